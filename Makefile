@@ -1,0 +1,58 @@
+# Every target makes the environment it needs. Python >= 3.11, pip and make are enough.
+
+PYTHON ?= python3
+JOBS ?= 2
+
+VENV := .venv
+BENCH := .venv-bench
+STAMP := $(VENV)/.installed
+BENCH_STAMP := $(BENCH)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all lint bench clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(STAMP) ## Explain two small models; tables on screen, plots in demo/
+	$(VENV)/bin/python examples/demo.py
+
+# One thread for each test process: the processes already fill the cores.
+test test-all: export OMP_NUM_THREADS := 1
+
+test: $(STAMP) ## Run the tests, except the slow ones
+	$(VENV)/bin/python -m pytest -m "not slow" -n $(JOBS)
+
+test-all: $(STAMP) ## Run all tests
+	$(VENV)/bin/python -m pytest -n $(JOBS)
+
+lint: $(STAMP) ## Check style, types and the direction of imports
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+
+bench: $(BENCH_STAMP) ## Measure rhale against other programs, in an environment of its own
+	$(BENCH)/bin/python -m pytest benchmarks -p no:xdist -q -s --override-ini addopts=
+
+clean: ## Remove environments, caches and everything that was made
+	rm -rf $(VENV) $(BENCH) demo dist build htmlcov .coverage .coverage.* .benchmarks \
+		.hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+# $(call install,FOLDER,REQUIREMENTS,CONSTRAINTS): hatchling comes from the pinned
+# environment itself, so that the build is pinned too.
+define install
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	{ echo "rhale needs Python 3.11 or newer: name one with make PYTHON=/path/to/python3." >&2; exit 1; }
+$(PYTHON) -m venv $(1)
+$(1)/bin/python -m pip install --quiet --disable-pip-version-check -c $(3) -r $(2)
+$(1)/bin/python -m pip install --quiet --disable-pip-version-check -c $(3) --no-build-isolation -e .
+@touch $@
+endef
+
+$(STAMP): pyproject.toml constraints.txt requirements/dev.txt
+	$(call install,$(VENV),requirements/dev.txt,constraints.txt)
+
+$(BENCH_STAMP): pyproject.toml constraints-bench.txt requirements/bench.txt
+	$(call install,$(BENCH),requirements/bench.txt,constraints-bench.txt)

@@ -1,0 +1,84 @@
+"""Every exception and warning."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+
+class RhaleError(Exception):
+    """Base of every error that rhale raises on purpose."""
+
+
+class UnknownNameError(RhaleError, KeyError):
+    """A feature or output was asked for that is not there."""
+
+    def __str__(self) -> str:  # KeyError shows the repr of its argument
+        return str(self.args[0]) if self.args else ""
+
+
+class UnknownFeatureError(UnknownNameError):
+    """A feature was asked for that the table or the explanation does not have."""
+
+
+class UnknownOutputError(UnknownNameError):
+    """An output was asked for that the model does not have."""
+
+
+class UnknownModelError(RhaleError, TypeError):
+    """The object is no model that rhale knows how to ask."""
+
+
+class NotDifferentiableError(RhaleError, TypeError):
+    """Derivatives were asked for, and the model has none."""
+
+
+class BadTableError(RhaleError, ValueError):
+    """The table, one of its columns or its weights cannot be explained."""
+
+
+class BadSettingError(RhaleError, ValueError):
+    """An argument has a value that makes no sense."""
+
+
+class BadFileError(RhaleError, ValueError):
+    """A file is not a saved explanation, or is damaged."""
+
+
+class BadEffectsError(RhaleError, ValueError):
+    """Local effects are not finite, or too large or small for their squares."""
+
+
+class WrongShapeError(RhaleError, ValueError):
+    """A model's answer does not have one row per input row."""
+
+
+class BadPredictionError(RhaleError, ValueError):
+    """A model answered with something other than finite, repeatable numbers."""
+
+
+class ModelFailedError(RhaleError, RuntimeError):
+    """The model raised an error of its own; it is the cause of this one."""
+
+
+class MissingExtraError(RhaleError, ImportError):
+    """An optional library is needed and not installed."""
+
+
+class RepairedDataWarning(UserWarning):
+    """Data was changed before use; the result's notes say how."""
+
+
+def near_names(name: str, known: Sequence[str], limit: int = 12) -> str:
+    """Say which names are meant or possible, as the end of a message.
+
+    Examples
+    --------
+    >>> near_names("agee", ["age", "income"])
+    "did you mean 'age'? Known: 'age', 'income'"
+    """
+    shown = ", ".join(repr(k) for k in known[:limit])
+    more = f" and {len(known) - limit} more" if len(known) > limit else ""
+    close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+    ask = f"did you mean {' or '.join(repr(c) for c in close)}? " if close else ""
+    return f"{ask}Known: {shown}{more}"

@@ -1,0 +1,333 @@
+"""Explanation: what the user holds. Its verbs call the rooms below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from rhale import store, summary
+from rhale.binning import bin_cells
+from rhale.effect import Effect, same_value
+from rhale.errors import BadSettingError, UnknownFeatureError, UnknownOutputError, near_names
+from rhale.kernels import FloatArray
+from rhale.kernels.curve import Center
+from rhale.kernels.moments import Moments
+from rhale.kernels.partition import Edges, Fixed, Partition
+from rhale.profile import Profile
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Result = Effect | Profile
+Bins = Any  # Partition, int, Explanation, or a mapping from feature to one of these
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation:
+    """The effects of all explained features on all explained outputs.
+
+    Attributes
+    ----------
+    features, outputs : tuple of str
+        Names, in the table's and the model's order.
+    effects : tuple of Effect or Profile
+        Features first, outputs within them.
+    predictions : ndarray of shape (n_sample, n_outputs)
+        Predictions of the sampled rows.
+    sample_x, sample_weight : ndarray of shape (n_sample, n_features), (n_sample,)
+        Their feature values and weights.
+    cells : mapping of str to Moments
+        Fine cells of each feature, from which `rebin` works; empty where bins cannot change.
+    provenance : dict
+        What was explained, how, on how many rows, with which versions.
+    notes : tuple of str
+        What a reader should know about the whole.
+    """
+
+    features: tuple[str, ...]
+    outputs: tuple[str, ...]
+    effects: tuple[Result, ...]
+    predictions: FloatArray
+    sample_x: FloatArray
+    sample_weight: FloatArray
+    cells: Mapping[str, Moments] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.effects)
+
+    def __iter__(self) -> Iterator[Result]:
+        return iter(self.effects)
+
+    def __contains__(self, feature: object) -> bool:
+        return feature in self.features
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Explanation):
+            return NotImplemented
+        names = ("features", "outputs", "effects", "predictions", "sample_x", "sample_weight")
+        same = all(same_value(getattr(self, n), getattr(other, n)) for n in names)
+        return same and self.provenance == other.provenance and self.notes == other.notes
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        return summary.as_text(self.effects, self.provenance, self.notes)
+
+    __repr__ = __str__
+
+    def __getitem__(self, key: Any) -> Result:
+        feature, output = key if isinstance(key, tuple) else (key, None)
+        place = self._feature(feature)
+        if output is None:
+            if len(self.outputs) > 1:
+                msg = f"there are several outputs, name one: fx[{feature!r}, {self.outputs[0]!r}]; "
+                msg += near_names("", list(self.outputs))
+                raise UnknownOutputError(msg)
+            output = self.outputs[0]
+        return self.effects[place * len(self.outputs) + self._output(output)]
+
+    def ranked(self, output: str | int | None = None) -> list[Result]:
+        """Effects with the largest first; of one output, or of all."""
+        wanted = [e for e in self.effects if output is None or e.output == self._label(output)]
+        return sorted(wanted, key=lambda e: -e.importance if np.isfinite(e.importance) else 0.0)
+
+    def plot(
+        self,
+        feature: str | int | Sequence[str | int] | None = None,
+        *,
+        output: str | int | None = None,
+        ax: Any = None,
+        center: Center = "mean",
+        **options: Any,
+    ) -> Any:
+        """Draw one feature in detail, or all of them, largest effect first.
+
+        Parameters
+        ----------
+        feature : str, int or sequence of these, optional
+            One feature gives the two panels of the paper (or its curves); several, or none for
+            all, give small pictures with a shared y axis.
+        output : str or int, optional
+            Which output; needed for one feature of a model with several.
+        ax : matplotlib Axes or a sequence of them, optional
+            Where to draw; a new figure if not given.
+        center : {"mean", "start", "uniform"}
+            Where curves are zero.
+        **options
+            Passed on to `rhale.plots`.
+
+        Returns
+        -------
+        Axes, a pair of them, or an array of them
+        """
+        from rhale import plots
+
+        if isinstance(feature, str | int | np.integer):
+            result = self[feature] if output is None else self[feature, output]
+            draw = plots.plot_effect if isinstance(result, Effect) else plots.plot_profile
+            return draw(result, ax=ax, center=center, **options)  # type: ignore[operator]
+        names = (
+            self.features if feature is None else [self.features[self._feature(f)] for f in feature]
+        )
+        chosen = self._by_importance([n for n in self.features if n in names], output)
+        return plots.plot_all(chosen, axes=ax, center=center, **options)
+
+    def compare(
+        self,
+        others: Mapping[str, Explanation],
+        feature: str | int,
+        *,
+        name: str = "this",
+        output: str | int | None = None,
+        ax: Axes | None = None,
+        center: Center = "mean",
+    ) -> Axes:
+        """Draw one feature of several explanations (methods, models) on one axes.
+
+        Parameters
+        ----------
+        others : mapping of str to Explanation
+            The others, by the name to show.
+        feature : str or int
+            The feature.
+        name : str
+            What to call this explanation.
+        output : str or int, optional
+            Which output.
+        ax : matplotlib Axes, optional
+            Where to draw.
+        center : {"mean", "start", "uniform"}
+            Where curves are zero.
+        """
+        from rhale import plots
+
+        key = feature if output is None else (feature, output)
+        items = {name: self[key], **{n: fx[key] for n, fx in others.items()}}
+        return plots.plot_compare(items, ax=ax, center=center)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """One tidy row per feature, output and bin (or point of a profile).
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Kind of table; that of the explained table if not given.
+        """
+        return summary.as_frame(summary.bin_rows(self.effects), backend or self._backend)
+
+    def summary(self, backend: str | None = None) -> Any:
+        """One row per feature and output, largest effect first; arguments as in `to_frame`."""
+        return summary.as_frame(summary.effect_rows(self.ranked()), backend or self._backend)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write one JSON file that `rhale.load` reads back exactly."""
+        store.write(path, store.pack(self))
+
+    def rebin(self, bins: Bins) -> Explanation:
+        """Choose bins anew from the fine cells, without asking the model.
+
+        Parameters
+        ----------
+        bins : Partition, int, Explanation or mapping
+            As in `explain`. Limits that are not limits of cells move to the nearest one, and the
+            notes say so.
+        """
+        if not self.cells:
+            msg = (
+                f"method {self.provenance.get('method')!r} ties its numbers to its bins; "
+                "call explain again with the bins you want"
+            )
+            raise BadSettingError(msg)
+        effects = tuple(self._rebinned(cast(Effect, e), bins) for e in self.effects)
+        provenance = {**self.provenance, "bins": summary.describe(bins)}
+        return replace(self, effects=effects, provenance=provenance)
+
+    @property
+    def explained_variance(self) -> float | dict[str, float]:
+        """Share of the model's variance that the sum of the curves explains, on the sample.
+
+        One number, or one per output. Low values say that interactions matter and that single
+        curves do not tell the whole story.
+        """
+        shares = {o: self._explained(i) for i, o in enumerate(self.outputs)}
+        return shares if len(shares) > 1 else shares[self.outputs[0]]
+
+    def _explained(self, output: int) -> float:
+        total = np.zeros(len(self.sample_x))
+        for place in range(len(self.features)):
+            effect = self.effects[place * len(self.outputs) + output]
+            is_curve = not isinstance(effect, Effect) or effect.edges[0] < effect.edges[-1]
+            if is_curve:
+                total += effect.curve(self.sample_x[:, place])
+        inside = np.isfinite(total)
+        if inside.sum() < 2:
+            return float("nan")
+        weight = self.sample_weight[inside] / self.sample_weight[inside].sum()
+        answer, rest = (
+            self.predictions[inside, output],
+            (self.predictions[:, output] - total)[inside],
+        )
+        variance = float(weight @ (answer - weight @ answer) ** 2)
+        if variance == 0.0:
+            return float("nan")
+        return 1.0 - float(weight @ (rest - weight @ rest) ** 2) / variance
+
+    def _rebinned(self, effect: Effect, bins: Bins) -> Effect:
+        if effect.name not in self.cells:
+            return effect
+        cells, n_outputs = self.cells[effect.name], len(self.outputs)
+        series = range(self.outputs.index(effect.output), len(cells.mean), n_outputs)
+        partition = partition_for(bins, effect.name, effect.output)
+        return bin_cells(
+            effect.name,
+            effect.output,
+            cells.series(*series),
+            partition or Edges(effect.edges, effect.closed),
+            notes=effect.notes,
+            sample=effect.sample,
+        )
+
+    @property
+    def _backend(self) -> str | None:
+        return cast("str | None", self.provenance.get("table"))
+
+    def _by_importance(self, names: Sequence[str], output: str | int | None) -> list[Result]:
+        """Effects of some features, features with the largest effect on any output first."""
+        wanted = {e.name: [] for e in self.effects if e.name in names}  # type: dict[str, list[Result]]
+        for effect in self.effects:
+            if effect.name in wanted and (output is None or effect.output == self._label(output)):
+                wanted[effect.name].append(effect)
+        order = sorted(wanted, key=lambda n: -max(np.nan_to_num(e.importance) for e in wanted[n]))
+        return [effect for name in order for effect in wanted[name]]
+
+    def _label(self, output: str | int) -> str:
+        return self.outputs[self._output(output)]
+
+    def _feature(self, feature: Any) -> int:
+        if str(feature) in self.features:
+            return self.features.index(str(feature))
+        if isinstance(feature, int | np.integer) and -len(self.features) <= feature < len(
+            self.features
+        ):
+            return int(feature) % len(self.features)
+        msg = f"there is no feature {feature!r}; {near_names(str(feature), list(self.features))}"
+        raise UnknownFeatureError(msg)
+
+    def _output(self, output: Any) -> int:
+        if str(output) in self.outputs:
+            return self.outputs.index(str(output))
+        if isinstance(output, int | np.integer) and -len(self.outputs) <= output < len(
+            self.outputs
+        ):
+            return int(output) % len(self.outputs)
+        msg = f"there is no output {output!r}; {near_names(str(output), list(self.outputs))}"
+        raise UnknownOutputError(msg)
+
+
+def partition_for(bins: Bins, feature: str, output: str) -> Partition | None:
+    """Find the partition of one feature and output; None leaves it to the method.
+
+    Parameters
+    ----------
+    bins : None, Partition, int, Explanation or mapping
+        What the user gave; a mapping may leave features out.
+    feature, output : str
+        Whose bins.
+    """
+    if isinstance(bins, Mapping):
+        return partition_for(bins.get(feature), feature, output)
+    if bins is None:
+        return None
+    if isinstance(bins, Explanation):
+        key = (feature, output) if len(bins.outputs) > 1 else feature
+        found = bins[key]
+        if isinstance(found, Profile):
+            msg = "a profile has no bins to copy; pass an explanation by 'rhale', 'dale' or 'ale'"
+            raise BadSettingError(msg)
+        return Edges(found.edges, found.closed)
+    if isinstance(bins, int | np.integer) and not isinstance(bins, bool):
+        return Fixed(int(bins))
+    if isinstance(bins, Partition) and not isinstance(bins, type):
+        return bins
+    msg = (
+        f"bins={bins!r} is not understood; pass Optimal(...), Fixed(20), Quantile(20), "
+        "Edges([...]), a number, another Explanation, or a mapping from feature to one of these"
+    )
+    raise BadSettingError(msg)
+
+
+def load(path: str | PathLike[str]) -> Explanation:
+    """Read an explanation that `Explanation.save` wrote.
+
+    Parameters
+    ----------
+    path : path-like
+        The JSON file.
+    """
+    return Explanation(**store.unpack(store.read(path)))

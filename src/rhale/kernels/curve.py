@@ -1,0 +1,191 @@
+"""From bin effects to curves: integrals, centring, exact variances. All of it is linear algebra."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from rhale.errors import BadSettingError
+from rhale.kernels import BoolArray, FloatArray
+
+Center = Literal["mean", "start", "uniform"]
+NODES = np.array([-np.sqrt(0.6), 0.0, np.sqrt(0.6)])  # Gauss: exact for squares of quadratics
+NODE_WEIGHTS = np.array([5.0, 8.0, 5.0]) / 18.0
+BLOCK_ROWS = 2**14
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The fitted effect of every bin: mu(z) = level + slope (z - origin), and its variances.
+
+    Attributes
+    ----------
+    edges : ndarray of shape (n_bins + 1,)
+        Bin limits.
+    origin, level, slope : ndarray of shape (n_bins,)
+        Mean of x, mean local effect and slope; level is nan in an empty bin.
+    level_variance, slope_variance : ndarray of shape (n_bins,)
+        Variances of these two estimates, which are independent of each other.
+    share : ndarray of shape (n_bins,)
+        Share of the weight, summing to one.
+    """
+
+    edges: FloatArray
+    origin: FloatArray
+    level: FloatArray
+    slope: FloatArray
+    level_variance: FloatArray
+    slope_variance: FloatArray
+    share: FloatArray
+
+    @property
+    def nodes(self) -> FloatArray:
+        """Three points a bin at which averages over the bins are exact, shape (3 n_bins,)."""
+        return (middles(self.edges)[:, None] + 0.5 * np.diff(self.edges)[:, None] * NODES).ravel()
+
+    def node_weights(self, center: Center) -> FloatArray:
+        """Weight of every node: by rows, or by width."""
+        width = np.diff(self.edges)
+        share = (
+            self.share if center == "mean" else width / np.where(width.sum() > 0, width.sum(), 1)
+        )
+        return (share[:, None] * NODE_WEIGHTS).ravel()
+
+    def design(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Write the curve at x as a linear map of the measured levels and slopes.
+
+        Returns
+        -------
+        levels : ndarray of shape (n_x, n_bins)
+            Weight of each bin's level; empty bins hand theirs to their neighbours.
+        slopes : ndarray of shape (n_x, n_bins)
+            Weight of each bin's slope.
+        """
+        start = self.edges[:-1]
+        reached = np.clip(x[:, None], start, self.edges[1:])
+        known = np.isfinite(self.level)
+        fill = bridge(middles(self.edges), known)
+        # a neighbour's effect is its line at the middle of its own bin
+        passed_on = (reached - start)[:, ~known] @ fill[~known]
+        levels = np.where(known, reached - start, 0.0) + passed_on
+        tilt = ((reached - self.origin) ** 2 - (start - self.origin) ** 2) / 2
+        slopes = np.where(known, tilt, 0.0) + passed_on * (middles(self.edges) - self.origin)
+        return levels, slopes
+
+    def centred_design(self, x: FloatArray, center: Center) -> tuple[FloatArray, FloatArray]:
+        """`design`, shifted so that the curve is zero at the start or on average."""
+        levels, slopes = self.design(x)
+        if center == "start":
+            return levels, slopes
+        weights = self.node_weights(center)
+        node_levels, node_slopes = self.design(self.nodes)
+        return levels - weights @ node_levels, slopes - weights @ node_slopes
+
+    def curve(self, x: FloatArray, center: Center) -> FloatArray:
+        """Effect at x; nan outside the bins."""
+        return self._apply(x, center, np.nan_to_num(self.level), self.slope, power=1)
+
+    def variance(self, x: FloatArray, center: Center) -> FloatArray:
+        """Variance of `curve` at x: bins are independent and the map is linear."""
+        known = np.isfinite(self.level)
+        level = np.where(known, fill_gaps(self.level_variance, middles(self.edges)), 0.0)
+        return self._apply(x, center, level, np.nan_to_num(self.slope_variance), power=2)
+
+    def importance(self) -> tuple[float, float]:
+        """Standard deviation of the curve over the rows, and its standard error."""
+        levels, slopes = self.centred_design(self.nodes, "mean")
+        weights = self.node_weights("mean")
+        values = levels @ np.nan_to_num(self.level) + slopes @ self.slope
+        size = float(np.sqrt(weights @ values**2))
+        if size == 0.0:
+            return 0.0, 0.0
+        pull = weights * values / size
+        known = np.isfinite(self.level)
+        level = np.where(known, fill_gaps(self.level_variance, middles(self.edges)), 0.0)
+        error = (pull @ levels) ** 2 @ level + (pull @ slopes) ** 2 @ np.nan_to_num(
+            self.slope_variance
+        )
+        return size, float(np.sqrt(error))
+
+    def _apply(
+        self, x: FloatArray, center: Center, level: FloatArray, slope: FloatArray, power: int
+    ) -> FloatArray:
+        known_center(center)
+        out = np.full(x.size, np.nan)
+        inside = np.flatnonzero((x >= self.edges[0]) & (x <= self.edges[-1]))
+        for start in range(0, inside.size, BLOCK_ROWS):
+            rows = inside[start : start + BLOCK_ROWS]
+            levels, slopes = self.centred_design(x[rows], center)
+            out[rows] = levels**power @ level + slopes**power @ slope
+        return out
+
+
+def known_center(center: str) -> None:
+    """Refuse an unknown way of centring."""
+    if center not in get_args(Center):
+        msg = f"center={center!r} is not known; use one of {', '.join(get_args(Center))}"
+        raise BadSettingError(msg)
+
+
+def middles(edges: FloatArray) -> FloatArray:
+    """Middles of the bins."""
+    return edges[:-1] + 0.5 * np.diff(edges)
+
+
+def bridge(places: FloatArray, known: BoolArray) -> FloatArray:
+    """Weights that interpolate every place from the known ones, shape (n_places, n_places).
+
+    Examples
+    --------
+    >>> bridge(np.array([0.0, 1.0, 4.0]), np.array([True, False, True]))
+    array([[1.  , 0.  , 0.  ],
+           [0.75, 0.  , 0.25],
+           [0.  , 0.  , 1.  ]])
+    """
+    weights = np.zeros((places.size, places.size))
+    for column in np.flatnonzero(known):
+        unit = np.zeros(places.size)
+        unit[column] = 1.0
+        weights[:, column] = np.interp(places, places[known], unit[known])
+    return weights
+
+
+def fill_gaps(values: FloatArray, places: FloatArray) -> FloatArray:
+    """Replace nan by what interpolation between the neighbours gives; all nan stays nan."""
+    known = np.isfinite(values)
+    if known.all() or not known.any():
+        return values
+    return np.interp(places, places[known], values[known])
+
+
+def accumulate_spread(
+    edges: FloatArray, std: FloatArray, x: FloatArray, *, squared: bool
+) -> FloatArray:
+    """Accumulate the bins' deviations from the first edge to x; nan outside the bins.
+
+    Parameters
+    ----------
+    edges : ndarray of shape (n_bins + 1,)
+        Bin limits.
+    std : ndarray of shape (n_bins,)
+        Deviation in each bin; nan is bridged from the neighbours.
+    x : ndarray of shape (n_x,)
+        Where to read it.
+    squared : bool
+        Root of the sum of squares (Eq. 16 as printed) instead of the plain sum.
+
+    Examples
+    --------
+    >>> accumulate_spread(np.array([0.0, 1, 2]), np.array([3.0, 4]), np.array([2.0]), squared=True)
+    array([5.])
+    """
+    std = fill_gaps(std, middles(edges))
+    out = np.full(x.size, np.nan)
+    inside = np.flatnonzero((x >= edges[0]) & (x <= edges[-1]))
+    for start in range(0, inside.size, BLOCK_ROWS):
+        rows = inside[start : start + BLOCK_ROWS]
+        length = np.clip(x[rows, None], edges[:-1], edges[1:]) - edges[:-1]
+        out[rows] = np.sqrt(length**2 @ std**2) if squared else length @ std
+    return out

@@ -1,0 +1,127 @@
+"""Cells of one axis, and which cell a value falls into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from rhale.errors import BadSettingError
+from rhale.kernels import BoolArray, FloatArray
+
+Closed = Literal["left", "right"]
+CellArray = npt.NDArray[np.signedinteger[Any]]
+BUCKETS_PER_CELL = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Neighbouring cells that cover an axis.
+
+    Parameters
+    ----------
+    edges : ndarray of shape (n_cells + 1,)
+        Cell limits, increasing; two equal edges stand for an axis with one value.
+    closed : {"left", "right"}
+        Which limit belongs to a cell. The outermost limits always belong to the grid.
+
+    Examples
+    --------
+    >>> Grid(np.array([0.0, 1.0, 3.0])).locate(np.array([0.0, 1.0, 3.0]))
+    array([0, 1, 1], dtype=int16)
+    """
+
+    edges: FloatArray
+    closed: Closed = "left"
+
+    def __post_init__(self) -> None:
+        edges = np.array(self.edges, dtype=np.float64)
+        if self.closed not in ("left", "right"):
+            msg = f"closed={self.closed!r} is not known; use 'left' or 'right'"
+            raise BadSettingError(msg)
+        one_value = edges.size == 2 and edges[0] == edges[1]
+        increasing = edges.ndim == 1 and edges.size >= 2 and bool(np.all(np.diff(edges) > 0))
+        if not np.all(np.isfinite(edges)) or not (increasing or one_value):
+            msg = f"bin limits must be finite and increasing, at least two; found {edges}"
+            raise BadSettingError(msg)
+        edges.flags.writeable = False
+        object.__setattr__(self, "edges", edges)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Grid):
+            return NotImplemented
+        return self.closed == other.closed and np.array_equal(self.edges, other.edges)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells."""
+        return self.edges.size - 1
+
+    @property
+    def widths(self) -> FloatArray:
+        """Cell widths, shape (n_cells,)."""
+        return np.diff(self.edges)
+
+    @property
+    def middles(self) -> FloatArray:
+        """Cell middles, shape (n_cells,)."""
+        return self.edges[:-1] + 0.5 * np.diff(self.edges)
+
+    def covers(self, x: FloatArray) -> BoolArray:
+        """Tell which values lie between the outermost limits."""
+        return np.asarray((x >= self.edges[0]) & (x <= self.edges[-1]))
+
+    def locate(self, x: FloatArray) -> CellArray:
+        """Find the cell of every value; values outside go to the outermost cells.
+
+        Notes
+        -----
+        O(n_rows). A table of narrow equal buckets knows the cell of most values; only values in
+        a bucket with a limit in it need a binary search.
+        """
+        n_buckets = BUCKETS_PER_CELL * self.n_cells
+        span = self.edges[-1] - self.edges[0]
+        rounding = np.spacing(np.abs(self.edges).max())
+        if x.size < n_buckets or span <= 1e9 * rounding * n_buckets:
+            return self._search(x)
+        bucket = x - self.edges[0]
+        bucket *= n_buckets / span
+        np.clip(bucket, 0, n_buckets - 1, out=bucket)
+        cell = self._bucket_cells.take(bucket.astype(np.intp))
+        unsure = np.flatnonzero(cell < 0)
+        if unsure.size:
+            cell[unsure] = self._search(x[unsure])
+        return cell
+
+    def _search(self, x: FloatArray) -> CellArray:
+        side: Literal["left", "right"] = "right" if self.closed == "left" else "left"
+        return np.searchsorted(self.edges[1:-1], x, side=side).astype(self._dtype)
+
+    @cached_property
+    def _bucket_cells(self) -> CellArray:
+        """Cell of all values of each bucket, -1 where it holds a limit."""
+        n_buckets = BUCKETS_PER_CELL * self.n_cells
+        width = (self.edges[-1] - self.edges[0]) / n_buckets
+        starts = self.edges[0] + width * np.arange(n_buckets)
+        slack = 1e-6 * width  # far above the rounding of a bucket's number
+        first = np.searchsorted(self.edges[1:-1], starts - slack, side="left")
+        last = np.searchsorted(self.edges[1:-1], starts + width + slack, side="right")
+        return np.where(first == last, first, -1).astype(self._dtype)
+
+    @property
+    def _dtype(self) -> type[np.int16] | type[np.intp]:
+        """Small integers where they suffice: they sort in linear time."""
+        return np.int16 if self.n_cells < 2**15 else np.intp
+
+
+def uniform_edges(low: float, high: float, n_cells: int) -> FloatArray:
+    """Limits of equally wide cells; one cell of no width where low equals high."""
+    if low == high:
+        return np.array([low, high], dtype=np.float64)
+    edges = np.linspace(low, high, n_cells + 1)
+    return edges[np.append(True, np.diff(edges) > 0)]

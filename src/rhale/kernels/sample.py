@@ -1,0 +1,117 @@
+"""A bounded sample of rows that depends neither on their order nor on how they are cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from rhale.kernels import FloatArray, IntArray
+
+KeyArray = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The distinct rows with the smallest keys, and how often each was seen.
+
+    Attributes
+    ----------
+    size : int
+        At most this many distinct rows are kept.
+    key : ndarray of shape (n_kept,)
+        Keys, increasing.
+    weight : ndarray of shape (n_kept,)
+        Weight of all rows with this key.
+    values : ndarray of shape (n_kept, n_values)
+        What is kept of a row.
+    seen : int
+        Rows that passed by.
+    is_complete : bool
+        Whether no distinct row was left out.
+
+    Notes
+    -----
+    A row among the smallest keys of the whole is among the smallest of its piece, so pieces merge
+    exactly. Equal rows share a key; keeping one of them with their total weight, instead of some
+    of them, keeps tables of few distinct rows whole.
+    """
+
+    size: int
+    key: KeyArray
+    weight: FloatArray
+    values: FloatArray
+    seen: int
+    is_complete: bool = True
+
+    def __add__(self, other: Sample) -> Sample:
+        both = collect(
+            np.concatenate([self.key, other.key]),
+            np.concatenate([self.values, other.values]),
+            np.concatenate([self.weight, other.weight]),
+            size=min(self.size, other.size),
+        )
+        complete = both.is_complete and self.is_complete and other.is_complete
+        return replace(both, seen=self.seen + other.seen, is_complete=complete)
+
+
+def no_rows(n_values: int, size: int) -> Sample:
+    """Give the sample of no rows at all."""
+    key = np.empty(0, dtype=np.uint64)
+    return Sample(size, key, np.empty(0), np.empty((0, n_values)), 0)
+
+
+def collect(key: KeyArray, values: FloatArray, weight: FloatArray, *, size: int) -> Sample:
+    """Keep the rows with the smallest keys.
+
+    Parameters
+    ----------
+    key : ndarray of shape (n_rows,)
+        From `row_keys`.
+    values : ndarray of shape (n_rows, n_values)
+        What to keep of each row.
+    weight : ndarray of shape (n_rows,)
+        Weight of each row.
+    size : int
+        How many distinct rows to keep.
+    """
+    rows = _small_keys(key, size)
+    kept, first, same = np.unique(key[rows], return_index=True, return_inverse=True)
+    total = np.bincount(same, weight[rows], kept.size)
+    first = rows[first[:size]]
+    complete = rows.size == key.size and kept.size <= size
+    return Sample(size, kept[:size], total[:size], values[first], key.size, complete)
+
+
+def _small_keys(key: KeyArray, size: int) -> IntArray:
+    """Rows that surely include all of the smallest distinct keys: spares sorting the others."""
+    everything = np.arange(key.size)
+    if key.size <= 2 * size:
+        return everything
+    bound = np.partition(key, 2 * size - 1)[2 * size - 1]
+    rows = np.flatnonzero(key <= bound)
+    return rows if np.unique(key[rows]).size >= size else everything
+
+
+def row_keys(columns: FloatArray, seed: int = 0) -> KeyArray:
+    """Turn every row into a number that looks random and depends on its values alone.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (n_rows, n_columns)
+        Values; 0.0 and -0.0 are the same.
+    seed : int
+        Another seed gives another order.
+
+    Notes
+    -----
+    O(n_rows n_columns). Each column is stirred in by multiply-and-shift steps.
+    """
+    key = np.full(len(columns), np.random.default_rng(seed).integers(2**63), dtype=np.uint64)
+    for column in np.asarray(columns, dtype=np.float64).T:
+        key ^= (column + 0.0).view(np.uint64)
+        for factor, shift in ((0xBF58476D1CE4E5B9, 31), (0x94D049BB133111EB, 29)):
+            key *= np.uint64(factor)
+            key ^= key >> np.uint64(shift)
+    return key

@@ -1,0 +1,75 @@
+"""Mean and scatter of whole curves over rows: they merge exactly, like the moments of a cell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rhale.kernels import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Scatter:
+    """Mean curve of some rows and how their curves scatter about it.
+
+    Attributes
+    ----------
+    weight, weight_squares : float
+        Sum of the rows' weights and of their squares.
+    mean : ndarray of shape (n_outputs, n_points)
+        Mean curve.
+    products : ndarray of shape (n_outputs, n_points, n_points)
+        Weighted sums of products of deviations from the mean curve.
+    """
+
+    weight: float
+    weight_squares: float
+    mean: FloatArray
+    products: FloatArray
+
+    def __add__(self, other: Scatter) -> Scatter:
+        weight = self.weight + other.weight
+        share = other.weight / weight
+        step = other.mean - self.mean
+        lever = self.weight * share
+        return Scatter(
+            weight,
+            self.weight_squares + other.weight_squares,
+            self.mean + step * share,
+            self.products + other.products + lever * step[:, :, None] * step[:, None, :],
+        )
+
+    @property
+    def rows(self) -> float:
+        """Effective number of rows."""
+        return self.weight**2 / self.weight_squares
+
+    @property
+    def covariance(self) -> FloatArray:
+        """Covariance of the curves, divisor n - 1; nan for a single row."""
+        free = self.rows - 1
+        if free < 1e-9:
+            return np.full_like(self.products, np.nan)
+        return self.products * (self.rows / (self.weight * free))
+
+
+def scatter(curves: FloatArray, weights: FloatArray | None = None) -> Scatter:
+    """Measure the mean and scatter of curves.
+
+    Parameters
+    ----------
+    curves : ndarray of shape (n_outputs, n_rows, n_points)
+        One curve per row and output.
+    weights : ndarray of shape (n_rows,), optional
+        How much each row matters.
+
+    Notes
+    -----
+    O(n_rows n_points²) for each output.
+    """
+    w = np.ones(curves.shape[1]) if weights is None else weights
+    mean = np.einsum("r,orp->op", w / w.sum(), curves)
+    gap = curves - mean[:, None, :]
+    products = np.matmul((gap * w[:, None]).transpose(0, 2, 1), gap)
+    return Scatter(float(w.sum()), float((w**2).sum()), mean, products)

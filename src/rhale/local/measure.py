@@ -1,0 +1,114 @@
+"""The task of the second pass: model and chunk in, mergeable moments out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rhale.kernels import FloatArray
+from rhale.kernels.grid import Grid
+from rhale.kernels.moments import Moments, measure
+from rhale.kernels.sample import Sample, collect, row_keys
+from rhale.local.secant import SecantPlan, secants
+from rhale.models import Predictor
+from rhale.tables import Chunk
+
+EVERY_ROW = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What one or more chunks have to say.
+
+    Attributes
+    ----------
+    cells : tuple of Moments
+        One per feature.
+    sample : Sample
+        Predictions and local effects of a bounded number of rows.
+    asked : int
+        Rows that the model was asked about.
+    """
+
+    cells: tuple[Moments, ...]
+    sample: Sample
+    asked: int
+
+    def __add__(self, other: Measured) -> Measured:
+        cells = tuple(a + b for a, b in zip(self.cells, other.cells, strict=True))
+        return Measured(cells, self.sample + other.sample, self.asked + other.asked)
+
+
+@dataclass(frozen=True, eq=False)
+class LocalTask:
+    """Measure the local effects of some features in a chunk.
+
+    Attributes
+    ----------
+    predictor : Predictor
+        The model.
+    names : tuple of str
+        Column names.
+    columns : tuple of int
+        The explained columns.
+    grids : tuple of Grid
+        Cells of each.
+    plans : dict of int to SecantPlan
+        Features (by place in `columns`) that are explained by secants; the others by gradient.
+    last_key : int
+        Rows with keys up to this one are kept in the sample.
+    batch_rows, seed : int
+        Rows in one call of the model, seed of the rows' keys.
+    """
+
+    predictor: Predictor
+    names: tuple[str, ...]
+    columns: tuple[int, ...]
+    grids: tuple[Grid, ...]
+    plans: dict[int, SecantPlan]
+    last_key: np.uint64
+    batch_rows: int
+    seed: int
+
+    def __call__(self, chunk: Chunk) -> Measured:
+        """Ask the model once about every row and feature, and keep moments."""
+        answers, effects, asked = self.local_effects(chunk)
+        x = [chunk.column(c) for c in self.columns]
+        cells = tuple(
+            measure(grid, xs, values, chunk.weights)
+            for grid, xs, values in zip(self.grids, x, effects, strict=True)
+        )
+        key = row_keys(chunk.numbers(), self.seed)
+        rows = np.flatnonzero(key <= self.last_key)
+        if answers is None:
+            answers = self.predictor.predict(chunk.take(rows).rows, rows.size) if rows.size else 0
+            asked += rows.size
+        else:
+            answers = answers[rows]
+        n_outputs = len(self.predictor.chosen)
+        kept = np.empty((rows.size, len(x) + n_outputs * (1 + len(x))))
+        kept[:, : len(x)] = np.column_stack([xs[rows] for xs in x])
+        kept[:, len(x) : len(x) + n_outputs] = answers
+        kept[:, len(x) + n_outputs :] = np.column_stack([e[:n_outputs, rows].T for e in effects])
+        weight = np.ones(rows.size) if chunk.weights is None else chunk.weights[rows]
+        return Measured(cells, collect(key[rows], kept, weight, size=EVERY_ROW), asked)
+
+    def local_effects(self, chunk: Chunk) -> tuple[FloatArray | None, list[FloatArray], int]:
+        """Predictions (n_rows, n_outputs) if needed, the series of every feature, rows asked."""
+        n_features, answers = len(self.columns), None
+        effects: list[FloatArray] = [np.empty(0)] * n_features
+        if len(self.plans) < n_features:
+            answers, slopes = self.predictor.gradient(chunk)
+            for place, column in enumerate(self.columns):
+                effects[place] = np.ascontiguousarray(slopes[:, :, column].T)
+        elif any(plan.n_series > 1 for plan in self.plans.values()):
+            answers = self.predictor.predict(chunk.rows, chunk.n_rows)
+        asked = 0 if answers is None else chunk.n_rows
+        places = sorted(self.plans)
+        plans = [self.plans[p] for p in places]
+        found = secants(self.predictor, chunk, plans, self.names, self.batch_rows, base=answers)
+        for place, series in zip(places, found, strict=True):
+            effects[place] = series
+        asked += chunk.n_rows * sum(2 if plan.n_series == 1 else 4 for plan in plans)
+        return answers, effects, asked

@@ -1,0 +1,163 @@
+"""Secants: difference quotients over windows of rows, for models without derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from rhale.kernels import FloatArray
+from rhale.kernels.grid import Grid
+from rhale.local.ask import ask
+from rhale.models import Predictor
+from rhale.tables import Chunk
+from rhale.tables.chunk import Change
+
+
+class Interval(Protocol):
+    """Where the secant of a row begins and ends."""
+
+    def ends(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Give [a, b] around every value."""
+
+
+@dataclass(frozen=True, eq=False)
+class OwnBin:
+    """The row's own bin, as Apley and Zhu do."""
+
+    grid: Grid
+
+    def ends(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Limits of the bin of every value."""
+        cell = self.grid.locate(x)
+        return self.grid.edges[cell], self.grid.edges[cell + 1]
+
+
+@dataclass(frozen=True, eq=False)
+class SecantPlan:
+    """How the secants of one feature are taken.
+
+    Attributes
+    ----------
+    column : int
+        The feature's column in the table.
+    interval : Interval
+        For the mean, the curve and the bins.
+    spread_interval : Interval or None
+        A wider one for the spread; None where the model is smooth and one is enough.
+    """
+
+    column: int
+    interval: Interval
+    spread_interval: Interval | None = None
+
+    @property
+    def n_series(self) -> int:
+        """Series per output: the local effect, or with it the wide one and its step noise."""
+        return 1 if self.spread_interval is None else 3
+
+
+def secants(
+    predictor: Predictor,
+    chunk: Chunk,
+    plans: Sequence[SecantPlan],
+    names: Sequence[str],
+    batch_rows: int,
+    base: FloatArray | None,
+) -> list[FloatArray]:
+    """Take the secants of several features.
+
+    Parameters
+    ----------
+    predictor : Predictor
+        The model.
+    chunk : Chunk
+        The rows.
+    plans : sequence of SecantPlan
+        One per feature.
+    names : sequence of str
+        Column names, for messages.
+    batch_rows : int
+        Rows in one call of the model.
+    base : ndarray of shape (n_rows, n_outputs) or None
+        Predictions of the rows as they are; needed for spread windows.
+
+    Returns
+    -------
+    list of ndarray of shape (n_series * n_outputs, n_rows)
+        For each plan; outputs of the first series, then of the second, then of the third.
+
+    Notes
+    -----
+    Two predictions per row and feature for the mean, two more for the spread, and one per row
+    that all features share.
+    """
+    changes, ends = _questions(chunk, plans)
+    answers = ask(predictor, chunk, changes, names, batch_rows)
+    found, place = [], 0
+    for plan, intervals in zip(plans, ends, strict=True):
+        x = chunk.column(plan.column)
+        series = []
+        for k, (a, b) in enumerate(intervals):
+            low, high = answers[place + 2 * k], answers[place + 2 * k + 1]
+            series.append(_quotient(low, high, a, b))
+            if k == 1 and base is not None:
+                series.append(step_noise(low, base, high, a, x, b))
+        place += 2 * len(intervals)
+        found.append(np.concatenate([s.T for s in series]))
+    return found
+
+
+def step_noise(
+    low: FloatArray, base: FloatArray, high: FloatArray, a: FloatArray, x: FloatArray, b: FloatArray
+) -> FloatArray:
+    """Estimate, for every row, the part of the secant over [a, b] that is due to steps.
+
+    Parameters
+    ----------
+    low, base, high : ndarray of shape (n_rows, n_outputs)
+        Predictions at a, at the row's own value and at b.
+    a, x, b : ndarray of shape (n_rows,)
+        These three places.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_outputs)
+
+    Notes
+    -----
+    A tree's steps act like independent errors of variance v at the three places. The secant then
+    carries variance 2 v / (b - a)², and the difference R - L of the right and left slopes carries
+    v (1/l² + 1/r² + (1/l + 1/r)²), with l = x - a and r = b - x. The returned number is R - L,
+    scaled so that its variance is that of the secant. For a centred window it is (R - L) / √12.
+    """
+    left, right, width = x - a, b - x, b - a
+    bend = (high - base) * left[:, None] - (base - low) * right[:, None]
+    size = width * np.sqrt(left**2 + right**2 + width**2)
+    return np.sqrt(2.0) * bend / np.where(size > 0, size, 1.0)[:, None]
+
+
+def _questions(
+    chunk: Chunk, plans: Sequence[SecantPlan]
+) -> tuple[list[Change], list[list[tuple[FloatArray, FloatArray]]]]:
+    """All column replacements to ask about, and the ends they stand for."""
+    changes: list[Change] = []
+    ends = []
+    for plan in plans:
+        x, intervals = chunk.column(plan.column), []
+        for interval in (plan.interval, plan.spread_interval):
+            if interval is not None:
+                low, high = interval.ends(x)
+                a, b = chunk.representable(plan.column, low), chunk.representable(plan.column, high)
+                intervals.append((a, b))
+                changes += [(plan.column, a), (plan.column, b)]
+        ends.append(intervals)
+    return changes, ends
+
+
+def _quotient(low: FloatArray, high: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:
+    """Difference quotient; nan where a feature has one value only."""
+    width = (b - a)[:, None]
+    return np.divide(high - low, width, out=np.full_like(high, np.nan), where=width > 0)

@@ -1,0 +1,239 @@
+"""What an adapter must offer, and the one place where a model's answers are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from rhale.errors import (
+    BadPredictionError,
+    ModelFailedError,
+    RhaleError,
+    UnknownOutputError,
+    WrongShapeError,
+    near_names,
+)
+from rhale.kernels import FloatArray
+from rhale.tables.chunk import Chunk
+
+REPEATABLE = 1e-5  # relative; far above float32 rounding, far below dropout
+FIRST_ROWS = 32
+Answers = tuple[FloatArray, FloatArray]
+
+
+class Adapter(Protocol):
+    """One kind of model, asked in its own way."""
+
+    @property
+    def kind(self) -> str:
+        """What the model is, for people."""
+
+    @property
+    def is_differentiable(self) -> bool:
+        """Whether `gradient` may be called."""
+
+    @property
+    def labels(self) -> tuple[str, ...] | None:
+        """Names of all outputs, where the model has names for them."""
+
+    @property
+    def usual_outputs(self) -> tuple[int, ...] | None:
+        """Outputs to explain when the user names none; None for all."""
+
+    def session(self) -> AbstractContextManager[None]:
+        """Prepare the model, and leave it afterwards as it was."""
+
+    def predict(self, rows: Any) -> Any:
+        """Answer for rows of the user's kind of table."""
+
+    def gradient(self, rows: Any, outputs: Sequence[int]) -> tuple[Any, Any]:
+        """Answers of all outputs, and slopes (n_rows, n_chosen, n_columns) of the chosen ones."""
+
+    def recognise(self, rows: Any, answer: Any) -> Adapter:
+        """Give a better adapter, now that an answer has been seen; or this one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """A model that has been met: its outputs are known, its answers are checked.
+
+    Attributes
+    ----------
+    adapter : Adapter
+        The model.
+    outputs : tuple of str
+        Names of the chosen outputs.
+    chosen : tuple of int
+        Their positions.
+    n_all : int
+        Number of outputs of the model, chosen or not.
+    """
+
+    adapter: Adapter
+    outputs: tuple[str, ...]
+    chosen: tuple[int, ...]
+    n_all: int
+
+    def predict(self, rows: Any, n_rows: int, question: str = "") -> FloatArray:
+        """Answers of the chosen outputs, shape (n_rows, n_outputs)."""
+        with blaming_the_model(n_rows, question):
+            answer = self.adapter.predict(rows)
+        return self._chosen(check_answer(answer, n_rows, question))
+
+    def gradient(self, chunk: Chunk) -> Answers:
+        """Answers (n_rows, n_outputs) and slopes (n_rows, n_outputs, n_columns)."""
+        with blaming_the_model(chunk.n_rows, "asked for its gradient"):
+            answer, slopes = self.adapter.gradient(chunk.rows, self.chosen)
+        checked = np.asarray(slopes, dtype=np.float64)
+        if checked.ndim == 2:
+            checked = checked[:, None, :]
+        if checked.shape[:2] != (chunk.n_rows, len(self.chosen)):
+            msg = (
+                f"the gradient has shape {np.shape(slopes)} for {chunk.n_rows} rows and "
+                f"{len(self.chosen)} outputs; return (n_rows, n_features) or (n_rows, n_outputs, "
+                "n_features)"
+            )
+            raise WrongShapeError(msg)
+        if not np.all(np.isfinite(checked)):
+            row, _, column = np.argwhere(~np.isfinite(checked))[0]
+            msg = (
+                f"the gradient is {checked[row, 0, column]} in row {chunk.first_row + row}, column "
+                f"{column}; a model without a finite derivative there needs local='secant'"
+            )
+            raise BadPredictionError(msg)
+        return self._chosen(check_answer(answer, chunk.n_rows, "")), checked
+
+    def _chosen(self, answer: FloatArray) -> FloatArray:
+        if answer.shape[1] != self.n_all:
+            msg = f"the model gave {self.n_all} outputs at first and {answer.shape[1]} later"
+            raise WrongShapeError(msg)
+        return answer[:, list(self.chosen)]
+
+
+class blaming_the_model:  # noqa: N801 - reads as a sentence at its call
+    """Turn an exception of the model into one that says whose it is and what was asked."""
+
+    def __init__(self, n_rows: int, question: str) -> None:
+        self.n_rows, self.question = n_rows, question
+
+    def __enter__(self) -> None:
+        """Nothing to prepare."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Exception) and not isinstance(error, RhaleError):
+            asked = f" {self.question}" if self.question else ""
+            msg = (
+                f"the model failed on {self.n_rows} rows{asked}: {type(error).__name__}: {error}. "
+                "Its own traceback is above; nothing of the run is kept"
+            )
+            raise ModelFailedError(msg) from error
+
+
+def check_answer(answer: Any, n_rows: int, question: str = "") -> FloatArray:
+    """Turn an answer into finite floats of shape (n_rows, n_outputs), or say what is wrong."""
+    asked = f" {question}" if question else ""
+    array = np.asarray(answer)
+    if array.dtype.kind not in "fiub":
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            msg = (
+                f"the model answered with {array.dtype} values such as {array.ravel()[:1]}{asked}; "
+                "return numbers (for a classifier: response='predict_proba')"
+            )
+            raise BadPredictionError(msg) from error
+    if array.ndim not in (1, 2) or array.shape[0] != n_rows or array.size == 0:
+        msg = (
+            f"predict returned shape {array.shape} for {n_rows} rows{asked}; "
+            "return an array of shape (n_rows,) or (n_rows, n_outputs)"
+        )
+        raise WrongShapeError(msg)
+    values = array.astype(np.float64).reshape(n_rows, -1)
+    bad = ~np.isfinite(values)
+    if bad.any():
+        row = int(np.argwhere(bad)[0, 0])
+        msg = (
+            f"the model answered nan or infinity for {int(bad.any(axis=1).sum())} of {n_rows} "
+            f"rows{asked} (first: row {row} of the batch, {values[row]}); effects need finite "
+            "predictions"
+        )
+        raise BadPredictionError(msg)
+    return values
+
+
+def meet(adapter: Adapter, probe: Chunk, output: Any = None) -> tuple[Predictor, int]:
+    """Ask a model a first question, twice, and choose the outputs.
+
+    Parameters
+    ----------
+    adapter : Adapter
+        The model.
+    probe : Chunk
+        Some rows.
+    output : None, str, int or a sequence of these
+        Outputs to explain.
+
+    Returns
+    -------
+    predictor : Predictor
+    asked : int
+        Rows that were predicted.
+    """
+    first = probe.take(np.arange(min(FIRST_ROWS, probe.n_rows)))
+    half = probe.take(np.arange((first.n_rows + 1) // 2))
+    with blaming_the_model(first.n_rows, "at the first question"):
+        raw = adapter.predict(first.rows)
+        adapter = adapter.recognise(first.rows, raw)
+        again = adapter.predict(half.rows)
+    answer, repeated = check_answer(raw, first.n_rows), check_answer(again, half.n_rows)
+    check_repeatable(answer[: half.n_rows], repeated)
+    everything = Predictor(adapter, (), tuple(range(answer.shape[1])), answer.shape[1])
+    return choose_outputs(everything, output), first.n_rows + half.n_rows
+
+
+def check_repeatable(answer: FloatArray, again: FloatArray) -> None:
+    """Refuse a model whose answer to a row is not always the same."""
+    if answer.shape != again.shape:
+        msg = f"the model gave {answer.shape[1]} outputs at first and {again.shape[1]} later"
+        raise WrongShapeError(msg)
+    gap = np.abs(answer - again)
+    if gap.max() > REPEATABLE * max(float(np.abs(answer).max()), float(np.abs(again).max())):
+        row, column = np.unravel_index(int(np.argmax(gap)), gap.shape)
+        msg = (
+            f"the model gave different answers to the same row: {answer[row, column]:.6g} and "
+            f"{again[row, column]:.6g}. Either it is random (dropout or sampling switched on) or "
+            "a row's answer depends on the other rows of the batch; make it repeatable first"
+        )
+        raise BadPredictionError(msg)
+
+
+def choose_outputs(predictor: Predictor, output: Any) -> Predictor:
+    """Name all outputs and keep those that were asked for."""
+    labels = predictor.adapter.labels or tuple(f"y{i}" for i in range(predictor.n_all))
+    if len(labels) != predictor.n_all:
+        msg = f"the model has {len(labels)} labels and {predictor.n_all} outputs: {labels}"
+        raise WrongShapeError(msg)
+    if output is None:
+        usual = predictor.adapter.usual_outputs
+        chosen = list(range(predictor.n_all)) if usual is None else list(usual)
+    else:
+        asked = [output] if isinstance(output, str) or np.ndim(output) == 0 else list(output)
+        chosen = [find_output(labels, o) for o in asked]
+    return replace(predictor, outputs=tuple(labels[i] for i in chosen), chosen=tuple(chosen))
+
+
+def find_output(labels: Sequence[str], output: Any) -> int:
+    """Find an output by its label, or else by position."""
+    if str(output) in labels:
+        return list(labels).index(str(output))
+    if isinstance(output, int | np.integer) and -len(labels) <= output < len(labels):
+        return int(output) % len(labels)
+    msg = f"there is no output {output!r}; {near_names(str(output), list(labels))}"
+    raise UnknownOutputError(msg)
+
+
+Gradient = Callable[[Any], Any]

@@ -1,0 +1,75 @@
+"""Any callable: rows in, numbers out; with or without a gradient of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rhale.errors import NotDifferentiableError, WrongShapeError
+from rhale.models.base import Adapter
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionModel:
+    """A function of a table.
+
+    Parameters
+    ----------
+    function : callable
+        Takes rows of the user's kind of table; returns (n_rows,) or (n_rows, n_outputs).
+    derivative : callable, optional
+        Takes the same rows; returns (n_rows, n_features) or (n_rows, n_outputs, n_features).
+    labels : tuple of str, optional
+        Names of the outputs.
+    usual_outputs : tuple of int, optional
+        Outputs to explain when none is named.
+    kind : str
+        What to call it.
+    """
+
+    function: Callable[[Any], Any]
+    derivative: Callable[[Any], Any] | None = None
+    labels: tuple[str, ...] | None = None
+    usual_outputs: tuple[int, ...] | None = None
+    kind: str = "function"
+
+    @property
+    def is_differentiable(self) -> bool:
+        """Whether a gradient was given."""
+        return self.derivative is not None
+
+    def session(self) -> AbstractContextManager[None]:
+        """Nothing to prepare."""
+        return nullcontext()
+
+    def predict(self, rows: Any) -> Any:
+        """Call the function."""
+        return self.function(rows)
+
+    def gradient(self, rows: Any, outputs: Sequence[int]) -> tuple[Any, Any]:
+        """Call the function and the gradient that came with it."""
+        if self.derivative is None:
+            msg = f"this {self.kind} has no derivative; pass gradient=, or use local='secant'"
+            raise NotDifferentiableError(msg)
+        slopes = np.asarray(self.derivative(rows))
+        n_columns = np.shape(rows)[1]
+        if slopes.ndim not in (2, 3) or slopes.shape[-1] != n_columns:
+            msg = (
+                f"gradient returned shape {slopes.shape} for {len(rows)} rows and {n_columns} "
+                "columns; return (n_rows, n_features) or (n_rows, n_outputs, n_features)"
+            )
+            raise WrongShapeError(msg)
+        return self.function(rows), slopes if slopes.ndim == 2 else slopes[:, list(outputs)]
+
+    def recognise(self, rows: Any, answer: Any) -> Adapter:
+        """See from the answer whether the function is written in JAX."""
+        is_jax = type(answer).__module__.partition(".")[0] in ("jax", "jaxlib")
+        if is_jax and self.derivative is None and isinstance(rows, np.ndarray):
+            from rhale.models.jax import JaxModel
+
+            return JaxModel(self.function)
+        return self

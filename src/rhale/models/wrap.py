@@ -1,0 +1,98 @@
+"""Recognise a model by the names of its classes; nothing is imported that the user has not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, cast
+
+from rhale.errors import UnknownModelError
+from rhale.models.base import Adapter
+from rhale.models.function import FunctionModel
+from rhale.models.sklearn import Response, estimator_model
+
+# library of a class -> file and class of the adapter; a new adapter is one line here
+ADAPTERS = {
+    "torch": ("rhale.models.torch", "TorchModel"),
+    "jax": ("rhale.models.jax", "JaxModel"),
+    "jaxlib": ("rhale.models.jax", "JaxModel"),
+}
+KINDS = ("function", "estimator", "torch", "jax")
+
+
+def wrap(
+    model: Any,
+    *,
+    kind: str | None = None,
+    gradient: Callable[[Any], Any] | None = None,
+    response: Response = "auto",
+) -> Adapter:
+    """Choose the adapter for a model.
+
+    Parameters
+    ----------
+    model : callable, estimator, torch module or JAX function
+        The model. An adapter is returned as it is.
+    kind : {"function", "estimator", "torch", "jax"}, optional
+        Choose by hand instead.
+    gradient : callable, optional
+        Derivative of the model's answer: rows -> (n_rows, n_features).
+    response : str
+        Which answer of an estimator to explain.
+
+    Returns
+    -------
+    Adapter
+
+    Examples
+    --------
+    >>> wrap(lambda rows: rows[:, 0]).kind
+    'function'
+    """
+    if type(model).__module__.startswith("rhale.models"):
+        return cast(Adapter, model)
+    found = kind or recognised_kind(model)
+    if found == "estimator":
+        return estimator_model(model, response=response, gradient=gradient)
+    if response != "auto":
+        msg = f"response={response!r} is for estimators; this model is a {found}"
+        raise UnknownModelError(msg)
+    if found == "function" or gradient is not None:
+        function = _plain_call(model, found)
+        return FunctionModel(function, gradient)
+    if found not in ADAPTERS:
+        msg = f"kind={kind!r} is not known; use one of {', '.join(KINDS)}"
+        raise UnknownModelError(msg)
+    file, name = ADAPTERS[found]
+    return cast(Adapter, getattr(import_module(file), name)(model))
+
+
+def recognised_kind(model: Any) -> str:
+    """Say what a model is from the libraries along its class's ancestry and from its methods."""
+    if isinstance(model, type):
+        msg = f"{model.__name__} is a class; pass a fitted instance of it"
+        raise UnknownModelError(msg)
+    libraries = [base.__module__.partition(".")[0] for base in type(model).__mro__]
+    known = next((library for library in libraries if library in ADAPTERS), None)
+    if known:
+        return known
+    if hasattr(model, "predict"):
+        return "estimator"
+    if callable(model):
+        return "function"
+    hint = " Loading models from files is not supported." if isinstance(model, str) else ""
+    msg = (
+        f"{type(model).__name__} is no model that rhale knows: pass a function of the table, an "
+        f"object with predict, a torch module or a JAX function.{hint}"
+    )
+    raise UnknownModelError(msg)
+
+
+def _plain_call(model: Any, kind: str) -> Callable[[Any], Any]:
+    """How to call a model whose gradient the user gives."""
+    if kind in ADAPTERS:
+        file, name = ADAPTERS[kind]
+        call: Callable[[Any], Any] = getattr(import_module(file), name)(model).predict
+        return call
+    plain: Callable[[Any], Any] = model
+    return plain

@@ -1,0 +1,314 @@
+"""Decisions before the second pass: which local effects, which windows, which cells, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from rhale.binning import fine_grid
+from rhale.errors import BadSettingError, NotDifferentiableError
+from rhale.explanation import Bins, partition_for
+from rhale.kernels import FloatArray
+from rhale.kernels.axis import Axis, Window, window
+from rhale.kernels.grid import Grid
+from rhale.kernels.partition import Edges, Fixed, Optimal, Partition, Quantile
+from rhale.local import OwnBin, SecantPlan, probe_smoothness, reacts
+from rhale.models import Predictor
+from rhale.tables.chunk import find_column
+from rhale.tables.survey import Survey
+
+Method = Literal["rhale", "dale", "ale", "pdp", "ice", "mplot"]
+Local = Literal["auto", "gradient", "secant"]
+PROFILES = ("pdp", "ice", "mplot")
+USUAL_BINS: dict[str, Partition] = {
+    "rhale": Optimal(),
+    "dale": Fixed(20),
+    "ale": Quantile(20),
+    "pdp": Fixed(50),
+    "ice": Fixed(50),
+    "mplot": Quantile(20),
+}
+SMOOTH_SHARE, MEAN_SHARE, SPREAD_SHARE = 0.01, 0.05, 0.2
+BY_GRADIENT = "local effects by gradient"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user asked for, checked."""
+
+    method: Method = "rhale"
+    bins: Bins = None
+    local: Local = "auto"
+    limits: Any = None
+    window: float | None = None
+    spread_window: float | None = None
+
+    def __post_init__(self) -> None:
+        _one_of("method", self.method, get_args(Method))
+        _one_of("local", self.local, get_args(Local))
+        for name in ("window", "spread_window"):
+            share = getattr(self, name)
+            if share is not None and not 0 < share <= 1:
+                msg = (
+                    f"{name}={share} is not a share of the rows; pass a number in (0, 1], say 0.05"
+                )
+                raise BadSettingError(msg)
+        if self.method == "dale" and self.local == "secant":
+            msg = "method='dale' is defined by gradients; use method='ale' or 'rhale' for secants"
+            raise BadSettingError(msg)
+        if self.method == "ale" and self.local == "gradient":
+            msg = "method='ale' is defined by secants over bins; use method='dale' for gradients"
+            raise BadSettingError(msg)
+
+    def partition(self, feature: str, output: str) -> Partition:
+        """Bins of one feature and output: the user's, or the method's usual ones."""
+        return partition_for(self.bins, feature, output) or USUAL_BINS[self.method]
+
+
+@dataclass(frozen=True, eq=False)
+class Feature:
+    """One explained feature: where it is, and what is known of it.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    column : int
+        Its column in the table.
+    axis : Axis
+        Range and quantiles.
+    whole : bool
+        Whether it takes whole numbers only.
+    is_complete : bool
+        Whether the axis knows every row.
+    """
+
+    name: str
+    column: int
+    axis: Axis
+    whole: bool
+    is_complete: bool
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether there is only one value."""
+        return self.axis.low == self.axis.high
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Cells of one feature and the partition of each output that chooses among them."""
+
+    grid: Grid
+    partitions: tuple[Partition, ...]
+    notes: tuple[str, ...] = ()
+
+
+def list_features(
+    survey: Survey,
+    names: Sequence[str],
+    columns: Sequence[int],
+    limits: Any,
+) -> list[Feature]:
+    """Gather what the first pass learned about each feature."""
+    wanted = read_limits(limits, names, columns)
+    return [
+        Feature(
+            names[column],
+            column,
+            survey.axis(place, wanted.get(column)),
+            bool(survey.whole[place]),
+            survey.sample.is_complete,
+        )
+        for place, column in enumerate(columns)
+    ]
+
+
+def read_limits(
+    limits: Any,
+    names: Sequence[str],
+    columns: Sequence[int],
+) -> dict[int, tuple[float, float]]:
+    """Turn limits into a mapping from column to (low, high)."""
+    if limits is None:
+        return {}
+    if not isinstance(limits, Mapping):
+        if len(columns) != 1:
+            msg = f"limits={limits!r} for {len(columns)} features; pass a mapping from feature to (low, high)"
+            raise BadSettingError(msg)
+        limits = {names[columns[0]]: limits}
+    found = {}
+    for feature, pair in limits.items():
+        low, high = _pair(feature, pair)
+        found[find_column(names, feature)] = (low, high)
+    return found
+
+
+def plan_cells(settings: Settings, feature: Feature, outputs: Sequence[str]) -> Cells:
+    """Choose the cells of a feature so that every output's partition can choose among them."""
+    partitions = tuple(settings.partition(feature.name, output) for output in outputs)
+    closed = partitions[0].closed
+    if any(p.closed != closed for p in partitions):
+        msg = f"bins of {feature.name!r} are closed on different sides for different outputs"
+        raise BadSettingError(msg)
+    offered = [p.candidates(feature.axis) for p in partitions]
+    notes = _about_quantiles(feature, partitions[0])
+    if settings.method != "ale":
+        return Cells(fine_grid(feature.axis, np.concatenate(offered), closed), partitions, notes)
+    if any(not np.array_equal(offered[0], other) for other in offered):
+        msg = f"method='ale' needs the same bins of {feature.name!r} for all outputs"
+        raise BadSettingError(msg)
+    edges = reachable(feature, partitions[0], offered[0])
+    own = Edges(edges, closed)
+    return Cells(Grid(edges, closed), (own,) * len(partitions), notes)
+
+
+def plan_points(settings: Settings, feature: Feature, output: str) -> FloatArray:
+    """Points of a profile's grid: the limits of its bins, as values that the feature can take."""
+    partition = settings.partition(feature.name, output)
+    return np.unique(reachable(feature, partition, partition.candidates(feature.axis)))
+
+
+def reachable(feature: Feature, partition: Partition, edges: FloatArray) -> FloatArray:
+    """Limits at which the model can be asked: whole numbers for features of whole numbers."""
+    if not feature.whole or isinstance(partition, Edges):
+        return edges
+    rounded = np.unique(np.rint(edges))
+    return rounded if rounded.size > 1 else edges
+
+
+def plan_local(
+    settings: Settings,
+    predictor: Predictor,
+    survey: Survey,
+    features: Sequence[Feature],
+    cells: Sequence[Cells],
+    names: Sequence[str],
+    batch_rows: int,
+) -> tuple[dict[int, SecantPlan], list[str], int]:
+    """Decide for every feature: gradient, or secants over which windows.
+
+    Returns
+    -------
+    plans : dict of int to SecantPlan
+        Features, by place, that are explained by secants: all or none.
+    notes : list of str
+        What was decided, one for each feature.
+    asked : int
+        Rows that were predicted to decide.
+    """
+    if settings.method == "ale":
+        plans = {
+            i: SecantPlan(f.column, OwnBin(c.grid))
+            for i, (f, c) in enumerate(zip(features, cells, strict=True))
+        }
+        return plans, ["secants over the row's own bin"] * len(features), 0
+    wants_gradient = settings.local == "gradient" or settings.method == "dale"
+    if wants_gradient and not predictor.adapter.is_differentiable:
+        msg = (
+            f"a gradient was asked for, but this {predictor.adapter.kind} has none; pass "
+            "gradient=, or use local='auto' or 'secant' (method='rhale' or 'ale')"
+        )
+        raise NotDifferentiableError(msg)
+    why, asked = "", 0
+    if predictor.adapter.is_differentiable and settings.local != "secant":
+        if wants_gradient:
+            return {}, [BY_GRADIENT] * len(features), 0
+        why, notes, asked = _judge_gradient(predictor, survey, features, names, batch_rows)
+        if not why:
+            return {}, notes, asked
+    plans, kinds, more = _windows(settings, predictor, survey, features, names, batch_rows)
+    return dict(enumerate(plans)), [why + kind for kind in kinds], asked + more
+
+
+def _judge_gradient(
+    predictor: Predictor,
+    survey: Survey,
+    features: Sequence[Feature],
+    names: Sequence[str],
+    batch_rows: int,
+) -> tuple[str, list[str], int]:
+    """Say why the gradient is of no use ("" if it is), and what to note about each feature."""
+    probe, notes = survey.probe.chunk, [BY_GRADIENT] * len(features)
+    try:
+        _, slopes = predictor.gradient(probe)
+    except NotDifferentiableError as error:
+        return f"no gradient ({error}): ", notes, probe.n_rows
+    flat = [i for i, f in enumerate(features) if not np.any(slopes[:, :, f.column])]
+    if not flat:
+        return "", notes, probe.n_rows
+    wide = [window(features[i].axis, SPREAD_SHARE, whole=features[i].whole) for i in flat]
+    columns = [features[i].column for i in flat]
+    moved, asked = reacts(predictor, probe, columns, wide, names, batch_rows)
+    if not np.any(slopes) and moved.any():
+        return "the gradient is zero everywhere although predictions differ: ", notes, asked
+    for i in np.array(flat)[moved]:
+        notes[i] = (
+            "local effects by gradient, which is zero although predictions change with this "
+            "feature (steps?): local='secant' measures that"
+        )
+    return "", notes, probe.n_rows + asked
+
+
+def _windows(
+    settings: Settings,
+    predictor: Predictor,
+    survey: Survey,
+    features: Sequence[Feature],
+    names: Sequence[str],
+    batch_rows: int,
+) -> tuple[list[SecantPlan], list[str], int]:
+    """Probe where the model is smooth, and choose the windows of the secants."""
+    smooth, asked = np.zeros(len(features), dtype=np.bool_), 0
+    if settings.window is None or settings.spread_window is None:
+        narrow = [window(f.axis, SMOOTH_SHARE, whole=f.whole) for f in features]
+        columns = [f.column for f in features]
+        smooth, asked = probe_smoothness(
+            predictor, survey.probe.chunk, columns, narrow, names, batch_rows
+        )
+    plans, notes = [], []
+    for feature, is_smooth in zip(features, smooth, strict=True):
+        share = settings.window or (SMOOTH_SHARE if is_smooth else MEAN_SHARE)
+        spread_share = settings.spread_window or (None if is_smooth else SPREAD_SHARE)
+        plans.append(_secant_plan(feature, share, spread_share))
+        kind = "smooth" if is_smooth else "stepped"
+        if settings.window and settings.spread_window:
+            kind = "windows given by hand"
+        spread = f", {spread_share:.3g} for the spread" if spread_share else ""
+        notes.append(f"secants ({kind}): windows hold {share:.3g} of the rows{spread}")
+    return plans, notes, asked
+
+
+def _secant_plan(feature: Feature, share: float, spread_share: float | None) -> SecantPlan:
+    spread: Window | None = None
+    if spread_share is not None:
+        spread = window(feature.axis, spread_share, whole=feature.whole)
+    return SecantPlan(feature.column, window(feature.axis, share, whole=feature.whole), spread)
+
+
+def _about_quantiles(feature: Feature, partition: Partition) -> tuple[str, ...]:
+    if isinstance(partition, Quantile) and not feature.is_complete:
+        n_rows = f"{feature.axis.values.size:,}"
+        return (f"quantile limits from a sample with {n_rows} distinct values",)
+    return ()
+
+
+def _one_of(name: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        msg = f"{name}={value!r} is not known; use one of {', '.join(known)}"
+        raise BadSettingError(msg)
+
+
+def _pair(feature: Any, pair: Any) -> tuple[float, float]:
+    try:
+        low, high = (float(v) for v in pair)
+    except (TypeError, ValueError) as error:
+        msg = f"limits of {feature!r} must be two numbers (low, high); found {pair!r}"
+        raise BadSettingError(msg) from error
+    if not (np.isfinite(low) and np.isfinite(high) and low < high):
+        msg = f"limits of {feature!r} must be finite with low < high; found ({low}, {high})"
+        raise BadSettingError(msg)
+    return low, high

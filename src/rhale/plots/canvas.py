@@ -1,0 +1,154 @@
+"""Figures and axes: where to draw, how far the axes reach, where the legend goes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+
+from rhale.errors import BadSettingError
+from rhale.plots import style
+from rhale.plots.text import LITERAL, shown
+
+
+def new_figure(size: tuple[float, float]) -> Figure:
+    """Make a figure of this many inches.
+
+    Notes
+    -----
+    Someone who works with pyplot expects `plt.show()` and `plt.savefig()` to know the figure,
+    and a notebook displays only pyplot's figures; so there, and only there, pyplot makes it.
+    Anywhere else pyplot stays out: no window system is chosen, no global list keeps the figure.
+    """
+    if "matplotlib.pyplot" in sys.modules or "ipykernel" in sys.modules:
+        from matplotlib import pyplot as plt
+
+        return plt.figure(figsize=size, layout="constrained")
+    figure = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def new_axes(size: tuple[float, float]) -> Axes:
+    """Make a figure with one panel."""
+    return new_figure(size).add_subplot()
+
+
+def new_pair() -> tuple[Axes, Axes]:
+    """Make a figure with the two panels of an effect, one x axis for both."""
+    figure = new_figure(style.EFFECT_SIZE)
+    rows = figure.add_gridspec(2, 1, height_ratios=style.PANEL_HEIGHTS)
+    top = figure.add_subplot(rows[0])
+    return top, figure.add_subplot(rows[1], sharex=top)
+
+
+def split(ax: Axes) -> tuple[Axes, Axes]:
+    """Make two panels in the place of one: the axes become the top, new ones lie below.
+
+    Notes
+    -----
+    The place in the caller's grid is divided, so that any layout engine goes on working.
+    """
+    figure, spec = ax.figure, ax.get_subplotspec()
+    if spec is not None:
+        rows = spec.subgridspec(2, 1, height_ratios=style.PANEL_HEIGHTS)
+        ax.set_subplotspec(rows[0])
+        return ax, figure.add_subplot(rows[1], sharex=ax)
+    if ax.get_axes_locator() is not None:
+        msg = "these axes are placed by other axes and cannot be divided; give a pair of axes"
+        raise BadSettingError(msg)
+    place = ax.get_position(original=True)
+    low, high = place.y0 + 0.38 * place.height, place.y0 + 0.46 * place.height
+    ax.set_position((place.x0, high, place.width, place.y1 - high))
+    below = (place.x0, place.y0, place.width, low - place.y0)
+    return ax, figure.add_axes(below, sharex=ax)
+
+
+def share_x(top: Axes, bottom: Axes) -> bool:
+    """Tell whether two panels have one x axis."""
+    return bool(top.get_shared_x_axes().joined(top, bottom))
+
+
+def widen(low: float, high: float, below: float, above: float) -> tuple[float, float]:
+    """Add room to an interval, as shares of its length; an interval without length gets some."""
+    if not (np.isfinite(low) and np.isfinite(high)):
+        low, high = 0.0, 0.0
+    size = max(abs(low), abs(high))
+    if high - low <= 1e-12 * size or size == 0.0:  # rounding at most
+        low, high = low - (size or 1.0), high + (size or 1.0)
+    span = high - low
+    return low - below * span, high + above * span
+
+
+def fit_limits(ax: Axes, *, strip: bool) -> None:
+    """Let the axes reach as far as what is drawn, with room for the strip of counts.
+
+    Notes
+    -----
+    Computed from the data each time: drawing twice on the same axes adds no room twice.
+    """
+    x, y = ax.dataLim.intervalx, ax.dataLim.intervaly
+    below = style.ROOM_FOR_STRIP if strip else style.MARGIN
+    ax.set_xlim(widen(x[0], x[1], 0.02, 0.02), auto=True)
+    ax.set_ylim(widen(y[0], y[1], below, style.MARGIN), auto=True)
+
+
+def say_constant(ax: Axes, value: float) -> None:
+    """Write that a feature has one value, in place of a curve."""
+    words = f"constant: one value {value:.6g},\nno curve"
+    note = ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", **LITERAL)
+    note.set(gid="rhale:constant", color=style.NOTE, fontsize=style.LEGEND_TEXT)
+    if not ax.has_data():
+        ax.set_xlim(widen(value, value, 0.0, 0.0))
+        ax.set_xticks([value])
+        ax.tick_params(left=False, labelleft=False)
+
+
+def add_legend(ax: Axes, artists: Sequence[Artist], *, outside: bool, title: str = "") -> None:
+    """Explain the artists by their labels: above the panel, or where the panel is emptiest."""
+    if not artists:
+        return
+    if outside:
+        words = sum(len(str(artist.get_label())) + 6 for artist in artists)
+        columns = len(artists) if words <= style.LINE_LENGTH else 3
+        artists = [artist for first in range(columns) for artist in artists[first::columns]]
+        legend = ax.legend(
+            artists, dummies(artists), fontsize=style.LEGEND_TEXT, frameon=False, loc="lower left",
+            bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, ncols=columns, columnspacing=1.2,
+            handlelength=1.6,
+        )  # fmt: skip
+    else:
+        legend = ax.legend(artists, dummies(artists), fontsize=style.LEGEND_TEXT, loc="best")
+    write_labels(legend, artists, title)
+
+
+def add_figure_legend(figure: Figure, artists: Sequence[Artist], title: str) -> None:
+    """Explain the artists once, below all panels."""
+    if not artists:
+        return
+    columns = max(1, int(figure.get_figwidth() / style.ENTRY_WIDTH))
+    legend = figure.legend(
+        artists, dummies(artists), fontsize=style.LEGEND_TEXT, frameon=False,
+        loc="outside lower center", ncols=min(columns, len(artists)), columnspacing=1.4,
+    )  # fmt: skip
+    write_labels(legend, artists, title)
+
+
+def dummies(artists: Sequence[Artist]) -> list[str]:
+    """Make labels to begin with: Matplotlib would leave out those that begin with `_`."""
+    return [f"line {index}" for index in range(len(artists))]
+
+
+def write_labels(legend: Legend, artists: Sequence[Artist], title: str) -> None:
+    """Write the artists' labels into a legend, letter by letter."""
+    for text, artist in zip(legend.get_texts(), artists, strict=True):
+        text.set(text=shown(str(artist.get_label()), style.LABEL_LENGTH), **LITERAL)
+    if title:
+        legend.set_title(title)
+        legend.get_title().set(fontsize=style.LEGEND_TEXT)

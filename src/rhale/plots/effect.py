@@ -1,0 +1,250 @@
+"""The two panels of one effect: the curve above, the bins it is made of below."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+
+from rhale.effect import Effect
+from rhale.errors import BadSettingError
+from rhale.kernels import BoolArray, FloatArray
+from rhale.kernels.curve import Center, middles
+from rhale.kernels.grid import Grid
+from rhale.plots import canvas, layers, style
+from rhale.plots.text import LITERAL, shown
+
+Truth = Callable[[FloatArray], FloatArray]
+LEAST_FOR_VIOLIN = 8  # fewer rows are drawn one by one
+MOST_CAPS = 30
+N_LEVELS = 64
+TAILS = (0.01, 0.99)
+
+
+def plot_effect(
+    effect: Effect,
+    *,
+    ax: Axes | Sequence[Axes] | None = None,
+    center: Center = "mean",
+    level: float = 0.95,
+    spread: bool = True,
+    uncertainty: bool = True,
+    violins: bool = True,
+    truth: Truth | None = None,
+) -> tuple[Axes, Axes]:
+    """Draw one effect as the paper does: the curve on top, its bins below.
+
+    Parameters
+    ----------
+    effect : Effect
+        What to draw.
+    ax : Axes or pair of Axes, optional
+        One: its place is divided into the two panels. Two: top and bottom. None: a new figure.
+    center : {"mean", "start", "uniform"}
+        Where the curve is zero, as in `Effect.curve`.
+    level : float
+        Of the interval of the mean.
+    spread : bool
+        Draw curve ± spread, which says how rows differ.
+    uncertainty : bool
+        Draw the interval of the curve, which says how well the mean is known.
+    violins : bool
+        Draw the local effects of the sampled rows in each bin.
+    truth : callable, optional
+        Known curve, from values of shape (n,) to values of shape (n,), drawn dashed. It is
+        shifted to be zero where the curve is, so that shapes are compared.
+
+    Returns
+    -------
+    top, bottom : Axes
+        The given ones, or new ones. Artists carry a gid: rhale:curve, rhale:spread, rhale:ci,
+        rhale:counts, rhale:truth; rhale:bars, rhale:whiskers, rhale:violins, rhale:dots,
+        rhale:empty.
+
+    Notes
+    -----
+    Whiskers and violins tell how rows differ from their bin's fit: in a bin with a slope both are
+    read at its middle. A violin reaches from the 1st to the 99th percentile of its bin's local effects, so that one
+    odd row does not flatten the picture. Bins with fewer than eight sampled rows show each row
+    as a dot.
+    """
+    top, bottom = as_pair(ax)
+    new = ax is None
+    if layers.is_constant(effect):
+        draw_constant(top, bottom, effect)
+    else:
+        explained = draw_top(top, effect, center, level, spread=spread, uncertainty=uncertainty)
+        explained += draw_truth(top, effect, center, truth)
+        canvas.fit_limits(top, strip=True)
+        canvas.add_legend(top, explained, outside=new)
+        explained = draw_bottom(bottom, effect, violins=violins)
+        canvas.fit_limits(bottom, strip=False)
+        bottom.set_xlim(top.get_xlim(), auto=True)
+        canvas.add_legend(bottom, explained, outside=new)
+    label_pair(top, bottom, effect, center)
+    return top, bottom
+
+
+def as_pair(ax: Axes | Sequence[Axes] | None) -> tuple[Axes, Axes]:
+    """Find or make the two panels."""
+    if ax is None:
+        return canvas.new_pair()
+    if isinstance(ax, Axes):
+        return canvas.split(ax)
+    pair = list(ax)
+    if len(pair) != 2 or not all(isinstance(panel, Axes) for panel in pair):
+        msg = f"ax must be one Axes, a pair of them, or None; found {ax!r}"
+        raise BadSettingError(msg)
+    return pair[0], pair[1]
+
+
+def draw_top(
+    ax: Axes, effect: Effect, center: Center, level: float, *, spread: bool, uncertainty: bool
+) -> list[Artist]:
+    """Draw curve, band, ribbon and support; return what a legend explains."""
+    path = layers.trace(effect, center, level)
+    layers.draw_zero(ax)
+    explained = [layers.draw_curve(ax, path, "mean effect", style.look(0))]
+    if spread:
+        explained += layers.draw_spread(ax, path)
+    if uncertainty:
+        explained += layers.draw_ci(ax, path, level)
+    layers.draw_gaps(ax, effect)
+    return explained + layers.draw_counts(ax, effect)
+
+
+def draw_truth(ax: Axes, effect: Effect, center: Center, truth: Truth | None) -> list[Artist]:
+    """Draw a known curve, zero where the effect's curve is."""
+    if truth is None:
+        return []
+    x = layers.trace(effect, center, 0.95).x
+    nodes, weights = effect.fit.nodes, effect.fit.node_weights(center)
+    if center == "start":
+        nodes, weights = effect.edges[:1], np.ones(1)
+    zero = weights @ np.asarray(truth(nodes), dtype=np.float64)
+    (line,) = ax.plot(x, np.asarray(truth(x), dtype=np.float64) - zero, label="truth")
+    line.set(color=style.TRUTH, linestyle="--", linewidth=style.THIN_LINE, zorder=5)
+    line.set_gid("rhale:truth")
+    return [line]
+
+
+def draw_bottom(ax: Axes, effect: Effect, *, violins: bool) -> list[Artist]:
+    """Draw bars, whiskers, violins and gaps; return what a legend explains."""
+    layers.draw_zero(ax)
+    explained = draw_bars(ax, effect) + draw_whiskers(ax, effect)
+    if violins:
+        explained += draw_rows(ax, effect)
+    return explained + layers.draw_gaps(ax, effect)
+
+
+def draw_bars(ax: Axes, effect: Effect) -> list[Artist]:
+    """Draw one bar per bin, as wide as the bin; a linear fit slopes its top."""
+    known = np.isfinite(effect.mean)
+    left, right = effect.edges[:-1][known], effect.edges[1:][known]
+    rise = 0.5 * effect.slope[known] * (right - left)
+    start, end = effect.mean[known] - rise, effect.mean[known] + rise
+    zero = np.zeros(left.size)
+    corners = np.stack([left, zero, left, start, right, end, right, zero], axis=1)
+    bars = PolyCollection(corners.reshape(-1, 4, 2).tolist(), gid="rhale:bars", label="bin effect")
+    bars.set_facecolor((style.EFFECT, style.BAR_ALPHA))
+    bars.set(edgecolor=style.EFFECT, linewidth=style.THIN_LINE, zorder=2)
+    ax.add_collection(bars)
+    return [bars]
+
+
+def draw_whiskers(ax: Axes, effect: Effect) -> list[Artist]:
+    """Draw mean ± std at the middle of every bin where both are known."""
+    known = np.isfinite(effect.mean) & np.isfinite(effect.std)
+    if not known.any():
+        return []
+    caps = 2.5 if effect.mean.size <= MOST_CAPS else 0.0
+    drawn = ax.errorbar(
+        middles(effect.edges)[known], effect.mean[known], effect.std[known], fmt="none",
+        ecolor=style.SPREAD, elinewidth=1.2, capsize=caps, zorder=3.5,
+    )  # fmt: skip
+    (whiskers,) = drawn.lines[2]
+    whiskers.set(gid="rhale:whiskers", label="± std between rows")
+    return [whiskers]
+
+
+def draw_rows(ax: Axes, effect: Effect) -> list[Artist]:
+    """Draw the sampled local effects of every bin: a violin, or dots where they are few."""
+    outlines, dots = [], np.zeros(effect.sample.x.size, dtype=np.bool_)
+    for k, inside in members(effect):
+        if inside.sum() < LEAST_FOR_VIOLIN:
+            dots |= inside
+        elif (shape := violin(effect, k, inside)) is not None:
+            outlines.append(shape)
+    explained: list[Artist] = []
+    if outlines:
+        bodies = PolyCollection(outlines, facecolor=style.SPREAD, alpha=style.VIOLIN_ALPHA)
+        bodies.set(linewidth=0, zorder=3, gid="rhale:violins", label="local effects of rows")
+        ax.add_collection(bodies)
+        explained.append(bodies)
+    if dots.any():
+        points = ax.scatter(effect.sample.x[dots], effect.sample.local_effects[dots], s=8)
+        points.set(color=style.SPREAD, linewidth=0, zorder=3, alpha=0.8)
+        points.set(gid="rhale:dots", label="single rows")
+        explained.append(points)
+    return explained
+
+
+def members(effect: Effect) -> Iterator[tuple[int, BoolArray]]:
+    """Yield every bin's number and which of the sampled rows are in it."""
+    sample, grid = effect.sample, Grid(effect.edges, effect.closed)
+    inside = grid.covers(sample.x) & (sample.weight > 0)
+    place = grid.locate(sample.x)
+    for k in range(effect.mean.size):
+        yield k, inside & (place == k)
+
+
+def violin(effect: Effect, k: int, inside: BoolArray) -> FloatArray | None:
+    """Outline of the local effects of one bin, shape (2 n_levels, 2); None without spread."""
+    sample, middle = effect.sample, middles(effect.edges)[k]
+    trend = np.nan_to_num(effect.slope[k]) * (sample.x[inside] - middle)
+    values, weight = sample.local_effects[inside] - trend, sample.weight[inside]
+    low, high = np.quantile(values, TAILS)
+    std = float(
+        np.sqrt(np.average((values - np.average(values, weights=weight)) ** 2, weights=weight))
+    )
+    if not high - low > 1e-9 * max(abs(low), abs(high)):
+        return None
+    bandwidth = 1.06 * std * values.size**-0.2  # Silverman's rule
+    levels = np.linspace(low, high, N_LEVELS)
+    density = np.exp(-0.5 * ((levels[:, None] - values) / bandwidth) ** 2) @ weight
+    width = effect.edges[k + 1] - effect.edges[k]
+    span = effect.edges[-1] - effect.edges[0]
+    half = min(style.VIOLIN_SHARE_OF_BIN * width, style.VIOLIN_SHARE_OF_AXIS * span)
+    sides = half * density / density.max()
+    x = np.concatenate([middle - sides, (middle + sides)[::-1]])
+    return np.column_stack([x, np.concatenate([levels, levels[::-1]])])
+
+
+def draw_constant(top: Axes, bottom: Axes, effect: Effect) -> None:
+    """Say that there is no curve; show the local effects of the one value where known."""
+    canvas.say_constant(top, float(effect.edges[0]))
+    known = np.isfinite(effect.mean)
+    if known.any():
+        layers.draw_zero(bottom)
+        bottom.plot(effect.edges[:1], effect.mean[:1], "o", color=style.EFFECT, gid="rhale:bars")
+        draw_whiskers(bottom, effect)
+        canvas.fit_limits(bottom, strip=False)
+    bottom.set_xlim(top.get_xlim())
+
+
+def label_pair(top: Axes, bottom: Axes, effect: Effect, center: Center) -> None:
+    """Name the axes of both panels."""
+    name = shown(effect.name, style.LABEL_LENGTH)
+    top.set_ylabel(layers.value_label([effect], center), **LITERAL)
+    bottom.set_ylabel(f"local effect\n{layers.slope_label(effect)}", **LITERAL)
+    for ax in (top, bottom):
+        ax.yaxis.label.set_fontsize(style.NAME_TEXT)
+    bottom.set_xlabel(name, **LITERAL)
+    if canvas.share_x(top, bottom):
+        top.tick_params(labelbottom=False)
+        top.xaxis.get_offset_text().set_visible(False)
+    else:
+        top.set_xlabel(name, **LITERAL)

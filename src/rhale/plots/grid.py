@@ -1,0 +1,269 @@
+"""All features at a glance: one small panel each, one y axis, one legend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.font_manager import FontProperties
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from rhale.effect import Effect
+from rhale.errors import BadSettingError
+from rhale.kernels.curve import Center
+from rhale.plots import canvas, layers, style
+from rhale.plots.compare import draw_line
+from rhale.plots.text import LITERAL, number, shown
+
+AxesArray = npt.NDArray[Any]
+MOST_OUTPUTS = 6
+
+
+def plot_all(
+    effects: Sequence[layers.Result],
+    *,
+    axes: Axes | Iterable[Axes] | None = None,
+    columns: int | None = None,
+    sharey: bool = True,
+    max_features: int | None = None,
+    center: Center = "mean",
+    level: float = 0.95,
+) -> AxesArray:
+    """Draw every feature in a small panel, in the given order.
+
+    Parameters
+    ----------
+    effects : sequence of Effect or Profile
+        What to draw. Those of one feature share a panel; with several outputs a panel has one
+        line and interval for each output, at most six (those with the largest importance).
+    axes : Axes or array-like of Axes, optional
+        Where, at least one for each feature; None makes a new figure.
+    columns : int, optional
+        Panels in a row; chosen from their number if not given.
+    sharey : bool
+        One y axis for all panels, so that sizes can be compared.
+    max_features : int, optional
+        Draw only the first so many; the legend says how many there are.
+    center : {"mean", "start", "uniform"}
+        Where the curves are zero.
+    level : float
+        Of the interval of the mean.
+
+    Returns
+    -------
+    ndarray of Axes, shape (n_features,)
+        In the given order. Artists carry a gid as in `plot_effect`.
+
+    Notes
+    -----
+    Curves and intervals set the y axis. The spread can be many times larger; it widens the axis
+    by at most half of what the curves take on either side. Where it goes on beyond, a small
+    triangle at the edge says so.
+    """
+    outputs = main_outputs(effects)
+    features = gather(effects, outputs, center, level)
+    kept = features if max_features is None else features[:max_features]
+    panels = find_panels(axes, len(kept), columns, sharey=sharey)
+    explained: list[Artist] = []
+    for ax, feature in zip(panels, kept, strict=True):
+        explained += draw_panel(ax, feature, outputs, level)
+        write_title(ax, feature)
+    explained += set_heights(panels, kept, sharey=sharey)
+    note = some_of(len(kept), len(features), "features")
+    note += some_of(len(outputs), len({effect.output for effect in effects}), "outputs")
+    label = layers.value_label(effects, center)
+    write_frame(panels, explained, label, ", ".join(note), new=axes is None)
+    return panels
+
+
+class Feature(NamedTuple):
+    """What one panel shows: the results of one feature, and their curves (none if constant)."""
+
+    name: str
+    results: list[layers.Result]
+    paths: list[layers.Trace]
+
+
+def main_outputs(effects: Sequence[layers.Result]) -> list[str]:
+    """Choose the outputs to draw, in their order: those with the largest importance."""
+    size: dict[str, float] = {}
+    for effect in effects:
+        size[effect.output] = max(size.get(effect.output, 0.0), effect.importance)
+    largest = sorted(size, key=lambda output: -size[output])[:MOST_OUTPUTS]
+    return [output for output in size if output in largest]
+
+
+def gather(
+    effects: Sequence[layers.Result], outputs: list[str], center: Center, level: float
+) -> list[Feature]:
+    """Put the results of one feature together, in the order in which features appear."""
+    if not effects:
+        msg = "there is nothing to plot: give at least one effect or profile"
+        raise BadSettingError(msg)
+    groups: dict[str, list[layers.Result]] = {}
+    for effect in effects:
+        if effect.output in outputs:
+            groups.setdefault(effect.name, []).append(effect)
+    return [
+        Feature(name, group, [layers.trace(result, center, level) for result in group])
+        if not layers.is_constant(group[0])
+        else Feature(name, group, [])
+        for name, group in groups.items()
+    ]
+
+
+def some_of(drawn: int, known: int, what: str) -> list[str]:
+    """Say that only some are drawn; say nothing where all are."""
+    return [f"{drawn} of {known} {what}"] if drawn < known else []
+
+
+def find_panels(
+    axes: Axes | Iterable[Axes] | None, n_panels: int, columns: int | None, *, sharey: bool
+) -> AxesArray:
+    """Make the panels, or take them from the caller."""
+    if axes is None:
+        return make_panels(n_panels, columns or choose_columns(n_panels), sharey=sharey)
+    given = [axes] if isinstance(axes, Axes) else np.asarray(list(axes), dtype=object).ravel()
+    if len(given) < n_panels:
+        msg = f"{n_panels} features need as many axes; found {len(given)}. Or set max_features"
+        raise BadSettingError(msg)
+    return as_array(given[:n_panels])
+
+
+def as_array(panels: Iterable[Axes]) -> AxesArray:
+    """Put axes into an array of shape (n_panels,)."""
+    panels = list(panels)
+    array = np.empty(len(panels), dtype=object)
+    array[:] = panels
+    return array
+
+
+def choose_columns(n_panels: int) -> int:
+    """Choose how many panels stand in a row: few gaps in the last one, wide if there are many.
+
+    Examples
+    --------
+    >>> [choose_columns(n) for n in (1, 2, 4, 8, 9, 10, 40)]
+    [1, 2, 2, 4, 3, 5, 5]
+    """
+    if n_panels <= 4:
+        return {4: 2}.get(n_panels, n_panels)
+    return min((3, 4) if n_panels < 10 else (4, 5), key=lambda c: (-n_panels % c, -c))
+
+
+def make_panels(n_panels: int, columns: int, *, sharey: bool) -> AxesArray:
+    """Make a figure with a panel for each feature; it grows with their number."""
+    width = style.PANEL_WIDTHS[min(columns, len(style.PANEL_WIDTHS)) - 1]
+    rows = -(-n_panels // columns)
+    height = style.PANEL_HEAD + style.PANEL_SHAPE * width
+    figure = canvas.new_figure((width * columns, height * rows + style.LEGEND_HEIGHT))
+    places, panels = figure.add_gridspec(rows, columns), []
+    for index in range(n_panels):
+        ax = figure.add_subplot(
+            places[index // columns, index % columns], sharey=panels[0] if panels and sharey else None
+        )
+        ax.tick_params(labelsize=style.NUMBER_TEXT, labelleft=not sharey or index % columns == 0)
+        ax.xaxis.set_major_locator(MaxNLocator(4 if columns > 2 else 6))
+        ax.xaxis.get_offset_text().set_fontsize(style.NUMBER_TEXT)
+        if not (sharey and panels):
+            ax.yaxis.set_major_locator(MaxNLocator(5))
+            ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: number(y, 4)))
+        panels.append(ax)
+    return as_array(panels)
+
+
+def draw_panel(ax: Axes, feature: Feature, outputs: list[str], level: float) -> list[Artist]:
+    """Draw the curves of one feature; return what a legend explains."""
+    first = feature.results[0]
+    if not feature.paths:
+        canvas.say_constant(ax, layers.reach(first)[0])
+        return []
+    layers.draw_zero(ax)
+    explained: list[Artist] = []
+    if len(outputs) == 1:
+        for path in feature.paths:
+            explained += [layers.draw_curve(ax, path, "mean effect", style.look(0))]
+            explained += layers.draw_spread(ax, path) + layers.draw_ci(ax, path, level)
+    else:
+        for result, path in zip(feature.results, feature.paths, strict=True):
+            explained += draw_line(ax, path, result.output, outputs.index(result.output), level)
+    if isinstance(first, Effect):
+        explained += layers.draw_gaps(ax, first)
+    explained += layers.draw_counts(ax, first)
+    ax.set_xlim(canvas.widen(*ax.dataLim.intervalx, 0.02, 0.02), auto=True)
+    return explained
+
+
+def write_title(ax: Axes, feature: Feature) -> None:
+    """Write the feature's name, and under it its importance and heterogeneity."""
+    if len(feature.results) == 1:
+        (one,) = feature.results
+        error, spread = number(one.importance_error, 2), number(one.heterogeneity)
+        words = f"importance {number(one.importance)} ± {error}\nheterogeneity {spread}"
+    else:
+        words = f"importance up to {number(max(r.importance for r in feature.results))}"
+    size = FontProperties(size=style.NUMBER_TEXT).get_size_in_points()
+    note = ax.annotate(words, (0, 1), (0, 2), "axes fraction", textcoords="offset points", **LITERAL)
+    note.set(fontsize=style.NUMBER_TEXT, color=style.NOTE, gid="rhale:numbers", va="bottom")
+    pad = 3 + 1.25 * size * (1 + words.count("\n"))
+    name = shown(feature.name, style.SHORT_LENGTH + 6)
+    ax.set_title(name, loc="left", fontsize=style.NAME_TEXT, pad=pad, fontweight="bold", **LITERAL)
+
+
+def y_reach(features: Sequence[Feature], *, several: bool) -> tuple[float, float]:
+    """Lowest and highest y to show: curves and intervals whole, the spread within bounds."""
+    paths = [path for feature in features for path in feature.paths]
+    if not paths:
+        return 0.0, 0.0
+    low = min(float(np.fmin(path.low, path.curve).min()) for path in paths)
+    high = max(float(np.fmax(path.high, path.curve).max()) for path in paths)
+    if several:
+        return low, high
+    room = style.SPREAD_ROOM * (high - low) or np.inf
+    bottom = min(float(np.fmin(path.curve - path.spread, low).min()) for path in paths)
+    top = max(float(np.fmax(path.curve + path.spread, high).max()) for path in paths)
+    return max(low - room, bottom), min(high + room, top)
+
+
+def set_heights(panels: AxesArray, features: list[Feature], *, sharey: bool) -> list[Artist]:
+    """Set the y axes, and mark where the spread goes on beyond them."""
+    several = any(len(feature.results) > 1 for feature in features)
+    marks: list[Artist] = []
+    for ax, feature in zip(panels, features, strict=True):
+        low, high = y_reach(features if sharey else [feature], several=several)
+        ax.set_ylim(canvas.widen(low, high, style.ROOM_FOR_STRIP, style.MARGIN), auto=True)
+        if not several:
+            marks += [mark for path in feature.paths for mark in mark_cut(ax, path)]
+    return marks
+
+
+def mark_cut(ax: Axes, path: layers.Trace) -> list[Artist]:
+    """Draw a triangle at the edge that hides part of the spread, where it hides most."""
+    low, high = ax.get_ylim()
+    above, below = path.curve + path.spread, path.spread - path.curve
+    marks: list[Artist] = []
+    for values, limit, y, shape in ((above, high, 0.96, "^"), (below, -low, 0.12, "v")):
+        if np.nanmax(values, initial=-np.inf) > limit:
+            x = path.x[int(np.nanargmax(values))]
+            marks += ax.plot(x, y, shape, transform=ax.get_xaxis_transform(), color=style.SPREAD)
+    for mark in marks:
+        mark.set(markersize=4.5, gid="rhale:cut", label="spread goes on", zorder=5, clip_on=False)
+    return marks[:1]
+
+
+def write_frame(
+    panels: AxesArray, explained: list[Artist], label: str, note: str, *, new: bool
+) -> None:
+    """Write what is said once for all panels: the y axis and the legend."""
+    once = list({str(artist.get_label()): artist for artist in reversed(explained)}.values())[::-1]
+    if not new:
+        panels[0].set_ylabel(label, **LITERAL)
+        canvas.add_legend(panels[0], once, outside=False, title=note)
+        return
+    figure = panels[0].figure
+    figure.supylabel(label.replace("\n", " "), fontsize=style.NAME_TEXT, **LITERAL)
+    canvas.add_figure_legend(figure, once, title=note)

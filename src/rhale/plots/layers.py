@@ -1,0 +1,159 @@
+"""What all plots are made of: curve, spread, uncertainty, support, gaps. One layer a function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+
+from rhale.effect import Effect
+from rhale.kernels import FloatArray
+from rhale.kernels.curve import Center
+from rhale.kernels.grid import uniform_edges
+from rhale.plots import style
+from rhale.plots.text import joined, shown
+from rhale.profile import Profile
+
+Result = Effect | Profile
+N_POINTS = 401  # between the limits, besides the limits: a quadratic looks smooth
+N_SUPPORT_CELLS = 80
+CENTRED = {"mean": "centred", "start": "zero at the start", "uniform": "centred over x"}
+
+
+class Trace(NamedTuple):
+    """A curve to draw, with its band and ribbon; all of shape (n_points,)."""
+
+    x: FloatArray
+    curve: FloatArray
+    spread: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+def is_constant(result: Result) -> bool:
+    """Tell whether the feature has only one value, so that there is no curve."""
+    low, high = reach(result)
+    return low == high
+
+
+def reach(result: Result) -> tuple[float, float]:
+    """First and last value of the feature."""
+    axis = result.edges if isinstance(result, Effect) else result.grid
+    return float(axis[0]), float(axis[-1])
+
+
+def trace(result: Result, center: Center | None, level: float) -> Trace:
+    """Read the curve wherever it bends."""
+    if isinstance(result, Profile):
+        x = result.grid[np.isfinite(result.mean)]
+        low, high = result.ci(x, level=level, center=center)
+        spread = result.spread(x, center=center)
+        return Trace(x, result.curve(x, center=center), spread, low, high)
+    zero: Center = "mean" if center is None else center
+    x = np.union1d(result.edges, np.linspace(result.edges[0], result.edges[-1], N_POINTS))
+    low, high = result.ci(x, level=level, center=zero)
+    return Trace(x, result.curve(x, center=zero), result.spread(x), low, high)
+
+
+def value_label(results: Sequence[Result], center: Center | None) -> str:
+    """Say what the y axis of a curve shows."""
+    outputs = joined([result.output for result in results], style.LABEL_LENGTH)
+    if center is None:
+        return f"prediction of {outputs}"
+    kind = "prediction of" if all(isinstance(r, Profile) for r in results) else "effect on"
+    return f"{kind} {outputs}\n({CENTRED[center]})"
+
+
+def slope_label(result: Result) -> str:
+    """Write the derivative."""
+    output, name = (shown(word, style.SLOPE_LENGTH) for word in (result.output, result.name))
+    return f"d {output} / d {name}"
+
+
+def interval_name(level: float) -> str:
+    """Say what the ribbon is.
+
+    Examples
+    --------
+    >>> interval_name(0.95)
+    '95 % interval of the mean'
+    """
+    return f"{100 * level:.4g} % interval of the mean"
+
+
+def draw_zero(ax: Axes) -> None:
+    """Draw the line of no effect."""
+    ax.axhline(0.0, color=style.ZERO_LINE, linewidth=style.THIN_LINE, zorder=0.5, gid="rhale:zero")
+
+
+def draw_curve(ax: Axes, path: Trace, label: str, look: style.Look) -> Artist:
+    """Draw the mean."""
+    (line,) = ax.plot(path.x, path.curve, color=look.colour, linestyle=look.dash, label=label)
+    line.set(linewidth=style.LINE_WIDTH, gid="rhale:curve", zorder=4)
+    return line
+
+
+def draw_spread(ax: Axes, path: Trace) -> list[Artist]:
+    """Draw the band that says how rows differ; nothing where it is not known."""
+    if not np.isfinite(path.spread).any():
+        return []
+    band = ax.fill_between(path.x, path.curve - path.spread, path.curve + path.spread)
+    band.set(color=style.SPREAD, alpha=style.SPREAD_ALPHA, linewidth=0, zorder=1)
+    band.set(gid="rhale:spread", label="± spread between rows")
+    return [band]
+
+
+def draw_ci(ax: Axes, path: Trace, level: float, colour: str = style.UNCERTAINTY) -> list[Artist]:
+    """Draw the ribbon that says how well the mean is known; nothing where it is not known."""
+    if not np.isfinite(path.low).any():
+        return []
+    ribbon = ax.fill_between(path.x, path.low, path.high)
+    ribbon.set(facecolor=colour, edgecolor=colour, alpha=style.UNCERTAINTY_ALPHA, zorder=3)
+    ribbon.set(linewidth=style.HAIR_LINE, gid="rhale:ci", label=interval_name(level))
+    return [ribbon]
+
+
+def support(result: Result) -> tuple[FloatArray, FloatArray]:
+    """Where the rows are: limits, shape (n + 1,), and density between them, shape (n,)."""
+    low, high = reach(result)
+    if isinstance(result, Effect):
+        x, weight = result.sample.x, result.sample.weight
+        limits, density = result.edges, result.weight / np.diff(result.edges)
+    else:
+        x, weight = result.curve_x, np.ones(result.curve_x.size)
+        middle = result.grid[:-1] + 0.5 * np.diff(result.grid)
+        limits = np.concatenate([[low], middle, [high]])
+        density = result.share / np.diff(limits)
+    if x.size:
+        limits = uniform_edges(low, high, N_SUPPORT_CELLS)
+        density = np.histogram(x, limits, weights=weight)[0] / np.diff(limits)
+    return limits, density
+
+
+def draw_counts(ax: Axes, result: Result) -> list[Artist]:
+    """Draw a strip along the x axis that is high where there are many rows."""
+    limits, density = support(result)
+    if not density.max() > 0:
+        return []
+    height = np.where(density > 0, np.maximum(density / density.max(), style.STRIP_FLOOR), 0.0)
+    strip = ax.fill_between(
+        limits, 0.0, style.STRIP_HEIGHT * np.append(height, height[-1]), step="post",
+        transform=ax.get_xaxis_transform(),
+    )  # fmt: skip
+    strip.set(color=style.COUNT, alpha=style.COUNT_ALPHA, linewidth=0, zorder=2)
+    strip.set(gid="rhale:counts", label="where rows are")
+    return [strip]
+
+
+def draw_gaps(ax: Axes, effect: Effect) -> list[Artist]:
+    """Hatch the bins that have no rows."""
+    gaps: list[Artist] = []
+    for k in np.flatnonzero((effect.count == 0) | ~np.isfinite(effect.mean)):
+        gap = ax.axvspan(effect.edges[k], effect.edges[k + 1], facecolor="none", hatch="////")
+        gap.set(edgecolor=style.COUNT, alpha=0.35, linewidth=0, zorder=0.4)
+        gap.set(gid="rhale:empty", label="no rows")
+        gaps.append(gap)
+    return gaps[:1]

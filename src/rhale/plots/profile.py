@@ -1,0 +1,120 @@
+"""One profile: partial dependence with the rows' own curves, or the marginal plot."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+
+from rhale.effect import normal_quantile
+from rhale.errors import BadSettingError
+from rhale.kernels import FloatArray
+from rhale.kernels.curve import Center
+from rhale.plots import canvas, layers, style
+from rhale.plots.text import LITERAL, shown
+from rhale.profile import Profile
+
+MEANS = {"pdp": "partial dependence", "ice": "partial dependence", "mplot": "mean of rows near x"}
+
+
+def plot_profile(
+    profile: Profile,
+    *,
+    ax: Axes | None = None,
+    center: Center | None = "mean",
+    derivatives: bool = False,
+    level: float = 0.95,
+    max_curves: int = 200,
+) -> Axes:
+    """Draw a profile: its mean, spread and interval, and the curves of single rows it kept.
+
+    Parameters
+    ----------
+    profile : Profile
+        What to draw.
+    ax : Axes, optional
+        Where; None makes a new figure.
+    center : {"mean", "start", "uniform"} or None
+        Where every curve is zero (c-ICE); None keeps the level of the predictions (ICE).
+    derivatives : bool
+        Draw slopes instead of values (d-ICE); a slope needs no centre.
+    level : float
+        Of the interval of the mean.
+    max_curves : int
+        Largest number of single rows drawn, chosen evenly along the feature. The legend says
+        how many of those kept are drawn.
+
+    Returns
+    -------
+    Axes
+        The given ones, or new ones. Artists carry a gid: rhale:curve, rhale:rows, rhale:spread,
+        rhale:ci, rhale:counts.
+    """
+    if derivatives and profile.method == "mplot":
+        msg = "a marginal plot has no curves of rows to differentiate; use method='ice' or 'pdp'"
+        raise BadSettingError(msg)
+    new = ax is None
+    ax = canvas.new_axes(style.PROFILE_SIZE) if ax is None else ax
+    if layers.is_constant(profile):
+        canvas.say_constant(ax, float(profile.grid[0]))
+    else:
+        path = slope_trace(profile, level) if derivatives else layers.trace(profile, center, level)
+        curves = single_rows(profile, center, derivatives=derivatives)
+        explained = draw_mean(ax, profile, path, derivatives=derivatives)
+        explained += draw_rows(ax, profile, curves, max_curves)
+        explained += layers.draw_spread(ax, path) + layers.draw_ci(ax, path, level)
+        explained += layers.draw_counts(ax, profile)
+        canvas.fit_limits(ax, strip=True)
+        canvas.add_legend(ax, explained, outside=new)
+    ax.set_xlabel(shown(profile.name, style.LABEL_LENGTH), **LITERAL)
+    ax.set_ylabel(y_label(profile, center, derivatives=derivatives), **LITERAL)
+    return ax
+
+
+def y_label(profile: Profile, center: Center | None, *, derivatives: bool) -> str:
+    """Say what the y axis shows."""
+    if not derivatives:
+        return layers.value_label([profile], center)
+    return f"slope of the prediction\n{layers.slope_label(profile)}"
+
+
+def single_rows(profile: Profile, center: Center | None, *, derivatives: bool) -> FloatArray:
+    """Curves of the kept rows, shape (n_curves, n_points); none where none were kept."""
+    if profile.curves.size == 0:
+        return profile.curves
+    return profile.dice() if derivatives else profile.ice(center=center)
+
+
+def slope_trace(profile: Profile, level: float) -> layers.Trace:
+    """Slopes of the mean: differences are linear, so its variances follow from the covariance."""
+    difference = np.gradient(np.eye(profile.grid.size), profile.grid, axis=0)
+    slope = difference @ profile.mean
+    variance = np.einsum("ij,jk,ik->i", difference, profile.covariance, difference)
+    spread = np.sqrt(np.maximum(variance, 0.0))
+    reach = normal_quantile(level) * spread / np.sqrt(profile.rows)
+    return layers.Trace(profile.grid, slope, spread, slope - reach, slope + reach)
+
+
+def draw_mean(ax: Axes, profile: Profile, path: layers.Trace, *, derivatives: bool) -> list[Artist]:
+    """Draw the mean; a marginal plot shows its points, as each has rows of its own."""
+    label = "mean slope" if derivatives else MEANS[profile.method]
+    line = layers.draw_curve(ax, path, label, style.look(0))
+    if profile.method == "mplot":
+        line.set(marker="o", markersize=3.5)
+    return [line]
+
+
+def draw_rows(ax: Axes, profile: Profile, curves: FloatArray, max_curves: int) -> list[Artist]:
+    """Draw the curves of single rows, thin, evenly chosen along the feature."""
+    kept = len(curves)
+    if kept == 0 or max_curves < 1:
+        return []
+    order = np.argsort(profile.curve_x, kind="stable")
+    chosen = order[np.linspace(0, kept - 1, min(kept, max_curves)).round().astype(np.intp)]
+    paths = [np.column_stack([profile.grid, curve]) for curve in curves[chosen]]
+    rows = LineCollection(paths, colors=style.SINGLE_ROW, linewidths=style.HAIR_LINE)
+    some = f"{chosen.size} of {kept} rows" if chosen.size < kept else f"{kept} rows"
+    rows.set(alpha=style.ROW_ALPHA, zorder=0.8, gid="rhale:rows", label=some)
+    ax.add_collection(rows)
+    return [rows]

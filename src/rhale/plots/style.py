@@ -1,0 +1,83 @@
+"""Colours, dashes and sizes of every plot. Nothing here is set globally."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+# Okabe and Ito's palette: told apart by readers of any colour vision, and in grey by lightness.
+EFFECT = "#0072B2"
+SPREAD = "#009E73"  # how rows differ: band, whiskers, violins
+UNCERTAINTY = "#D55E00"  # how well the mean is known: ribbon
+COUNT = "#8C8C8C"
+TRUTH = "#000000"
+SINGLE_ROW = "#777777"
+NOTE = "#555555"
+ZERO_LINE = "#B0B0B0"
+
+SPREAD_ALPHA = 0.20
+UNCERTAINTY_ALPHA = 0.45
+BAR_ALPHA = 0.10
+VIOLIN_ALPHA = 0.35
+COUNT_ALPHA = 0.60
+ROW_ALPHA = 0.25
+THIN_RIBBON_ALPHA = 0.25
+
+LINE_WIDTH = 1.6
+THIN_LINE = 0.8
+HAIR_LINE = 0.5
+
+
+class Look(NamedTuple):
+    """Colour and dash pattern of one line among several."""
+
+    colour: str
+    dash: tuple[float, tuple[float, ...]]
+
+
+# Each look differs from the others in colour and in dash, so that a grey print still tells.
+LOOKS = (
+    Look("#0072B2", (0, ())),
+    Look("#D55E00", (0, (5, 1.5))),
+    Look("#009E73", (0, (1.2, 1.2))),
+    Look("#000000", (0, (6, 1.5, 1.2, 1.5))),
+    Look("#CC79A7", (0, (9, 2))),
+    Look("#E69F00", (0, (3, 1, 1, 1, 1, 1))),
+    Look("#56B4E9", (0, (2.5, 2.5))),
+    Look("#882255", (0, (8, 1.5, 3, 1.5))),
+)
+
+# Sizes in inches and shares of a panel.
+EFFECT_SIZE = (6.4, 5.8)
+PROFILE_SIZE = (6.4, 4.4)
+PANEL_HEIGHTS = (3.0, 2.0)
+STRIP_HEIGHT = 0.07
+STRIP_FLOOR = 0.15  # of the strip: a single row is still seen
+ROOM_FOR_STRIP = 0.13
+MARGIN = 0.04
+VIOLIN_SHARE_OF_BIN = 0.4
+VIOLIN_SHARE_OF_AXIS = 0.045
+
+# The grid of all features, in inches: width of a panel for 1, 2, ... columns, and heights.
+PANEL_WIDTHS = (5.6, 4.0, 3.2, 2.7, 2.3)
+PANEL_SHAPE = 0.58
+PANEL_HEAD = 0.6
+LEGEND_HEIGHT = 0.4
+ENTRY_WIDTH = 2.1  # of a legend below all panels
+LINE_LENGTH = 84  # of a legend above a panel, in characters
+SPREAD_ROOM = 0.5  # how far the spread may widen a shared axis, as a share of the curves' range
+
+# Longest names, in characters.
+LABEL_LENGTH = 44
+SHORT_LENGTH = 24
+SLOPE_LENGTH = 12
+
+# Sizes of text follow the reader's own font size.
+LEGEND_TEXT = "small"
+NUMBER_TEXT = "x-small"
+NAME_TEXT = "small"
+
+
+def look(index: int) -> Look:
+    """Give the look of line number `index`; past eight, colours repeat with other dashes."""
+    size = len(LOOKS)
+    return Look(LOOKS[index % size].colour, LOOKS[(index + index // size) % size].dash)

@@ -1,0 +1,62 @@
+"""Names as readers wrote them: never read as mathematics, never too long, never a missing glyph."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from matplotlib.font_manager import FontProperties, findfont, get_font
+
+
+class Literal(TypedDict):
+    """Keywords that make Matplotlib show a text letter by letter."""
+
+    parse_math: bool
+    usetex: bool
+
+
+LITERAL = Literal(parse_math=False, usetex=False)
+MINUS, UNKNOWN = "\u2212", "\u2013"
+STAND_INS = "\u25a1?"
+
+
+def shown(name: str, length: int) -> str:
+    """Write a name on one line of at most `length` letters, all of which the font has.
+
+    Examples
+    --------
+    >>> shown("country_of_origin_is_Norway", 15)
+    'country…_Norway'
+    """
+    line = "".join(_drawable(" ".join(str(name).split())))
+    if len(line) <= length:
+        return line
+    tail = (length - 1) // 2
+    return f"{line[: length - 1 - tail]}…{line[len(line) - tail :]}"
+
+
+def joined(names: list[str], length: int) -> str:
+    """Write different names side by side, each once."""
+    return shown(" / ".join(dict.fromkeys(names)), length)
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Write a number with so many digits; a number that is not known is a dash.
+
+    Examples
+    --------
+    >>> number(1234.5), number(-0.5), number(float("nan"))
+    ('1.23e+03', '\u22120.5', '\u2013')
+    """
+    return f"{value:.{digits}g}".replace("-", MINUS) if value == value else UNKNOWN
+
+
+def _drawable(text: str) -> list[str]:
+    """Replace letters that the reader's fonts lack (they would draw nothing, and warn)."""
+    families = FontProperties().get_family()
+    fonts = [get_font(findfont(FontProperties(family=[family]))) for family in families]
+
+    def has(letter: str) -> bool:
+        return letter.isascii() or any(font.get_char_index(ord(letter)) for font in fonts)
+
+    stand_in = next(letter for letter in STAND_INS if has(letter))
+    return [letter if has(letter) else stand_in for letter in text]

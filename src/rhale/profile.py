@@ -1,0 +1,198 @@
+"""Profile: predictions of one output along one feature (PDP, ICE, marginal plot), as numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from rhale.effect import (
+    Points,
+    as_points,
+    freeze,
+    normal_quantile,
+    same_fields,
+    weighted_root_mean_square,
+)
+from rhale.errors import BadSettingError
+from rhale.kernels import FloatArray
+from rhale.kernels.curve import Center, known_center
+
+ProfileMethod = Literal["pdp", "ice", "mplot"]
+NO_CURVES, NO_VALUES = np.empty((0, 0)), np.empty(0)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Profile:
+    """Average prediction at the points of a grid, and how the rows' own curves scatter.
+
+    Attributes
+    ----------
+    name, output : str
+        Feature and output.
+    method : {"pdp", "ice", "mplot"}
+        Partial dependence, the same with individual curves kept, or the marginal plot.
+    grid : ndarray of shape (n_points,)
+        Feature values, increasing.
+    mean : ndarray of shape (n_points,)
+        Average prediction; nan where a marginal bin has no rows.
+    covariance : ndarray of shape (n_points, n_points)
+        Covariance over the rows of their predictions at the grid (diagonal for "mplot", whose
+        points have different rows).
+    rows : ndarray of shape (n_points,)
+        Effective number of rows behind each point.
+    share : ndarray of shape (n_points,)
+        Share of the data at each point, for centring and importance.
+    curves : ndarray of shape (n_curves, n_points)
+        Curves of a bounded number of rows ("ice" only).
+    curve_x : ndarray of shape (n_curves,)
+        The rows' own feature values.
+    notes : tuple of str
+        What a reader should know.
+    """
+
+    name: str
+    output: str
+    method: ProfileMethod
+    grid: FloatArray
+    mean: FloatArray
+    covariance: FloatArray
+    rows: FloatArray
+    share: FloatArray
+    curves: FloatArray = field(default_factory=lambda: NO_CURVES)
+    curve_x: FloatArray = field(default_factory=lambda: NO_VALUES)
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"Profile({self.name!r}, output={self.output!r}, {self.method}, {self.grid.size} "
+            f"points on [{self.grid[0]:g}, {self.grid[-1]:g}], importance={self.importance:.4g})"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def std(self) -> FloatArray:
+        """Deviation of the rows' predictions at each point, levels included."""
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+
+    @property
+    def standard_error(self) -> FloatArray:
+        """Uncertainty of `mean`, shape (n_points,)."""
+        return np.asarray(self.std / np.sqrt(np.where(self.rows > 0, self.rows, np.nan)))
+
+    def centring(self, center: Center | None) -> FloatArray:
+        """Weights whose average of the curve is taken as zero; None leaves the level."""
+        if center is None:
+            return np.zeros(self.grid.size)
+        known_center(center)
+        if center == "start":
+            return np.eye(1, self.grid.size)[0]
+        if center == "mean":
+            return self.share
+        return trapezoid_weights(self.grid)
+
+    def curve(self, x: Points, *, center: Center | None = "mean") -> FloatArray:
+        """Profile at x, straight between the points of the grid; nan outside.
+
+        Parameters
+        ----------
+        x : float or array-like of shape (n_x,)
+            Feature values.
+        center : {"mean", "start", "uniform"} or None
+            Zero on average over the rows, at the first point, on average over x; None keeps the
+            level of the predictions.
+        """
+        shifted = self.mean - self.centring(center) @ np.nan_to_num(self.mean)
+        return self._read(x, shifted)
+
+    def spread(self, x: Points, *, center: Center | None = "mean") -> FloatArray:
+        """Deviation between the rows' curves at x, each curve centred by itself first."""
+        return self._read(x, np.sqrt(self._variance(center)))
+
+    def ci(
+        self, x: Points, *, level: float = 0.95, center: Center | None = "mean"
+    ) -> tuple[FloatArray, FloatArray]:
+        """Confidence interval of the curve at x: uncertainty of the mean, not spread."""
+        rows = np.where(self.rows > 0, self.rows, np.nan)
+        error = np.sqrt(self._variance(center, per=rows))
+        reach = normal_quantile(level) * self._read(x, error)
+        curve = self.curve(x, center=center)
+        return curve - reach, curve + reach
+
+    def ice(self, *, center: Center | float | None = None) -> FloatArray:
+        """Curves of single rows, shape (n_curves, n_points).
+
+        Parameters
+        ----------
+        center : {"mean", "start", "uniform"}, float or None
+            c-ICE: shift every curve to zero on average, at the first point or at a feature value.
+        """
+        self._require_curves()
+        if isinstance(center, int | float):
+            if not self.grid[0] <= center <= self.grid[-1]:
+                msg = f"center={center} is outside the grid [{self.grid[0]}, {self.grid[-1]}]"
+                raise BadSettingError(msg)
+            at = np.array([np.interp(center, self.grid, curve) for curve in self.curves])
+            return self.curves - at[:, None]
+        return self.curves - (self.curves @ self.centring(center))[:, None]
+
+    def dice(self) -> FloatArray:
+        """d-ICE: slopes of the rows' curves along the grid, shape (n_curves, n_points)."""
+        self._require_curves()
+        return np.asarray(np.gradient(self.curves, self.grid, axis=1))
+
+    @property
+    def importance(self) -> float:
+        """Size of the effect: standard deviation of the curve over the rows."""
+        centred = np.nan_to_num(self.mean - self.share @ np.nan_to_num(self.mean))
+        return float(np.sqrt(self.share @ centred**2))
+
+    @property
+    def importance_error(self) -> float:
+        """Standard error of `importance`."""
+        size = self.importance
+        if size == 0.0:
+            return 0.0
+        centred = np.nan_to_num(self.mean - self.share @ np.nan_to_num(self.mean))
+        pull = self.share * centred / size / np.sqrt(np.where(self.rows > 0, self.rows, 1.0))
+        return float(np.sqrt(np.maximum(pull @ np.nan_to_num(self.covariance) @ pull, 0.0)))
+
+    @property
+    def heterogeneity(self) -> float:
+        """How much rows differ: root of the weighted mean of their centred curves' variance."""
+        return weighted_root_mean_square(np.sqrt(self._variance("mean")), self.share)
+
+    def _variance(self, center: Center | None, per: FloatArray | None = None) -> FloatArray:
+        """Variance over the rows of their centred curves (or of the mean of `per` of them)."""
+        if self.method == "mplot":  # points have different rows: no row has a curve to centre
+            return np.diag(self.covariance) / (1.0 if per is None else per)
+        shift = np.eye(self.grid.size) - self.centring(center)
+        scale = 1.0 if per is None else 1.0 / np.sqrt(np.outer(per, per))
+        return np.maximum(np.einsum("ij,jk,ik->i", shift, self.covariance * scale, shift), 0.0)
+
+    def _read(self, x: Points, values: FloatArray) -> FloatArray:
+        points, shape = as_points(x)
+        known = np.isfinite(values)
+        out = np.interp(points, self.grid[known], values[known], left=np.nan, right=np.nan)
+        return out.reshape(shape)[()]
+
+    def _require_curves(self) -> None:
+        if self.curves.size == 0:
+            msg = f"this is a {self.method!r} profile without single rows; use method='ice'"
+            raise BadSettingError(msg)
+
+
+def trapezoid_weights(grid: FloatArray) -> FloatArray:
+    """Weights that average a piecewise straight curve over x."""
+    if grid.size == 1:
+        return np.ones(1)
+    gap = np.diff(grid)
+    return (np.append(gap, 0) + np.append(0, gap)) / (2 * (grid[-1] - grid[0]))

@@ -1,0 +1,102 @@
+"""NumPy arrays as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rhale.kernels import FloatArray, IntArray
+from rhale.tables.chunk import Change
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayChunk:
+    """Some rows of an array."""
+
+    rows: npt.NDArray[Any]
+    weights: FloatArray | None = None
+    first_row: int = 0
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.rows)
+
+    def column(self, index: int) -> FloatArray:
+        """One column as floats."""
+        return np.array(self.rows[:, index], dtype=np.float64)
+
+    def numbers(self) -> FloatArray:
+        """All columns as floats."""
+        return np.asarray(self.rows, dtype=np.float64)
+
+    def representable(self, index: int, values: FloatArray) -> FloatArray:  # noqa: ARG002
+        """The values after a round trip through the array's own type."""
+        return cast(values, self.rows.dtype).astype(np.float64)
+
+    def varied(self, changes: Sequence[Change]) -> npt.NDArray[Any]:
+        """Stack one copy of the rows per change, each with one column replaced."""
+        stacked = np.tile(self.rows, (len(changes), 1))
+        for i, (index, values) in enumerate(changes):
+            part = slice(i * self.n_rows, (i + 1) * self.n_rows)
+            stacked[part, index] = cast(values, self.rows.dtype)
+        return stacked
+
+    def take(self, rows: IntArray) -> ArrayChunk:
+        """Some of the rows, in the given order."""
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, rows=self.rows[rows], weights=weights)
+
+    def joined(self, other: ArrayChunk) -> ArrayChunk:
+        """These rows followed by the others."""
+        return replace(self, rows=np.concatenate([self.rows, other.rows]), weights=None)
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayTable:
+    """A two-dimensional array of numbers; columns are called x0, x1, ..."""
+
+    array: npt.NDArray[Any]
+    weights: FloatArray | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names."""
+        return tuple(f"x{i}" for i in range(self.array.shape[1]))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.array)
+
+    @property
+    def kind(self) -> str:
+        """The library the table comes from."""
+        return "numpy"
+
+    def refusal(self, index: int) -> str | None:  # noqa: ARG002
+        """Arrays of numbers have no column that cannot be explained."""
+        return None
+
+    def chunk(self, start: int, stop: int) -> ArrayChunk:
+        """Copy rows start to stop: the caller's array is never handed out."""
+        weights = None if self.weights is None else self.weights[start:stop]
+        return ArrayChunk(np.array(self.array[start:stop], order="C"), weights, start)
+
+    def take(self, rows: IntArray) -> ArrayTable:
+        """Some of the rows, in the given order."""
+        weights = None if self.weights is None else self.weights[rows]
+        return ArrayTable(self.array[rows], weights)
+
+
+def cast(values: FloatArray, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Bring values into a column's type: round for integers, split at one half for bool."""
+    if dtype.kind == "b":
+        return np.asarray(values > 0.5)
+    if dtype.kind in "iu":
+        return np.rint(values).astype(dtype)
+    return values.astype(dtype)

@@ -1,0 +1,117 @@
+"""What a table and a piece of it must be able to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+from rhale.errors import BadSettingError, UnknownFeatureError, near_names
+from rhale.kernels import FloatArray, IntArray
+
+Change = tuple[int, FloatArray]
+
+
+class Chunk(Protocol):
+    """Some rows of a table."""
+
+    first_row: int
+    weights: FloatArray | None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    @property
+    def rows(self) -> Any:
+        """The rows as the model sees them."""
+
+    def column(self, index: int) -> FloatArray:
+        """One numeric column, shape (n_rows,)."""
+
+    def numbers(self) -> FloatArray:
+        """All numeric columns, shape (n_rows, n_numeric)."""
+
+    def representable(self, index: int, values: FloatArray) -> FloatArray:
+        """The values as the column's own type can hold them."""
+
+    def varied(self, changes: Sequence[Change]) -> Any:
+        """Stack one copy of the rows per change, each with one column replaced."""
+
+    def take(self, rows: IntArray) -> Chunk:
+        """Some of the rows, in the given order."""
+
+    def joined(self, other: Any) -> Chunk:
+        """These rows followed by the others."""
+
+
+class Table(Protocol):
+    """A table that can be read in chunks, as often as needed."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    @property
+    def kind(self) -> str:
+        """The library the table comes from: numpy, pandas, polars, pyarrow."""
+
+    def refusal(self, index: int) -> str | None:
+        """Why a column cannot be explained; None if it can."""
+
+    def chunk(self, start: int, stop: int) -> Chunk:
+        """Rows start to stop."""
+
+    def take(self, rows: IntArray) -> Table:
+        """Some of the rows, in the given order."""
+
+
+def read_chunks(table: Table, size: int) -> Iterator[Chunk]:
+    """Read a table from top to bottom, a number of rows at a time."""
+    for start in range(0, table.n_rows, size):
+        yield table.chunk(start, min(start + size, table.n_rows))
+
+
+def find_columns(names: Sequence[str], wanted: Any) -> list[int]:
+    """Turn names and positions into positions.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Column names.
+    wanted : None, str, int or a sequence of these
+        None means all.
+
+    Examples
+    --------
+    >>> find_columns(["age", "income"], ["income", 0])
+    [1, 0]
+    """
+    if wanted is None:
+        return list(range(len(names)))
+    asked = [wanted] if isinstance(wanted, str | int) else list(wanted)
+    found = [find_column(names, feature) for feature in asked]
+    if not found:
+        msg = "features=[] asks for nothing; name at least one feature, or leave it out for all"
+        raise BadSettingError(msg)
+    if len(set(found)) < len(found):
+        msg = f"features={asked} names a feature twice"
+        raise BadSettingError(msg)
+    return found
+
+
+def find_column(names: Sequence[str], feature: Any) -> int:
+    """Find one column by name, or else by position."""
+    if str(feature) in names:
+        return list(names).index(str(feature))
+    try:
+        position = int(feature)
+    except (TypeError, ValueError):
+        position = len(names)
+    if isinstance(feature, str) or not -len(names) <= position < len(names):
+        msg = f"there is no feature {feature!r}; {near_names(str(feature), names)}"
+        raise UnknownFeatureError(msg)
+    return position % len(names)

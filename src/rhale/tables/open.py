@@ -1,0 +1,134 @@
+"""Recognise a table and refuse what is none, with the reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+
+from rhale.errors import BadTableError
+from rhale.kernels import FloatArray
+from rhale.tables.array import ArrayTable
+from rhale.tables.chunk import Table
+from rhale.tables.frame import FrameTable, is_number, numbers_of
+
+FEWEST_ROWS = 2
+
+
+def open_table(data: Any, weights: npt.ArrayLike | None = None) -> Table:
+    """Open a table in memory; rows of weight zero are left out.
+
+    Parameters
+    ----------
+    data : NumPy array, pandas, polars or pyarrow table, or anything narwhals reads
+        The rows. Never modified.
+    weights : array-like of shape (n_rows,), optional
+        How much each row matters.
+    """
+    table: Table = _frame(data) if _is_frame(data) else ArrayTable(_array(data))
+    if not table.names:
+        msg = "the table has no columns"
+        raise BadTableError(msg)
+    if table.n_rows < FEWEST_ROWS:
+        found = "no rows" if table.n_rows == 0 else "one row"
+        msg = f"the table has {found}; an effect needs at least two rows with different values"
+        raise BadTableError(msg)
+    if weights is None:
+        return table
+    checked = check_weights(weights, table.n_rows)
+    table = type(table)(_content(table), checked)  # type: ignore[call-arg]
+    return table if np.all(checked > 0) else table.take(np.flatnonzero(checked > 0))
+
+
+def check_weights(weights: npt.ArrayLike, n_rows: int) -> FloatArray:
+    """Turn weights into floats, or say what is wrong with them."""
+    if isinstance(weights, str):
+        msg = (
+            f"weights={weights!r} is a name; pass the column itself, for example data[{weights!r}]"
+        )
+        raise BadTableError(msg)
+    try:
+        values = np.array(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        msg = f"weights must be numbers, one per row; found {type(weights).__name__}"
+        raise BadTableError(msg) from error
+    if values.shape != (n_rows,):
+        msg = f"weights have shape {values.shape}, the table has {n_rows} rows; give one per row"
+        raise BadTableError(msg)
+    if not np.all(np.isfinite(values)) or values.min() < 0:
+        bad = int(np.flatnonzero(~(np.isfinite(values) & (values >= 0)))[0])
+        msg = f"weights must be finite and not negative; row {bad} has {values[bad]}"
+        raise BadTableError(msg)
+    if np.count_nonzero(values) < FEWEST_ROWS:
+        msg = "fewer than two rows have a positive weight; nothing is left to explain"
+        raise BadTableError(msg)
+    return values
+
+
+def as_matrix(rows: Any) -> FloatArray:
+    """Read rows of any supported kind as a matrix of floats, all columns."""
+    if isinstance(rows, np.ndarray):
+        return np.asarray(rows)
+    frame = nw.from_native(rows, eager_only=True)
+    for name, dtype in frame.schema.items():
+        if not is_number(dtype):
+            msg = f"the model takes a matrix of numbers, but column {name!r} holds {dtype}"
+            raise BadTableError(msg)
+    return np.stack([numbers_of(s) for s in frame.iter_columns()], axis=1)
+
+
+def _content(table: Any) -> Any:
+    return table.array if isinstance(table, ArrayTable) else table.frame
+
+
+def _is_frame(data: Any) -> bool:
+    return nw.dependencies.is_into_dataframe(data) or _is_lazy(data)
+
+
+def _is_lazy(data: Any) -> bool:
+    return isinstance(nw.from_native(data, pass_through=True), nw.LazyFrame)
+
+
+def _frame(data: Any) -> FrameTable:
+    if _is_lazy(data):
+        msg = f"{type(data).__name__} is lazy; call .collect() (or the like) and pass the result"
+        raise BadTableError(msg)
+    columns = getattr(data, "columns", None)
+    if getattr(columns, "nlevels", 1) > 1:
+        msg = "the table has several levels of column names; join them into one name each"
+        raise BadTableError(msg)
+    try:
+        table = FrameTable(nw.from_native(data, eager_only=True))
+    except nw.exceptions.DuplicateError as error:
+        msg = f"column names must differ, so that one feature is meant: {error}"
+        raise BadTableError(msg) from error
+    repeated = sorted({n for n in table.names if table.names.count(n) > 1})
+    if repeated:
+        msg = f"column names must differ, also as text; repeated: {repeated}"
+        raise BadTableError(msg)
+    return table
+
+
+def _array(data: Any) -> npt.NDArray[Any]:
+    if not hasattr(data, "__array__") or hasattr(data, "tocsr"):
+        hint = ".toarray()" if hasattr(data, "tocsr") else "np.asarray or pandas.DataFrame"
+        msg = (
+            f"{type(data).__name__} is no table that rhale reads; pass a NumPy array or a pandas, "
+            f"polars or pyarrow table ({hint} may help)"
+        )
+        raise BadTableError(msg)
+    if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
+        msg = "the masked array has masked values; fill them or drop these rows first"
+        raise BadTableError(msg)
+    array = np.asarray(data)
+    if array.ndim != 2:
+        msg = f"the array has shape {array.shape}; pass one of shape (n_rows, n_features)"
+        if array.ndim == 1:
+            msg += ", .reshape(-1, 1) makes a table of one feature"
+        raise BadTableError(msg)
+    if array.dtype.kind not in "fiub":
+        msg = f"the array has type {array.dtype}; rhale needs real numbers, try .astype(float)"
+        raise BadTableError(msg)
+    return array
