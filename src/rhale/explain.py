@@ -2,56 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial, reduce
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from operator import add
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rhale.binning import bin_cells, fine_grid
-from rhale.effect import NO_SAMPLE, Effect, LocalEffects
-from rhale.engines import map_chunks
+from rhale.effect import Effect, LocalEffects
 from rhale.errors import BadEffectsError, BadSettingError, BadTableError
 from rhale.explanation import Bins, Explanation, partition_for
-from rhale.kernels import FloatArray
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import Moments, measure
+from rhale.kernels.moments import measure
 from rhale.kernels.partition import require_count
 from rhale.kernels.sample import collect, row_keys
-from rhale.local import LocalTask, Measured
 from rhale.models import Predictor, meet, wrap
 from rhale.models.sklearn import Response
-from rhale.plan import (
-    PROFILES,
-    USUAL_BINS,
-    Cells,
-    Feature,
-    Local,
-    Method,
-    Settings,
-    list_features,
-    plan_cells,
-    plan_local,
-    plan_points,
-)
-from rhale.profiles import ProfileTask, grid_of_points, make_profiles
+from rhale.passes import SAMPLE_ROWS, Job, Progress, Rows, constant_effect, left_out
+from rhale.plan import PROFILES, USUAL_BINS, Local, Method, Settings, list_features
 from rhale.summary import describe
-from rhale.tables import Chunk, Table, open_table
-from rhale.tables.chunk import find_columns, read_chunks
+from rhale.tables import Table, open_table
+from rhale.tables.chunk import find_columns
 from rhale.tables.open import check_weights
 from rhale.tables.survey import Survey, survey
 
-Progress = Callable[[int, int], object]
-Piece = TypeVar("Piece")
 SURVEY_ROWS = 20_000  # distinct rows behind quantiles and windows
-SAMPLE_ROWS = 2_000  # distinct rows kept in the result
-SAMPLE_NUMBERS = 400_000  # and not many more numbers than this, however wide the table
-FEWEST_SAMPLED = 200
 
 
 def explain(
@@ -137,15 +114,14 @@ def explain(
     adapter = wrap(model, gradient=gradient, response=response)
     with adapter.session():
         probe_rows = int(np.clip(table.n_rows // 20, 32, 256))
-        first = rows.fold(
-            partial(
-                survey,
-                columns=columns,
-                names=table.names,
-                sizes=(SURVEY_ROWS, probe_rows),
-                seed=seed,
-            )
+        look = partial(
+            survey,
+            columns=columns,
+            names=table.names,
+            sizes=(SURVEY_ROWS, probe_rows),
+            seed=seed,
         )
+        first = rows.fold(look, silent=True)
         predictor, asked = meet(adapter, first.probe.chunk, output)
         known = list_features(first, table.names, columns, limits)
         job = Job(settings, rows, first, predictor, known, seed)
@@ -162,6 +138,7 @@ def explain(
             **_provenance(settings, predictor, table, first, seed),
             "rows_in_table": n_in_table,
             "rows_asked": asked + made.asked,
+            "local_effects": made.local_effects,
             "sample_rows": len(made.sample_x),
         },
     )
@@ -226,207 +203,6 @@ def effect(
     shown = LocalEffects(sample.values[:, 0], sample.values[:, 1], sample.weight)
     return bin_cells(
         name, "y0", cells, partition, axis=feature.axis, notes=left_out(first, cells), sample=shown
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """The table, read in chunks as often as needed, with progress."""
-
-    table: Table
-    batch_rows: int
-    progress: bool | Progress | None
-
-    def fold(self, task: Callable[[Chunk], Piece]) -> Piece:
-        """Apply a task to all chunks and add up what comes back, in order."""
-        return reduce(add, self._shown(map_chunks(task, read_chunks(self.table, self.batch_rows))))
-
-    def _shown(self, pieces: Iterator[Piece]) -> Iterator[Piece]:
-        """Pass pieces on, and tell how far the work is."""
-        if not self.progress:
-            yield from pieces
-            return
-        n_rows, done = self.table.n_rows, 0
-        if callable(self.progress):
-            for piece in pieces:
-                yield piece
-                done = min(done + self.batch_rows, n_rows)
-                self.progress(done, n_rows)
-            return
-        from tqdm.auto import tqdm
-
-        with tqdm(total=n_rows, unit="row", unit_scale=True, desc="rhale") as bar:
-            for piece in pieces:
-                yield piece
-                step = min(self.batch_rows, n_rows - done)
-                done += step
-                bar.update(step)
-
-
-@dataclass(frozen=True, eq=False)
-class Made:
-    """What a job made, ready to be put into an Explanation."""
-
-    effects: tuple[Any, ...]
-    predictions: FloatArray
-    sample_x: FloatArray
-    sample_weight: FloatArray
-    cells: dict[str, Moments]
-    asked: int
-
-
-@dataclass(frozen=True, eq=False)
-class Job:
-    """The second pass, and what follows from it."""
-
-    settings: Settings
-    rows: Rows
-    survey: Survey
-    predictor: Predictor
-    features: list[Feature]
-    seed: int
-
-    def effects(self) -> Made:
-        """Local effects, moments, bins."""
-        names, outputs = self.rows.table.names, self.predictor.outputs
-        varying = [f for f in self.features if not f.is_constant]
-        cells = [plan_cells(self.settings, f, outputs) for f in varying]
-        plans, how, asked = plan_local(
-            self.settings, self.predictor, self.survey, varying, cells, names, self.rows.batch_rows
-        )
-        task = LocalTask(
-            self.predictor,
-            names,
-            tuple(f.column for f in varying),
-            tuple(c.grid for c in cells),
-            plans,
-            self.last_key(1 + len(outputs)),
-            self.rows.batch_rows,
-            self.seed,
-        )
-        measured = self.rows.fold(task)
-        made: dict[str, list[Effect]] = {}
-        for place, (feature, chosen) in enumerate(zip(varying, cells, strict=True)):
-            made[feature.name] = [
-                self.one_effect(feature, chosen, measured, place, output, how[place])
-                for output in range(len(outputs))
-            ]
-        for feature in self.features:
-            if feature.is_constant:
-                made[feature.name] = [constant_effect(feature, o, self.survey) for o in outputs]
-        fine = {f.name: m for f, m in zip(varying, measured.cells, strict=True)}
-        return Made(
-            tuple(e for f in self.features for e in made[f.name]),
-            measured.sample.values[:, len(varying) : len(varying) + len(outputs)],
-            self.sampled_columns(measured.sample.values, varying),
-            measured.sample.weight,
-            {} if self.settings.method == "ale" else fine,
-            asked + measured.asked,
-        )
-
-    def one_effect(
-        self, feature: Feature, cells: Cells, measured: Measured, place: int, output: int, how: str
-    ) -> Effect:
-        """Bin one feature for one output."""
-        n_outputs, n_features = len(self.predictor.outputs), len(measured.cells)
-        found, sample = measured.cells[place], measured.sample
-        column = n_features + n_outputs + place * n_outputs + output
-        return bin_cells(
-            feature.name,
-            self.predictor.outputs[output],
-            found.series(*range(output, len(found.mean), n_outputs)),
-            cells.partitions[output],
-            axis=feature.axis,
-            notes=(how, *cells.notes, *left_out(self.survey, found)),
-            sample=LocalEffects(sample.values[:, place], sample.values[:, column], sample.weight),
-        )
-
-    def profiles(self) -> Made:
-        """Predictions along grids."""
-        names, outputs, settings = self.rows.table.names, self.predictor.outputs, self.settings
-        if settings.method == "mplot":
-            grids = [Grid(plan_points_or_value(settings, f, outputs[0])) for f in self.features]
-        else:
-            grids = [grid_of_points(plan_points(settings, f, outputs[0])) for f in self.features]
-        n_points = max(g.n_cells for g in grids) if settings.method == "ice" else 1
-        task = ProfileTask(
-            self.predictor,
-            settings.method,  # type: ignore[arg-type]
-            names,
-            tuple(f.column for f in self.features),
-            tuple(grids),
-            self.last_key(1 + n_points * len(outputs)),
-            self.rows.batch_rows,
-            self.seed,
-        )
-        traced = self.rows.fold(task)
-        n_features = len(self.features)
-        values = traced.sample.values
-        notes = [left_out(self.survey, c) for c in traced.cells]
-        return Made(
-            tuple(make_profiles(task, traced, notes)),
-            values[:, n_features : n_features + len(outputs)],
-            values[:, :n_features],
-            traced.sample.weight,
-            {},
-            traced.asked,
-        )
-
-    def last_key(self, n_numbers: int) -> np.uint64:
-        """Largest key of the rows that the result keeps."""
-        wide = SAMPLE_NUMBERS // (len(self.features) * n_numbers)
-        n_kept = int(np.clip(wide, FEWEST_SAMPLED, SAMPLE_ROWS))
-        keys = self.survey.sample.key
-        return np.uint64(keys[n_kept - 1] if keys.size > n_kept else np.iinfo(np.uint64).max)
-
-    def sampled_columns(self, values: FloatArray, varying: Sequence[Feature]) -> FloatArray:
-        """Sampled values of all explained features, constant ones included."""
-        columns = np.empty((len(values), len(self.features)))
-        for place, feature in enumerate(self.features):
-            columns[:, place] = feature.axis.low
-            if feature in varying:
-                columns[:, place] = values[:, varying.index(feature)]
-        return columns
-
-
-def plan_points_or_value(settings: Settings, feature: Feature, output: str) -> FloatArray:
-    """Limits of the marginal plot's bins; one value twice for a constant feature."""
-    if feature.is_constant:
-        return np.array([feature.axis.low, feature.axis.high])
-    return plan_points(settings, feature, output)
-
-
-def constant_effect(feature: Feature, output: str, survey: Survey) -> Effect:
-    """Say that a feature with one value has no curve."""
-    value, unknown = feature.axis.low, np.full(1, np.nan)
-    note = f"constant: always {value:g}, so no effect can be measured"
-    return Effect(
-        feature.name,
-        output,
-        np.array([value, value]),
-        np.array([survey.n_rows]),
-        np.array([feature.axis.rows]),
-        np.array([survey.weight]),
-        np.array([value]),
-        unknown,
-        np.zeros(1),
-        unknown,
-        unknown,
-        unknown,
-        np.zeros(1),
-        notes=(note,),
-        sample=NO_SAMPLE,
-    )
-
-
-def left_out(survey: Survey, cells: Moments) -> tuple[str, ...]:
-    """Say how many rows lie outside the cells."""
-    missing = survey.n_rows - int(cells.count.sum())
-    if not missing:
-        return ()
-    low, high = cells.grid.edges[[0, -1]]
-    return (
-        f"{missing:,} of {survey.n_rows:,} rows lie outside [{low:g}, {high:g}] and are left out",
     )
 
 

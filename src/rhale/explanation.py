@@ -11,7 +11,7 @@ import numpy as np
 
 from rhale import store, summary
 from rhale.binning import bin_cells
-from rhale.effect import Effect, same_value
+from rhale.effect import Effect, same_fields, same_value
 from rhale.errors import BadSettingError, UnknownFeatureError, UnknownOutputError, near_names
 from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center
@@ -72,6 +72,8 @@ class Explanation:
             return NotImplemented
         names = ("features", "outputs", "effects", "predictions", "sample_x", "sample_weight")
         same = all(same_value(getattr(self, n), getattr(other, n)) for n in names)
+        same = same and self.cells.keys() == other.cells.keys()
+        same = same and all(same_fields(m, other.cells[name]) for name, m in self.cells.items())
         return same and self.provenance == other.provenance and self.notes == other.notes
 
     __hash__ = None  # type: ignore[assignment]
@@ -130,8 +132,9 @@ class Explanation:
 
         if isinstance(feature, str | int | np.integer):
             result = self[feature] if output is None else self[feature, output]
-            draw = plots.plot_effect if isinstance(result, Effect) else plots.plot_profile
-            return draw(result, ax=ax, center=center, **options)  # type: ignore[operator]
+            if isinstance(result, Effect):
+                return plots.plot_effect(result, ax=ax, center=center, **options)
+            return plots.plot_profile(result, ax=ax, center=center, **options)
         names = (
             self.features if feature is None else [self.features[self._feature(f)] for f in feature]
         )

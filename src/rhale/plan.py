@@ -201,11 +201,9 @@ def plan_local(
         Rows that were predicted to decide.
     """
     if settings.method == "ale":
-        plans = {
-            i: SecantPlan(f.column, OwnBin(c.grid))
-            for i, (f, c) in enumerate(zip(features, cells, strict=True))
-        }
-        return plans, ["secants over the row's own bin"] * len(features), 0
+        pairs = zip(features, cells, strict=True)
+        own = [SecantPlan(feature.column, OwnBin(c.grid)) for feature, c in pairs]
+        return dict(enumerate(own)), ["secants over the row's own bin"] * len(features), 0
     wants_gradient = settings.local == "gradient" or settings.method == "dale"
     if wants_gradient and not predictor.adapter.is_differentiable:
         msg = (
@@ -244,7 +242,8 @@ def _judge_gradient(
     columns = [features[i].column for i in flat]
     moved, asked = reacts(predictor, probe, columns, wide, names, batch_rows)
     if not np.any(slopes) and moved.any():
-        return "the gradient is zero everywhere although predictions differ: ", notes, asked
+        why = "the gradient is zero everywhere although predictions differ: "
+        return why, notes, probe.n_rows + asked
     for i in np.array(flat)[moved]:
         notes[i] = (
             "local effects by gradient, which is zero although predictions change with this "
@@ -286,7 +285,9 @@ def _secant_plan(feature: Feature, share: float, spread_share: float | None) -> 
     spread: Window | None = None
     if spread_share is not None:
         spread = window(feature.axis, spread_share, whole=feature.whole)
-    return SecantPlan(feature.column, window(feature.axis, share, whole=feature.whole), spread)
+    steps = spread is not None
+    mean = window(feature.axis, share, whole=feature.whole, gaps=steps)
+    return SecantPlan(feature.column, mean, spread)
 
 
 def _about_quantiles(feature: Feature, partition: Partition) -> tuple[str, ...]:

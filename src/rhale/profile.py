@@ -37,9 +37,11 @@ class Profile:
         Feature values, increasing.
     mean : ndarray of shape (n_points,)
         Average prediction; nan where a marginal bin has no rows.
+    std : ndarray of shape (n_points,)
+        Deviation of the rows' predictions at each point, their levels included.
     covariance : ndarray of shape (n_points, n_points)
-        Covariance over the rows of their predictions at the grid (diagonal for "mplot", whose
-        points have different rows).
+        Covariance over the rows of their curves, each less its own average over the grid
+        (diagonal for "mplot", whose points have different rows).
     rows : ndarray of shape (n_points,)
         Effective number of rows behind each point.
     share : ndarray of shape (n_points,)
@@ -57,6 +59,7 @@ class Profile:
     method: ProfileMethod
     grid: FloatArray
     mean: FloatArray
+    std: FloatArray
     covariance: FloatArray
     rows: FloatArray
     share: FloatArray
@@ -79,11 +82,6 @@ class Profile:
     __hash__ = None  # type: ignore[assignment]
 
     @property
-    def std(self) -> FloatArray:
-        """Deviation of the rows' predictions at each point, levels included."""
-        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
-
-    @property
     def standard_error(self) -> FloatArray:
         """Uncertainty of `mean`, shape (n_points,)."""
         return np.asarray(self.std / np.sqrt(np.where(self.rows > 0, self.rows, np.nan)))
@@ -94,7 +92,7 @@ class Profile:
             return np.zeros(self.grid.size)
         known_center(center)
         if center == "start":
-            return np.eye(1, self.grid.size)[0]
+            return np.asarray(np.eye(1, self.grid.size)[0])
         if center == "mean":
             return self.share
         return trapezoid_weights(self.grid)
@@ -110,8 +108,7 @@ class Profile:
             Zero on average over the rows, at the first point, on average over x; None keeps the
             level of the predictions.
         """
-        shifted = self.mean - self.centring(center) @ np.nan_to_num(self.mean)
-        return self._read(x, shifted)
+        return self._read(x, self.mean - self.centring(center) @ np.nan_to_num(self.mean))
 
     def spread(self, x: Points, *, center: Center | None = "mean") -> FloatArray:
         """Deviation between the rows' curves at x, each curve centred by itself first."""
@@ -122,7 +119,7 @@ class Profile:
     ) -> tuple[FloatArray, FloatArray]:
         """Confidence interval of the curve at x: uncertainty of the mean, not spread."""
         rows = np.where(self.rows > 0, self.rows, np.nan)
-        error = np.sqrt(self._variance(center, per=rows))
+        error = np.sqrt(self._variance(center) / rows)
         reach = normal_quantile(level) * self._read(x, error)
         curve = self.curve(x, center=center)
         return curve - reach, curve + reach
@@ -140,9 +137,10 @@ class Profile:
             if not self.grid[0] <= center <= self.grid[-1]:
                 msg = f"center={center} is outside the grid [{self.grid[0]}, {self.grid[-1]}]"
                 raise BadSettingError(msg)
-            at = np.array([np.interp(center, self.grid, curve) for curve in self.curves])
-            return self.curves - at[:, None]
-        return self.curves - (self.curves @ self.centring(center))[:, None]
+            level = np.array([np.interp(center, self.grid, curve) for curve in self.curves])
+        else:
+            level = self.curves @ self.centring(center)
+        return np.asarray(self.curves - level[:, None])
 
     def dice(self) -> FloatArray:
         """d-ICE: slopes of the rows' curves along the grid, shape (n_curves, n_points)."""
@@ -170,19 +168,20 @@ class Profile:
         """How much rows differ: root of the weighted mean of their centred curves' variance."""
         return weighted_root_mean_square(np.sqrt(self._variance("mean")), self.share)
 
-    def _variance(self, center: Center | None, per: FloatArray | None = None) -> FloatArray:
-        """Variance over the rows of their centred curves (or of the mean of `per` of them)."""
-        if self.method == "mplot":  # points have different rows: no row has a curve to centre
-            return np.diag(self.covariance) / (1.0 if per is None else per)
+    def _variance(self, center: Center | None) -> FloatArray:
+        """Variance over the rows of their centred curves, at each point."""
+        if center is None or self.method == "mplot":  # points of mplot have different rows
+            return np.asarray(self.std**2)
         shift = np.eye(self.grid.size) - self.centring(center)
-        scale = 1.0 if per is None else 1.0 / np.sqrt(np.outer(per, per))
-        return np.maximum(np.einsum("ij,jk,ik->i", shift, self.covariance * scale, shift), 0.0)
+        return np.maximum(np.einsum("ij,jk,ik->i", shift, self.covariance, shift), 0.0)
 
     def _read(self, x: Points, values: FloatArray) -> FloatArray:
         points, shape = as_points(x)
         known = np.isfinite(values)
+        if not known.any():
+            return np.asarray(np.full(shape, np.nan)[()])
         out = np.interp(points, self.grid[known], values[known], left=np.nan, right=np.nan)
-        return out.reshape(shape)[()]
+        return np.asarray(out.reshape(shape)[()])
 
     def _require_curves(self) -> None:
         if self.curves.size == 0:
@@ -195,4 +194,4 @@ def trapezoid_weights(grid: FloatArray) -> FloatArray:
     if grid.size == 1:
         return np.ones(1)
     gap = np.diff(grid)
-    return (np.append(gap, 0) + np.append(0, gap)) / (2 * (grid[-1] - grid[0]))
+    return np.asarray((np.append(gap, 0) + np.append(0, gap)) / (2 * (grid[-1] - grid[0])))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from rhale.kernels.sample import Sample, collect, row_keys
 from rhale.kernels.scatter import Scatter, scatter
 from rhale.local.ask import ask
 from rhale.models import Predictor
-from rhale.profile import NO_CURVES, NO_VALUES, Profile, ProfileMethod
+from rhale.profile import Profile, ProfileMethod
 from rhale.tables import Chunk
 
 EVERY_ROW = np.iinfo(np.int64).max
@@ -26,7 +27,7 @@ class Traced:
     Attributes
     ----------
     curves : tuple of Scatter
-        One per feature; empty for the marginal plot.
+        Shapes and levels, one per feature; empty for the marginal plot.
     cells : tuple of Moments
         Predictions around the points of the grid, one per feature.
     sample : Sample
@@ -96,7 +97,7 @@ class ProfileTask:
             kept += [t[:, rows].transpose(1, 0, 2).reshape(rows.size, -1) for t in traces]
         weight = np.ones(rows.size) if chunk.weights is None else chunk.weights[rows]
         return Traced(
-            tuple(scatter(t, chunk.weights) for t in traces),
+            tuple(scatter(shapes_and_levels(t), chunk.weights) for t in traces),
             cells,
             collect(key[rows], np.hstack(kept), weight, size=EVERY_ROW),
             chunk.n_rows * (1 + sum(t.shape[2] for t in traces)),
@@ -121,76 +122,78 @@ def points_of(grid: Grid) -> FloatArray:
     return grid.edges[1:]
 
 
-def make_profiles(task: ProfileTask, traced: Traced, notes: list[tuple[str, ...]]) -> list[Profile]:
+def make_profiles(
+    task: ProfileTask, traced: Traced, notes: Sequence[tuple[str, ...]]
+) -> list[Profile]:
     """Gather the numbers into profiles, features first, outputs within them."""
-    profiles = []
-    for place, column in enumerate(task.columns):
-        for output, label in enumerate(task.predictor.outputs):
-            make = _marginal if task.method == "mplot" else _dependence
-            profiles.append(
-                make(task, traced, place, output, task.names[column], label, notes[place])
-            )
-    return profiles
+    make = _marginal if task.method == "mplot" else _dependence
+    return [
+        replace(make(task, traced, place, output), notes=notes[place])
+        for place in range(len(task.columns))
+        for output in range(len(task.predictor.outputs))
+    ]
 
 
-def _dependence(
-    task: ProfileTask,
-    traced: Traced,
-    place: int,
-    output: int,
-    name: str,
-    label: str,
-    notes: tuple[str, ...],
-) -> Profile:
-    grid, found = task.grids[place], traced.curves[place]
-    points, share = points_of(grid), traced.cells[place].weight
-    curves, curve_x = NO_CURVES, NO_VALUES
-    if task.method == "ice":
-        curves = _sampled_curves(task, traced, place, output)
-        curve_x = traced.sample.values[:, place]
-    return Profile(
-        name,
-        label,
+def _dependence(task: ProfileTask, traced: Traced, place: int, output: int) -> Profile:
+    points, share = points_of(task.grids[place]), traced.cells[place].weight
+    found = traced.curves[place]
+    covariance = found.covariance[output]
+    shape, level = covariance[:-1, :-1], covariance[-1, -1]
+    variance = np.diag(shape) + 2 * covariance[:-1, -1] + level
+    profile = Profile(
+        task.names[task.columns[place]],
+        task.predictor.outputs[output],
         task.method,
         points,
-        found.mean[output],
-        found.covariance[output],
+        found.mean[output, :-1] + found.mean[output, -1],
+        np.sqrt(np.maximum(variance, 0.0)),
+        shape,
         np.full(points.size, found.rows),
         share / share.sum(),
-        curves,
-        curve_x,
-        notes,
     )
+    if task.method == "pdp":
+        return profile
+    curves = _sampled_curves(task, traced, place, output)
+    return replace(profile, curves=curves, curve_x=traced.sample.values[:, place])
 
 
 def _sampled_curves(task: ProfileTask, traced: Traced, place: int, output: int) -> FloatArray:
     """Cut the curves of one feature and output out of the sampled rows."""
     n_outputs = len(task.predictor.outputs)
     sizes = [points_of(g).size for g in task.grids]
-    start = len(task.columns) + n_outputs + n_outputs * sum(sizes[:place])
-    start += output * sizes[place]
-    return traced.sample.values[:, start : start + sizes[place]]
+    start = len(task.columns) + n_outputs + n_outputs * sum(sizes[:place]) + output * sizes[place]
+    return np.asarray(traced.sample.values[:, start : start + sizes[place]])
 
 
-def _marginal(
-    task: ProfileTask,
-    traced: Traced,
-    place: int,
-    output: int,
-    name: str,
-    label: str,
-    notes: tuple[str, ...],
-) -> Profile:
+def _marginal(task: ProfileTask, traced: Traced, place: int, output: int) -> Profile:
     cells = traced.cells[place]
     filled = np.flatnonzero(cells.count > 0)
+    variance = cells.variance[output][filled]
     return Profile(
-        name,
-        label,
+        task.names[task.columns[place]],
+        task.predictor.outputs[output],
         "mplot",
         cells.mean_x[filled],
         cells.mean[output][filled],
-        np.diag(cells.variance[output][filled]),
+        np.sqrt(variance),
+        np.diag(variance),
         cells.rows[filled],
         cells.weight[filled] / cells.weight.sum(),
-        notes=notes,
     )
+
+
+def shapes_and_levels(curves: FloatArray) -> FloatArray:
+    """Split curves into shape and level: what is left of the shape when the level is huge is exact.
+
+    Parameters
+    ----------
+    curves : ndarray of shape (n_outputs, n_rows, n_points)
+        One curve per row and output.
+
+    Returns
+    -------
+    ndarray of shape (n_outputs, n_rows, n_points + 1)
+        The curve less its average, and the average.
+    """
+    level = curves.mean(axis=-1, keepdims=True)
+    return np.concatenate([curves - level, level], axis=-1)

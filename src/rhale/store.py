@@ -115,4 +115,4 @@ def read(path: str | PathLike[str]) -> dict[str, Any]:
     if version != FORMAT:
         msg = f"{path} has format {version}; this version of rhale reads format {FORMAT}: upgrade"
         raise BadFileError(msg)
-    return content
+    return dict(content)

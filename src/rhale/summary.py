@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -83,7 +83,7 @@ def as_frame(rows: Rows, backend: str | None) -> Any:
     if chosen is None or not find_spec(chosen):
         msg = f"a data frame needs {backend or 'pandas, polars or pyarrow'}: pip install pandas"
         raise MissingExtraError(msg)
-    return nw.from_dict(rows, backend=chosen).to_native()
+    return nw.from_dict(rows, backend=cast(Any, chosen)).to_native()
 
 
 def as_text(
@@ -94,9 +94,7 @@ def as_text(
     lines, remarks = [], {}  # type: list[list[str]], dict[str, int]
     ranked = sorted(effects, key=lambda e: -np.nan_to_num(e.importance))
     for effect in ranked:
-        marks = []
-        for note in effect.notes:
-            marks.append(remarks.setdefault(note, len(remarks) + 1))
+        marks = [remarks.setdefault(note, len(remarks) + 1) for note in effect.notes]
         row = [shorten(effect.name)]
         row += [shorten(effect.output)] if several else []
         row += [

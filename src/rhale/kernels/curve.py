@@ -43,7 +43,8 @@ class Fit:
     @property
     def nodes(self) -> FloatArray:
         """Three points a bin at which averages over the bins are exact, shape (3 n_bins,)."""
-        return (middles(self.edges)[:, None] + 0.5 * np.diff(self.edges)[:, None] * NODES).ravel()
+        half = 0.5 * np.diff(self.edges)
+        return np.asarray(middles(self.edges)[:, None] + half[:, None] * NODES).ravel()
 
     def node_weights(self, center: Center) -> FloatArray:
         """Weight of every node: by rows, or by width."""

@@ -92,7 +92,7 @@ class Grid:
         bucket = x - self.edges[0]
         bucket *= n_buckets / span
         np.clip(bucket, 0, n_buckets - 1, out=bucket)
-        cell = self._bucket_cells.take(bucket.astype(np.intp))
+        cell: CellArray = self._bucket_cells.take(bucket.astype(np.intp))
         unsure = np.flatnonzero(cell < 0)
         if unsure.size:
             cell[unsure] = self._search(x[unsure])
@@ -114,7 +114,7 @@ class Grid:
         return np.where(first == last, first, -1).astype(self._dtype)
 
     @property
-    def _dtype(self) -> type[np.int16] | type[np.intp]:
+    def _dtype(self) -> type[np.int16 | np.intp]:
         """Small integers where they suffice: they sort in linear time."""
         return np.int16 if self.n_cells < 2**15 else np.intp
 
@@ -124,4 +124,4 @@ def uniform_edges(low: float, high: float, n_cells: int) -> FloatArray:
     if low == high:
         return np.array([low, high], dtype=np.float64)
     edges = np.linspace(low, high, n_cells + 1)
-    return edges[np.append(True, np.diff(edges) > 0)]
+    return np.unique(edges)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from rhale.errors import BadEffectsError
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.grid import Grid
 
+Number = TypeVar("Number", np.float64, np.intp)
 BLOCK_ROWS = 2**14  # a block's columns stay in the processor's cache
 LARGEST, SMALLEST = 1e150, 1e-150  # squares of these are still ordinary numbers
 
@@ -259,12 +262,20 @@ def _measure_block(
     rounding = weight * (4 * np.spacing(np.abs(mean))) ** 2
     sdd[sdd <= rounding] = 0.0
     sxd[sdd == 0.0] = 0.0
-    found = count, weight, squares, mean_x + origin, total(wdx * dx), mean, sxd, sdd
-    return Moments(grid, *(_spread_out(v, cell[starts], grid.n_cells) for v in found))
 
+    def everywhere(v: npt.NDArray[Number]) -> npt.NDArray[Number]:
+        full = np.zeros((*v.shape[:-1], grid.n_cells), dtype=v.dtype)
+        full[..., cell[starts]] = v
+        return full
 
-def _spread_out(values: FloatArray, cells: IntArray, n_cells: int) -> FloatArray:
-    """Put the values of some cells into an array of all cells, zero elsewhere."""
-    full = np.zeros((*values.shape[:-1], n_cells), dtype=values.dtype)
-    full[..., cells] = values
-    return full
+    return Moments(
+        grid,
+        everywhere(count),
+        everywhere(weight),
+        everywhere(squares),
+        everywhere(mean_x + origin),
+        everywhere(total(wdx * dx)),
+        everywhere(mean),
+        everywhere(sxd),
+        everywhere(sdd),
+    )

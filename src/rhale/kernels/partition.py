@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -12,7 +12,7 @@ from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.axis import Axis
 from rhale.kernels.grid import Closed, uniform_edges
-from rhale.kernels.moments import Moments, difference
+from rhale.kernels.moments import Moments
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,19 +111,17 @@ class Optimal:
 
     def price(self, moments: Moments, least: float) -> FloatArray:
         """Price of every bin from edge l to edge j, Eq. (13); inf where it may not be."""
-        n_cells, total = moments.grid.n_cells, moments.total_rows
-        cost = np.full((n_cells + 1, n_cells + 1), np.inf)
+        weight, rows = run_weights(moments)
+        sdd = run_squares(moments)
+        sdd[sdd <= rounding_variance(moments) * weight] = 0.0
         needed = max(least, self.ddof + 1) * (1 - 1e-12)  # effective numbers carry rounding
-        noise = rounding_variance(moments)
-        for size, (rows, weight, sdd) in enumerate(runs(moments), start=1):
-            start = np.arange(n_cells + 1 - size)
-            width = moments.grid.edges[size:] - moments.grid.edges[:-size]
-            allowed = rows >= needed
-            divisor = np.where(allowed, weight * (1 - self.ddof / np.maximum(rows, 1)), 1.0)
-            variance = np.where(sdd <= noise * weight, 0.0, sdd) / np.where(divisor > 0, divisor, 1)
-            price = (1 - self.discount * rows / total) * variance * width
-            cost[start, start + size] = np.where(allowed, price, np.inf)
-        return cost
+        allowed = rows >= needed
+        edges = moments.grid.edges
+        width = edges[None, :] - edges[:, None]
+        tau = 1 - self.discount * rows / moments.total_rows
+        divisor = weight * (1 - self.ddof / np.where(allowed, rows, np.inf))
+        price = np.divide(tau * width * sdd, divisor, out=np.full_like(sdd, np.inf), where=allowed)
+        return np.maximum(price, 0.0, out=price)
 
 
 @dataclass(frozen=True)
@@ -239,8 +237,18 @@ def rounding_variance(moments: Moments) -> float:
     return float(np.finfo(float).eps) * squares / float(weight.sum())
 
 
-def runs(moments: Moments) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
-    """Yield effective rows, weight and squared deviations of all runs of 1, 2, ... cells.
+def run_weights(moments: Moments) -> tuple[FloatArray, FloatArray]:
+    """Weight and effective rows of the cells from edge l to edge j, 0 where j <= l."""
+    reached, squares = (
+        np.append(0.0, np.cumsum(w)) for w in (moments.weight, moments.weight_squares)
+    )
+    weight = np.triu(reached[None, :] - reached[:, None])
+    summed = np.triu(squares[None, :] - squares[:, None])
+    return weight, np.divide(weight**2, summed, out=np.zeros_like(weight), where=summed > 0)
+
+
+def run_squares(moments: Moments) -> FloatArray:
+    """Squared deviations about their mean of the cells from edge l to edge j.
 
     Notes
     -----
@@ -248,19 +256,19 @@ def runs(moments: Moments) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]
     carry the rounding of the whole axis into a small bin. O(n_cells²).
     """
     n_cells = moments.grid.n_cells
-    weight, squares = moments.weight.copy(), moments.weight_squares.copy()
-    mean, sdd = moments.mean[0].copy(), moments.sdd[0].copy()
+    found = np.zeros((n_cells + 1, n_cells + 1))
+    diagonals = found.reshape(-1)
+    cell_weight, cell_mean, cell_sdd = moments.weight, moments.mean[0], moments.sdd[0]
+    weight, mean, sdd = cell_weight, cell_mean, cell_sdd
     for size in range(1, n_cells + 1):
-        yield weight**2 / np.where(squares > 0, squares, 1.0), weight, sdd
-        if size == n_cells:
-            return
-        added = slice(size, None)
-        step = difference(moments.mean[0, added], mean[:-1])
-        grown = weight[:-1] + moments.weight[added]
-        share = moments.weight[added] / np.where(grown > 0, grown, 1.0)
-        sdd = sdd[:-1] + moments.sdd[0, added] + step**2 * weight[:-1] * share
+        diagonals[size : (n_cells + 1 - size) * (n_cells + 1) : n_cells + 2] = sdd
+        step = cell_mean[size:] - mean[:-1]
+        grown = weight[:-1] + cell_weight[size:]
+        share = cell_weight[size:] / np.where(grown > 0, grown, 1.0)
+        sdd = sdd[:-1] + cell_sdd[size:] + step * step * (weight[:-1] * share)
         mean = mean[:-1] + step * share
-        weight, squares = grown, squares[:-1] + moments.weight_squares[added]
+        weight = grown
+    return found
 
 
 def cheapest_path(cost: FloatArray) -> IntArray | None:
@@ -283,10 +291,11 @@ def cheapest_path(cost: FloatArray) -> IntArray | None:
     array([0, 1, 2])
     """
     n_cells = cost.shape[0] - 1
+    into = np.ascontiguousarray(cost.T)  # prices of the bins that end at j, side by side
     best, origin = np.full(n_cells + 1, np.inf), np.zeros(n_cells + 1, dtype=np.intp)
     best[0] = 0.0
     for j in range(1, n_cells + 1):
-        reach = best[:j] + cost[:j, j]
+        reach = best[:j] + into[j, :j]
         origin[j] = np.argmin(reach)
         best[j] = reach[origin[j]]
     if not np.isfinite(best[-1]):

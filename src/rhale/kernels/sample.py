@@ -78,7 +78,7 @@ def collect(key: KeyArray, values: FloatArray, weight: FloatArray, *, size: int)
     """
     rows = _small_keys(key, size)
     kept, first, same = np.unique(key[rows], return_index=True, return_inverse=True)
-    total = np.bincount(same, weight[rows], kept.size)
+    total = np.bincount(same, weight[rows], kept.size).astype(np.float64)
     first = rows[first[:size]]
     complete = rows.size == key.size and kept.size <= size
     return Sample(size, kept[:size], total[:size], values[first], key.size, complete)

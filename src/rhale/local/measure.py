@@ -81,16 +81,15 @@ class LocalTask:
         )
         key = row_keys(chunk.numbers(), self.seed)
         rows = np.flatnonzero(key <= self.last_key)
-        if answers is None:
-            answers = self.predictor.predict(chunk.take(rows).rows, rows.size) if rows.size else 0
+        if answers is not None:
+            answers = answers[rows]
+        elif rows.size:
+            answers = self.predictor.predict(chunk.take(rows).rows, rows.size)
             asked += rows.size
         else:
-            answers = answers[rows]
-        n_outputs = len(self.predictor.chosen)
-        kept = np.empty((rows.size, len(x) + n_outputs * (1 + len(x))))
-        kept[:, : len(x)] = np.column_stack([xs[rows] for xs in x])
-        kept[:, len(x) : len(x) + n_outputs] = answers
-        kept[:, len(x) + n_outputs :] = np.column_stack([e[:n_outputs, rows].T for e in effects])
+            answers = np.empty((0, len(self.predictor.chosen)))
+        slopes = [values[: answers.shape[1], rows].T for values in effects]
+        kept = np.hstack([*(xs[rows, None] for xs in x), answers, *slopes])
         weight = np.ones(rows.size) if chunk.weights is None else chunk.weights[rows]
         return Measured(cells, collect(key[rows], kept, weight, size=EVERY_ROW), asked)
 

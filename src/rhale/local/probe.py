@@ -1,4 +1,4 @@
-"""First questions: is the model smooth along a feature, and does it react to it at all?"""
+"""First questions: is the model smooth along a feature, and does it react at all."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rhale.kernels import BoolArray
+from rhale.kernels import BoolArray, FloatArray
 from rhale.kernels.axis import Window
 from rhale.local.ask import ask
 from rhale.models import Predictor
@@ -94,6 +94,6 @@ def reacts(
     return moved, probe.n_rows * len(changes)
 
 
-def _rms(values: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def _rms(values: FloatArray) -> FloatArray:
     """Root mean square over the rows."""
     return np.asarray(np.sqrt(np.mean(values**2, axis=0)))

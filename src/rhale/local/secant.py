@@ -136,7 +136,7 @@ def step_noise(
     left, right, width = x - a, b - x, b - a
     bend = (high - base) * left[:, None] - (base - low) * right[:, None]
     size = width * np.sqrt(left**2 + right**2 + width**2)
-    return np.sqrt(2.0) * bend / np.where(size > 0, size, 1.0)[:, None]
+    return np.asarray(np.sqrt(2.0) * bend / np.where(size > 0, size, 1.0)[:, None])
 
 
 def _questions(

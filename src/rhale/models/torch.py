@@ -59,13 +59,13 @@ class TorchModel:
         last: bool,  # noqa: FBT001
     ) -> torch.Tensor:
         column = answer.reshape(len(tensor), -1)[:, output]
-        (slope,) = torch.autograd.grad(
+        found: tuple[torch.Tensor | None, ...] = torch.autograd.grad(
             column.sum(), tensor, retain_graph=not last, allow_unused=True
         )
-        return torch.zeros_like(tensor) if slope is None else slope
+        return torch.zeros_like(tensor) if found[0] is None else found[0]
 
     def _answer(self, tensor: torch.Tensor) -> torch.Tensor:
-        answer = self.module(tensor)
+        answer: object = self.module(tensor)
         if not isinstance(answer, torch.Tensor):
             msg = (
                 f"the module returned {type(answer).__name__}; wrap it so that it returns a tensor"

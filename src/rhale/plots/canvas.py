@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
+from typing import Literal
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -11,10 +13,12 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter
 
 from rhale.errors import BadSettingError
 from rhale.plots import style
-from rhale.plots.text import LITERAL, shown
+from rhale.plots.text import LITERAL, number, shown
 
 
 def new_figure(size: tuple[float, float]) -> Figure:
@@ -37,7 +41,9 @@ def new_figure(size: tuple[float, float]) -> Figure:
 
 def new_axes(size: tuple[float, float]) -> Axes:
     """Make a figure with one panel."""
-    return new_figure(size).add_subplot()
+    ax = new_figure(size).add_subplot()
+    write_plain_numbers(ax, 8)
+    return ax
 
 
 def new_pair() -> tuple[Axes, Axes]:
@@ -45,7 +51,26 @@ def new_pair() -> tuple[Axes, Axes]:
     figure = new_figure(style.EFFECT_SIZE)
     rows = figure.add_gridspec(2, 1, height_ratios=style.PANEL_HEIGHTS)
     top = figure.add_subplot(rows[0])
-    return top, figure.add_subplot(rows[1], sharex=top)
+    bottom = figure.add_subplot(rows[1], sharex=top)
+    for ax in (top, bottom):
+        write_plain_numbers(ax, 8)
+    return top, bottom
+
+
+def write_plain_numbers(ax: Axes, digits: int) -> None:
+    """Write powers of ten at the y ticks themselves: above the axis is the legend's place."""
+    ax.yaxis.set_major_formatter(FuncFormatter(partial(tick_text, digits=digits)))
+
+
+def tick_text(value: float, position: int | None, *, digits: int) -> str:  # noqa: ARG001
+    """Write the number at a tick (a function with a name, so that figures can be pickled)."""
+    return number(value, digits)
+
+
+def letters(ax: Axes, side: Literal["width", "height"]) -> int:
+    """Tell how many letters of a label fit along a side of the axes."""
+    inches: float = getattr(ax.get_window_extent(), side) / ax.figure.dpi
+    return min(style.LABEL_LENGTH, max(8, int(inches * style.LETTERS_PER_INCH)))
 
 
 def split(ax: Axes) -> tuple[Axes, Axes]:
@@ -107,7 +132,8 @@ def say_constant(ax: Axes, value: float) -> None:
     if not ax.has_data():
         ax.set_xlim(widen(value, value, 0.0, 0.0))
         ax.set_xticks([value])
-        ax.tick_params(left=False, labelleft=False)
+        if len(ax.get_shared_y_axes().get_siblings(ax)) == 1:  # others may read theirs here
+            ax.tick_params(left=False, labelleft=False)
 
 
 def add_legend(ax: Axes, artists: Sequence[Artist], *, outside: bool, title: str = "") -> None:
@@ -116,28 +142,55 @@ def add_legend(ax: Axes, artists: Sequence[Artist], *, outside: bool, title: str
         return
     if outside:
         words = sum(len(str(artist.get_label())) + 6 for artist in artists)
-        columns = len(artists) if words <= style.LINE_LENGTH else 3
-        artists = [artist for first in range(columns) for artist in artists[first::columns]]
+        columns = len(artists) if words <= style.LINE_LENGTH else 3 + (len(artists) > 6)
+        artists = by_columns(artists, columns)
         legend = ax.legend(
-            artists, dummies(artists), fontsize=style.LEGEND_TEXT, frameon=False, loc="lower left",
-            bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, ncols=columns, columnspacing=1.2,
+            artists,
+            dummies(artists),
+            fontsize=style.LEGEND_TEXT,
+            frameon=False,
+            loc="lower left",
+            bbox_to_anchor=(-0.07, 1.0),
+            borderaxespad=0.2,
+            ncols=columns,
+            columnspacing=1.2,
             handlelength=1.6,
-        )  # fmt: skip
+        )
     else:
-        legend = ax.legend(artists, dummies(artists), fontsize=style.LEGEND_TEXT, loc="best")
-    write_labels(legend, artists, title)
+        legend = ax.legend(
+            artists,
+            dummies(artists),
+            fontsize=style.NUMBER_TEXT,
+            loc="best",
+            framealpha=0.7,
+            handlelength=1.4,
+            labelspacing=0.25,
+            borderpad=0.3,
+        )
+    write_labels(legend, artists, title, max(28, letters(ax, "width") - 6))
 
 
 def add_figure_legend(figure: Figure, artists: Sequence[Artist], title: str) -> None:
     """Explain the artists once, below all panels."""
     if not artists:
         return
-    columns = max(1, int(figure.get_figwidth() / style.ENTRY_WIDTH))
+    columns = min(len(artists), max(1, int(figure.get_figwidth() / style.ENTRY_WIDTH)))
+    artists = by_columns(artists, columns)
     legend = figure.legend(
-        artists, dummies(artists), fontsize=style.LEGEND_TEXT, frameon=False,
-        loc="outside lower center", ncols=min(columns, len(artists)), columnspacing=1.4,
-    )  # fmt: skip
-    write_labels(legend, artists, title)
+        artists,
+        dummies(artists),
+        fontsize=style.LEGEND_TEXT,
+        frameon=False,
+        loc="outside lower center",
+        ncols=columns,
+        columnspacing=1.4,
+    )
+    write_labels(legend, artists, title, style.LABEL_LENGTH)
+
+
+def by_columns(artists: Sequence[Artist], columns: int) -> list[Artist]:
+    """Order artists so that a legend, which is filled column by column, reads line by line."""
+    return [artist for first in range(columns) for artist in artists[first::columns]]
 
 
 def dummies(artists: Sequence[Artist]) -> list[str]:
@@ -145,10 +198,13 @@ def dummies(artists: Sequence[Artist]) -> list[str]:
     return [f"line {index}" for index in range(len(artists))]
 
 
-def write_labels(legend: Legend, artists: Sequence[Artist], title: str) -> None:
+def write_labels(legend: Legend, artists: Sequence[Artist], title: str, length: int) -> None:
     """Write the artists' labels into a legend, letter by letter."""
     for text, artist in zip(legend.get_texts(), artists, strict=True):
-        text.set(text=shown(str(artist.get_label()), style.LABEL_LENGTH), **LITERAL)
+        text.set(text=shown(str(artist.get_label()), length), **LITERAL)
+    for handle in legend.legend_handles:
+        if isinstance(handle, Line2D):
+            handle.set_alpha(1.0)  # one thin line of many would hardly be seen
     if title:
         legend.set_title(title)
         legend.get_title().set(fontsize=style.LEGEND_TEXT)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.patches import Patch
 
 from rhale.errors import BadSettingError
 from rhale.kernels.curve import Center
@@ -35,10 +36,20 @@ def plot_compare(
     Axes
         The given ones, or new ones. Artists carry a gid: rhale:curve and rhale:ci (95 %
         interval of the mean) for every item, rhale:counts for the rows of the first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rhale
+    >>> x = np.linspace(0, 1, 200)
+    >>> few, many = (rhale.effect(x, 2 * x, bins=bins) for bins in (2, 20))
+    >>> [text.get_text() for text in plot_compare({"few": few, "many": many}).get_legend().texts]
+    ['few', 'many', '95 % interval of the mean', 'where rows are']
     """
     if not items:
         msg = "there is nothing to compare: give a mapping from names to effects or profiles"
         raise BadSettingError(msg)
+    new = ax is None
     ax = canvas.new_axes(style.PROFILE_SIZE) if ax is None else ax
     results = list(items.values())
     curved = {name: item for name, item in items.items() if not layers.is_constant(item)}
@@ -47,13 +58,15 @@ def plot_compare(
         explained: list[Artist] = []
         for index, (name, item) in enumerate(curved.items()):
             explained += draw_line(ax, layers.trace(item, center, LEVEL), name, index, LEVEL)
+        explained += explain_ribbon(LEVEL)
         explained += layers.draw_counts(ax, next(iter(curved.values())))
         canvas.fit_limits(ax, strip=True)
-        canvas.add_legend(ax, explained, outside=False)
+        canvas.add_legend(ax, explained, outside=new)
     else:
         canvas.say_constant(ax, layers.reach(results[0])[0])
     ax.set_xlabel(joined([item.name for item in results], style.LABEL_LENGTH), **LITERAL)
-    ax.set_ylabel(layers.value_label(results, center), **LITERAL)
+    length = canvas.letters(ax, "height")
+    ax.set_ylabel(layers.value_label(results, center, length), **LITERAL)
     return ax
 
 
@@ -63,3 +76,9 @@ def draw_line(ax: Axes, path: layers.Trace, name: str, index: int, level: float)
     for ribbon in layers.draw_ci(ax, path, level, look.colour):
         ribbon.set(alpha=style.THIN_RIBBON_ALPHA, linewidth=0)
     return [layers.draw_curve(ax, path, name, look)]
+
+
+def explain_ribbon(level: float) -> list[Artist]:
+    """Make the legend's entry for the ribbons, which have the colours of their lines."""
+    name = layers.interval_name(level)
+    return [Patch(color=style.NOTE, alpha=style.THIN_RIBBON_ALPHA, linewidth=0, label=name)]

@@ -19,7 +19,7 @@ from rhale.plots.text import LITERAL, shown
 
 Truth = Callable[[FloatArray], FloatArray]
 LEAST_FOR_VIOLIN = 8  # fewer rows are drawn one by one
-MOST_CAPS = 30
+MANY_BINS = 30
 N_LEVELS = 64
 TAILS = (0.01, 0.99)
 
@@ -70,6 +70,14 @@ def plot_effect(
     read at its middle. A violin reaches from the 1st to the 99th percentile of its bin's local effects, so that one
     odd row does not flatten the picture. Bins with fewer than eight sampled rows show each row
     as a dot.
+
+    Examples
+    --------
+    >>> import rhale
+    >>> x = np.linspace(0, 1, 200)
+    >>> top, bottom = plot_effect(rhale.effect(x, 2 * x, name="age"))
+    >>> bottom.get_xlabel()
+    'age'
     """
     top, bottom = as_pair(ax)
     new = ax is None
@@ -150,7 +158,8 @@ def draw_bars(ax: Axes, effect: Effect) -> list[Artist]:
     corners = np.stack([left, zero, left, start, right, end, right, zero], axis=1)
     bars = PolyCollection(corners.reshape(-1, 4, 2).tolist(), gid="rhale:bars", label="bin effect")
     bars.set_facecolor((style.EFFECT, style.BAR_ALPHA))
-    bars.set(edgecolor=style.EFFECT, linewidth=style.THIN_LINE, zorder=2)
+    width = style.THIN_LINE if left.size <= MANY_BINS else style.HAIR_LINE
+    bars.set(edgecolor=style.EFFECT, linewidth=width, zorder=2)
     ax.add_collection(bars)
     return [bars]
 
@@ -160,11 +169,17 @@ def draw_whiskers(ax: Axes, effect: Effect) -> list[Artist]:
     known = np.isfinite(effect.mean) & np.isfinite(effect.std)
     if not known.any():
         return []
-    caps = 2.5 if effect.mean.size <= MOST_CAPS else 0.0
+    caps, width = (2.5, 1.2) if effect.mean.size <= MANY_BINS else (0.0, style.HAIR_LINE)
     drawn = ax.errorbar(
-        middles(effect.edges)[known], effect.mean[known], effect.std[known], fmt="none",
-        ecolor=style.SPREAD, elinewidth=1.2, capsize=caps, zorder=3.5,
-    )  # fmt: skip
+        middles(effect.edges)[known],
+        effect.mean[known],
+        effect.std[known],
+        fmt="none",
+        ecolor=style.SPREAD,
+        elinewidth=width,
+        capsize=caps,
+        zorder=3.5,
+    )
     (whiskers,) = drawn.lines[2]
     whiskers.set(gid="rhale:whiskers", label="± std between rows")
     return [whiskers]
@@ -185,7 +200,7 @@ def draw_rows(ax: Axes, effect: Effect) -> list[Artist]:
         ax.add_collection(bodies)
         explained.append(bodies)
     if dots.any():
-        points = ax.scatter(effect.sample.x[dots], effect.sample.local_effects[dots], s=8)
+        points = ax.scatter(effect.sample.x[dots], effect.sample.local_effects[dots], s=14)
         points.set(color=style.SPREAD, linewidth=0, zorder=3, alpha=0.8)
         points.set(gid="rhale:dots", label="single rows")
         explained.append(points)
@@ -232,16 +247,18 @@ def draw_constant(top: Axes, bottom: Axes, effect: Effect) -> None:
         bottom.plot(effect.edges[:1], effect.mean[:1], "o", color=style.EFFECT, gid="rhale:bars")
         draw_whiskers(bottom, effect)
         canvas.fit_limits(bottom, strip=False)
+    else:
+        bottom.tick_params(left=False, labelleft=False)
     bottom.set_xlim(top.get_xlim())
 
 
 def label_pair(top: Axes, bottom: Axes, effect: Effect, center: Center) -> None:
     """Name the axes of both panels."""
     name = shown(effect.name, style.LABEL_LENGTH)
-    top.set_ylabel(layers.value_label([effect], center), **LITERAL)
-    bottom.set_ylabel(f"local effect\n{layers.slope_label(effect)}", **LITERAL)
-    for ax in (top, bottom):
-        ax.yaxis.label.set_fontsize(style.NAME_TEXT)
+    value = layers.value_label([effect], center, canvas.letters(top, "height"))
+    slope = layers.slope_label(effect, canvas.letters(bottom, "height"))
+    top.set_ylabel(value, fontsize=style.NAME_TEXT, **LITERAL)
+    bottom.set_ylabel(f"local effect\n{slope}", fontsize=style.NAME_TEXT, **LITERAL)
     bottom.set_xlabel(name, **LITERAL)
     if canvas.share_x(top, bottom):
         top.tick_params(labelbottom=False)

@@ -10,14 +10,15 @@ import numpy.typing as npt
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 
 from rhale.effect import Effect
 from rhale.errors import BadSettingError
 from rhale.kernels.curve import Center
+from rhale.kernels.partition import require_count
 from rhale.plots import canvas, layers, style
-from rhale.plots.compare import draw_line
-from rhale.plots.text import LITERAL, number, shown
+from rhale.plots.compare import draw_line, explain_ribbon
+from rhale.plots.text import LITERAL, number, wrapped
 
 AxesArray = npt.NDArray[Any]
 MOST_OUTPUTS = 6
@@ -63,7 +64,18 @@ def plot_all(
     Curves and intervals set the y axis. The spread can be many times larger; it widens the axis
     by at most half of what the curves take on either side. Where it goes on beyond, a small
     triangle at the edge says so.
+
+    Examples
+    --------
+    >>> import rhale
+    >>> x = np.linspace(0, 1, 200)
+    >>> panels = plot_all([rhale.effect(x, 2 * x, name=name) for name in ("age", "height")])
+    >>> [ax.get_title("left") for ax in panels]
+    ['age', 'height']
     """
+    for name, setting in (("columns", columns), ("max_features", max_features)):
+        if setting is not None:
+            require_count(name, setting)
     outputs = main_outputs(effects)
     features = gather(effects, outputs, center, level)
     kept = features if max_features is None else features[:max_features]
@@ -75,7 +87,8 @@ def plot_all(
     explained += set_heights(panels, kept, sharey=sharey)
     note = some_of(len(kept), len(features), "features")
     note += some_of(len(outputs), len({effect.output for effect in effects}), "outputs")
-    label = layers.value_label(effects, center)
+    length = canvas.letters(panels[0], "height")
+    label = layers.value_label(effects if len(outputs) == 1 else [], center, length)
     write_frame(panels, explained, label, ", ".join(note), new=axes is None)
     return panels
 
@@ -161,17 +174,17 @@ def make_panels(n_panels: int, columns: int, *, sharey: bool) -> AxesArray:
     rows = -(-n_panels // columns)
     height = style.PANEL_HEAD + style.PANEL_SHAPE * width
     figure = canvas.new_figure((width * columns, height * rows + style.LEGEND_HEIGHT))
-    places, panels = figure.add_gridspec(rows, columns), []
+    places = figure.add_gridspec(rows, columns)
+    panels: list[Axes] = []
     for index in range(n_panels):
-        ax = figure.add_subplot(
-            places[index // columns, index % columns], sharey=panels[0] if panels and sharey else None
-        )
+        first = panels[0] if sharey and panels else None
+        ax = figure.add_subplot(places[index // columns, index % columns], sharey=first)
         ax.tick_params(labelsize=style.NUMBER_TEXT, labelleft=not sharey or index % columns == 0)
         ax.xaxis.set_major_locator(MaxNLocator(4 if columns > 2 else 6))
         ax.xaxis.get_offset_text().set_fontsize(style.NUMBER_TEXT)
-        if not (sharey and panels):
+        if first is None:
             ax.yaxis.set_major_locator(MaxNLocator(5))
-            ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: number(y, 4)))
+            canvas.write_plain_numbers(ax, 4)
         panels.append(ax)
     return as_array(panels)
 
@@ -191,10 +204,11 @@ def draw_panel(ax: Axes, feature: Feature, outputs: list[str], level: float) -> 
     else:
         for result, path in zip(feature.results, feature.paths, strict=True):
             explained += draw_line(ax, path, result.output, outputs.index(result.output), level)
+        explained += explain_ribbon(level)
     if isinstance(first, Effect):
         explained += layers.draw_gaps(ax, first)
     explained += layers.draw_counts(ax, first)
-    ax.set_xlim(canvas.widen(*ax.dataLim.intervalx, 0.02, 0.02), auto=True)
+    canvas.fit_limits(ax, strip=True)
     return explained
 
 
@@ -207,10 +221,12 @@ def write_title(ax: Axes, feature: Feature) -> None:
     else:
         words = f"importance up to {number(max(r.importance for r in feature.results))}"
     size = FontProperties(size=style.NUMBER_TEXT).get_size_in_points()
-    note = ax.annotate(words, (0, 1), (0, 2), "axes fraction", textcoords="offset points", **LITERAL)
+    note = ax.annotate(
+        words, (0, 1), (0, 2), "axes fraction", textcoords="offset points", **LITERAL
+    )
     note.set(fontsize=style.NUMBER_TEXT, color=style.NOTE, gid="rhale:numbers", va="bottom")
-    pad = 3 + 1.25 * size * (1 + words.count("\n"))
-    name = shown(feature.name, style.SHORT_LENGTH + 6)
+    pad = 4 + 1.35 * size * (1 + words.count("\n"))
+    name = wrapped(feature.name, canvas.letters(ax, "width"))
     ax.set_title(name, loc="left", fontsize=style.NAME_TEXT, pad=pad, fontweight="bold", **LITERAL)
 
 
@@ -249,9 +265,11 @@ def mark_cut(ax: Axes, path: layers.Trace) -> list[Artist]:
     for values, limit, y, shape in ((above, high, 0.96, "^"), (below, -low, 0.12, "v")):
         if np.nanmax(values, initial=-np.inf) > limit:
             x = path.x[int(np.nanargmax(values))]
-            marks += ax.plot(x, y, shape, transform=ax.get_xaxis_transform(), color=style.SPREAD)
+            place = ax.get_xaxis_transform()
+            marks += ax.plot(x, y, shape, transform=place, scalex=False, scaley=False)
     for mark in marks:
-        mark.set(markersize=4.5, gid="rhale:cut", label="spread goes on", zorder=5, clip_on=False)
+        mark.set(color=style.SPREAD, markersize=4.5, zorder=5, clip_on=False)
+        mark.set(gid="rhale:cut", label="spread goes on beyond")
     return marks[:1]
 
 

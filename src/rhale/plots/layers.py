@@ -58,18 +58,21 @@ def trace(result: Result, center: Center | None, level: float) -> Trace:
     return Trace(x, result.curve(x, center=zero), result.spread(x), low, high)
 
 
-def value_label(results: Sequence[Result], center: Center | None) -> str:
-    """Say what the y axis of a curve shows."""
-    outputs = joined([result.output for result in results], style.LABEL_LENGTH)
+def value_label(results: Sequence[Result], center: Center | None, length: int) -> str:
+    """Say what the y axis of a curve shows; without results, of all that there are."""
     if center is None:
-        return f"prediction of {outputs}"
-    kind = "prediction of" if all(isinstance(r, Profile) for r in results) else "effect on"
-    return f"{kind} {outputs}\n({CENTRED[center]})"
+        kind = "prediction of"
+    else:
+        profiles = results and all(isinstance(result, Profile) for result in results)
+        kind = "prediction of" if profiles else "effect on"
+    names = joined([result.output for result in results], max(8, length - len(kind)))
+    zero = "" if center is None else f"\n({CENTRED[center]})"
+    return f"{kind} {names or 'each output'}{zero}"
 
 
-def slope_label(result: Result) -> str:
+def slope_label(result: Result, length: int) -> str:
     """Write the derivative."""
-    output, name = (shown(word, style.SLOPE_LENGTH) for word in (result.output, result.name))
+    output, name = (shown(word, max(6, length // 2 - 4)) for word in (result.output, result.name))
     return f"d {output} / d {name}"
 
 
@@ -140,9 +143,12 @@ def draw_counts(ax: Axes, result: Result) -> list[Artist]:
         return []
     height = np.where(density > 0, np.maximum(density / density.max(), style.STRIP_FLOOR), 0.0)
     strip = ax.fill_between(
-        limits, 0.0, style.STRIP_HEIGHT * np.append(height, height[-1]), step="post",
+        limits,
+        0.0,
+        style.STRIP_HEIGHT * np.append(height, height[-1]),
+        step="post",
         transform=ax.get_xaxis_transform(),
-    )  # fmt: skip
+    )
     strip.set(color=style.COUNT, alpha=style.COUNT_ALPHA, linewidth=0, zorder=2)
     strip.set(gid="rhale:counts", label="where rows are")
     return [strip]

@@ -68,15 +68,16 @@ def plot_profile(
         canvas.fit_limits(ax, strip=True)
         canvas.add_legend(ax, explained, outside=new)
     ax.set_xlabel(shown(profile.name, style.LABEL_LENGTH), **LITERAL)
-    ax.set_ylabel(y_label(profile, center, derivatives=derivatives), **LITERAL)
+    ax.set_ylabel(y_label(ax, profile, center, derivatives=derivatives), **LITERAL)
     return ax
 
 
-def y_label(profile: Profile, center: Center | None, *, derivatives: bool) -> str:
+def y_label(ax: Axes, profile: Profile, center: Center | None, *, derivatives: bool) -> str:
     """Say what the y axis shows."""
-    if not derivatives:
-        return layers.value_label([profile], center)
-    return f"slope of the prediction\n{layers.slope_label(profile)}"
+    length = canvas.letters(ax, "height")
+    if derivatives:
+        return f"slope of the prediction\n{layers.slope_label(profile, length)}"
+    return layers.value_label([profile], center, length)
 
 
 def single_rows(profile: Profile, center: Center | None, *, derivatives: bool) -> FloatArray:

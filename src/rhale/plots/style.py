@@ -62,14 +62,13 @@ PANEL_WIDTHS = (5.6, 4.0, 3.2, 2.7, 2.3)
 PANEL_SHAPE = 0.58
 PANEL_HEAD = 0.6
 LEGEND_HEIGHT = 0.4
-ENTRY_WIDTH = 2.1  # of a legend below all panels
+ENTRY_WIDTH = 1.8  # of a legend below all panels
 LINE_LENGTH = 84  # of a legend above a panel, in characters
 SPREAD_ROOM = 0.5  # how far the spread may widen a shared axis, as a share of the curves' range
 
 # Longest names, in characters.
 LABEL_LENGTH = 44
-SHORT_LENGTH = 24
-SLOPE_LENGTH = 12
+LETTERS_PER_INCH = 14  # of a label or title in small letters
 
 # Sizes of text follow the reader's own font size.
 LEGEND_TEXT = "small"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TypedDict
 
 from matplotlib.font_manager import FontProperties, findfont, get_font
@@ -34,6 +35,19 @@ def shown(name: str, length: int) -> str:
     return f"{line[: length - 1 - tail]}…{line[len(line) - tail :]}"
 
 
+def wrapped(name: str, length: int) -> str:
+    """Write a name on one line, or on two where it is longer than `length` letters.
+
+    Examples
+    --------
+    >>> print(wrapped("country_of_origin_is_Norway", 20))
+    country_of_origin_is
+    _Norway
+    """
+    line = shown(name, 2 * length)
+    return f"{line[:length]}\n{line[length:]}" if len(line) > length else line
+
+
 def joined(names: list[str], length: int) -> str:
     """Write different names side by side, each once."""
     return shown(" / ".join(dict.fromkeys(names)), length)
@@ -44,10 +58,13 @@ def number(value: float, digits: int = 3) -> str:
 
     Examples
     --------
-    >>> number(1234.5), number(-0.5), number(float("nan"))
-    ('1.23e+03', '\u22120.5', '\u2013')
+    >>> number(12345.0), number(0.5), number(float("nan")) == UNKNOWN
+    ('1.23e4', '0.5', True)
     """
-    return f"{value:.{digits}g}".replace("-", MINUS) if value == value else UNKNOWN
+    if math.isnan(value):
+        return UNKNOWN
+    mantissa, power, exponent = f"{value:.{digits}g}".partition("e")
+    return f"{mantissa}{power}{int(exponent) if exponent else ''}".replace("-", MINUS)
 
 
 def _drawable(text: str) -> list[str]:

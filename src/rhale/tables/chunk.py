@@ -14,8 +14,13 @@ Change = tuple[int, FloatArray]
 class Chunk(Protocol):
     """Some rows of a table."""
 
-    first_row: int
-    weights: FloatArray | None
+    @property
+    def first_row(self) -> int:
+        """Place of the first row in the table."""
+
+    @property
+    def weights(self) -> FloatArray | None:
+        """How much each row matters; None if all the same."""
 
     @property
     def n_rows(self) -> int:

@@ -40,7 +40,8 @@ class FrameChunk:
 
     def numbers(self) -> FloatArray:
         """All numeric columns as floats."""
-        columns = [numbers_of(s) for s in self.frame.iter_columns() if is_number(s.dtype)]
+        schema = self.frame.schema.values()
+        columns = [self.column(i) for i, dtype in enumerate(schema) if is_number(dtype)]
         return np.stack(columns, axis=1) if columns else np.empty((self.n_rows, 0))
 
     def representable(self, index: int, values: FloatArray) -> FloatArray:
@@ -88,7 +89,7 @@ class FrameTable:
     @property
     def kind(self) -> str:
         """The library the table comes from."""
-        return self.frame.implementation.value
+        return str(self.frame.implementation.value)
 
     def refusal(self, index: int) -> str | None:
         """Say why a column cannot be explained: it holds no numbers."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -27,7 +28,7 @@ def open_table(data: Any, weights: npt.ArrayLike | None = None) -> Table:
     weights : array-like of shape (n_rows,), optional
         How much each row matters.
     """
-    table: Table = _frame(data) if _is_frame(data) else ArrayTable(_array(data))
+    table = _open(data)
     if not table.names:
         msg = "the table has no columns"
         raise BadTableError(msg)
@@ -38,7 +39,7 @@ def open_table(data: Any, weights: npt.ArrayLike | None = None) -> Table:
     if weights is None:
         return table
     checked = check_weights(weights, table.n_rows)
-    table = type(table)(_content(table), checked)  # type: ignore[call-arg]
+    table = replace(table, weights=checked)
     return table if np.all(checked > 0) else table.take(np.flatnonzero(checked > 0))
 
 
@@ -79,8 +80,8 @@ def as_matrix(rows: Any) -> FloatArray:
     return np.stack([numbers_of(s) for s in frame.iter_columns()], axis=1)
 
 
-def _content(table: Any) -> Any:
-    return table.array if isinstance(table, ArrayTable) else table.frame
+def _open(data: Any) -> ArrayTable | FrameTable:
+    return _frame(data) if _is_frame(data) else ArrayTable(_array(data))
 
 
 def _is_frame(data: Any) -> bool:

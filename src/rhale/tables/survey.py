@@ -81,9 +81,14 @@ class Survey:
         low, high = limits or (float(self.low[feature]), float(self.high[feature]))
         column, weight = self.sample.values[:, feature], self.sample.weight
         inside = (column >= low) & (column <= high)
+        if not inside.any():
+            msg = f"no rows lie within limits ({low:g}, {high:g}) of a feature that goes from "
+            msg += f"{self.low[feature]:g} to {self.high[feature]:g}"
+            raise BadTableError(msg)
         values, place = np.unique(column[inside], return_inverse=True)
         rows = self.weight**2 / self.weight_squares
-        return Axis(low, high, values, np.bincount(place, weight[inside], values.size), rows)
+        held = np.bincount(place, weight[inside], values.size).astype(np.float64)
+        return Axis(low, high, values, held, rows)
 
 
 def survey(

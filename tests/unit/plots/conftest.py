@@ -1,0 +1,104 @@
+import io
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+from rhale.effect import NO_SAMPLE, LocalEffects, fit_effect
+from rhale.kernels.grid import Grid, uniform_edges
+from rhale.kernels.moments import measure
+from rhale.kernels.partition import Cuts, every_cell
+from rhale.profile import Profile
+
+
+@pytest.fixture(autouse=True)
+def without_pyplot(monkeypatch):
+    """As in a script that has not imported pyplot, whatever other tests have."""
+    monkeypatch.delitem(sys.modules, "matplotlib.pyplot", raising=False)
+
+
+@pytest.fixture
+def make_effect():
+    def make(x, d, edges=None, *, name="age", output="y0", linear=False, sample=True):
+        x, d = np.asarray(x, dtype=float), np.asarray(d, dtype=float)
+        edges = uniform_edges(x.min(), x.max(), 4) if edges is None else np.asarray(edges, float)
+        cells = measure(Grid(edges), x, d)
+        cuts = every_cell(cells)
+        cuts = Cuts(cuts.limits, np.full(cuts.linear.size, linear))
+        kept = LocalEffects(x, d, np.ones(x.size)) if sample else NO_SAMPLE
+        return fit_effect(name, output, cells, cuts, sample=kept)
+
+    return make
+
+
+@pytest.fixture
+def effect(make_effect):
+    rng = np.random.default_rng(0)
+    x = rng.random(300)
+    return make_effect(x, np.sin(6 * x) + rng.normal(size=300), [0, 0.2, 0.5, 0.6, 1])
+
+
+@pytest.fixture
+def make_profile():
+    def make(method="ice", *, n_rows=40, n_points=9, name="age"):
+        rng = np.random.default_rng(1)
+        grid = np.linspace(-1, 1, n_points)
+        curves = rng.normal(1, 0.5, (n_rows, 1)) * grid**2 + rng.normal(size=(n_rows, 1))
+        shapes = curves - curves.mean(axis=1, keepdims=True)
+        covariance = np.atleast_2d(np.cov(shapes.T))
+        if method == "mplot":
+            covariance = np.diag(curves.var(axis=0, ddof=1))
+        kept = (curves, rng.uniform(-1, 1, n_rows)) if method == "ice" else ()
+        numbers = (curves.mean(axis=0), curves.std(axis=0, ddof=1), covariance)
+        rows, share = np.full(n_points, float(n_rows)), np.full(n_points, 1 / n_points)
+        return Profile(name, "y0", method, grid, *numbers, rows, share, *kept)
+
+    return make
+
+
+@pytest.fixture
+def find():
+    """Artists of the axes by the name that they carry."""
+    return lambda ax, name: ax.findobj(lambda artist: artist.get_gid() == f"rhale:{name}")
+
+
+@pytest.fixture
+def one(find):
+    def only(ax, name):
+        (artist,) = find(ax, name)
+        return artist
+
+    return only
+
+
+@pytest.fixture
+def band(one):
+    """Limits of a filled band: x, lowest y, highest y."""
+
+    def limits(ax, name):
+        corners = one(ax, name).get_paths()[0].vertices
+        x = np.unique(corners[:, 0])
+        sides = [corners[corners[:, 0] == value, 1] for value in x]
+        return x, np.array([s.min() for s in sides]), np.array([s.max() for s in sides])
+
+    return limits
+
+
+@pytest.fixture
+def legend():
+    return lambda ax: [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+@pytest.fixture
+def render():
+    """Draw for real; a warning is an error."""
+
+    def draw(ax):
+        image = io.BytesIO()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            ax.figure.savefig(image, format="png", dpi=50)
+        return image.getbuffer().nbytes
+
+    return draw

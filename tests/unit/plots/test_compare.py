@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from rhale.errors import BadSettingError
+from rhale.plots import plot_compare, style
+
+
+def test_every_item_has_its_curve_and_interval(effect, make_profile, find):
+    items = {"rhale": effect, "pdp": make_profile("pdp")}
+    ax = plot_compare(items, center="start")
+    for line, item in zip(find(ax, "curve"), items.values(), strict=True):
+        expected = item.curve(line.get_xdata(), center="start")
+        np.testing.assert_allclose(line.get_ydata(), expected)
+    assert len(find(ax, "ci")) == 2
+
+
+def test_eight_items_differ_in_colour_and_in_dash(effect, find):
+    lines = find(plot_compare({f"model {i}": effect for i in range(8)}), "curve")
+    assert len({line.get_color() for line in lines}) == 8
+    assert len({line._unscaled_dash_pattern for line in map(undashed, lines)}) == 8
+
+
+def undashed(line):
+    offset, dashes = line._unscaled_dash_pattern
+    line._unscaled_dash_pattern = (offset, tuple(dashes) if dashes else None)
+    return line
+
+
+def test_looks_stay_different_past_eight():
+    assert len({style.look(index) for index in range(64)}) == 64
+
+
+def test_the_legend_shows_names_as_they_are(effect, legend):
+    assert legend(plot_compare({"_hidden": effect, "$x$": effect}))[:2] == ["_hidden", "$x$"]
+
+
+def test_the_counts_are_those_of_the_first(effect, make_effect, one):
+    other = make_effect(np.linspace(2, 3, 20), np.ones(20))
+    ax = plot_compare({"first": effect, "second": other})
+    x = one(ax, "counts").get_paths()[0].vertices[:, 0]
+    assert (x.min(), x.max()) == (effect.edges[0], effect.edges[-1])
+
+
+def test_a_constant_item_is_left_out_of_the_curves(effect, make_effect, find):
+    constant = make_effect(np.full(5, 3.0), np.ones(5), [3, 3])
+    assert len(find(plot_compare({"a": constant, "b": effect}), "curve")) == 1
+
+
+def test_different_names_are_both_shown(effect, make_effect):
+    other = make_effect([0, 1], [1, 1], [0, 1], name="x0", output="price")
+    ax = plot_compare({"a": effect, "b": other})
+    assert ax.get_xlabel() == "age / x0"
+    assert ax.get_ylabel() == "effect on y0 / price\n(centred)"
+
+
+def test_given_axes_come_back(effect):
+    ax = Figure().subplots()
+    assert plot_compare({"a": effect}, ax=ax) is ax
+
+
+def test_nothing_to_compare_is_refused():
+    with pytest.raises(BadSettingError, match="nothing to compare"):
+        plot_compare({})

@@ -1,0 +1,113 @@
+"""Nothing warns and nothing fails, whatever the numbers and names are."""
+
+import pickle
+import sys
+from dataclasses import replace
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from rhale.plots import plot_all, plot_compare, plot_effect, plot_profile
+
+X = np.random.default_rng(3).random(500)
+NOISE = np.random.default_rng(4).normal(size=500)
+LIMITS = np.linspace(0, 1, 11)
+
+CASES = {
+    "constant feature": lambda make: make(np.full(5, 3.0), np.arange(5.0), [3, 3]),
+    "constant zero": lambda make: make(np.zeros(5), np.zeros(5), [0, 0]),
+    "constant, no rows": lambda make: without_rows(make(np.full(5, 3.0), np.ones(5), [3, 3])),
+    "one bin": lambda make: make(X, NOISE, [0, 1]),
+    "many bins": lambda make: make(X, NOISE, np.linspace(0, 1, 101)),
+    "linear bins": lambda make: make(X, X + NOISE, LIMITS, linear=True),
+    "empty bins": lambda make: make(X**4, NOISE, LIMITS),
+    "first and last bin empty": lambda make: make(X, NOISE, np.linspace(-1, 2, 10)),
+    "x near 1e9": lambda make: make(1.7e9 + 1e-3 * X, NOISE, 1.7e9 + 1e-3 * LIMITS),
+    "large x": lambda make: make(1e9 * X, NOISE, 1e9 * LIMITS),
+    "tiny x": lambda make: make(1e-9 * X, NOISE, 1e-9 * LIMITS),
+    "large effect": lambda make: make(X, 1e140 * NOISE, LIMITS),
+    "tiny effect": lambda make: make(X, 1e-140 * NOISE, LIMITS),
+    "no effect": lambda make: make(X, np.zeros(500), LIMITS),
+    "no spread": lambda make: make(X, np.full(500, 0.1), LIMITS),
+    "rounding for spread": lambda make: make(X, 0.1 + 1e-17 * NOISE, LIMITS),
+    "one odd row": lambda make: make(X, 1e9 * (X.argmax() == np.arange(500)), LIMITS),
+    "three rows": lambda make: make([0, 0.4, 1], [1, 2, 4], LIMITS),
+    "one row": lambda make: make([0.5], [1], [0, 1]),
+    "no sample": lambda make: make(X, NOISE, LIMITS, sample=False),
+    "long names": lambda make: make(X, NOISE, LIMITS, name="long " * 40, output="name_" * 40),
+    "dollars": lambda make: make(X, NOISE, LIMITS, name="$\\frac{", output="_a_ $x^2$ %"),
+    "signs": lambda make: make(X, NOISE, LIMITS, name="<b> \U0001f995 日本\n\t&", output="_"),
+    "no name": lambda make: make(X, NOISE, LIMITS, name="", output=""),
+}
+
+
+def without_rows(effect):
+    unknown = np.full(effect.mean.size, np.nan)
+    nothing = np.zeros_like(effect.count)
+    return replace(effect, mean=unknown, std=unknown, level_error=unknown, count=nothing)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_an_effect_is_drawn_without_a_warning(case, make_effect, render):
+    effect = CASES[case](make_effect)
+    assert render(plot_effect(effect, truth=np.square)[0])
+    assert render(plot_all([effect])[0])
+    assert render(plot_compare({effect.name: effect, "_again": effect}))
+
+
+@pytest.mark.parametrize("method", ["pdp", "ice", "mplot"])
+@pytest.mark.parametrize("n_points", [1, 2, 30])
+def test_a_profile_is_drawn_without_a_warning(method, n_points, make_profile, render):
+    profile = make_profile(method, n_points=n_points)
+    assert render(plot_profile(profile))
+    assert render(plot_profile(profile, center=None))
+    assert render(plot_all([profile])[0])
+    assert render(plot_compare({"profile": profile}))
+
+
+def test_a_name_is_shown_letter_by_letter(make_effect):
+    effect = make_effect(X, NOISE, LIMITS, name="$a_b$", output="_y_$2$")
+    top, bottom = plot_effect(effect)
+    (panel,) = plot_all([effect])
+    texts = [bottom.xaxis.label, bottom.yaxis.label, top.yaxis.label, panel._left_title]
+    assert not any(text.get_parse_math() or text.get_usetex() for text in texts)
+    assert "$a_b$" in bottom.get_xlabel()
+    assert "_y_$2$" in top.get_ylabel()
+
+
+def test_no_default_of_matplotlib_changes(effect, make_profile, render):
+    before = dict(mpl.rcParams)
+    for ax in (plot_effect(effect)[0], plot_all([effect])[0], plot_profile(make_profile())):
+        render(ax)
+    assert dict(mpl.rcParams) == before
+
+
+def test_pyplot_stays_out_unless_it_is_used_already(effect, make_profile):
+    figures = [plot_effect(effect)[0].figure, plot_profile(make_profile()).figure]
+    assert "matplotlib.pyplot" not in sys.modules
+    assert [figure.number for figure in figures if hasattr(figure, "number")] == []
+
+
+def test_pyplot_knows_the_figure_where_it_is_used(effect):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    before = plt.get_fignums()
+    ax = plot_compare({"age": effect})
+    try:
+        assert plt.gcf() is ax.figure
+    finally:
+        plt.close(ax.figure)
+    assert plt.get_fignums() == before
+
+
+def test_given_axes_need_no_figure_of_pyplot(effect):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    before = plt.get_fignums()
+    plot_effect(effect, ax=mpl.figure.Figure().subplots(2, 1))
+    assert plt.get_fignums() == before
+
+
+def test_a_figure_can_be_pickled(effect, render):
+    for ax in (plot_effect(effect)[0], plot_all([effect])[0]):
+        copy = pickle.loads(pickle.dumps(ax.figure))  # noqa: S301 - our own bytes
+        assert render(copy.axes[0])

@@ -1,0 +1,165 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from rhale.errors import BadSettingError
+from rhale.plots import plot_all
+
+X = np.linspace(0, 1, 201)
+SIGNS = np.where(np.arange(201) % 2, 1.0, -1.0)
+LIMITS = [0, 0.5, 1]
+
+
+def figure_legend(panels):
+    return [text.get_text() for text in panels[0].figure.legends[0].get_texts()]
+
+
+@pytest.fixture
+def many(make_effect):
+    def make(n_features, outputs=("y0",), spread=0.1):
+        return [
+            make_effect(X, (i + 1) * (1 + j) * np.ones(201) + spread * SIGNS, LIMITS,
+                        name=f"x{i}", output=output)
+            for i in range(n_features)
+            for j, output in enumerate(outputs)
+        ]  # fmt: skip
+
+    return make
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 8, 40])
+def test_every_feature_has_a_panel_in_the_given_order(many, n_features, render):
+    effects = many(n_features)[::-1]
+    panels = plot_all(effects)
+    assert panels.shape == (n_features,)
+    assert [ax.get_title("left") for ax in panels] == [effect.name for effect in effects]
+    assert render(panels[0])
+
+
+def test_the_figure_grows_with_the_number_of_features(many):
+    heights = [plot_all(many(n))[0].figure.get_figheight() for n in (5, 20, 40)]
+    assert heights == sorted(set(heights))
+
+
+def test_titles_of_forty_long_names_do_not_overlap(make_effect):
+    names = [f"measurement_number_{i}_of_a_long_series" for i in range(40)]
+    panels = plot_all([make_effect(X, SIGNS, LIMITS, name=name) for name in names])
+    panels[0].figure.draw_without_rendering()
+    boxes = [ax._left_title.get_window_extent() for ax in panels]
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes[:5]))
+
+
+def test_each_panel_shows_curve_spread_interval_and_counts(many, one, band):
+    effects = many(3)
+    for ax, effect in zip(plot_all(effects, level=0.5), effects, strict=True):
+        line = one(ax, "curve")
+        np.testing.assert_allclose(line.get_ydata(), effect.curve(line.get_xdata()))
+        x, low, high = band(ax, "ci")
+        np.testing.assert_allclose((low, high), effect.ci(x, level=0.5))
+        assert one(ax, "spread")
+        assert one(ax, "counts")
+
+
+def test_panels_share_the_y_axis_if_asked(many):
+    shared = {ax.get_ylim() for ax in plot_all(many(4))}
+    own = {ax.get_ylim() for ax in plot_all(many(4), sharey=False)}
+    assert len(shared) == 1
+    assert len(own) == 4
+
+
+def test_titles_tell_importance_and_heterogeneity(make_effect, one):
+    effect = make_effect(X, np.full(201, 3.0), LIMITS)
+    (ax,) = plot_all([effect])
+    words = one(ax, "numbers").get_text()
+    assert f"importance {effect.importance:.3g} ± 0" in words
+    assert "heterogeneity 0" in words
+
+
+def test_the_spread_does_not_flatten_the_curves(many, find):
+    panels = plot_all(many(3, spread=100.0))
+    low, high = panels[0].get_ylim()
+    curve = max(np.ptp(find(ax, "curve")[0].get_ydata()) for ax in panels)
+    whole = max(np.ptp(find(ax, "ci")[0].get_paths()[0].vertices[:, 1]) for ax in panels)
+    assert high - low < 2.5 * max(curve, whole)
+    assert all(len(find(ax, "cut")) == 2 for ax in panels)
+    assert "spread goes on beyond" in figure_legend(panels)
+
+
+def test_a_spread_that_fits_is_shown_whole(many, find, band):
+    (ax,) = plot_all(many(1))
+    _, low, high = band(ax, "spread")
+    bottom, top = ax.get_ylim()
+    assert bottom < low.min() < high.max() < top
+    assert not find(ax, "cut")
+
+
+def test_outputs_share_the_panel_of_their_feature(many, find):
+    effects = many(2, outputs=("a", "b", "c"))
+    panels = plot_all(effects)
+    assert panels.shape == (2,)
+    for ax in panels:
+        lines = find(ax, "curve")
+        assert [line.get_label() for line in lines] == ["a", "b", "c"]
+        assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == 3
+        assert not find(ax, "spread")
+    assert figure_legend(panels)[0] == "a"
+
+
+def test_of_many_outputs_the_largest_are_drawn_and_the_legend_says_so(many, find):
+    panels = plot_all(many(1, outputs=tuple("abcdefgh")))
+    assert [line.get_label() for line in find(panels[0], "curve")] == list("cdefgh")
+    assert panels[0].figure.legends[0].get_title().get_text() == "6 of 8 outputs"
+
+
+def test_only_the_first_features_can_be_drawn(many):
+    panels = plot_all(many(5), max_features=2)
+    assert [ax.get_title("left") for ax in panels] == ["x0", "x1"]
+    assert panels[0].figure.legends[0].get_title().get_text() == "2 of 5 features"
+
+
+def test_columns_can_be_chosen(many):
+    panels = plot_all(many(6), columns=2)
+    assert panels[0].get_subplotspec().get_gridspec().get_geometry() == (3, 2)
+
+
+def test_given_axes_come_back_in_order(many):
+    axes = Figure().subplots(2, 3)
+    panels = plot_all(many(5), axes=axes)
+    assert list(panels) == list(axes.ravel()[:5])
+    assert not axes[1, 2].has_data()
+
+
+def test_one_given_axes_is_enough_for_one_feature(many):
+    ax = Figure().subplots()
+    assert list(plot_all(many(1), axes=ax)) == [ax]
+
+
+def test_too_few_axes_are_refused(many):
+    with pytest.raises(BadSettingError, match="5 features"):
+        plot_all(many(5), axes=Figure().subplots(2, 2))
+
+
+def test_nothing_to_plot_is_refused():
+    with pytest.raises(BadSettingError, match="nothing to plot"):
+        plot_all([])
+
+
+@pytest.mark.parametrize("setting", [{"columns": 0}, {"max_features": 0}, {"columns": 1.5}])
+def test_numbers_must_be_positive_and_whole(many, setting):
+    with pytest.raises(BadSettingError, match="positive whole number"):
+        plot_all(many(2), **setting)
+
+
+def test_a_constant_feature_keeps_its_panel(many, make_effect, one, render):
+    constant = make_effect(np.full(5, 3.0), np.ones(5), [3, 3], name="c")
+    panels = plot_all([constant, *many(3)])
+    assert "one value 3" in one(panels[0], "constant").get_text()
+    assert render(panels[0])
+
+
+def test_profiles_and_effects_stand_side_by_side(many, make_profile, render):
+    panels = plot_all([*many(2), make_profile("pdp", name="p")])
+    assert panels[2].get_title("left") == "p"
+    assert render(panels[2])
