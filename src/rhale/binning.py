@@ -95,21 +95,21 @@ def bin_cells(
         )
         raise BadSettingError(msg)
     wanted = partition.candidates(axis or axis_of(cells))
-    offered, moved = nearest_limits(cells.grid, wanted)
-    if moved:
-        notes = (*notes, moved)
+    offered, bin_notes = nearest_limits(cells.grid, wanted)
     if offered[0] > 0 or offered[-1] < cells.grid.n_cells:
         cells = _between(cells, int(offered[0]), int(offered[-1]))
         offered = offered - offered[0]
     cuts = partition(cells.unite(offered).series(0))
     cuts = replace(cuts, limits=offered[cuts.limits])
-    return fit_effect(name, output, cells, cuts, notes=notes, sample=sample)
+    return fit_effect(
+        name, output, cells, cuts, local_notes=notes, bin_notes=bin_notes, sample=sample
+    )
 
 
-def nearest_limits(grid: Grid, wanted: FloatArray) -> tuple[IntArray, str | None]:
+def nearest_limits(grid: Grid, wanted: FloatArray) -> tuple[IntArray, tuple[str, ...]]:
     """Find the limits of cells nearest to the wanted ones, and say how far they moved."""
     if grid.n_cells == 1:
-        return np.array([0, 1]), None
+        return np.array([0, 1]), ()
     span = grid.edges[-1] - grid.edges[0]
     right = np.clip(np.searchsorted(grid.edges, wanted), 1, grid.n_cells)
     left_is_nearer = wanted - grid.edges[right - 1] <= grid.edges[right] - wanted
@@ -121,11 +121,10 @@ def nearest_limits(grid: Grid, wanted: FloatArray) -> tuple[IntArray, str | None
         raise BadSettingError(msg)
     n_moved = int(np.sum(shift > 1e-9 * span))
     if not n_moved:
-        return place, None
-    return (
-        place,
-        f"{n_moved} of {wanted.size} limits moved to limits of cells, by at most {shift.max():.3g}",
-    )
+        return place, ()
+    farthest = f"{shift.max():.3g}"
+    note = f"{n_moved} of {wanted.size} limits moved to limits of cells, by at most {farthest}"
+    return place, (note,)
 
 
 def _between(cells: Moments, first: int, last: int) -> Moments:

@@ -59,8 +59,8 @@ class Effect:
         Standard errors of the mean local effect and of the slope.
     closed : {"left", "right"}
         Which limit belongs to a bin.
-    notes : tuple of str
-        What a reader should know.
+    local_notes, bin_notes : tuple of str
+        What a reader should know about the local effects, and about the bins.
     sample : LocalEffects
         Feature values and local effects of a bounded number of rows.
 
@@ -84,7 +84,8 @@ class Effect:
     level_error: FloatArray
     slope_error: FloatArray
     closed: Closed = "left"
-    notes: tuple[str, ...] = ()
+    local_notes: tuple[str, ...] = ()
+    bin_notes: tuple[str, ...] = ()
     sample: LocalEffects = NO_SAMPLE
 
     def __post_init__(self) -> None:
@@ -116,6 +117,11 @@ class Effect:
             np.nan_to_num(self.slope_error) ** 2,
             share,
         )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know."""
+        return self.local_notes + self.bin_notes
 
     @property
     def standard_error(self) -> FloatArray:
@@ -209,7 +215,8 @@ def fit_effect(
     cells: Moments,
     cuts: Cuts,
     *,
-    notes: tuple[str, ...] = (),
+    local_notes: tuple[str, ...] = (),
+    bin_notes: tuple[str, ...] = (),
     sample: LocalEffects = NO_SAMPLE,
 ) -> Effect:
     """Fit every bin and gather the numbers.
@@ -223,7 +230,7 @@ def fit_effect(
         spread window, and the part of the latter that is step noise.
     cuts : Cuts
         The bins.
-    notes : tuple of str
+    local_notes, bin_notes : tuple of str
         Notes to carry.
     sample : LocalEffects
         Sample to carry.
@@ -256,7 +263,8 @@ def fit_effect(
         np.sqrt(variance / rows),
         np.where(cuts.linear, np.sqrt(variance / scatter), 0.0),
         bins.grid.closed,
-        notes + cuts.notes + thin_bins(bins.count),
+        local_notes,
+        bin_notes + cuts.notes + thin_bins(bins.count),
         sample,
     )
 

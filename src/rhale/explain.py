@@ -185,10 +185,14 @@ def effect(
         raise BadTableError(msg)
     table = open_table(places[:, None], weights)
     if weights is not None:
-        values = values[check_weights(weights, places.size) > 0]
+        used = check_weights(weights, places.size) > 0
+        values = np.where(used, values, 0.0)
     if not np.all(np.isfinite(values)):
-        msg = f"local effects of {name!r} must be finite; row {int(np.argmin(np.isfinite(values)))} is not"
+        row = int(np.argmin(np.isfinite(values)))
+        msg = f"local effects of {name!r} must be finite; row {row} is {values[row]}"
         raise BadEffectsError(msg)
+    if weights is not None:
+        values = values[used]
     chunk = table.chunk(0, table.n_rows)
     first = survey(chunk, [0], [name], (SURVEY_ROWS, 1), 0)
     (feature,) = list_features(first, [name], [0], limits)

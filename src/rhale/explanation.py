@@ -12,7 +12,13 @@ import numpy as np
 from rhale import store, summary
 from rhale.binning import bin_cells
 from rhale.effect import Effect, same_fields, same_value
-from rhale.errors import BadSettingError, UnknownFeatureError, UnknownOutputError, near_names
+from rhale.errors import (
+    BadFileError,
+    BadSettingError,
+    UnknownFeatureError,
+    UnknownOutputError,
+    near_names,
+)
 from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center
 from rhale.kernels.moments import Moments
@@ -252,7 +258,7 @@ class Explanation:
             effect.output,
             cells.series(*series),
             partition or Edges(effect.edges, effect.closed),
-            notes=effect.notes,
+            notes=effect.local_notes,
             sample=effect.sample,
         )
 
@@ -333,4 +339,9 @@ def load(path: str | PathLike[str]) -> Explanation:
     path : path-like
         The JSON file.
     """
-    return Explanation(**store.unpack(store.read(path)))
+    content = store.read(path)
+    try:
+        return Explanation(**store.unpack(content))
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        msg = f"{path} is damaged: {type(error).__name__}: {error}"
+        raise BadFileError(msg) from error

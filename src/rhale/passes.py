@@ -14,6 +14,7 @@ from rhale.binning import bin_cells
 from rhale.effect import NO_SAMPLE, Effect, LocalEffects
 from rhale.engines import map_chunks
 from rhale.kernels import FloatArray
+from rhale.kernels.axis import MANY_VALUES, wide_gaps
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import Moments
 from rhale.local import LocalTask, Measured
@@ -149,7 +150,7 @@ class Job:
             found.series(*range(output, len(found.mean), n_outputs)),
             cells.partitions[output],
             axis=feature.axis,
-            notes=(*how, *cells.notes, *left_out(self.survey, found)),
+            notes=(*how, *cells.notes, *left_out(self.survey, found), *about_gaps(feature)),
             sample=LocalEffects(sample.values[:, place], sample.values[:, column], sample.weight),
         )
 
@@ -174,7 +175,10 @@ class Job:
         traced = self.rows.fold(task)
         n_features = len(self.features)
         values = traced.sample.values
-        notes = [left_out(self.survey, c) for c in traced.cells]
+        outside = "are left out"
+        if settings.method != "mplot":
+            outside = "count for the average, but not for the centring"
+        notes = [left_out(self.survey, c, outside) for c in traced.cells]
         return Made(
             tuple(make_profiles(task, traced, notes)),
             values[:, n_features : n_features + len(outputs)],
@@ -227,17 +231,26 @@ def constant_effect(feature: Feature, output: str, survey: Survey) -> Effect:
         unknown,
         unknown,
         np.zeros(1),
-        notes=(note,),
+        local_notes=(note,),
         sample=NO_SAMPLE,
     )
 
 
-def left_out(survey: Survey, cells: Moments) -> tuple[str, ...]:
-    """Say how many rows lie outside the cells."""
+def left_out(survey: Survey, cells: Moments, what: str = "are left out") -> tuple[str, ...]:
+    """Say how many rows lie outside the cells, and what that means for them."""
     missing = survey.n_rows - int(cells.count.sum())
     if not missing:
         return ()
     low, high = cells.grid.edges[[0, -1]]
-    return (
-        f"{missing:,} of {survey.n_rows:,} rows lie outside [{low:g}, {high:g}] and are left out",
+    return (f"{missing:,} of {survey.n_rows:,} rows lie outside [{low:g}, {high:g}] and {what}",)
+
+
+def about_gaps(feature: Feature) -> tuple[str, ...]:
+    """Say where the axis has no rows although there are rows on both sides."""
+    if feature.whole or feature.axis.values.size <= MANY_VALUES:
+        return ()
+    gaps = wide_gaps(feature.axis, 0.025 * float(feature.axis.weight.sum()))
+    return tuple(
+        f"no rows between {a:.4g} and {b:.4g}: the curve across this gap rests on its neighbours"
+        for a, b in gaps
     )

@@ -17,7 +17,7 @@ from rhale.effect import (
 )
 from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray
-from rhale.kernels.curve import Center, known_center
+from rhale.kernels.curve import Center, fill_gaps, known_center
 
 ProfileMethod = Literal["pdp", "ice", "mplot"]
 NO_CURVES, NO_VALUES = np.empty((0, 0)), np.empty(0)
@@ -118,9 +118,7 @@ class Profile:
         self, x: Points, *, level: float = 0.95, center: Center | None = "mean"
     ) -> tuple[FloatArray, FloatArray]:
         """Confidence interval of the curve at x: uncertainty of the mean, not spread."""
-        rows = np.where(self.rows > 0, self.rows, np.nan)
-        error = np.sqrt(self._variance(center) / rows)
-        reach = normal_quantile(level) * self._read(x, error)
+        reach = normal_quantile(level) * self._read(x, self._error(center))
         curve = self.curve(x, center=center)
         return curve - reach, curve + reach
 
@@ -173,7 +171,19 @@ class Profile:
         if center is None or self.method == "mplot":  # points of mplot have different rows
             return np.asarray(self.std**2)
         shift = np.eye(self.grid.size) - self.centring(center)
-        return np.maximum(np.einsum("ij,jk,ik->i", shift, self.covariance, shift), 0.0)
+        variance: FloatArray = np.einsum("ij,jk,ik->i", shift, self.covariance, shift)
+        return np.maximum(variance, 0.0)
+
+    def _error(self, center: Center | None) -> FloatArray:
+        """Standard error of the centred mean curve, at each point: centring is a linear map."""
+        rows = np.where(self.rows > 0, self.rows, np.nan)
+        variance = fill_gaps(self.std**2 / rows, self.grid)
+        if center is None:
+            return np.sqrt(variance)
+        shift = np.eye(self.grid.size) - self.centring(center)
+        if self.method == "mplot":
+            return np.sqrt(shift**2 @ variance)
+        return np.sqrt(self._variance(center) / rows)
 
     def _read(self, x: Points, values: FloatArray) -> FloatArray:
         points, shape = as_points(x)

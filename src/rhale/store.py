@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from dataclasses import fields
 from os import PathLike
 from pathlib import Path
@@ -74,8 +73,7 @@ def restored(value: Any) -> Any:
     if "mapping" in value:
         return {k: restored(v) for k, v in value["mapping"]}
     content = {name: restored(v) for name, v in value.items() if name != "kind"}
-    if "notes" in content:
-        content["notes"] = tuple(content["notes"])
+    content.update({n: tuple(v) for n, v in content.items() if isinstance(v, list)})
     return KINDS[value["kind"]](**content)
 
 
@@ -91,13 +89,12 @@ def write(path: str | PathLike[str], content: dict[str, Any]) -> None:
     """Write a file whole or not at all."""
     target = Path(path)
     text = json.dumps({"rhale_format": FORMAT, **content}, allow_nan=False)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
+    part = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).replace(target)
+        part.write_text(text, encoding="utf-8")
+        part.replace(target)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise
 
 

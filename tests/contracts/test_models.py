@@ -464,7 +464,7 @@ def test_a_network_that_writes_into_its_input_does_not_change_the_table():
 
 def test_jax_in_double_precision_has_tight_slopes():
     weights = WEIGHTS.copy()  # JAX remembers the other array in single precision
-    with jax.enable_x64(True):
+    with jax.enable_x64(True):  # noqa: FBT003 - its own signature
         fx = rhale.explain(jax.jit(lambda rows: jnp.tanh(rows @ jnp.asarray(weights))), X)
     expected = central_differences(smooth, fx.sample_x)
     assert fx["x1", "y1"].sample.local_effects == pytest.approx(expected[:, 1, 1], abs=1e-8)
@@ -479,6 +479,6 @@ def test_a_jax_function_that_leaves_jax_is_explained_by_secants_and_says_why():
     assert fx[0].notes[0].startswith("no gradient (JAX cannot differentiate")
     x, found = fx[0].sample.x, fx[0].sample.local_effects
     inner = np.abs(x) < 1  # at the ends windows are moved inside
-    assert found[inner] == pytest.approx(1 - np.tanh(x[inner]) ** 2, abs=0.02)
+    assert found[inner] == pytest.approx(1 - np.tanh(x[inner]) ** 2, abs=0.1)
     with pytest.raises(rhale.errors.NotDifferentiableError, match=r"use jax\.numpy throughout"):
         rhale.explain(through_numpy, X, features=0, local="gradient")

@@ -14,7 +14,7 @@ from rhale.kernels import BoolArray, FloatArray
 
 Closed = Literal["left", "right"]
 CellArray = npt.NDArray[np.signedinteger[Any]]
-BUCKETS_PER_CELL = 32
+BUCKETS_PER_CELL, MOST_BUCKETS = 128, 2**15  # the table stays in the nearest caches
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,22 +77,25 @@ class Grid:
         return np.asarray((x >= self.edges[0]) & (x <= self.edges[-1]))
 
     def locate(self, x: FloatArray) -> CellArray:
-        """Find the cell of every value; values outside go to the outermost cells.
+        """Find the cell of every value; values outside go to the outermost cells."""
+        return self.locate_covered(np.clip(x, self.edges[0], self.edges[-1]))
+
+    def locate_covered(self, x: FloatArray) -> CellArray:
+        """Find the cell of every value; all of them must lie on the grid.
 
         Notes
         -----
         O(n_rows). A table of narrow equal buckets knows the cell of most values; only values in
         a bucket with a limit in it need a binary search.
         """
-        n_buckets = BUCKETS_PER_CELL * self.n_cells
         span = self.edges[-1] - self.edges[0]
         rounding = np.spacing(np.abs(self.edges).max())
-        if x.size < n_buckets or span <= 1e9 * rounding * n_buckets:
+        if x.size < self.n_cells or span <= 1e9 * rounding * self._n_buckets:
             return self._search(x)
-        bucket = x - self.edges[0]
-        bucket *= n_buckets / span
-        np.clip(bucket, 0, n_buckets - 1, out=bucket)
-        cell: CellArray = self._bucket_cells.take(bucket.astype(np.intp))
+        scale = self._n_buckets / span
+        bucket = x * scale
+        bucket -= self.edges[0] * scale
+        cell: CellArray = self._bucket_cells.take(bucket.astype(np.int32), mode="clip")
         unsure = np.flatnonzero(cell < 0)
         if unsure.size:
             cell[unsure] = self._search(x[unsure])
@@ -102,12 +105,15 @@ class Grid:
         side: Literal["left", "right"] = "right" if self.closed == "left" else "left"
         return np.searchsorted(self.edges[1:-1], x, side=side).astype(self._dtype)
 
+    @property
+    def _n_buckets(self) -> int:
+        return max(min(MOST_BUCKETS, BUCKETS_PER_CELL * self.n_cells), 8 * self.n_cells)
+
     @cached_property
     def _bucket_cells(self) -> CellArray:
         """Cell of all values of each bucket, -1 where it holds a limit."""
-        n_buckets = BUCKETS_PER_CELL * self.n_cells
-        width = (self.edges[-1] - self.edges[0]) / n_buckets
-        starts = self.edges[0] + width * np.arange(n_buckets)
+        width = (self.edges[-1] - self.edges[0]) / self._n_buckets
+        starts = self.edges[0] + width * np.arange(self._n_buckets)
         slack = 1e-6 * width  # far above the rounding of a bucket's number
         first = np.searchsorted(self.edges[1:-1], starts - slack, side="left")
         last = np.searchsorted(self.edges[1:-1], starts + width + slack, side="right")

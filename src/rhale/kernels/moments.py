@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 from typing import TypeVar
 
 import numpy as np
@@ -13,7 +15,7 @@ from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.grid import Grid
 
 Number = TypeVar("Number", np.float64, np.intp)
-BLOCK_ROWS = 2**14  # a block's columns stay in the processor's cache
+BLOCK_ROWS = 2**15  # a block's columns stay in the processor's cache
 LARGEST, SMALLEST = 1e150, 1e-150  # squares of these are still ordinary numbers
 
 
@@ -56,8 +58,7 @@ class Moments:
         weight = self.weight + other.weight
         share = np.divide(other.weight, weight, out=np.zeros_like(weight), where=weight > 0)
         leverage = self.weight * share
-        step_x = difference(other.mean_x, self.mean_x)
-        step = difference(other.mean, self.mean)
+        step_x, step = other.mean_x - self.mean_x, other.mean - self.mean
         return Moments(
             self.grid,
             self.count + other.count,
@@ -178,18 +179,22 @@ def measure(
     (array([[1., 3.]]), array([[0., 2.]]))
     """
     values = np.atleast_2d(values)
+    if x.size == 0:
+        return empty(grid, len(values))
     check_magnitude(values)
-    total = empty(grid, len(values))
-    for start in range(0, x.size, BLOCK_ROWS):
-        rows = slice(start, start + BLOCK_ROWS)
-        w = None if weights is None else weights[rows]
-        total = total + _measure_block(grid, x[rows], values[:, rows], w)
-    return total
+    blocks = [slice(start, start + BLOCK_ROWS) for start in range(0, x.size, BLOCK_ROWS)]
+    return reduce(
+        add,
+        (
+            _measure_block(grid, x[b], values[:, b], None if weights is None else weights[b])
+            for b in blocks
+        ),
+    )
 
 
 def check_magnitude(values: FloatArray) -> None:
     """Refuse local effects whose squares would be infinite, zero or undefined."""
-    largest = float(np.max(np.abs(values), initial=0.0))
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
     if not np.isfinite(largest):
         msg = "a local effect is not a finite number; check the model's predictions and gradient"
         raise BadEffectsError(msg)
@@ -199,12 +204,6 @@ def check_magnitude(values: FloatArray) -> None:
             "Divide the model's output (or multiply the feature) by a power of ten first"
         )
         raise BadEffectsError(msg)
-
-
-def difference(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Subtract, taking two numbers that differ only by rounding as equal."""
-    gap = a - b
-    return np.where(np.abs(gap) <= 4 * np.spacing(np.maximum(np.abs(a), np.abs(b))), 0.0, gap)
 
 
 def first_filled(weight: FloatArray, starts: IntArray) -> IntArray:
@@ -219,7 +218,7 @@ def _united_mean(
 ) -> tuple[FloatArray, FloatArray]:
     """Mean of each run of cells, and every cell's deviation from it (0 for empty cells)."""
     base = mean[..., anchor]
-    step = np.where(share > 0, difference(mean, base), 0.0)
+    step = np.where(share > 0, mean - base, 0.0)
     shift = np.add.reduceat(share * step, starts, axis=-1)
     united = mean[..., anchor[starts]] + shift
     return united, np.where(share > 0, step - np.repeat(shift, sizes, axis=-1), 0.0)
@@ -235,7 +234,7 @@ def _measure_block(
         weights = None if weights is None else weights[inside]
     if x.size == 0:
         return empty(grid, len(values))
-    cell = grid.locate(x)
+    cell = grid.locate_covered(x)
     order = np.argsort(cell, kind="stable")  # rows of a cell side by side: sums run fast
     cell = cell.take(order)
     starts = np.append(0, np.flatnonzero(cell[1:] != cell[:-1]) + 1)
@@ -246,22 +245,22 @@ def _measure_block(
         return np.add.reduceat(v, starts)
 
     def deviations(v: FloatArray) -> tuple[FloatArray, FloatArray]:
-        mean = total(v if w is None else v * w) / weight
-        return mean, np.subtract(v, np.repeat(mean, count), out=v)
+        # from the cell's first value first: equal values then deviate by exactly nothing
+        first = v[starts]
+        v -= np.repeat(first, count)
+        shift = total(v if w is None else v * w) / weight
+        v -= np.repeat(shift, count)
+        return first + shift, v
 
     weight = count.astype(np.float64) if w is None else total(w)
     squares = weight if w is None else total(w * w)
-    origin = grid.edges[0]
-    mean_x, dx = deviations(x.take(order) - origin)
+    mean_x, dx = deviations(x.take(order))
     wdx = dx if w is None else dx * w
     mean, sxd, sdd = (np.empty((len(values), starts.size)) for _ in range(3))
     for i, d in enumerate(values):
         mean[i], dd = deviations(d.take(order))
         sxd[i] = total(wdx * dd)
         sdd[i] = total(dd * dd if w is None else dd * dd * w)
-    rounding = weight * (4 * np.spacing(np.abs(mean))) ** 2
-    sdd[sdd <= rounding] = 0.0
-    sxd[sdd == 0.0] = 0.0
 
     def everywhere(v: npt.NDArray[Number]) -> npt.NDArray[Number]:
         full = np.zeros((*v.shape[:-1], grid.n_cells), dtype=v.dtype)
@@ -273,7 +272,7 @@ def _measure_block(
         everywhere(count),
         everywhere(weight),
         everywhere(squares),
-        everywhere(mean_x + origin),
+        everywhere(mean_x),
         everywhere(total(wdx * dx)),
         everywhere(mean),
         everywhere(sxd),

@@ -46,13 +46,18 @@ class Sample:
     is_complete: bool = True
 
     def __add__(self, other: Sample) -> Sample:
+        size = min(self.size, other.size)
+        late = other.key.size
+        if self.key.size >= size:  # what lies behind the last kept key cannot be kept
+            late = int(np.searchsorted(other.key, self.key[size - 1], side="right"))
         both = collect(
-            np.concatenate([self.key, other.key]),
-            np.concatenate([self.values, other.values]),
-            np.concatenate([self.weight, other.weight]),
-            size=min(self.size, other.size),
+            np.concatenate([self.key, other.key[:late]]),
+            np.concatenate([self.values, other.values[:late]]),
+            np.concatenate([self.weight, other.weight[:late]]),
+            size=size,
         )
         complete = both.is_complete and self.is_complete and other.is_complete
+        complete = complete and late == other.key.size
         return replace(both, seen=self.seen + other.seen, is_complete=complete)
 
 

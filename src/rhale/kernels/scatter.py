@@ -30,7 +30,7 @@ class Scatter:
 
     def __add__(self, other: Scatter) -> Scatter:
         weight = self.weight + other.weight
-        share = other.weight / weight
+        share = other.weight / weight if weight > 0 else 0.0
         step = other.mean - self.mean
         lever = self.weight * share
         return Scatter(
@@ -43,7 +43,7 @@ class Scatter:
     @property
     def rows(self) -> float:
         """Effective number of rows."""
-        return self.weight**2 / self.weight_squares
+        return self.weight**2 / self.weight_squares if self.weight_squares > 0 else 0.0
 
     @property
     def covariance(self) -> FloatArray:
@@ -69,7 +69,8 @@ def scatter(curves: FloatArray, weights: FloatArray | None = None) -> Scatter:
     O(n_rows n_points²) for each output.
     """
     w = np.ones(curves.shape[1]) if weights is None else weights
-    mean = np.einsum("r,orp->op", w / w.sum(), curves)
+    total = float(w.sum())
+    mean = np.einsum("r,orp->op", w / (total if total > 0 else 1.0), curves)
     gap = curves - mean[:, None, :]
     products = np.matmul((gap * w[:, None]).transpose(0, 2, 1), gap)
-    return Scatter(float(w.sum()), float((w**2).sum()), mean, products)
+    return Scatter(total, float((w**2).sum()), mean, products)

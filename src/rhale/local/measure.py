@@ -99,8 +99,7 @@ class LocalTask:
         effects: list[FloatArray] = [np.empty(0)] * n_features
         if len(self.plans) < n_features:
             answers, slopes = self.predictor.gradient(chunk)
-            for place, column in enumerate(self.columns):
-                effects[place] = np.ascontiguousarray(slopes[:, :, column].T)
+            effects = list(np.ascontiguousarray(slopes.transpose(2, 1, 0)[list(self.columns)]))
         elif any(plan.n_series > 1 for plan in self.plans.values()):
             answers = self.predictor.predict(chunk.rows, chunk.n_rows)
         asked = 0 if answers is None else chunk.n_rows

@@ -101,7 +101,7 @@ class Predictor:
         if not np.all(np.isfinite(checked)):
             row, _, column = np.argwhere(~np.isfinite(checked))[0]
             msg = (
-                f"the gradient is {checked[row, 0, column]} in row {chunk.first_row + row}, column "
+                f"the gradient is {checked[row, 0, column]} in row {chunk.row_numbers[row]}, column "
                 f"{column}; a model without a finite derivative there needs local='secant'"
             )
             raise BadPredictionError(msg)

@@ -29,6 +29,8 @@ class FunctionModel:
         Outputs to explain when none is named.
     kind : str
         What to call it.
+    open_session : callable
+        Gives the context in which the function is called.
     """
 
     function: Callable[[Any], Any]
@@ -36,6 +38,7 @@ class FunctionModel:
     labels: tuple[str, ...] | None = None
     usual_outputs: tuple[int, ...] | None = None
     kind: str = "function"
+    open_session: Callable[[], AbstractContextManager[None]] = nullcontext
 
     @property
     def is_differentiable(self) -> bool:
@@ -43,8 +46,8 @@ class FunctionModel:
         return self.derivative is not None
 
     def session(self) -> AbstractContextManager[None]:
-        """Nothing to prepare."""
-        return nullcontext()
+        """Prepare the model behind the function, if there is one."""
+        return self.open_session()
 
     def predict(self, rows: Any) -> Any:
         """Call the function."""

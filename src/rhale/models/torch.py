@@ -7,12 +7,13 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 
 from rhale.errors import NotDifferentiableError, WrongShapeError
 from rhale.models.base import Adapter
 from rhale.tables import as_matrix
+
+CPU_ROWS = 2**12  # activations of so many rows stay in the processor's cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,19 +34,23 @@ class TorchModel:
     def predict(self, rows: Any) -> Any:
         """Answer without keeping a graph."""
         with torch.no_grad():
-            return self._answer(self._tensor(rows)).cpu().double().numpy()
+            answers = [self._answer(part) for part in self._parts(rows)]
+            return torch.cat(answers).cpu().double().numpy()
 
     def gradient(self, rows: Any, outputs: Sequence[int]) -> tuple[Any, Any]:
         """One forward pass, and one backward pass per output."""
+        answers, slopes = [], []
         with torch.inference_mode(mode=False), torch.enable_grad():
-            tensor = self._tensor(rows).requires_grad_()
-            answer = self._answer(tensor)
-            if not answer.requires_grad:
-                msg = "the module's output does not depend on its input in a differentiable way"
-                raise NotDifferentiableError(msg)
-            slopes = [self._slope(answer, tensor, o, o == outputs[-1]) for o in outputs]
-        found = np.stack([s.cpu().double().numpy() for s in slopes], axis=1)
-        return answer.detach().cpu().double().numpy(), found
+            for part in self._parts(rows):
+                tensor = part.requires_grad_()
+                answer = self._answer(tensor)
+                if not answer.requires_grad:
+                    msg = "the module's output does not depend on its input in a differentiable way"
+                    raise NotDifferentiableError(msg)
+                answers.append(answer.detach())
+                found = [self._slope(answer, tensor, o, o == outputs[-1]) for o in outputs]
+                slopes.append(torch.stack(found, dim=1))
+        return torch.cat(answers).cpu().double().numpy(), torch.cat(slopes).cpu().double().numpy()
 
     def recognise(self, rows: Any, answer: Any) -> Adapter:  # noqa: ARG002
         """Nothing more to learn."""
@@ -73,13 +78,16 @@ class TorchModel:
             raise WrongShapeError(msg)
         return answer
 
-    def _tensor(self, rows: Any) -> torch.Tensor:
-        """Bring rows to the module's own device and precision."""
+    def _parts(self, rows: Any) -> Iterator[torch.Tensor]:
+        """Bring rows to the module's own device and precision, in batches that suit the device."""
         weight = next((p for p in self.module.parameters() if p.is_floating_point()), None)
         dtype = torch.get_default_dtype() if weight is None else weight.dtype
         device = torch.device("cpu") if weight is None else weight.device
-        # a copy: the module must not be able to write into the user's table
-        return torch.tensor(np.asarray(as_matrix(rows), dtype=np.float64)).to(device, dtype)
+        matrix = as_matrix(rows)
+        size = CPU_ROWS if device.type == "cpu" else len(matrix)
+        for start in range(0, len(matrix), size):
+            # a copy: the module must not be able to write into the user's table
+            yield torch.tensor(matrix[start : start + size], dtype=dtype, device=device)
 
 
 @contextmanager

@@ -57,14 +57,16 @@ def wrap(
     if response != "auto":
         msg = f"response={response!r} is for estimators; this model is a {found}"
         raise UnknownModelError(msg)
-    if found == "function" or gradient is not None:
-        function = _plain_call(model, found)
-        return FunctionModel(function, gradient)
+    if found == "function":
+        return FunctionModel(model, gradient)
     if found not in ADAPTERS:
         msg = f"kind={kind!r} is not known; use one of {', '.join(KINDS)}"
         raise UnknownModelError(msg)
     file, name = ADAPTERS[found]
-    return cast(Adapter, getattr(import_module(file), name)(model))
+    adapter = cast(Adapter, getattr(import_module(file), name)(model))
+    if gradient is None:
+        return adapter
+    return FunctionModel(adapter.predict, gradient, kind=adapter.kind, open_session=adapter.session)
 
 
 def recognised_kind(model: Any) -> str:
@@ -86,13 +88,3 @@ def recognised_kind(model: Any) -> str:
         f"object with predict, a torch module or a JAX function.{hint}"
     )
     raise UnknownModelError(msg)
-
-
-def _plain_call(model: Any, kind: str) -> Callable[[Any], Any]:
-    """How to call a model whose gradient the user gives."""
-    if kind in ADAPTERS:
-        file, name = ADAPTERS[kind]
-        call: Callable[[Any], Any] = getattr(import_module(file), name)(model).predict
-        return call
-    plain: Callable[[Any], Any] = model
-    return plain

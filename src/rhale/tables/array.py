@@ -3,57 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.tables.chunk import Change
+from rhale.tables.chunk import Change, numbers_at, numbers_between
 
 
 @dataclass(frozen=True, eq=False)
 class ArrayChunk:
     """Some rows of an array."""
 
-    rows: npt.NDArray[Any]
+    array: npt.NDArray[Any]
+    row_numbers: IntArray
     weights: FloatArray | None = None
-    first_row: int = 0
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
-        return len(self.rows)
+        return len(self.array)
+
+    @property
+    def rows(self) -> npt.NDArray[Any]:
+        """A fresh copy: some models write into their input."""
+        return self.array.copy(order="C")
 
     def column(self, index: int) -> FloatArray:
         """One column as floats."""
-        return np.array(self.rows[:, index], dtype=np.float64)
+        return np.array(self.array[:, index], dtype=np.float64)
 
     def numbers(self) -> FloatArray:
         """All columns as floats."""
-        return np.asarray(self.rows, dtype=np.float64)
+        return np.asarray(self.array, dtype=np.float64)
 
     def representable(self, index: int, values: FloatArray) -> FloatArray:  # noqa: ARG002
         """The values after a round trip through the array's own type."""
-        return cast(values, self.rows.dtype).astype(np.float64)
+        return cast(values, self.array.dtype).astype(np.float64)
 
     def varied(self, changes: Sequence[Change]) -> npt.NDArray[Any]:
         """Stack one copy of the rows per change, each with one column replaced."""
-        stacked = np.tile(self.rows, (len(changes), 1))
+        stacked = np.tile(self.array, (len(changes), 1))
         for i, (index, values) in enumerate(changes):
             part = slice(i * self.n_rows, (i + 1) * self.n_rows)
-            stacked[part, index] = cast(values, self.rows.dtype)
+            stacked[part, index] = cast(values, self.array.dtype)
         return stacked
 
     def take(self, rows: IntArray) -> ArrayChunk:
         """Some of the rows, in the given order."""
         weights = None if self.weights is None else self.weights[rows]
-        return replace(self, rows=self.rows[rows], weights=weights)
+        return ArrayChunk(self.array[rows], self.row_numbers[rows], weights)
 
     def joined(self, other: ArrayChunk) -> ArrayChunk:
         """These rows followed by the others."""
-        return replace(self, rows=np.concatenate([self.rows, other.rows]), weights=None)
+        numbers = np.concatenate([self.row_numbers, other.row_numbers])
+        return ArrayChunk(np.concatenate([self.array, other.array]), numbers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +68,7 @@ class ArrayTable:
 
     array: npt.NDArray[Any]
     weights: FloatArray | None = None
+    row_numbers: IntArray | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -83,14 +90,16 @@ class ArrayTable:
         return None
 
     def chunk(self, start: int, stop: int) -> ArrayChunk:
-        """Copy rows start to stop: the caller's array is never handed out."""
+        """Rows start to stop."""
         weights = None if self.weights is None else self.weights[start:stop]
-        return ArrayChunk(np.array(self.array[start:stop], order="C"), weights, start)
+        return ArrayChunk(
+            self.array[start:stop], numbers_between(self.row_numbers, start, stop), weights
+        )
 
     def take(self, rows: IntArray) -> ArrayTable:
         """Some of the rows, in the given order."""
         weights = None if self.weights is None else self.weights[rows]
-        return ArrayTable(self.array[rows], weights)
+        return ArrayTable(self.array[rows], weights, numbers_at(self.row_numbers, rows))
 
 
 def cast(values: FloatArray, dtype: np.dtype[Any]) -> npt.NDArray[Any]:

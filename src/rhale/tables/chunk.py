@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
+import numpy as np
+
 from rhale.errors import BadSettingError, UnknownFeatureError, near_names
 from rhale.kernels import FloatArray, IntArray
 
@@ -15,8 +17,8 @@ class Chunk(Protocol):
     """Some rows of a table."""
 
     @property
-    def first_row(self) -> int:
-        """Place of the first row in the table."""
+    def row_numbers(self) -> IntArray:
+        """Places of the rows in the user's table, for messages."""
 
     @property
     def weights(self) -> FloatArray | None:
@@ -72,6 +74,16 @@ class Table(Protocol):
 
     def take(self, rows: IntArray) -> Table:
         """Some of the rows, in the given order."""
+
+
+def numbers_between(numbers: IntArray | None, start: int, stop: int) -> IntArray:
+    """Row numbers of a stretch of rows; None stands for 0, 1, 2, ..."""
+    return np.arange(start, stop) if numbers is None else numbers[start:stop]
+
+
+def numbers_at(numbers: IntArray | None, rows: IntArray) -> IntArray:
+    """Row numbers of some rows; None stands for 0, 1, 2, ..."""
+    return rows if numbers is None else numbers[rows]
 
 
 def read_chunks(table: Table, size: int) -> Iterator[Chunk]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -11,7 +11,7 @@ import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
 from rhale.tables.array import cast
-from rhale.tables.chunk import Change
+from rhale.tables.chunk import Change, numbers_at, numbers_between
 
 Frame = nw.DataFrame[Any]
 
@@ -21,8 +21,8 @@ class FrameChunk:
     """Some rows of a data frame."""
 
     frame: Frame
+    row_numbers: IntArray
     weights: FloatArray | None = None
-    first_row: int = 0
 
     @property
     def n_rows(self) -> int:
@@ -31,8 +31,8 @@ class FrameChunk:
 
     @property
     def rows(self) -> Any:
-        """The rows in the user's own kind of data frame."""
-        return self.frame.to_native()
+        """A fresh copy in the user's own kind of data frame: some models write into their input."""
+        return self.frame.clone().to_native()
 
     def column(self, index: int) -> FloatArray:
         """One numeric column as floats; missing values are nan."""
@@ -62,11 +62,12 @@ class FrameChunk:
     def take(self, rows: IntArray) -> FrameChunk:
         """Some of the rows, in the given order."""
         weights = None if self.weights is None else self.weights[rows]
-        return replace(self, frame=self.frame[rows.tolist()], weights=weights)
+        return FrameChunk(self.frame[rows.tolist()], self.row_numbers[rows], weights)
 
     def joined(self, other: FrameChunk) -> FrameChunk:
         """These rows followed by the others."""
-        return replace(self, frame=nw.concat([self.frame, other.frame]), weights=None)
+        numbers = np.concatenate([self.row_numbers, other.row_numbers])
+        return FrameChunk(nw.concat([self.frame, other.frame]), numbers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +76,7 @@ class FrameTable:
 
     frame: Frame
     weights: FloatArray | None = None
+    row_numbers: IntArray | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -104,12 +106,14 @@ class FrameTable:
     def chunk(self, start: int, stop: int) -> FrameChunk:
         """Rows start to stop."""
         weights = None if self.weights is None else self.weights[start:stop]
-        return FrameChunk(self.frame[start:stop], weights, start)
+        numbers = numbers_between(self.row_numbers, start, stop)
+        return FrameChunk(self.frame[start:stop], numbers, weights)
 
     def take(self, rows: IntArray) -> FrameTable:
         """Some of the rows, in the given order."""
         weights = None if self.weights is None else self.weights[rows]
-        return FrameTable(self.frame[rows.tolist()], weights)
+        numbers = numbers_at(self.row_numbers, rows)
+        return FrameTable(self.frame[rows.tolist()], weights, numbers)
 
 
 def is_number(dtype: Any) -> bool:

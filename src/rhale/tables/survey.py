@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rhale.errors import BadTableError
-from rhale.kernels import BoolArray, FloatArray
+from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.axis import Axis
 from rhale.kernels.sample import KeyArray, Sample, collect, row_keys
 from rhale.tables.chunk import Chunk
@@ -111,27 +111,27 @@ def survey(
     """
     values = np.stack([chunk.column(c) for c in columns], axis=1)
     for place, c in enumerate(columns):
-        check_column(values[:, place], names[c], chunk.first_row)
+        check_column(values[:, place], names[c], chunk.row_numbers)
     key = row_keys(chunk.numbers(), seed)
     weight = np.ones(chunk.n_rows) if chunk.weights is None else chunk.weights
     return Survey(
         chunk.n_rows,
         float(weight.sum()),
         float((weight**2).sum()),
-        values.min(axis=0),
-        values.max(axis=0),
+        values.min(axis=0, initial=np.inf),
+        values.max(axis=0, initial=-np.inf),
         np.all(values == np.rint(values), axis=0),
         collect(key, values, weight, size=sizes[0]),
         smallest(sizes[1], key, chunk),
     )
 
 
-def check_column(values: FloatArray, name: str, first_row: int) -> None:
+def check_column(values: FloatArray, name: str, row_numbers: IntArray) -> None:
     """Refuse missing, infinite and huge values, naming the column and the first such row."""
     bad = np.flatnonzero(~(np.abs(values) <= LARGEST))
     if not bad.size:
         return
-    row, value = first_row + int(bad[0]), values[bad[0]]
+    row, value = row_numbers[bad[0]], values[bad[0]]
     kind, advice = "infinite values", "replace them by numbers, or leave these rows out"
     if np.isnan(value):
         kind, advice = "missing values", "fill them, or leave these rows out"

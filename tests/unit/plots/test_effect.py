@@ -89,6 +89,15 @@ def test_a_violin_is_widest_where_most_weight_is(make_effect, one):
     assert 0 <= widest <= 1
 
 
+def test_a_violin_shows_deviations_from_a_linear_fit(make_effect, one):
+    x = np.linspace(0, 1, 100)
+    signs = np.tile([1.0, -1.0, -1.0, 1.0], 25)
+    effect = make_effect(x, 100 * x + signs, [0, 1], linear=True)
+    _, bottom = plot_effect(effect)
+    outline = one(bottom, "violins").get_paths()[0].vertices
+    np.testing.assert_allclose([outline[:, 1].min(), outline[:, 1].max()], [49, 51], atol=0.1)
+
+
 def test_few_rows_are_dots(make_effect, one, find):
     _, bottom = plot_effect(make_effect([0, 0.4, 1], [1, 2, 4], [0, 1]))
     np.testing.assert_allclose(one(bottom, "dots").get_offsets(), [[0, 1], [0.4, 2], [1, 4]])
@@ -117,7 +126,8 @@ def test_the_strip_is_high_where_rows_are(make_effect, one):
     top, _ = plot_effect(make_effect(x, x, [0, 0.5, 1]))
     corners = one(top, "counts").get_paths()[0].vertices
     reach = {side: corners[near, 1].max() for side, near in sides(corners)}
-    assert 0 < reach["left"] < reach["right"] == style.STRIP_HEIGHT
+    assert reach["right"] == style.STRIP_HEIGHT
+    assert reach["left"] == style.STRIP_FLOOR * style.STRIP_HEIGHT  # 1 / 9 would hardly be seen
     assert corners[np.abs(corners[:, 0] - 0.5) < 0.4, 1].max() == 0
 
 

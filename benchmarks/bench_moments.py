@@ -1,0 +1,120 @@
+"""Joint moments of ten long columns: time in plain passes over them, memory, and chunkings."""
+
+import tracemalloc
+from functools import reduce
+from operator import add
+
+import numpy as np
+import pytest
+from measuring import race
+
+import rhale
+from rhale.kernels.grid import Grid, uniform_edges
+from rhale.kernels.moments import measure
+
+N_FEATURES, N_ROWS, CHUNK = 10, 10_000_000, 2**16
+PASSES = 30
+
+
+@pytest.fixture(scope="module")
+def columns():
+    return np.random.default_rng(0).standard_normal((N_FEATURES, N_ROWS))
+
+
+def grid_for(x, n_cells):
+    return Grid(uniform_edges(x.min(), x.max(), n_cells))
+
+
+def in_chunks(grid, x, values, size):
+    starts = range(0, x.size, size)
+    return reduce(add, (measure(grid, x[s : s + size], values[s : s + size]) for s in starts))
+
+
+@pytest.mark.parametrize("n_cells", [100, 200])
+def test_moments_cost_a_few_plain_passes(benchmark, ledger, columns, n_cells):
+    grids = [grid_for(x, n_cells) for x in columns]
+    others = columns[::-1]  # local effects of another column: nothing more to hold in memory
+
+    def ours():
+        jobs = zip(grids, columns, others, strict=True)
+        return [in_chunks(grid, x, d, CHUNK) for grid, x, d in jobs]
+
+    found = race(benchmark, ours, columns.sum, rounds=2)
+
+    for moments, x, d in zip(found.our_answer, columns, others, strict=True):
+        assert moments.count.sum() == N_ROWS
+        assert moments.count @ moments.mean_x / N_ROWS == pytest.approx(x.mean(), abs=1e-12)
+        assert moments.count @ moments.mean[0] / N_ROWS == pytest.approx(d.mean(), abs=1e-12)
+        whole = moments.unite(np.array([0, n_cells]))
+        assert whole.sxx[0] / N_ROWS == pytest.approx(x.var(), rel=1e-9)
+        assert whole.sdd[0, 0] / N_ROWS == pytest.approx(d.var(), rel=1e-9)
+    per_element = 1e9 / (N_FEATURES * N_ROWS)
+    ledger.add(
+        "joint moments, against `X.sum()`",
+        f"10 features, {N_ROWS:,} rows, {n_cells} cells",
+        f"{found.ours * per_element:.1f} ns an element",
+        f"{found.other * per_element:.2f} ns an element",
+        f"{found.cost:.0f} passes",
+        f"<= {PASSES}",
+        met=found.cost <= PASSES,
+    )
+
+
+@pytest.mark.parametrize("size", [1_000, CHUNK, 1_234_567])
+def test_any_chunking_gives_the_same_moments(columns, size):
+    x, d = columns[0, :2_000_000], columns[1, :2_000_000]
+    grid = grid_for(x, 200)
+    whole, pieces = measure(grid, x, d), in_chunks(grid, x, d, size)
+    np.testing.assert_array_equal(pieces.count, whole.count)
+    for name in ("mean_x", "sxx", "mean", "sdd"):
+        np.testing.assert_allclose(
+            getattr(pieces, name), getattr(whole, name), rtol=1e-9, atol=1e-12
+        )
+    np.testing.assert_allclose(pieces.sxd, whole.sxd, atol=1e-9 * whole.sxx.max())
+
+
+def test_memory_follows_the_chunk_and_not_the_rows(ledger, columns):
+    grid, d = grid_for(columns[0], 200), columns[1]
+
+    def peak(n_rows):
+        tracemalloc.start()
+        in_chunks(grid, columns[0, :n_rows], d[:n_rows], CHUNK)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    peak(CHUNK)  # tables that the grid keeps
+    few, many = peak(CHUNK), peak(N_ROWS)
+
+    assert many < 1.5 * few
+    assert many < 12 * 8 * CHUNK
+    ledger.add(
+        "memory of the moments, against one chunk of a column",
+        f"{N_ROWS:,} rows in chunks of {CHUNK:,}",
+        f"{many / 2**20:.1f} MiB",
+        f"{8 * CHUNK / 2**20:.1f} MiB",
+        f"{many / (8 * CHUNK):.1f}",
+        "O(chunk)",
+        met=many < 1.5 * few,
+    )
+
+
+def test_memory_of_a_whole_explanation_does_not_grow_with_the_rows(ledger):
+    peaks = []
+    for n_rows in (2**18, 2**20):
+        x = np.random.default_rng(0).standard_normal((n_rows, 8))
+        tracemalloc.start()
+        fx = rhale.explain(lambda rows: rows.sum(axis=1), x, gradient=np.ones_like)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        np.testing.assert_allclose(fx[0].mean, 1.0)
+        peaks.append(most)
+    ledger.add(
+        "memory of a whole explanation, against the table",
+        "8 features, 262,144 and 1,048,576 rows",
+        " and ".join(f"{p / 2**20:.0f} MiB" for p in peaks),
+        "16 and 64 MiB",
+        f"{peaks[1] / peaks[0]:.2f} for 4 x the rows",
+        "O(chunk)",
+        met=peaks[1] < 1.5 * peaks[0],
+    )

@@ -1,0 +1,96 @@
+"""A neural network, all features: against one forward and backward pass over the rows."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from measuring import race, seconds
+
+import rhale
+
+TARGET = 1.15
+WIDTHS = (8, 256, 128, 36, 1)
+USUAL_BATCH = 2**16
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """The same for both sides, and steadier than two."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def network():
+    torch.manual_seed(0)
+    layers = []
+    for n_in, n_out in pairwise(WIDTHS):
+        layers += [torch.nn.Linear(n_in, n_out), torch.nn.SiLU()]
+    return torch.nn.Sequential(*layers[:-1]).eval()
+
+
+def plain_pass(model, rows, batch):
+    """Mean slope of every feature, with nothing kept but a sum."""
+    total = torch.zeros(rows.shape[1], dtype=torch.float64)
+    for start in range(0, len(rows), batch):
+        part = torch.tensor(rows[start : start + batch], requires_grad=True)
+        (slopes,) = torch.autograd.grad(model(part).sum(), part)
+        total += slopes.double().sum(dim=0)
+    return total.numpy() / len(rows)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "batch", "rounds"),
+    [
+        (100_000, 2**12, 5),
+        (100_000, 2**14, 5),
+        (100_000, USUAL_BATCH, 5),
+        (1_000_000, 2**14, 2),
+    ],
+)
+def test_a_network_costs_little_more_than_one_pass(benchmark, ledger, n_rows, batch, rounds):
+    model = network()
+    rows = np.random.default_rng(0).standard_normal((n_rows, 8)).astype(np.float32)
+
+    found = race(
+        benchmark,
+        lambda: rhale.explain(model, rows, batch_size=batch),
+        lambda: plain_pass(model, rows, batch),
+        rounds,
+    )
+
+    averages = [e.count @ e.mean / n_rows for e in found.our_answer]
+    np.testing.assert_allclose(averages, found.other_answer, rtol=1e-4, atol=1e-6)
+    ledger.add(
+        "torch network, against forward + backward",
+        f"8 features, {n_rows:,} rows, batches of {batch:,}",
+        seconds(found.ours),
+        seconds(found.other),
+        f"{found.cost:.2f}",
+        f"<= {TARGET}",
+        met=found.cost <= TARGET,
+    )
+
+
+def test_usual_batches_are_no_slower_than_the_best_plain_pass(benchmark, ledger):
+    model = network()
+    rows = np.random.default_rng(0).standard_normal((100_000, 8)).astype(np.float32)
+
+    found = race(
+        benchmark,
+        lambda: rhale.explain(model, rows),
+        lambda: plain_pass(model, rows, 2**12),
+        rounds=5,
+    )
+
+    averages = [e.count @ e.mean / len(rows) for e in found.our_answer]
+    np.testing.assert_allclose(averages, found.other_answer, rtol=1e-4, atol=1e-6)
+    ledger.add(
+        "torch network, usual settings, against the fastest plain pass",
+        "8 features, 100,000 rows, plain batches of 4,096",
+        seconds(found.ours),
+        seconds(found.other),
+        f"{found.cost:.2f}",
+    )

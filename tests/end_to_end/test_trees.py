@@ -1,0 +1,131 @@
+"""Boosted trees and forests of known functions: curve and spread are recovered without slopes."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+
+import rhale
+from rhale import problems
+
+PROBLEMS = {
+    p.name: p
+    for p in (
+        problems.sine_product(),
+        problems.study_1(),
+        problems.square(),
+        problems.product(),
+        problems.correlated(0.5),
+    )
+}
+PROBLEMS["strongly correlated"] = problems.correlated(0.9)
+KINDS = {
+    "boosted": lambda: HistGradientBoostingRegressor(random_state=0),
+    "forest": lambda: RandomForestRegressor(60, min_samples_leaf=3, random_state=0, n_jobs=1),
+}
+each_kind = pytest.mark.parametrize("kind", KINDS)
+each_feature = pytest.mark.parametrize(
+    ("name", "feature"), [(n, f) for n, p in PROBLEMS.items() for f in p.names]
+)
+
+
+@cache
+def fitted(name, kind):
+    problem = PROBLEMS[name]
+    rows = problem.draw(5000, seed=1)
+    noise = np.random.default_rng(0).normal(0, 0.1, len(rows))
+    return KINDS[kind]().fit(rows, problem.predict(rows) + noise)
+
+
+@cache
+def explained(name, kind, max_bins=100):
+    rows = PROBLEMS[name].draw(1000, seed=2)
+    return rhale.explain(fitted(name, kind), rows, bins=rhale.Optimal(max_bins=max_bins))
+
+
+def effect_of(name, kind, feature, max_bins=100):
+    return explained(name, kind, max_bins)[PROBLEMS[name].names.index(feature)]
+
+
+def exact_effect(name, feature):
+    """Effect from the true derivatives of the same rows."""
+    problem = PROBLEMS[name]
+    rows, place = problem.draw(1000, seed=2), problem.names.index(feature)
+    return rhale.effect(rows[:, place], problem.gradient(rows)[:, place], bins=50)
+
+
+def true_spread(truth, x):
+    """Root mean square of sigma over the rows, as heterogeneity is defined."""
+    return np.sqrt(np.mean(truth.std(np.clip(x, *truth.limits)) ** 2))
+
+
+@each_kind
+@each_feature
+def test_heterogeneity_is_within_a_fifth_of_the_truth(name, feature, kind):
+    effect, truth = effect_of(name, kind, feature), PROBLEMS[name].truths[feature]
+    expected = true_spread(truth, effect.sample.x)
+    if expected > 0:
+        assert effect.heterogeneity == pytest.approx(expected, rel=0.2)
+        return
+    slopes = truth.mean(effect.sample.x)
+    # a staircase cannot be told from a straight line exactly; DESIGN: a little false spread
+    assert effect.heterogeneity < max(0.1 * np.ptp(slopes), 0.2 * np.abs(slopes).max())
+
+
+@each_kind
+@each_feature
+def test_the_curve_is_close_to_the_true_curve(name, feature, kind):
+    effect, truth = effect_of(name, kind, feature), PROBLEMS[name].truths[feature]
+    low, high = max(effect.edges[0], truth.limits[0]), min(effect.edges[-1], truth.limits[1])
+    z = np.linspace(low, high, 60)
+    error = effect.curve(z) - truth.curve(z)
+    # what even exact slopes of these rows do not know
+    standard_error = np.mean(np.diff(exact_effect(name, feature).ci(z, level=0.6827), axis=0)) / 2
+    assert error.std() < 0.05 * np.ptp(truth.curve(z)) + 3 * standard_error
+
+
+@each_kind
+@each_feature
+def test_heterogeneity_does_not_grow_with_the_number_of_cells(name, feature, kind):
+    few, many = (effect_of(name, kind, feature, k).heterogeneity for k in (20, 400))
+    assert many < 1.3 * few
+
+
+@each_kind
+def test_secants_over_fine_bins_do_inflate_what_windows_do_not(kind):
+    rows, truth = PROBLEMS["sine_product"].draw(1000, seed=2), 0.5
+    fine = rhale.explain(
+        fitted("sine_product", kind), rows, features=0, method="ale", bins=rhale.Fixed(160)
+    )
+    assert fine[0].heterogeneity > 3 * truth
+    assert effect_of("sine_product", kind, "x1", 400).heterogeneity < 1.2 * truth
+
+
+@each_kind
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_tiny_step_would_have_seen_nothing(name, kind):
+    rows = PROBLEMS[name].draw(1000, seed=2)
+    model, step = fitted(name, kind), 1e-6 * np.array([1.0, 0.0])
+    change = model.predict(rows + step) - model.predict(rows)
+    assert np.mean(change != 0) < 0.01
+    assert np.mean(effect_of(name, kind, "x1").sample.local_effects != 0) > 0.9
+
+
+@each_kind
+def test_the_notes_say_that_the_model_has_steps_and_which_windows_were_taken(kind):
+    effect = effect_of("sine_product", kind, "x1")
+    assert effect.notes[0] == (
+        "secants (stepped): windows hold 0.05 of the rows, 0.2 for the spread"
+    )
+
+
+@each_kind
+def test_a_window_over_four_fifths_of_the_wave_sees_its_fall_only(kind):
+    rows, model = PROBLEMS["sine_product"].draw(1000, seed=2), fitted("sine_product", kind)
+    wide = rhale.explain(model, rows, features=0, window=0.8)[0]
+    assert "windows hold 0.8 of the rows" in wide.notes[0]
+    slope = np.sin(2 * np.pi * 0.8) / 0.8  # over [0, 0.8], the window of all rows below 0.4
+    assert wide.curve(0.2, center="start") == pytest.approx(0.2 * slope, abs=0.05)
+    usual = effect_of("sine_product", kind, "x1")
+    assert usual.curve(0.2, center="start") == pytest.approx(np.sin(0.4 * np.pi), abs=0.1)

@@ -1,0 +1,267 @@
+"""The curve, its centring, its uncertainty and its size, each computed another way."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import rhale
+from rhale.effect import fit_effect
+from rhale.kernels.grid import Grid
+from rhale.kernels.moments import measure
+from rhale.kernels.partition import Cuts
+from tests.properties.strategies import filled_bins, generators
+
+CENTERS = ("mean", "start", "uniform")
+centers = st.sampled_from(CENTERS)
+
+
+def effect_of(edges, rows, linear=None):
+    """Bins as given; some of them linear."""
+    straight = np.zeros(edges.size - 1, dtype=bool) if linear is None else linear
+    cells = measure(Grid(edges), rows.x, rows.d, rows.weights)
+    return fit_effect("x", "y", cells, Cuts(np.arange(edges.size), straight))
+
+
+@st.composite
+def effects(draw, linear=True):
+    """Effects with constant and linear bins, and some bins without rows."""
+    edges, rows = draw(filled_bins(least_rows=4))
+    rng = draw(generators)
+    straight = rng.random(edges.size - 1) < 0.5 if linear else None
+    if edges.size > 3 and draw(st.booleans()):
+        k = int(rng.integers(1, edges.size - 2))
+        rows = rows.take((rows.x < edges[k]) | (rows.x >= edges[k + 1]))
+        if linear:
+            straight[k] = False
+    return effect_of(edges, rows, straight)
+
+
+def fine(effect, per_bin=2001):
+    """Midpoints of fine steps inside every bin, shape (n_bins, per_bin)."""
+    step = (np.arange(per_bin) + 0.5) / per_bin
+    return effect.edges[:-1, None] + np.diff(effect.edges)[:, None] * step
+
+
+@given(effects(), centers)
+def test_the_curve_is_continuous(effect, center):
+    inner, size = effect.edges[1:-1], np.nanmax(np.abs(effect.mean)) + 1
+    left, right = effect.curve(inner - 1e-9, center=center), effect.curve(inner + 1e-9, center=center)
+    np.testing.assert_allclose(left, right, atol=1e-6 * size)
+
+
+@given(effects(linear=False))
+def test_the_derivative_of_the_curve_in_a_bin_is_its_mean(effect):
+    known = np.isfinite(effect.mean)
+    a = effect.edges[:-1] + 0.2 * np.diff(effect.edges)
+    b = effect.edges[:-1] + 0.8 * np.diff(effect.edges)
+    slope = (effect.curve(b) - effect.curve(a)) / (b - a)
+    np.testing.assert_allclose(slope[known], effect.mean[known], rtol=1e-9, atol=1e-9)
+
+
+@given(effects())
+def test_the_curve_adds_up_over_bins(effect):
+    """Whatever the fit, a bin adds its mean times its width; empty bins are bridged."""
+    middles = 0.5 * (effect.edges[:-1] + effect.edges[1:])
+    known = np.isfinite(effect.mean)
+    means = np.interp(middles, middles[known], effect.mean[known])
+    expected = np.append(0.0, np.cumsum(means * np.diff(effect.edges)))
+    found = effect.curve(effect.edges, center="start")
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+@given(effects())
+def test_a_linear_bin_follows_the_integral_of_its_line(effect):
+    for k, (low, high) in enumerate(pairwise(effect.edges)):
+        if np.isnan(effect.mean[k]):
+            continue
+        x, middle = np.linspace(low, high, 7), 0.5 * (low + high)
+        line = effect.mean[k] * (x - low) + effect.slope[k] * (
+            (x - middle) ** 2 - (low - middle) ** 2
+        ) / 2
+        start = effect.curve(low, center="start")
+        found = effect.curve(x, center="start") - start
+        np.testing.assert_allclose(found, line, rtol=1e-8, atol=1e-8)
+
+
+@given(effects())
+def test_start_is_zero_at_the_first_limit(effect):
+    assert effect.curve(effect.edges[0], center="start") == 0.0
+
+
+@given(effects())
+def test_uniform_has_average_zero_over_x(effect):
+    curve = effect.curve(fine(effect).ravel(), center="uniform").reshape(effect.mean.size, -1)
+    average = np.average(curve.mean(axis=1), weights=np.diff(effect.edges))
+    assert abs(average) <= 1e-5 * (1 + np.ptp(curve))
+
+
+@given(effects())
+def test_mean_has_average_zero_over_the_rows_of_the_bins(effect):
+    curve = effect.curve(fine(effect).ravel()).reshape(effect.mean.size, -1)
+    average = np.average(curve.mean(axis=1), weights=effect.weight)
+    assert abs(average) <= 1e-5 * (1 + np.ptp(curve))
+
+
+@given(effects(), centers, centers)
+def test_conventions_differ_by_a_constant(effect, one, other):
+    x = fine(effect, 9).ravel()
+    gap = effect.curve(x, center=one) - effect.curve(x, center=other)
+    np.testing.assert_allclose(gap, gap[0], atol=1e-9 * (1 + abs(gap[0])))
+
+
+def linear_map(effect, x, center):
+    """How the curve at x moves with each bin's level and slope: differences, it is linear."""
+    middle = 0.5 * (effect.edges[:-1] + effect.edges[1:])
+    base = effect.curve(x, center=center)
+    levels, slopes = [], []
+    for k in range(effect.mean.size):
+        unit = np.eye(effect.mean.size)[k]
+        tilt = unit * (middle - effect.mean_x)  # the level at the mean of x stays
+        moved = replace(effect, mean=effect.mean + unit)
+        tilted = replace(effect, mean=effect.mean + tilt, slope=effect.slope + unit)
+        levels.append(moved.curve(x, center=center) - base)
+        slopes.append(tilted.curve(x, center=center) - base)
+    return np.array(levels).T, np.array(slopes).T
+
+
+@given(effects(), centers)
+def test_the_interval_has_the_variance_of_the_linear_map(effect, center):
+    x = np.append(fine(effect, 3).ravel(), effect.edges)
+    levels, slopes = linear_map(effect, x, center)
+    variance = levels**2 @ np.nan_to_num(effect.level_error) ** 2
+    variance += slopes**2 @ np.nan_to_num(effect.slope_error) ** 2
+    low, high = effect.ci(x, level=0.6826894921370859, center=center)
+    np.testing.assert_allclose((high - low) / 2, np.sqrt(variance), rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose((high + low) / 2, effect.curve(x, center=center), atol=1e-9)
+
+
+@given(filled_bins(least_rows=5))
+def test_linear_bins_are_ordinary_least_squares(drawn):
+    edges, rows = drawn
+    rows = replace(rows, weights=None)
+    effect = effect_of(edges, rows, np.ones(edges.size - 1, dtype=bool))
+    for k, (low, high) in enumerate(pairwise(edges)):
+        inside = (rows.x >= low) & ((rows.x < high) | (high == edges[-1]))
+        x, d, middle = rows.x[inside], rows.d[inside], 0.5 * (low + high)
+        design = np.column_stack([np.ones(x.size), x - middle])
+        answer, *_ = np.linalg.lstsq(design, d, rcond=None)
+        variance = np.sum((d - design @ answer) ** 2) / (x.size - 2)
+        errors = np.sqrt(variance * np.diag(np.linalg.inv(design.T @ design)))
+        found = effect.mean[k], effect.slope[k], effect.std[k]
+        np.testing.assert_allclose(found, (*answer, np.sqrt(variance)), rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(effect.standard_error[k], errors[0], rtol=1e-6)
+        np.testing.assert_allclose(effect.slope_error[k], errors[1], rtol=1e-6)
+        np.testing.assert_allclose(effect.std_plain[k], d.std(ddof=1), rtol=1e-9)
+
+
+@given(effects())
+def test_spread_adds_up_std_times_width(effect):
+    """Split bins of the same std change nothing: the plain sum does not see the number of bins."""
+    middles = 0.5 * (effect.edges[:-1] + effect.edges[1:])
+    known = np.isfinite(effect.std)
+    std = np.interp(middles, middles[known], effect.std[known])
+    for x in (*effect.edges, *fine(effect, 3).ravel()):
+        covered = np.clip(x - effect.edges[:-1], 0, np.diff(effect.edges))
+        np.testing.assert_allclose(effect.spread(x), covered @ std, rtol=1e-9, atol=1e-12)
+        quadrature = np.sqrt(np.sum((covered * std) ** 2))
+        found = effect.spread(x, accumulate="quadrature")
+        np.testing.assert_allclose(found, quadrature, rtol=1e-9, atol=1e-12)
+
+
+@given(effects(linear=False))
+def test_the_sum_does_not_change_when_bins_are_split_and_the_quadrature_shrinks(effect):
+    middles = 0.5 * (effect.edges[:-1] + effect.edges[1:])
+    halves = {
+        name: np.repeat(getattr(effect, name), 2)
+        for name in ("count", "rows", "weight", "mean_x", "mean", "slope", "std", "std_plain")
+    }
+    errors = {name: np.repeat(getattr(effect, name), 2) for name in ("level_error", "slope_error")}
+    split = replace(effect, edges=np.sort(np.append(effect.edges, middles)), **halves, **errors)
+    if not np.all(np.isfinite(effect.std)):
+        return
+    end = effect.edges[-1]
+    np.testing.assert_allclose(split.spread(end), effect.spread(end), rtol=1e-12)
+    ratio = split.spread(end, accumulate="quadrature") / effect.spread(end, accumulate="quadrature")
+    np.testing.assert_allclose(ratio, np.sqrt(0.5), rtol=1e-9)
+
+
+@given(effects())
+def test_importance_is_the_deviation_of_the_curve_over_the_rows_of_the_bins(effect):
+    curve = effect.curve(fine(effect).ravel(), center="start").reshape(effect.mean.size, -1)
+    weights = np.repeat(effect.weight / curve.shape[1], curve.shape[1])
+    average = np.average(curve.ravel(), weights=weights)
+    size = np.sqrt(np.average((curve.ravel() - average) ** 2, weights=weights))
+    np.testing.assert_allclose(effect.importance, size, rtol=1e-4, atol=1e-6)
+
+
+@given(effects(), st.floats(0.05, 0.99))
+def test_intervals_of_a_higher_level_contain_those_of_a_lower(effect, level):
+    x = fine(effect, 3).ravel()
+    (low, high), (lower, higher) = effect.ci(x, level=level), effect.ci(x, level=(1 + level) / 2)
+    assert np.all(lower <= low)
+    assert np.all(high <= higher)
+
+
+@given(effects())
+def test_everything_is_undefined_outside_the_bins(effect):
+    beyond = [effect.edges[0] - 1e-6, effect.edges[-1] + 1e-6]
+    assert np.all(np.isnan(effect.curve(beyond)))
+    assert np.all(np.isnan(effect.spread(beyond)))
+    assert np.all(np.isnan(effect.ci(beyond)))
+
+
+EDGES = np.array([0.0, 1.0, 1.5, 3.0, 4.0, 6.0])
+LEVELS = np.array([1.0, -2.0, 0.5, 3.0, -1.0])
+NOISE = np.array([1.0, 0.5, 2.0, 1.5, 1.0])
+
+
+def simulated(n_runs, linear):
+    """Effects of new noise on the same rows, and the effect without noise."""
+    rng = np.random.default_rng(11)
+    x = np.concatenate([rng.uniform(a, b, 80) for a, b in pairwise(EDGES)])
+    k = np.repeat(np.arange(5), 80)
+    straight = np.full(5, linear)
+    mean = LEVELS[k] + (0.7 * x if linear else 0.0)
+    grid, cuts = Grid(EDGES), Cuts(np.arange(6), straight)
+
+    def effect(d):
+        return fit_effect("x", "y", measure(grid, x, d), cuts)
+
+    runs = (effect(mean + rng.normal(0, NOISE[k])) for _ in range(n_runs))
+    return effect(mean), runs
+
+
+@pytest.mark.parametrize("linear", [False, True])
+def test_intervals_cover_the_truth_as_often_as_they_say(linear):
+    truth, runs = simulated(1200, linear)
+    x = np.array([0.4, 1.2, 2.0, 4.5, 6.0])
+    true_curves = {center: truth.curve(x, center=center) for center in CENTERS}
+    covered = {center: [] for center in CENTERS}
+    for effect in runs:
+        for center in CENTERS:
+            low, high = effect.ci(x, center=center)
+            covered[center].append((low <= true_curves[center]) & (true_curves[center] <= high))
+    for center in CENTERS:
+        rates = np.mean(covered[center], axis=0)
+        assert np.all((rates > 0.93) & (rates < 0.97)), (center, rates)
+
+
+def test_the_error_of_importance_is_its_deviation_over_repetitions():
+    truth, runs = simulated(600, False)
+    found = np.array([(e.importance, e.importance_error) for e in runs])
+    np.testing.assert_allclose(found[:, 1].mean(), found[:, 0].std(), rtol=0.12)
+    assert abs(found[:, 0].mean() - truth.importance) <= found[:, 0].std()
+
+
+def test_more_rows_shrink_the_uncertainty_and_not_the_spread():
+    rng = np.random.default_rng(0)
+    small, large = (
+        rhale.effect(x, rng.normal(1, 2, x.size), bins=4)
+        for x in (rng.uniform(0, 1, 1_000), rng.uniform(0, 1, 100_000))
+    )
+    np.testing.assert_allclose(small.standard_error / large.standard_error, 10, rtol=0.25)
+    np.testing.assert_allclose(small.std, large.std, rtol=0.15)

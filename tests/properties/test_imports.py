@@ -1,0 +1,45 @@
+"""`import rhale` is light, and exports what it says."""
+
+import subprocess
+import sys
+
+import rhale
+
+OPTIONAL = (
+    "matplotlib pandas polars pyarrow torch jax sklearn scipy xgboost lightgbm numba treelite "
+    "onnxruntime altair jinja2 typer rich skops dask pyspark ray"
+).split()
+
+
+def modules_after(code):
+    script = f"import sys; {code}; print(*{{m.partition('.')[0] for m in sys.modules}})"
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)  # noqa: S603
+    return set(ran.stdout.split())
+
+
+def test_importing_rhale_imports_no_optional_library():
+    assert not modules_after("import rhale") & set(OPTIONAL)
+
+
+def test_explaining_a_function_of_an_array_imports_no_optional_library():
+    work = (
+        "import rhale, numpy; X = numpy.arange(40.0).reshape(20, 2); "
+        "fx = rhale.explain(lambda r: r[:, 0], X); print(fx, file=sys.stderr)"
+    )
+    assert not modules_after(work) & set(OPTIONAL)
+
+
+def test_every_public_name_is_there():
+    assert len(set(rhale.__all__)) == len(rhale.__all__)
+    for name in rhale.__all__:
+        assert getattr(rhale, name) is not None
+
+
+def test_nothing_else_is_public():
+    """What a star import gives is __all__; modules of the package do not count."""
+    public = {n for n, v in vars(rhale).items() if not n.startswith("_") and not _is_module(v)}
+    assert public == set(rhale.__all__) - {"models"}
+
+
+def _is_module(value):
+    return type(value) is type(sys)

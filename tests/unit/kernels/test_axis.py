@@ -1,0 +1,217 @@
+import numpy as np
+import pytest
+
+from rhale.kernels.axis import FEWEST_ROWS, MANY_VALUES, Axis, window
+
+SHARES = [0.01, 0.05, 0.2]
+
+
+def axis(x, weights=None, low=None, high=None):
+    """What a first pass learns of these values."""
+    x = np.asarray(x, dtype=float)
+    w = np.ones(x.size) if weights is None else np.asarray(weights, dtype=float)
+    values, place = np.unique(x, return_inverse=True)
+    held = np.bincount(place, w, values.size)
+    low, high = values[0] if low is None else low, values[-1] if high is None else high
+    return Axis(float(low), float(high), values, held, w.sum() ** 2 / (w**2).sum())
+
+
+def share_inside(x, a, b, at):
+    """Share of the rows in [a, b] that are not at the centre itself."""
+    return np.array([np.mean((x >= lo) & (x <= hi) & (x != c)) for lo, hi, c in zip(a, b, at, strict=True)])
+
+
+FEATURES = {
+    "uniform": np.random.default_rng(0).uniform(0, 1, 4000),
+    "normal": np.random.default_rng(1).normal(0, 1, 4000),
+    "lognormal": np.random.default_rng(2).lognormal(0, 1, 4000),
+    "unix times": 1.7e9 + np.random.default_rng(3).uniform(0, 1e6, 4000),
+    "tiny": 1e-9 * np.random.default_rng(4).normal(0, 1, 4000),
+    "two clouds": np.concatenate(
+        [np.random.default_rng(5).normal(m, 0.1, 2000) for m in (0.0, 100.0)]
+    ),
+}
+
+
+# --- quantiles -----------------------------------------------------------------------------------
+
+
+def test_quantiles_are_the_smallest_values_with_enough_weight_below():
+    values = axis(np.arange(1, 11))
+    assert values.quantiles(np.array([0.0, 0.1, 0.11, 0.5, 0.99, 1.0])).tolist() == [1, 1, 2, 5, 10, 10]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_quantiles_agree_with_their_definition(weighted):
+    rng = np.random.default_rng(1)
+    x, w = rng.integers(0, 30, 200).astype(float), rng.integers(1, 6, 200).astype(float)
+    found = axis(x, w if weighted else None)
+    weight = w if weighted else np.ones(200)
+    for share in np.linspace(0, 1, 41)[1:]:
+        (value,) = found.quantiles(np.array([share]))
+        enough = [v for v in np.unique(x) if weight[x <= v].sum() >= share * weight.sum() - 1e-9]
+        assert value == enough[0]
+
+
+def test_quantiles_agree_with_numpy_without_weights():
+    x, shares = np.random.default_rng(2).normal(size=997), np.linspace(0.001, 0.999, 57)
+    expected = np.quantile(x, shares, method="inverted_cdf")
+    np.testing.assert_array_equal(axis(x).quantiles(shares), expected)
+
+
+def test_a_share_missed_by_rounding_is_met():
+    """Three times 0.1 is a little more than 0.3."""
+    values = axis([1.0, 2.0, 3.0, 4.0], weights=[0.1, 0.1, 0.1, 0.7])
+    assert values.quantiles(np.array([0.1 * 3])).tolist() == [3.0]
+    ten = axis(np.arange(10.0), weights=np.full(10, 0.1))
+    np.testing.assert_array_equal(ten.quantiles(np.arange(1, 10) / 10), np.arange(9.0))
+
+
+# --- windows -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("name", FEATURES)
+def test_a_window_lies_inside_the_range_and_contains_its_value(name, share):
+    x = FEATURES[name]
+    a, b = window(axis(x), share).ends(x)
+    assert np.all((x.min() <= a) & (a <= x) & (x <= b) & (b <= x.max()))
+    assert np.all(a < b)
+
+
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("name", ["uniform", "normal", "lognormal", "unix times", "tiny"])
+def test_a_window_holds_its_share_of_the_rows(name, share):
+    """Between the knots reach is a straight line, so shares are near, not exact."""
+    x = FEATURES[name]
+    some = x[::40]
+    a, b = window(axis(x), share).ends(some)
+    held = share_inside(x, a, b, some)
+    low, high = np.quantile(x, [0.05, 0.95])
+    middle = (some > low) & (some < high)
+    np.testing.assert_allclose(held[middle], share, rtol=0.35)
+    np.testing.assert_allclose(np.median(held), share, rtol=0.1)
+    assert np.all(held >= 0.45 * share)
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_a_window_is_centred_unless_the_range_ends(share):
+    x = FEATURES["uniform"]
+    a, b = window(axis(x), share).ends(x)
+    free = (a > x.min()) & (b < x.max())
+    np.testing.assert_allclose((a + b)[free] / 2, x[free], rtol=1e-9)
+    assert np.all(free[(x > x.min() + share) & (x < x.max() - share)])
+
+
+def test_a_window_is_moved_inside_at_the_ends_and_keeps_its_width():
+    x = np.linspace(0, 1, 1001)
+    wide = window(axis(x), 0.1)
+    (a,), (b,) = wide.ends(np.array([0.0]))
+    assert a == 0.0
+    np.testing.assert_allclose(b, 0.2, rtol=0.02)  # ten per cent lie within 0.1 of the first row
+    (a,), (b,) = wide.ends(np.array([0.5]))
+    np.testing.assert_allclose((a, b), (0.45, 0.55), atol=2e-3)
+
+
+def test_the_whole_range_is_the_widest_window():
+    x = FEATURES["uniform"]
+    a, b = window(axis(x), 1.0).ends(x)
+    assert np.all(a == x.min())
+    assert np.all(b == x.max())
+
+
+def test_few_rows_get_windows_that_see_some_others():
+    x = np.linspace(0, 1, 120) ** 2
+    a, b = window(axis(x), 1e-6).ends(x)
+    others = np.round(share_inside(x, a, b, x) * x.size)
+    assert np.median(others) >= FEWEST_ROWS - 1
+    assert others.min() >= 1
+
+
+def test_a_pile_of_equal_values_does_not_shrink_the_window():
+    """Nine rows in ten are zero: the window around zero still reaches five per cent of the rows."""
+    rng = np.random.default_rng(0)
+    x = np.where(rng.random(5000) < 0.9, 0.0, rng.uniform(-1, 1, 5000))
+    a, b = window(axis(x), 0.05).ends(np.array([0.0]))
+    held = share_inside(x, a, b, [0.0])
+    np.testing.assert_allclose(held, 0.05, rtol=0.1)
+    np.testing.assert_allclose(-a, b)
+
+
+def test_weights_count_in_the_share():
+    """The right half of the axis carries nine tenths of the weight."""
+    x = np.linspace(0, 1, 2001)
+    w = np.where(x < 0.5, 1.0, 9.0)
+    reach = window(axis(x, w), 0.02).ends(np.array([0.25, 0.75]))
+    np.testing.assert_allclose(reach[1] - reach[0], [0.1, 0.1 / 9], rtol=0.1)
+
+
+def test_a_window_of_a_ladder_ends_on_its_steps():
+    x = np.repeat([0.0, 1.0, 2.0, 5.0, 9.0], 20)
+    found = window(axis(x), 0.05)
+    a, b = found.ends(np.array([0.0, 1.0, 2.0, 5.0, 9.0]))
+    assert set(a) | set(b) <= {0.0, 1.0, 2.0, 5.0, 9.0}
+    assert np.all(a < b)
+    assert found.ladder.tolist() == [0.0, 1.0, 2.0, 5.0, 9.0]
+
+
+def test_neighbours_on_a_regular_ladder_are_one_step_away():
+    x = np.repeat(np.arange(7.0), 30)
+    a, b = window(axis(x), 0.05).ends(np.arange(7.0))
+    np.testing.assert_array_equal(a[1:-1], np.arange(5.0))
+    np.testing.assert_array_equal(b[1:-1], np.arange(2.0, 7.0))
+    assert (a[0], b[-1]) == (0.0, 6.0)
+    assert 1.0 <= b[0] <= 2.0
+    assert 4.0 <= a[-1] <= 5.0
+
+
+def test_two_values_have_one_window():
+    a, b = window(axis([0.0, 1.0, 1.0]), 0.05).ends(np.array([0.0, 1.0]))
+    assert a.tolist() == [0.0, 0.0]
+    assert b.tolist() == [1.0, 1.0]
+
+
+def test_values_between_the_steps_of_a_ladder_get_a_window_around_them():
+    x = np.repeat([0.0, 1.0, 2.0, 5.0, 9.0], 20)
+    between = np.array([0.2, 3.3, 8.9])
+    a, b = window(axis(x), 0.05).ends(between)
+    assert np.all((a <= between) & (between <= b) & (a < b))
+
+
+def test_whole_numbers_get_whole_ends():
+    x = np.random.default_rng(0).integers(0, 5000, 3000).astype(float)
+    assert np.unique(x).size > MANY_VALUES
+    a, b = window(axis(x), 0.01, whole=True).ends(x)
+    np.testing.assert_array_equal(a, np.rint(a))
+    np.testing.assert_array_equal(b, np.rint(b))
+    assert np.all((a <= x) & (x <= b) & (a < b))
+
+
+def test_whole_numbers_closer_than_the_window_allows_take_the_range():
+    """Reach may be less than one: then the secant goes over all there is."""
+    x = np.concatenate([np.arange(150.0), np.full(100_000, 75.0), np.full(100_000, 76.0)])
+    a, b = window(axis(x), 0.0001, whole=True).ends(np.array([75.0]))
+    assert a[0] <= 75.0 <= b[0]
+    assert a[0] < b[0]
+
+
+def test_limits_narrower_than_the_rows_bound_the_windows():
+    x = np.linspace(0, 10, 2000)
+    inside = x[(x >= 2) & (x <= 4)]
+    a, b = window(axis(inside, low=2.0, high=4.0), 0.2).ends(inside)
+    assert np.all((a >= 2.0) & (b <= 4.0) & (a < b))
+
+
+def test_values_outside_the_range_get_a_window_that_reaches_them():
+    a, b = window(axis(np.linspace(0, 1, 500)), 0.05).ends(np.array([-1.0, 2.0]))
+    assert np.all(a <= [-1.0, 2.0])
+    assert np.all(b >= [-1.0, 2.0])
+    assert np.all(a < b)
+
+
+@pytest.mark.parametrize("factor", [2.0**-30, 2.0**30])
+def test_windows_scale_with_the_feature(factor):
+    x = FEATURES["lognormal"]
+    one, other = window(axis(x), 0.05).ends(x), window(axis(factor * x), 0.05).ends(factor * x)
+    for mine, theirs in zip(other, one, strict=True):
+        np.testing.assert_allclose(mine, factor * theirs, rtol=1e-9, atol=1e-9 * factor)

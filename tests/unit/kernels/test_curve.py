@@ -1,0 +1,192 @@
+import numpy as np
+import pytest
+
+from rhale.errors import BadSettingError
+from rhale.kernels.curve import (
+    BLOCK_ROWS,
+    Fit,
+    accumulate_spread,
+    bridge,
+    fill_gaps,
+    known_center,
+    middles,
+)
+
+NAN = np.nan
+
+
+def fit(edges, level, slope=None, *, origin=None, variance=None, slope_variance=None, share=None):
+    edges, level = np.asarray(edges, dtype=float), np.asarray(level, dtype=float)
+    n = level.size
+    return Fit(
+        edges,
+        middles(edges) if origin is None else np.asarray(origin, dtype=float),
+        level,
+        np.zeros(n) if slope is None else np.asarray(slope, dtype=float),
+        np.ones(n) if variance is None else np.asarray(variance, dtype=float),
+        np.zeros(n) if slope_variance is None else np.asarray(slope_variance, dtype=float),
+        np.full(n, 1 / n) if share is None else np.asarray(share, dtype=float),
+    )
+
+
+def at(*x):
+    return np.array(x, dtype=float)
+
+
+def test_constant_bins_give_a_broken_line():
+    curve = fit([0, 1, 3], [2, -1]).curve(at(0, 0.5, 1, 2, 3), "start")
+    np.testing.assert_allclose(curve, [0, 1, 2, 1, 0])
+
+
+def test_a_linear_bin_gives_a_parabola():
+    """mu(z) = 4 z on [0, 2], written around the mean of x at 0.5: level 2, slope 4."""
+    curve = fit([0, 2], [2], [4], origin=[0.5]).curve(at(0, 1, 2), "start")
+    np.testing.assert_allclose(curve, [0, 2, 8])
+
+
+def test_uniform_centring_subtracts_the_average_over_x():
+    """The curve from 0 is 2x then 2: its average over [0, 2] is (1 + 2) / 2."""
+    curve = fit([0, 1, 2], [2, 0], share=[0.9, 0.1]).curve(at(0, 2), "uniform")
+    np.testing.assert_allclose(curve, [-1.5, 0.5])
+
+
+def test_mean_centring_weighs_bins_by_their_share():
+    curve = fit([0, 1, 2], [2, 0], share=[0.9, 0.1]).curve(at(0, 2), "mean")
+    level = 0.9 * 1 + 0.1 * 2
+    np.testing.assert_allclose(curve, [-level, 2 - level])
+
+
+def test_an_empty_bin_is_bridged_by_its_neighbours():
+    """Middles 0.5, 1.5, 3; the gap gets (1 - 0.4) 1 + 0.4 6 = 3."""
+    gap = fit([0, 1, 2, 4], [1, NAN, 6])
+    np.testing.assert_allclose(gap.curve(at(1, 1.5, 2, 4), "start"), [1, 2.5, 4, 16])
+
+
+def test_an_empty_bin_at_an_end_takes_its_neighbour():
+    np.testing.assert_allclose(fit([0, 1, 2], [NAN, 3]).curve(at(1, 2), "start"), [3, 6])
+
+
+def test_a_linear_neighbour_lends_its_value_in_the_middle():
+    """The line is 2 + 4 (z - 0.25): 3 at the middle 0.5 of its bin."""
+    found = fit([0, 1, 2], [2, NAN], [4, 0], origin=[0.25, 1.5]).curve(at(1, 2), "start")
+    np.testing.assert_allclose(found, [3, 6])
+
+
+def test_without_any_rows_the_curve_is_flat_and_certain():
+    nothing = fit([0, 1], [NAN], variance=[NAN])
+    assert nothing.curve(at(0.5), "mean").tolist() == [0.0]
+    assert nothing.importance() == (0.0, 0.0)
+
+
+def test_outside_the_bins_nothing_is_known():
+    found = fit([0, 1], [1])
+    assert np.isnan(found.curve(at(-0.1, 1.1, NAN), "mean")).all()
+    assert np.isnan(found.variance(at(-0.1, 1.1, NAN), "mean")).all()
+
+
+def test_variances_add_up_along_the_curve():
+    found = fit([0, 1, 3], [5, 5], variance=[4, 9]).variance(at(0, 0.5, 1, 2, 3), "start")
+    np.testing.assert_allclose(found, [0, 1, 4, 4 + 9, 4 + 4 * 9])
+
+
+def test_the_variance_of_a_slope_counts_by_its_lever():
+    """On [0, 2] around 1 a slope adds ((x - 1)² - 1) / 2: -1/2 at the middle, nothing at the end."""
+    found = fit([0, 2], [1], [1], variance=[0], slope_variance=[4]).variance(at(1, 2), "start")
+    np.testing.assert_allclose(found, [1, 0])
+
+
+def test_centring_spreads_the_variance():
+    """One bin [0, 1], equal rows: the centred curve is level (x - 1/2)."""
+    found = fit([0, 1], [1], variance=[4]).variance(at(0, 0.5, 1), "uniform")
+    np.testing.assert_allclose(found, [1, 0, 1], atol=1e-15)
+
+
+def test_a_bridged_bin_takes_its_variance_from_its_neighbours():
+    """The gap's effect is half of each neighbour's; both levels have variance 1."""
+    found = fit([0, 1, 2, 3], [1, NAN, 1], variance=[1, NAN, 1]).variance(at(2, 3), "start")
+    np.testing.assert_allclose(found, [1.5**2 + 0.5**2, 1.5**2 + 1.5**2])
+
+
+def test_an_unknown_variance_is_bridged_too():
+    """One row in the middle bin: its error is guessed from bins on both sides."""
+    found = fit([0, 1, 2, 3], [1, 1, 1], variance=[2, NAN, 4]).variance(at(3), "start")
+    np.testing.assert_allclose(found, [2 + 3 + 4])
+
+
+def test_an_unknown_variance_everywhere_stays_unknown():
+    assert np.isnan(fit([0, 1], [1], variance=[NAN]).variance(at(1), "start")).all()
+
+
+def test_importance_of_a_straight_line_over_one_bin():
+    """A line of slope 3 over [0, 2]: deviation of a uniform x is 2 / sqrt(12)."""
+    size, error = fit([0, 2], [3], variance=[4]).importance()
+    np.testing.assert_allclose(size, 3 * 2 / np.sqrt(12))
+    np.testing.assert_allclose(error, 2 * 2 / np.sqrt(12))
+
+
+def test_importance_of_a_parabola_over_one_bin():
+    """2 z integrates to z² on [-1, 1]: E z⁴ - (E z²)² = 1/5 - 1/9."""
+    size, error = fit([-1, 1], [0], [2], variance=[0], slope_variance=[1]).importance()
+    np.testing.assert_allclose(size, np.sqrt(1 / 5 - 1 / 9))
+    np.testing.assert_allclose(error, size / 2)
+
+
+def test_no_effect_has_no_importance_and_no_error():
+    assert fit([0, 1, 2], [0, 0]).importance() == (0.0, 0.0)
+
+
+def test_blocks_of_points_are_read_alike():
+    x = np.linspace(0, 3, BLOCK_ROWS + 1000)
+    curve = fit([0, 1, 3], [2, -1])
+    np.testing.assert_allclose(
+        curve.curve(x, "start"), np.interp(x, [0, 1, 3], [0, 2, 0]), atol=1e-12
+    )
+    spread = accumulate_spread(at(0, 1, 3), at(1, 2), x, squared=False)
+    np.testing.assert_allclose(spread, np.interp(x, [0, 1, 3], [0, 1, 5]), atol=1e-12)
+
+
+def test_one_value_has_a_curve_of_one_point():
+    found = fit([3, 3], [NAN], variance=[NAN])
+    for center in ("mean", "start", "uniform"):
+        assert found.curve(at(3), center).tolist() == [0.0]
+
+
+@pytest.mark.parametrize("read", ["curve", "variance"])
+def test_an_unknown_centre_is_refused(read):
+    with pytest.raises(BadSettingError, match="center='median' is not known; use one of mean"):
+        getattr(fit([0, 1], [1]), read)(at(0.5), "median")
+
+
+def test_known_centres_are_known():
+    for center in ("mean", "start", "uniform"):
+        known_center(center)
+
+
+def test_bridge_interpolates_between_known_places():
+    weights = bridge(at(0, 1, 4, 6), np.array([True, False, True, False]))
+    expected = [[1, 0, 0, 0], [0.75, 0, 0.25, 0], [0, 0, 1, 0], [0, 0, 1, 0]]
+    np.testing.assert_allclose(weights, expected)
+
+
+def test_fill_gaps_replaces_nan_only():
+    assert fill_gaps(at(1, NAN, 3), at(0, 1, 4)).tolist() == [1.0, 1.5, 3.0]
+    assert fill_gaps(at(1, 2), at(0, 1)).tolist() == [1.0, 2.0]
+    assert np.isnan(fill_gaps(at(NAN, NAN), at(0, 1))).all()
+
+
+def test_spread_accumulates_from_the_first_edge():
+    edges, std, x = at(0, 1, 3), at(2, 1), at(0, 0.5, 1, 3)
+    plain = accumulate_spread(edges, std, x, squared=False)
+    squared = accumulate_spread(edges, std, x, squared=True)
+    np.testing.assert_allclose(plain, [0, 1, 2, 4])
+    np.testing.assert_allclose(squared, [0, 1, 2, np.sqrt(8)])
+
+
+def test_spread_bridges_bins_whose_std_is_unknown():
+    found = accumulate_spread(at(0, 1, 2, 3), at(1, NAN, 3), at(3), squared=False)
+    assert found.tolist() == [6.0]
+
+
+def test_spread_is_undefined_outside_and_where_no_bin_has_one():
+    assert np.isnan(accumulate_spread(at(0, 1), at(1), at(-1, 2), squared=False)).all()
+    assert np.isnan(accumulate_spread(at(0, 1), at(NAN), at(0.5), squared=True)).all()

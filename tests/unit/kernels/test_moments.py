@@ -1,0 +1,242 @@
+import numpy as np
+import pytest
+
+from rhale.errors import BadEffectsError
+from rhale.kernels.grid import Grid
+from rhale.kernels.moments import (
+    BLOCK_ROWS,
+    Moments,
+    check_magnitude,
+    empty,
+    measure,
+)
+
+EDGES = np.array([0.0, 1.0, 2.0, 4.0, 5.0])
+FIELDS = ("count", "weight", "weight_squares", "mean_x", "sxx", "mean", "sxd", "sdd")
+
+
+def by_loops(grid, x, values, weights):
+    """The definitions, one cell and one row at a time."""
+    cells = [[] for _ in range(grid.n_cells)]
+    for row, v in enumerate(x):
+        if grid.edges[0] <= v <= grid.edges[-1]:
+            cells[int(grid.locate(np.array([v]))[0])].append(row)
+    found = {name: [] for name in FIELDS}
+    for rows in cells:
+        w, xs, ds = weights[rows], x[rows], values[:, rows]
+        total = w.sum() if rows else 1.0
+        mean_x, mean = (w @ xs) / total, (ds @ w) / total
+        found["count"].append(len(rows))
+        found["weight"].append(w.sum())
+        found["weight_squares"].append((w**2).sum())
+        found["mean_x"].append(mean_x)
+        found["sxx"].append(w @ (xs - mean_x) ** 2)
+        found["mean"].append(mean)
+        found["sxd"].append(((ds - mean[:, None]) * (xs - mean_x)) @ w)
+        found["sdd"].append(((ds - mean[:, None]) ** 2) @ w)
+    return {name: np.array(v).T for name, v in found.items()}
+
+
+def assert_moments(found, expected, rtol=1e-9, atol=1e-12):
+    for name in FIELDS:
+        np.testing.assert_allclose(
+            getattr(found, name), expected[name], rtol=rtol, atol=atol, err_msg=name
+        )
+
+
+@pytest.mark.parametrize("closed", ["left", "right"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_series", [1, 3])
+def test_measuring_agrees_with_the_definitions(closed, weighted, n_series):
+    rng = np.random.default_rng(1)
+    x = np.concatenate([rng.uniform(-1, 2, 60), EDGES, [4.5]])  # nothing between 2 and 4 but limits
+    values, w = rng.normal(0, 1, (n_series, x.size)), rng.uniform(0.1, 3, x.size)
+    grid = Grid(EDGES, closed)
+    found = measure(grid, x, values, w if weighted else None)
+    expected = by_loops(grid, x, values, w if weighted else np.ones(x.size))
+    assert_moments(found, expected)
+
+
+def test_rows_outside_the_cells_are_left_out():
+    found = measure(Grid(EDGES), np.array([-1.0, 0.5, 9.0]), np.array([7.0, 1.0, 7.0]))
+    assert found.count.tolist() == [1, 0, 0, 0]
+    assert found.mean[0].tolist() == [1.0, 0.0, 0.0, 0.0]
+
+
+def test_no_rows_inside_give_empty_moments():
+    weights = np.array([1.0, 2.0])
+    found = measure(Grid(EDGES), np.array([-1.0, 9.0]), np.array([7.0, 7.0]), weights)
+    assert_moments(found, {name: getattr(empty(Grid(EDGES)), name) for name in FIELDS}, 0, 0)
+
+
+def test_no_rows_at_all_give_empty_moments():
+    found = measure(Grid(EDGES), np.empty(0), np.empty((2, 0)))
+    assert found.mean.shape == (2, 4)
+    assert found.count.sum() == 0
+
+
+def test_blocks_add_up():
+    rng = np.random.default_rng(2)
+    n = 2 * BLOCK_ROWS + 100
+    x, d, w = rng.uniform(0, 5, n), rng.normal(5, 1, n), rng.uniform(0.5, 2, n)
+    found = measure(Grid(EDGES), x, d, w)
+    for k in range(4):
+        inside = (x >= EDGES[k]) & (x < EDGES[k + 1])
+        mean = np.average(d[inside], weights=w[inside])
+        assert found.count[k] == inside.sum()
+        np.testing.assert_allclose(found.mean[0, k], mean, rtol=1e-12)
+        np.testing.assert_allclose(found.sdd[0, k], w[inside] @ (d[inside] - mean) ** 2, rtol=1e-9)
+
+
+def test_measuring_changes_none_of_its_arguments():
+    x, d, w = np.random.default_rng(3).uniform(0, 5, (3, 50))
+    copies = [v.copy() for v in (x, d, w)]
+    measure(Grid(EDGES), x, d, w)
+    for mine, copy in zip((x, d, w), copies, strict=True):
+        np.testing.assert_array_equal(mine, copy)
+
+
+@pytest.mark.parametrize("offset", [1e9, -1e9])
+def test_a_large_mean_does_not_drown_the_variance(offset):
+    d = offset + np.tile([0.0, 1.0, 2.0, 3.0], 500)
+    x = 1e9 + np.linspace(0, 1, d.size)
+    found = measure(Grid(np.array([1e9, 1e9 + 1])), x, d)
+    np.testing.assert_allclose(found.variance[0, 0], d.size * 1.25 / (d.size - 1), rtol=1e-6)
+    np.testing.assert_allclose(found.sxx[0], np.sum((x - 1e9 - 0.5) ** 2), rtol=1e-6)
+
+
+def test_variance_has_the_divisor_of_effective_rows():
+    d, w = np.array([1.0, 2.0, 4.0]), np.array([1.0, 1.0, 2.0])
+    found = measure(Grid(np.array([0.0, 1.0])), np.full(3, 0.5), d, w)
+    n = 16 / 6
+    assert found.rows[0] == n
+    assert found.total_rows == n
+    mean = 11 / 4
+    squares = (w * (d - mean) ** 2).sum() / 4 * n
+    np.testing.assert_allclose(found.variance[0, 0], squares / (n - 1))
+
+
+def test_a_single_row_has_no_variance_and_no_row_no_mean():
+    found = measure(Grid(EDGES), np.array([0.5, 1.2, 1.7]), np.array([3.0, 1.0, 2.0]))
+    assert np.isnan(found.variance[0, [0, 2, 3]]).all()
+    assert found.variance[0, 1] == 0.5
+    assert found.rows.tolist() == [1.0, 2.0, 0.0, 0.0]
+    assert found.total_rows == 3.0
+    assert np.isnan(found.residual_variance[0]).all()
+
+
+def test_empty_moments_have_no_rows():
+    nothing = empty(Grid(EDGES), 2)
+    assert nothing.total_rows == 0.0
+    assert nothing.rows.tolist() == [0.0] * 4
+    assert np.isnan(nothing.variance).all()
+    assert nothing.slope.tolist() == [[0.0] * 4] * 2
+
+
+def test_slope_and_residual_variance_are_least_squares():
+    rng = np.random.default_rng(5)
+    x = rng.uniform(0, 1, 40)
+    d = 2 + 3 * x + rng.normal(0, 0.1, 40)
+    found = measure(Grid(np.array([0.0, 1.0])), x, d)
+    (slope, level), (squares,) = np.polyfit(x, d, 1, full=True)[:2]
+    np.testing.assert_allclose(found.slope[0, 0], slope)
+    np.testing.assert_allclose(found.residual_variance[0, 0], squares / 38)
+    np.testing.assert_allclose(found.mean[0, 0] - slope * found.mean_x[0], level)
+
+
+def test_an_exact_line_leaves_no_residual():
+    x = np.arange(10.0)
+    found = measure(Grid(np.array([0.0, 9.0])), x, 4 * x - 1)
+    assert found.slope[0, 0] == 4.0
+    np.testing.assert_allclose(found.residual_variance[0, 0], 0.0, atol=1e-12)
+
+
+def test_where_x_does_not_vary_residuals_are_about_the_mean():
+    found = measure(Grid(np.array([0.0, 1.0])), np.full(4, 0.5), np.array([1.0, 2.0, 3.0, 4.0]))
+    assert found.slope[0, 0] == 0.0
+    np.testing.assert_allclose(found.residual_variance[0, 0], 5 / 3)
+    np.testing.assert_allclose(found.variance[0, 0], 5 / 3)
+
+
+@pytest.mark.parametrize("value", [0.1, 1 / 3, -1e12 / 7, 1e-12 / 7])
+def test_a_constant_has_exactly_no_scatter(value):
+    x = np.random.default_rng(0).uniform(0, 5, 1000)
+    w = np.random.default_rng(1).lognormal(0, 1, 1000)
+    for weights in (None, w):
+        found = measure(Grid(EDGES), x, np.full(1000, value), weights)
+        assert found.sdd[0].tolist() == found.sxd[0].tolist() == [0.0] * 4
+        assert found.unite(np.array([0, 4])).sdd.tolist() == [[0.0]]
+
+
+def test_series_keeps_the_chosen_ones():
+    values = np.arange(12.0).reshape(3, 4)
+    found = measure(Grid(np.array([0.0, 1.0])), np.linspace(0, 1, 4), values).series(2, 0)
+    assert found.mean.ravel().tolist() == [9.5, 1.5]
+    assert found.sdd.shape == found.sxd.shape == (2, 1)
+
+
+def test_uniting_cells_skips_empty_ones():
+    x, d = np.array([0.5, 0.6, 4.5, 4.6]), np.array([1.0, 2.0, 5.0, 8.0])
+    cells = measure(Grid(EDGES), x, d)
+    united = cells.unite(np.array([0, 3, 4]))
+    assert united.grid == Grid(np.array([0.0, 4.0, 5.0]))
+    assert united.count.tolist() == [2, 2]
+    assert united.mean[0].tolist() == [1.5, 6.5]
+    whole = cells.unite(np.array([0, 4]))
+    np.testing.assert_allclose(whole.mean[0, 0], 4.0)
+    np.testing.assert_allclose(whole.sdd[0, 0], 9 + 4 + 1 + 16)
+    np.testing.assert_allclose(whole.sxx[0], np.sum((x - x.mean()) ** 2))
+    np.testing.assert_allclose(whole.sxd[0, 0], np.sum((x - x.mean()) * (d - d.mean())))
+    nothing = cells.unite(np.array([0, 1, 3, 4]))
+    assert nothing.count.tolist() == [2, 0, 2]
+    assert nothing.sdd[0, 1] == nothing.sxx[1] == 0.0
+
+
+def test_uniting_keeps_the_side_that_is_closed():
+    cells = measure(Grid(EDGES, "right"), np.array([1.0]), np.array([1.0]))
+    assert cells.unite(np.array([0, 4])).grid.closed == "right"
+
+
+def test_moments_over_different_cells_are_not_added():
+    with pytest.raises(ValueError, match="different cells"):
+        empty(Grid(EDGES)) + empty(Grid(EDGES, "right"))
+
+
+def test_adding_two_rows_by_hand():
+    grid = Grid(np.array([0.0, 1.0]))
+    a = measure(grid, np.array([0.2]), np.array([1.0]), np.array([3.0]))
+    b = measure(grid, np.array([0.6]), np.array([5.0]), np.array([1.0]))
+    both = a + b
+    assert isinstance(both, Moments)
+    np.testing.assert_allclose(both.mean[0, 0], 2.0)
+    np.testing.assert_allclose(both.mean_x[0], 0.3)
+    np.testing.assert_allclose(both.sdd[0, 0], 3 * 1 + 9)
+    np.testing.assert_allclose(both.sxx[0], 3 * 0.01 + 0.09)
+    np.testing.assert_allclose(both.sxd[0, 0], 3 * 0.1 + 0.9)
+
+
+@pytest.mark.parametrize("size", [1e300, -1e300, 1.1e150, 1e-300, 1e-151])
+def test_squares_that_do_not_fit_into_a_number_are_refused(size):
+    with pytest.raises(BadEffectsError, match="squares do not fit"):
+        measure(Grid(EDGES), np.array([0.5, 1.5]), np.array([0.0, size]))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_local_effects_that_are_not_finite_are_refused(bad):
+    with pytest.raises(BadEffectsError, match="not a finite number"):
+        measure(Grid(EDGES), np.array([0.5, 1.5]), np.array([0.0, bad]))
+
+
+@pytest.mark.parametrize("size", [1e150, 1e-150, 0.0])
+def test_the_largest_and_smallest_allowed_sizes_are_measured(size):
+    check_magnitude(np.array([size]))
+    x = np.linspace(0, 5, 20)
+    found = measure(Grid(EDGES), x, size * np.tile([1.0, -1.0], 10))
+    assert np.all(np.isfinite(found.unite(np.array([0, 4])).sdd))
+    np.testing.assert_allclose(
+        found.unite(np.array([0, 4])).variance[0, 0], size**2 * 20 / 19, rtol=1e-9
+    )
+
+
+def test_no_local_effects_are_of_no_bad_size():
+    check_magnitude(np.empty((2, 0)))

@@ -1,0 +1,231 @@
+import numpy as np
+import pytest
+
+from rhale.errors import BadSettingError
+from rhale.kernels.axis import Axis
+from rhale.kernels.grid import Grid
+from rhale.kernels.moments import measure
+from rhale.kernels.partition import (
+    Edges,
+    Fixed,
+    Optimal,
+    Partition,
+    Quantile,
+    cheapest_path,
+    constant_cuts,
+)
+
+INF = np.inf
+
+
+def axis(values, weight=None, low=None, high=None):
+    values = np.asarray(values, dtype=float)
+    weight = np.ones(values.size) if weight is None else np.asarray(weight, dtype=float)
+    low = values.min() if low is None else low
+    high = values.max() if high is None else high
+    return Axis(low, high, values, weight, weight.sum() ** 2 / (weight**2).sum())
+
+
+def cells(x, d, edges, weights=None):
+    return measure(Grid(np.asarray(edges, dtype=float)), np.asarray(x), np.asarray(d), weights)
+
+
+@pytest.mark.parametrize("partition", [Optimal(), Fixed(), Quantile(), Edges([0, 1])])
+def test_every_partition_is_one(partition):
+    assert isinstance(partition, Partition)
+    assert partition.closed == "left"
+
+
+def test_prices_are_those_of_equation_13():
+    x = [0.1, 0.2, 0.3, 1.1, 1.2, 2.5]
+    d = np.array([1.0, 2.0, 3.0, 5.0, 7.0, 0.0])
+    price = Optimal(discount=0.5, ddof=1).price(cells(x, d, [0, 1, 2, 3]), 2)
+    expected = np.full((4, 4), INF)
+    for low, high, part in [
+        (0, 1, d[:3]),
+        (1, 2, d[3:5]),
+        (0, 2, d[:5]),
+        (1, 3, d[3:]),
+        (0, 3, d),
+    ]:
+        tau = 1 - 0.5 * part.size / 6
+        expected[low, high] = tau * part.var(ddof=1) * (high - low)
+    np.testing.assert_allclose(price, expected)
+
+
+def test_the_divisor_of_the_variance_is_as_asked():
+    moments = cells([0.1, 0.2, 0.3], [1.0, 2.0, 6.0], [0, 1])
+    one, zero = (Optimal(discount=0, ddof=k).price(moments, 0)[0, 1] for k in (1, 0))
+    np.testing.assert_allclose((one, zero), (7.0, 14 / 3))
+
+
+def test_a_single_row_has_a_price_only_without_a_divisor_to_lose():
+    moments = cells([0.5, 1.5], [1.0, 3.0], [0, 1, 2])
+    assert Optimal(ddof=1).price(moments, 0)[0, 1] == INF
+    assert Optimal(ddof=0).price(moments, 0)[0, 1] == 0.0
+
+
+def test_bins_below_the_least_number_of_rows_are_not_for_sale():
+    x = [0.1, 0.2, 0.3, 1.1, 1.2]
+    price = Optimal().price(cells(x, np.arange(5.0), [0, 1, 2]), 3)
+    assert np.isfinite(price[0, 1])
+    assert price[1, 2] == INF
+    assert np.isfinite(price[0, 2])
+    assert np.all(np.isinf(price[np.tril_indices(3)]))
+
+
+def test_an_exact_number_of_rows_is_enough_with_weights_that_round():
+    w = np.full(10, 0.1)
+    moments = cells(np.linspace(0, 0.9, 10), np.arange(10.0), [0, 1], w)
+    assert np.isfinite(Optimal().price(moments, 10)[0, 1])
+
+
+def test_a_bin_without_rows_is_not_for_sale():
+    moments = cells([0.5, 0.6, 2.5, 2.6], [1.0, 2.0, 1.0, 2.0], [0, 1, 2, 3])
+    for ddof in (0, 1):
+        assert Optimal(ddof=ddof).price(moments, 0)[1, 2] == INF
+
+
+def test_a_full_discount_makes_one_bin_free():
+    rng = np.random.default_rng(0)
+    moments = cells(rng.uniform(0, 4, 100), rng.normal(0, 1, 100), np.arange(5))
+    assert Optimal(discount=1.0).price(moments, 5)[0, 4] == 0.0
+    assert Optimal(discount=1.0)(moments).limits.tolist() == [0, 4]
+
+
+def test_one_bin_comes_with_a_note_where_none_is_possible():
+    cuts = Optimal(min_points=4)(cells([0.5, 1.5, 1.6], [1.0, 2.0, 3.0], [0, 1, 2]))
+    assert cuts.limits.tolist() == [0, 2]
+    assert cuts.linear.tolist() == [False]
+    assert cuts.notes == ("no bin can have 4 rows out of 3: one bin",)
+
+
+def test_the_usual_least_number_is_a_twentieth_of_the_rows():
+    rng = np.random.default_rng(1)
+    x = np.repeat(np.arange(20) + 0.5, 5)
+    d = np.repeat(np.arange(20.0), 5) + 1e-3 * rng.normal(size=100)
+    limits = Optimal(discount=0.0)(cells(x, d, np.arange(21))).limits
+    assert limits.tolist() == list(range(21))
+    limits = Optimal(discount=0.0, min_points=5.1)(cells(x, d, np.arange(21))).limits
+    assert np.diff(limits).min() == 2
+
+
+def test_a_step_is_found():
+    x = np.linspace(0, 1, 400)
+    moments = cells(x, np.where(x < 0.25, 1.0, -1.0), np.linspace(0, 1, 21))
+    cuts = Optimal()(moments)
+    assert cuts.limits.tolist() == [0, 5, 20]
+    assert cuts.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("cost", "limits"),
+    [
+        ([[INF, 1, 3], [INF, INF, 1], [INF, INF, INF]], [0, 1, 2]),
+        ([[INF, 1, 2], [INF, INF, 1], [INF, INF, INF]], [0, 2]),
+        ([[INF, INF, 2], [INF, INF, 1], [INF, INF, INF]], [0, 2]),
+        ([[INF, 1, INF], [INF, INF, 1], [INF, INF, INF]], [0, 1, 2]),
+        ([[INF, 1, INF], [INF, INF, INF], [INF, INF, INF]], None),
+        ([[INF, 0], [INF, INF]], [0, 1]),
+    ],
+)
+def test_the_cheapest_path_prefers_the_wider_last_bin(cost, limits):
+    found = cheapest_path(np.array(cost, dtype=float))
+    assert (None if found is None else found.tolist()) == limits
+
+
+def test_three_cells_tie_towards_the_wider_last_bin():
+    free = np.where(np.triu(np.ones((4, 4)), 1) > 0, 0.0, INF)
+    free[0, 3] = 1.0
+    assert cheapest_path(free).tolist() == [0, 1, 3]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"max_bins": 0}, "max_bins=0"),
+        ({"max_bins": 2.5}, "max_bins=2.5"),
+        ({"max_bins": True}, "max_bins=True"),
+        ({"discount": -0.1}, "discount=-0.1"),
+        ({"discount": 1.1}, "discount=1.1"),
+        ({"discount": float("nan")}, "discount=nan"),
+        ({"min_points": -1}, "min_points=-1"),
+        ({"min_points": float("nan")}, "min_points=nan"),
+        ({"ddof": 2}, "ddof=2"),
+    ],
+)
+def test_settings_of_optimal_that_make_no_sense_are_refused(settings, message):
+    with pytest.raises(BadSettingError, match=message):
+        Optimal(**settings)
+
+
+@pytest.mark.parametrize("make", [Fixed, Quantile])
+@pytest.mark.parametrize("n_bins", [0, -3, 1.5, "many", None, True])
+def test_a_number_of_bins_must_be_a_positive_whole_number(make, n_bins):
+    with pytest.raises(BadSettingError, match="positive whole number"):
+        make(n_bins)
+
+
+def test_numbers_of_numpy_are_numbers_too():
+    assert Fixed(np.int64(3)).candidates(axis([0.0, 3.0])).tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
+def test_fixed_and_optimal_offer_equal_cells():
+    for partition in (Fixed(4), Optimal(4)):
+        assert partition.candidates(axis([1.0, 2.0, 5.0])).tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
+
+
+def test_quantile_limits_are_data_values_at_equal_counts():
+    assert Quantile(4).candidates(axis(np.arange(1, 9))).tolist() == [1.0, 2.0, 4.0, 6.0, 8.0]
+
+
+def test_repeated_values_give_fewer_quantile_bins():
+    values = axis([0.0, 1.0, 2.0], weight=[97, 2, 1])
+    assert Quantile(20).candidates(values).tolist() == [0.0, 2.0]
+    mostly_one = axis([0.0, 1.0, 2.0], weight=[1, 98, 1])
+    assert Quantile(20).candidates(mostly_one).tolist() == [0.0, 1.0, 2.0]
+
+
+def test_quantile_limits_stay_inside_given_limits():
+    narrow = axis(np.arange(11), low=2.5, high=7.5)
+    found = Quantile(5).candidates(narrow)
+    assert (found[0], found[-1]) == (2.5, 7.5)
+    assert np.all(np.diff(found) > 0)
+
+
+def test_edges_are_offered_as_given():
+    edges = Edges(np.array([0, 1, 5]), closed="right")
+    assert edges.candidates(axis([3.0, 4.0])).tolist() == [0.0, 1.0, 5.0]
+    assert edges.closed == "right"
+    assert edges == Edges([0.0, 1.0, 5.0], "right") != Edges([0.0, 1.0, 5.0])
+
+
+@pytest.mark.parametrize(
+    "edges",
+    [
+        [],
+        [1.0],
+        [1.0, 0.0],
+        [0.0, 2.0, 1.0],
+        [0.0, 0.0, 1.0],
+        [0.0, float("nan"), 1.0],
+        [float("-inf"), 0.0, float("inf")],
+    ],
+)
+def test_edges_that_do_not_increase_are_refused(edges):
+    with pytest.raises(BadSettingError, match="increasing"):
+        Edges(edges)
+
+
+@pytest.mark.parametrize("partition", [Fixed(3), Quantile(3), Edges([0, 1, 2, 3])])
+def test_given_bins_make_every_cell_a_bin(partition):
+    cuts = partition(cells([0.5, 1.5, 2.5], [1.0, 2.0, 3.0], [0, 1, 2, 3]))
+    assert cuts.limits.tolist() == [0, 1, 2, 3]
+    assert not cuts.linear.any()
+    assert cuts.notes == ()
+
+
+def test_constant_cuts_are_constant():
+    cuts = constant_cuts(np.array([0, 2, 3]), ("a note",))
+    assert cuts.linear.tolist() == [False, False]
+    assert cuts.notes == ("a note",)

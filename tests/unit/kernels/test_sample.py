@@ -1,0 +1,119 @@
+import numpy as np
+import pytest
+
+from rhale.kernels.sample import collect, no_rows, row_keys
+
+
+def keys(*values):
+    return np.array(values, dtype=np.uint64)
+
+
+def sample(key, size, weight=None):
+    key = keys(*key)
+    weight = np.ones(key.size) if weight is None else np.array(weight, dtype=float)
+    return collect(key, key[:, None].astype(float), weight, size=size)
+
+
+def test_the_smallest_keys_are_kept_in_order():
+    found = sample([5, 1, 9, 3], 2)
+    assert found.key.tolist() == [1, 3]
+    assert found.values.tolist() == [[1.0], [3.0]]
+    assert found.seen == 4
+    assert not found.is_complete
+
+
+def test_equal_rows_share_one_place_and_add_their_weights():
+    found = sample([7, 2, 7, 7], 3, weight=[1, 2, 3, 4])
+    assert found.key.tolist() == [2, 7]
+    assert found.weight.tolist() == [2.0, 8.0]
+    assert found.is_complete
+
+
+def test_the_number_of_distinct_rows_decides_whether_it_is_complete():
+    assert sample([1, 2, 2, 2, 1], 2).is_complete
+    assert not sample([1, 2, 3], 2).is_complete
+    assert sample([1, 2, 3], 3).is_complete
+
+
+def test_many_equal_small_keys_do_not_crowd_out_the_others():
+    """More than twice the size of the smallest keys are one row, seen often."""
+    found = sample([1] * 50 + [2, 3, 4], 3)
+    assert found.key.tolist() == [1, 2, 3]
+    assert found.weight.tolist() == [50.0, 1.0, 1.0]
+    assert not found.is_complete
+
+
+def test_a_key_that_repeats_beyond_the_bound_keeps_its_whole_weight():
+    found = sample([3, 1, 2, 2, 2, 2, 2, 9, 8, 7], 2)
+    assert found.key.tolist() == [1, 2]
+    assert found.weight.tolist() == [1.0, 5.0]
+
+
+def test_random_keys_agree_with_sorting():
+    rng = np.random.default_rng(0)
+    key = rng.integers(0, 400, 3000).astype(np.uint64)
+    weight = rng.uniform(0, 1, 3000)
+    found = collect(key, key[:, None].astype(float), weight, size=50)
+    smallest = np.unique(key)[:50]
+    np.testing.assert_array_equal(found.key, smallest)
+    np.testing.assert_array_equal(found.values[:, 0], smallest)
+    np.testing.assert_allclose(found.weight, [weight[key == k].sum() for k in smallest])
+
+
+def test_adding_keeps_the_smaller_size_and_counts_all_rows():
+    both = sample([1, 5, 9], 3) + sample([5, 2], 2)
+    assert both.size == 2
+    assert both.key.tolist() == [1, 2]
+    assert both.seen == 5
+    assert not both.is_complete
+
+
+def test_a_sum_is_incomplete_if_a_part_is():
+    assert not (sample([1, 2, 3], 2) + sample([1], 2)).is_complete
+    assert not (sample([1], 2) + sample([1, 2, 3], 2)).is_complete
+    assert (sample([1], 2) + sample([1, 2], 2)).is_complete
+
+
+def test_no_rows_are_a_sample_too():
+    nothing = no_rows(3, 5)
+    assert nothing.values.shape == (0, 3)
+    assert (nothing.seen, nothing.is_complete) == (0, True)
+
+
+def test_row_keys_depend_on_values_alone():
+    rows = np.random.default_rng(1).normal(size=(20, 3))
+    key = row_keys(rows)
+    np.testing.assert_array_equal(row_keys(rows[::-1])[::-1], key)
+    np.testing.assert_array_equal(row_keys(np.asfortranarray(rows)), key)
+    np.testing.assert_array_equal(row_keys(rows[7:9]), key[7:9])
+
+
+def test_both_zeros_have_the_same_key():
+    assert row_keys(np.array([[0.0, 1.0]])) == row_keys(np.array([[-0.0, 1.0]]))
+
+
+def test_another_seed_gives_another_order():
+    rows = np.arange(50.0)[:, None]
+    assert np.argsort(row_keys(rows, 0)).tolist() != np.argsort(row_keys(rows, 1)).tolist()
+
+
+def test_the_order_of_columns_matters():
+    assert row_keys(np.array([[1.0, 2.0]])) != row_keys(np.array([[2.0, 1.0]]))
+
+
+@pytest.mark.parametrize("step", [1.0, 1e-9, 1e9, 2.0**-40])
+def test_keys_of_regular_rows_look_random(step):
+    """The share of small keys in every stretch of a regular column is even."""
+    key = row_keys(step * np.arange(20_000.0)[:, None])
+    assert np.unique(key).size == key.size
+    small = key < np.uint64(2**63)
+    shares = small.reshape(20, 1000).mean(axis=1)
+    assert np.all(np.abs(shares - 0.5) < 5 * 0.5 / np.sqrt(1000))
+    fewest = np.argsort(key)[:2000]
+    assert abs(fewest.mean() - 10_000) < 5 * 20_000 / np.sqrt(12 * 2000)
+
+
+def test_keys_do_not_change_their_rows():
+    rows = np.array([[-0.0, 1.0]])
+    row_keys(rows)
+    assert np.signbit(rows[0, 0])
