@@ -162,17 +162,22 @@ def test_an_unknown_feature_is_answered_with_near_names():
     assert "'age'" in message
 
 
-@pytest.mark.parametrize("features", [3, -4, "3", None.__class__, 1.5, ["x0", "y"]])
+@pytest.mark.parametrize("features", [3, -4, "3", 1.5, ["x0", "y"], [None], "age", ["x0", 1.5]])
 def test_features_that_are_not_there_are_refused(features):
-    with pytest.raises((errors.UnknownFeatureError, errors.BadSettingError, TypeError)) as caught:
-        rhale.explain(plane, X, features=features)
-    assert isinstance(caught.value, errors.RhaleError)
+    message = refusal(errors.UnknownFeatureError, plane, X, features=features)
+    assert "there is no feature" in message
+    assert "'x0', 'x1', 'x2'" in message
 
 
 def test_features_are_named_by_position_in_any_order():
     fx = rhale.explain(plane, X, features=[2, "x0", -2])
     assert fx.features == ("x2", "x0", "x1")
     assert fx["x2"].mean == pytest.approx(np.full(fx["x2"].mean.size, 0.5))
+
+
+@pytest.mark.parametrize("features", [np.int64(1), np.array([1]), (1,), range(1, 2), -2])
+def test_positions_may_come_from_numpy(features):
+    assert rhale.explain(plane, X, features=features).features == ("x1",)
 
 
 def test_asking_for_no_feature_or_twice_for_one_is_refused():
@@ -273,8 +278,15 @@ def test_an_unknown_response_is_refused_for_estimators_and_for_functions():
 def test_limits_and_bins_of_unknown_features_are_answered_with_near_names():
     message = refusal(errors.UnknownFeatureError, plane, X, limits={"x9": (0, 1)})
     assert "'x9'" in message
-    message = refusal(errors.UnknownFeatureError, plane, X, bins={"x9": 4})
+    message = refusal(errors.UnknownFeatureError, plane, X, bins={"x0": 3, "x9": 4})
     assert "'x9'" in message
+
+
+def test_bins_of_single_features_are_given_by_name_or_position():
+    fx = rhale.explain(plane, X, bins={"x0": 3, 1: rhale.Fixed(5)})
+    assert fx["x0"].mean.size == 3
+    assert fx["x1"].mean.size == 5
+    assert fx["x2"].mean.size == 1  # left to the method: a constant effect is one bin
 
 
 def test_a_gradient_that_the_model_does_not_have_is_refused():
@@ -296,12 +308,12 @@ def test_what_is_no_model_is_refused(model):
 @pytest.mark.parametrize(
     "answer",
     [
-        lambda rows: 1.0,
+        lambda _: 1.0,
         lambda rows: np.zeros(len(rows) + 1),
         lambda rows: np.zeros((1, len(rows))),
         lambda rows: np.zeros((len(rows), 0)),
         lambda rows: np.zeros((len(rows), 2, 2)),
-        lambda rows: None,
+        lambda _: None,
     ],
     ids=["number", "one too many", "lying", "nothing", "cube", "None"],
 )
@@ -330,7 +342,7 @@ def test_predictions_that_become_infinite_away_from_the_data_name_the_feature():
         x = rows[:, 0]
         return np.where(np.isin(x, X[:, 0]), x, np.inf)
 
-    message = refusal(errors.BadPredictionError, pole, X, features=0, local="secant")
+    message = refusal(errors.BadPredictionError, pole, X, features=0, method="pdp")
     assert "with 'x0' between" in message
 
 
@@ -454,7 +466,8 @@ def test_a_gradient_with_nan_names_row_and_column_and_the_way_out():
 
 def test_a_gradient_that_raises_is_the_model_s_failure():
     def gradient(_):
-        raise ArithmeticError("no slope")
+        msg = "no slope"
+        raise ArithmeticError(msg)
 
     message = refusal(errors.ModelFailedError, plane, X, gradient=gradient)
     assert "asked for its gradient" in message
@@ -476,12 +489,18 @@ def test_a_constant_feature_is_kept_with_a_note_and_without_importance(method):
     )
     assert fx.features == ("x0", "x1", "x2")
     assert fx["x1"].importance == 0.0
-    assert fx["x0"].importance == pytest.approx(4 * rows[:, 0].std(), rel=0.02)
+    assert fx["x0"].importance > 1
     if method not in ("pdp", "ice", "mplot"):
         assert "constant: always 4" in fx["x1"].notes[0]
         assert fx["x1"].count.tolist() == [200]
     assert "x1" in str(fx)
-    assert fx.explained_variance == pytest.approx(1.0, abs=0.02)
+
+
+@pytest.mark.parametrize("method", ["rhale", "ale", "pdp"])
+def test_a_constant_feature_does_not_spoil_the_explained_variance(method):
+    rows = X.copy()
+    rows[:, 1] = 4.0
+    assert rhale.explain(product, rows, method=method).explained_variance == pytest.approx(1.0)
 
 
 def test_a_table_of_constants_is_explained_by_notes_alone():
@@ -526,7 +545,7 @@ def test_two_rows_are_enough(method):
 )
 @pytest.mark.parametrize("local", ["gradient", "secant"])
 def test_features_near_a_billion_and_a_billionth_are_explained_like_others(shift, scale, local):
-    z = np.round(RNG.uniform(0, 1, size=(500, 2)) * 2**20) / 2**20
+    z = np.random.default_rng(0).integers(0, 2**20, size=(2000, 2)) / 2**20
     factors = np.array([scale, 1.0])
 
     def model(rows):
@@ -543,32 +562,44 @@ def test_features_near_a_billion_and_a_billionth_are_explained_like_others(shift
     # slope 2z + E[x2], so the curve from 0 is z² + z/2
     found = effect.curve(places * scale + shift) - effect.curve(0.1 * scale + shift)
     truth = places**2 + places * z[:, 1].mean() - 0.01 - 0.1 * z[:, 1].mean()
-    assert found == pytest.approx(truth, abs=0.02)
+    assert found == pytest.approx(truth, abs=0.03)
     assert effect.heterogeneity * scale == pytest.approx(z[:, 1].std(), rel=0.1)
 
 
-@pytest.mark.parametrize("size", [1e300, 1e-300, 1e150])
-def test_huge_and_tiny_effects_are_measured_or_refused_but_never_wrong(size):
-    d = size * (1 + (np.arange(200) % 2))
-    try:
-        effect = rhale.effect(X[:, 0], d, bins=1)
-    except errors.BadEffectsError as error:
-        assert "1e" in str(error) or "large" in str(error)
-        return
+@pytest.mark.parametrize(
+    ("size", "found", "advice"),
+    [
+        (1e300, "2e+300", "Divide the model's output"),
+        (1e-300, "2e-300", "Multiply the model's output"),
+    ],
+)
+def test_effects_whose_squares_are_no_numbers_are_refused_with_the_way_out(size, found, advice):
+    d = size * (1 + np.arange(200) % 2)
+    with pytest.raises(errors.BadEffectsError) as caught:
+        rhale.effect(X[:, 0], d, bins=1)
+    assert found in str(caught.value)
+    assert advice in str(caught.value)
+
+
+@pytest.mark.parametrize("size", [2.0**400, 2.0**-400])
+def test_large_and_small_effects_are_scaled_effects(size):
+    d = 1.0 + np.arange(200) % 2
+    effect = rhale.effect(X[:, 0], size * d, bins=1)
     assert effect.mean == pytest.approx([1.5 * size], rel=1e-12)
     assert effect.std == pytest.approx([0.5 * size * np.sqrt(200 / 199)], rel=1e-9)
 
 
-@pytest.mark.parametrize("size", [1e300, 1e-300])
-def test_a_model_with_huge_or_tiny_slopes_is_measured_or_refused(size):
-    try:
-        fx = rhale.explain(lambda r: size * product(r), X, features=0, bins=1)
-    except errors.RhaleError as error:
-        assert len(str(error)) > 20
-        return
-    same = rhale.explain(product, X, features=0, bins=1)
-    assert fx[0].mean == pytest.approx(same[0].mean * size, rel=1e-9)
-    assert fx[0].std == pytest.approx(same[0].std * size, rel=1e-6)
+@pytest.mark.parametrize("method", ["rhale", "ale"])
+def test_a_model_with_huge_slopes_is_refused_without_warnings(method):
+    message = refusal(errors.BadEffectsError, lambda r: 1e300 * product(r), X, method=method)
+    assert "e+30" in message
+
+
+@pytest.mark.parametrize("bins", [1, 2, 7, None])
+def test_importance_of_a_straight_line_is_the_deviation_of_its_values_over_the_rows(bins):
+    rows = RNG.lognormal(size=(300, 1))
+    fx = rhale.explain(lambda r: 3 * r[:, 0], rows, gradient=lambda r: 3 + 0 * r, bins=bins)
+    assert fx[0].importance == pytest.approx(3 * rows.std(), rel=0.02)
 
 
 # --- Limits and edges ------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from rhale.kernels.grid import Closed, Grid, uniform_edges
 from rhale.kernels.moments import Moments
 
 ROUNDING = 1e-11  # relative deviation that a model's own arithmetic may cause
+TIE = 1e-12  # prices that differ by less are equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,7 +279,7 @@ def run_squares(moments: Moments) -> FloatArray:
     size = 1 << (n_cells - 1).bit_length()  # filled up with empty cells
     head = np.zeros((3, size))
     head[:, :n_cells] = moments.weight, moments.mean[0], moments.sdd[0]
-    tail, found, half = head.copy(), np.diag(head[2]), 1
+    tail, found, half = head.copy(), np.diag(without_rounding(*head)), 1
     while half < size:
         left = tail.reshape(3, -1, 2 * half)[:, :, :half]
         right = head.reshape(3, -1, 2 * half)[:, :, half:]
@@ -286,13 +287,18 @@ def run_squares(moments: Moments) -> FloatArray:
         n_blocks = size // (2 * half)
         square = found.reshape(n_blocks, 2 * half, n_blocks, 2 * half)
         blocks = np.einsum("aiaj->aij", square)  # the blocks on the diagonal, as a view
-        blocks[:, :half, half:] = np.where(sdd <= weight * (ROUNDING * mean) ** 2, 0.0, sdd)
+        blocks[:, :half, half:] = without_rounding(weight, mean, sdd)
         for part, whole in zip(left, (weight, mean, sdd), strict=True):
             part[:] = whole[..., -1]
         for part, whole in zip(right, (weight, mean, sdd), strict=True):
             part[:] = whole[:, 0]
         half *= 2
     return np.ascontiguousarray(found[:n_cells, :n_cells])
+
+
+def without_rounding(weight: FloatArray, mean: FloatArray, sdd: FloatArray) -> FloatArray:
+    """Squared deviations, those that are rounding set to none."""
+    return np.where(sdd <= weight * (ROUNDING * mean) ** 2, 0.0, sdd)
 
 
 def _merged(left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -326,7 +332,8 @@ def cheapest_path(price: FloatArray) -> IntArray | None:
     best[0] = 0.0
     for j, ending in enumerate(np.ascontiguousarray(price.T), start=1):
         reach = best[:j] + ending[:j]
-        origin[j] = reach.argmin()
+        tied = reach <= reach.min() * (1 + TIE)
+        origin[j] = tied.argmax()  # the first: the widest bin
         best[j] = reach[origin[j]]
     if not np.isfinite(best[-1]):
         return None

@@ -111,12 +111,15 @@ def row_keys(columns: FloatArray, seed: int = 0) -> KeyArray:
 
     Notes
     -----
-    O(n_rows n_columns). Each column is stirred in by multiply-and-shift steps.
+    O(n_rows n_columns). Each column is stirred in by the finaliser of SplitMix64; the shift comes
+    first, because whole numbers have their information in the high bits of a float.
     """
     key = np.full(len(columns), np.random.default_rng(seed).integers(2**63), dtype=np.uint64)
     for column in np.asarray(columns, dtype=np.float64).T:
         key ^= (column + 0.0).view(np.uint64)
-        for factor, shift in ((0xBF58476D1CE4E5B9, 31), (0x94D049BB133111EB, 29)):
-            key *= np.uint64(factor)
-            key ^= key >> np.uint64(shift)
+        key ^= key >> np.uint64(30)
+        key *= np.uint64(0xBF58476D1CE4E5B9)
+        key ^= key >> np.uint64(27)
+        key *= np.uint64(0x94D049BB133111EB)
+        key ^= key >> np.uint64(31)
     return key

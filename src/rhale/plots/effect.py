@@ -69,7 +69,9 @@ def plot_effect(
     Whiskers and violins tell how rows differ from their bin's fit: in a bin with a slope both are
     read at its middle. A violin reaches from the 1st to the 99th percentile of its bin's local effects, so that one
     odd row does not flatten the picture. Bins with fewer than eight sampled rows show each row
-    as a dot.
+    as a dot. Of a model without derivatives, violins and dots show the slopes over narrow windows,
+    with the model's own steps in them, so they can be wider than the whiskers, which leave these
+    steps out.
 
     Examples
     --------

@@ -50,6 +50,14 @@ def plot_profile(
     Axes
         The given ones, or new ones. Artists carry a gid: rhale:curve, rhale:rows, rhale:spread,
         rhale:ci, rhale:counts.
+
+    Examples
+    --------
+    >>> import rhale
+    >>> X = np.linspace(0, 1, 60).reshape(30, 2)
+    >>> profile = rhale.explain(lambda X: X[:, 0] ** 2, X, method="ice")["x0"]
+    >>> plot_profile(profile, center=None).get_ylabel()
+    'prediction of y0'
     """
     if derivatives and profile.method == "mplot":
         msg = "a marginal plot has no curves of rows to differentiate; use method='ice' or 'pdp'"
