@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rhale.effect import NO_SAMPLE, Effect, LocalEffects, fit_effect
+from rhale.effect import NO_SAMPLE, Density, Effect, LocalEffects, fit_effect
 from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.axis import Axis
@@ -70,6 +70,7 @@ def bin_cells(
     partition: Partition,
     *,
     axis: Axis | None = None,
+    density: Density = "rows",
     notes: tuple[str, ...] = (),
     sample: LocalEffects = NO_SAMPLE,
 ) -> Effect:
@@ -85,6 +86,8 @@ def bin_cells(
         How to choose.
     axis : Axis, optional
         The feature; described by its cells if not given.
+    density : {"rows", "bins"}
+        How rows count for centring and importance.
     notes, sample
         To carry along.
     """
@@ -102,7 +105,14 @@ def bin_cells(
     cuts = partition(cells.unite(offered).series(0))
     cuts = replace(cuts, limits=offered[cuts.limits])
     return fit_effect(
-        name, output, cells, cuts, local_notes=notes, bin_notes=bin_notes, sample=sample
+        name,
+        output,
+        cells,
+        cuts,
+        density=density,
+        local_notes=notes,
+        bin_notes=bin_notes,
+        sample=sample,
     )
 
 

@@ -19,6 +19,7 @@ from rhale.kernels.moments import Moments
 from rhale.kernels.partition import Cuts
 
 Points = float | Sequence[float] | FloatArray
+Density = Literal["rows", "bins"]
 
 
 class LocalEffects(NamedTuple):
@@ -46,8 +47,8 @@ class Effect:
         Rows in each bin.
     rows, weight : ndarray of shape (n_bins,)
         Effective number of rows and sum of weights; both equal `count` without weights.
-    mean_x : ndarray of shape (n_bins,)
-        Mean of the feature in each bin.
+    mean_x, std_x : ndarray of shape (n_bins,)
+        Mean and deviation (divisor n) of the feature values in each bin.
     mean, slope : ndarray of shape (n_bins,)
         Effect of the bin: its fit at the middle, and the slope of that fit (0: constant).
         Not a number where a bin has no rows; the curve bridges it.
@@ -59,6 +60,9 @@ class Effect:
         Standard errors of the mean local effect and of the slope.
     closed : {"left", "right"}
         Which limit belongs to a bin.
+    density : {"rows", "bins"}
+        How rows count for centring and importance: at their own values, or spread evenly over
+        their bin, as R's ALEPlot and iml do.
     local_notes, bin_notes : tuple of str
         What a reader should know about the local effects, and about the bins.
     sample : LocalEffects
@@ -77,6 +81,7 @@ class Effect:
     rows: FloatArray
     weight: FloatArray
     mean_x: FloatArray
+    std_x: FloatArray
     mean: FloatArray
     slope: FloatArray
     std: FloatArray
@@ -84,6 +89,7 @@ class Effect:
     level_error: FloatArray
     slope_error: FloatArray
     closed: Closed = "left"
+    density: Density = "rows"
     local_notes: tuple[str, ...] = ()
     bin_notes: tuple[str, ...] = ()
     sample: LocalEffects = NO_SAMPLE
@@ -108,6 +114,9 @@ class Effect:
         level = self.mean + self.slope * (self.mean_x - middles(self.edges))
         total = float(self.weight.sum())
         share = self.weight / total if total > 0 else self.weight
+        centre, scatter = self.mean_x, self.std_x
+        if self.density == "bins":
+            centre, scatter = middles(self.edges), np.diff(self.edges) / np.sqrt(12.0)
         return Fit(
             self.edges,
             self.mean_x,
@@ -116,6 +125,8 @@ class Effect:
             self.level_error**2,
             np.nan_to_num(self.slope_error) ** 2,
             share,
+            centre,
+            scatter,
         )
 
     @property
@@ -137,8 +148,8 @@ class Effect:
         x : float or array-like of shape (n_x,)
             Feature values; the answer is nan outside the bins.
         center : {"mean", "start", "uniform"}
-            Zero on average over the rows (each bin counting with its rows), at the first limit,
-            or on average over x.
+            Zero on average over the rows (see `density`), at the first limit, or on average
+            over x.
 
         Returns
         -------
@@ -215,6 +226,7 @@ def fit_effect(
     cells: Moments,
     cuts: Cuts,
     *,
+    density: Density = "rows",
     local_notes: tuple[str, ...] = (),
     bin_notes: tuple[str, ...] = (),
     sample: LocalEffects = NO_SAMPLE,
@@ -230,6 +242,8 @@ def fit_effect(
         spread window, and the part of the latter that is step noise.
     cuts : Cuts
         The bins.
+    density : {"rows", "bins"}
+        How rows count for centring and importance.
     local_notes, bin_notes : tuple of str
         Notes to carry.
     sample : LocalEffects
@@ -256,6 +270,7 @@ def fit_effect(
         bins.rows,
         bins.weight,
         origin,
+        np.sqrt(bins.sxx / np.where(empty, 1.0, bins.weight)),
         level + slope * (bins.grid.middles - origin),
         slope,
         std,
@@ -263,6 +278,7 @@ def fit_effect(
         np.sqrt(variance / rows),
         np.where(cuts.linear, np.sqrt(variance / scatter), 0.0),
         bins.grid.closed,
+        density,
         local_notes,
         bin_notes + cuts.notes + thin_bins(bins.count),
         sample,

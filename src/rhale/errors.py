@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Sequence
-
 
 class RhaleError(Exception):
     """Base of every error that rhale raises on purpose."""
@@ -67,18 +64,3 @@ class MissingExtraError(RhaleError, ImportError):
 
 class RepairedDataWarning(UserWarning):
     """Data was changed before use; the result's notes say how."""
-
-
-def near_names(name: str, known: Sequence[str], limit: int = 12) -> str:
-    """Say which names are meant or possible, as the end of a message.
-
-    Examples
-    --------
-    >>> near_names("agee", ["age", "income"])
-    "did you mean 'age'? Known: 'age', 'income'"
-    """
-    shown = ", ".join(repr(k) for k in known[:limit])
-    more = f" and {len(known) - limit} more" if len(known) > limit else ""
-    close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
-    ask = f"did you mean {' or '.join(repr(c) for c in close)}? " if close else ""
-    return f"{ask}Known: {shown}{more}"

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from rhale.binning import bin_cells, fine_grid
 from rhale.effect import Effect, LocalEffects
 from rhale.errors import BadEffectsError, BadSettingError, BadTableError
-from rhale.explanation import Bins, Explanation, partition_for
+from rhale.explanation import Bins, Explanation, named_bins, partition_for
 from rhale.kernels.moments import measure
 from rhale.kernels.partition import require_count
 from rhale.kernels.sample import collect, row_keys
@@ -104,9 +104,10 @@ def explain(
     >>> fx["x0"].mean.round(6)
     array([3.])
     """
-    settings = Settings(method, bins, local, limits, window, spread_window)
     _refuse_categorical(categorical)
     table = open_table(data, weights)
+    bins = named_bins(bins, table.names)
+    settings = Settings(method, bins, local, limits, window, spread_window)
     n_in_table = table.n_rows
     table = _drawn(table, n_rows, seed)
     columns = _explained_columns(table, features)

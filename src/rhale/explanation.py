@@ -15,14 +15,13 @@ from rhale.effect import Effect, same_fields, same_value
 from rhale.errors import (
     BadFileError,
     BadSettingError,
-    UnknownFeatureError,
     UnknownOutputError,
-    near_names,
 )
 from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center
 from rhale.kernels.moments import Moments
 from rhale.kernels.partition import Edges, Fixed, Partition
+from rhale.names import find_feature, find_output, near_names
 from rhale.profile import Profile
 
 if TYPE_CHECKING:
@@ -213,6 +212,7 @@ class Explanation:
                 "call explain again with the bins you want"
             )
             raise BadSettingError(msg)
+        bins = named_bins(bins, self.features)
         effects = tuple(self._rebinned(cast(Effect, e), bins) for e in self.effects)
         provenance = {**self.provenance, "bins": summary.describe(bins)}
         return replace(self, effects=effects, provenance=provenance)
@@ -279,24 +279,17 @@ class Explanation:
         return self.outputs[self._output(output)]
 
     def _feature(self, feature: Any) -> int:
-        if str(feature) in self.features:
-            return self.features.index(str(feature))
-        if isinstance(feature, int | np.integer) and -len(self.features) <= feature < len(
-            self.features
-        ):
-            return int(feature) % len(self.features)
-        msg = f"there is no feature {feature!r}; {near_names(str(feature), list(self.features))}"
-        raise UnknownFeatureError(msg)
+        return find_feature(feature, self.features)
 
     def _output(self, output: Any) -> int:
-        if str(output) in self.outputs:
-            return self.outputs.index(str(output))
-        if isinstance(output, int | np.integer) and -len(self.outputs) <= output < len(
-            self.outputs
-        ):
-            return int(output) % len(self.outputs)
-        msg = f"there is no output {output!r}; {near_names(str(output), list(self.outputs))}"
-        raise UnknownOutputError(msg)
+        return find_output(output, self.outputs)
+
+
+def named_bins(bins: Bins, names: Sequence[str]) -> Bins:
+    """Turn positions in a mapping of bins into names, and refuse names that are not there."""
+    if not isinstance(bins, Mapping):
+        return bins
+    return {names[find_feature(feature, names)]: value for feature, value in bins.items()}
 
 
 def partition_for(bins: Bins, feature: str, output: str) -> Partition | None:

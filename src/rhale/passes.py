@@ -19,7 +19,16 @@ from rhale.kernels.grid import Grid
 from rhale.kernels.moments import Moments
 from rhale.local import LocalTask, Measured
 from rhale.models import Predictor
-from rhale.plan import BY_GRADIENT, Cells, Feature, Settings, plan_cells, plan_local, plan_points
+from rhale.plan import (
+    BY_GRADIENT,
+    Cells,
+    Feature,
+    Settings,
+    plan_cells,
+    plan_local,
+    plan_points,
+    require_rows,
+)
 from rhale.profiles import ProfileTask, grid_of_points, make_profiles
 from rhale.tables import Chunk, Table
 from rhale.tables.chunk import read_chunks
@@ -112,6 +121,10 @@ class Job:
         measured = self.rows.fold(task)
         made: dict[str, list[Effect]] = {}
         for place, (feature, chosen) in enumerate(zip(varying, cells, strict=True)):
+            found, edges = measured.cells[place], chosen.grid.edges
+            n_inside = int(found.count.sum())
+            where = self.features.index(feature)
+            require_rows(feature.name, n_inside, (edges[0], edges[-1]), self.survey, where)
             notes = () if how[place] == BY_GRADIENT else (how[place],)
             made[feature.name] = [
                 self.one_effect(feature, chosen, measured, place, output, notes)
@@ -150,6 +163,7 @@ class Job:
             found.series(*range(output, len(found.mean), n_outputs)),
             cells.partitions[output],
             axis=feature.axis,
+            density="bins" if self.settings.method == "ale" else "rows",
             notes=(*how, *cells.notes, *left_out(self.survey, found), *about_gaps(feature)),
             sample=LocalEffects(sample.values[:, place], sample.values[:, column], sample.weight),
         )
@@ -225,6 +239,7 @@ def constant_effect(feature: Feature, output: str, survey: Survey) -> Effect:
         np.array([feature.axis.rows]),
         np.array([survey.weight]),
         np.array([value]),
+        np.zeros(1),
         unknown,
         np.zeros(1),
         unknown,

@@ -17,7 +17,7 @@ from rhale.kernels.grid import Grid
 from rhale.kernels.partition import Edges, Fixed, Optimal, Partition, Quantile
 from rhale.local import OwnBin, SecantPlan, probe_smoothness, reacts
 from rhale.models import Predictor
-from rhale.tables.chunk import find_column
+from rhale.names import find_feature
 from rhale.tables.survey import Survey
 
 Method = Literal["rhale", "dale", "ale", "pdp", "ice", "mplot"]
@@ -115,16 +115,26 @@ def list_features(
 ) -> list[Feature]:
     """Gather what the first pass learned about each feature."""
     wanted = read_limits(limits, names, columns)
-    return [
-        Feature(
-            names[column],
-            column,
-            survey.axis(place, wanted.get(column)),
-            bool(survey.whole[place]),
-            survey.sample.is_complete,
+    features = []
+    for place, column in enumerate(columns):
+        axis = survey.axis(place, wanted.get(column))
+        require_rows(names[column], axis.values.size, (axis.low, axis.high), survey, place)
+        whole, complete = bool(survey.whole[place]), survey.sample.is_complete
+        features.append(Feature(names[column], column, axis, whole, complete))
+    return features
+
+
+def require_rows(
+    name: str, n_rows: int, limits: tuple[float, float], survey: Survey, place: int
+) -> None:
+    """Refuse limits between which a feature has no rows."""
+    if n_rows == 0:
+        low, high = limits
+        msg = (
+            f"feature {name!r} has no rows within [{low:g}, {high:g}]; its values go from "
+            f"{survey.low[place]:g} to {survey.high[place]:g}"
         )
-        for place, column in enumerate(columns)
-    ]
+        raise BadSettingError(msg)
 
 
 def read_limits(
@@ -143,7 +153,7 @@ def read_limits(
     found = {}
     for feature, pair in limits.items():
         low, high = _pair(feature, pair)
-        found[find_column(names, feature)] = (low, high)
+        found[find_feature(feature, names)] = (low, high)
     return found
 
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties.strategies import filled_bins, generators
 
 import rhale
 from rhale.effect import fit_effect
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
 from rhale.kernels.partition import Cuts
-from tests.properties.strategies import filled_bins, generators
 
 CENTERS = ("mean", "start", "uniform")
 centers = st.sampled_from(CENTERS)
@@ -26,9 +26,13 @@ def effect_of(edges, rows, linear=None):
     return fit_effect("x", "y", cells, Cuts(np.arange(edges.size), straight))
 
 
-@st.composite
-def effects(draw, linear=True):
+def effects(*, linear=True):
     """Effects with constant and linear bins, and some bins without rows."""
+    return effects_and_rows(linear=linear).map(lambda pair: pair[0])
+
+
+@st.composite
+def effects_and_rows(draw, *, linear=True):
     edges, rows = draw(filled_bins(least_rows=4))
     rng = draw(generators)
     straight = rng.random(edges.size - 1) < 0.5 if linear else None
@@ -37,7 +41,7 @@ def effects(draw, linear=True):
         rows = rows.take((rows.x < edges[k]) | (rows.x >= edges[k + 1]))
         if linear:
             straight[k] = False
-    return effect_of(edges, rows, straight)
+    return effect_of(edges, rows, straight), rows
 
 
 def fine(effect, per_bin=2001):
@@ -49,7 +53,10 @@ def fine(effect, per_bin=2001):
 @given(effects(), centers)
 def test_the_curve_is_continuous(effect, center):
     inner, size = effect.edges[1:-1], np.nanmax(np.abs(effect.mean)) + 1
-    left, right = effect.curve(inner - 1e-9, center=center), effect.curve(inner + 1e-9, center=center)
+    left, right = (
+        effect.curve(inner - 1e-9, center=center),
+        effect.curve(inner + 1e-9, center=center),
+    )
     np.testing.assert_allclose(left, right, atol=1e-6 * size)
 
 
@@ -79,9 +86,10 @@ def test_a_linear_bin_follows_the_integral_of_its_line(effect):
         if np.isnan(effect.mean[k]):
             continue
         x, middle = np.linspace(low, high, 7), 0.5 * (low + high)
-        line = effect.mean[k] * (x - low) + effect.slope[k] * (
-            (x - middle) ** 2 - (low - middle) ** 2
-        ) / 2
+        line = (
+            effect.mean[k] * (x - low)
+            + effect.slope[k] * ((x - middle) ** 2 - (low - middle) ** 2) / 2
+        )
         start = effect.curve(low, center="start")
         found = effect.curve(x, center="start") - start
         np.testing.assert_allclose(found, line, rtol=1e-8, atol=1e-8)
@@ -99,8 +107,16 @@ def test_uniform_has_average_zero_over_x(effect):
     assert abs(average) <= 1e-5 * (1 + np.ptp(curve))
 
 
+@given(effects_and_rows())
+def test_mean_has_average_zero_over_the_rows(drawn):
+    effect, rows = drawn
+    curve = effect.curve(rows.x)
+    assert abs(np.average(curve, weights=rows.w)) <= 1e-9 * (1 + np.ptp(curve))
+
+
 @given(effects())
-def test_mean_has_average_zero_over_the_rows_of_the_bins(effect):
+def test_mean_over_bins_has_average_zero_over_bins_that_count_with_their_rows(effect):
+    effect = replace(effect, density="bins")
     curve = effect.curve(fine(effect).ravel()).reshape(effect.mean.size, -1)
     average = np.average(curve.mean(axis=1), weights=effect.weight)
     assert abs(average) <= 1e-5 * (1 + np.ptp(curve))
@@ -177,7 +193,17 @@ def test_the_sum_does_not_change_when_bins_are_split_and_the_quadrature_shrinks(
     middles = 0.5 * (effect.edges[:-1] + effect.edges[1:])
     halves = {
         name: np.repeat(getattr(effect, name), 2)
-        for name in ("count", "rows", "weight", "mean_x", "mean", "slope", "std", "std_plain")
+        for name in (
+            "count",
+            "rows",
+            "weight",
+            "mean_x",
+            "std_x",
+            "mean",
+            "slope",
+            "std",
+            "std_plain",
+        )
     }
     errors = {name: np.repeat(getattr(effect, name), 2) for name in ("level_error", "slope_error")}
     split = replace(effect, edges=np.sort(np.append(effect.edges, middles)), **halves, **errors)
@@ -189,8 +215,17 @@ def test_the_sum_does_not_change_when_bins_are_split_and_the_quadrature_shrinks(
     np.testing.assert_allclose(ratio, np.sqrt(0.5), rtol=1e-9)
 
 
+@given(effects_and_rows(linear=False))
+def test_importance_is_the_deviation_of_the_curve_over_the_rows(drawn):
+    effect, rows = drawn
+    curve = effect.curve(rows.x)
+    size = np.sqrt(np.average((curve - np.average(curve, weights=rows.w)) ** 2, weights=rows.w))
+    np.testing.assert_allclose(effect.importance, size, rtol=1e-9, atol=1e-12)
+
+
 @given(effects())
-def test_importance_is_the_deviation_of_the_curve_over_the_rows_of_the_bins(effect):
+def test_importance_over_bins_is_the_deviation_of_the_curve_over_them(effect):
+    effect = replace(effect, density="bins")
     curve = effect.curve(fine(effect).ravel(), center="start").reshape(effect.mean.size, -1)
     weights = np.repeat(effect.weight / curve.shape[1], curve.shape[1])
     average = np.average(curve.ravel(), weights=weights)
@@ -219,7 +254,7 @@ LEVELS = np.array([1.0, -2.0, 0.5, 3.0, -1.0])
 NOISE = np.array([1.0, 0.5, 2.0, 1.5, 1.0])
 
 
-def simulated(n_runs, linear):
+def simulated(n_runs, *, linear):
     """Effects of new noise on the same rows, and the effect without noise."""
     rng = np.random.default_rng(11)
     x = np.concatenate([rng.uniform(a, b, 80) for a, b in pairwise(EDGES)])
@@ -237,7 +272,7 @@ def simulated(n_runs, linear):
 
 @pytest.mark.parametrize("linear", [False, True])
 def test_intervals_cover_the_truth_as_often_as_they_say(linear):
-    truth, runs = simulated(1200, linear)
+    truth, runs = simulated(1200, linear=linear)
     x = np.array([0.4, 1.2, 2.0, 4.5, 6.0])
     true_curves = {center: truth.curve(x, center=center) for center in CENTERS}
     covered = {center: [] for center in CENTERS}
@@ -251,7 +286,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say(linear):
 
 
 def test_the_error_of_importance_is_its_deviation_over_repetitions():
-    truth, runs = simulated(600, False)
+    truth, runs = simulated(600, linear=False)
     found = np.array([(e.importance, e.importance_error) for e in runs])
     np.testing.assert_allclose(found[:, 1].mean(), found[:, 0].std(), rtol=0.12)
     assert abs(found[:, 0].mean() - truth.importance) <= found[:, 0].std()
@@ -265,3 +300,13 @@ def test_more_rows_shrink_the_uncertainty_and_not_the_spread():
     )
     np.testing.assert_allclose(small.standard_error / large.standard_error, 10, rtol=0.25)
     np.testing.assert_allclose(small.std, large.std, rtol=0.15)
+
+
+def test_importance_of_a_parabola_by_linear_bins_is_that_of_its_rows():
+    """f = x², d = 2x: one linear bin knows it all; two nodes a bin would see no effect."""
+    x = np.linspace(-1, 1, 2001)
+    for edges in ([-1.0, 1.0], [-1.0, 0.3, 1.0]):
+        cells = measure(Grid(np.array(edges)), x, 2 * x)
+        n_bins = len(edges) - 1
+        effect = fit_effect("x", "y", cells, Cuts(np.arange(n_bins + 1), np.ones(n_bins, bool)))
+        np.testing.assert_allclose(effect.importance, np.std(x**2), rtol=0.02)

@@ -5,10 +5,29 @@ import sys
 
 import rhale
 
-OPTIONAL = (
-    "matplotlib pandas polars pyarrow torch jax sklearn scipy xgboost lightgbm numba treelite "
-    "onnxruntime altair jinja2 typer rich skops dask pyspark ray"
-).split()
+OPTIONAL = [
+    "matplotlib",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "torch",
+    "jax",
+    "sklearn",
+    "scipy",
+    "xgboost",
+    "lightgbm",
+    "numba",
+    "treelite",
+    "onnxruntime",
+    "altair",
+    "jinja2",
+    "typer",
+    "rich",
+    "skops",
+    "dask",
+    "pyspark",
+    "ray",
+]
 
 
 def modules_after(code):

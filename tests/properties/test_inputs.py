@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.properties.strategies import generators, matrices, models
 
 import rhale
-from tests.properties.strategies import generators, matrices, models
 
 pd = pytest.importorskip("pandas")
 METHODS = ["rhale", "dale", "ale", "pdp", "ice", "mplot"]
@@ -64,17 +64,13 @@ def assert_same_numbers(a, b, rtol=0.0, atol=0.0):
 
 
 @settings(max_examples=24)
-@given(
-    matrices(), models(), st.sampled_from(["gradient", "secant"]), st.sampled_from(LAYOUTS)
-)
+@given(matrices(), models(), st.sampled_from(["gradient", "secant"]), st.sampled_from(LAYOUTS))
 def test_the_layout_in_memory_does_not_matter(table, model, local, layout):
     assert_same_numbers(explain(model, layout(table), local), explain(model, table, local))
 
 
 @settings(max_examples=24)
-@given(
-    matrices(), models(), st.sampled_from(["gradient", "secant"]), st.sampled_from(INDEXES)
-)
+@given(matrices(), models(), st.sampled_from(["gradient", "secant"]), st.sampled_from(INDEXES))
 def test_the_index_of_a_data_frame_does_not_matter(table, model, local, index):
     frame = pd.DataFrame(table, index=index(len(table)))
     weights = pd.Series(np.arange(1.0, len(table) + 1), index=frame.index[::-1])
@@ -217,8 +213,6 @@ def test_a_model_that_writes_into_its_rows_gets_right_numbers_or_an_error(method
 
 @pytest.mark.parametrize("method", METHODS)
 def test_global_random_states_stay_as_they_are(method):
-    np.random.seed(7)  # noqa: NPY002 - the very state that must not move
-    random.seed(7)
     legacy, plain = np.random.get_state()[1].copy(), random.getstate()  # noqa: NPY002
     rhale.explain(
         lambda rows: rows[:, 0],

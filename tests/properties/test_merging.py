@@ -6,14 +6,6 @@ from operator import add
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-import rhale
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import empty, measure
-from rhale.kernels.sample import collect, no_rows, row_keys
-from rhale.kernels.scatter import scatter
-from rhale.tables import open_table
-from rhale.tables.survey import survey
 from tests.properties.strategies import (
     cell_edges,
     generators,
@@ -22,6 +14,14 @@ from tests.properties.strategies import (
     seeds,
     tables,
 )
+
+import rhale
+from rhale.kernels.grid import Grid
+from rhale.kernels.moments import empty, measure
+from rhale.kernels.sample import collect, no_rows, row_keys
+from rhale.kernels.scatter import scatter
+from rhale.tables import open_table
+from rhale.tables.survey import survey
 
 NAMES = ("weight", "weight_squares", "mean_x", "mean", "sxx", "sxd", "sdd")
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.properties.strategies import generators, matrices, models
 
 import rhale
 from rhale import problems
-from tests.properties.strategies import generators, matrices, models
 
 LOCAL = st.sampled_from(["gradient", "secant"])
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.properties.strategies import Rows, generators, tables
 
 import rhale
-from tests.properties.strategies import Rows, generators, tables
 
 RESOLVED = ("uniform", "skewed", "whole", "piled")
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.properties.strategies import generators, matrices, models, tables
 
 import rhale
-from tests.properties.strategies import generators, matrices, models, tables
 
 PARTITIONS = [rhale.Optimal(25), rhale.Fixed(7), rhale.Quantile(6), rhale.Fixed(4, "right")]
 NUMBERS = ("edges", "count", "rows", "weight", "mean_x", "mean", "slope", "std", "std_plain")

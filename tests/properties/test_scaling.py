@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.properties.strategies import generators, matrices, models, tables
 
 import rhale
-from tests.properties.strategies import generators, matrices, models, tables
 
 N_CELLS = 10
 POINTS = np.linspace(0, 1, 23)

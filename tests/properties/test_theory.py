@@ -86,4 +86,7 @@ def test_the_curve_is_the_integral_of_the_mean_effect(measured):
     error = np.sqrt(effect.fit.variance(points, "start"))
     truth_there = truth.curve(points) - truth.curve(effect.edges[:1])
     inside_a_bin = 0.02 * np.abs(np.diff(effect.mean)).max(initial=0.0) * np.diff(effect.edges)[0]
-    assert np.all(np.abs(effect.curve(points, center="start") - truth_there) <= 5 * error + inside_a_bin + 1e-6)
+    assert np.all(
+        np.abs(effect.curve(points, center="start") - truth_there)
+        <= 5 * error + inside_a_bin + 1e-6
+    )

@@ -3,10 +3,10 @@
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.properties.strategies import cell_edges, generators, matrices, models, tables
 
 import rhale
 from rhale.effect import Effect
-from tests.properties.strategies import cell_edges, generators, matrices, models, tables
 
 NUMBERS = ("edges", "count", "mean", "slope", "std", "std_plain", "standard_error", "mean_x")
 
@@ -16,7 +16,11 @@ def assert_same_numbers(a: Effect, b: Effect, rtol=1e-9):
     for name in NUMBERS:
         size = np.nanmax(np.abs(getattr(b, name)), initial=0.0)
         np.testing.assert_allclose(
-            getattr(a, name), getattr(b, name), rtol=rtol, atol=1e-11 * size + rounding, err_msg=name
+            getattr(a, name),
+            getattr(b, name),
+            rtol=rtol,
+            atol=1e-11 * size + rounding,
+            err_msg=name,
         )
 
 

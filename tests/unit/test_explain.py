@@ -180,6 +180,12 @@ def test_positions_may_come_from_numpy(features):
     assert rhale.explain(plane, X, features=features).features == ("x1",)
 
 
+def test_a_number_means_the_name_before_the_position():
+    table = pd.DataFrame(X, columns=["2", "b", "c"])
+    assert rhale.explain(lambda r: r["b"], table, features=2).features == ("2",)
+    assert rhale.explain(lambda r: r["b"], table, features=1).features == ("b",)
+
+
 def test_asking_for_no_feature_or_twice_for_one_is_refused():
     assert "asks for nothing" in refusal(errors.BadSettingError, plane, X, features=[])
     assert "twice" in refusal(errors.BadSettingError, plane, X, features=["x0", 0])
@@ -442,7 +448,8 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
 )
 def test_a_gradient_of_the_wrong_shape_is_refused_with_the_right_one(gradient):
     message = refusal(errors.WrongShapeError, plane, X, gradient=gradient)
-    assert "(n_rows, n_features)" in message
+    for part in ("gradient", "shape", "rows", "return"):
+        assert part in message
 
 
 def test_one_gradient_for_two_outputs_is_refused():
@@ -597,7 +604,7 @@ def test_a_model_with_huge_slopes_is_refused_without_warnings(method):
 
 @pytest.mark.parametrize("bins", [1, 2, 7, None])
 def test_importance_of_a_straight_line_is_the_deviation_of_its_values_over_the_rows(bins):
-    rows = RNG.lognormal(size=(300, 1))
+    rows = np.random.default_rng(9).lognormal(size=(300, 1))
     fx = rhale.explain(lambda r: 3 * r[:, 0], rows, gradient=lambda r: 3 + 0 * r, bins=bins)
     assert fx[0].importance == pytest.approx(3 * rows.std(), rel=0.02)
 

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from rhale.errors import BadSettingError
-from rhale.kernels import BoolArray, FloatArray
+from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.grid import Grid
 
 Center = Literal["mean", "start", "uniform"]
-NODES = np.array([-np.sqrt(0.6), 0.0, np.sqrt(0.6)])  # Gauss: exact for squares of quadratics
-NODE_WEIGHTS = np.array([5.0, 8.0, 5.0]) / 18.0
 BLOCK_ROWS = 2**14
+
+
+class Nodes(NamedTuple):
+    """Points with weights that have the mean and the deviation of what they stand for.
+
+    Averages of straight lines and parabolas, and of squares of straight lines, are then exact.
+    """
+
+    places: FloatArray
+    bins: IntArray
+    weights: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +40,9 @@ class Fit:
         Variances of these two estimates, which are independent of each other.
     share : ndarray of shape (n_bins,)
         Share of the weight, summing to one.
+    centre, scatter : ndarray of shape (n_bins,)
+        Mean and deviation of the feature values of the rows in each bin, as they count for
+        averages over the rows.
     """
 
     edges: FloatArray
@@ -39,23 +52,29 @@ class Fit:
     level_variance: FloatArray
     slope_variance: FloatArray
     share: FloatArray
+    centre: FloatArray
+    scatter: FloatArray
 
-    @property
-    def nodes(self) -> FloatArray:
-        """Three points a bin at which averages over the bins are exact, shape (3 n_bins,)."""
-        half = 0.5 * np.diff(self.edges)
-        return np.asarray(middles(self.edges)[:, None] + half[:, None] * NODES).ravel()
-
-    def node_weights(self, center: Center) -> FloatArray:
-        """Weight of every node: by rows, or by width."""
+    def nodes(self, center: Center) -> Nodes:
+        """Two points a bin that stand for its rows (or, for "uniform", for its width)."""
         width = np.diff(self.edges)
-        share = (
-            self.share if center == "mean" else width / np.where(width.sum() > 0, width.sum(), 1)
-        )
-        return (share[:, None] * NODE_WEIGHTS).ravel()
+        share, middle, scatter = self.share, self.centre, self.scatter
+        if center == "uniform":
+            share = width / (width.sum() if width.sum() > 0 else 1.0)
+            middle, scatter = middles(self.edges), width / np.sqrt(12.0)
+        bins = np.repeat(np.arange(width.size), 2)
+        places = np.column_stack([middle - scatter, middle + scatter]).ravel()
+        return Nodes(places, bins, np.repeat(share, 2) / 2)
 
-    def design(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def design(self, x: FloatArray, bins: IntArray) -> tuple[FloatArray, FloatArray]:
         """Write the curve at x as a linear map of the measured levels and slopes.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_x,)
+            Where to read the curve.
+        bins : ndarray of shape (n_x,)
+            Whose fit to read there; x may lie outside its bin.
 
         Returns
         -------
@@ -64,8 +83,9 @@ class Fit:
         slopes : ndarray of shape (n_x, n_bins)
             Weight of each bin's slope.
         """
-        start = self.edges[:-1]
-        reached = np.clip(x[:, None], start, self.edges[1:])
+        start, stop = self.edges[:-1], self.edges[1:]
+        behind = np.arange(start.size) - bins[:, None]
+        reached = np.where(behind < 0, stop, np.where(behind > 0, start, x[:, None]))
         known = np.isfinite(self.level)
         fill = bridge(middles(self.edges), known)
         # a neighbour's effect is its line at the middle of its own bin
@@ -75,14 +95,16 @@ class Fit:
         slopes = np.where(known, tilt, 0.0) + passed_on * (middles(self.edges) - self.origin)
         return levels, slopes
 
-    def centred_design(self, x: FloatArray, center: Center) -> tuple[FloatArray, FloatArray]:
+    def centred_design(
+        self, x: FloatArray, bins: IntArray, center: Center
+    ) -> tuple[FloatArray, FloatArray]:
         """`design`, shifted so that the curve is zero at the start or on average."""
-        levels, slopes = self.design(x)
+        levels, slopes = self.design(x, bins)
         if center == "start":
             return levels, slopes
-        weights = self.node_weights(center)
-        node_levels, node_slopes = self.design(self.nodes)
-        return levels - weights @ node_levels, slopes - weights @ node_slopes
+        nodes = self.nodes(center)
+        node_levels, node_slopes = self.design(nodes.places, nodes.bins)
+        return levels - nodes.weights @ node_levels, slopes - nodes.weights @ node_slopes
 
     def curve(self, x: FloatArray, center: Center) -> FloatArray:
         """Effect at x; nan outside the bins."""
@@ -90,35 +112,37 @@ class Fit:
 
     def variance(self, x: FloatArray, center: Center) -> FloatArray:
         """Variance of `curve` at x: bins are independent and the map is linear."""
-        known = np.isfinite(self.level)
-        level = np.where(known, fill_gaps(self.level_variance, middles(self.edges)), 0.0)
-        return self._apply(x, center, level, np.nan_to_num(self.slope_variance), power=2)
+        return self._apply(x, center, *self._variances, power=2)
 
     def importance(self) -> tuple[float, float]:
         """Standard deviation of the curve over the rows, and its standard error."""
-        levels, slopes = self.centred_design(self.nodes, "mean")
-        weights = self.node_weights("mean")
+        nodes = self.nodes("mean")
+        levels, slopes = self.centred_design(nodes.places, nodes.bins, "mean")
         values = levels @ np.nan_to_num(self.level) + slopes @ self.slope
-        size = float(np.sqrt(weights @ values**2))
+        size = float(np.sqrt(nodes.weights @ values**2))
         if size == 0.0:
             return 0.0, 0.0
-        pull = weights * values / size
+        pull = nodes.weights * values / size
+        level, slope = self._variances
+        return size, float(np.sqrt((pull @ levels) ** 2 @ level + (pull @ slopes) ** 2 @ slope))
+
+    @property
+    def _variances(self) -> tuple[FloatArray, FloatArray]:
+        """Variances of levels and slopes; bins of one row borrow theirs from the neighbours."""
         known = np.isfinite(self.level)
         level = np.where(known, fill_gaps(self.level_variance, middles(self.edges)), 0.0)
-        error = (pull @ levels) ** 2 @ level + (pull @ slopes) ** 2 @ np.nan_to_num(
-            self.slope_variance
-        )
-        return size, float(np.sqrt(error))
+        return level, np.nan_to_num(self.slope_variance)
 
     def _apply(
         self, x: FloatArray, center: Center, level: FloatArray, slope: FloatArray, power: int
     ) -> FloatArray:
         known_center(center)
-        out = np.full(x.size, np.nan)
-        inside = np.flatnonzero((x >= self.edges[0]) & (x <= self.edges[-1]))
+        out, grid = np.full(x.size, np.nan), Grid(self.edges)
+        inside = np.flatnonzero(grid.covers(x))
         for start in range(0, inside.size, BLOCK_ROWS):
             rows = inside[start : start + BLOCK_ROWS]
-            levels, slopes = self.centred_design(x[rows], center)
+            bins = grid.locate(x[rows]).astype(np.intp)
+            levels, slopes = self.centred_design(x[rows], bins, center)
             out[rows] = levels**power @ level + slopes**power @ slope
         return out
 

@@ -199,9 +199,10 @@ def check_magnitude(values: FloatArray) -> None:
         msg = "a local effect is not a finite number; check the model's predictions and gradient"
         raise BadEffectsError(msg)
     if largest > LARGEST or 0.0 < largest < SMALLEST:
+        verb = "Divide" if largest > 1 else "Multiply"
         msg = (
             f"local effects reach {largest:.3g}; their squares do not fit into a number. "
-            "Divide the model's output (or multiply the feature) by a power of ten first"
+            f"{verb} the model's output by a power of ten first"
         )
         raise BadEffectsError(msg)
 

@@ -96,4 +96,5 @@ def reacts(
 
 def _rms(values: FloatArray) -> FloatArray:
     """Root mean square over the rows."""
-    return np.asarray(np.sqrt(np.mean(values**2, axis=0)))
+    with np.errstate(over="ignore"):  # infinite is rough, and refused later with its reason
+        return np.asarray(np.sqrt(np.mean(values**2, axis=0)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -13,11 +13,10 @@ from rhale.errors import (
     BadPredictionError,
     ModelFailedError,
     RhaleError,
-    UnknownOutputError,
     WrongShapeError,
-    near_names,
 )
 from rhale.kernels import FloatArray
+from rhale.names import find_output
 from rhale.tables.chunk import Chunk
 
 REPEATABLE = 1e-5  # relative; far above float32 rounding, far below dropout
@@ -222,18 +221,5 @@ def choose_outputs(predictor: Predictor, output: Any) -> Predictor:
         chosen = list(range(predictor.n_all)) if usual is None else list(usual)
     else:
         asked = [output] if isinstance(output, str) or np.ndim(output) == 0 else list(output)
-        chosen = [find_output(labels, o) for o in asked]
+        chosen = [find_output(o, labels) for o in asked]
     return replace(predictor, outputs=tuple(labels[i] for i in chosen), chosen=tuple(chosen))
-
-
-def find_output(labels: Sequence[str], output: Any) -> int:
-    """Find an output by its label, or else by position."""
-    if str(output) in labels:
-        return list(labels).index(str(output))
-    if isinstance(output, int | np.integer) and -len(labels) <= output < len(labels):
-        return int(output) % len(labels)
-    msg = f"there is no output {output!r}; {near_names(str(output), list(labels))}"
-    raise UnknownOutputError(msg)
-
-
-Gradient = Callable[[Any], Any]

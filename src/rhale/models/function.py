@@ -58,15 +58,16 @@ class FunctionModel:
         if self.derivative is None:
             msg = f"this {self.kind} has no derivative; pass gradient=, or use local='secant'"
             raise NotDifferentiableError(msg)
-        slopes = np.asarray(self.derivative(rows))
-        n_columns = np.shape(rows)[1]
-        if slopes.ndim not in (2, 3) or slopes.shape[-1] != n_columns:
+        slopes, answer = np.asarray(self.derivative(rows)), np.asarray(self.function(rows))
+        n_outputs, n_columns = answer.size // max(len(rows), 1), np.shape(rows)[1]
+        wanted = (len(rows), n_outputs, n_columns)
+        if slopes.shape != wanted and (n_outputs > 1 or slopes.shape != wanted[::2]):
             msg = (
-                f"gradient returned shape {slopes.shape} for {len(rows)} rows and {n_columns} "
-                "columns; return (n_rows, n_features) or (n_rows, n_outputs, n_features)"
+                f"gradient returned shape {slopes.shape} for {len(rows)} rows, {n_outputs} outputs "
+                f"and {n_columns} columns; return {wanted} or, for one output, {wanted[::2]}"
             )
             raise WrongShapeError(msg)
-        return self.function(rows), slopes if slopes.ndim == 2 else slopes[:, list(outputs)]
+        return answer, slopes.reshape(wanted)[:, list(outputs)]
 
     def recognise(self, rows: Any, answer: Any) -> Adapter:
         """See from the answer whether the function is written in JAX."""

@@ -131,10 +131,14 @@ def draw_truth(ax: Axes, effect: Effect, center: Center, truth: Truth | None) ->
     if truth is None:
         return []
     x = layers.trace(effect, center, 0.95).x
-    nodes, weights = effect.fit.nodes, effect.fit.node_weights(center)
     if center == "start":
-        nodes, weights = effect.edges[:1], np.ones(1)
-    zero = weights @ np.asarray(truth(nodes), dtype=np.float64)
+        places, weights = effect.edges[:1], np.ones(1)
+    elif center == "mean" and effect.density == "rows" and effect.sample.x.size:
+        places, weights = effect.sample.x, effect.sample.weight
+    else:
+        nodes = effect.fit.nodes(center)
+        places, weights = nodes.places, nodes.weights
+    zero = np.average(np.asarray(truth(places), dtype=np.float64), weights=weights)
     (line,) = ax.plot(x, np.asarray(truth(x), dtype=np.float64) - zero, label="truth")
     line.set(color=style.TRUTH, linestyle="--", linewidth=style.THIN_LINE, zorder=5)
     line.set_gid("rhale:truth")

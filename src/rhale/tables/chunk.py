@@ -7,8 +7,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rhale.errors import BadSettingError, UnknownFeatureError, near_names
+from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray, IntArray
+from rhale.names import find_feature
 
 Change = tuple[int, FloatArray]
 
@@ -109,8 +110,8 @@ def find_columns(names: Sequence[str], wanted: Any) -> list[int]:
     """
     if wanted is None:
         return list(range(len(names)))
-    asked = [wanted] if isinstance(wanted, str | int) else list(wanted)
-    found = [find_column(names, feature) for feature in asked]
+    asked = [wanted] if np.ndim(wanted) == 0 else list(wanted)
+    found = [find_feature(feature, names) for feature in asked]
     if not found:
         msg = "features=[] asks for nothing; name at least one feature, or leave it out for all"
         raise BadSettingError(msg)
@@ -118,17 +119,3 @@ def find_columns(names: Sequence[str], wanted: Any) -> list[int]:
         msg = f"features={asked} names a feature twice"
         raise BadSettingError(msg)
     return found
-
-
-def find_column(names: Sequence[str], feature: Any) -> int:
-    """Find one column by name, or else by position."""
-    if str(feature) in names:
-        return list(names).index(str(feature))
-    try:
-        position = int(feature)
-    except (TypeError, ValueError):
-        position = len(names)
-    if isinstance(feature, str) or not -len(names) <= position < len(names):
-        msg = f"there is no feature {feature!r}; {near_names(str(feature), names)}"
-        raise UnknownFeatureError(msg)
-    return position % len(names)

@@ -13,7 +13,7 @@ from rhale.errors import BadTableError
 from rhale.kernels import FloatArray
 from rhale.tables.array import ArrayTable
 from rhale.tables.chunk import Table
-from rhale.tables.frame import FrameTable, is_number, numbers_of
+from rhale.tables.frame import Frame, FrameTable, is_number, numbers_of
 
 FEWEST_ROWS = 2
 
@@ -81,30 +81,23 @@ def as_matrix(rows: Any) -> FloatArray:
 
 
 def _open(data: Any) -> ArrayTable | FrameTable:
-    return _frame(data) if _is_frame(data) else ArrayTable(_array(data))
-
-
-def _is_frame(data: Any) -> bool:
-    return nw.dependencies.is_into_dataframe(data) or _is_lazy(data)
-
-
-def _is_lazy(data: Any) -> bool:
-    return isinstance(nw.from_native(data, pass_through=True), nw.LazyFrame)
-
-
-def _frame(data: Any) -> FrameTable:
-    if _is_lazy(data):
-        msg = f"{type(data).__name__} is lazy; call .collect() (or the like) and pass the result"
-        raise BadTableError(msg)
     columns = getattr(data, "columns", None)
     if getattr(columns, "nlevels", 1) > 1:
         msg = "the table has several levels of column names; join them into one name each"
         raise BadTableError(msg)
     try:
-        table = FrameTable(nw.from_native(data, eager_only=True))
+        frame = nw.from_native(data, pass_through=True)
     except nw.exceptions.DuplicateError as error:
         msg = f"column names must differ, so that one feature is meant: {error}"
         raise BadTableError(msg) from error
+    if isinstance(frame, nw.LazyFrame):
+        msg = f"{type(data).__name__} is lazy; call .collect() (or the like) and pass the result"
+        raise BadTableError(msg)
+    return _frame(frame) if isinstance(frame, nw.DataFrame) else ArrayTable(_array(data))
+
+
+def _frame(frame: Frame) -> FrameTable:
+    table = FrameTable(frame)
     repeated = sorted({n for n in table.names if table.names.count(n) > 1})
     if repeated:
         msg = f"column names must differ, also as text; repeated: {repeated}"

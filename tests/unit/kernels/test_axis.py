@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.axis import FEWEST_ROWS, MANY_VALUES, Axis, window
+from rhale.kernels.axis import FEWEST_ROWS, MANY_VALUES, Axis, nearest, wide_gaps, window
 
 SHARES = [0.01, 0.05, 0.2]
 
@@ -18,7 +18,9 @@ def axis(x, weights=None, low=None, high=None):
 
 def share_inside(x, a, b, at):
     """Share of the rows in [a, b] that are not at the centre itself."""
-    return np.array([np.mean((x >= lo) & (x <= hi) & (x != c)) for lo, hi, c in zip(a, b, at, strict=True)])
+    return np.array(
+        [np.mean((x >= lo) & (x <= hi) & (x != c)) for lo, hi, c in zip(a, b, at, strict=True)]
+    )
 
 
 FEATURES = {
@@ -38,7 +40,14 @@ FEATURES = {
 
 def test_quantiles_are_the_smallest_values_with_enough_weight_below():
     values = axis(np.arange(1, 11))
-    assert values.quantiles(np.array([0.0, 0.1, 0.11, 0.5, 0.99, 1.0])).tolist() == [1, 1, 2, 5, 10, 10]
+    assert values.quantiles(np.array([0.0, 0.1, 0.11, 0.5, 0.99, 1.0])).tolist() == [
+        1,
+        1,
+        2,
+        5,
+        10,
+        10,
+    ]
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -95,22 +104,23 @@ def test_a_window_holds_its_share_of_the_rows(name, share):
 
 
 @pytest.mark.parametrize("share", SHARES)
-def test_a_window_is_centred_unless_the_range_ends(share):
+def test_a_window_has_half_of_its_rows_on_each_side_unless_the_range_ends(share):
     x = FEATURES["uniform"]
     a, b = window(axis(x), share).ends(x)
-    free = (a > x.min()) & (b < x.max())
-    np.testing.assert_allclose((a + b)[free] / 2, x[free], rtol=1e-9)
-    assert np.all(free[(x > x.min() + share) & (x < x.max() - share)])
+    free = (x > x.min() + share) & (x < x.max() - share)
+    below, above = (
+        np.array([np.mean((lo <= x) & (x < hi)) for lo, hi in zip(*ends, strict=True)])
+        for ends in ((a, x), (x, b))
+    )
+    np.testing.assert_allclose(below[free], share / 2, atol=3 / 1000)
+    np.testing.assert_allclose(above[free], share / 2, atol=3 / 1000)
 
 
-def test_a_window_is_moved_inside_at_the_ends_and_keeps_its_width():
+def test_a_window_is_moved_inside_at_the_ends_and_keeps_its_rows():
     x = np.linspace(0, 1, 1001)
-    wide = window(axis(x), 0.1)
-    (a,), (b,) = wide.ends(np.array([0.0]))
-    assert a == 0.0
-    np.testing.assert_allclose(b, 0.2, rtol=0.02)  # ten per cent lie within 0.1 of the first row
-    (a,), (b,) = wide.ends(np.array([0.5]))
-    np.testing.assert_allclose((a, b), (0.45, 0.55), atol=2e-3)
+    a, b = window(axis(x), 0.1).ends(np.array([0.0, 0.02, 0.5, 1.0]))
+    np.testing.assert_allclose(a, [0, 0, 0.45, 0.9], atol=2e-3)
+    np.testing.assert_allclose(b, [0.1, 0.1, 0.55, 1], atol=2e-3)
 
 
 def test_the_whole_range_is_the_widest_window():
@@ -135,7 +145,7 @@ def test_a_pile_of_equal_values_does_not_shrink_the_window():
     a, b = window(axis(x), 0.05).ends(np.array([0.0]))
     held = share_inside(x, a, b, [0.0])
     np.testing.assert_allclose(held, 0.05, rtol=0.1)
-    np.testing.assert_allclose(-a, b)
+    np.testing.assert_allclose(-a, b, rtol=0.1)
 
 
 def test_weights_count_in_the_share():
@@ -215,3 +225,49 @@ def test_windows_scale_with_the_feature(factor):
     one, other = window(axis(x), 0.05).ends(x), window(axis(factor * x), 0.05).ends(factor * x)
     for mine, theirs in zip(other, one, strict=True):
         np.testing.assert_allclose(mine, factor * theirs, rtol=1e-9, atol=1e-9 * factor)
+
+
+# --- gaps ----------------------------------------------------------------------------------------
+
+
+CLOUDS = np.concatenate([np.linspace(0, 1, 300), np.linspace(9, 10, 300)])
+
+
+def test_a_window_across_a_gap_goes_from_the_value_to_its_other_side():
+    at = np.array([0.99, 9.01, 0.3])
+    a, b = window(axis(CLOUDS), 0.2, gaps=True).ends(at)
+    np.testing.assert_allclose(a[:2], [0.99, 1.0])
+    np.testing.assert_allclose(b[:2], [9.0, 9.01])
+    assert 0.0 <= a[2] < 0.3 < b[2] < 0.99
+
+
+def test_without_the_wish_a_window_sees_no_gap():
+    a, b = window(axis(CLOUDS), 0.2).ends(np.array([0.99]))
+    assert a[0] < 0.95
+    assert b[0] > 9.1
+
+
+def test_a_gap_is_wide_and_has_rows_on_both_sides():
+    assert wide_gaps(axis(CLOUDS), 10).tolist() == [[1.0, 9.0]]
+    assert wide_gaps(axis(CLOUDS), 301).size == 0
+    lonely = axis(np.append(np.linspace(0, 1, 300), [9.0]))
+    assert wide_gaps(lonely, 10).size == 0
+    even = axis(np.linspace(0, 1, 300))
+    assert wide_gaps(even, 10).size == 0
+
+
+def test_a_ladder_has_no_gaps():
+    steps = np.repeat([0.0, 1.0, 50.0], 20)
+    assert window(axis(steps), 0.2, gaps=True).gaps.size == 0
+
+
+def test_nearest_picks_the_nearest_value():
+    ladder = np.array([0.0, 1.0, 5.0])
+    assert nearest(ladder, np.array([-9.0, 0.4, 0.6, 2.9, 3.1, 99.0])).tolist() == [
+        0,
+        0,
+        1,
+        1,
+        5,
+        5,
+    ]

@@ -15,9 +15,15 @@ from rhale.kernels.curve import (
 NAN = np.nan
 
 
-def fit(edges, level, slope=None, *, origin=None, variance=None, slope_variance=None, share=None):
+def fit(edges, level, slope=None, *, origin=None, variance=None, slope_variance=None, **rows):
+    """A fit; rows are spread evenly over bins of equal share unless told otherwise."""
     edges, level = np.asarray(edges, dtype=float), np.asarray(level, dtype=float)
     n = level.size
+    even = {
+        "share": np.full(n, 1 / n),
+        "centre": middles(edges),
+        "scatter": np.diff(edges) / np.sqrt(12),
+    }
     return Fit(
         edges,
         middles(edges) if origin is None else np.asarray(origin, dtype=float),
@@ -25,7 +31,7 @@ def fit(edges, level, slope=None, *, origin=None, variance=None, slope_variance=
         np.zeros(n) if slope is None else np.asarray(slope, dtype=float),
         np.ones(n) if variance is None else np.asarray(variance, dtype=float),
         np.zeros(n) if slope_variance is None else np.asarray(slope_variance, dtype=float),
-        np.full(n, 1 / n) if share is None else np.asarray(share, dtype=float),
+        **{name: np.asarray(v, dtype=float) for name, v in {**even, **rows}.items()},
     )
 
 
@@ -54,6 +60,25 @@ def test_mean_centring_weighs_bins_by_their_share():
     curve = fit([0, 1, 2], [2, 0], share=[0.9, 0.1]).curve(at(0, 2), "mean")
     level = 0.9 * 1 + 0.1 * 2
     np.testing.assert_allclose(curve, [-level, 2 - level])
+
+
+def test_mean_centring_reads_the_curve_where_the_rows_are():
+    """Rows of the first bin lie around 0.25: its average of 2x is a half."""
+    curve = fit([0, 1, 2], [2, 0], centre=[0.25, 1.9], scatter=[0.1, 0.05]).curve(at(0, 2), "mean")
+    level = (0.5 + 2) / 2
+    np.testing.assert_allclose(curve, [-level, 2 - level])
+
+
+def test_mean_centring_of_a_parabola_knows_how_rows_scatter():
+    """The curve is z² + 2z + 1 from -1; rows have mean 0.5 and deviation 0.1."""
+    curve = fit([-1, 1], [2], [2], centre=[0.5], scatter=[0.1]).curve(at(-1), "mean")
+    np.testing.assert_allclose(curve, -(0.25 + 0.01 + 1 + 1))
+
+
+def test_importance_follows_the_rows():
+    """A line of slope 3, rows with deviation 0.1."""
+    size, error = fit([0, 2], [3], variance=[4], centre=[0.3], scatter=[0.1]).importance()
+    np.testing.assert_allclose((size, error), (0.3, 0.2))
 
 
 def test_an_empty_bin_is_bridged_by_its_neighbours():

@@ -7,10 +7,10 @@ from rhale.kernels.grid import BUCKETS_PER_CELL, Grid, uniform_edges
 RNG = np.random.default_rng(42)
 
 
-def by_search(edges, x, closed):
+def by_counting(edges, x, closed):
     """The definition: half-open cells, outermost limits included, values outside at the ends."""
-    inner = edges[1:-1]
-    return np.array([np.sum(inner <= v) if closed == "left" else np.sum(inner < v) for v in x])
+    inner, value = edges[1:-1], x[:, None]
+    return np.sum(inner <= value if closed == "left" else inner < value, axis=1)
 
 
 def crowded(n):
@@ -49,17 +49,17 @@ def probes(edges):
 def test_locate_agrees_with_counting_limits(name, closed):
     edges = GRIDS[name]
     x = probes(edges)
-    assert x.size >= BUCKETS_PER_CELL * (edges.size - 1)
-    np.testing.assert_array_equal(Grid(edges, closed).locate(x), by_search(edges, x, closed))
+    assert x.size > 10 * edges.size
+    np.testing.assert_array_equal(Grid(edges, closed).locate(x), by_counting(edges, x, closed))
 
 
 @pytest.mark.parametrize("closed", ["left", "right"])
 @pytest.mark.parametrize("name", GRIDS)
 def test_few_values_are_located_like_many(name, closed):
     edges = GRIDS[name]
-    x = probes(edges)
-    few = np.concatenate([Grid(edges, closed).locate(part) for part in np.array_split(x, x.size)])
-    np.testing.assert_array_equal(few, Grid(edges, closed).locate(x))
+    x, grid = probes(edges)[: 3 * edges.size], Grid(edges, closed)
+    few = np.concatenate([grid.locate(part) for part in np.array_split(x, x.size)])
+    np.testing.assert_array_equal(few, by_counting(edges, x, closed))
 
 
 def test_a_limit_belongs_to_the_cell_on_its_right_and_the_last_to_the_last():
@@ -90,7 +90,7 @@ def test_many_cells_are_numbered_beyond_small_integers():
     edges = np.arange(40_001.0)
     x = np.array([0.0, 32_768.5, 40_000.0])
     assert Grid(edges).locate(x).tolist() == [0, 32_768, 39_999]
-    many = RNG.uniform(0, 40_000, BUCKETS_PER_CELL * 40_000)
+    many = RNG.uniform(0, 40_000, 500_000)
     np.testing.assert_array_equal(Grid(edges).locate(many), np.floor(many))
 
 

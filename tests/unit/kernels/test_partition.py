@@ -13,6 +13,9 @@ from rhale.kernels.partition import (
     Quantile,
     cheapest_path,
     constant_cuts,
+    run_rows,
+    run_squares,
+    run_sums,
 )
 
 INF = np.inf
@@ -40,7 +43,7 @@ def test_prices_are_those_of_equation_13():
     x = [0.1, 0.2, 0.3, 1.1, 1.2, 2.5]
     d = np.array([1.0, 2.0, 3.0, 5.0, 7.0, 0.0])
     price = Optimal(discount=0.5, ddof=1).price(cells(x, d, [0, 1, 2, 3]), 2)
-    expected = np.full((4, 4), INF)
+    expected = np.full((3, 3), INF)  # rows: first cell; columns: last cell
     for low, high, part in [
         (0, 1, d[:3]),
         (1, 2, d[3:5]),
@@ -49,47 +52,47 @@ def test_prices_are_those_of_equation_13():
         (0, 3, d),
     ]:
         tau = 1 - 0.5 * part.size / 6
-        expected[low, high] = tau * part.var(ddof=1) * (high - low)
+        expected[low, high - 1] = tau * part.var(ddof=1) * (high - low)
     np.testing.assert_allclose(price, expected)
 
 
 def test_the_divisor_of_the_variance_is_as_asked():
     moments = cells([0.1, 0.2, 0.3], [1.0, 2.0, 6.0], [0, 1])
-    one, zero = (Optimal(discount=0, ddof=k).price(moments, 0)[0, 1] for k in (1, 0))
+    one, zero = (Optimal(discount=0, ddof=k).price(moments, 0)[0, 0] for k in (1, 0))
     np.testing.assert_allclose((one, zero), (7.0, 14 / 3))
 
 
 def test_a_single_row_has_a_price_only_without_a_divisor_to_lose():
     moments = cells([0.5, 1.5], [1.0, 3.0], [0, 1, 2])
-    assert Optimal(ddof=1).price(moments, 0)[0, 1] == INF
-    assert Optimal(ddof=0).price(moments, 0)[0, 1] == 0.0
+    assert Optimal(ddof=1).price(moments, 0)[0, 0] == INF
+    assert Optimal(ddof=0).price(moments, 0)[0, 0] == 0.0
 
 
 def test_bins_below_the_least_number_of_rows_are_not_for_sale():
     x = [0.1, 0.2, 0.3, 1.1, 1.2]
     price = Optimal().price(cells(x, np.arange(5.0), [0, 1, 2]), 3)
+    assert np.isfinite(price[0, 0])
+    assert price[1, 1] == INF
     assert np.isfinite(price[0, 1])
-    assert price[1, 2] == INF
-    assert np.isfinite(price[0, 2])
-    assert np.all(np.isinf(price[np.tril_indices(3)]))
+    assert price[1, 0] == INF
 
 
 def test_an_exact_number_of_rows_is_enough_with_weights_that_round():
     w = np.full(10, 0.1)
     moments = cells(np.linspace(0, 0.9, 10), np.arange(10.0), [0, 1], w)
-    assert np.isfinite(Optimal().price(moments, 10)[0, 1])
+    assert np.isfinite(Optimal().price(moments, 10)[0, 0])
 
 
 def test_a_bin_without_rows_is_not_for_sale():
     moments = cells([0.5, 0.6, 2.5, 2.6], [1.0, 2.0, 1.0, 2.0], [0, 1, 2, 3])
     for ddof in (0, 1):
-        assert Optimal(ddof=ddof).price(moments, 0)[1, 2] == INF
+        assert Optimal(ddof=ddof).price(moments, 0)[1, 1] == INF
 
 
 def test_a_full_discount_makes_one_bin_free():
     rng = np.random.default_rng(0)
     moments = cells(rng.uniform(0, 4, 100), rng.normal(0, 1, 100), np.arange(5))
-    assert Optimal(discount=1.0).price(moments, 5)[0, 4] == 0.0
+    assert Optimal(discount=1.0).price(moments, 5)[0, 3] == 0.0
     assert Optimal(discount=1.0)(moments).limits.tolist() == [0, 4]
 
 
@@ -110,6 +113,38 @@ def test_the_usual_least_number_is_a_twentieth_of_the_rows():
     assert np.diff(limits).min() == 2
 
 
+@pytest.mark.parametrize("n_cells", [1, 2, 3, 5, 8, 13])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_squares_and_rows_of_every_run_are_those_of_its_rows(n_cells, weighted):
+    rng = np.random.default_rng(n_cells)
+    x = np.append(rng.uniform(0, n_cells, 60), [0.0, n_cells])
+    x = x[(x < 1) | (x >= 2) | (x == n_cells)]  # an empty cell
+    d, w = 1e3 + rng.normal(0, 1, x.size), rng.lognormal(0, 2, x.size)
+    moments = cells(x, d, np.arange(n_cells + 1), w if weighted else None)
+    w = w if weighted else np.ones(x.size)
+    weight, squares = run_sums(moments.weight), run_squares(moments)
+    rows = run_rows(moments, weight)
+    for first in range(n_cells):
+        for last in range(first, n_cells):
+            inside = (x >= first) & ((x < last + 1) | (last == n_cells - 1))
+            mine, values = w[inside], d[inside]
+            total = mine.sum()
+            np.testing.assert_allclose(weight[first, last], total, rtol=1e-12)
+            if total > 0:
+                n = total**2 / (mine**2).sum()
+                about = mine @ (values - mine @ values / total) ** 2
+                np.testing.assert_allclose(rows[first, last], n, rtol=1e-12)
+                np.testing.assert_allclose(squares[first, last], about, rtol=1e-7, atol=1e-9)
+            else:
+                assert rows[first, last] == squares[first, last] == 0.0
+
+
+def test_deviations_far_below_the_last_digits_count_as_none():
+    x = np.repeat(np.arange(4) + 0.5, 3)
+    d = 5.0 * (1 + 1e-14 * np.arange(12))
+    assert np.all(run_squares(cells(x, d, np.arange(5)))[0, 1:] == 0.0)
+
+
 def test_a_step_is_found():
     x = np.linspace(0, 1, 400)
     moments = cells(x, np.where(x < 0.25, 1.0, -1.0), np.linspace(0, 1, 21))
@@ -121,12 +156,12 @@ def test_a_step_is_found():
 @pytest.mark.parametrize(
     ("cost", "limits"),
     [
-        ([[INF, 1, 3], [INF, INF, 1], [INF, INF, INF]], [0, 1, 2]),
-        ([[INF, 1, 2], [INF, INF, 1], [INF, INF, INF]], [0, 2]),
-        ([[INF, INF, 2], [INF, INF, 1], [INF, INF, INF]], [0, 2]),
-        ([[INF, 1, INF], [INF, INF, 1], [INF, INF, INF]], [0, 1, 2]),
-        ([[INF, 1, INF], [INF, INF, INF], [INF, INF, INF]], None),
-        ([[INF, 0], [INF, INF]], [0, 1]),
+        ([[1, 3], [INF, 1]], [0, 1, 2]),
+        ([[1, 2], [INF, 1]], [0, 2]),
+        ([[INF, 2], [INF, 1]], [0, 2]),
+        ([[1, INF], [INF, 1]], [0, 1, 2]),
+        ([[1, INF], [INF, INF]], None),
+        ([[0]], [0, 1]),
     ],
 )
 def test_the_cheapest_path_prefers_the_wider_last_bin(cost, limits):
@@ -135,8 +170,8 @@ def test_the_cheapest_path_prefers_the_wider_last_bin(cost, limits):
 
 
 def test_three_cells_tie_towards_the_wider_last_bin():
-    free = np.where(np.triu(np.ones((4, 4)), 1) > 0, 0.0, INF)
-    free[0, 3] = 1.0
+    free = np.where(np.triu(np.ones((3, 3))) > 0, 0.0, INF)
+    free[0, 2] = 1.0
     assert cheapest_path(free).tolist() == [0, 1, 3]
 
 

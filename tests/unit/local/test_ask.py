@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+
+from rhale.errors import ModelFailedError
+from rhale.local.ask import ask
+from rhale.models import meet, wrap
+from rhale.tables import open_table
+
+X = np.arange(12.0).reshape(6, 2)
+NAMES = ("a", "b")
+
+
+class Recorder:
+    """Sums its columns and remembers the sizes of its batches."""
+
+    def __init__(self):
+        self.sizes = []
+
+    def __call__(self, rows):
+        self.sizes.append(len(rows))
+        return rows.sum(axis=1)
+
+
+def asked(model, changes, batch_rows):
+    chunk = open_table(X).chunk(0, len(X))
+    predictor, _ = meet(wrap(model), chunk)
+    model.sizes.clear()
+    return ask(predictor, chunk, changes, NAMES, batch_rows)
+
+
+def changes(n):
+    return [(i % 2, np.full(6, float(i))) for i in range(n)]
+
+
+def test_every_change_gets_its_own_answers_in_order():
+    found = asked(Recorder(), changes(5), batch_rows=1000)
+    assert found.shape == (5, 6, 1)
+    for i, (column, values) in enumerate(changes(5)):
+        assert found[i, :, 0].tolist() == (values + X[:, 1 - column]).tolist()
+
+
+@pytest.mark.parametrize(
+    ("batch_rows", "sizes"),
+    [(1000, [30]), (30, [30]), (29, [24, 6]), (12, [12, 12, 6]), (6, [6] * 5), (1, [6] * 5)],
+)
+def test_changes_are_stacked_up_to_the_size_of_a_batch(batch_rows, sizes):
+    model = Recorder()
+    asked(model, changes(5), batch_rows)
+    assert model.sizes == sizes
+
+
+def test_batches_do_not_change_the_answers():
+    whole, pieces = (asked(Recorder(), changes(7), size) for size in (1000, 10))
+    assert whole.tolist() == pieces.tolist()
+
+
+def test_a_failure_says_which_features_were_moved_and_how_far():
+    class Fragile(Recorder):
+        def __call__(self, rows):
+            if rows[:, 0].max() > 50:
+                raise ValueError
+            return super().__call__(rows)
+
+    with pytest.raises(ModelFailedError, match="with 'a' between 60 and 99, 'b' between 3 and 3"):
+        asked(Fragile(), [(0, np.full(6, 60.0)), (0, np.full(6, 99.0)), (1, np.full(6, 3.0))], 1000)

@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+import torch
+
+import rhale
+from rhale.errors import WrongShapeError
+from rhale.models.torch import TorchModel, evaluating
+
+X = np.random.default_rng(0).normal(size=(30, 2))
+
+
+class Module(torch.nn.Module):
+    def __init__(self, function, dtype=None):
+        super().__init__()
+        self.function = function
+        if dtype is not None:
+            self.weight = torch.nn.Parameter(torch.ones(1, dtype=dtype))
+
+    def forward(self, rows):
+        return self.function(rows)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_rows_arrive_in_the_precision_of_the_parameters(dtype):
+    seen = set()
+
+    def function(rows):
+        seen.add(rows.dtype)
+        return rows[:, 0]
+
+    TorchModel(Module(function, dtype)).predict(X)
+    TorchModel(Module(function, dtype)).gradient(X, [0])
+    assert seen == {dtype}
+
+
+def test_a_module_without_parameters_gets_the_usual_precision():
+    seen = []
+    TorchModel(Module(lambda rows: seen.append(rows.dtype) or rows[:, 0])).predict(X)
+    assert seen == [torch.get_default_dtype()]
+
+
+def test_predictions_keep_no_graph_and_are_doubles():
+    answer = TorchModel(Module(lambda rows: rows[:, 0], torch.float32)).predict(X)
+    assert isinstance(answer, np.ndarray)
+    assert answer.dtype == np.float64
+
+
+def test_the_modes_of_all_parts_come_back():
+    inner = torch.nn.Sequential(torch.nn.Dropout(), torch.nn.BatchNorm1d(2)).train()
+    outer = torch.nn.Sequential(inner, torch.nn.Dropout()).train()
+    inner[1].eval()
+    with evaluating(outer):
+        assert not any(part.training for part in outer.modules())
+    assert [outer.training, inner.training, inner[0].training] == [True, True, True]
+    assert inner[1].training is False
+
+
+def test_many_rows_are_answered_like_few():
+    rows = np.random.default_rng(0).normal(size=(10_000, 2))
+    adapter = TorchModel(torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Tanh()).double())
+    answers, slopes = adapter.gradient(rows, [0, 2])
+    few_answers, few_slopes = adapter.gradient(rows[5000:5010], [0, 2])
+    assert (answers.shape, slopes.shape) == ((10_000, 3), (10_000, 2, 2))
+    assert answers[5000:5010] == pytest.approx(few_answers, abs=1e-12)
+    assert slopes[5000:5010] == pytest.approx(few_slopes, abs=1e-12)
+    assert adapter.predict(rows) == pytest.approx(answers, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda rows: rows.sum(), lambda rows: rows[:-1, 0], lambda rows: rows[:, :, None]],
+    ids=["a number", "a row less", "a cube"],
+)
+def test_an_answer_of_the_wrong_shape_is_a_wrong_shape(function):
+    with pytest.raises(WrongShapeError, match=r"\(n_rows, n_outputs\)"):
+        rhale.explain(Module(function), X)

@@ -1,0 +1,90 @@
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GridSearchCV
+
+import rhale
+from rhale.errors import UnknownModelError
+from rhale.models.wrap import recognised_kind, wrap
+
+X = np.random.default_rng(0).normal(size=(40, 2))
+
+
+class Scaled(torch.nn.Module):
+    def forward(self, rows):
+        return rows[:, 0]
+
+
+class OwnEstimator:
+    def predict(self, rows):
+        return rows[:, 0]
+
+
+class CallableEstimator(OwnEstimator):
+    def __call__(self, rows):
+        return -rows[:, 0]
+
+
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [
+        (lambda rows: rows, "function"),
+        (functools.partial(np.sum, axis=1), "function"),
+        (np.sin, "function"),
+        (OwnEstimator(), "estimator"),
+        (OwnEstimator().predict, "function"),
+        (CallableEstimator(), "estimator"),
+        (LinearRegression(), "estimator"),
+        (GridSearchCV(LinearRegression(), {}), "estimator"),
+        (torch.nn.Linear(2, 1), "torch"),
+        (Scaled(), "torch"),
+        (jax.jit(jnp.sin), "jax"),
+        (jax.vmap(jnp.sum), "function"),
+    ],
+)
+def test_a_model_is_recognised_by_what_it_is(model, kind):
+    assert recognised_kind(model).removesuffix("lib") == kind  # jax and jaxlib are one
+
+
+@pytest.mark.parametrize("model", [LinearRegression, torch.nn.Linear, OwnEstimator])
+def test_a_class_is_no_fitted_model(model):
+    with pytest.raises(UnknownModelError, match=f"{model.__name__} is a class; pass a fitted"):
+        wrap(model)
+
+
+def test_the_name_of_a_file_is_no_model():
+    with pytest.raises(UnknownModelError, match="from files is not supported"):
+        wrap("model.pkl")
+
+
+def test_an_unknown_kind_is_answered_with_the_known_ones():
+    with pytest.raises(UnknownModelError, match=r"kind='keras'.*function, estimator, torch, jax"):
+        wrap(lambda rows: rows, kind="keras")
+
+
+def test_a_kind_chosen_by_hand_wins():
+    both = CallableEstimator()
+    by_call = rhale.explain(wrap(both, kind="function"), X, features=0)
+    by_predict = rhale.explain(both, X, features=0)
+    assert by_call[0].mean == pytest.approx([-1.0])
+    assert by_predict[0].mean == pytest.approx([1.0])
+
+
+def test_an_adapter_is_taken_as_it_is():
+    adapter = wrap(lambda rows: 2 * rows[:, 0], gradient=lambda rows: np.full_like(rows, 2.0))
+    assert wrap(adapter) is adapter
+    fx = rhale.explain(adapter, X)
+    assert fx.provenance["local_effects"]["x0"] == "local effects by gradient"
+
+
+def test_the_record_names_the_kind_of_model():
+    fitted = LinearRegression().fit(X, X[:, 0])
+    assert rhale.explain(fitted, X).provenance["model"] == "sklearn LinearRegression, predict"
+    assert rhale.explain(Scaled(), X).provenance["model"] == "torch module"
+    assert rhale.explain(jax.jit(lambda r: r[:, 0]), X).provenance["model"] == "JAX function"
+    assert rhale.explain(lambda r: jnp.sin(r[:, 0]), X).provenance["model"] == "JAX function"

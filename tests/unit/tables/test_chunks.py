@@ -1,0 +1,98 @@
+"""Chunks of every kind of table: copies with one column replaced, in the column's own type."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from rhale.tables import open_table
+from rhale.tables.array import cast
+from rhale.tables.chunk import read_chunks
+
+COLUMNS = {
+    "f": np.array([0.5, 1.5, 2.5, 3.5]),
+    "i": np.array([1, 2, 3, 4]),
+    "b": np.array([True, False, True, False]),
+}
+TABLES = {
+    "numpy": np.column_stack(list(COLUMNS.values())).astype(float),
+    "pandas": pd.DataFrame(COLUMNS, index=[3, 3, 1, 0]),
+    "polars": pl.DataFrame(COLUMNS),
+    "pyarrow": pa.table(COLUMNS),
+}
+each_kind = pytest.mark.parametrize("kind", TABLES)
+
+
+def whole(kind):
+    table = open_table(TABLES[kind])
+    return table.chunk(0, table.n_rows)
+
+
+def values(rows, name, place):
+    return rows[:, place] if isinstance(rows, np.ndarray) else rows[name].to_numpy()
+
+
+@each_kind
+def test_copies_are_stacked_with_one_column_replaced_in_each(kind):
+    rows = whole(kind).varied([(0, np.full(4, 9.0)), (1, np.full(4, 7.0)), (0, np.arange(4.0))])
+    assert len(rows) == 12
+    assert values(rows, "f", 0).tolist() == [9.0] * 4 + [0.5, 1.5, 2.5, 3.5] + [0.0, 1.0, 2.0, 3.0]
+    assert values(rows, "i", 1).tolist() == [1, 2, 3, 4] + [7] * 4 + [1, 2, 3, 4]
+    assert values(rows, "b", 2).tolist() == [1, 0, 1, 0] * 3
+
+
+@each_kind
+def test_the_rows_themselves_do_not_change_when_copies_do(kind):
+    chunk = whole(kind)
+    chunk.varied([(0, np.full(4, 9.0))])
+    assert chunk.column(0).tolist() == [0.5, 1.5, 2.5, 3.5]
+
+
+@each_kind
+def test_rows_are_handed_out_as_copies(kind):
+    chunk = whole(kind)
+    rows = chunk.rows
+    if kind == "numpy":
+        rows[:] = 0
+    elif kind == "pandas":
+        rows["f"] = 0.0
+    assert chunk.column(0).tolist() == [0.5, 1.5, 2.5, 3.5]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_values_are_rounded_to_what_the_column_can_hold(kind):
+    chunk, wanted = whole(kind), np.array([0.2, 0.7, 1.4, 2.6])
+    assert chunk.representable(0, wanted).tolist() == wanted.tolist()
+    assert chunk.representable(1, wanted).tolist() == [0.0, 1.0, 1.0, 3.0]
+    assert chunk.representable(2, wanted).tolist() == [0.0, 1.0, 1.0, 1.0]
+    rows = chunk.varied([(1, wanted)])
+    assert rows["i"].to_numpy().tolist() == [0, 1, 1, 3]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "expected"),
+    [("float32", np.float32(0.1)), ("int8", 0), ("bool", False), ("float64", 0.1)],
+)
+def test_a_number_is_cast_to_the_type_of_its_column(dtype, expected):
+    assert cast(np.array([0.1]), np.dtype(dtype)).tolist() == [expected]
+
+
+@each_kind
+def test_rows_are_taken_and_joined_in_the_given_order(kind):
+    chunk = whole(kind)
+    taken = chunk.take(np.array([2, 0]))
+    assert taken.column(0).tolist() == [2.5, 0.5]
+    assert taken.row_numbers.tolist() == [2, 0]
+    joined = taken.joined(chunk.take(np.array([3])))
+    assert joined.column(1).tolist() == [3.0, 1.0, 4.0]
+    assert joined.row_numbers.tolist() == [2, 0, 3]
+
+
+@each_kind
+@pytest.mark.parametrize("size", [1, 3, 4, 100])
+def test_a_table_is_read_from_top_to_bottom(kind, size):
+    pieces = list(read_chunks(open_table(TABLES[kind]), size))
+    assert max(piece.n_rows for piece in pieces) <= size
+    assert np.concatenate([p.column(1) for p in pieces]).tolist() == [1.0, 2.0, 3.0, 4.0]
+    assert np.concatenate([p.row_numbers for p in pieces]).tolist() == [0, 1, 2, 3]

@@ -1,0 +1,374 @@
+import numpy as np
+import pytest
+
+import rhale
+from rhale.effect import Effect
+from rhale.errors import BadSettingError, UnknownFeatureError, UnknownOutputError
+from rhale.explanation import partition_for
+from rhale.kernels.partition import Edges, Fixed
+from rhale.profile import Profile
+
+pd = pytest.importorskip("pandas")
+RNG = np.random.default_rng(0)
+FRAME = pd.DataFrame(RNG.uniform(-1, 1, (300, 3)), columns=["age", "income", "rooms"])
+
+
+def additive(rows):
+    return np.asarray(rows)[:, 0] ** 2 + 2 * np.asarray(rows)[:, 1]
+
+
+def two_outputs(rows):
+    return np.column_stack([additive(rows), -additive(rows)])
+
+
+@pytest.fixture(scope="module")
+def fx():
+    return rhale.explain(additive, FRAME)
+
+
+@pytest.fixture(scope="module")
+def both():
+    return rhale.explain(two_outputs, FRAME)
+
+
+# --- looking up ----------------------------------------------------------------------------------
+
+
+def test_effects_are_found_by_name_and_by_position(fx):
+    assert fx["income"].name == "income"
+    assert fx[1] is fx["income"]
+    assert fx[-1] is fx["rooms"]
+    assert fx[np.int64(0)] is fx["age"]
+    assert fx["age", "y0"] is fx["age", 0] is fx["age"]
+
+
+def test_outputs_are_found_by_name_and_by_position(both):
+    assert both["age", "y1"].output == "y1"
+    assert both["age", 1] is both["age", "y1"] is both[0, -1]
+    assert (both["rooms", "y0"].name, both["rooms", "y0"].output) == ("rooms", "y0")
+
+
+def test_an_unknown_feature_is_told_near_names(fx):
+    with pytest.raises(
+        UnknownFeatureError, match="no feature 'incom'; did you mean 'income'"
+    ) as error:
+        fx["incom"]
+    assert "'age', 'income', 'rooms'" in str(error.value)
+    assert isinstance(error.value, KeyError)
+
+
+@pytest.mark.parametrize("key", [3, -4, "", None, 1.5])
+def test_features_that_are_not_there_are_refused(fx, key):
+    with pytest.raises(UnknownFeatureError):
+        fx[key]
+
+
+def test_several_outputs_are_listed_when_none_is_named(both):
+    with pytest.raises(UnknownOutputError, match="several outputs") as error:
+        both["age"]
+    assert "'y0', 'y1'" in str(error.value)
+    assert "fx['age', 'y0']" in str(error.value)
+
+
+@pytest.mark.parametrize("key", ["y2", 2, -3])
+def test_outputs_that_are_not_there_are_refused(both, key):
+    with pytest.raises(UnknownOutputError, match=r"Known: 'y0', 'y1'"):
+        both["age", key]
+
+
+def test_a_name_that_looks_like_a_number_is_a_name_first():
+    frame = pd.DataFrame(RNG.normal(size=(40, 2)), columns=[1, 0])
+    fx = rhale.explain(lambda rows: rows.to_numpy()[:, 0], frame)
+    assert fx.features == ("1", "0")
+    assert fx[1].name == fx["1"].name == "1"
+    assert fx["1"].importance > fx["0"].importance
+
+
+def test_length_order_and_membership(fx, both):
+    assert len(fx) == 3
+    assert len(both) == 6
+    assert [e.name for e in fx] == ["age", "income", "rooms"]
+    assert [(e.name, e.output) for e in both][:3] == [
+        ("age", "y0"),
+        ("age", "y1"),
+        ("income", "y0"),
+    ]
+    assert "age" in fx
+    assert "weight" not in fx
+
+
+def test_ranked_puts_the_largest_first(fx, both):
+    assert [e.name for e in fx.ranked()] == ["income", "age", "rooms"]
+    assert {e.output for e in both.ranked("y1")} == {"y1"}
+    assert len(both.ranked(0)) == 3
+
+
+def test_equality_is_by_value(fx):
+    again = rhale.explain(additive, FRAME)
+    assert again.effects == fx.effects
+    assert fx == fx.rebin(fx).rebin(fx) or fx.rebin(fx).provenance != fx.provenance
+    assert fx != fx.rebin(2)
+    assert fx != "an explanation"
+    with pytest.raises(TypeError):
+        hash(fx)
+
+
+def test_provenance_tells_what_was_done(fx):
+    told = fx.provenance
+    assert (told["method"], told["rows"], told["table"], told["seed"]) == (
+        "rhale",
+        300,
+        "pandas",
+        0,
+    )
+    assert told["columns"] == ["age", "income", "rooms"]
+    assert told["weighted"] is False
+
+
+def test_printing_is_the_ranked_table(fx):
+    assert str(fx) == repr(fx)
+    assert str(fx).splitlines()[2].startswith("income")
+
+
+# --- frames --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_frames_are_of_the_kind_of_the_table(kind):
+    pytest.importorskip(kind)
+    data = FRAME
+    if kind == "polars":
+        data = pytest.importorskip("polars").from_pandas(FRAME)
+    if kind == "pyarrow":
+        data = pytest.importorskip("pyarrow").Table.from_pandas(FRAME)
+
+    def model(rows):
+        return additive(rows if kind != "pyarrow" else rows.to_pandas())
+
+    fx = rhale.explain(model, data, bins=4)
+    for frame in (fx.to_frame(), fx.summary()):
+        assert type(frame).__module__.partition(".")[0] == kind
+    assert fx.to_frame().shape[0] == 12
+    assert fx.summary().shape[0] == 3
+
+
+def test_the_frame_of_an_array_is_of_the_first_kind_installed(fx):
+    of_array = rhale.explain(additive, FRAME.to_numpy())
+    assert isinstance(of_array.to_frame(), pd.DataFrame)
+    polars = pytest.importorskip("polars")
+    assert isinstance(fx.to_frame("polars"), polars.DataFrame)
+    assert isinstance(fx.summary(backend="polars"), polars.DataFrame)
+
+
+def test_a_frame_has_one_row_per_feature_output_and_bin(both):
+    frame = both.to_frame()
+    sizes = frame.groupby(["feature", "output"]).size()
+    for effect in both:
+        part = frame[(frame.feature == effect.name) & (frame.output == effect.output)]
+        assert sizes[effect.name, effect.output] == effect.mean.size
+        np.testing.assert_array_equal(part["mean"], effect.mean)
+        np.testing.assert_array_equal(part["left"], effect.edges[:-1])
+        np.testing.assert_array_equal(part["std"], effect.std)
+
+
+def test_the_summary_is_ranked(fx):
+    frame = fx.summary()
+    assert frame.feature.tolist() == ["income", "age", "rooms"]
+    assert frame.importance.tolist() == sorted(frame.importance, reverse=True)
+
+
+def test_a_profile_has_one_row_per_point():
+    fx = rhale.explain(additive, FRAME, method="pdp", bins=10)
+    frame = fx.to_frame()
+    assert len(frame) == 33
+    np.testing.assert_allclose(frame["mean"][:11], fx["age"].mean)
+
+
+# --- rebin ---------------------------------------------------------------------------------------
+
+
+def test_rebin_asks_no_model():
+    calls = []
+
+    def counted(rows):
+        calls.append(len(rows))
+        return additive(rows)
+
+    explained = rhale.explain(counted, FRAME)
+    before = len(calls)
+    explained.rebin(rhale.Fixed(7))
+    assert len(calls) == before
+
+
+def test_rebin_moves_limits_to_cells_and_notes_it(fx):
+    moved = fx.rebin({"age": rhale.Edges([-0.987654, 0.123456, 0.99])})["age"]
+    assert any("limits moved to limits of cells" in note for note in moved.notes)
+    asked = np.array([-0.987654, 0.123456, 0.99])
+    assert np.abs(moved.edges - asked).max() < 0.02
+    assert not any("limits moved" in note for note in fx.rebin(1)["age"].notes)
+
+
+def test_rebin_forgets_what_was_said_about_the_old_bins():
+    """An empty stretch in the middle: twenty bins have empty ones, one bin has none."""
+    table = np.concatenate([RNG.uniform(0, 1, 100), RNG.uniform(5, 6, 100)])[:, None]
+    fx = rhale.explain(lambda rows: rows[:, 0] ** 2, table, bins=20)
+    assert any("of 20 bins have no rows" in note for note in fx["x0"].notes)
+    assert not any("bins have no rows" in note for note in fx.rebin(1)["x0"].notes)
+    again = fx.rebin(fx)["x0"]
+    assert again.notes == fx["x0"].notes
+
+
+def test_rebin_by_mapping_leaves_the_others_as_they_are(fx):
+    some = fx.rebin({"age": 3})
+    assert some["age"].mean.size == 3
+    assert some["income"] == fx["income"]
+    assert some["rooms"] == fx["rooms"]
+
+
+def test_rebin_to_the_bins_of_another(fx):
+    other = rhale.explain(additive, FRAME, bins=10)
+    edges = fx.rebin(other)["age"].edges
+    np.testing.assert_allclose(edges, other["age"].edges, atol=0.01)
+
+
+def test_rebin_records_the_bins_and_keeps_the_original(fx):
+    before = fx["age"].edges.copy()
+    again = fx.rebin(rhale.Fixed(3))
+    assert again.provenance["bins"] == "Fixed(n_bins=3, closed='left')"
+    np.testing.assert_array_equal(fx["age"].edges, before)
+    assert again["age"].sample == fx["age"].sample or all(
+        np.array_equal(a, b) for a, b in zip(again["age"].sample, fx["age"].sample, strict=True)
+    )
+
+
+@pytest.mark.parametrize("method", ["ale", "pdp", "ice", "mplot"])
+def test_numbers_that_are_tied_to_their_bins_are_not_rebinned(method):
+    with pytest.raises(BadSettingError, match=f"method '{method}' ties its numbers to its bins"):
+        rhale.explain(additive, FRAME, method=method).rebin(3)
+
+
+def test_a_constant_feature_survives_rebin():
+    table = np.column_stack([FRAME.to_numpy()[:, 0], np.full(300, 2.0)])
+    fx = rhale.explain(lambda rows: rows[:, 0], table)
+    assert fx.rebin(4)["x1"] == fx["x1"]
+
+
+# --- bins ----------------------------------------------------------------------------------------
+
+
+def test_every_way_to_give_bins_is_understood(fx):
+    assert partition_for(None, "age", "y0") is None
+    assert partition_for(5, "age", "y0") == partition_for(np.int64(5), "age", "y0") == Fixed(5)
+    assert partition_for(Fixed(4), "age", "y0") == Fixed(4)
+    assert partition_for({"age": 3}, "age", "y0") == Fixed(3)
+    assert partition_for({"age": 3}, "rooms", "y0") is None
+    assert partition_for(fx, "age", "y0") == Edges(fx["age"].edges)
+
+
+def test_the_bins_of_several_outputs_are_copied_one_by_one(both):
+    assert partition_for(both, "age", "y1") == Edges(both["age", "y1"].edges)
+
+
+@pytest.mark.parametrize("bins", ["many", 2.5, True, [0, 1, 2], Fixed])
+def test_bins_that_are_not_understood_are_refused(bins):
+    with pytest.raises(BadSettingError, match="is not understood; pass Optimal"):
+        partition_for(bins, "age", "y0")
+
+
+def test_a_profile_has_no_bins_to_copy():
+    with pytest.raises(BadSettingError, match="a profile has no bins"):
+        partition_for(rhale.explain(additive, FRAME, method="pdp"), "age", "y0")
+
+
+# --- explained variance --------------------------------------------------------------------------
+
+
+def slopes(rows):
+    rows = np.asarray(rows)
+    return np.column_stack([2 * rows[:, 0], np.full(len(rows), 2.0), np.zeros(len(rows))])
+
+
+def test_the_curves_of_an_additive_model_explain_it():
+    fx = rhale.explain(additive, FRAME, gradient=slopes, bins=100)
+    assert fx.explained_variance == pytest.approx(1.0, abs=1e-3)
+
+
+def test_the_curve_of_a_linear_model_explains_it_exactly():
+    fx = rhale.explain(lambda rows: 3 * np.asarray(rows)[:, 1], FRAME)
+    assert fx.explained_variance == pytest.approx(1.0, abs=1e-12)
+
+
+def test_no_curve_explains_a_pure_interaction():
+    table = np.random.default_rng(4).uniform(-1, 1, (4000, 2))
+    fx = rhale.explain(
+        lambda rows: rows[:, 0] * rows[:, 1], table, gradient=lambda rows: rows[:, ::-1]
+    )
+    assert abs(fx.explained_variance) < 0.02
+
+
+def test_half_interaction_is_half_explained():
+    """x0 + sqrt(3) x0 x1 on the unit square: variances 1/3 and 3/9."""
+    table = np.random.default_rng(4).uniform(-1, 1, (4000, 2))
+    root = np.sqrt(3)
+    fx = rhale.explain(
+        lambda rows: rows[:, 0] * (1 + root * rows[:, 1]),
+        table,
+        gradient=lambda rows: np.column_stack([1 + root * rows[:, 1], root * rows[:, 0]]),
+    )
+    assert fx.explained_variance == pytest.approx(0.5, abs=0.05)
+
+
+def test_each_output_has_its_own_share(both):
+    shares = both.explained_variance
+    assert shares.keys() == {"y0", "y1"}
+    assert shares["y0"] == pytest.approx(shares["y1"])
+
+
+def test_a_constant_model_has_nothing_to_explain():
+    fx = rhale.explain(lambda rows: np.ones(len(rows)), FRAME)
+    assert np.isnan(fx.explained_variance)
+
+
+def test_constant_features_do_not_disturb_the_share():
+    table = np.column_stack([FRAME.to_numpy()[:, 0], np.full(300, 2.0)])
+    fx = rhale.explain(lambda rows: rows[:, 0] + rows[:, 1], table)
+    assert fx.explained_variance == pytest.approx(1.0, abs=1e-12)
+
+
+def test_weights_count_in_the_share():
+    """All weight on rows where the interaction is switched off."""
+    table = np.random.default_rng(1).uniform(-1, 1, (2000, 2))
+    weights = np.where(table[:, 0] > 0, 1.0, 1e-9)
+
+    def predict(rows):
+        return rows[:, 0] + np.where(rows[:, 0] > 0, 0.0, 5 * rows[:, 1])
+
+    fx = rhale.explain(
+        predict,
+        table,
+        gradient=lambda rows: np.column_stack(
+            [np.ones(len(rows)), np.where(rows[:, 0] > 0, 0.0, 5.0)]
+        ),
+        weights=weights,
+    )
+    assert fx.explained_variance == pytest.approx(1.0, abs=1e-3)
+
+
+# --- verbs that draw -----------------------------------------------------------------------------
+
+
+def test_plot_draws_one_feature_or_all(fx):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("agg")
+    assert len(fx.plot("age")) == 2
+    assert len(np.ravel(fx.plot())) >= 3
+    assert len(np.ravel(fx.plot(["age", 1]))) >= 2
+    profile = rhale.explain(additive, FRAME, method="ice")
+    assert isinstance(profile["age"], Profile)
+    profile.plot("age")
+    fx.compare({"other": fx.rebin(3)}, "age")
+    plt.close("all")
+
+
+def test_effects_are_effects(fx):
+    assert all(isinstance(e, Effect) for e in fx)

@@ -1,0 +1,183 @@
+import json
+import os
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rhale
+from rhale import store
+from rhale.errors import BadFileError
+
+TABLE = np.random.default_rng(0).normal(size=(50, 2))
+
+
+@pytest.fixture
+def fx():
+    return rhale.explain(lambda rows: rows[:, 0] ** 2, TABLE, bins=6)
+
+
+@pytest.fixture
+def saved(fx, tmp_path):
+    path = tmp_path / "effects.json"
+    fx.save(path)
+    return path
+
+
+def test_a_file_is_plain_json_with_its_format(saved):
+    content = json.loads(saved.read_text(encoding="utf-8"))
+    assert content["rhale_format"] == 1
+    assert content["features"] == ["x0", "x1"]
+
+
+def test_loading_gives_the_same_explanation(fx, saved):
+    again = rhale.load(str(saved))
+    assert again == fx
+    assert isinstance(again.features, tuple)
+    assert isinstance(again["x0"].notes, tuple)
+    assert again["x0"].count.dtype == fx["x0"].count.dtype
+
+
+@pytest.mark.parametrize("name", ["größe.json", "effects", "with space.json"])
+def test_any_file_name_will_do(fx, tmp_path, name):
+    fx.save(tmp_path / name)
+    assert [p.name for p in tmp_path.iterdir()] == [name]
+    assert rhale.load(tmp_path / name) == fx
+
+
+def test_saving_again_replaces_the_file(fx, saved):
+    fx.rebin(2).save(saved)
+    assert rhale.load(saved)["x0"].mean.size == 2
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.array([1.5, np.nan, -0.0, np.inf, -np.inf, 5e-324, 1 / 3]),
+        np.array([[1, 2], [3, 4]], dtype=np.int64),
+        np.array([True, False]),
+        np.array([2**64 - 1], dtype=np.uint64),
+        np.empty((0, 3)),
+        np.array(7.25),
+    ],
+)
+def test_arrays_come_back_bit_by_bit(array):
+    again = store.restored(json.loads(json.dumps(store.plain(array), allow_nan=False)))
+    assert (again.dtype, again.shape) == (array.dtype, array.shape)
+    assert again.tobytes() == array.tobytes() or np.isnan(array).any()
+    np.testing.assert_array_equal(again, array)
+    np.testing.assert_array_equal(np.signbit(again), np.signbit(array))
+
+
+def test_plain_values_and_mappings_come_back():
+    value = {"a": [1, 2.5, None, True, "ü"], "b": {"c": {}}, "array": "a word"}
+    assert store.restored(json.loads(json.dumps(store.plain(value)))) == value
+    assert store.plain(np.float64(0.1)) == 0.1
+    assert type(store.plain(np.int64(3))) is int
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"not json", b"\xff\xfe\x00", b'{"rhale_format": 1']
+)
+def test_a_file_that_is_no_json_is_refused(tmp_path, content):
+    path = tmp_path / "broken.json"
+    path.write_bytes(content)
+    with pytest.raises(BadFileError, match=r"broken\.json is not a JSON file"):
+        rhale.load(path)
+
+
+@pytest.mark.parametrize("content", ["[]", "3", '"text"', "null", "{}", '{"a": 1}'])
+def test_json_of_another_program_is_refused(tmp_path, content):
+    path = tmp_path / "other.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(BadFileError, match=r"not written by Explanation\.save"):
+        rhale.load(path)
+
+
+@pytest.mark.parametrize("version", [2, 99, "1.5"])
+def test_a_format_of_the_future_says_upgrade(saved, version):
+    content = json.loads(saved.read_text(encoding="utf-8"))
+    saved.write_text(json.dumps({**content, "rhale_format": version}), encoding="utf-8")
+    with pytest.raises(BadFileError, match=f"format {version}.*upgrade"):
+        rhale.load(saved)
+
+
+def without(content, name):
+    return {k: v for k, v in content.items() if k != name}
+
+
+def other_effect(content, **changes):
+    first, *rest = content["effects"]
+    return {**content, "effects": [{**first, **changes}, *rest]}
+
+
+DAMAGE = {
+    "no features": lambda c: without(c, "features"),
+    "no effects": lambda c: without(c, "effects"),
+    "no predictions": lambda c: without(c, "predictions"),
+    "an unknown field": lambda c: {**c, "surprise": 1},
+    "an unknown kind": lambda c: other_effect(c, kind="mystery"),
+    "a number missing": lambda c: other_effect(
+        c, edges={"array": [0.0], "type": "float64", "shape": [7]}
+    ),
+    "an unknown type": lambda c: other_effect(
+        c, edges={"array": [0.0], "type": "quaternion", "shape": [1]}
+    ),
+    "a word for a number": lambda c: other_effect(
+        c, mean={"array": ["much"], "type": "float64", "shape": [1]}
+    ),
+    "a field missing": lambda c: {**c, "effects": [without(e, "mean") for e in c["effects"]]},
+    "effects that are no list": lambda c: {**c, "effects": 3},
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damaged_content_is_refused_by_the_name_of_the_file(saved, damage):
+    content = DAMAGE[damage](json.loads(saved.read_text(encoding="utf-8")))
+    saved.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(BadFileError, match=r"effects\.json"):
+        rhale.load(saved)
+
+
+def test_a_missing_file_is_a_missing_file(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        rhale.load(tmp_path / "nowhere.json")
+
+
+def test_a_missing_folder_leaves_nothing_behind(fx, tmp_path):
+    with pytest.raises(FileNotFoundError):
+        fx.save(tmp_path / "nowhere" / "effects.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()])
+@pytest.mark.parametrize("step", ["replace", "write_text"])
+def test_a_failure_leaves_the_old_file_and_no_other(fx, saved, monkeypatch, error, step):
+    before = saved.read_bytes()
+    real = Path.write_text
+
+    def fail(self, content, encoding="utf-8"):
+        if step == "write_text":  # half of it is on disk when the disk is full
+            real(self, content[: len(content) // 2], encoding=encoding)
+        raise error
+
+    monkeypatch.setattr(Path, step, fail)
+    with pytest.raises(type(error)):
+        fx.rebin(2).save(saved)
+    monkeypatch.undo()
+    assert saved.read_bytes() == before
+    assert [p.name for p in saved.parent.iterdir()] == [saved.name]
+
+
+def test_numbers_that_json_cannot_hold_leave_no_file(tmp_path):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        store.write(tmp_path / "effects.json", {"value": float("nan")})
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+def test_a_saved_file_has_the_permissions_of_any_new_file(saved):
+    other = saved.with_name("other.txt")
+    other.write_text("", encoding="utf-8")
+    assert stat.S_IMODE(saved.stat().st_mode) == stat.S_IMODE(other.stat().st_mode)
