@@ -243,8 +243,8 @@ class Explanation:
             (self.predictions[:, output] - total)[inside],
         )
         variance = float(weight @ (answer - weight @ answer) ** 2)
-        if variance == 0.0:
-            return float("nan")
+        if variance <= (1e-12 * float(np.abs(answer).max())) ** 2:
+            return float("nan")  # a constant model, up to rounding: nothing to explain
         return 1.0 - float(weight @ (rest - weight @ rest) ** 2) / variance
 
     def _rebinned(self, effect: Effect, bins: Bins) -> Effect:

@@ -45,7 +45,8 @@ def constant_pieces(draw, most=6):
     sizes = draw(st.lists(st.integers(1, 4), min_size=1, max_size=most))
     levels = [rng.choice(AWKWARD[:4]) if rng.random() < 0.5 else rng.normal() for _ in sizes]
     for i in range(1, len(levels)):
-        levels[i] += 0.01 * (abs(levels[i] - levels[i - 1]) < 0.01)
+        if abs(levels[i] - levels[i - 1]) < 0.01:
+            levels[i] = levels[i - 1] + 0.25
     limits = np.cumsum([0, *sizes]).astype(float)
     cells = np.repeat(np.arange(limits[-1]), rng.integers(4, 40, int(limits[-1])))
     x = np.concatenate([[0.0], cells + rng.uniform(0, 1, cells.size), [limits[-1]]])

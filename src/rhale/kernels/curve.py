@@ -12,13 +12,16 @@ from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.grid import Grid
 
 Center = Literal["mean", "start", "uniform"]
+NODES = np.sqrt(1.8) * np.array([-1.0, 0.0, 1.0])  # Gauss's three points, for deviation one
+NODE_WEIGHTS = np.array([5.0, 8.0, 5.0]) / 18.0
 BLOCK_ROWS = 2**14
 
 
 class Nodes(NamedTuple):
     """Points with weights that have the mean and the deviation of what they stand for.
 
-    Averages of straight lines and parabolas, and of squares of straight lines, are then exact.
+    Averages of straight lines and parabolas, and of squares of straight lines, are then exact;
+    those of squares of parabolas are exact for evenly spread rows.
     """
 
     places: FloatArray
@@ -56,15 +59,15 @@ class Fit:
     scatter: FloatArray
 
     def nodes(self, center: Center) -> Nodes:
-        """Two points a bin that stand for its rows (or, for "uniform", for its width)."""
+        """Three points a bin that stand for its rows (or, for "uniform", for its width)."""
         width = np.diff(self.edges)
         share, middle, scatter = self.share, self.centre, self.scatter
         if center == "uniform":
             share = width / (width.sum() if width.sum() > 0 else 1.0)
             middle, scatter = middles(self.edges), width / np.sqrt(12.0)
-        bins = np.repeat(np.arange(width.size), 2)
-        places = np.column_stack([middle - scatter, middle + scatter]).ravel()
-        return Nodes(places, bins, np.repeat(share, 2) / 2)
+        bins = np.repeat(np.arange(width.size), NODES.size)
+        places = middle[:, None] + scatter[:, None] * NODES
+        return Nodes(places.ravel(), bins, np.outer(share, NODE_WEIGHTS).ravel())
 
     def design(self, x: FloatArray, bins: IntArray) -> tuple[FloatArray, FloatArray]:
         """Write the curve at x as a linear map of the measured levels and slopes.

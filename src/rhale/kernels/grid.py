@@ -42,7 +42,7 @@ class Grid:
         if self.closed not in ("left", "right"):
             msg = f"closed={self.closed!r} is not known; use 'left' or 'right'"
             raise BadSettingError(msg)
-        one_value = edges.size == 2 and edges[0] == edges[1]
+        one_value = edges.shape == (2,) and edges[0] == edges[1]
         increasing = edges.ndim == 1 and edges.size >= 2 and bool(np.all(np.diff(edges) > 0))
         if not np.all(np.isfinite(edges)) or not (increasing or one_value):
             msg = f"bin limits must be finite and increasing, at least two; found {edges}"

@@ -64,7 +64,8 @@ class FunctionModel:
         if slopes.shape != wanted and (n_outputs > 1 or slopes.shape != wanted[::2]):
             msg = (
                 f"gradient returned shape {slopes.shape} for {len(rows)} rows, {n_outputs} outputs "
-                f"and {n_columns} columns; return {wanted} or, for one output, {wanted[::2]}"
+                f"and {n_columns} columns; return (n_rows, n_features) or (n_rows, n_outputs, "
+                "n_features)"
             )
             raise WrongShapeError(msg)
         return answer, slopes.reshape(wanted)[:, list(outputs)]

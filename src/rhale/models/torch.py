@@ -70,10 +70,17 @@ class TorchModel:
         return torch.zeros_like(tensor) if found[0] is None else found[0]
 
     def _answer(self, tensor: torch.Tensor) -> torch.Tensor:
+        """Ask, and refuse anything but one answer per row."""
         answer: object = self.module(tensor)
         if not isinstance(answer, torch.Tensor):
             msg = (
                 f"the module returned {type(answer).__name__}; wrap it so that it returns a tensor"
+            )
+            raise WrongShapeError(msg)
+        if answer.ndim not in (1, 2) or len(answer) != len(tensor):
+            msg = (
+                f"the module returned shape {tuple(answer.shape)} for {len(tensor)} rows; "
+                "return a tensor of shape (n_rows,) or (n_rows, n_outputs)"
             )
             raise WrongShapeError(msg)
         return answer

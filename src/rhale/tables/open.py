@@ -81,10 +81,6 @@ def as_matrix(rows: Any) -> FloatArray:
 
 
 def _open(data: Any) -> ArrayTable | FrameTable:
-    columns = getattr(data, "columns", None)
-    if getattr(columns, "nlevels", 1) > 1:
-        msg = "the table has several levels of column names; join them into one name each"
-        raise BadTableError(msg)
     try:
         frame = nw.from_native(data, pass_through=True)
     except nw.exceptions.DuplicateError as error:
@@ -97,6 +93,9 @@ def _open(data: Any) -> ArrayTable | FrameTable:
 
 
 def _frame(frame: Frame) -> FrameTable:
+    if getattr(getattr(frame.to_native(), "columns", None), "nlevels", 1) > 1:
+        msg = "the table has several levels of column names; join them into one name each"
+        raise BadTableError(msg)
     table = FrameTable(frame)
     repeated = sorted({n for n in table.names if table.names.count(n) > 1})
     if repeated:
