@@ -59,7 +59,7 @@ def test_rhale_equals_effector(benchmark, ledger, n_rows, n_cells):
         f"5 features, {n_rows:,} rows, {n_cells} cells",
         f"{seconds(found.ours)}, slopes of {slopes_ours:,} rows",
         f"{seconds(found.other)}, slopes of {slopes_theirs:,} rows",
-        f"{found.speedup:.1f} times as fast",
+        f"{found.speedup:.3g} times as fast",
     )
 
 
@@ -95,7 +95,7 @@ def test_ale_equals_pyale(benchmark, ledger, n_rows):
         f"5 features, {n_rows:,} rows",
         f"{seconds(found.ours)}, {asked['rhale'].asked}",
         f"{seconds(found.other)}, {asked['PyALE'].asked}",
-        f"{found.speedup:.1f} times as fast",
+        f"{found.speedup:.3g} times as fast",
     )
 
 
@@ -141,5 +141,5 @@ def test_pdp_equals_scikit_learn(benchmark, ledger, n_rows):
         f"5 features, 51 points, {n_rows:,} rows",
         f"{seconds(found.ours)}, {asked['rhale'].asked}",
         f"{seconds(found.other)}, {asked['sklearn'].asked}",
-        f"{found.speedup:.1f} times as fast",
+        f"{found.speedup:.3g} times as fast",
     )

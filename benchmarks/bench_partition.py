@@ -55,7 +55,7 @@ def test_optimal_finds_the_optimum_of_effector(benchmark, ledger, n_rows, n_cell
         f"{n_cells} cells, {n_rows:,} rows",
         seconds(found.ours),
         seconds(found.other),
-        f"{found.speedup:.1f} times as fast",
+        f"{found.speedup:.3g} times as fast",
         f">= {wanted}",
         met=found.speedup >= wanted,
     )

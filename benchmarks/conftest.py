@@ -54,4 +54,5 @@ def versions():
     """Say what was measured, so that a later table can be compared."""
     peers = ("numpy", "scikit-learn", "torch", "effector", "PyALE")
     said = ", ".join(f"{name} {version(name).partition('+')[0]}" for name in peers)
-    return f"Python {platform.python_version()}, {said}; {os.cpu_count()} cores."
+    busy = f"load average {os.getloadavg()[1]:.1f} over the last five minutes"
+    return f"Python {platform.python_version()}, {said}; {os.cpu_count()} cores, {busy}."

@@ -21,7 +21,15 @@ from rhale.kernels.sample import collect, row_keys
 from rhale.models import Predictor, meet, wrap
 from rhale.models.sklearn import Response
 from rhale.passes import SAMPLE_ROWS, Job, Progress, Rows, constant_effect, left_out
-from rhale.plan import PROFILES, USUAL_BINS, Local, Method, Settings, list_features
+from rhale.plan import (
+    PROFILES,
+    USUAL_BINS,
+    Local,
+    Method,
+    Settings,
+    list_features,
+    require_rows,
+)
 from rhale.summary import describe
 from rhale.tables import Table, open_table
 from rhale.tables.chunk import find_columns
@@ -104,7 +112,7 @@ def explain(
     >>> fx["x0"].mean.round(6)
     array([3.])
     """
-    _refuse_categorical(categorical)
+    _check_arguments(categorical, gradient, seed)
     table = open_table(data, weights)
     bins = named_bins(bins, table.names)
     settings = Settings(method, bins, local, limits, window, spread_window)
@@ -180,7 +188,11 @@ def effect(
     >>> effect([0.0, 1.0, 2.0, 3.0], [1.0, 1.0, 1.0, 1.0]).curve([0, 3], center="start")
     array([0., 3.])
     """
-    places, values = np.array(x, dtype=np.float64), np.array(local_effects, dtype=np.float64)
+    try:
+        places, values = np.array(x, dtype=np.float64), np.array(local_effects, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        msg = f"x and local_effects of {name!r} must be numbers, one per row: {error}"
+        raise BadTableError(msg) from error
     if places.ndim != 1 or places.shape != values.shape:
         msg = f"x has shape {places.shape}, local_effects {values.shape}; both must be (n_rows,)"
         raise BadTableError(msg)
@@ -202,6 +214,7 @@ def effect(
         return constant_effect(feature, "y0", first)
     grid = fine_grid(feature.axis, partition.candidates(feature.axis), partition.closed)
     cells = measure(grid, chunk.column(0), values, chunk.weights)
+    require_rows(name, int(cells.count.sum()), (grid.edges[0], grid.edges[-1]), first, 0)
     weight = np.ones(values.size) if chunk.weights is None else chunk.weights
     kept = np.column_stack([chunk.column(0), values])
     sample = collect(row_keys(kept), kept, weight, size=SAMPLE_ROWS)
@@ -247,9 +260,18 @@ def _batch_rows(batch_size: int | None, n_columns: int) -> int:
     return int(np.clip(2**23 // n_columns, 2**10, 2**16))
 
 
-def _refuse_categorical(categorical: Any) -> None:
+def _check_arguments(categorical: Any, gradient: Any, seed: Any) -> None:
+    """Refuse values of arguments that no later step would name."""
     if categorical is not None:
         msg = "categorical= is not supported yet; explain the numeric columns with features="
+        raise BadSettingError(msg)
+    if gradient is not None and not callable(gradient):
+        msg = (
+            f"gradient={type(gradient).__name__} is no function; pass rows -> (n_rows, n_features)"
+        )
+        raise BadSettingError(msg)
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        msg = f"seed={seed!r} is not a whole number of zero or more"
         raise BadSettingError(msg)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from operator import index
 from typing import Any
 
-from rhale.errors import UnknownFeatureError, UnknownOutputError
+import numpy as np
+
+from rhale.errors import BadSettingError, UnknownFeatureError, UnknownOutputError
 
 
 def find_feature(asked: Any, known: Sequence[str]) -> int:
@@ -34,10 +36,28 @@ def find_output(asked: Any, known: Sequence[str]) -> int:
     return place
 
 
+def list_asked(wanted: Any, argument: str) -> list[Any]:
+    """List what one name, one position or any collection of them asks for.
+
+    Examples
+    --------
+    >>> list_asked("age", "features"), list_asked(["age", 2], "features")
+    (['age'], ['age', 2])
+    """
+    single = isinstance(wanted, str) or not isinstance(wanted, Iterable)
+    asked = [wanted] if single else list(wanted)
+    if not asked:
+        msg = f"{argument}=[] asks for nothing; name at least one, or leave it out for all"
+        raise BadSettingError(msg)
+    return asked
+
+
 def find(asked: Any, known: Sequence[str]) -> int | None:
     """Position of a name, or else of a position; None if it is neither."""
     if str(asked) in known:
         return list(known).index(str(asked))
+    if isinstance(asked, bool | np.bool_):
+        return None
     try:
         position = index(asked)
     except TypeError:

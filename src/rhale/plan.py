@@ -51,10 +51,8 @@ class Settings:
         _one_of("local", self.local, get_args(Local))
         for name in ("window", "spread_window"):
             share = getattr(self, name)
-            if share is not None and not 0 < share <= 1:
-                msg = (
-                    f"{name}={share} is not a share of the rows; pass a number in (0, 1], say 0.05"
-                )
+            if share is not None and not (isinstance(share, int | float) and 0 < share <= 1):
+                msg = f"{name}={share!r} is not a share of the rows; pass a number in (0, 1], say 0.05"
                 raise BadSettingError(msg)
         if self.method == "dale" and self.local == "secant":
             msg = "method='dale' is defined by gradients; use method='ale' or 'rhale' for secants"
@@ -186,7 +184,8 @@ def reachable(feature: Feature, partition: Partition, edges: FloatArray) -> Floa
     """Limits at which the model can be asked: whole numbers for features of whole numbers."""
     if not feature.whole or isinstance(partition, Edges):
         return edges
-    rounded = np.unique(np.rint(edges))
+    inner = np.rint(edges[1:-1])
+    rounded = np.unique(np.concatenate([np.ceil(edges[:1]), inner, np.floor(edges[-1:])]))
     return rounded if rounded.size > 1 else edges
 
 

@@ -2,11 +2,14 @@
 
 import copy
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import torch
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -272,6 +275,36 @@ def test_a_model_that_writes_into_its_rows_spoils_nothing(kind, method):
         rhale.explain(greedy, table, method=method), rhale.explain(modest, table, method=method)
     )
     assert np.array_equal(np.array(table), np.array(before))
+
+
+@pytest.mark.parametrize("table", [FRAMES["pandas"], FRAMES["polars"], FRAMES["pyarrow"]], ids=type)
+@pytest.mark.parametrize("kind", ["torch", "jax"])
+def test_networks_take_frames_as_matrices_in_the_order_of_the_columns(table, kind):
+    if kind == "torch":
+        model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+    else:
+        model = jax.jit(lambda rows: jnp.tanh(rows @ jnp.array([1.0, -0.5, 2.0])))
+    found, expected = rhale.explain(model, table), rhale.explain(model, NUMBERS)
+    assert found.features == NAMES
+    assert_same_numbers(found, expected)
+
+
+@pytest.mark.parametrize("kind", ["scikit-learn", "xgboost", "lightgbm"])
+def test_models_that_were_fitted_on_names_are_asked_with_names(kind):
+    table = pandas_table().rename(columns={"a": "größe", "b": "income_eur"})
+    if kind == "scikit-learn":
+        model = LinearRegression()
+    elif kind == "xgboost":
+        model = pytest.importorskip("xgboost").XGBRegressor(n_estimators=3, n_jobs=1)
+    else:
+        lightgbm = pytest.importorskip("lightgbm")
+        model = lightgbm.LGBMRegressor(n_estimators=3, n_jobs=1, verbose=-1)
+    model.fit(table, A + B)
+    for method in METHODS:
+        fx = rhale.explain(model, table, method=method)
+        assert fx.features == ("größe", "income_eur", "c")
+    expected = model.predict(table)
+    assert np.sort(fx.predictions[:, 0]) == pytest.approx(np.sort(expected), rel=1e-5)
 
 
 def test_a_scaler_that_works_in_place_spoils_nothing():

@@ -73,6 +73,18 @@ def test_any_constant_effect_is_one_bin(slope, ddof):
     assert effect.mean == pytest.approx([slope], rel=1e-14)
 
 
+@pytest.mark.parametrize("slope", [0.2, 1 / 3, 7e9])
+def test_a_slope_that_differs_in_its_last_digit_only_is_one_bin(slope):
+    x = np.random.default_rng(0).uniform(-1, 1, 502)
+
+    def n_bins(other):
+        d = np.where(x < 0.3, slope, other)
+        return rhale.effect(x, d, bins=SETTINGS, limits=(-1, 1)).mean.size
+
+    assert n_bins(np.nextafter(slope, np.inf)) == 1
+    assert n_bins(1.01 * slope) == 2
+
+
 def test_the_spread_printed_as_a_root_of_squares_shrinks_with_the_bins():
     rows = PROBLEM.paper_sample()
     fx = [explain(rows, bins=bins)["x1"] for bins in (rhale.Fixed(1), rhale.Fixed(20))]

@@ -83,3 +83,13 @@ def test_curve_on_given_limits_equals_iml(name, number):
     effect = ale(name, case, rhale.Edges(case["edges"], closed="right"))
     assert effect.curve(case["edges"]) == within(case["ale"])
     assert effect.count.sum() == len(table(name))
+
+
+@pytest.mark.parametrize(("n_rows", "n_bins"), [(25, 25), (25, 50), (29, 29), (39, 39), (41, 41)])
+def test_ranks_of_quantile_bins_are_exact_where_floating_point_is_not(n_rows, n_bins):
+    values = np.random.default_rng(n_rows).normal(size=n_rows)
+    ranks = [-(-n_rows * k // n_bins) for k in range(1, n_bins + 1)]  # ceil(n k / K), in integers
+    assert any(np.ceil(k / n_bins * n_rows) != r for k, r in enumerate(ranks, start=1))
+    expected = np.unique([values.min(), *np.sort(values)[np.array(ranks) - 1]])
+    effect = rhale.effect(values, values, bins=rhale.Quantile(n_bins, closed="right"))
+    assert effect.edges.tolist() == expected.tolist()

@@ -175,8 +175,12 @@ def test_features_are_named_by_position_in_any_order():
     assert fx["x2"].mean == pytest.approx(np.full(fx["x2"].mean.size, 0.5))
 
 
-@pytest.mark.parametrize("features", [np.int64(1), np.array([1]), (1,), range(1, 2), -2])
-def test_positions_may_come_from_numpy(features):
+@pytest.mark.parametrize(
+    "features",
+    [np.int64(1), np.array([1]), (1,), range(1, 2), -2, {"x1"}, {"x1": "as a key"}],
+    ids=["NumPy number", "array", "tuple", "range", "negative", "set", "mapping"],
+)
+def test_features_may_come_in_any_collection(features):
     assert rhale.explain(plane, X, features=features).features == ("x1",)
 
 
@@ -228,6 +232,18 @@ def test_a_row_of_weight_zero_is_a_row_that_is_not_there():
         assert found.provenance["rows"] == 150
 
 
+@pytest.mark.parametrize("scale", [1e-300, 1e200, 3.0])
+def test_scaling_all_weights_changes_nothing(scale):
+    weights = np.random.default_rng(0).uniform(0.5, 2, 200)
+    expected = rhale.explain(product, X, weights=weights, bins=3)
+    found = rhale.explain(product, X, weights=scale * weights, bins=3)
+    for a, b in zip(found, expected, strict=True):
+        assert a.mean == pytest.approx(b.mean, rel=1e-9)
+        assert a.std == pytest.approx(b.std, rel=1e-9)
+        assert a.standard_error == pytest.approx(b.standard_error, rel=1e-9)
+        assert a.importance == pytest.approx(b.importance, rel=1e-9)
+
+
 # --- Settings --------------------------------------------------------------------------------
 
 
@@ -246,6 +262,13 @@ def test_a_row_of_weight_zero_is_a_row_that_is_not_there():
         ({"window": 1.5}, "window=1.5", "(0, 1]"),
         ({"window": float("nan")}, "window=nan", "(0, 1]"),
         ({"spread_window": -0.1}, "spread_window=-0.1", "(0, 1]"),
+        ({"window": "wide"}, "window='wide'", "(0, 1]"),
+        ({"seed": -1}, "seed=-1", "whole number"),
+        ({"seed": "lucky"}, "seed='lucky'", "whole number"),
+        ({"gradient": 3.0}, "gradient=3.0", "callable"),
+        ({"output": []}, "output=[]", "at least one"),
+        ({"output": [0, 0]}, "output=[0, 0]", "twice"),
+        ({"bins": rhale.Edges([0, 1], closed="right"), "method": "dance"}, "'dance'", "rhale"),
         ({"n_rows": 0}, "n_rows=0", "positive whole number"),
         ({"n_rows": 1}, "n_rows=1", "at least two"),
         ({"n_rows": 10.0}, "n_rows=10.0", "positive whole number"),
@@ -266,6 +289,14 @@ def test_settings_that_make_no_sense_are_refused(options, asked, advice):
     message = refusal(errors.BadSettingError, plane, X, **options)
     assert asked in message
     assert advice in message
+
+
+@pytest.mark.parametrize(
+    "make", [rhale.Fixed, rhale.Quantile, lambda n, **o: rhale.Edges(range(n), **o)]
+)
+def test_bins_closed_on_an_unknown_side_are_refused(make):
+    with pytest.raises(errors.BadSettingError, match="closed='middle'"):
+        rhale.explain(plane, X, method="pdp", bins=make(5, closed="middle"))
 
 
 def test_an_unknown_response_is_refused_for_estimators_and_for_functions():
@@ -328,6 +359,11 @@ def test_answers_of_the_wrong_shape_are_refused_with_both_shapes(answer):
         rhale.explain(answer, X)
     message = str(caught.value)
     assert "(n_rows,)" in message or "return numbers" in message
+
+
+def test_complex_predictions_are_refused():
+    message = refusal(errors.BadPredictionError, lambda rows: rows[:, 0] + 1j, X)
+    assert "complex" in message
 
 
 def test_a_model_that_changes_its_number_of_outputs_is_refused():
@@ -658,6 +694,15 @@ def test_edges_inside_the_data_leave_rows_out_and_say_so(method):
     assert any(f"{200 - inside.sum()} of 200 rows" in note for note in fx[0].notes)
 
 
+def test_limits_between_whole_numbers_leave_out_the_rows_beyond_them():
+    rows = np.random.default_rng(0).integers(0, 9, size=(200, 1))
+    fx = rhale.explain(lambda r: r[:, 0] ** 2.0, rows, method="ale", limits=(2.5, 6.5), bins=4)
+    inside = (rows[:, 0] >= 3) & (rows[:, 0] <= 6)
+    assert fx[0].count.sum() == inside.sum()
+    assert fx[0].edges[0] >= 2.5
+    assert fx[0].edges[-1] <= 6.5
+
+
 @pytest.mark.parametrize("edges", [[0], [1, 0], [0, np.nan, 1], [0, np.inf], []])
 def test_edges_that_do_not_increase_are_refused(edges):
     with pytest.raises(errors.BadSettingError, match="increasing"):
@@ -773,6 +818,8 @@ def test_an_effect_can_be_made_of_local_effects_alone():
         (X[:, 0], np.where(np.arange(200) == 9, np.nan, 1.0), "row 9"),
         (X[:, 0], np.where(np.arange(200) == 3, np.inf, 1.0), "row 3"),
         (np.where(np.arange(200) == 4, np.nan, 1.0), X[:, 0], "row 4"),
+        (["a", "b"], [1.0, 2.0], "numbers"),
+        ([1.0, 2.0], ["a", "b"], "numbers"),
     ],
 )
 def test_local_effects_that_make_no_sense_are_refused(x, d, found):
@@ -780,6 +827,12 @@ def test_local_effects_that_make_no_sense_are_refused(x, d, found):
         rhale.effect(x, d, name="age")
     assert isinstance(caught.value, ValueError)
     assert found in str(caught.value)
+
+
+@pytest.mark.parametrize("options", [{"limits": (50, 60)}, {"bins": rhale.Edges([50, 60])}])
+def test_an_effect_without_rows_is_refused(options):
+    with pytest.raises(errors.RhaleError, match="50"):
+        rhale.effect(X[:, 0], X[:, 1], **options)
 
 
 def test_local_effects_of_a_constant_feature_have_a_note():

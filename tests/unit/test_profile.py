@@ -228,3 +228,14 @@ def test_a_constant_feature_has_a_profile_of_one_point(method):
     found = rhale.explain(model, TABLE, method=method, features="x2")["x2"]
     assert found.grid.tolist() == [4.0]
     assert found.importance == 0.0
+
+
+def test_a_huge_level_of_the_rows_does_not_drown_the_spread_of_their_shapes():
+    """Curves are 1e8 x1 + x0 x1: their levels differ by 1e8 times as much as their shapes."""
+    found = rhale.explain(
+        lambda rows: rows[:, 1] * (1e8 + rows[:, 0]), TABLE, method="pdp", features="x0"
+    )["x0"]
+    low, high = TABLE[:, 0].min(), TABLE[:, 0].max()
+    expected = (high - low) * TABLE[:, 1].std(ddof=1)
+    np.testing.assert_allclose(found.spread(high, center="start"), expected, rtol=1e-5)
+    np.testing.assert_allclose(found.std[0], 1e8 * TABLE[:, 1].std(ddof=1), rtol=1e-6)

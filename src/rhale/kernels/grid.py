@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -39,9 +39,7 @@ class Grid:
 
     def __post_init__(self) -> None:
         edges = np.array(self.edges, dtype=np.float64)
-        if self.closed not in ("left", "right"):
-            msg = f"closed={self.closed!r} is not known; use 'left' or 'right'"
-            raise BadSettingError(msg)
+        require_closed(self.closed)
         one_value = edges.shape == (2,) and edges[0] == edges[1]
         increasing = edges.ndim == 1 and edges.size >= 2 and bool(np.all(np.diff(edges) > 0))
         if not np.all(np.isfinite(edges)) or not (increasing or one_value):
@@ -131,3 +129,10 @@ def uniform_edges(low: float, high: float, n_cells: int) -> FloatArray:
         return np.array([low, high], dtype=np.float64)
     edges = np.linspace(low, high, n_cells + 1)
     return np.unique(edges)
+
+
+def require_closed(closed: str) -> None:
+    """Refuse anything but a side."""
+    if closed not in get_args(Closed):
+        msg = f"closed={closed!r} is not known; use 'left' or 'right'"
+        raise BadSettingError(msg)

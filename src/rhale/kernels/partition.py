@@ -11,7 +11,7 @@ import numpy as np
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.axis import Axis
-from rhale.kernels.grid import Closed, Grid, uniform_edges
+from rhale.kernels.grid import Closed, Grid, require_closed, uniform_edges
 from rhale.kernels.moments import Moments
 
 ROUNDING = 1e-11  # relative deviation that a model's own arithmetic may cause
@@ -88,6 +88,7 @@ class Optimal:
 
     def __post_init__(self) -> None:
         require_count("max_bins", self.max_bins)
+        require_closed(self.closed)
         if not 0 <= self.discount <= 1:
             msg = f"discount={self.discount} is not between 0 and 1"
             raise BadSettingError(msg)
@@ -158,6 +159,7 @@ class Fixed:
 
     def __post_init__(self) -> None:
         require_count("n_bins", self.n_bins)
+        require_closed(self.closed)
 
     def candidates(self, axis: Axis) -> FloatArray:
         """Equally wide cells."""
@@ -185,6 +187,7 @@ class Quantile:
 
     def __post_init__(self) -> None:
         require_count("n_bins", self.n_bins)
+        require_closed(self.closed)
 
     def candidates(self, axis: Axis) -> FloatArray:
         """Values at equal steps of the cumulated weight."""

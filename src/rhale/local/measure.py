@@ -40,12 +40,6 @@ class Measured:
         return Measured(cells, self.sample + other.sample, self.asked + other.asked)
 
 
-def shown_effects(series: FloatArray, n_outputs: int) -> FloatArray:
-    """Local effects to show: those over the spread window, where there is one."""
-    first = n_outputs if len(series) > n_outputs else 0
-    return series[first : first + n_outputs]
-
-
 @dataclass(frozen=True, eq=False)
 class LocalTask:
     """Measure the local effects of some features in a chunk.
@@ -94,7 +88,7 @@ class LocalTask:
             asked += rows.size
         else:
             answers = np.empty((0, len(self.predictor.chosen)))
-        slopes = [shown_effects(values, answers.shape[1])[:, rows].T for values in effects]
+        slopes = [values[: answers.shape[1], rows].T for values in effects]
         kept = np.hstack([*(xs[rows, None] for xs in x), answers, *slopes])
         weight = np.ones(rows.size) if chunk.weights is None else chunk.weights[rows]
         return Measured(cells, collect(key[rows], kept, weight, size=EVERY_ROW), asked)

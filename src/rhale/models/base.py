@@ -11,12 +11,13 @@ import numpy as np
 
 from rhale.errors import (
     BadPredictionError,
+    BadSettingError,
     ModelFailedError,
     RhaleError,
     WrongShapeError,
 )
 from rhale.kernels import FloatArray
-from rhale.names import find_output
+from rhale.names import find_output, list_asked
 from rhale.tables.chunk import Chunk
 
 REPEATABLE = 1e-5  # relative; far above float32 rounding, far below dropout
@@ -138,7 +139,7 @@ def check_answer(answer: Any, n_rows: int, question: str = "") -> FloatArray:
     array = np.asarray(answer)
     if array.dtype.kind not in "fiub":
         try:
-            array = array.astype(np.float64)
+            array = np.array(array.tolist(), dtype=np.float64)
         except (TypeError, ValueError) as error:
             msg = (
                 f"the model answered with {array.dtype} values such as {array.ravel()[:1]}{asked}; "
@@ -221,6 +222,9 @@ def choose_outputs(predictor: Predictor, output: Any) -> Predictor:
         usual = predictor.adapter.usual_outputs
         chosen = list(range(predictor.n_all)) if usual is None else list(usual)
     else:
-        asked = [output] if isinstance(output, str) or np.ndim(output) == 0 else list(output)
+        asked = list_asked(output, "output")
         chosen = [find_output(o, labels) for o in asked]
+        if len(set(chosen)) < len(chosen):
+            msg = f"output={output!r} names an output twice"
+            raise BadSettingError(msg)
     return replace(predictor, outputs=tuple(labels[i] for i in chosen), chosen=tuple(chosen))

@@ -9,7 +9,7 @@ import numpy as np
 
 from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray, IntArray
-from rhale.names import find_feature
+from rhale.names import find_feature, list_asked
 
 Change = tuple[int, FloatArray]
 
@@ -110,12 +110,8 @@ def find_columns(names: Sequence[str], wanted: Any) -> list[int]:
     """
     if wanted is None:
         return list(range(len(names)))
-    asked = [wanted] if np.ndim(wanted) == 0 else list(wanted)
-    found = [find_feature(feature, names) for feature in asked]
-    if not found:
-        msg = "features=[] asks for nothing; name at least one feature, or leave it out for all"
-        raise BadSettingError(msg)
+    found = [find_feature(feature, names) for feature in list_asked(wanted, "features")]
     if len(set(found)) < len(found):
-        msg = f"features={asked} names a feature twice"
+        msg = f"features={wanted!r} names a feature twice"
         raise BadSettingError(msg)
     return found

@@ -16,6 +16,7 @@ from rhale.tables.chunk import Table
 from rhale.tables.frame import Frame, FrameTable, is_number, numbers_of
 
 FEWEST_ROWS = 2
+LARGEST_WEIGHT = 1e100
 
 
 def open_table(data: Any, weights: npt.ArrayLike | None = None) -> Table:
@@ -61,6 +62,11 @@ def check_weights(weights: npt.ArrayLike, n_rows: int) -> FloatArray:
     if not np.all(np.isfinite(values)) or values.min() < 0:
         bad = int(np.flatnonzero(~(np.isfinite(values) & (values >= 0)))[0])
         msg = f"weights must be finite and not negative; row {bad} has {values[bad]}"
+        raise BadTableError(msg)
+    if values.max() > LARGEST_WEIGHT or 0 < values.max() < 1 / LARGEST_WEIGHT:
+        msg = (
+            f"weights reach {values.max():.3g}, too far from one for sums of squares; rescale them"
+        )
         raise BadTableError(msg)
     if np.count_nonzero(values) < FEWEST_ROWS:
         msg = "fewer than two rows have a positive weight; nothing is left to explain"

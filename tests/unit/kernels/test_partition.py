@@ -169,6 +169,12 @@ def test_the_cheapest_path_prefers_the_wider_last_bin(cost, limits):
     assert (None if found is None else found.tolist()) == limits
 
 
+def test_prices_that_differ_by_rounding_tie():
+    thirds = np.array([[1 / 3, 2 / 3 + 2e-16], [INF, 1 / 3]])
+    assert thirds[0, 1] > 2 * thirds[0, 0]
+    assert cheapest_path(thirds).tolist() == [0, 2]
+
+
 def test_three_cells_tie_towards_the_wider_last_bin():
     free = np.where(np.triu(np.ones((3, 3))) > 0, 0.0, INF)
     free[0, 2] = 1.0

@@ -74,6 +74,12 @@ def test_a_sum_is_incomplete_if_a_part_is():
     assert (sample([1], 2) + sample([1, 2], 2)).is_complete
 
 
+def test_a_sum_that_leaves_a_row_out_is_incomplete():
+    for both in (sample([1, 2], 2) + sample([3], 2), sample([3], 2) + sample([1, 2], 2)):
+        assert both.key.tolist() == [1, 2]
+        assert not both.is_complete
+
+
 def test_no_rows_are_a_sample_too():
     nothing = no_rows(3, 5)
     assert nothing.values.shape == (0, 3)

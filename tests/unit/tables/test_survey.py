@@ -38,6 +38,11 @@ def test_the_survey_of_pieces_is_the_survey_of_the_whole():
     ]
     whole, merged = look(X, WEIGHTS), pieces[0] + pieces[1]
     assert merged.n_rows == whole.n_rows
+    for other in (merged, pieces[1] + pieces[0]):
+        assert (other.low.tolist(), other.high.tolist()) == (
+            whole.low.tolist(),
+            whole.high.tolist(),
+        )
     assert merged.whole.tolist() == whole.whole.tolist()
     assert sorted_rows(merged.sample.values) == sorted_rows(whole.sample.values)
     assert sorted_rows(merged.probe.chunk.rows) == sorted_rows(whole.probe.chunk.rows)
