@@ -266,9 +266,7 @@ def _check_arguments(categorical: Any, gradient: Any, seed: Any) -> None:
         msg = "categorical= is not supported yet; explain the numeric columns with features="
         raise BadSettingError(msg)
     if gradient is not None and not callable(gradient):
-        msg = (
-            f"gradient={type(gradient).__name__} is no function; pass rows -> (n_rows, n_features)"
-        )
+        msg = f"gradient={gradient!r:.60} is not callable; pass rows -> (n_rows, n_features)"
         raise BadSettingError(msg)
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         msg = f"seed={seed!r} is not a whole number of zero or more"

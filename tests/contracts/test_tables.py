@@ -224,6 +224,17 @@ def test_columns_that_are_not_explained_reach_the_model_as_they_are(kind):
     assert fx["a"].mean @ fx["a"].count == pytest.approx(expected.sum(), rel=1e-6)
 
 
+def test_decimal_columns_stay_decimal():
+    table = pl.DataFrame({"price": A}).with_columns(pl.col("price").cast(pl.Decimal(12, 4)))
+
+    def model(rows):
+        assert rows.schema == table.schema
+        return 3 * rows["price"].cast(pl.Float64).to_numpy()
+
+    fx = rhale.explain(model, table)
+    assert fx["price"].mean == pytest.approx(np.full(fx["price"].mean.size, 3.0), rel=1e-9)
+
+
 def test_missing_values_elsewhere_are_the_model_s_business():
     table = pd.DataFrame({"a": A, "gap": np.where(C, np.nan, 1.0)})
     table["gap2"] = pd.array(np.where(C, None, 1), dtype="Int64")

@@ -63,11 +63,9 @@ def check_weights(weights: npt.ArrayLike, n_rows: int) -> FloatArray:
         bad = int(np.flatnonzero(~(np.isfinite(values) & (values >= 0)))[0])
         msg = f"weights must be finite and not negative; row {bad} has {values[bad]}"
         raise BadTableError(msg)
-    if values.max() > LARGEST_WEIGHT or 0 < values.max() < 1 / LARGEST_WEIGHT:
-        msg = (
-            f"weights reach {values.max():.3g}, too far from one for sums of squares; rescale them"
-        )
-        raise BadTableError(msg)
+    if not 1 / LARGEST_WEIGHT < values.max() < LARGEST_WEIGHT:
+        # only ratios of weights matter; a power of two keeps them exact and their squares finite
+        values = np.ldexp(values, -int(np.frexp(values.max())[1]))
     if np.count_nonzero(values) < FEWEST_ROWS:
         msg = "fewer than two rows have a positive weight; nothing is left to explain"
         raise BadTableError(msg)
