@@ -15,17 +15,17 @@ from rhale.effect import NO_SAMPLE, Effect, LocalEffects
 from rhale.engines import map_chunks
 from rhale.kernels import FloatArray
 from rhale.kernels.axis import MANY_VALUES, wide_gaps
-from rhale.kernels.grid import Grid
 from rhale.kernels.moments import Moments
 from rhale.local import LocalTask, Measured
 from rhale.models import Predictor
 from rhale.plan import (
-    BY_GRADIENT,
+    USUAL_WAYS,
     Cells,
     Feature,
     Settings,
     plan_cells,
     plan_local,
+    plan_marginal,
     plan_points,
     require_rows,
 )
@@ -125,7 +125,7 @@ class Job:
             n_inside = int(found.count.sum())
             where = self.features.index(feature)
             require_rows(feature.name, n_inside, (edges[0], edges[-1]), self.survey, where)
-            notes = () if how[place] == BY_GRADIENT else (how[place],)
+            notes = () if how[place] in USUAL_WAYS else (how[place],)
             made[feature.name] = [
                 self.one_effect(feature, chosen, measured, place, output, notes)
                 for output in range(len(outputs))
@@ -172,7 +172,7 @@ class Job:
         """Predictions along grids."""
         names, outputs, settings = self.rows.table.names, self.predictor.outputs, self.settings
         if settings.method == "mplot":
-            grids = [Grid(plan_points_or_value(settings, f, outputs[0])) for f in self.features]
+            grids = [plan_marginal(settings, f, outputs[0]) for f in self.features]
         else:
             grids = [grid_of_points(plan_points(settings, f, outputs[0])) for f in self.features]
         n_points = max(g.n_cells for g in grids) if settings.method == "ice" else 1
@@ -218,13 +218,6 @@ class Job:
             if feature in varying:
                 columns[:, place] = values[:, varying.index(feature)]
         return columns
-
-
-def plan_points_or_value(settings: Settings, feature: Feature, output: str) -> FloatArray:
-    """Limits of the marginal plot's bins; one value twice for a constant feature."""
-    if feature.is_constant:
-        return np.array([feature.axis.low, feature.axis.high])
-    return plan_points(settings, feature, output)
 
 
 def constant_effect(feature: Feature, output: str, survey: Survey) -> Effect:

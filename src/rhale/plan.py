@@ -23,16 +23,18 @@ from rhale.tables.survey import Survey
 Method = Literal["rhale", "dale", "ale", "pdp", "ice", "mplot"]
 Local = Literal["auto", "gradient", "secant"]
 PROFILES = ("pdp", "ice", "mplot")
+MARGINAL_BINS = Quantile(20)
 USUAL_BINS: dict[str, Partition] = {
     "rhale": Optimal(),
     "dale": Fixed(20),
     "ale": Quantile(20),
     "pdp": Fixed(50),
     "ice": Fixed(50),
-    "mplot": Quantile(20),
+    "mplot": MARGINAL_BINS,
 }
 SMOOTH_SHARE, MEAN_SHARE, SPREAD_SHARE = 0.01, 0.05, 0.2
-BY_GRADIENT = "local effects by gradient"
+BY_GRADIENT, OVER_BINS = "local effects by gradient", "secants over the row's own bin"
+USUAL_WAYS = (BY_GRADIENT, OVER_BINS)  # not worth a note
 
 
 @dataclass(frozen=True)
@@ -180,6 +182,17 @@ def plan_points(settings: Settings, feature: Feature, output: str) -> FloatArray
     return np.unique(reachable(feature, partition, partition.candidates(feature.axis)))
 
 
+def plan_marginal(settings: Settings, feature: Feature, output: str) -> Grid:
+    """Bins of the marginal plot; one for each value where there are few and none were asked for."""
+    values, partition = feature.axis.values, settings.partition(feature.name, output)
+    if feature.is_constant:
+        return Grid(np.array([feature.axis.low, feature.axis.high]))
+    if partition is MARGINAL_BINS and values.size <= MARGINAL_BINS.n_bins:
+        between = values[:-1] + 0.5 * np.diff(values)
+        return Grid(np.concatenate([[feature.axis.low], between, [feature.axis.high]]))
+    return Grid(partition.candidates(feature.axis), partition.closed)
+
+
 def reachable(feature: Feature, partition: Partition, edges: FloatArray) -> FloatArray:
     """Limits at which the model can be asked: whole numbers for features of whole numbers."""
     if not feature.whole or isinstance(partition, Edges):
@@ -212,7 +225,7 @@ def plan_local(
     if settings.method == "ale":
         pairs = zip(features, cells, strict=True)
         own = [SecantPlan(feature.column, OwnBin(c.grid)) for feature, c in pairs]
-        return dict(enumerate(own)), ["secants over the row's own bin"] * len(features), 0
+        return dict(enumerate(own)), [OVER_BINS] * len(features), 0
     wants_gradient = settings.local == "gradient" or settings.method == "dale"
     if wants_gradient and not predictor.adapter.is_differentiable:
         msg = (

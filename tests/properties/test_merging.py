@@ -214,6 +214,22 @@ def test_surveys_of_pieces_add_up_to_the_survey_of_the_whole(table, seed, rng):
         assert_same_survey(merged, whole)
 
 
+@given(matrices(), seeds)
+def test_the_survey_of_no_rows_changes_nothing(table, seed):
+    opened = open_table(table)
+    found = survey_of(table, seed)
+    nothing = survey(opened.chunk(0, 0), [0, 2], opened.names, (25, 7), seed)
+    assert_same_survey(found + nothing, found)
+    assert_same_survey(nothing + found, found)
+
+
+def test_a_feature_is_whole_only_if_every_piece_of_it_is():
+    whole = np.arange(12.0).reshape(4, 3)
+    broken = whole + np.array([0.5, 0.0, 0.0])
+    assert (survey_of(whole, 0) + survey_of(broken, 0)).whole.tolist() == [False, True]
+    assert (survey_of(broken, 0) + survey_of(whole, 0)).whole.tolist() == [False, True]
+
+
 def assert_same_explanation(a, b):
     assert len(a) == len(b)
     for one, other in zip(a, b, strict=True):

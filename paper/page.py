@@ -1,0 +1,44 @@
+"""Put the sections that the scripts wrote together into docs/paper/README.md."""
+
+from __future__ import annotations
+
+import sys
+
+from report import PAGE, PARTS
+
+# the order of the page; each is written by the script of the same name
+SECTIONS = (
+    "intro",
+    "running",
+    "cases",
+    "study_1",
+    "study_2",
+    "settings",
+    "california_data",
+    "california_effects",
+    "california_bins",
+    "run_time",
+    "disagreements",
+)
+HEAD = """# The paper, reproduced
+
+Every figure and number of the RHALE paper (Gkolemis, Dalamagas, Ntoutsi and Diou, ECAI 2023) that
+can be computed, computed by `rhale`. `make paper` writes this page and its figures anew; each
+section names its script. Published numbers were read from the vector files of the paper's figures.
+"""
+
+
+def main() -> int:
+    """Write the page, or say which sections are missing."""
+    missing = [name for name in SECTIONS if not (PARTS / f"{name}.md").exists()]
+    if missing:
+        print(f"no page: run the scripts of these sections first: {', '.join(missing)}")
+        return 1
+    parts = [(PARTS / f"{name}.md").read_text(encoding="utf-8") for name in SECTIONS]
+    (PAGE / "README.md").write_text("\n".join([HEAD, *parts]), encoding="utf-8")
+    print(f"wrote {PAGE.name}/README.md with {len(parts)} sections")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
