@@ -15,6 +15,7 @@ from rhale.kernels import BoolArray, FloatArray
 Closed = Literal["left", "right"]
 CellArray = npt.NDArray[np.signedinteger[Any]]
 BUCKETS_PER_CELL, MOST_BUCKETS = 128, 2**15  # the table stays in the nearest caches
+FEW_ROWS = 2**14  # for fewer, making the table costs more than it saves
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +89,7 @@ class Grid:
         """
         span = self.edges[-1] - self.edges[0]
         rounding = np.spacing(np.abs(self.edges).max())
-        if x.size < self.n_cells or span <= 1e9 * rounding * self._n_buckets:
+        if x.size < FEW_ROWS or span <= 1e9 * rounding * self._n_buckets:
             return self._search(x)
         scale = self._n_buckets / span
         bucket = x * scale

@@ -128,8 +128,7 @@ class Optimal:
         ndarray of shape (n_cells, n_cells)
             At [l, j]: the bin from edge l to edge j + 1.
         """
-        weight = run_sums(moments.weight)
-        rows = run_rows(moments, weight)
+        weight, rows = run_weights(moments)
         price = run_squares(moments)
         edges = moments.grid.edges
         price *= edges[None, 1:] - edges[:-1, None]
@@ -259,12 +258,14 @@ def run_sums(values: FloatArray) -> FloatArray:
     return np.cumsum(runs, axis=1, out=runs)
 
 
-def run_rows(moments: Moments, weight: FloatArray) -> FloatArray:
-    """Effective rows of cells l to j, given their weight."""
-    if np.array_equal(moments.weight, moments.weight_squares):
-        return weight
-    squares = run_sums(moments.weight_squares)
-    return np.divide(weight**2, squares, out=np.zeros_like(weight), where=squares > 0)
+def run_weights(moments: Moments) -> tuple[FloatArray, FloatArray]:
+    """Weight and effective rows of cells l to j; nothing above zero where j < l."""
+    if np.array_equal(moments.weight, moments.weight_squares):  # counts: differences are exact
+        reached = np.append(0.0, np.cumsum(moments.weight))
+        weight = reached[None, 1:] - reached[:-1, None]
+        return weight, weight
+    weight, squares = run_sums(moments.weight), run_sums(moments.weight_squares)
+    return weight, np.divide(weight**2, squares, out=np.zeros_like(weight), where=squares > 0)
 
 
 def run_squares(moments: Moments) -> FloatArray:
@@ -330,17 +331,15 @@ def cheapest_path(price: FloatArray) -> IntArray | None:
     >>> cheapest_path(np.array([[1.0, 3.0], [np.inf, 1.0]]))
     array([0, 1, 2])
     """
-    n_cells = len(price)
-    best, origin = np.full(n_cells + 1, np.inf), np.zeros(n_cells + 1, dtype=np.intp)
-    best[0] = 0.0
-    for j, ending in enumerate(np.ascontiguousarray(price.T), start=1):
-        reach = best[:j] + ending[:j]
-        tied = reach <= reach.min() * (1 + TIE)
-        origin[j] = tied.argmax()  # the first: the widest bin
-        best[j] = reach[origin[j]]
+    n_cells, ending = len(price), np.ascontiguousarray(price.T)
+    best = np.zeros(n_cells + 1)
+    for j in range(1, n_cells + 1):
+        best[j] = (best[:j] + ending[j - 1, :j]).min()
     if not np.isfinite(best[-1]):
         return None
     limits = [n_cells]
     while limits[-1] > 0:
-        limits.append(int(origin[limits[-1]]))
+        j = limits[-1]
+        tied = best[:j] + ending[j - 1, :j] <= best[j] * (1 + TIE)
+        limits.append(int(tied.argmax()))  # the first: the widest bin
     return np.array(limits[::-1], dtype=np.intp)

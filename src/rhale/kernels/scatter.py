@@ -71,6 +71,6 @@ def scatter(curves: FloatArray, weights: FloatArray | None = None) -> Scatter:
     w = np.ones(curves.shape[1]) if weights is None else weights
     total = float(w.sum())
     mean = np.einsum("r,orp->op", w / (total if total > 0 else 1.0), curves)
-    gap = curves - mean[:, None, :]
-    products = np.matmul((gap * w[:, None]).transpose(0, 2, 1), gap)
+    gaps = (curves - mean[:, None, :]) * np.sqrt(w)[:, None]
+    products = np.stack([gap.T @ gap for gap in gaps])
     return Scatter(total, float((w**2).sum()), mean, products)

@@ -31,7 +31,8 @@ class Probe:
 
 def smallest(size: int, key: KeyArray, chunk: Chunk) -> Probe:
     """Keep the rows with the smallest keys."""
-    rows = np.argsort(key, kind="stable")[:size]
+    rows = np.argpartition(key, size)[:size] if key.size > size else np.arange(key.size)
+    rows = rows[np.argsort(key[rows], kind="stable")]
     return Probe(size, key[rows], chunk.take(rows))
 
 

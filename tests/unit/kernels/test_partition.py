@@ -13,9 +13,8 @@ from rhale.kernels.partition import (
     Quantile,
     cheapest_path,
     constant_cuts,
-    run_rows,
     run_squares,
-    run_sums,
+    run_weights,
 )
 
 INF = np.inf
@@ -122,8 +121,8 @@ def test_squares_and_rows_of_every_run_are_those_of_its_rows(n_cells, weighted):
     d, w = 1e3 + rng.normal(0, 1, x.size), rng.lognormal(0, 2, x.size)
     moments = cells(x, d, np.arange(n_cells + 1), w if weighted else None)
     w = w if weighted else np.ones(x.size)
-    weight, squares = run_sums(moments.weight), run_squares(moments)
-    rows = run_rows(moments, weight)
+    (weight, rows), squares = run_weights(moments), run_squares(moments)
+
     for first in range(n_cells):
         for last in range(first, n_cells):
             inside = (x >= first) & ((x < last + 1) | (last == n_cells - 1))
