@@ -104,15 +104,11 @@ def as_text(
             ", ".join(map(str, marks)),
         ]
         lines.append(row)
-    words = "points" if isinstance(effects[0], Profile) else "bins"
-    header = [
-        "feature",
-        *(["output"] if several else []),
-        "effect ± error",
-        "spread",
-        words,
-        "notes",
-    ]
+    header = ["feature", *(["output"] if several else []), "effect ± error"]
+    # the effect is in units of the output, the spread of local effects in output per feature
+    is_profile = isinstance(effects[0], Profile)
+    header += ["spread", "points"] if is_profile else ["slope spread", "bins"]
+    header += ["notes"]
     table = aligned([header, *lines], n_left=2 if several else 1)
     footer = [f"{number}  {note}" for note, number in remarks.items()] + list(notes)
     return "\n".join([_title(provenance), *table, *footer])

@@ -27,7 +27,7 @@ def lines_of(fx):
 def test_the_text_ranks_the_largest_effect_first(fx):
     title, header, *rows = lines_of(fx)
     assert title == "rhale of a function, 200 rows"
-    assert header.split() == ["feature", "effect", "±", "error", "spread", "bins", "notes"]
+    assert header.split() == ["feature", "effect", "±", "error", "slope", "spread", "bins", "notes"]
     assert [row.split()[0] for row in rows[:3]] == ["x2", "x0", "x1"]
 
 
