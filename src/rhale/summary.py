@@ -105,10 +105,7 @@ def as_text(
         ]
         lines.append(row)
     header = ["feature", *(["output"] if several else []), "effect ± error"]
-    # the effect is in units of the output, the spread of local effects in output per feature
-    is_profile = isinstance(effects[0], Profile)
-    header += ["spread", "points"] if is_profile else ["slope spread", "bins"]
-    header += ["notes"]
+    header += ["heterogeneity", "points" if isinstance(effects[0], Profile) else "bins", "notes"]
     table = aligned([header, *lines], n_left=2 if several else 1)
     footer = [f"{number}  {note}" for note, number in remarks.items()] + list(notes)
     return "\n".join([_title(provenance), *table, *footer])

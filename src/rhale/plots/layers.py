@@ -20,6 +20,7 @@ from rhale.profile import Profile
 Result = Effect | Profile
 N_POINTS = 401  # between the limits, besides the limits: a quadratic looks smooth
 N_SUPPORT_CELLS = 80
+FEW_VALUES = 4
 CENTRED = {"mean": "centred", "start": "zero at the start", "uniform": "centred over x"}
 
 
@@ -151,6 +152,9 @@ def draw_counts(ax: Axes, result: Result) -> list[Artist]:
     )
     strip.set(color=style.COUNT, alpha=style.COUNT_ALPHA, linewidth=0, zorder=2)
     strip.set(gid="rhale:counts", label="where rows are")
+    values = np.unique(result.sample.x if isinstance(result, Effect) else result.curve_x)
+    if 0 < values.size <= FEW_VALUES:
+        ax.set_xticks(values)  # two classes have no tick between them
     return [strip]
 
 

@@ -3,6 +3,7 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
+import rhale
 from rhale.errors import BadSettingError
 from rhale.plots import plot_effect, style
 
@@ -224,3 +225,9 @@ def test_bounds_do_not_grow_when_drawn_twice(effect):
     once = top.get_ylim()
     plot_effect(effect, ax=pair)
     assert top.get_ylim() == once
+
+
+def test_a_feature_of_two_values_has_ticks_at_both_and_none_between():
+    x = np.repeat([1.0, 2.0], 30)
+    top, bottom = plot_effect(rhale.effect(x, np.linspace(0, 1, 60), name="sex"))
+    assert top.get_xticks().tolist() == bottom.get_xticks().tolist() == [1.0, 2.0]
