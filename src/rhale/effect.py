@@ -146,7 +146,7 @@ class Effect:
         Parameters
         ----------
         x : float or array-like of shape (n_x,)
-            Feature values; the answer is nan outside the bins.
+            Feature values; outside the bins the outermost ones go on.
         center : {"mean", "start", "uniform"}
             Zero on average over the rows (see `density`), at the first limit, or on average
             over x.
@@ -164,7 +164,7 @@ class Effect:
         Parameters
         ----------
         x : float or array-like of shape (n_x,)
-            Feature values; the answer is nan outside the bins.
+            Feature values; outside the bins the outermost ones go on.
         accumulate : {"sum", "quadrature"}
             Sum of std times width (what the paper's figures show), or the root of the sum of
             their squares (Eq. 16 as printed), which shrinks as bins get narrower.

@@ -228,13 +228,14 @@ class Explanation:
         return shares if len(shares) > 1 else shares[self.outputs[0]]
 
     def _explained(self, output: int) -> float:
-        total = np.zeros(len(self.sample_x))
+        total, inside = np.zeros(len(self.sample_x)), np.ones(len(self.sample_x), dtype=np.bool_)
         for place in range(len(self.features)):
             effect = self.effects[place * len(self.outputs) + output]
-            is_curve = not isinstance(effect, Effect) or effect.edges[0] < effect.edges[-1]
-            if is_curve:
-                total += effect.curve(self.sample_x[:, place])
-        inside = np.isfinite(total)
+            axis = effect.edges if isinstance(effect, Effect) else effect.grid
+            column = self.sample_x[:, place]
+            inside &= (column >= axis[0]) & (column <= axis[-1])
+            total += effect.curve(column)
+        total, inside = np.nan_to_num(total), inside & np.isfinite(total)
         if inside.sum() < 2:
             return float("nan")
         weight = self.sample_weight[inside] / self.sample_weight[inside].sum()

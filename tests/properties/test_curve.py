@@ -242,11 +242,14 @@ def test_intervals_of_a_higher_level_contain_those_of_a_lower(effect, level):
 
 
 @given(effects())
-def test_everything_is_undefined_outside_the_bins(effect):
-    beyond = [effect.edges[0] - 1e-6, effect.edges[-1] + 1e-6]
-    assert np.all(np.isnan(effect.curve(beyond)))
-    assert np.all(np.isnan(effect.spread(beyond)))
-    assert np.all(np.isnan(effect.ci(beyond)))
+def test_outside_the_bins_the_curve_goes_on_as_straight_as_it_was(effect):
+    low, high = effect.edges[[0, -1]]
+    step = 0.1 * (high - low)
+    for end, outwards in ((low, -step), (high, step)):
+        value, first, second = effect.curve([end, end + outwards, end + 2 * outwards])
+        bent = effect.slope[0 if outwards < 0 else -1] * step**2
+        scale = abs(value) + abs(first) + abs(second)
+        np.testing.assert_allclose(second - 2 * first + value, bent, atol=1e-9 * (1 + scale))
 
 
 EDGES = np.array([0.0, 1.0, 1.5, 3.0, 4.0, 6.0])

@@ -110,7 +110,7 @@ class Fit:
         return levels - nodes.weights @ node_levels, slopes - nodes.weights @ node_slopes
 
     def curve(self, x: FloatArray, center: Center) -> FloatArray:
-        """Effect at x; nan outside the bins."""
+        """Effect at x; outside the bins the outermost ones go on."""
         return self._apply(x, center, np.nan_to_num(self.level), self.slope, power=1)
 
     def variance(self, x: FloatArray, center: Center) -> FloatArray:
@@ -140,12 +140,10 @@ class Fit:
         self, x: FloatArray, center: Center, level: FloatArray, slope: FloatArray, power: int
     ) -> FloatArray:
         known_center(center)
-        out, grid = np.full(x.size, np.nan), Grid(self.edges)
-        inside = np.flatnonzero(grid.covers(x))
-        for start in range(0, inside.size, BLOCK_ROWS):
-            rows = inside[start : start + BLOCK_ROWS]
-            bins = grid.locate(x[rows]).astype(np.intp)
-            levels, slopes = self.centred_design(x[rows], bins, center)
+        out, bins = np.empty(x.size), Grid(self.edges).locate(x).astype(np.intp)
+        for start in range(0, x.size, BLOCK_ROWS):
+            rows = slice(start, start + BLOCK_ROWS)
+            levels, slopes = self.centred_design(x[rows], bins[rows], center)
             out[rows] = levels**power @ level + slopes**power @ slope
         return out
 
@@ -191,7 +189,7 @@ def fill_gaps(values: FloatArray, places: FloatArray) -> FloatArray:
 def accumulate_spread(
     edges: FloatArray, std: FloatArray, x: FloatArray, *, squared: bool
 ) -> FloatArray:
-    """Accumulate the bins' deviations from the first edge to x; nan outside the bins.
+    """Accumulate the bins' deviations from the first edge to x; the outermost bins go on outside.
 
     Parameters
     ----------
@@ -210,10 +208,11 @@ def accumulate_spread(
     array([5.])
     """
     std = fill_gaps(std, middles(edges))
-    out = np.full(x.size, np.nan)
-    inside = np.flatnonzero((x >= edges[0]) & (x <= edges[-1]))
-    for start in range(0, inside.size, BLOCK_ROWS):
-        rows = inside[start : start + BLOCK_ROWS]
-        length = np.clip(x[rows, None], edges[:-1], edges[1:]) - edges[:-1]
+    starts = np.append(-np.inf, edges[1:-1])
+    stops = np.append(edges[1:-1], np.inf)
+    out = np.empty(x.size)
+    for start in range(0, x.size, BLOCK_ROWS):
+        rows = slice(start, start + BLOCK_ROWS)
+        length = np.abs(np.clip(x[rows, None], starts, stops) - edges[:-1])
         out[rows] = np.sqrt(length**2 @ std**2) if squared else length @ std
     return out

@@ -103,10 +103,11 @@ def test_without_any_rows_the_curve_is_flat_and_certain():
     assert nothing.importance() == (0.0, 0.0)
 
 
-def test_outside_the_bins_nothing_is_known():
-    found = fit([0, 1], [1])
-    assert np.isnan(found.curve(at(-0.1, 1.1, NAN), "mean")).all()
-    assert np.isnan(found.variance(at(-0.1, 1.1, NAN), "mean")).all()
+def test_outside_the_bins_the_outermost_ones_go_on():
+    found = fit([0, 1, 3], [5, -2], variance=[4, 9])
+    np.testing.assert_allclose(found.curve(at(-0.1, 3.5), "start"), [-0.5, 5 - 4 - 1])
+    np.testing.assert_allclose(found.variance(at(-0.1, 3.5), "start"), [0.04, 4 + 9 * 2.5**2])
+    assert np.isnan(found.curve(at(NAN), "mean")).all()
 
 
 def test_variances_add_up_along_the_curve():
@@ -212,6 +213,7 @@ def test_spread_bridges_bins_whose_std_is_unknown():
     assert found.tolist() == [6.0]
 
 
-def test_spread_is_undefined_outside_and_where_no_bin_has_one():
-    assert np.isnan(accumulate_spread(at(0, 1), at(1), at(-1, 2), squared=False)).all()
+def test_spread_goes_on_outside_and_is_undefined_where_no_bin_has_one():
+    found = accumulate_spread(at(0, 1, 2), at(3, 5), at(-0.5, 2.5), squared=False)
+    np.testing.assert_allclose(found, [1.5, 3 + 7.5])
     assert np.isnan(accumulate_spread(at(0, 1), at(NAN), at(0.5), squared=True)).all()
