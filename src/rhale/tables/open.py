@@ -119,7 +119,11 @@ def _array(data: Any) -> npt.NDArray[Any]:
     if isinstance(data, np.ma.MaskedArray) and np.ma.is_masked(data):
         msg = "the masked array has masked values; fill them or drop these rows first"
         raise BadTableError(msg)
-    array = np.asarray(data)
+    try:
+        array = np.asarray(data)
+    except (TypeError, RuntimeError) as error:  # a tensor on another device, or with a graph
+        msg = f"this {type(data).__name__} cannot be read as an array: {error}"
+        raise BadTableError(msg) from error
     if array.ndim != 2:
         msg = f"the array has shape {array.shape}; pass one of shape (n_rows, n_features)"
         if array.ndim == 1:

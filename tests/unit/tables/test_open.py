@@ -3,6 +3,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import torch
 
 from rhale.errors import BadTableError
 from rhale.tables import as_matrix, open_table
@@ -68,3 +69,14 @@ def test_truth_values_and_small_integers_become_numbers():
 def test_subclasses_of_arrays_are_arrays():
     assert open_table(np.ma.array(X)).names == ("x0", "x1")
     assert open_table(X.view(np.recarray)).n_rows == 6
+
+
+def test_a_tensor_that_is_part_of_a_graph_is_refused_with_the_librarys_own_advice():
+    rows = torch.ones(4, 2, requires_grad=True)
+    with pytest.raises(BadTableError, match=r"Tensor cannot be read as an array: .*detach"):
+        open_table(rows)
+
+
+def test_a_tensor_in_memory_is_a_table():
+    table = open_table(torch.arange(6.0).reshape(3, 2))
+    assert table.chunk(0, 3).column(1).tolist() == [1.0, 3.0, 5.0]
