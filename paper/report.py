@@ -29,8 +29,10 @@ def published(key: str) -> dict[str, Any]:
 def save(figure: Figure, name: str) -> str:
     """Write a figure as PNG and SVG, and give the Markdown that shows it."""
     PAGE.mkdir(parents=True, exist_ok=True)
+    for curves in figure.findobj(lambda artist: artist.get_gid() == "rhale:rows"):
+        curves.set_rasterized(True)  # hundreds of lines: an image is smaller than their points
     figure.savefig(PAGE / f"{name}.png", dpi=150)
-    figure.savefig(PAGE / f"{name}.svg", metadata={"Date": None})
+    figure.savefig(PAGE / f"{name}.svg", dpi=150, metadata={"Date": None})
     return f"![{name.replace('_', ' ')}]({name}.png)"
 
 

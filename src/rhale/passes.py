@@ -192,7 +192,8 @@ class Job:
         outside = "are left out"
         if settings.method != "mplot":
             outside = "count for the average, but not for the centring"
-        notes = [left_out(self.survey, c, outside) for c in traced.cells]
+        kept = () if settings.method != "ice" else self.about_curves(task.last_key, len(values))
+        notes = [kept + left_out(self.survey, c, outside) for c in traced.cells]
         return Made(
             tuple(make_profiles(task, traced, notes)),
             values[:, n_features : n_features + len(outputs)],
@@ -202,6 +203,13 @@ class Job:
             traced.asked,
             {},
         )
+
+    def about_curves(self, last_key: np.uint64, n_kept: int) -> tuple[str, ...]:
+        """Say that the curves of some rows only are kept, if so."""
+        if last_key == np.iinfo(np.uint64).max:
+            return ()
+        n_rows = self.survey.n_rows
+        return (f"single curves of {n_kept:,} of {n_rows:,} rows are kept; averages use all",)
 
     def last_key(self, n_numbers: int) -> np.uint64:
         """Largest key of the rows that the result keeps."""

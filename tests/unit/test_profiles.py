@@ -175,3 +175,13 @@ def test_curves_that_are_kept_are_bounded_and_whole():
     z, own = found["x0"].grid, dict(rows.tolist())
     partner = np.array([own[x] for x in found["x0"].curve_x])
     assert found["x0"].curves == pytest.approx(z**2 + 3 * z * partner[:, None], abs=1e-10)
+
+
+def test_ice_says_when_it_keeps_the_curves_of_some_rows_only():
+    x = np.random.default_rng(0).normal(size=(2500, 2))
+    many = rhale.explain(lambda rows: rows[:, 0] * rows[:, 1], x, method="ice", bins=5)
+    few = rhale.explain(lambda rows: rows[:, 0] * rows[:, 1], x[:500], method="ice", bins=5)
+    assert many[0].curves.shape == (2000, 6)
+    assert many[0].notes == ("single curves of 2,000 of 2,500 rows are kept; averages use all",)
+    assert many[0].rows.tolist() == [2500.0] * 6
+    assert few[0].notes == ()
