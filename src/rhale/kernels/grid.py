@@ -15,7 +15,6 @@ from rhale.kernels import BoolArray, FloatArray
 Closed = Literal["left", "right"]
 CellArray = npt.NDArray[np.signedinteger[Any]]
 BUCKETS_PER_CELL, MOST_BUCKETS = 128, 2**15  # the table stays in the nearest caches
-FEW_ROWS = 2**14  # for fewer, making the table costs more than it saves
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,11 +84,14 @@ class Grid:
         Notes
         -----
         O(n_rows). A table of narrow equal buckets knows the cell of most values; only values in
-        a bucket with a limit in it need a binary search.
+        a bucket with a limit in it need a binary search. Making the table costs as much as
+        searching half as many values; it is made once.
         """
         span = self.edges[-1] - self.edges[0]
-        rounding = np.spacing(np.abs(self.edges).max())
-        if x.size < FEW_ROWS or span <= 1e9 * rounding * self._n_buckets:
+        rounding = np.spacing(max(abs(self.edges[0]), abs(self.edges[-1])))
+        too_fine = span <= 1e9 * rounding * self._n_buckets
+        too_dear = 2 * x.size < self._n_buckets and "_bucket_cells" not in self.__dict__
+        if too_fine or too_dear:
             return self._search(x)
         scale = self._n_buckets / span
         bucket = x * scale

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from rhale.errors import BadSettingError
-from rhale.kernels.grid import BUCKETS_PER_CELL, FEW_ROWS, Grid, uniform_edges
+from rhale.kernels.grid import BUCKETS_PER_CELL, MOST_BUCKETS, Grid, uniform_edges
 
 RNG = np.random.default_rng(42)
 
@@ -39,7 +39,7 @@ def probes(edges):
     near = np.concatenate([edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf)])
     n_buckets = BUCKETS_PER_CELL * (edges.size - 1)
     walls = edges[0] + span * np.arange(n_buckets + 1) / n_buckets
-    inside = edges[0] + span * RNG.random(max(4 * n_buckets, FEW_ROWS))
+    inside = edges[0] + span * RNG.random(max(4 * n_buckets, MOST_BUCKETS))
     beyond = [edges[0] - span, edges[-1] + span, edges[0] - 1.0, edges[-1] + 1.0]
     return np.concatenate([near, walls, inside, beyond])
 
@@ -49,12 +49,12 @@ def probes(edges):
 def test_locate_agrees_with_counting_limits(name, closed):
     edges = GRIDS[name]
     x = probes(edges)
-    assert x.size > FEW_ROWS
+    assert x.size > MOST_BUCKETS
     np.testing.assert_array_equal(Grid(edges, closed).locate(x), by_counting(edges, x, closed))
 
 
 def test_one_bucket_table_of_a_single_cell_needs_no_search():
-    cells = Grid(np.array([0.0, 1.0])).locate(RNG.random(FEW_ROWS))
+    cells = Grid(np.array([0.0, 1.0])).locate(RNG.random(MOST_BUCKETS))
     assert not cells.any()
 
 
