@@ -89,27 +89,25 @@ class ProfileTask:
             measure(grid, xs, answers.T, chunk.weights)
             for grid, xs in zip(self.grids, x, strict=True)
         )
-        traces = [] if self.method == "mplot" else [self.trace(chunk, i) for i in range(len(x))]
         key = row_keys(chunk.numbers(), self.seed)
         rows = np.flatnonzero(key <= self.last_key)
         kept = [np.column_stack(x)[rows], answers[rows]]
-        if self.method == "ice":
-            kept += [t[:, rows].transpose(1, 0, 2).reshape(rows.size, -1) for t in traces]
+        curves, asked = [], chunk.n_rows
+        for place in range(0 if self.method == "mplot" else len(x)):
+            traced = self.trace(chunk, place)
+            curves.append(scatter(shapes_and_levels(traced), chunk.weights))
+            asked += chunk.n_rows * len(traced)
+            if self.method == "ice":
+                kept.append(traced[:, rows].transpose(1, 2, 0).reshape(rows.size, -1))
         weight = np.ones(rows.size) if chunk.weights is None else chunk.weights[rows]
-        return Traced(
-            tuple(scatter(shapes_and_levels(t), chunk.weights) for t in traces),
-            cells,
-            collect(key[rows], np.hstack(kept), weight, size=EVERY_ROW),
-            chunk.n_rows * (1 + sum(t.shape[2] for t in traces)),
-        )
+        sample = collect(key[rows], np.hstack(kept), weight, size=EVERY_ROW)
+        return Traced(tuple(curves), cells, sample, asked)
 
     def trace(self, chunk: Chunk, place: int) -> FloatArray:
-        """Curves of all rows along one feature, shape (n_outputs, n_rows, n_points)."""
-        column = self.columns[place]
-        points = points_of(self.grids[place])
+        """Predictions of all rows along one feature, shape (n_points, n_rows, n_outputs)."""
+        column, points = self.columns[place], points_of(self.grids[place])
         changes = [(column, np.full(chunk.n_rows, point)) for point in points]
-        answers = ask(self.predictor, chunk, changes, self.names, self.batch_rows)
-        return answers.transpose(2, 1, 0)
+        return ask(self.predictor, chunk, changes, self.names, self.batch_rows)
 
 
 def grid_of_points(points: FloatArray) -> Grid:
@@ -182,12 +180,12 @@ def _marginal(task: ProfileTask, traced: Traced, place: int, output: int) -> Pro
     )
 
 
-def shapes_and_levels(curves: FloatArray) -> FloatArray:
-    """Split curves into shape and level: what is left of the shape when the level is huge is exact.
+def shapes_and_levels(traced: FloatArray) -> FloatArray:
+    """Split curves into shape and level, so that a small shape on a huge level stays exact.
 
     Parameters
     ----------
-    curves : ndarray of shape (n_outputs, n_rows, n_points)
+    traced : ndarray of shape (n_points, n_rows, n_outputs)
         One curve per row and output.
 
     Returns
@@ -195,5 +193,7 @@ def shapes_and_levels(curves: FloatArray) -> FloatArray:
     ndarray of shape (n_outputs, n_rows, n_points + 1)
         The curve less its average, and the average.
     """
-    level = curves.mean(axis=-1, keepdims=True)
-    return np.concatenate([curves - level, level], axis=-1)
+    split = np.empty((len(traced) + 1, *traced.shape[1:]))
+    np.mean(traced, axis=0, out=split[-1])
+    np.subtract(traced, split[-1], out=split[:-1])
+    return split.transpose(2, 1, 0)

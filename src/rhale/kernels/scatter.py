@@ -70,7 +70,9 @@ def scatter(curves: FloatArray, weights: FloatArray | None = None) -> Scatter:
     """
     w = np.ones(curves.shape[1]) if weights is None else weights
     total = float(w.sum())
-    mean = np.einsum("r,orp->op", w / (total if total > 0 else 1.0), curves)
-    gaps = (curves - mean[:, None, :]) * np.sqrt(w)[:, None]
+    mean = np.matmul(w / (total if total > 0 else 1.0), curves)
+    gaps = curves - mean[:, None, :]
+    if weights is not None:
+        gaps *= np.sqrt(weights)[:, None]
     products = np.stack([gap.T @ gap for gap in gaps])
     return Scatter(total, float((w**2).sum()), mean, products)

@@ -111,7 +111,8 @@ class Predictor:
         if answer.shape[1] != self.n_all:
             msg = f"the model gave {self.n_all} outputs at first and {answer.shape[1]} later"
             raise WrongShapeError(msg)
-        return answer[:, list(self.chosen)]
+        everything = self.chosen == tuple(range(self.n_all))
+        return answer if everything else answer[:, list(self.chosen)]
 
 
 class blaming_the_model:  # noqa: N801 - reads as a sentence at its call
@@ -152,8 +153,10 @@ def check_answer(answer: Any, n_rows: int, question: str = "") -> FloatArray:
             "return an array of shape (n_rows,) or (n_rows, n_outputs)"
         )
         raise WrongShapeError(msg)
-    values = array.astype(np.float64).reshape(n_rows, -1)
-    bad = ~np.isfinite(values)
+    values = np.array(array, dtype=np.float64).reshape(n_rows, -1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(values.sum())  # one pass; the usual case ends here
+    bad = ~np.isfinite(values) if suspicious else np.zeros(1, dtype=np.bool_)
     if bad.any():
         row = int(np.argwhere(bad)[0, 0])
         msg = (

@@ -126,3 +126,12 @@ def test_a_stop_is_no_failure_of_the_model(error):
 
     with pytest.raises(error):
         meet(wrap(stopped), chunk())
+
+
+def test_outputs_come_in_the_order_they_were_asked_for():
+    model = wrap(lambda rows: np.column_stack([rows[:, 0], 10 * rows[:, 0]]))
+    predictor, _ = meet(model, chunk(), output=[1, 0])
+    rows = chunk()
+    answer = predictor.predict(rows.rows, rows.n_rows)
+    assert predictor.outputs == ("y1", "y0")
+    np.testing.assert_array_equal(answer[:, 0], 10 * answer[:, 1])
