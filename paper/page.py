@@ -36,7 +36,7 @@ def main() -> int:
         return 1
     parts = [(PARTS / f"{name}.md").read_text(encoding="utf-8") for name in SECTIONS]
     (PAGE / "README.md").write_text("\n".join([HEAD, *parts]), encoding="utf-8")
-    print(f"wrote {PAGE.name}/README.md with {len(parts)} sections")
+    print(f"wrote docs/{PAGE.name}/README.md with {len(parts)} sections")
     return 0
 
 
