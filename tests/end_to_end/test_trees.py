@@ -129,3 +129,20 @@ def test_a_window_over_four_fifths_of_the_wave_sees_its_fall_only(kind):
     assert wide.curve(0.2, center="start") == pytest.approx(0.2 * slope, abs=0.05)
     usual = effect_of("sine_product", kind, "x1")
     assert usual.curve(0.2, center="start") == pytest.approx(np.sin(0.4 * np.pi), abs=0.1)
+
+
+@pytest.mark.parametrize(("name", "feature"), [("product", "x1"), ("study_1", "x1")])
+def test_a_forest_that_remembers_its_training_rows_shows_its_spread_on_them(name, feature):
+    """Fully grown trees on noisy answers: their predictions at the training rows are spikes."""
+    problem = PROBLEMS[name]
+    rows, rng = problem.draw(3000, seed=1), np.random.default_rng(0)
+    answers = problem.predict(rows)
+    answers = answers + rng.normal(0, answers.std(), len(rows))
+    forest = RandomForestRegressor(60, random_state=0, n_jobs=1).fit(rows, answers)
+    effect = rhale.explain(forest, rows[:1500], features=[feature_place(problem, feature)])[0]
+    truth = true_spread(problem.truths[feature], rows[:1500, feature_place(problem, feature)])
+    assert 0.7 * truth < effect.heterogeneity < 1.4 * truth
+
+
+def feature_place(problem, feature):
+    return problem.names.index(feature)

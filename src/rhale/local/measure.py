@@ -94,18 +94,16 @@ class LocalTask:
         return Measured(cells, collect(key[rows], kept, weight, size=EVERY_ROW), asked)
 
     def local_effects(self, chunk: Chunk) -> tuple[FloatArray | None, list[FloatArray], int]:
-        """Predictions (n_rows, n_outputs) if needed, the series of every feature, rows asked."""
-        n_features, answers = len(self.columns), None
+        """Predictions (n_rows, n_outputs) if there are any, series of every feature, rows asked."""
+        n_features, answers, asked = len(self.columns), None, 0
         effects: list[FloatArray] = [np.empty(0)] * n_features
         if len(self.plans) < n_features:
             answers, slopes = self.predictor.gradient(chunk)
             effects = list(np.ascontiguousarray(slopes.transpose(2, 1, 0)[list(self.columns)]))
-        elif any(plan.n_series > 1 for plan in self.plans.values()):
-            answers = self.predictor.predict(chunk.rows, chunk.n_rows)
-        asked = 0 if answers is None else chunk.n_rows
+            asked = chunk.n_rows
         places = sorted(self.plans)
         plans = [self.plans[p] for p in places]
-        found = secants(self.predictor, chunk, plans, self.names, self.batch_rows, base=answers)
+        found = secants(self.predictor, chunk, plans, self.names, self.batch_rows)
         for place, series in zip(places, found, strict=True):
             effects[place] = series
         asked += chunk.n_rows * sum(2 if plan.n_series == 1 else 4 for plan in plans)

@@ -65,7 +65,6 @@ def secants(
     plans: Sequence[SecantPlan],
     names: Sequence[str],
     batch_rows: int,
-    base: FloatArray | None,
 ) -> list[FloatArray]:
     """Take the secants of several features.
 
@@ -81,8 +80,6 @@ def secants(
         Column names, for messages.
     batch_rows : int
         Rows in one call of the model.
-    base : ndarray of shape (n_rows, n_outputs) or None
-        Predictions of the rows as they are; needed for spread windows.
 
     Returns
     -------
@@ -91,35 +88,40 @@ def secants(
 
     Notes
     -----
-    Two predictions per row and feature for the mean, two more for the spread, and one per row
-    that all features share.
+    Two predictions per row and feature for the mean, and two more for the spread.
     """
     changes, ends = _questions(chunk, plans)
     answers = ask(predictor, chunk, changes, names, batch_rows)
     found, place = [], 0
-    for plan, intervals in zip(plans, ends, strict=True):
-        x = chunk.column(plan.column)
-        series = []
-        for k, (a, b) in enumerate(intervals):
-            low, high = answers[place + 2 * k], answers[place + 2 * k + 1]
-            series.append(_quotient(low, high, a, b))
-            if k == 1 and base is not None:
-                series.append(step_noise(low, base, high, a, x, b))
+    for intervals in ends:
+        (a, b), (low, high) = intervals[0], answers[place : place + 2]
+        series = [_quotient(low, high, a, b)]
+        if len(intervals) > 1:
+            (wide_a, wide_b), (far_low, far_high) = intervals[1], answers[place + 2 : place + 4]
+            series.append(_quotient(far_low, far_high, wide_a, wide_b))
+            is_left = np.abs(a - (wide_a + wide_b) / 2) <= np.abs(b - (wide_a + wide_b) / 2)
+            inner, between = np.where(is_left, a, b), np.where(is_left[:, None], low, high)
+            series.append(step_noise(far_low, between, far_high, wide_a, inner, wide_b))
         place += 2 * len(intervals)
         found.append(np.concatenate([s.T for s in series]))
     return found
 
 
 def step_noise(
-    low: FloatArray, base: FloatArray, high: FloatArray, a: FloatArray, x: FloatArray, b: FloatArray
+    low: FloatArray,
+    between: FloatArray,
+    high: FloatArray,
+    a: FloatArray,
+    inner: FloatArray,
+    b: FloatArray,
 ) -> FloatArray:
     """Estimate, for every row, the part of the secant over [a, b] that is due to steps.
 
     Parameters
     ----------
-    low, base, high : ndarray of shape (n_rows, n_outputs)
-        Predictions at a, at the row's own value and at b.
-    a, x, b : ndarray of shape (n_rows,)
+    low, between, high : ndarray of shape (n_rows, n_outputs)
+        Predictions at a, at a point between, and at b.
+    a, inner, b : ndarray of shape (n_rows,)
         These three places.
 
     Returns
@@ -130,11 +132,15 @@ def step_noise(
     -----
     A tree's steps act like independent errors of variance v at the three places. The secant then
     carries variance 2 v / (b - a)², and the difference R - L of the right and left slopes carries
-    v (1/l² + 1/r² + (1/l + 1/r)²), with l = x - a and r = b - x. The returned number is R - L,
-    scaled so that its variance is that of the secant. For a centred window it is (R - L) / √12.
+    v (1/l² + 1/r² + (1/l + 1/r)²), with l and r the distances from the inner point. The returned
+    number is R - L, scaled so that its variance is that of the secant. For an inner point in the
+    middle it is (R - L) / √12.
+
+    The inner point must not be the row itself: a forest remembers the rows it was trained on, its
+    prediction there is a spike, and the spike would be taken for step noise everywhere.
     """
-    left, right, width = x - a, b - x, b - a
-    bend = (high - base) * left[:, None] - (base - low) * right[:, None]
+    left, right, width = inner - a, b - inner, b - a
+    bend = (high - between) * left[:, None] - (between - low) * right[:, None]
     size = width * np.sqrt(left**2 + right**2 + width**2)
     return np.asarray(np.sqrt(2.0) * bend / np.where(size > 0, size, 1.0)[:, None])
 

@@ -41,9 +41,7 @@ def test_the_secant_of_a_bin_is_the_quotient_of_apley_and_zhu():
     def model(rows):
         return rows[:, 0] ** 3 + rows[:, 0] * rows[:, 1]
 
-    (found,) = secants(
-        predictor(model), chunk(), [SecantPlan(0, OwnBin(GRID))], ("a", "b"), 1000, base=None
-    )
+    (found,) = secants(predictor(model), chunk(), [SecantPlan(0, OwnBin(GRID))], ("a", "b"), 1000)
     low, high = OwnBin(GRID).ends(X[:, 0])
     assert found.shape == (1, 50)
     # (b³ - a³) / (b - a) = a² + ab + b²
@@ -55,7 +53,7 @@ def test_several_outputs_and_features_keep_their_order():
         return np.column_stack([2 * rows[:, 0] + 3 * rows[:, 1], 5 * rows[:, 0] + 7 * rows[:, 1]])
 
     plans = [SecantPlan(1, OwnBin(GRID)), SecantPlan(0, OwnBin(GRID))]
-    second, first = secants(predictor(model), chunk(), plans, ("a", "b"), 60, base=None)
+    second, first = secants(predictor(model), chunk(), plans, ("a", "b"), 60)
     assert second == pytest.approx(np.repeat([[3.0], [7.0]], 50, axis=1))
     assert first == pytest.approx(np.repeat([[2.0], [5.0]], 50, axis=1))
 
@@ -66,11 +64,23 @@ def test_a_spread_window_adds_its_secant_and_its_step_noise():
 
     plan = SecantPlan(0, window(axis(0), 0.05), window(axis(0), 0.4))
     assert (plan.n_series, SecantPlan(0, plan.interval).n_series) == (3, 1)
-    base = model(X)[:, None]
-    (found,) = secants(predictor(model), chunk(), [plan], ("a", "b"), 1000, base=base)
+    (found,) = secants(predictor(model), chunk(), [plan], ("a", "b"), 1000)
     assert found.shape == (3, 50)
     assert found[:2] == pytest.approx(np.full((2, 50), 4.0))
     assert found[2] == pytest.approx(np.zeros(50), abs=1e-12)
+
+
+def test_a_spike_at_the_rows_themselves_is_no_step_noise():
+    """A forest remembers its training rows; the windows end beside them."""
+    remembered = {tuple(row) for row in X.tolist()}
+
+    def model(rows):
+        return 4 * rows[:, 0] + [100 * (tuple(row) in remembered) for row in rows.tolist()]
+
+    plan = SecantPlan(0, window(axis(0), 0.1), window(axis(0), 0.4))
+    (found,) = secants(predictor(model), chunk(), [plan], ("a", "b"), 1000)
+    inner = np.sort(X[:, 0])[10:-10]  # further out a window begins or ends at the row itself
+    assert found[2][np.isin(X[:, 0], inner)] == pytest.approx(np.zeros(30), abs=1e-12)
 
 
 def test_step_noise_of_a_straight_line_is_zero():
