@@ -1,5 +1,7 @@
 """Feature effects you can trust: RHALE for any model and any table."""
 
+from typing import Any as _Any
+
 from rhale import models
 from rhale.effect import Effect
 from rhale.errors import RhaleError
@@ -22,3 +24,17 @@ __all__ = [
     "load",
     "models",
 ]
+
+
+def __getattr__(name: str) -> _Any:
+    """Load on first use what `import rhale` should not wait for: the version, and the plots."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("rhale")
+    if name in ("plots", "problems"):
+        from importlib import import_module
+
+        return import_module(f"rhale.{name}")
+    msg = f"module 'rhale' has no attribute {name!r}"
+    raise AttributeError(msg)

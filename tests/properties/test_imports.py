@@ -2,6 +2,9 @@
 
 import subprocess
 import sys
+from importlib.metadata import version
+
+import pytest
 
 import rhale
 
@@ -62,3 +65,18 @@ def test_nothing_else_is_public():
 
 def _is_module(value):
     return type(value) is type(sys)
+
+
+def test_plots_problems_and_the_version_come_on_first_use():
+    code = "import rhale, sys; assert 'matplotlib' not in sys.modules; print(rhale.plots.__name__)"
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "rhale.plots"
+    assert rhale.problems.intro().name == "intro"
+    assert rhale.__version__ == version("rhale")
+
+
+def test_an_unknown_name_is_refused_as_usual():
+    with pytest.raises(AttributeError, match="no attribute 'plot'"):
+        rhale.plot  # noqa: B018
