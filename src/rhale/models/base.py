@@ -98,7 +98,7 @@ class Predictor:
                 "n_features)"
             )
             raise WrongShapeError(msg)
-        if not np.all(np.isfinite(checked)):
+        if has_bad_numbers(checked):
             row, _, column = np.argwhere(~np.isfinite(checked))[0]
             msg = (
                 f"the gradient is {checked[row, 0, column]} in row {chunk.row_numbers[row]}, column "
@@ -137,7 +137,11 @@ class blaming_the_model:  # noqa: N801 - reads as a sentence at its call
 def check_answer(answer: Any, n_rows: int, question: str = "") -> FloatArray:
     """Turn an answer into finite floats of shape (n_rows, n_outputs), or say what is wrong."""
     asked = f" {question}" if question else ""
-    array = np.asarray(answer)
+    try:
+        array = np.asarray(answer)
+    except ValueError as error:  # a list of arrays of different lengths
+        msg = f"the model answered with a {type(answer).__name__} that is no array{asked}: {error}"
+        raise WrongShapeError(msg) from error
     if array.dtype.kind not in "fiub":
         try:
             array = np.array(array.tolist(), dtype=np.float64)
@@ -154,10 +158,8 @@ def check_answer(answer: Any, n_rows: int, question: str = "") -> FloatArray:
         )
         raise WrongShapeError(msg)
     values = np.array(array, dtype=np.float64).reshape(n_rows, -1)
-    with np.errstate(over="ignore", invalid="ignore"):
-        suspicious = not np.isfinite(values.sum())  # one pass; the usual case ends here
-    bad = ~np.isfinite(values) if suspicious else np.zeros(1, dtype=np.bool_)
-    if bad.any():
+    if has_bad_numbers(values):
+        bad = ~np.isfinite(values)
         row = int(np.argwhere(bad)[0, 0])
         msg = (
             f"the model answered nan or infinity for {int(bad.any(axis=1).sum())} of {n_rows} "
@@ -166,6 +168,13 @@ def check_answer(answer: Any, n_rows: int, question: str = "") -> FloatArray:
         )
         raise BadPredictionError(msg)
     return values
+
+
+def has_bad_numbers(values: FloatArray) -> bool:
+    """Tell whether any value is nan or infinite; one pass, where none is."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(values.sum())
+    return suspicious and not bool(np.all(np.isfinite(values)))
 
 
 def meet(adapter: Adapter, probe: Chunk, output: Any = None) -> tuple[Predictor, int]:

@@ -135,3 +135,8 @@ def test_outputs_come_in_the_order_they_were_asked_for():
     answer = predictor.predict(rows.rows, rows.n_rows)
     assert predictor.outputs == ("y1", "y0")
     np.testing.assert_array_equal(answer[:, 0], 10 * answer[:, 1])
+
+
+def test_a_list_of_different_lengths_is_a_wrong_shape():
+    with pytest.raises(WrongShapeError, match="a list that is no array"):
+        check_answer([np.ones((3, 2)), np.ones((3, 4))], 3)
