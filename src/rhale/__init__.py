@@ -6,6 +6,7 @@ from rhale import models
 from rhale.effect import Effect
 from rhale.errors import RhaleError
 from rhale.explain import effect, explain
+from rhale.explain import own_version as _own_version
 from rhale.explanation import Explanation, load
 from rhale.kernels.partition import Edges, Fixed, Optimal, Quantile
 from rhale.profile import Profile
@@ -29,9 +30,7 @@ __all__ = [
 def __getattr__(name: str) -> _Any:
     """Load on first use what `import rhale` should not wait for: the version, and the plots."""
     if name == "__version__":
-        from importlib.metadata import version
-
-        return version("rhale")
+        return _own_version()
     if name in ("plots", "problems"):
         from importlib import import_module
 

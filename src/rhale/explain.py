@@ -273,15 +273,19 @@ def _check_arguments(categorical: Any, gradient: Any, seed: Any) -> None:
         raise BadSettingError(msg)
 
 
+def own_version() -> str:
+    """Version of the installed package; unknown in a source tree that was never installed."""
+    try:
+        return version("rhale")
+    except PackageNotFoundError:
+        return "unknown"
+
+
 def _provenance(
     settings: Settings, predictor: Predictor, table: Table, survey: Survey, seed: int
 ) -> dict[str, Any]:
     """Record what was explained, and how."""
     bins = USUAL_BINS[settings.method] if settings.bins is None else settings.bins
-    try:
-        own_version = version("rhale")
-    except PackageNotFoundError:  # run from a source tree without installation
-        own_version = "unknown"
     return {
         "model": predictor.adapter.kind,
         "method": settings.method,
@@ -292,7 +296,7 @@ def _provenance(
         "rows": survey.n_rows,
         "weighted": bool(survey.weight_squares != survey.n_rows),
         "seed": seed,
-        "rhale": own_version,
+        "rhale": own_version(),
         "numpy": np.__version__,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }

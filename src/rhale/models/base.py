@@ -89,15 +89,6 @@ class Predictor:
         with blaming_the_model(chunk.n_rows, "asked for its gradient"):
             answer, slopes = self.adapter.gradient(chunk.rows, self.chosen)
         checked = np.asarray(slopes, dtype=np.float64)
-        if checked.ndim == 2:
-            checked = checked[:, None, :]
-        if checked.shape[:2] != (chunk.n_rows, len(self.chosen)):
-            msg = (
-                f"the gradient has shape {np.shape(slopes)} for {chunk.n_rows} rows and "
-                f"{len(self.chosen)} outputs; return (n_rows, n_features) or (n_rows, n_outputs, "
-                "n_features)"
-            )
-            raise WrongShapeError(msg)
         if has_bad_numbers(checked):
             row, _, column = np.argwhere(~np.isfinite(checked))[0]
             msg = (
