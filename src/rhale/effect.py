@@ -216,8 +216,24 @@ class Effect:
 
     @property
     def heterogeneity(self) -> float:
-        """How much rows differ: root of the row-weighted mean of std²; nan if no bin has one."""
+        """How much rows differ: root of the row-weighted mean of std²; nan if no bin has one.
+
+        In units of the output per unit of the feature, as `std`.
+        """
         return weighted_root_mean_square(self.std, self.weight)
+
+    @property
+    def typical_spread(self) -> float:
+        """How much rows differ when the feature moves by one standard deviation.
+
+        `heterogeneity` times the standard deviation of the feature over the rows: in units of
+        the output, so that it can be compared with `importance` and between features.
+        """
+        share = self.fit.share
+        middle = share @ self.mean_x
+        return self.heterogeneity * float(
+            np.sqrt(share @ (self.std_x**2 + (self.mean_x - middle) ** 2))
+        )
 
 
 def fit_effect(

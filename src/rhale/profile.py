@@ -166,6 +166,11 @@ class Profile:
         """How much rows differ: root of the weighted mean of their centred curves' variance."""
         return weighted_root_mean_square(np.sqrt(self._variance("mean")), self.share)
 
+    @property
+    def typical_spread(self) -> float:
+        """The same: a profile's spread is already in units of the output."""
+        return self.heterogeneity
+
     def _variance(self, center: Center | None) -> FloatArray:
         """Variance over the rows of their centred curves, at each point."""
         if center is None or self.method == "mplot":  # points of mplot have different rows

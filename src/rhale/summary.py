@@ -66,6 +66,7 @@ def effect_rows(effects: Sequence[Effect | Profile]) -> Rows:
         "output": [e.output for e in effects],
         "importance": [e.importance for e in effects],
         "importance_error": [e.importance_error for e in effects],
+        "typical_spread": [e.typical_spread for e in effects],
         "heterogeneity": [e.heterogeneity for e in effects],
         "bins": [_n_bins(e) for e in effects],
         "low": [_range(e)[0] for e in effects],
@@ -99,13 +100,13 @@ def as_text(
         row += [shorten(effect.output)] if several else []
         row += [
             f"{effect.importance:.4g} ± {effect.importance_error:.2g}",
-            f"{effect.heterogeneity:.4g}",
+            f"{effect.typical_spread:.4g}",
             str(_n_bins(effect)),
             ", ".join(map(str, marks)),
         ]
         lines.append(row)
     header = ["feature", *(["output"] if several else []), "effect ± error"]
-    header += ["heterogeneity", "points" if isinstance(effects[0], Profile) else "bins", "notes"]
+    header += ["typical spread", "points" if isinstance(effects[0], Profile) else "bins", "notes"]
     table = aligned([header, *lines], n_left=2 if several else 1)
     footer = [f"{number}  {note}" for note, number in remarks.items()] + list(notes)
     return "\n".join([_title(provenance), *table, *footer])

@@ -279,3 +279,21 @@ def test_rows_on_a_limit_go_to_the_side_that_is_closed(closed):
 
 def test_lists_and_whole_numbers_are_welcome():
     assert isinstance(rhale.effect([0, 1, 2], [1, 1, 1]), Effect)
+
+
+def test_the_typical_spread_is_the_heterogeneity_over_one_deviation_of_the_feature():
+    rng = np.random.default_rng(3)
+    x, d = rng.exponential(size=500), rng.normal(size=500)
+    effect = rhale.effect(x, d, bins=7)
+    assert effect.typical_spread == pytest.approx(effect.heterogeneity * x.std(), rel=1e-12)
+    weights = rng.random(500)
+    weighted = rhale.effect(x, d, bins=7, weights=weights)
+    deviation = np.sqrt(np.cov(x, aweights=weights, ddof=0))
+    assert weighted.typical_spread == pytest.approx(weighted.heterogeneity * deviation, rel=1e-12)
+
+
+def test_the_typical_spread_does_not_depend_on_the_unit_of_the_feature():
+    rng = np.random.default_rng(4)
+    x, d = rng.normal(size=300), rng.normal(size=300)
+    dollars, cents = rhale.effect(x, d, bins=5), rhale.effect(100 * x, d / 100, bins=5)
+    assert cents.typical_spread == pytest.approx(dollars.typical_spread)

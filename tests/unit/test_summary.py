@@ -27,7 +27,16 @@ def lines_of(fx):
 def test_the_text_ranks_the_largest_effect_first(fx):
     title, header, *rows = lines_of(fx)
     assert title == "rhale of a function, 200 rows"
-    assert header.split() == ["feature", "effect", "±", "error", "heterogeneity", "bins", "notes"]
+    assert header.split() == [
+        "feature",
+        "effect",
+        "±",
+        "error",
+        "typical",
+        "spread",
+        "bins",
+        "notes",
+    ]
     assert [row.split()[0] for row in rows[:3]] == ["x2", "x0", "x1"]
 
 
@@ -40,7 +49,7 @@ def test_the_numbers_in_the_text_are_those_of_the_effects(fx):
 
 def test_columns_are_aligned(fx):
     header, *rows = lines_of(fx)[1:5]
-    end = header.index("heterogeneity") + len("heterogeneity")
+    end = header.index("spread") + len("spread")
     assert all(row[end - 1] != " " and row[end] == " " for row in rows)
 
 

@@ -213,11 +213,11 @@ def draw_panel(ax: Axes, feature: Feature, outputs: list[str], level: float) -> 
 
 
 def write_title(ax: Axes, feature: Feature) -> None:
-    """Write the feature's name, and under it its importance and heterogeneity."""
+    """Write the feature's name, and under it its importance and typical spread."""
     if len(feature.results) == 1:
         (one,) = feature.results
-        error, spread = number(one.importance_error, 2), number(one.heterogeneity)
-        words = f"importance {number(one.importance)} ± {error}\nheterogeneity {spread}"
+        error, spread = number(one.importance_error, 2), number(one.typical_spread)
+        words = f"importance {number(one.importance)} ± {error}\ntypical spread {spread}"
     else:
         words = f"importance up to {number(max(r.importance for r in feature.results))}"
     size = FontProperties(size=style.NUMBER_TEXT).get_size_in_points()

@@ -69,12 +69,12 @@ def test_panels_share_the_y_axis_if_asked(many):
     assert len(own) == 4
 
 
-def test_titles_tell_importance_and_heterogeneity(make_effect, one):
+def test_titles_tell_importance_and_typical_spread(make_effect, one):
     effect = make_effect(X, np.full(201, 3.0), LIMITS)
     (ax,) = plot_all([effect])
     words = one(ax, "numbers").get_text()
     assert f"importance {effect.importance:.3g} ± 0" in words
-    assert "heterogeneity 0" in words
+    assert "typical spread 0" in words
 
 
 def test_the_spread_does_not_flatten_the_curves(many, find):
