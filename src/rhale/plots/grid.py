@@ -24,6 +24,9 @@ AxesArray = npt.NDArray[Any]
 MOST_OUTPUTS = 6
 
 
+MOST_PANELS = 60  # laying out a figure takes seconds for this many, minutes for hundreds
+
+
 def plot_all(
     effects: Sequence[layers.Result],
     *,
@@ -48,7 +51,8 @@ def plot_all(
     sharey : bool
         One y axis for all panels, so that sizes can be compared.
     max_features : int, optional
-        Draw only the first so many; the legend says how many there are.
+        Draw only the first so many; the legend says how many there are. A new figure has room
+        for 60 if nothing is said.
     center : {"mean", "start", "uniform"}
         Where the curves are zero.
     level : float
@@ -78,7 +82,7 @@ def plot_all(
             require_count(name, setting)
     outputs = main_outputs(effects)
     features = gather(effects, outputs, center, level)
-    kept = features if max_features is None else features[:max_features]
+    kept = features[: max_features or (MOST_PANELS if axes is None else None)]
     panels = find_panels(axes, len(kept), columns, sharey=sharey)
     explained: list[Artist] = []
     for ax, feature in zip(panels, kept, strict=True):

@@ -163,3 +163,9 @@ def test_profiles_and_effects_stand_side_by_side(many, make_profile, render):
     panels = plot_all([*many(2), make_profile("pdp", name="p")])
     assert panels[2].get_title("left") == "p"
     assert render(panels[2])
+
+
+def test_a_new_figure_has_sixty_panels_at_most_and_says_so(many):
+    panels = plot_all(many(61))
+    assert [ax.get_title("left") for ax in panels] == [f"x{i}" for i in range(60)]
+    assert panels[0].figure.legends[0].get_title().get_text() == "60 of 61 features"
