@@ -91,14 +91,15 @@ def collect(key: KeyArray, values: FloatArray, weight: FloatArray, *, size: int)
 
 def _small_keys(key: KeyArray, size: int) -> IntArray:
     """Rows that surely include all of the smallest distinct keys: spares sorting the others."""
-    everything = np.arange(key.size)
-    if key.size <= 2 * size:
-        return everything
-    bound = np.partition(key, 2 * size - 1)[2 * size - 1]
-    rows = np.flatnonzero(key <= bound)
-    small = np.sort(key[rows])
-    n_distinct = 1 + np.count_nonzero(small[1:] != small[:-1])
-    return rows if n_distinct >= size else everything
+    for enough in (size, 2 * size):  # twice as many leave room for repeated rows
+        if key.size <= enough:
+            break
+        bound = np.partition(key, enough - 1)[enough - 1]
+        rows = np.flatnonzero(key <= bound)
+        small = np.sort(key[rows])
+        if 1 + np.count_nonzero(small[1:] != small[:-1]) >= size:
+            return rows
+    return np.arange(key.size)
 
 
 def row_keys(columns: FloatArray, seed: int = 0) -> KeyArray:
