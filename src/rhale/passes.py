@@ -39,6 +39,7 @@ Piece = TypeVar("Piece")
 SAMPLE_ROWS = 2_000  # distinct rows kept in the result
 SAMPLE_NUMBERS = 400_000  # and not many more numbers than this, however wide the table
 FEWEST_SAMPLED = 200
+N_STEPS, FEWEST_ROWS = 50, 256  # of a progress bar, and rows in each
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +52,20 @@ class Rows:
 
     def fold(self, task: Callable[[Chunk], Piece], *, silent: bool = False) -> Piece:
         """Apply a task to all chunks and add up what comes back, in order."""
-        pieces = map_chunks(task, read_chunks(self.table, self.batch_rows))
+        size = self.batch_rows if silent else self.chunk_rows
+        pieces = map_chunks(task, read_chunks(self.table, size))
         return reduce(add, pieces if silent else self._shown(pieces))
+
+    @property
+    def chunk_rows(self) -> int:
+        """Rows in a chunk: as many as the model takes at once, fewer where progress is watched.
+
+        A slow model answers for minutes about one large chunk. Small ones cost little: changes of
+        several features are stacked until the model's batch is full.
+        """
+        if not self.progress:
+            return self.batch_rows
+        return min(max(self.table.n_rows // N_STEPS, FEWEST_ROWS), self.batch_rows)
 
     def _shown(self, pieces: Iterator[Piece]) -> Iterator[Piece]:
         """Pass pieces on, and tell how far the work is."""
@@ -63,7 +76,7 @@ class Rows:
         if callable(self.progress):
             for piece in pieces:
                 yield piece
-                done = min(done + self.batch_rows, n_rows)
+                done = min(done + self.chunk_rows, n_rows)
                 self.progress(done, n_rows)
             return
         from tqdm.auto import tqdm
@@ -71,7 +84,7 @@ class Rows:
         with tqdm(total=n_rows, unit="row", unit_scale=True, desc="rhale") as bar:
             for piece in pieces:
                 yield piece
-                step = min(self.batch_rows, n_rows - done)
+                step = min(self.chunk_rows, n_rows - done)
                 done += step
                 bar.update(step)
 

@@ -853,3 +853,16 @@ def test_weights_of_local_effects_are_those_of_their_rows():
     weights = np.where(np.arange(200) % 3 == 0, 0.0, 1.0 + np.arange(200) % 2)
     effect = rhale.effect(X[:, 0], X[:, 1], weights=weights, bins=1)
     assert effect.mean == pytest.approx([np.average(X[:, 1], weights=weights)], rel=1e-12)
+
+
+def test_progress_moves_in_small_steps_and_changes_no_number():
+    x = np.random.default_rng(0).normal(size=(20_000, 2))
+    seen = []
+    watched = rhale.explain(product, x, progress=lambda done, total: seen.append((done, total)))
+    plain = rhale.explain(product, x)
+    assert len(seen) == 50
+    assert seen[0] == (400, 20_000)
+    assert seen[-1] == (20_000, 20_000)
+    for a, b in zip(watched, plain, strict=True):
+        np.testing.assert_array_equal(a.edges, b.edges)
+        np.testing.assert_allclose(a.mean, b.mean, rtol=1e-12, atol=1e-12)
