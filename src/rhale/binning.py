@@ -9,7 +9,7 @@ import numpy as np
 from rhale.effect import NO_SAMPLE, Density, Effect, LocalEffects, fit_effect
 from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.axis import Axis
+from rhale.kernels.axis import Axis, nearest
 from rhale.kernels.grid import Closed, Grid, uniform_edges
 from rhale.kernels.moments import Moments
 from rhale.kernels.partition import Partition, Quantile
@@ -36,10 +36,8 @@ def fine_grid(axis: Axis, candidates: FloatArray, closed: Closed) -> Grid:
         [uniform_edges(low, high, FINE_CELLS), Quantile(FINE_CELLS).candidates(axis)]
     )
     kept = np.unique(candidates)
-    near = kept[np.clip(np.searchsorted(kept, extra), 1, kept.size - 1)]
-    before = kept[np.clip(np.searchsorted(kept, extra) - 1, 0, kept.size - 1)]
-    gap = np.minimum(np.abs(extra - near), np.abs(extra - before))
-    inside = (extra > low) & (extra < high) & (gap > 1e-9 * (high - low))
+    is_new = np.abs(extra - nearest(kept, extra)) > 1e-9 * (high - low)
+    inside = (extra > low) & (extra < high) & is_new
     return Grid(_apart(np.concatenate([kept, np.unique(extra[inside])]), kept), closed)
 
 

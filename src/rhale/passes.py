@@ -19,6 +19,7 @@ from rhale.kernels.moments import Moments
 from rhale.local import LocalTask, Measured
 from rhale.models import Predictor
 from rhale.plan import (
+    MEAN_SHARE,
     USUAL_WAYS,
     Cells,
     Feature,
@@ -126,7 +127,7 @@ class Job:
             names,
             tuple(f.column for f in varying),
             tuple(c.grid for c in cells),
-            plans,
+            tuple(plans),
             self.last_key(1 + len(outputs)),
             self.rows.batch_rows,
             self.seed,
@@ -278,7 +279,7 @@ def about_gaps(feature: Feature) -> tuple[str, ...]:
     """Say where the axis has no rows although there are rows on both sides."""
     if feature.whole or feature.axis.values.size <= MANY_VALUES:
         return ()
-    gaps = wide_gaps(feature.axis, 0.025 * float(feature.axis.weight.sum()))
+    gaps = wide_gaps(feature.axis, MEAN_SHARE / 2 * float(feature.axis.weight.sum()))
     return tuple(
         f"no rows between {a:.4g} and {b:.4g}: the curve across this gap rests on its neighbours"
         for a, b in gaps

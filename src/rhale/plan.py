@@ -210,13 +210,13 @@ def plan_local(
     cells: Sequence[Cells],
     names: Sequence[str],
     batch_rows: int,
-) -> tuple[dict[int, SecantPlan], list[str], int]:
+) -> tuple[list[SecantPlan], list[str], int]:
     """Decide for every feature: gradient, or secants over which windows.
 
     Returns
     -------
-    plans : dict of int to SecantPlan
-        Features, by place, that are explained by secants: all or none.
+    plans : list of SecantPlan
+        One for each feature, or none where gradients serve.
     notes : list of str
         What was decided, one for each feature.
     asked : int
@@ -225,7 +225,7 @@ def plan_local(
     if settings.method == "ale":
         pairs = zip(features, cells, strict=True)
         own = [SecantPlan(feature.column, OwnBin(c.grid)) for feature, c in pairs]
-        return dict(enumerate(own)), [OVER_BINS] * len(features), 0
+        return own, [OVER_BINS] * len(features), 0
     wants_gradient = settings.local == "gradient" or settings.method == "dale"
     if wants_gradient and not predictor.adapter.is_differentiable:
         msg = (
@@ -236,12 +236,12 @@ def plan_local(
     why, asked = "", 0
     if predictor.adapter.is_differentiable and settings.local != "secant":
         if wants_gradient:
-            return {}, [BY_GRADIENT] * len(features), 0
+            return [], [BY_GRADIENT] * len(features), 0
         why, notes, asked = _judge_gradient(predictor, survey, features, names, batch_rows)
         if not why:
-            return {}, notes, asked
+            return [], notes, asked
     plans, kinds, more = _windows(settings, predictor, survey, features, names, batch_rows)
-    return dict(enumerate(plans)), [why + kind for kind in kinds], asked + more
+    return plans, [why + kind for kind in kinds], asked + more
 
 
 def _judge_gradient(

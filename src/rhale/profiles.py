@@ -10,14 +10,13 @@ import numpy as np
 from rhale.kernels import FloatArray
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import Moments, measure
-from rhale.kernels.sample import Sample, collect, row_keys
+from rhale.kernels.sample import Sample
 from rhale.kernels.scatter import Scatter, scatter
 from rhale.local.ask import ask
 from rhale.models import Predictor
 from rhale.profile import Profile, ProfileMethod
 from rhale.tables import Chunk
-
-EVERY_ROW = np.iinfo(np.int64).max
+from rhale.tables.survey import keep, rows_to_keep
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +88,7 @@ class ProfileTask:
             measure(grid, xs, answers.T, chunk.weights)
             for grid, xs in zip(self.grids, x, strict=True)
         )
-        key = row_keys(chunk.numbers(), self.seed)
-        rows = np.flatnonzero(key <= self.last_key)
+        rows, key = rows_to_keep(chunk, self.last_key, self.seed)
         kept = [np.column_stack(x)[rows], answers[rows]]
         curves, asked = [], chunk.n_rows
         for place in range(0 if self.method == "mplot" else len(x)):
@@ -99,9 +97,7 @@ class ProfileTask:
             asked += chunk.n_rows * len(traced)
             if self.method == "ice":
                 kept.append(traced[:, rows].transpose(1, 2, 0).reshape(rows.size, -1))
-        weight = np.ones(rows.size) if chunk.weights is None else chunk.weights[rows]
-        sample = collect(key[rows], np.hstack(kept), weight, size=EVERY_ROW)
-        return Traced(tuple(curves), cells, sample, asked)
+        return Traced(tuple(curves), cells, keep(chunk, rows, key, np.hstack(kept)), asked)
 
     def trace(self, chunk: Chunk, place: int) -> FloatArray:
         """Predictions of all rows along one feature, shape (n_points, n_rows, n_outputs)."""

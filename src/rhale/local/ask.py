@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -42,18 +43,24 @@ def ask(
     answers = np.empty((len(changes), n_rows, len(predictor.chosen)))
     for start in range(0, len(changes), at_once):
         part = changes[start : start + at_once]
-        question = _describe(part, names)
+        question = Question(part, names)
         answer = predictor.predict(chunk.varied(part), n_rows * len(part), question)
         answers[start : start + at_once] = answer.reshape(len(part), n_rows, -1)
     return answers
 
 
-def _describe(changes: Sequence[Change], names: Sequence[str]) -> str:
-    """Say which features were varied, and how far."""
-    columns = dict.fromkeys(index for index, _ in changes)
-    parts = []
-    for column in list(columns)[:3]:
-        values = np.concatenate([v for index, v in changes if index == column])
-        parts.append(f"{names[column]!r} between {values.min():g} and {values.max():g}")
-    more = f" and {len(columns) - 3} more features" if len(columns) > 3 else ""
-    return f"with {', '.join(parts)}{more}"
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What a model was asked, put into words only if something goes wrong."""
+
+    changes: Sequence[Change]
+    names: Sequence[str]
+
+    def __str__(self) -> str:
+        columns = dict.fromkeys(index for index, _ in self.changes)
+        parts = []
+        for column in list(columns)[:3]:
+            values = np.concatenate([v for index, v in self.changes if index == column])
+            parts.append(f"{self.names[column]!r} between {values.min():g} and {values.max():g}")
+        more = f" and {len(columns) - 3} more features" if len(columns) > 3 else ""
+        return f"with {', '.join(parts)}{more}"

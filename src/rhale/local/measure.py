@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from rhale.kernels import FloatArray
+from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import Moments, measure
-from rhale.kernels.sample import Sample, collect, row_keys
+from rhale.kernels.sample import Sample
 from rhale.local.secant import SecantPlan, secants
 from rhale.models import Predictor
 from rhale.tables import Chunk
-
-EVERY_ROW = np.iinfo(np.int64).max
+from rhale.tables.survey import keep, rows_to_keep
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +54,8 @@ class LocalTask:
         The explained columns.
     grids : tuple of Grid
         Cells of each.
-    plans : dict of int to SecantPlan
-        Features (by place in `columns`) that are explained by secants; the others by gradient.
+    plans : tuple of SecantPlan
+        How the secants of each feature are taken; none where gradients are.
     last_key : int
         Rows with keys up to this one are kept in the sample.
     batch_rows, seed : int
@@ -66,45 +66,33 @@ class LocalTask:
     names: tuple[str, ...]
     columns: tuple[int, ...]
     grids: tuple[Grid, ...]
-    plans: dict[int, SecantPlan]
+    plans: tuple[SecantPlan, ...]
     last_key: np.uint64
     batch_rows: int
     seed: int
 
     def __call__(self, chunk: Chunk) -> Measured:
         """Ask the model once about every row and feature, and keep moments."""
-        answers, effects, asked = self.local_effects(chunk)
-        x = [chunk.column(c) for c in self.columns]
-        cells = tuple(
-            measure(grid, xs, values, chunk.weights)
-            for grid, xs, values in zip(self.grids, x, effects, strict=True)
-        )
-        key = row_keys(chunk.numbers(), self.seed)
-        rows = np.flatnonzero(key <= self.last_key)
-        if answers is not None:
-            answers = answers[rows]
-        elif rows.size:
-            answers = self.predictor.predict(chunk.take(rows).rows, rows.size)
-            asked += rows.size
-        else:
-            answers = np.empty((0, len(self.predictor.chosen)))
-        slopes = [values[: answers.shape[1], rows].T for values in effects]
-        kept = np.hstack([*(xs[rows, None] for xs in x), answers, *slopes])
-        weight = np.ones(rows.size) if chunk.weights is None else chunk.weights[rows]
-        return Measured(cells, collect(key[rows], kept, weight, size=EVERY_ROW), asked)
+        rows, key = rows_to_keep(chunk, self.last_key, self.seed)
+        answers, effects, asked = self.local_effects(chunk, rows)
+        cells, kept = [], [chunk.column(c)[rows, None] for c in self.columns]
+        kept.append(answers)
+        for column, grid, series in zip(self.columns, self.grids, effects, strict=True):
+            cells.append(measure(grid, chunk.column(column), series, chunk.weights))
+            kept.append(series[: answers.shape[1], rows].T)
+        return Measured(tuple(cells), keep(chunk, rows, key, np.hstack(kept)), asked)
 
-    def local_effects(self, chunk: Chunk) -> tuple[FloatArray | None, list[FloatArray], int]:
-        """Predictions (n_rows, n_outputs) if there are any, series of every feature, rows asked."""
-        n_features, answers, asked = len(self.columns), None, 0
-        effects: list[FloatArray] = [np.empty(0)] * n_features
-        if len(self.plans) < n_features:
+    def local_effects(
+        self, chunk: Chunk, rows: IntArray
+    ) -> tuple[FloatArray, Iterable[FloatArray], int]:
+        """Predictions of some rows, the series of every feature in turn, and rows asked."""
+        if self.columns and not self.plans:
             answers, slopes = self.predictor.gradient(chunk)
-            effects = list(np.ascontiguousarray(slopes.transpose(2, 1, 0)[list(self.columns)]))
-            asked = chunk.n_rows
-        places = sorted(self.plans)
-        plans = [self.plans[p] for p in places]
-        found = secants(self.predictor, chunk, plans, self.names, self.batch_rows)
-        for place, series in zip(places, found, strict=True):
-            effects[place] = series
-        asked += chunk.n_rows * sum(2 if plan.n_series == 1 else 4 for plan in plans)
-        return answers, effects, asked
+            by_feature = np.ascontiguousarray(slopes.transpose(2, 1, 0)[list(self.columns)])
+            return answers[rows], by_feature, chunk.n_rows
+        answers = np.empty((0, len(self.predictor.chosen)))
+        if rows.size:
+            answers = self.predictor.predict(chunk.take(rows).rows, rows.size)
+        found = secants(self.predictor, chunk, self.plans, self.names, self.batch_rows)
+        asked = chunk.n_rows * sum(2 if plan.n_series == 1 else 4 for plan in self.plans)
+        return answers, found, asked + rows.size

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,6 +14,8 @@ from rhale.local.ask import ask
 from rhale.models import Predictor
 from rhale.tables import Chunk
 from rhale.tables.chunk import Change
+
+Ends = list[tuple[FloatArray, FloatArray]]
 
 
 class Interval(Protocol):
@@ -65,8 +67,8 @@ def secants(
     plans: Sequence[SecantPlan],
     names: Sequence[str],
     batch_rows: int,
-) -> list[FloatArray]:
-    """Take the secants of several features.
+) -> Iterator[FloatArray]:
+    """Take the secants of several features, one after the other.
 
     Parameters
     ----------
@@ -81,18 +83,25 @@ def secants(
     batch_rows : int
         Rows in one call of the model.
 
-    Returns
-    -------
-    list of ndarray of shape (n_series * n_outputs, n_rows)
+    Yields
+    ------
+    ndarray of shape (n_series * n_outputs, n_rows)
         For each plan; outputs of the first series, then of the second, then of the third.
 
     Notes
     -----
-    Two predictions per row and feature for the mean, and two more for the spread.
+    Two predictions per row and feature for the mean, and two more for the spread. Only as many
+    features are in memory at a time as fill the model's batch.
     """
-    changes, ends = _questions(chunk, plans)
-    answers = ask(predictor, chunk, changes, names, batch_rows)
-    found, place = [], 0
+    at_once = max(1, batch_rows // (4 * chunk.n_rows))
+    for start in range(0, len(plans), at_once):
+        changes, ends = _questions(chunk, plans[start : start + at_once])
+        yield from _series(ask(predictor, chunk, changes, names, batch_rows), ends)
+
+
+def _series(answers: FloatArray, ends: Sequence[Ends]) -> Iterator[FloatArray]:
+    """Turn the answers about each feature into its series."""
+    place = 0
     for intervals in ends:
         (a, b), (low, high) = intervals[0], answers[place : place + 2]
         series = [_quotient(low, high, a, b)]
@@ -103,8 +112,7 @@ def secants(
             inner, between = np.where(is_left, a, b), np.where(is_left[:, None], low, high)
             series.append(step_noise(far_low, between, far_high, wide_a, inner, wide_b))
         place += 2 * len(intervals)
-        found.append(np.concatenate([s.T for s in series]))
-    return found
+        yield np.concatenate([s.T for s in series])
 
 
 def step_noise(
@@ -145,9 +153,7 @@ def step_noise(
     return np.asarray(np.sqrt(2.0) * bend / np.where(size > 0, size, 1.0)[:, None])
 
 
-def _questions(
-    chunk: Chunk, plans: Sequence[SecantPlan]
-) -> tuple[list[Change], list[list[tuple[FloatArray, FloatArray]]]]:
+def _questions(chunk: Chunk, plans: Sequence[SecantPlan]) -> tuple[list[Change], list[Ends]]:
     """All column replacements to ask about, and the ends they stand for."""
     changes: list[Change] = []
     ends = []

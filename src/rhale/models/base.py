@@ -78,7 +78,7 @@ class Predictor:
     chosen: tuple[int, ...]
     n_all: int
 
-    def predict(self, rows: Any, n_rows: int, question: str = "") -> FloatArray:
+    def predict(self, rows: Any, n_rows: int, question: object = "") -> FloatArray:
         """Answers of the chosen outputs, shape (n_rows, n_outputs)."""
         with blaming_the_model(n_rows, question):
             answer = self.adapter.predict(rows)
@@ -109,7 +109,7 @@ class Predictor:
 class blaming_the_model:  # noqa: N801 - reads as a sentence at its call
     """Turn an exception of the model into one that says whose it is and what was asked."""
 
-    def __init__(self, n_rows: int, question: str) -> None:
+    def __init__(self, n_rows: int, question: object) -> None:
         self.n_rows, self.question = n_rows, question
 
     def __enter__(self) -> None:
@@ -117,7 +117,7 @@ class blaming_the_model:  # noqa: N801 - reads as a sentence at its call
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Exception) and not isinstance(error, RhaleError):
-            asked = f" {self.question}" if self.question else ""
+            asked = in_words(self.question)
             msg = (
                 f"the model failed on {self.n_rows} rows{asked}: {type(error).__name__}: {error}. "
                 "Its own traceback is above; nothing of the run is kept"
@@ -125,26 +125,25 @@ class blaming_the_model:  # noqa: N801 - reads as a sentence at its call
             raise ModelFailedError(msg) from error
 
 
-def check_answer(answer: Any, n_rows: int, question: str = "") -> FloatArray:
+def check_answer(answer: Any, n_rows: int, question: object = "") -> FloatArray:
     """Turn an answer into finite floats of shape (n_rows, n_outputs), or say what is wrong."""
-    asked = f" {question}" if question else ""
     try:
         array = np.asarray(answer)
     except ValueError as error:  # a list of arrays of different lengths
-        msg = f"the model answered with a {type(answer).__name__} that is no array{asked}: {error}"
+        msg = f"the model answered with a {type(answer).__name__} that is no array{in_words(question)}: {error}"
         raise WrongShapeError(msg) from error
     if array.dtype.kind not in "fiub":
         try:
             array = np.array(array.tolist(), dtype=np.float64)
         except (TypeError, ValueError) as error:
             msg = (
-                f"the model answered with {array.dtype} values such as {array.ravel()[:1]}{asked}; "
+                f"the model answered with {array.dtype} values such as {array.ravel()[:1]}{in_words(question)}; "
                 "return numbers (for a classifier: response='predict_proba')"
             )
             raise BadPredictionError(msg) from error
     if array.ndim not in (1, 2) or array.shape[0] != n_rows or array.size == 0:
         msg = (
-            f"predict returned shape {array.shape} for {n_rows} rows{asked}; "
+            f"predict returned shape {array.shape} for {n_rows} rows{in_words(question)}; "
             "return an array of shape (n_rows,) or (n_rows, n_outputs)"
         )
         raise WrongShapeError(msg)
@@ -154,11 +153,16 @@ def check_answer(answer: Any, n_rows: int, question: str = "") -> FloatArray:
         row = int(np.argwhere(bad)[0, 0])
         msg = (
             f"the model answered nan or infinity for {int(bad.any(axis=1).sum())} of {n_rows} "
-            f"rows{asked} (first: row {row} of the batch, {values[row]}); effects need finite "
+            f"rows{in_words(question)} (first: row {row} of the batch, {values[row]}); effects need finite "
             "predictions"
         )
         raise BadPredictionError(msg)
     return values
+
+
+def in_words(question: object) -> str:
+    """The question as the end of a clause, or nothing."""
+    return f" {question}" if question else ""
 
 
 def has_bad_numbers(values: FloatArray) -> bool:

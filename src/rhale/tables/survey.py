@@ -126,6 +126,19 @@ def survey(
     )
 
 
+def rows_to_keep(chunk: Chunk, last_key: np.uint64, seed: int) -> tuple[IntArray, KeyArray]:
+    """Rows of a chunk whose keys are small enough for the sample, and these keys."""
+    key = row_keys(chunk.numbers(), seed)
+    rows = np.flatnonzero(key <= last_key)
+    return rows, key[rows]
+
+
+def keep(chunk: Chunk, rows: IntArray, key: KeyArray, values: FloatArray) -> Sample:
+    """Sample of these rows, all of them."""
+    weight = np.ones(rows.size) if chunk.weights is None else chunk.weights[rows]
+    return collect(key, values, weight, size=np.iinfo(np.int64).max)
+
+
 def check_column(values: FloatArray, name: str, row_numbers: IntArray) -> None:
     """Refuse missing, infinite and huge values, naming the column and the first such row."""
     bad = np.flatnonzero(~(np.abs(values) <= LARGEST))
