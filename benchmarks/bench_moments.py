@@ -118,3 +118,23 @@ def test_memory_of_a_whole_explanation_does_not_grow_with_the_rows(ledger):
         "O(chunk)",
         met=peaks[1] < 1.5 * peaks[0],
     )
+
+
+def test_memory_of_secants_does_not_grow_with_the_features(ledger):
+    x, peaks = np.random.default_rng(0).standard_normal((2**16, 40)), []
+    for n_features in (10, 40):
+        tracemalloc.start()
+        fx = rhale.explain(lambda rows: np.floor(rows[:, :5]), x, features=range(n_features))
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert fx["x9", "y0"].importance == 0.0  # the model does not use it
+        peaks.append(most)
+    ledger.add(
+        "memory of secants, against the answers about one feature",
+        "65,536 rows, 5 outputs, 10 and 40 features",
+        " and ".join(f"{p / 2**20:.0f} MiB" for p in peaks),
+        f"{4 * 5 * 8 * 2**16 / 2**20:.0f} MiB",
+        f"{peaks[1] / peaks[0]:.2f} for 4 x the features",
+        "O(chunk)",
+        met=peaks[1] < 2 * peaks[0],
+    )

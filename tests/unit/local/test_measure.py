@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 import torch
@@ -146,3 +148,15 @@ def test_the_sample_is_bounded_and_does_not_depend_on_batches():
     assert {tuple(r) for r in whole.sample_x} == {tuple(r) for r in pieces.sample_x}
     assert {tuple(r) for r in whole.sample_x} <= {tuple(r) for r in rows}
     assert whole.predictions[:, 0] == pytest.approx(smooth(whole.sample_x), rel=1e-12)
+
+
+def test_answers_about_the_features_do_not_pile_up_in_memory():
+    """The columns of 24 more features may; the 4 x 4 answers about every number must not."""
+    rows, peaks = np.random.default_rng(0).normal(size=(20_000, 32)), []
+    for n_features in (8, 32):
+        tracemalloc.start()
+        rhale.explain(lambda r: np.floor(r[:, :4]), rows, features=range(n_features))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    columns = 8 * 20_000 * 24
+    assert peaks[1] - peaks[0] < 8 * columns
