@@ -8,10 +8,12 @@ from rhale.errors import RhaleError
 from rhale.explain import effect, explain
 from rhale.explain import own_version as _own_version
 from rhale.explanation import Explanation, load
+from rhale.kernels.adaptive import Adaptive
 from rhale.kernels.partition import Edges, Fixed, Optimal, Quantile
 from rhale.profile import Profile
 
 __all__ = [
+    "Adaptive",
     "Edges",
     "Effect",
     "Explanation",

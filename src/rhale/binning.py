@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from rhale.effect import NO_SAMPLE, Density, Effect, LocalEffects, fit_effect
@@ -100,13 +98,14 @@ def bin_cells(
     if offered[0] > 0 or offered[-1] < cells.grid.n_cells:
         cells = _between(cells, int(offered[0]), int(offered[-1]))
         offered = offered - offered[0]
-    cuts = partition(cells.unite(offered).series(0))
-    cuts = replace(cuts, limits=offered[cuts.limits])
+    united = cells.unite(offered)
+    cuts = partition(united)
     return fit_effect(
         name,
         output,
-        cells,
+        united,
         cuts,
+        bins=cells.unite(offered[cuts.limits]),
         density=density,
         local_notes=notes,
         bin_notes=bin_notes,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
 from typing import Any, Literal, NamedTuple
@@ -12,10 +12,20 @@ import numpy as np
 import numpy.typing as npt
 
 from rhale.errors import BadSettingError
-from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.curve import Center, Fit, accumulate_spread, middles
+from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.curve import (
+    CellMeans,
+    Center,
+    Fit,
+    accumulate_spread,
+    fill_gaps,
+    middles,
+    refine,
+)
+from rhale.kernels.doubt import Doubt, bridged
 from rhale.kernels.grid import Closed
 from rhale.kernels.moments import Moments
+from rhale.kernels.noise import interpolation, residual_squares
 from rhale.kernels.partition import Cuts
 
 Points = float | Sequence[float] | FloatArray
@@ -51,7 +61,7 @@ class Effect:
         Mean and deviation (divisor n) of the feature values in each bin.
     mean, slope : ndarray of shape (n_bins,)
         Effect of the bin: its fit at the middle, and the slope of that fit (0: constant).
-        Not a number where a bin has no rows; the curve bridges it.
+        A bin without rows is interpolated between its neighbours.
     std : ndarray of shape (n_bins,)
         How much the local effects of the rows differ: deviation about the bin's fit, Eq. (11).
     std_plain : ndarray of shape (n_bins,)
@@ -67,6 +77,10 @@ class Effect:
         What a reader should know about the local effects, and about the bins.
     sample : LocalEffects
         Feature values and local effects of a bounded number of rows.
+    cells : CellMeans or None
+        Cells whose means the curve follows, in bins whose fit is too plain for it.
+    spread_edges, spread_std : ndarray of shape (n_spread_bins + 1,) and (n_spread_bins,), or None
+        Bins of the spread and the deviation in each, where it has bins of its own.
 
     Notes
     -----
@@ -93,6 +107,9 @@ class Effect:
     local_notes: tuple[str, ...] = ()
     bin_notes: tuple[str, ...] = ()
     sample: LocalEffects = NO_SAMPLE
+    cells: CellMeans | None = None
+    spread_edges: FloatArray | None = None
+    spread_std: FloatArray | None = None
 
     def __post_init__(self) -> None:
         freeze(self)
@@ -108,25 +125,44 @@ class Effect:
 
     __hash__ = None  # type: ignore[assignment]
 
+    @property
+    def linear(self) -> BoolArray:
+        """Whether the fit of a bin is a line, shape (n_bins,)."""
+        return self.measured & ((self.slope != 0) | (self.slope_error != 0))
+
+    @property
+    def measured(self) -> BoolArray:
+        """Whether a bin has rows, shape (n_bins,); the others are interpolated."""
+        return self.count > 0
+
     @cached_property
     def fit(self) -> Fit:
-        """The fitted effect as a function, with its variances."""
-        level = self.mean + self.slope * (self.mean_x - middles(self.edges))
-        total = float(self.weight.sum())
-        share = self.weight / total if total > 0 else self.weight
-        centre, scatter = self.mean_x, self.std_x
+        """The effect as a function, piece by piece."""
+        edges, centre, scatter = self.edges, self.mean_x, self.std_x
         if self.density == "bins":
-            centre, scatter = middles(self.edges), np.diff(self.edges) / np.sqrt(12.0)
-        return Fit(
+            centre, scatter = middles(edges), np.diff(edges) / np.sqrt(12.0)
+        level = np.nan_to_num(self.mean + self.slope * (self.mean_x - middles(edges)))
+        bins = Fit(edges, self.mean_x, level, self.slope, self.weight, centre, scatter)
+        pieces = bins if self.cells is None else refine(bins, self.cells)
+        total = float(pieces.share.sum())
+        return replace(pieces, share=pieces.share / total) if total > 0 else pieces
+
+    @property
+    def doubt(self) -> Doubt:
+        """How uncertain the pieces of `fit` are."""
+        # bins of one row borrow their variance from their neighbours
+        level = fill_gaps(self.level_error**2, middles(self.edges))
+        slope = np.nan_to_num(self.slope_error) ** 2
+        bins = np.searchsorted(self.edges, middles(self.fit.edges), "right") - 1
+        return Doubt(
             self.edges,
             self.mean_x,
-            level,
-            np.nan_to_num(self.slope),
-            self.level_error**2,
-            np.nan_to_num(self.slope_error) ** 2,
-            share,
-            centre,
-            scatter,
+            self.measured,
+            np.where(self.measured, level, 0.0),
+            slope,
+            self.cells,
+            self.fit.origin,
+            np.clip(bins, 0, self.mean.size - 1),
         )
 
     @property
@@ -177,8 +213,10 @@ class Effect:
             msg = f"accumulate={accumulate!r} is not known; use 'sum' or 'quadrature'"
             raise BadSettingError(msg)
         points, shape = as_points(x)
-        squared = accumulate == "quadrature"
-        return accumulate_spread(self.edges, self.std, points, squared=squared).reshape(shape)[()]
+        edges, std, squared = self.edges, self.std, accumulate == "quadrature"
+        if self.spread_edges is not None and self.spread_std is not None:
+            edges, std = self.spread_edges, self.spread_std
+        return accumulate_spread(edges, std, points, squared=squared).reshape(shape)[()]
 
     def ci(
         self, x: Points, *, level: float = 0.95, center: Center = "mean"
@@ -200,19 +238,19 @@ class Effect:
         low, high : ndarray of shape (n_x,)
         """
         points, shape = as_points(x)
-        reach = normal_quantile(level) * np.sqrt(self.fit.variance(points, center))
+        reach = normal_quantile(level) * np.sqrt(self.doubt.of_curve(self.fit, points, center))
         curve = self.fit.curve(points, center)
         return (curve - reach).reshape(shape)[()], (curve + reach).reshape(shape)[()]
 
     @property
     def importance(self) -> float:
         """Size of the effect: standard deviation of the curve over the rows."""
-        return self.fit.importance()[0]
+        return self.fit.importance()
 
     @property
     def importance_error(self) -> float:
         """Standard error of `importance`."""
-        return self.fit.importance()[1]
+        return float(np.sqrt(self.doubt.of_importance(self.fit)))
 
     @property
     def heterogeneity(self) -> float:
@@ -229,7 +267,7 @@ class Effect:
         `heterogeneity` times the standard deviation of the feature over the rows: in units of
         the output, so that it can be compared with `importance` and between features.
         """
-        share = self.fit.share
+        share = self.weight / self.weight.sum()
         middle = share @ self.mean_x
         return self.heterogeneity * float(
             np.sqrt(share @ (self.std_x**2 + (self.mean_x - middle) ** 2))
@@ -242,6 +280,7 @@ def fit_effect(
     cells: Moments,
     cuts: Cuts,
     *,
+    bins: Moments | None = None,
     density: Density = "rows",
     local_notes: tuple[str, ...] = (),
     bin_notes: tuple[str, ...] = (),
@@ -258,6 +297,8 @@ def fit_effect(
         spread window, and the part of the latter that is step noise.
     cuts : Cuts
         The bins.
+    bins : Moments, optional
+        The cells, united to these bins, where that was done already from finer cells.
     density : {"rows", "bins"}
         How rows count for centring and importance.
     local_notes, bin_notes : tuple of str
@@ -265,19 +306,17 @@ def fit_effect(
     sample : LocalEffects
         Sample to carry.
     """
-    bins = cells.unite(cuts.limits)
-    slope = np.where(cuts.linear, bins.slope[0], 0.0)
-    variance = np.where(cuts.linear, bins.residual_variance[0], bins.variance[0])
-    empty = bins.count == 0
-    level = np.where(empty, np.nan, bins.mean[0])
-    origin = np.where(empty, bins.grid.middles, bins.mean_x)
-    std, std_plain = np.sqrt(variance), np.sqrt(bins.variance[0])
-    if len(bins.mean) == 3:
-        std, std_plain = (
-            np.sqrt(np.maximum(v[1] - v[2], 0.0)) for v in (bins.residual_variance, bins.variance)
-        )
-    rows = np.where(bins.rows > 0, bins.rows, np.nan)
-    scatter = np.where(bins.sxx > 0, bins.sxx * rows / np.where(empty, 1, bins.weight), np.nan)
+    bins = cells.unite(cuts.limits) if bins is None else bins
+    measured = bins.count > 0
+    linear, middle = cuts.linear & measured, bins.grid.middles
+    variance = np.where(linear, bins.residual_variance[0], bins.variance[0])
+    origin, weight = np.where(measured, bins.mean_x, middle), np.where(measured, bins.weight, 1.0)
+    slope = np.where(linear, bins.slope[0], 0.0)
+    level = bridged(bins.grid.edges, measured, origin, bins.mean[0], slope)
+    rows = np.where(measured, bins.rows, np.nan)
+    scatter = np.where(bins.sxx > 0, bins.sxx * rows / weight, np.nan)
+    std, std_plain = spread_of(bins, variance)
+    spread_edges, spread_std = own_spread(cells, cuts)
     return Effect(
         name,
         output,
@@ -286,18 +325,73 @@ def fit_effect(
         bins.rows,
         bins.weight,
         origin,
-        np.sqrt(bins.sxx / np.where(empty, 1.0, bins.weight)),
-        level + slope * (bins.grid.middles - origin),
+        np.sqrt(bins.sxx / weight),
+        level + slope * (middle - origin),
         slope,
-        std,
-        std_plain,
+        np.where(measured, std, fill_gaps(std, middle)),
+        np.where(measured, std_plain, fill_gaps(std_plain, middle)),
         np.sqrt(variance / rows),
-        np.where(cuts.linear, np.sqrt(variance / scatter), 0.0),
+        np.where(linear, np.sqrt(variance / scatter), 0.0),
         bins.grid.closed,
         density,
         local_notes,
         bin_notes + cuts.notes + thin_bins(bins.count),
         sample,
+        followed_cells(cells, cuts, bins.mean_x, bins.mean[0], slope),
+        spread_edges,
+        spread_std,
+    )
+
+
+def spread_of(bins: Moments, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Deviation of each bin's local effects about its fit and about its mean."""
+    if len(bins.mean) == 1:
+        return np.sqrt(variance), np.sqrt(bins.variance[0])
+    about_line, about_mean = (
+        np.sqrt(np.maximum(v[1] - v[2], 0.0)) for v in (bins.residual_variance, bins.variance)
+    )
+    return about_line, about_mean
+
+
+def own_spread(cells: Moments, cuts: Cuts) -> tuple[FloatArray | None, FloatArray | None]:
+    """Bins of the spread and the deviation in each; nothing where it has no bins of its own."""
+    limits = cuts.spread_limits
+    if limits is None:
+        return None, None
+    wide = cells.unite(limits)
+    if len(cells.mean) > 1:
+        return wide.grid.edges, spread_of(wide, wide.variance[0])[0]
+    squares = cells.weight * residual_squares(cells, cuts.limits, cuts.linear)
+    return wide.grid.edges, np.sqrt(np.add.reduceat(squares, limits[:-1]) / wide.weight)
+
+
+def followed_cells(
+    cells: Moments, cuts: Cuts, origin: FloatArray, level: FloatArray, slope: FloatArray
+) -> CellMeans | None:
+    """Cells of the bins whose fit is too plain for the curve; None if all fits are adequate."""
+    if cuts.trust is None or cuts.noise is None or not np.any(cuts.trust > 0):
+        return None
+    place = np.repeat(np.arange(cuts.trust.size), np.diff(cuts.limits))
+    mine = cuts.trust[place] > 0
+    place, filled = place[mine], cells.weight[mine] > 0
+    x = np.where(filled, cells.mean_x[mine], cells.grid.middles[mine])
+    residual = cells.mean[0][mine] - level[place] - slope[place] * (x - origin[place])
+    for k in np.unique(place):
+        own = place == k
+        weights = interpolation(x[own], filled[own])
+        residual[own] = weights @ residual[own][filled[own]]
+    some = np.where(filled, cells.weight[mine], 1.0)
+    rows = np.where(filled, cells.row_shares[mine], 1.0)
+    return CellMeans(
+        place,
+        cells.grid.edges[:-1][mine],
+        cells.grid.edges[1:][mine],
+        cells.weight[mine],
+        x,
+        np.sqrt(cells.sxx[mine] / some),
+        residual,
+        np.sqrt(np.where(filled, cuts.noise[mine] / rows, 0.0)),
+        cuts.trust[place],
     )
 
 
@@ -305,7 +399,7 @@ def thin_bins(count: IntArray) -> tuple[str, ...]:
     """Say which bins have too few rows to measure."""
     notes = []
     if n_empty := int(np.sum(count == 0)):
-        notes.append(f"{n_empty} of {count.size} bins have no rows: the curve bridges them")
+        notes.append(f"{n_empty} of {count.size} bins have no rows: they are interpolated")
     if n_single := int(np.sum(count == 1)):
         notes.append(f"{n_single} of {count.size} bins have one row: their std is unknown")
     return tuple(notes)
@@ -356,6 +450,8 @@ def same_value(a: Any, b: Any) -> bool:
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         a, b = np.asarray(a), np.asarray(b)
         return a.shape == b.shape and bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
+    if is_dataclass(a) and type(a) is type(b):
+        return same_fields(a, b)
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(map(same_value, a, b))
     return bool(a == b)

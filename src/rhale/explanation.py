@@ -254,11 +254,13 @@ class Explanation:
         cells, n_outputs = self.cells[effect.name], len(self.outputs)
         series = range(self.outputs.index(effect.output), len(cells.mean), n_outputs)
         partition = partition_for(bins, effect.name, effect.output)
+        if partition is None:
+            return effect
         return bin_cells(
             effect.name,
             effect.output,
             cells.series(*series),
-            partition or Edges(effect.edges, effect.closed),
+            partition,
             notes=effect.local_notes,
             sample=effect.sample,
         )
@@ -313,13 +315,13 @@ def partition_for(bins: Bins, feature: str, output: str) -> Partition | None:
         if isinstance(found, Profile):
             msg = "a profile has no bins to copy; pass an explanation by 'rhale', 'dale' or 'ale'"
             raise BadSettingError(msg)
-        return Edges(found.edges, found.closed)
+        return Edges(found.edges, found.closed, linear=found.linear)
     if isinstance(bins, int | np.integer) and not isinstance(bins, bool):
         return Fixed(int(bins))
     if isinstance(bins, Partition) and not isinstance(bins, type):
         return bins
     msg = (
-        f"bins={bins!r} is not understood; pass Optimal(...), Fixed(20), Quantile(20), "
+        f"bins={bins!r} is not understood; pass Adaptive(), Optimal(...), Fixed(20), Quantile(20), "
         "Edges([...]), a number, another Explanation, or a mapping from feature to one of these"
     )
     raise BadSettingError(msg)

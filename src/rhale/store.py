@@ -13,17 +13,20 @@ import numpy as np
 
 from rhale.effect import Effect, LocalEffects
 from rhale.errors import BadFileError
+from rhale.kernels.curve import CellMeans
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import Moments
 from rhale.profile import Profile
 
-FORMAT = 1
+FORMAT = 2
+READABLE = (1, 2)  # 1 had no cells that the curve follows, and no bins of the spread
 KINDS: dict[str, type[Any]] = {
     "effect": Effect,
     "profile": Profile,
     "moments": Moments,
     "grid": Grid,
     "local_effects": LocalEffects,
+    "cell_means": CellMeans,
 }
 NAMES = {kind: name for name, kind in KINDS.items()}
 
@@ -109,7 +112,7 @@ def read(path: str | PathLike[str]) -> dict[str, Any]:
     if version is None:
         msg = f"{path} is JSON, but not written by Explanation.save: it has no 'rhale_format'"
         raise BadFileError(msg)
-    if version != FORMAT:
+    if version not in READABLE:
         msg = f"{path} has format {version}; this version of rhale reads format {FORMAT}: upgrade"
         raise BadFileError(msg)
     return dict(content)

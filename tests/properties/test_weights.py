@@ -91,7 +91,8 @@ def test_std_and_its_error_use_the_effective_number_of_rows(data):
         w, d = rows.w[cell == k], rows.d[cell == k]
         assert effect.count[k] == w.size
         if w.size < 2:
-            assert np.isnan(effect.std[k])
+            assert w.size == 0 or np.isnan(effect.std[k])
+            assert np.isnan(effect.standard_error[k])
             continue
         n = w.sum() ** 2 / (w**2).sum()
         mean = (w * d).sum() / w.sum()

@@ -262,16 +262,18 @@ def test_every_way_to_give_bins_is_understood(fx):
     assert partition_for(Fixed(4), "age", "y0") == Fixed(4)
     assert partition_for({"age": 3}, "age", "y0") == Fixed(3)
     assert partition_for({"age": 3}, "rooms", "y0") is None
-    assert partition_for(fx, "age", "y0") == Edges(fx["age"].edges)
+    assert partition_for(fx, "age", "y0") == Edges(fx["age"].edges, linear=fx["age"].linear)
 
 
 def test_the_bins_of_several_outputs_are_copied_one_by_one(both):
-    assert partition_for(both, "age", "y1") == Edges(both["age", "y1"].edges)
+    assert partition_for(both, "age", "y1") == Edges(
+        both["age", "y1"].edges, linear=both["age", "y1"].linear
+    )
 
 
 @pytest.mark.parametrize("bins", ["many", 2.5, True, [0, 1, 2], Fixed])
 def test_bins_that_are_not_understood_are_refused(bins):
-    with pytest.raises(BadSettingError, match="is not understood; pass Optimal"):
+    with pytest.raises(BadSettingError, match="is not understood; pass Adaptive"):
         partition_for(bins, "age", "y0")
 
 

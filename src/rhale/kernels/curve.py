@@ -25,26 +25,24 @@ class Nodes(NamedTuple):
     """
 
     places: FloatArray
-    bins: IntArray
+    pieces: IntArray
     weights: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The fitted effect of every bin: mu(z) = level + slope (z - origin), and its variances.
+    """The effect as a function, piece by piece: mu(z) = level + slope (z - origin).
 
     Attributes
     ----------
-    edges : ndarray of shape (n_bins + 1,)
-        Bin limits.
-    origin, level, slope : ndarray of shape (n_bins,)
-        Mean of x, mean local effect and slope; level is nan in an empty bin.
-    level_variance, slope_variance : ndarray of shape (n_bins,)
-        Variances of these two estimates, which are independent of each other.
-    share : ndarray of shape (n_bins,)
+    edges : ndarray of shape (n_pieces + 1,)
+        Limits of the pieces: bins, or cells where the curve follows them.
+    origin, level, slope : ndarray of shape (n_pieces,)
+        Where the level is read, the effect there, and its slope.
+    share : ndarray of shape (n_pieces,)
         Share of the weight, summing to one.
-    centre, scatter : ndarray of shape (n_bins,)
-        Mean and deviation of the feature values of the rows in each bin, as they count for
+    centre, scatter : ndarray of shape (n_pieces,)
+        Mean and deviation of the feature values of the rows in each piece, as they count for
         averages over the rows.
     """
 
@@ -52,100 +50,143 @@ class Fit:
     origin: FloatArray
     level: FloatArray
     slope: FloatArray
-    level_variance: FloatArray
-    slope_variance: FloatArray
     share: FloatArray
     centre: FloatArray
     scatter: FloatArray
 
     def nodes(self, center: Center) -> Nodes:
-        """Three points a bin that stand for its rows (or, for "uniform", for its width)."""
+        """Three points a piece that stand for its rows (or, for "uniform", for its width)."""
         width = np.diff(self.edges)
         share, middle, scatter = self.share, self.centre, self.scatter
         if center == "uniform":
             share = width / (width.sum() if width.sum() > 0 else 1.0)
             middle, scatter = middles(self.edges), width / np.sqrt(12.0)
-        bins = np.repeat(np.arange(width.size), NODES.size)
+        pieces = np.repeat(np.arange(width.size), NODES.size)
         places = middle[:, None] + scatter[:, None] * NODES
-        return Nodes(places.ravel(), bins, np.outer(share, NODE_WEIGHTS).ravel())
+        return Nodes(places.ravel(), pieces, np.outer(share, NODE_WEIGHTS).ravel())
 
-    def design(self, x: FloatArray, bins: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Write the curve at x as a linear map of the measured levels and slopes.
+    def curve(self, x: FloatArray, center: Center) -> FloatArray:
+        """Effect at x; outside the pieces the outermost ones go on."""
+        known_center(center)
+        values = self._integral(x, Grid(self.edges).locate(x).astype(np.intp))
+        if center == "start":
+            return values
+        nodes = self.nodes(center)
+        return np.asarray(values - nodes.weights @ self._integral(nodes.places, nodes.pieces))
+
+    def _integral(self, x: FloatArray, pieces: IntArray) -> FloatArray:
+        """Integral of mu from the first limit to x, read in the given pieces."""
+        rise = self._rise(self.edges[1:], np.arange(self.level.size))
+        return np.append(0.0, np.cumsum(rise))[pieces] + self._rise(x, pieces)
+
+    def _rise(self, x: FloatArray, pieces: IntArray) -> FloatArray:
+        """Integral of mu from the start of a piece to x."""
+        start, origin = self.edges[pieces], self.origin[pieces]
+        tilt = ((x - origin) ** 2 - (start - origin) ** 2) / 2
+        return np.asarray(self.level[pieces] * (x - start) + self.slope[pieces] * tilt)
+
+    def design(self, x: FloatArray, pieces: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Write the curve at x as a linear map of the levels and slopes.
 
         Parameters
         ----------
         x : ndarray of shape (n_x,)
             Where to read the curve.
-        bins : ndarray of shape (n_x,)
-            Whose fit to read there; x may lie outside its bin.
+        pieces : ndarray of shape (n_x,)
+            Whose fit to read there; x may lie outside its piece.
 
         Returns
         -------
-        levels : ndarray of shape (n_x, n_bins)
-            Weight of each bin's level; empty bins hand theirs to their neighbours.
-        slopes : ndarray of shape (n_x, n_bins)
-            Weight of each bin's slope.
+        levels, slopes : ndarray of shape (n_x, n_pieces)
+            Weight of each piece's level and slope.
         """
         start, stop = self.edges[:-1], self.edges[1:]
-        behind = np.arange(start.size) - bins[:, None]
+        behind = np.arange(start.size) - pieces[:, None]
         reached = np.where(behind < 0, stop, np.where(behind > 0, start, x[:, None]))
-        known = np.isfinite(self.level)
-        fill = bridge(middles(self.edges), known)
-        # a neighbour's effect is its line at the middle of its own bin
-        passed_on = (reached - start)[:, ~known] @ fill[~known]
-        levels = np.where(known, reached - start, 0.0) + passed_on
         tilt = ((reached - self.origin) ** 2 - (start - self.origin) ** 2) / 2
-        slopes = np.where(known, tilt, 0.0) + passed_on * (middles(self.edges) - self.origin)
-        return levels, slopes
+        return reached - start, tilt
 
     def centred_design(
-        self, x: FloatArray, bins: IntArray, center: Center
+        self, x: FloatArray, pieces: IntArray, center: Center
     ) -> tuple[FloatArray, FloatArray]:
         """`design`, shifted so that the curve is zero at the start or on average."""
-        levels, slopes = self.design(x, bins)
+        levels, slopes = self.design(x, pieces)
         if center == "start":
             return levels, slopes
         nodes = self.nodes(center)
-        node_levels, node_slopes = self.design(nodes.places, nodes.bins)
+        node_levels, node_slopes = self.design(nodes.places, nodes.pieces)
         return levels - nodes.weights @ node_levels, slopes - nodes.weights @ node_slopes
 
-    def curve(self, x: FloatArray, center: Center) -> FloatArray:
-        """Effect at x; outside the bins the outermost ones go on."""
-        return self._apply(x, center, np.nan_to_num(self.level), self.slope, power=1)
-
-    def variance(self, x: FloatArray, center: Center) -> FloatArray:
-        """Variance of `curve` at x: bins are independent and the map is linear."""
-        return self._apply(x, center, *self._variances, power=2)
-
-    def importance(self) -> tuple[float, float]:
-        """Standard deviation of the curve over the rows, and its standard error."""
+    def importance(self) -> float:
+        """Standard deviation of the curve over the rows."""
         nodes = self.nodes("mean")
-        levels, slopes = self.centred_design(nodes.places, nodes.bins, "mean")
-        values = levels @ np.nan_to_num(self.level) + slopes @ self.slope
-        size = float(np.sqrt(nodes.weights @ values**2))
-        if size == 0.0:
-            return 0.0, 0.0
-        pull = nodes.weights * values / size
-        level, slope = self._variances
-        return size, float(np.sqrt((pull @ levels) ** 2 @ level + (pull @ slopes) ** 2 @ slope))
+        values = self._integral(nodes.places, nodes.pieces)
+        return float(np.sqrt(nodes.weights @ (values - nodes.weights @ values) ** 2))
 
-    @property
-    def _variances(self) -> tuple[FloatArray, FloatArray]:
-        """Variances of levels and slopes; bins of one row borrow theirs from the neighbours."""
-        known = np.isfinite(self.level)
-        level = np.where(known, fill_gaps(self.level_variance, middles(self.edges)), 0.0)
-        return level, np.nan_to_num(self.slope_variance)
 
-    def _apply(
-        self, x: FloatArray, center: Center, level: FloatArray, slope: FloatArray, power: int
-    ) -> FloatArray:
-        known_center(center)
-        out, bins = np.empty(x.size), Grid(self.edges).locate(x).astype(np.intp)
-        for start in range(0, x.size, BLOCK_ROWS):
-            rows = slice(start, start + BLOCK_ROWS)
-            levels, slopes = self.centred_design(x[rows], bins[rows], center)
-            out[rows] = levels**power @ level + slopes**power @ slope
-        return out
+@dataclass(frozen=True, eq=False)
+class CellMeans:
+    """Cells whose means the curve follows, wholly or in part; grouped by bin, in order.
+
+    Attributes
+    ----------
+    bin : ndarray of shape (n_cells,)
+        The bin that each cell belongs to.
+    left, right : ndarray of shape (n_cells,)
+        Limits.
+    weight : ndarray of shape (n_cells,)
+        Sum of the rows' weights; 0 in an empty cell.
+    mean_x, std_x : ndarray of shape (n_cells,)
+        Mean and deviation of the feature values; the middle and 0 in an empty cell.
+    residual : ndarray of shape (n_cells,)
+        Mean of the local effects minus the bin's fit at `mean_x`; interpolated in an empty cell.
+    error : ndarray of shape (n_cells,)
+        Standard error of the mean; 0 in an empty cell.
+    trust : ndarray of shape (n_cells,)
+        How far the curve follows the cells of this bin, 0 to 1.
+    """
+
+    bin: IntArray
+    left: FloatArray
+    right: FloatArray
+    weight: FloatArray
+    mean_x: FloatArray
+    std_x: FloatArray
+    residual: FloatArray
+    error: FloatArray
+    trust: FloatArray
+
+
+def refine(bins: Fit, cells: CellMeans) -> Fit:
+    """Replace bins by their cells, where the curve follows them.
+
+    Parameters
+    ----------
+    bins : Fit
+        One piece a bin; `share` may hold weights.
+    cells : CellMeans
+        The cells.
+
+    Notes
+    -----
+    A cell keeps the slope of its bin's fit and is moved up or down by a part of its residual.
+    """
+    parts = []
+    for k in range(bins.level.size):
+        mine = cells.bin == k
+        if not mine.any():
+            one = slice(k, k + 1)
+            stop, fields = bins.edges[k + 1 : k + 2], (bins.origin, bins.level, bins.slope)
+            more = (bins.share, bins.centre, bins.scatter)
+            parts.append([stop, *(f[one] for f in fields + more)])
+            continue
+        x, weight = cells.mean_x[mine], cells.weight[mine]
+        fit = bins.level[k] + bins.slope[k] * (x - bins.origin[k])
+        level = fit + cells.trust[mine] * cells.residual[mine]
+        slope = np.full(x.size, bins.slope[k])
+        parts.append([cells.right[mine], x, level, slope, weight, x, cells.std_x[mine]])
+    stops, *rest = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Fit(np.append(bins.edges[0], stops), *rest)
 
 
 def known_center(center: str) -> None:
@@ -158,24 +199,6 @@ def known_center(center: str) -> None:
 def middles(edges: FloatArray) -> FloatArray:
     """Middles of the bins."""
     return edges[:-1] + 0.5 * np.diff(edges)
-
-
-def bridge(places: FloatArray, known: BoolArray) -> FloatArray:
-    """Weights that interpolate every place from the known ones, shape (n_places, n_places).
-
-    Examples
-    --------
-    >>> bridge(np.array([0.0, 1.0, 4.0]), np.array([True, False, True]))
-    array([[1.  , 0.  , 0.  ],
-           [0.75, 0.  , 0.25],
-           [0.  , 0.  , 1.  ]])
-    """
-    weights = np.zeros((places.size, places.size))
-    for column in np.flatnonzero(known):
-        unit = np.zeros(places.size)
-        unit[column] = 1.0
-        weights[:, column] = np.interp(places, places[known], unit[known])
-    return weights
 
 
 def fill_gaps(values: FloatArray, places: FloatArray) -> FloatArray:

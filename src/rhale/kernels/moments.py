@@ -84,6 +84,15 @@ class Moments:
         return float(self.weight.sum()) ** 2 / squares if squares > 0 else 0.0
 
     @property
+    def row_shares(self) -> FloatArray:
+        """Effective rows of all cells together, shared out by weight, shape (n_cells,).
+
+        Unlike `rows` they add up, and a cell of hardly any weight has hardly any of them.
+        """
+        total = float(self.weight.sum())
+        return self.weight * (self.total_rows / total) if total > 0 else self.weight
+
+    @property
     def variance(self) -> FloatArray:
         """Variance of each series about its mean, divisor n - 1; nan below two rows."""
         return self._per_row(self.sdd, 1)

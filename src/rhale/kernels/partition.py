@@ -13,9 +13,7 @@ from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.axis import Axis
 from rhale.kernels.grid import Closed, Grid, require_closed, uniform_edges
 from rhale.kernels.moments import Moments
-
-ROUNDING = 1e-11  # relative deviation that a model's own arithmetic may cause
-TIE = 1e-12  # prices that differ by less are equal
+from rhale.kernels.runs import cheapest_path, run_squares, run_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,11 +28,21 @@ class Cuts:
         Whether the bin's effect is a straight line instead of a constant.
     notes : tuple of str
         What a reader should know about the choice.
+    trust : ndarray of shape (n_bins,), optional
+        How far the curve follows the means of the cells instead of the bin's fit, 0 to 1; it
+        follows the fit if not given.
+    noise : ndarray of shape (n_cells,), optional
+        Variance of a local effect in every cell, where `trust` is given.
+    spread_limits : ndarray of shape (n_spread_bins + 1,), optional
+        Bins of the spread where it has its own.
     """
 
     limits: IntArray
     linear: BoolArray
     notes: tuple[str, ...] = ()
+    trust: FloatArray | None = None
+    noise: FloatArray | None = None
+    spread_limits: IntArray | None = None
 
 
 @runtime_checkable
@@ -49,7 +57,7 @@ class Partition(Protocol):
         """Limits among which the bins are chosen, shape (n_cells + 1,)."""
 
     def __call__(self, moments: Moments) -> Cuts:
-        """Choose bins from the moments of one series in the candidate cells."""
+        """Choose bins from the moments in the candidate cells; the first series counts."""
 
 
 @dataclass(frozen=True)
@@ -209,15 +217,29 @@ class Edges:
         Limits, increasing.
     closed : {"left", "right"}
         Which limit belongs to a bin.
+    linear : bool or sequence of bool
+        Whether the effect of a bin, or of each bin, is a straight line instead of a constant.
     """
 
     edges: tuple[float, ...]
     closed: Closed
+    linear: bool | tuple[bool, ...]
 
-    def __init__(self, edges: Sequence[float] | FloatArray, closed: Closed = "left") -> None:
+    def __init__(
+        self,
+        edges: Sequence[float] | FloatArray,
+        closed: Closed = "left",
+        *,
+        linear: bool | Sequence[bool] | BoolArray = False,
+    ) -> None:
         object.__setattr__(self, "edges", tuple(float(e) for e in edges))
         object.__setattr__(self, "closed", closed)
         Grid(np.array(self.edges), closed)  # refuses what cannot be bins
+        kinds, n_bins = np.asarray(linear, dtype=np.bool_), len(self.edges) - 1
+        if kinds.ndim and kinds.shape != (n_bins,):
+            msg = f"linear has shape {kinds.shape} for {n_bins} bins; pass one for each, or one bool"
+            raise BadSettingError(msg)
+        object.__setattr__(self, "linear", tuple(kinds.tolist()) if kinds.ndim else bool(linear))
 
     def candidates(self, axis: Axis) -> FloatArray:  # noqa: ARG002 - they are given
         """Return the limits as they were given."""
@@ -225,7 +247,10 @@ class Edges:
 
     def __call__(self, moments: Moments) -> Cuts:
         """Every cell is a bin."""
-        return every_cell(moments)
+        given = Grid(np.array(self.edges), self.closed)
+        linear = np.broadcast_to(np.asarray(self.linear), (given.n_cells,))
+        place = given.locate(moments.grid.middles)  # limits may have moved or fallen together
+        return Cuts(np.arange(moments.grid.n_cells + 1), linear[place])
 
 
 def require_count(name: str, value: object) -> None:
@@ -243,103 +268,3 @@ def constant_cuts(limits: IntArray, notes: tuple[str, ...] = ()) -> Cuts:
 def every_cell(moments: Moments) -> Cuts:
     """One bin per cell."""
     return constant_cuts(np.arange(moments.grid.n_cells + 1))
-
-
-def run_sums(values: FloatArray) -> FloatArray:
-    """Sum of the values of cells l to j, each run added up by itself; 0 where j < l.
-
-    Examples
-    --------
-    >>> run_sums(np.array([1.0, 2.0]))
-    array([[1., 3.],
-           [0., 2.]])
-    """
-    runs = np.triu(np.broadcast_to(values, (values.size, values.size)))
-    return np.cumsum(runs, axis=1, out=runs)
-
-
-def run_weights(moments: Moments) -> tuple[FloatArray, FloatArray]:
-    """Weight and effective rows of cells l to j; nothing above zero where j < l."""
-    if np.array_equal(moments.weight, moments.weight_squares):  # counts: differences are exact
-        reached = np.append(0.0, np.cumsum(moments.weight))
-        weight = reached[None, 1:] - reached[:-1, None]
-        return weight, weight
-    weight, squares = run_sums(moments.weight), run_sums(moments.weight_squares)
-    return weight, np.divide(weight**2, squares, out=np.zeros_like(weight), where=squares > 0)
-
-
-def run_squares(moments: Moments) -> FloatArray:
-    """Squared deviations of cells l to j about their mean.
-
-    Notes
-    -----
-    Runs are merged, never taken from differences of prefix sums: those carry the rounding of the
-    whole axis into a small bin. Blocks of cells double in size; a run that crosses the middle of
-    a block is the tail of its left half and the head of its right half. O(n_cells²) in
-    O(log n_cells) steps. Deviations far below the last digits of the mean are rounding and count
-    as none, so that rounding makes no bins.
-    """
-    n_cells = moments.grid.n_cells
-    size = 1 << (n_cells - 1).bit_length()  # filled up with empty cells
-    head = np.zeros((3, size))
-    head[:, :n_cells] = moments.weight, moments.mean[0], moments.sdd[0]
-    tail, found, half = head.copy(), np.diag(without_rounding(*head)), 1
-    while half < size:
-        left = tail.reshape(3, -1, 2 * half)[:, :, :half]
-        right = head.reshape(3, -1, 2 * half)[:, :, half:]
-        weight, mean, sdd = _merged(left[..., None], right[:, :, None, :])
-        n_blocks = size // (2 * half)
-        square = found.reshape(n_blocks, 2 * half, n_blocks, 2 * half)
-        blocks = np.einsum("aiaj->aij", square)  # the blocks on the diagonal, as a view
-        blocks[:, :half, half:] = without_rounding(weight, mean, sdd)
-        for part, whole in zip(left, (weight, mean, sdd), strict=True):
-            part[:] = whole[..., -1]
-        for part, whole in zip(right, (weight, mean, sdd), strict=True):
-            part[:] = whole[:, 0]
-        half *= 2
-    return np.ascontiguousarray(found[:n_cells, :n_cells])
-
-
-def without_rounding(weight: FloatArray, mean: FloatArray, sdd: FloatArray) -> FloatArray:
-    """Squared deviations, those that are rounding set to none."""
-    return np.where(sdd <= weight * (ROUNDING * mean) ** 2, 0.0, sdd)
-
-
-def _merged(left: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Weight, mean and squared deviations of both together (Chan, Golub and LeVeque)."""
-    weight = left[0] + right[0]
-    step = right[1] - left[1]
-    shift = step * (right[0] / np.where(weight > 0, weight, 1.0))
-    return weight, left[1] + shift, left[2] + right[2] + step * shift * left[0]
-
-
-def cheapest_path(price: FloatArray) -> IntArray | None:
-    """Find the limits of the cheapest partition, or None where every partition costs inf.
-
-    Parameters
-    ----------
-    price : ndarray of shape (n_cells, n_cells)
-        At [l, j]: the bin from edge l to edge j + 1.
-
-    Notes
-    -----
-    T(j) = min over l of T(l) + B(l, j). A grid of n cells has at most n bins, so the paper's
-    second index, the number of bins, is not needed: O(n_cells²). Ties go to the wider last bin.
-
-    Examples
-    --------
-    >>> cheapest_path(np.array([[1.0, 3.0], [np.inf, 1.0]]))
-    array([0, 1, 2])
-    """
-    n_cells, ending = len(price), np.ascontiguousarray(price.T)
-    best = np.zeros(n_cells + 1)
-    for j in range(1, n_cells + 1):
-        best[j] = (best[:j] + ending[j - 1, :j]).min()
-    if not np.isfinite(best[-1]):
-        return None
-    limits = [n_cells]
-    while limits[-1] > 0:
-        j = limits[-1]
-        tied = best[:j] + ending[j - 1, :j] <= best[j] * (1 + TIE)
-        limits.append(int(tied.argmax()))  # the first: the widest bin
-    return np.array(limits[::-1], dtype=np.intp)

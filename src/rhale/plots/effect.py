@@ -156,7 +156,7 @@ def draw_bottom(ax: Axes, effect: Effect, *, violins: bool) -> list[Artist]:
 
 def draw_bars(ax: Axes, effect: Effect) -> list[Artist]:
     """Draw one bar per bin, as wide as the bin; a linear fit slopes its top."""
-    known = np.isfinite(effect.mean)
+    known = effect.measured & np.isfinite(effect.mean)
     left, right = effect.edges[:-1][known], effect.edges[1:][known]
     rise = 0.5 * effect.slope[known] * (right - left)
     start, end = effect.mean[known] - rise, effect.mean[known] + rise
@@ -172,7 +172,7 @@ def draw_bars(ax: Axes, effect: Effect) -> list[Artist]:
 
 def draw_whiskers(ax: Axes, effect: Effect) -> list[Artist]:
     """Draw mean ± std at the middle of every bin where both are known."""
-    known = np.isfinite(effect.mean) & np.isfinite(effect.std)
+    known = effect.measured & np.isfinite(effect.mean) & np.isfinite(effect.std)
     if not known.any():
         return []
     caps, width = (2.5, 1.2) if effect.mean.size <= MANY_BINS else (0.0, style.HAIR_LINE)

@@ -161,7 +161,7 @@ def draw_counts(ax: Axes, result: Result) -> list[Artist]:
 def draw_gaps(ax: Axes, effect: Effect) -> list[Artist]:
     """Hatch the bins that have no rows."""
     gaps: list[Artist] = []
-    for k in np.flatnonzero((effect.count == 0) | ~np.isfinite(effect.mean)):
+    for k in np.flatnonzero(~effect.measured):
         gap = ax.axvspan(effect.edges[k], effect.edges[k + 1], facecolor="none", hatch="////")
         gap.set(edgecolor=style.COUNT, alpha=0.35, linewidth=0, zorder=0.4)
         gap.set(gid="rhale:empty", label="no rows")

@@ -6,33 +6,49 @@ from rhale.kernels.curve import (
     BLOCK_ROWS,
     Fit,
     accumulate_spread,
-    bridge,
     fill_gaps,
     known_center,
     middles,
 )
+from rhale.kernels.doubt import Doubt, bridged
 
 NAN = np.nan
 
 
+class Fitted:
+    """A fit with its doubt; rows are spread evenly over bins of equal share unless told otherwise."""
+
+    def __init__(self, edges, level, slope, origin, variance, slope_variance, rows):
+        edges, level = np.asarray(edges, dtype=float), np.asarray(level, dtype=float)
+        zero, known = np.zeros(level.size), np.isfinite(level)
+        origin = middles(edges) if origin is None else np.asarray(origin, dtype=float)
+        slope = zero if slope is None else np.asarray(slope, dtype=float)
+        even = {
+            "share": np.full(level.size, 1 / level.size),
+            "centre": middles(edges),
+            "scatter": np.diff(edges) / np.sqrt(12),
+        }
+        rows = {name: np.asarray(v, dtype=float) for name, v in {**even, **rows}.items()}
+        level = bridged(edges, known, origin, np.nan_to_num(level), slope)
+        self.fit = Fit(edges, origin, level, slope, **rows)
+        variance = zero + 1 if variance is None else np.asarray(variance, dtype=float)
+        variance = np.where(known, fill_gaps(variance, middles(edges)), 0.0)
+        slope_variance = zero if slope_variance is None else np.asarray(slope_variance, dtype=float)
+        bins = np.arange(level.size)
+        self.doubt = Doubt(edges, origin, known, variance, slope_variance, None, origin, bins)
+
+    def curve(self, x, center):
+        return self.fit.curve(x, center)
+
+    def variance(self, x, center):
+        return self.doubt.of_curve(self.fit, x, center)
+
+    def importance(self):
+        return self.fit.importance(), np.sqrt(self.doubt.of_importance(self.fit))
+
+
 def fit(edges, level, slope=None, *, origin=None, variance=None, slope_variance=None, **rows):
-    """A fit; rows are spread evenly over bins of equal share unless told otherwise."""
-    edges, level = np.asarray(edges, dtype=float), np.asarray(level, dtype=float)
-    n = level.size
-    even = {
-        "share": np.full(n, 1 / n),
-        "centre": middles(edges),
-        "scatter": np.diff(edges) / np.sqrt(12),
-    }
-    return Fit(
-        edges,
-        middles(edges) if origin is None else np.asarray(origin, dtype=float),
-        level,
-        np.zeros(n) if slope is None else np.asarray(slope, dtype=float),
-        np.ones(n) if variance is None else np.asarray(variance, dtype=float),
-        np.zeros(n) if slope_variance is None else np.asarray(slope_variance, dtype=float),
-        **{name: np.asarray(v, dtype=float) for name, v in {**even, **rows}.items()},
-    )
+    return Fitted(edges, level, slope, origin, variance, slope_variance, rows)
 
 
 def at(*x):
@@ -82,9 +98,24 @@ def test_importance_follows_the_rows():
 
 
 def test_an_empty_bin_is_bridged_by_its_neighbours():
-    """Middles 0.5, 1.5, 3; the gap gets (1 - 0.4) 1 + 0.4 6 = 3."""
+    """Its middle is 1.5; 1 is read at 0.5, and 6 no farther than half an empty bin away, at 2.5."""
     gap = fit([0, 1, 2, 4], [1, NAN, 6])
-    np.testing.assert_allclose(gap.curve(at(1, 1.5, 2, 4), "start"), [1, 2.5, 4, 16])
+    np.testing.assert_allclose(gap.curve(at(1, 1.5, 2, 4), "start"), [1, 2.75, 4.5, 16.5])
+
+
+def test_two_empty_bins_lie_on_one_line():
+    """1 at 0.5 and 7 at 3.5: 3 at 1.5 and 5 at 2.5."""
+    gap = fit([0, 1, 2, 3, 4], [1, NAN, NAN, 7])
+    np.testing.assert_allclose(gap.curve(at(1, 2, 3, 4), "start"), [1, 4, 9, 16])
+
+
+def test_a_wide_linear_neighbour_answers_with_its_near_end():
+    """The line 2 z on [0, 9] is read at 8.5, half of the empty bin [9, 10] away: 17; then 3."""
+    gap = fit([0, 9, 10, 11], [9, NAN, 3], [2, 0, 0])
+    rise = gap.curve(at(9, 10), "start")
+    np.testing.assert_allclose(np.diff(rise), [(17 + 3) / 2])
+    doubt = fit([0, 9, 10], [9, NAN], [2, 0], variance=[0, NAN], slope_variance=[4, 0])
+    np.testing.assert_allclose(doubt.variance(at(10), "start"), [4 * 4.0**2])
 
 
 def test_an_empty_bin_at_an_end_takes_its_neighbour():
@@ -186,12 +217,6 @@ def test_an_unknown_centre_is_refused(read):
 def test_known_centres_are_known():
     for center in ("mean", "start", "uniform"):
         known_center(center)
-
-
-def test_bridge_interpolates_between_known_places():
-    weights = bridge(at(0, 1, 4, 6), np.array([True, False, True, False]))
-    expected = [[1, 0, 0, 0], [0.75, 0, 0.25, 0], [0, 0, 1, 0], [0, 0, 1, 0]]
-    np.testing.assert_allclose(weights, expected)
 
 
 def test_fill_gaps_replaces_nan_only():

@@ -1,0 +1,283 @@
+"""Adaptive bins: constant or linear, as many as the rows can tell apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from rhale.errors import BadSettingError
+from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.axis import GAP_SHARE, Axis, nearest
+from rhale.kernels.grid import Closed, require_closed, uniform_edges
+from rhale.kernels.moments import Moments
+from rhale.kernels.noise import (
+    departure,
+    excess,
+    local_noise,
+    residual_squares,
+    without_outliers,
+)
+from rhale.kernels.partition import Cuts, require_count
+from rhale.kernels.runs import cheapest_path, run_products, run_sums, run_weights
+
+Weight = Literal["rows", "width", "geometric"]
+SpreadBins = Literal["joint", "mean", "own"]
+FEWEST_ROWS = 5.0
+STEPPED_SHARE = 1 / 20  # of the rows: secants over windows that overlap cannot tell less apart
+SPREAD_SHARE, FEWEST_SPREAD_ROWS = 1 / 10, 10.0  # a bin that is cut for the spread's sake
+SPREAD_PENALTY = 3.0
+MARGIN = 0.05  # of a gap, left to the bins beside it: rows that a sample missed
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """Variable-size bins with a constant or a linear effect each; the usual choice.
+
+    Parameters
+    ----------
+    n_limits : int
+        Candidate limits, so many at equal steps of x and so many at equal counts, each moved
+        midway between two values; all midpoints where there are no more values than this.
+    linear : bool
+        Whether a bin may be linear.
+    weight : {"rows", "width", "geometric"}
+        What a bin's misfit counts by: its rows, its width as in the paper, or the root of both.
+    penalty : float
+        What a parameter costs, in units of log N times the local noise.
+    min_rows : float, optional
+        Smallest number of rows in a bin; 5 if not given, and a twentieth of all rows where local
+        effects are secants of a model with steps.
+    spread_bins : {"joint", "mean", "own"}
+        "joint": a bin also ends where the spread between rows changes. "mean": bins look at the
+        mean effect alone. "own": as "mean", and the spread gets bins of its own.
+
+    Notes
+    -----
+    Minimises the sum over bins of weight (s² + p penalty log(N) v / n): s² is the variance about
+    the bin's fit with p = 1 or 2 parameters, v the local noise, n the rows of the bin. With
+    "rows" that is the residual sum of squares with a price for every parameter, and a constant
+    effect stays one bin at any number of rows. "width" and "geometric" reward cuts where the
+    density of rows changes, whatever the effect: with many rows they cut a constant effect.
+
+    A stretch without rows of at least 5 % of the range becomes a bin of its own, interpolated,
+    if the bins on its sides differ.
+
+    O(n_limits²), whatever the number of rows.
+
+    Examples
+    --------
+    >>> import rhale
+    >>> x = np.linspace(0, 1, 401)
+    >>> found = rhale.effect(x, np.where(x < 0.25, 1.0, 2 * x), bins=Adaptive())
+    >>> found.edges.round(2), found.slope.round(2)
+    (array([0.  , 0.25, 1.  ]), array([0., 2.]))
+    """
+
+    n_limits: int = 100
+    linear: bool = True
+    weight: Weight = "rows"
+    penalty: float = 2.0
+    min_rows: float | None = None
+    spread_bins: SpreadBins = "joint"
+    closed: Closed = "left"
+
+    def __post_init__(self) -> None:
+        require_count("n_limits", self.n_limits)
+        require_closed(self.closed)
+        for name, kind in (("weight", Weight), ("spread_bins", SpreadBins)):
+            value = getattr(self, name)
+            if value not in get_args(kind):
+                msg = f"{name}={value!r} is not known; use one of {', '.join(get_args(kind))}"
+                raise BadSettingError(msg)
+        if not (isinstance(self.penalty, int | float) and 0 < self.penalty < np.inf):
+            msg = f"penalty={self.penalty!r} is not a positive number; 2 is usual"
+            raise BadSettingError(msg)
+        if self.min_rows is not None and not 0 <= self.min_rows < np.inf:
+            msg = f"min_rows={self.min_rows!r} is not a number of rows"
+            raise BadSettingError(msg)
+
+    def candidates(self, axis: Axis) -> FloatArray:
+        """Midpoints between distinct values, and the sides of wide gaps."""
+        between = axis.values[:-1] + 0.5 * np.diff(axis.values)
+        between = between[(between > axis.low) & (between < axis.high)]
+        if between.size and axis.values.size > self.n_limits:
+            even = uniform_edges(axis.low, axis.high, self.n_limits)[1:-1]
+            counted = axis.quantiles(np.arange(1, self.n_limits) / self.n_limits)
+            between = np.unique(nearest(between, np.concatenate([even, counted])))
+            between = _around_gaps(axis, between)
+        return np.concatenate([[axis.low], between, [axis.high]])
+
+    def __call__(self, moments: Moments) -> Cuts:
+        """Find the cheapest bins, then where the spread changes, then where a fit is too plain."""
+        stepped = len(moments.mean) > 1
+        noise, total = local_noise(moments), moments.total_rows
+        least = self._least_rows(total, stepped=stepped)
+        prices = Prices.of(moments, noise, self.penalty * float(np.log(max(total, 2.0))))
+        price, linear = prices.cheaper(self.weight, least, linear=self.linear)
+        gaps = wide_empty_cells(moments)
+        limits = cheapest_path(_with_gaps(price, gaps))
+        if limits is None:
+            limits = np.array([0, moments.grid.n_cells])
+        spread_limits = None
+        if self.spread_bins != "mean":
+            squares = residual_squares(moments, limits, linear[limits[:-1], limits[1:] - 1])
+            nested = limits if self.spread_bins == "joint" else None
+            found = spread_path(moments, squares, total, nested)
+            if self.spread_bins == "own":
+                spread_limits = found
+            else:
+                limits = np.union1d(limits, found)
+        kinds = linear[limits[:-1], limits[1:] - 1]
+        return Cuts(
+            limits,
+            kinds,
+            (),
+            departure(moments, noise, limits, kinds),
+            noise,
+            spread_limits,
+        )
+
+    def _least_rows(self, total: float, *, stepped: bool) -> float:
+        if self.min_rows is not None:
+            return self.min_rows
+        return max(FEWEST_ROWS, STEPPED_SHARE * total) if stepped else FEWEST_ROWS
+
+
+@dataclass(frozen=True, eq=False)
+class Prices:
+    """What every run of cells would cost as one bin.
+
+    Attributes
+    ----------
+    width, rows, misfit_share : ndarray of shape (n_cells, n_cells)
+        Width, effective rows, and share of the weight times all rows.
+    constant, line : ndarray of shape (n_cells, n_cells)
+        Variance about the mean and about the line; inf where it cannot be known.
+    parameter : ndarray of shape (n_cells, n_cells)
+        Price of one parameter.
+    """
+
+    width: FloatArray
+    rows: FloatArray
+    misfit_share: FloatArray
+    constant: FloatArray
+    line: FloatArray
+    parameter: FloatArray
+
+    @classmethod
+    def of(cls, moments: Moments, noise: FloatArray, penalty: float) -> Prices:
+        """Measure all runs."""
+        weight, rows = run_weights(moments)
+        upper = weight > 0
+        products = np.stack([moments.sxx, moments.sxd[0], moments.sdd[0]])
+        means = np.stack([moments.mean_x, moments.mean[0]])
+        sxx, sxd, sdd = run_products(moments.weight, means, products)
+        left = np.maximum(sdd - np.divide(sxd**2, sxx, out=np.zeros_like(sxd), where=sxx > 0), 0.0)
+        left[left <= 1e-13 * sdd] = 0.0  # rounding of the difference
+        per_row = np.divide(rows, weight, out=np.zeros_like(weight), where=upper)
+        average = np.divide(
+            run_sums(moments.weight * noise), weight, out=np.zeros_like(weight), where=upper
+        )
+        edges = moments.grid.edges
+        share = weight * (moments.total_rows / moments.weight.sum())
+        return cls(
+            np.maximum(edges[None, 1:] - edges[:-1, None], 0.0) / (edges[-1] - edges[0]),
+            rows,
+            share,
+            _per_free_row(sdd * per_row, rows - 1),
+            np.where(sxx > 0, _per_free_row(left * per_row, rows - 2), np.inf),
+            penalty * np.divide(average, rows, out=np.zeros_like(rows), where=rows > 0),
+        )
+
+    def cheaper(
+        self, weight: Weight, least: float, *, linear: bool
+    ) -> tuple[FloatArray, BoolArray]:
+        """Price of every bin, the cheaper of constant and linear, and which one it is."""
+        count = np.maximum(self.misfit_share, 0.0)
+        if weight != "rows":
+            wide = self.width * count[0, -1]
+            count = wide if weight == "width" else np.sqrt(wide * count)
+        misfit = self.constant + self.parameter
+        is_linear = np.zeros(misfit.shape, dtype=np.bool_)
+        if linear:
+            sloped = self.line + 2 * self.parameter
+            is_linear = sloped < misfit
+            misfit = np.where(is_linear, sloped, misfit)
+        allowed = (self.rows >= max(least, 2.0) * (1 - 1e-12)) & (self.misfit_share > 0)
+        price = np.full_like(misfit, np.inf)
+        return np.multiply(count, misfit, out=price, where=allowed), is_linear
+
+
+def _per_free_row(squares: FloatArray, free: FloatArray) -> FloatArray:
+    return np.divide(squares, free, out=np.full_like(squares, np.inf), where=free > 1e-9)
+
+
+def _around_gaps(axis: Axis, between: FloatArray) -> FloatArray:
+    """Put two limits into every wide gap, near its sides, in place of the one in its middle."""
+    wide = np.diff(axis.values) >= GAP_SHARE * (axis.high - axis.low)
+    left, right = axis.values[:-1][wide], axis.values[1:][wide]
+    margin = MARGIN * (right - left)
+    inside = np.searchsorted(left, between, "right") > np.searchsorted(right, between, "left")
+    return np.sort(np.concatenate([between[~inside], left + margin, right - margin]))
+
+
+def wide_empty_cells(moments: Moments) -> IntArray:
+    """Cells without rows that are a good part of the range."""
+    width = np.diff(moments.grid.edges)
+    least = (1 - 2 * MARGIN) * GAP_SHARE * (moments.grid.edges[-1] - moments.grid.edges[0])
+    return np.flatnonzero((moments.count == 0) & (width >= least * (1 - 1e-9)))
+
+
+def _with_gaps(price: FloatArray, gaps: IntArray) -> FloatArray:
+    """Let a gap be a bin of its own for nothing; no other bin starts or ends with a gap."""
+    for gap in gaps:
+        price[: gap + 1, gap] = np.inf
+        price[gap, gap:] = np.inf
+        price[gap, gap] = 0.0
+    return price
+
+
+def spread_path(
+    moments: Moments, squares: FloatArray, total: float, nested: IntArray | None
+) -> IntArray:
+    """Limits between which the spread is constant.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of the cells.
+    squares : ndarray of shape (n_cells,)
+        Mean squared residual of each cell.
+    total : float
+        Effective number of all rows.
+    nested : ndarray of shape (n_bins + 1,) or None
+        Limits that must stay, of bins that may be cut further.
+
+    Notes
+    -----
+    Minimises the sum of n log(variance), with a price for every bin that grows with the tails of
+    the residuals: squares of heavy-tailed ones vary more than those of normal ones.
+    """
+    n_cells = moments.grid.n_cells
+    whole = np.array([0, n_cells]) if nested is None else nested
+    filled = moments.weight > 0
+    level = float(moments.weight @ squares) / float(moments.weight.sum())
+    if np.count_nonzero(filled) < 3 or level <= 0.0:
+        return whole
+    share = moments.row_shares
+    rows, tame = share[filled], np.zeros(n_cells)
+    tame[filled] = without_outliers(squares[filled], rows)
+    cost = SPREAD_PENALTY * float(np.log(total)) * excess(tame[filled], rows)
+    held = run_sums(share)
+    variance = np.divide(run_sums(share * tame), held, out=np.ones_like(held), where=held > 0)
+    price = held * np.log(np.maximum(variance / level, 1e-9)) + cost
+    least = max(FEWEST_SPREAD_ROWS, SPREAD_SHARE * total) * (1 - 1e-12)
+    price = np.where(run_weights(moments)[1] >= least, price, np.inf)
+    bins = np.repeat(np.arange(whole.size - 1), np.diff(whole))
+    price = np.where(bins[:, None] == bins, price, np.inf)
+    corner = whole[:-1], whole[1:] - 1
+    price[corner] = np.where(np.isfinite(price[corner]), price[corner], 0.0)  # small bins stay
+    found = cheapest_path(price)
+    return whole if found is None else found
