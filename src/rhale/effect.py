@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +23,11 @@ from rhale.kernels.curve import (
     refine,
 )
 from rhale.kernels.doubt import Doubt, bridged
-from rhale.kernels.grid import Closed
-from rhale.kernels.moments import Moments
-from rhale.kernels.noise import interpolation, residual_squares
-from rhale.kernels.partition import Cuts
+from rhale.kernels.grid import Closed, Grid
+from rhale.kernels.moments import Moments, measure
+from rhale.kernels.noise import heard, interpolation, residual_squares
+from rhale.kernels.partition import Cuts, require_count
+from rhale.records import freeze, same_fields
 
 Points = float | Sequence[float] | FloatArray
 Density = Literal["rows", "bins"]
@@ -128,7 +129,7 @@ class Effect:
     @property
     def linear(self) -> BoolArray:
         """Whether the fit of a bin is a line, shape (n_bins,)."""
-        return self.measured & ((self.slope != 0) | (self.slope_error != 0))
+        return np.asarray(self.measured & ((self.slope != 0) | (self.slope_error != 0)))
 
     @property
     def measured(self) -> BoolArray:
@@ -219,7 +220,14 @@ class Effect:
         return accumulate_spread(edges, std, points, squared=squared).reshape(shape)[()]
 
     def ci(
-        self, x: Points, *, level: float = 0.95, center: Center = "mean"
+        self,
+        x: Points,
+        *,
+        level: float = 0.95,
+        center: Center = "mean",
+        method: Literal["formula", "bootstrap"] = "formula",
+        draws: int = 500,
+        seed: int = 0,
     ) -> tuple[FloatArray, FloatArray]:
         """Confidence interval of the curve at x: uncertainty of the mean, not spread.
 
@@ -232,15 +240,68 @@ class Effect:
             rows were drawn from, at one x, given the bins.
         center : {"mean", "start", "uniform"}
             As in `curve`.
+        method : {"formula", "bootstrap"}
+            Exact variance of a linear map of independent means and slopes, with normal quantiles;
+            or refits of these bins to rows drawn anew from `sample`, as a check.
+        draws, seed : int
+            Of the bootstrap.
 
         Returns
         -------
         low, high : ndarray of shape (n_x,)
+
+        Notes
+        -----
+        Covers the draw of the rows. Does not cover how the model would differ after training on
+        other rows, nor that the bins were searched in the same rows.
         """
         points, shape = as_points(x)
-        reach = normal_quantile(level) * np.sqrt(self.doubt.of_curve(self.fit, points, center))
-        curve = self.fit.curve(points, center)
-        return (curve - reach).reshape(shape)[()], (curve + reach).reshape(shape)[()]
+        quantile, curve = normal_quantile(level), self.fit.curve(points, center)
+        if method not in ("formula", "bootstrap"):
+            msg = f"method={method!r} is not known; use 'formula' or 'bootstrap'"
+            raise BadSettingError(msg)
+        if method == "bootstrap":
+            shifts = self._redrawn(points, center, draws, seed)
+            low, high = curve + np.quantile(shifts, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        else:
+            reach = quantile * np.sqrt(self.doubt.of_curve(self.fit, points, center))
+            low, high = curve - reach, curve + reach
+        return low.reshape(shape)[()], high.reshape(shape)[()]
+
+    def _redrawn(self, x: FloatArray, center: Center, draws: int, seed: int) -> FloatArray:
+        """How curves of rows drawn anew differ from the curve of these rows, (draws, n_x)."""
+        require_count("draws", draws)
+        sample, total = self.sample, float(self.rows.sum())
+        if sample.x.size < 2:
+            msg = (
+                f"the bootstrap draws from the sampled rows, but this effect keeps {sample.x.size}"
+            )
+            raise BadSettingError(msg)
+        grid = Grid(self.fit.edges, self.closed)
+        trust = np.zeros(self.mean.size)
+        if self.cells is not None:
+            trust[self.cells.bin] = self.cells.trust
+        limits = np.searchsorted(grid.edges, self.edges)
+        cuts = Cuts(limits, self.linear, trust=trust, noise=np.zeros(grid.n_cells))
+
+        def refitted(weight: FloatArray) -> FloatArray:
+            drawn = weight > 0
+            rows = sample.x[drawn], sample.local_effects[drawn], weight[drawn]
+            again = fit_effect(self.name, self.output, measure(grid, *rows), cuts).fit
+            own = {name: getattr(self.fit, name) for name in ("share", "centre", "scatter")}
+            return replace(again, **own).curve(x, center)  # zero over the same rows
+
+        shifts = np.empty((draws, x.size))
+        chance, n_drawn = sample.weight / sample.weight.sum(), round(sample.weight.sum())
+        if is_weighted := not np.array_equal(self.rows, self.count):
+            n_drawn = int(np.count_nonzero(sample.weight))
+            chance = (sample.weight > 0) / n_drawn
+        own, rng = refitted(sample.weight), np.random.default_rng(seed)
+        for shift in shifts:
+            times = rng.multinomial(n_drawn, chance)
+            shift[:] = refitted(times * sample.weight if is_weighted else times.astype(float)) - own
+        kept = float(sample.weight.sum()) ** 2 / float((sample.weight**2).sum())
+        return np.asarray(shifts * np.sqrt(min((kept if is_weighted else n_drawn) / total, 1.0)))
 
     @property
     def importance(self) -> float:
@@ -337,7 +398,7 @@ def fit_effect(
         local_notes,
         bin_notes + cuts.notes + thin_bins(bins.count),
         sample,
-        followed_cells(cells, cuts, bins.mean_x, bins.mean[0], slope),
+        followed_cells(cells, cuts, origin, level, slope),
         spread_edges,
         spread_std,
     )
@@ -373,22 +434,21 @@ def followed_cells(
         return None
     place = np.repeat(np.arange(cuts.trust.size), np.diff(cuts.limits))
     mine = cuts.trust[place] > 0
-    place, filled = place[mine], cells.weight[mine] > 0
+    place, filled = place[mine], heard(cells)[mine]
     x = np.where(filled, cells.mean_x[mine], cells.grid.middles[mine])
     residual = cells.mean[0][mine] - level[place] - slope[place] * (x - origin[place])
     for k in np.unique(place):
         own = place == k
-        weights = interpolation(x[own], filled[own])
-        residual[own] = weights @ residual[own][filled[own]]
+        residual[own] = interpolation(x[own], filled[own]) @ residual[own & filled]
     some = np.where(filled, cells.weight[mine], 1.0)
     rows = np.where(filled, cells.row_shares[mine], 1.0)
     return CellMeans(
         place,
         cells.grid.edges[:-1][mine],
         cells.grid.edges[1:][mine],
-        cells.weight[mine],
+        np.where(filled, cells.weight[mine], 0.0),
         x,
-        np.sqrt(cells.sxx[mine] / some),
+        np.sqrt(np.where(filled, cells.sxx[mine] / some, 0.0)),
         residual,
         np.sqrt(np.where(filled, cuts.noise[mine] / rows, 0.0)),
         cuts.trust[place],
@@ -425,33 +485,3 @@ def weighted_root_mean_square(values: FloatArray, weight: FloatArray) -> float:
     if not known.any():
         return float("nan")
     return float(np.sqrt(np.average(values[known] ** 2, weights=weight[known])))
-
-
-def freeze(record: Any) -> None:
-    """Make the arrays of a frozen dataclass read-only, without touching the caller's."""
-    for field in fields(record):
-        value = getattr(record, field.name)
-        if isinstance(value, np.ndarray) and value.flags.writeable:
-            value = value.view()
-            value.flags.writeable = False
-            object.__setattr__(record, field.name, value)
-
-
-def same_fields(a: object, b: object) -> bool:
-    """Compare two dataclasses field by field; arrays by value, nan equal to nan."""
-    if type(a) is not type(b):
-        return False
-    names = [f.name for f in fields(a)]  # type: ignore[arg-type]
-    return all(same_value(getattr(a, n), getattr(b, n)) for n in names)
-
-
-def same_value(a: Any, b: Any) -> bool:
-    """Compare arrays, tuples and plain values."""
-    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-        a, b = np.asarray(a), np.asarray(b)
-        return a.shape == b.shape and bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
-    if is_dataclass(a) and type(a) is type(b):
-        return same_fields(a, b)
-    if isinstance(a, tuple) and isinstance(b, tuple):
-        return len(a) == len(b) and all(map(same_value, a, b))
-    return bool(a == b)

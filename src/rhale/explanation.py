@@ -11,7 +11,7 @@ import numpy as np
 
 from rhale import store, summary
 from rhale.binning import bin_cells
-from rhale.effect import Effect, same_fields, same_value
+from rhale.effect import Effect
 from rhale.errors import (
     BadFileError,
     BadSettingError,
@@ -23,6 +23,7 @@ from rhale.kernels.moments import Moments
 from rhale.kernels.partition import Edges, Fixed, Partition
 from rhale.names import find_feature, find_output, near_names
 from rhale.profile import Profile
+from rhale.records import same_fields, same_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,14 +10,13 @@ import numpy as np
 from rhale.effect import (
     Points,
     as_points,
-    freeze,
     normal_quantile,
-    same_fields,
     weighted_root_mean_square,
 )
 from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center, fill_gaps, known_center
+from rhale.records import freeze, same_fields
 
 ProfileMethod = Literal["pdp", "ice", "mplot"]
 NO_CURVES, NO_VALUES = np.empty((0, 0)), np.empty(0)

@@ -11,7 +11,7 @@ from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.axis import GAP_SHARE, Axis, nearest
 from rhale.kernels.grid import Closed, require_closed, uniform_edges
-from rhale.kernels.moments import Moments
+from rhale.kernels.moments import Moments, about_line
 from rhale.kernels.noise import (
     departure,
     excess,
@@ -91,7 +91,7 @@ class Adaptive:
             if value not in get_args(kind):
                 msg = f"{name}={value!r} is not known; use one of {', '.join(get_args(kind))}"
                 raise BadSettingError(msg)
-        if not (isinstance(self.penalty, int | float) and 0 < self.penalty < np.inf):
+        if not 0 < self.penalty < np.inf:
             msg = f"penalty={self.penalty!r} is not a positive number; 2 is usual"
             raise BadSettingError(msg)
         if self.min_rows is not None and not 0 <= self.min_rows < np.inf:
@@ -174,8 +174,7 @@ class Prices:
         products = np.stack([moments.sxx, moments.sxd[0], moments.sdd[0]])
         means = np.stack([moments.mean_x, moments.mean[0]])
         sxx, sxd, sdd = run_products(moments.weight, means, products)
-        left = np.maximum(sdd - np.divide(sxd**2, sxx, out=np.zeros_like(sxd), where=sxx > 0), 0.0)
-        left[left <= 1e-13 * sdd] = 0.0  # rounding of the difference
+        left = about_line(sxx, sxd, sdd)
         per_row = np.divide(rows, weight, out=np.zeros_like(weight), where=upper)
         average = np.divide(
             run_sums(moments.weight * noise), weight, out=np.zeros_like(weight), where=upper

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from rhale.errors import BadSettingError
-from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.grid import Grid
 
 Center = Literal["mean", "start", "uniform"]

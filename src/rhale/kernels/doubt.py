@@ -70,7 +70,7 @@ class Doubt:
         plain[self.cells.bin if self.cells else []] = False
         total = of_levels[:, plain] ** 2 @ self.level_variance[plain]
         total += of_slopes[:, plain] ** 2 @ self.slope_variance[plain]
-        for k in np.flatnonzero(~plain):
+        for k in map(int, np.flatnonzero(~plain)):
             mine = levels[:, self.bins == k]
             total += self._followed(k, mine, of_levels[:, k], of_slopes[:, k])
         return np.asarray(total)

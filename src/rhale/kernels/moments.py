@@ -16,6 +16,7 @@ from rhale.kernels.grid import Grid
 
 Number = TypeVar("Number", np.float64, np.intp)
 BLOCK_ROWS = 2**15  # a block's columns stay in the processor's cache
+LOST = 1e-13  # of the squares: what is left below that after a subtraction is rounding
 LARGEST, SMALLEST = 1e150, 1e-150  # squares of these are still ordinary numbers
 
 
@@ -105,7 +106,7 @@ class Moments:
     @property
     def residual_variance(self) -> FloatArray:
         """Variance about that line, divisor n - 2; about the mean where x does not vary."""
-        left = np.maximum(self.sdd - self.slope * self.sxd, 0.0)
+        left = about_line(self.sxx, self.sxd, self.sdd)
         return np.where(self.sxx > 0, self._per_row(left, 2), self.variance)
 
     def _per_row(self, squares: FloatArray, used: int) -> FloatArray:
@@ -146,6 +147,15 @@ class Moments:
             np.add.reduceat(self.sxd + self.weight * step_x * step, starts, axis=-1),
             np.add.reduceat(self.sdd + self.weight * step**2, starts, axis=-1),
         )
+
+
+def about_line(sxx: FloatArray, sxd: FloatArray, sdd: FloatArray) -> FloatArray:
+    """Squares about the line through the points, from their joint moments; rounding is none."""
+    line = np.divide(
+        sxd**2, sxx, out=np.zeros(np.broadcast_shapes(sxx.shape, sxd.shape)), where=sxx > 0
+    )
+    left = np.asarray(sdd - line)
+    return np.where(left <= LOST * sdd, 0.0, left)
 
 
 def empty(grid: Grid, n_series: int = 1) -> Moments:

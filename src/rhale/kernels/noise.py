@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
@@ -12,6 +14,12 @@ from rhale.kernels.runs import ROUNDING, without_rounding
 WINDOW_SHARE, WINDOW_ROWS = 0.1, 30.0  # the noise is that of so many rows around a cell
 HALF_MEDIAN = 10  # cells on each side of a running median
 FARTHEST = 4.0  # standard errors above it that a cell's squares may count
+FAINT = 0.05  # effective rows: a cell of less weight says nothing, as if it were empty
+
+
+def heard(moments: Moments) -> BoolArray:
+    """Cells whose means count by themselves, shape (n_cells,)."""
+    return moments.row_shares > FAINT
 
 
 def local_noise(moments: Moments) -> FloatArray:
@@ -25,7 +33,7 @@ def local_noise(moments: Moments) -> FloatArray:
     Returns
     -------
     ndarray of shape (n_cells,)
-        0 in empty cells.
+        0 in cells without weight.
 
     Notes
     -----
@@ -33,7 +41,7 @@ def local_noise(moments: Moments) -> FloatArray:
     cells with the squared steps from one cell to the next, each scaled to a row's variance. A
     slope adds little: cells are narrow. A window is moved inside at the ends of the axis.
     """
-    filled = np.flatnonzero(moments.weight > 0)
+    filled = np.flatnonzero(heard(moments))
     rows, mean = moments.row_shares[filled], moments.mean[0][filled]
     weight = moments.weight[filled]
     inside = without_rounding(weight, mean, moments.sdd[0][filled]) * rows / weight
@@ -106,7 +114,7 @@ def without_outliers(squares: FloatArray, rows: FloatArray) -> FloatArray:
     half = min(HALF_MEDIAN, (squares.size - 1) // 2)
     around = sliding_window_view(np.pad(squares, half, mode="reflect"), 2 * half + 1)
     most = 1 + np.maximum(FARTHEST * np.sqrt(2 / rows), 1.0)
-    return np.minimum(squares, np.median(around, axis=1) * most)
+    return np.asarray(np.minimum(squares, np.median(around, axis=1) * most))
 
 
 def excess(squares: FloatArray, rows: FloatArray) -> float:
@@ -142,9 +150,9 @@ def departure(
     mean of D² over the bin estimates bias² + V; the share of it that is bias² is 1 - V / D².
     """
     trust = np.zeros(linear.size)
-    for k, (start, stop) in enumerate(zip(limits[:-1], limits[1:], strict=True)):
+    for k, (start, stop) in enumerate(pairwise(limits)):
         cells = slice(int(start), int(stop))
-        filled = moments.weight[cells] > 0
+        filled = heard(moments)[cells]
         if np.count_nonzero(filled) <= 1 + linear[k]:
             continue
         widths = np.diff(moments.grid.edges)[cells]
@@ -166,14 +174,15 @@ def residual_map(moments: Moments, cells: slice, *, linear: bool) -> FloatArray:
     ndarray of shape (n_cells, n_filled)
         An empty cell has the residual of its neighbours in the bin, interpolated.
     """
-    weight, filled = moments.weight[cells], moments.weight[cells] > 0
-    share, x = weight[filled] / weight.sum(), moments.mean_x[cells][filled]
+    filled = heard(moments)[cells]
+    weight, x = moments.weight[cells][filled], moments.mean_x[cells][filled]
+    share = weight / weight.sum()
     residual = np.eye(share.size) - share
     if linear:
         offset = x - share @ x
         residual -= np.outer(offset, share * offset / (share @ offset**2))
     places = np.where(filled, moments.mean_x[cells], moments.grid.middles[cells])
-    return interpolation(places, filled) @ residual
+    return np.asarray(interpolation(places, filled) @ residual)
 
 
 def interpolation(places: FloatArray, known: BoolArray) -> FloatArray:
@@ -188,9 +197,8 @@ def interpolation(places: FloatArray, known: BoolArray) -> FloatArray:
     """
     base = places[known]
     weights = np.zeros((places.size, base.size))
-    if base.size == 1:
-        weights[:] = 1.0
-        return weights
+    if base.size < 2:
+        return weights + 1.0
     right = np.clip(np.searchsorted(base, places), 1, base.size - 1)
     part = np.clip((places - base[right - 1]) / (base[right] - base[right - 1]), 0.0, 1.0)
     row = np.arange(places.size)

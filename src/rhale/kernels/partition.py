@@ -237,7 +237,9 @@ class Edges:
         Grid(np.array(self.edges), closed)  # refuses what cannot be bins
         kinds, n_bins = np.asarray(linear, dtype=np.bool_), len(self.edges) - 1
         if kinds.ndim and kinds.shape != (n_bins,):
-            msg = f"linear has shape {kinds.shape} for {n_bins} bins; pass one for each, or one bool"
+            msg = (
+                f"linear has shape {kinds.shape} for {n_bins} bins; pass one for each, or one bool"
+            )
             raise BadSettingError(msg)
         object.__setattr__(self, "linear", tuple(kinds.tolist()) if kinds.ndim else bool(linear))
 

@@ -38,8 +38,7 @@ def run_weights(moments: Moments) -> tuple[FloatArray, FloatArray]:
 
 def run_squares(moments: Moments) -> FloatArray:
     """Squared deviations of the local effects of cells l to j about their mean."""
-    found = run_products(moments.weight, moments.mean[:1], moments.sdd[:1])
-    return found[0]
+    return np.asarray(run_products(moments.weight, moments.mean[:1], moments.sdd[:1])[0])
 
 
 def run_products(weight: FloatArray, means: FloatArray, products: FloatArray) -> FloatArray:

@@ -1,0 +1,38 @@
+"""Frozen records of arrays: read-only, and compared by value."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+
+def freeze(record: Any) -> None:
+    """Make the arrays of a frozen dataclass read-only, without touching the caller's."""
+    for field in fields(record):
+        value = getattr(record, field.name)
+        if isinstance(value, np.ndarray) and value.flags.writeable:
+            value = value.view()
+            value.flags.writeable = False
+            object.__setattr__(record, field.name, value)
+
+
+def same_fields(a: object, b: object) -> bool:
+    """Compare two dataclasses field by field; arrays by value, nan equal to nan."""
+    if type(a) is not type(b):
+        return False
+    names = [f.name for f in fields(a)]  # type: ignore[arg-type]
+    return all(same_value(getattr(a, n), getattr(b, n)) for n in names)
+
+
+def same_value(a: Any, b: Any) -> bool:
+    """Compare arrays, tuples and plain values."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        a, b = np.asarray(a), np.asarray(b)
+        return a.shape == b.shape and bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
+    if is_dataclass(a) and type(a) is type(b):
+        return same_fields(a, b)
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(same_value, a, b))
+    return bool(a == b)
