@@ -8,10 +8,11 @@ BENCH := .venv-bench
 STAMP := $(VENV)/.installed
 PAPER := intro running cases study_1 study_2 settings california_data california_effects \
 	california_bins run_time disagreements page
+ACCURACY := random_problems california_subsets curves trees coverage page
 BENCH_STAMP := $(BENCH)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo figures paper test test-all lint bench clean
+.PHONY: help demo figures paper accuracy test test-all lint bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +28,14 @@ paper: $(STAMP) ## Reproduce every experiment of the paper; writes docs/paper/
 	@for name in $(PAPER); do \
 		echo "paper/$$name.py"; \
 		$(if $(DATA),RHALE_CALIFORNIA_CSV="$(DATA)") $(VENV)/bin/python paper/$$name.py || exit 1; \
+	done
+
+# The scripts share the nets and the tables of the paper's scripts.
+accuracy: $(STAMP) ## Measure bins, curves and intervals against known truths; writes docs/accuracy.md
+	@for name in $(ACCURACY); do \
+		echo "accuracy/$$name.py"; \
+		$(if $(DATA),RHALE_CALIFORNIA_CSV="$(DATA)") PYTHONPATH=paper OMP_NUM_THREADS=1 \
+			$(VENV)/bin/python accuracy/$$name.py || exit 1; \
 	done
 
 # One thread for each test process: the processes already fill the cores.
@@ -48,9 +57,9 @@ bench: $(BENCH_STAMP) ## Measure rhale against other programs, in an environment
 	$(BENCH)/bin/python -m pytest benchmarks -p no:xdist -q -s --override-ini addopts=
 
 clean: ## Remove environments, caches and everything that was made
-	rm -rf $(VENV) $(BENCH) demo dist build htmlcov .coverage .coverage.* .benchmarks paper/.parts \
+	rm -rf $(VENV) $(BENCH) demo dist build htmlcov .coverage .coverage.* .benchmarks paper/.parts accuracy/.parts \
 		.hypothesis benchmarks/.pytest_cache .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
-	find src tests benchmarks examples paper -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests benchmarks examples paper accuracy -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # $(call install,FOLDER,REQUIREMENTS,CONSTRAINTS): hatchling comes from the pinned
 # environment itself, so that the build is pinned too.

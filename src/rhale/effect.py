@@ -271,37 +271,44 @@ class Effect:
     def _redrawn(self, x: FloatArray, center: Center, draws: int, seed: int) -> FloatArray:
         """How curves of rows drawn anew differ from the curve of these rows, (draws, n_x)."""
         require_count("draws", draws)
-        sample, total = self.sample, float(self.rows.sum())
-        if sample.x.size < 2:
-            msg = (
-                f"the bootstrap draws from the sampled rows, but this effect keeps {sample.x.size}"
-            )
-            raise BadSettingError(msg)
         grid = Grid(self.fit.edges, self.closed)
+        inside = grid.covers(self.sample.x) & (self.sample.weight > 0)
+        places, effects, weight = (np.asarray(column)[inside] for column in self.sample)
+        if places.size < 2:
+            msg = f"the bootstrap draws from the sampled rows, but this effect keeps {places.size}"
+            raise BadSettingError(msg)
         trust = np.zeros(self.mean.size)
         if self.cells is not None:
             trust[self.cells.bin] = self.cells.trust
         limits = np.searchsorted(grid.edges, self.edges)
         cuts = Cuts(limits, self.linear, trust=trust, noise=np.zeros(grid.n_cells))
+        same_rows = {name: getattr(self.fit, name) for name in ("share", "centre", "scatter")}
 
         def refitted(weight: FloatArray) -> FloatArray:
             drawn = weight > 0
-            rows = sample.x[drawn], sample.local_effects[drawn], weight[drawn]
-            again = fit_effect(self.name, self.output, measure(grid, *rows), cuts).fit
-            own = {name: getattr(self.fit, name) for name in ("share", "centre", "scatter")}
-            return replace(again, **own).curve(x, center)  # zero over the same rows
+            cells = measure(grid, places[drawn], effects[drawn], weight[drawn])
+            again = fit_effect(self.name, self.output, cells, cuts).fit
+            return replace(again, **same_rows).curve(x, center)  # zero over the same rows
 
-        shifts = np.empty((draws, x.size))
-        chance, n_drawn = sample.weight / sample.weight.sum(), round(sample.weight.sum())
-        if is_weighted := not np.array_equal(self.rows, self.count):
-            n_drawn = int(np.count_nonzero(sample.weight))
-            chance = (sample.weight > 0) / n_drawn
-        own, rng = refitted(sample.weight), np.random.default_rng(seed)
+        times, each = self._multiplicity(weight)
+        own, rng, shifts = refitted(weight), np.random.default_rng(seed), np.empty((draws, x.size))
         for shift in shifts:
-            times = rng.multinomial(n_drawn, chance)
-            shift[:] = refitted(times * sample.weight if is_weighted else times.astype(float)) - own
-        kept = float(sample.weight.sum()) ** 2 / float((sample.weight**2).sum())
-        return np.asarray(shifts * np.sqrt(min((kept if is_weighted else n_drawn) / total, 1.0)))
+            shift[:] = refitted(each * rng.multinomial(times.sum(), times / times.sum())) - own
+        kept = min(float(weight.sum() / self.weight.sum()), 1.0)
+        return np.asarray(shifts * np.sqrt(kept))
+
+    def _multiplicity(self, weight: FloatArray) -> tuple[IntArray, FloatArray]:
+        """How often each sampled row was seen, and the weight of one of them.
+
+        Rows that agree are kept once, with the sum of their weights. Where all weights are equal,
+        that tells how many there were; else a sampled row counts as one.
+        """
+        usual = float(self.weight.sum() / self.count.sum())
+        times = np.rint(weight / usual)
+        equal = np.allclose(self.weight, usual * self.count, rtol=1e-9, atol=0.0)
+        if equal and np.allclose(times * usual, weight, rtol=1e-9, atol=0.0):
+            return times.astype(np.intp), np.full(weight.size, usual)
+        return np.ones(weight.size, dtype=np.intp), weight
 
     @property
     def importance(self) -> float:
@@ -369,7 +376,7 @@ def fit_effect(
     """
     bins = cells.unite(cuts.limits) if bins is None else bins
     measured = bins.count > 0
-    linear, middle = cuts.linear & measured, bins.grid.middles
+    linear, middle = cuts.linear & (bins.sxx > 0), bins.grid.middles
     variance = np.where(linear, bins.residual_variance[0], bins.variance[0])
     origin, weight = np.where(measured, bins.mean_x, middle), np.where(measured, bins.weight, 1.0)
     slope = np.where(linear, bins.slope[0], 0.0)

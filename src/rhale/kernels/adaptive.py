@@ -27,7 +27,7 @@ SpreadBins = Literal["joint", "mean", "own"]
 FEWEST_ROWS = 5.0
 STEPPED_SHARE = 1 / 20  # of the rows: secants over windows that overlap cannot tell less apart
 SPREAD_SHARE, FEWEST_SPREAD_ROWS = 1 / 10, 10.0  # a bin that is cut for the spread's sake
-SPREAD_PENALTY = 3.0
+SPREAD_PENALTY = 3.25
 MARGIN = 0.05  # of a gap, left to the bins beside it: rows that a sample missed
 
 
@@ -117,14 +117,16 @@ class Adaptive:
         prices = Prices.of(moments, noise, self.penalty * float(np.log(max(total, 2.0))))
         price, linear = prices.cheaper(self.weight, least, linear=self.linear)
         gaps = wide_empty_cells(moments)
-        limits = cheapest_path(_with_gaps(price, gaps))
+        limits, notes = cheapest_path(_with_gaps(price, gaps)), ()  # type: IntArray | None, tuple[str, ...]
         if limits is None:
             limits = np.array([0, moments.grid.n_cells])
+            if self.min_rows is not None:
+                notes = (f"no bin can have {least:g} rows out of {total:g}: one bin",)
         spread_limits = None
         if self.spread_bins != "mean":
             squares = residual_squares(moments, limits, linear[limits[:-1], limits[1:] - 1])
             nested = limits if self.spread_bins == "joint" else None
-            found = spread_path(moments, squares, total, nested)
+            found = spread_path(moments, squares, least, nested)
             if self.spread_bins == "own":
                 spread_limits = found
             else:
@@ -133,7 +135,7 @@ class Adaptive:
         return Cuts(
             limits,
             kinds,
-            (),
+            notes,
             departure(moments, noise, limits, kinds),
             noise,
             spread_limits,
@@ -239,7 +241,7 @@ def _with_gaps(price: FloatArray, gaps: IntArray) -> FloatArray:
 
 
 def spread_path(
-    moments: Moments, squares: FloatArray, total: float, nested: IntArray | None
+    moments: Moments, squares: FloatArray, fewest: float, nested: IntArray | None
 ) -> IntArray:
     """Limits between which the spread is constant.
 
@@ -249,8 +251,8 @@ def spread_path(
         Of the cells.
     squares : ndarray of shape (n_cells,)
         Mean squared residual of each cell.
-    total : float
-        Effective number of all rows.
+    fewest : float
+        Rows that a bin must have, besides a tenth of all.
     nested : ndarray of shape (n_bins + 1,) or None
         Limits that must stay, of bins that may be cut further.
 
@@ -259,7 +261,7 @@ def spread_path(
     Minimises the sum of n log(variance), with a price for every bin that grows with the tails of
     the residuals: squares of heavy-tailed ones vary more than those of normal ones.
     """
-    n_cells = moments.grid.n_cells
+    n_cells, total = moments.grid.n_cells, moments.total_rows
     whole = np.array([0, n_cells]) if nested is None else nested
     filled = moments.weight > 0
     level = float(moments.weight @ squares) / float(moments.weight.sum())
@@ -272,7 +274,7 @@ def spread_path(
     held = run_sums(share)
     variance = np.divide(run_sums(share * tame), held, out=np.ones_like(held), where=held > 0)
     price = held * np.log(np.maximum(variance / level, 1e-9)) + cost
-    least = max(FEWEST_SPREAD_ROWS, SPREAD_SHARE * total) * (1 - 1e-12)
+    least = max(fewest, FEWEST_SPREAD_ROWS, SPREAD_SHARE * total) * (1 - 1e-12)
     price = np.where(run_weights(moments)[1] >= least, price, np.inf)
     bins = np.repeat(np.arange(whole.size - 1), np.diff(whole))
     price = np.where(bins[:, None] == bins, price, np.inf)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.moments import Moments
+from rhale.kernels.moments import LOST, Moments
 from rhale.kernels.runs import ROUNDING, without_rounding
 
 WINDOW_SHARE, WINDOW_ROWS = 0.1, 30.0  # the noise is that of so many rows around a cell
@@ -98,8 +98,12 @@ def residual_squares(moments: Moments, limits: IntArray, linear: BoolArray) -> F
     rows = bins.rows[place]
     free = np.maximum(rows - 1 - linear[place], 1.0)
     weight = np.where(moments.weight > 0, moments.weight, 1.0)
-    squares = np.maximum(inside, 0.0) / weight + residual**2
-    squares = without_rounding(np.ones(1), moments.mean[0], squares)
+    squares = np.where(inside <= LOST * moments.sdd[0], 0.0, inside) / weight + residual**2
+    # rounding of a residual is that of the largest numbers it is made of
+    largest = np.maximum.reduceat(np.abs(moments.mean[0]), limits[:-1])[place]
+    far = np.maximum.reduceat(np.abs(moments.mean_x), limits[:-1])[place]
+    rounding = ROUNDING * (largest + 1e-4 * np.abs(slope) * far)
+    squares = np.where(squares <= rounding**2, 0.0, squares)
     return np.where(moments.weight > 0, squares * rows / free, 0.0)
 
 
