@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -37,6 +38,7 @@ from rhale.tables.open import check_weights
 from rhale.tables.survey import Survey, survey
 
 SURVEY_ROWS = 20_000  # distinct rows behind quantiles and windows
+WALKED_NUMBERS = 2**21  # answers of one walk that are in memory
 
 
 def explain(
@@ -133,6 +135,8 @@ def explain(
         first = rows.fold(look, silent=True)
         predictor, asked = meet(adapter, first.probe.chunk, output)
         known = list_features(first, table.names, columns, limits)
+        if predictor.walks:
+            rows = replace(rows, batch_rows=_walked_rows(rows.batch_rows, len(known), predictor))
         job = Job(settings, rows, first, predictor, known, seed)
         made = job.profiles() if method in PROFILES else job.effects()
     return Explanation(
@@ -258,6 +262,12 @@ def _batch_rows(batch_size: int | None, n_columns: int) -> int:
         require_count("batch_size", batch_size)
         return batch_size
     return int(np.clip(2**23 // n_columns, 2**10, 2**16))
+
+
+def _walked_rows(batch_rows: int, n_features: int, predictor: Predictor) -> int:
+    """Rows in a chunk whose features are all answered by one walk."""
+    numbers = 4 * n_features * predictor.n_all
+    return int(np.clip(WALKED_NUMBERS // numbers, 2**8, batch_rows))
 
 
 def _check_arguments(categorical: Any, gradient: Any, seed: Any) -> None:

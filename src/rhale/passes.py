@@ -140,6 +140,7 @@ class Job:
             where = self.features.index(feature)
             require_rows(feature.name, n_inside, (edges[0], edges[-1]), self.survey, where)
             notes = () if how[place] in USUAL_WAYS else (how[place],)
+            notes += self.predictor.notes
             made[feature.name] = [
                 self.one_effect(feature, chosen, measured, place, output, notes)
                 for output in range(len(outputs))

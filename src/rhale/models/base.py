@@ -18,7 +18,7 @@ from rhale.errors import (
 )
 from rhale.kernels import FloatArray
 from rhale.names import find_output, list_asked
-from rhale.tables.chunk import Chunk
+from rhale.tables.chunk import Change, Chunk
 
 REPEATABLE = 1e-5  # relative; far above float32 rounding, far below dropout
 FIRST_ROWS = 32
@@ -83,6 +83,25 @@ class Predictor:
         with blaming_the_model(n_rows, question):
             answer = self.adapter.predict(rows)
         return self._chosen(check_answer(answer, n_rows, question))
+
+    @property
+    def walks(self) -> bool:
+        """Whether changed rows are answered for all features at once, without asking."""
+        return hasattr(self.adapter, "walk")
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the adapter has to say about how the model is asked."""
+        return tuple(getattr(self.adapter, "notes", ()))
+
+    def walk(self, chunk: Chunk, changes: Sequence[Change], question: object) -> FloatArray:
+        """Answers of the chosen outputs for each change, shape (n_changes, n_rows, n_outputs)."""
+        with blaming_the_model(chunk.n_rows, question):
+            answers = self.adapter.walk(chunk, changes, self.chosen)  # type: ignore[attr-defined]
+        flat = answers.reshape(len(changes) * chunk.n_rows, -1)
+        if has_bad_numbers(flat):
+            check_answer(flat, len(flat), question)
+        return np.asarray(answers)
 
     def gradient(self, chunk: Chunk) -> Answers:
         """Answers (n_rows, n_outputs) and slopes (n_rows, n_outputs, n_columns)."""

@@ -10,6 +10,7 @@ from rhale.errors import UnknownModelError
 from rhale.models.base import Adapter
 from rhale.models.function import FunctionModel
 from rhale.models.sklearn import Response, estimator_model
+from rhale.models.trees import TreeModel, is_tree_model
 
 # library of a class -> file and class of the adapter; a new adapter is one line here
 ADAPTERS = {
@@ -26,6 +27,7 @@ def wrap(
     kind: str | None = None,
     gradient: Callable[[Any], Any] | None = None,
     response: Response = "auto",
+    walk: bool = True,
 ) -> Adapter:
     """Choose the adapter for a model.
 
@@ -39,6 +41,8 @@ def wrap(
         Derivative of the model's answer: rows -> (n_rows, n_features).
     response : str
         Which answer of an estimator to explain.
+    walk : bool
+        Whether the trees of an ensemble are walked; False asks it as a black box.
 
     Returns
     -------
@@ -53,7 +57,10 @@ def wrap(
         return cast(Adapter, model)
     found = kind or recognised_kind(model)
     if found == "estimator":
-        return estimator_model(model, response=response, gradient=gradient)
+        asked = estimator_model(model, response=response, gradient=gradient)
+        if walk and gradient is None and is_tree_model(model):
+            return TreeModel(asked, model, asked.kind.rpartition(", ")[2])
+        return asked
     if response != "auto":
         msg = f"response={response!r} is for estimators; this model is a {found}"
         raise UnknownModelError(msg)

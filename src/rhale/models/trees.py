@@ -1,0 +1,363 @@
+"""Tree ensembles: walked once per row for all features, or asked as a black box that says why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from rhale.errors import RhaleError
+from rhale.kernels import FloatArray, IntArray
+from rhale.models.base import Adapter, check_answer
+from rhale.models.function import FunctionModel
+from rhale.models.read_trees import CannotReadError, Reading, classes_of, first_line, reader_of
+from rhale.tables import Chunk, as_matrix, open_table
+from rhale.tables.chunk import Change
+
+DOUBLE, SINGLE = 1e-9, 1e-5  # agreement with the library's own answers
+INSTALL = 'pip install "rhale[trees]" makes this many times faster'
+CHECKED_FEATURES = 100
+LINKS: dict[str, Callable[[FloatArray, float], FloatArray]] = {}
+RAW = ("margin", "decision_function")
+
+
+@dataclass(frozen=True, eq=False)
+class TreeModel:
+    """A tree ensemble whose trees have not been looked at yet, or cannot be walked.
+
+    Attributes
+    ----------
+    asked : FunctionModel
+        The model as a black box.
+    model : object
+        The ensemble, or a pipeline that ends in one.
+    response : str
+        Which of its answers is explained.
+    notes : tuple of str
+        Why its trees are not walked.
+    """
+
+    asked: FunctionModel
+    model: Any
+    response: str
+    notes: tuple[str, ...] = ()
+
+    is_differentiable = False
+
+    @property
+    def kind(self) -> str:
+        """What the model is, for people."""
+        return self.asked.kind
+
+    @property
+    def labels(self) -> tuple[str, ...] | None:
+        """Names of the outputs."""
+        return self.asked.labels
+
+    @property
+    def usual_outputs(self) -> tuple[int, ...] | None:
+        """Outputs to explain when none is named."""
+        return self.asked.usual_outputs
+
+    def session(self) -> AbstractContextManager[None]:
+        """Nothing to prepare."""
+        return self.asked.session()
+
+    def predict(self, rows: Any) -> Any:
+        """Ask the library."""
+        return self.asked.predict(rows)
+
+    def gradient(self, rows: Any, outputs: Sequence[int]) -> tuple[Any, Any]:
+        """Trees have no slopes."""
+        return self.asked.gradient(rows, outputs)
+
+    def recognise(self, rows: Any, answer: Any) -> Adapter:
+        """Read the trees, and walk them from now on if that gives the library's own answers."""
+        try:
+            walker = read_walker(self.model, self.response)
+            check_walker(walker, self.asked, rows, answer)
+        except CannotReadError as error:
+            return replace(self, notes=(f"trees asked as a black box: {error}",))
+        return WalkedModel(self.asked, walker)
+
+
+@dataclass(frozen=True, eq=False)
+class WalkedModel:
+    """A tree ensemble that answers for changed columns by walking its trees."""
+
+    asked: FunctionModel
+    walker: Walker
+
+    is_differentiable = False
+
+    @property
+    def kind(self) -> str:
+        """What the model is, for people."""
+        return self.asked.kind
+
+    @property
+    def labels(self) -> tuple[str, ...] | None:
+        """Names of the outputs."""
+        return self.asked.labels
+
+    @property
+    def usual_outputs(self) -> tuple[int, ...] | None:
+        """Outputs to explain when none is named."""
+        return self.asked.usual_outputs
+
+    def session(self) -> AbstractContextManager[None]:
+        """Nothing to prepare."""
+        return self.asked.session()
+
+    def predict(self, rows: Any) -> Any:
+        """Ask the library."""
+        return self.asked.predict(rows)
+
+    def gradient(self, rows: Any, outputs: Sequence[int]) -> tuple[Any, Any]:
+        """Trees have no slopes."""
+        return self.asked.gradient(rows, outputs)
+
+    def recognise(self, rows: Any, answer: Any) -> Adapter:  # noqa: ARG002
+        """Nothing more to learn."""
+        return self
+
+    def walk(self, chunk: Chunk, changes: Sequence[Change], outputs: Sequence[int]) -> FloatArray:
+        """Answers (n_changes, n_rows, n_chosen), each for one column replaced."""
+        return self.walker(chunk, changes)[..., list(outputs)]
+
+
+@dataclass(frozen=True, eq=False)
+class Walker:
+    """Trees, and what is done before and after walking them.
+
+    Attributes
+    ----------
+    reading : Reading
+        The trees and their link.
+    response : str
+        Which answer: raw sums, or after the link.
+    is_pair : bool
+        Whether one probability becomes two outputs.
+    """
+
+    reading: Reading
+    response: str
+    is_pair: bool
+
+    def __call__(self, chunk: Chunk, changes: Sequence[Change]) -> FloatArray:
+        """Answers of all outputs, shape (n_changes, n_rows, n_outputs)."""
+        from rhale.kernels.tree_walk import walk
+
+        found = self.reading
+        rows, values = self.inputs(chunk, changes)
+        columns = np.array([c for c, _ in changes], dtype=np.int64)
+        features = columns if found.columns is None else found.columns[columns]
+        return self.linked(walk(found.forest, rows, features, values, found.base))
+
+    def inputs(self, chunk: Chunk, changes: Sequence[Change]) -> tuple[FloatArray, FloatArray]:
+        """Rows and changed values as the trees see them."""
+        found = self.reading
+        if found.transform is None:
+            rows = np.ascontiguousarray(as_matrix(chunk.rows), dtype=np.float64)
+            values = np.empty((len(changes), chunk.n_rows))
+            for i, (column, new) in enumerate(changes):
+                values[i] = chunk.representable(column, new)
+        else:
+            rows, values = self.transformed(chunk, changes)
+        if not np.isnan(found.missing):
+            rows = np.where(rows == found.missing, np.nan, rows)
+            values = np.where(values == found.missing, np.nan, values)
+        return rows, values
+
+    def transformed(self, chunk: Chunk, changes: Sequence[Change]) -> tuple[FloatArray, FloatArray]:
+        """Send rows through the steps before the trees; one change of every column at a time."""
+        transform, columns = self.reading.transform, self.reading.columns
+        assert transform is not None  # noqa: S101 - our own mistake
+        assert columns is not None  # noqa: S101
+        values = np.empty((len(changes), chunk.n_rows))
+        left = list(range(len(changes)))
+        while left:
+            layer = {changes[i][0]: i for i in reversed(left)}  # the first of each column
+            rows = numbers_of(transform(chunk.replaced([changes[i] for i in layer.values()])))
+            for column, i in layer.items():
+                values[i] = rows[:, columns[column]]
+            left = [i for i in left if i not in layer.values()]
+        return numbers_of(transform(chunk.rows)), values
+
+    def linked(self, sums: FloatArray) -> FloatArray:
+        """Turn sums of leaves into the model's answers."""
+        if self.response in RAW:
+            return sums
+        answers = LINKS[self.reading.link](sums, self.reading.alpha)
+        return np.concatenate([1 - answers, answers], axis=-1) if self.is_pair else answers
+
+
+def numbers_of(rows: Any) -> FloatArray:
+    """What a step gives, as a matrix of floats."""
+    dense = rows.toarray() if hasattr(rows, "toarray") else rows
+    return np.ascontiguousarray(as_matrix(dense), dtype=np.float64)
+
+
+# --- reading -----------------------------------------------------------------------------------
+
+
+def is_tree_model(model: Any) -> bool:
+    """Tell whether a model is a tree ensemble or a pipeline that ends in one."""
+    return reader_of(last_step(model)) is not None
+
+
+def last_step(model: Any) -> Any:
+    """The estimator at the end of a pipeline; the model itself if it is none."""
+    return model.steps[-1][1] if "sklearn.Pipeline" in classes_of(model) else model
+
+
+def read_walker(model: Any, response: str) -> Walker:
+    """Read a model's trees, or raise CannotReadError with the reason."""
+    for library in ("numba", "treelite"):
+        if find_spec(library) is None:
+            raise CannotReadError(f"{library} is not installed; {INSTALL}")
+    ensemble = last_step(model)
+    reader = reader_of(ensemble)
+    if reader is None:
+        raise CannotReadError("no tree ensemble that rhale can read")
+    classes = getattr(ensemble, "classes_", None)  # CatBoost's regressors have none in a list
+    if response == "predict" and classes is not None and len(classes):
+        raise CannotReadError("its answer is a class label")
+    try:
+        found = reader(ensemble)
+    except CannotReadError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, the model can still be asked
+        msg = f"its trees cannot be read ({type(error).__name__}: {first_line(error)})"
+        raise CannotReadError(msg) from error
+    if response not in RAW and found.link not in LINKS:
+        raise CannotReadError(f"its link {found.link!r} is not known")
+    if ensemble is not model:
+        found = through_steps(model, found)
+    is_pair = response == "predict_proba" and found.forest.n_outputs == 1
+    return Walker(found, response, is_pair)
+
+
+def through_steps(model: Any, found: Reading) -> Reading:
+    """Put the steps of a pipeline before the trees, if each column goes its own way."""
+    raise CannotReadError("the steps before it are not looked at yet")
+
+
+# --- checking ----------------------------------------------------------------------------------
+
+
+def check_walker(walker: Walker, asked: FunctionModel, rows: Any, answer: Any) -> None:
+    """Compare walked with asked answers at the thresholds themselves, or raise CannotReadError."""
+    chunk = open_table(rows).chunk(0, len(rows)) if len(rows) > 1 else None
+    if chunk is None:
+        raise CannotReadError("one row is too few to check them")
+    forest = walker.reading.forest
+    n_columns = len(open_table(rows).names)
+    columns = walker.reading.columns
+    n_expected = forest.n_features if columns is None else len(columns)
+    if n_columns != n_expected:
+        raise CannotReadError(f"they have {n_expected} features, the table {n_columns} columns")
+    try:
+        own = check_answer(answer, chunk.n_rows)
+        changes = telling_changes(walker.reading, chunk)
+        compare(walker, chunk, [(0, chunk.column(0))], own[None])
+        for part in changes:
+            expected = asked.predict(chunk.varied(part))
+            expected = check_answer(expected, chunk.n_rows * len(part))
+            compare(walker, chunk, part, expected.reshape(len(part), chunk.n_rows, -1))
+    except RhaleError as error:
+        raise CannotReadError(first_line(error)) from error
+    missing = [(c, np.full(chunk.n_rows, np.nan)) for part in changes for c, _ in part[:1]]
+    check_missing(walker, asked, chunk, missing)
+
+
+def telling_changes(found: Reading, chunk: Chunk) -> list[list[Change]]:
+    """Values at the thresholds of each feature, and just beside them; up to 100 features."""
+    rng = np.random.default_rng(0)
+    forest, parts = found.forest, []
+    table = open_table(chunk.rows)
+    for column in range(len(table.names)):
+        if table.refusal(column):
+            continue
+        feature = column if found.columns is None else int(found.columns[column])
+        cuts = forest.cuts[forest.cut_starts[feature] : forest.cut_starts[feature + 1]]
+        if not cuts.size or found.transform is not None:
+            x = chunk.column(column)
+            parts.append([(column, rng.permutation(x))])
+            continue
+        drawn = rng.choice(cuts, chunk.n_rows)
+        if forest.kinds[feature] == 2:
+            drawn = rng.integers(0, int(cuts[0]) + 1, chunk.n_rows).astype(np.float64)
+        beside = np.nextafter(drawn, rng.choice([-np.inf, np.inf], chunk.n_rows))
+        if forest.is_single:
+            drawn, beside = (np.float32(v).astype(np.float64) for v in (drawn, beside))
+        parts.append([(column, drawn), (column, beside)])
+    chosen = rng.permutation(len(parts))[:CHECKED_FEATURES]
+    return [parts[i] for i in np.sort(chosen)]
+
+
+def check_missing(walker: Walker, asked: FunctionModel, chunk: Chunk, changes: list[Change]) -> None:
+    """Compare where rows without a value go, if the model takes such rows at all."""
+
+
+def compare(walker: Walker, chunk: Chunk, changes: Sequence[Change], expected: FloatArray) -> None:
+    """Refuse trees whose answers are not the library's."""
+    found = walker(chunk, changes)
+    if found.shape != expected.shape:
+        msg = f"they give {found.shape[2]} outputs, the model {expected.shape[2]}"
+        raise CannotReadError(msg)
+    forest = walker.reading.forest
+    size = np.abs(expected).max()
+    if walker.response in RAW or walker.reading.link == "identity":
+        size += sum(np.abs(forest.leaves).max(axis=0)) * 0
+    allowed = (SINGLE if forest.is_single else DOUBLE) * size
+    gap = np.abs(found - expected)
+    if not gap.max() <= allowed:
+        place = np.unravel_index(int(np.argmax(gap)), gap.shape)
+        msg = f"they give {found[place]:.9g} where the model answers {expected[place]:.9g}"
+        raise CannotReadError(msg)
+
+
+# --- links -------------------------------------------------------------------------------------
+
+
+def _identity(sums: FloatArray, alpha: float) -> FloatArray:  # noqa: ARG001
+    return sums
+
+
+def _sigmoid(sums: FloatArray, alpha: float) -> FloatArray:
+    with np.errstate(over="ignore"):
+        return np.asarray(1 / (1 + np.exp(-alpha * sums)))
+
+
+def _softmax(sums: FloatArray, alpha: float) -> FloatArray:  # noqa: ARG001
+    powers = np.exp(sums - sums.max(axis=-1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+
+
+def _exponential(sums: FloatArray, alpha: float) -> FloatArray:  # noqa: ARG001
+    return np.exp(sums)
+
+
+def _signed_square(sums: FloatArray, alpha: float) -> FloatArray:  # noqa: ARG001
+    return np.asarray(np.sign(sums) * sums**2)
+
+
+def _log_one_plus_exp(sums: FloatArray, alpha: float) -> FloatArray:  # noqa: ARG001
+    return np.logaddexp(0, sums)
+
+
+LINKS.update(
+    identity=_identity,
+    identity_multiclass=_identity,
+    sigmoid=_sigmoid,
+    multiclass_ova=_sigmoid,
+    softmax=_softmax,
+    exponential=_exponential,
+    signed_square=_signed_square,
+    logarithm_one_plus_exp=_log_one_plus_exp,
+)
