@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
 
-LEAF = -1  # in place of a feature
-IN_SET = -1  # in place of a width: the node asks whether the code is in a set
+LEAF = 2**32 - 1  # in place of a feature
+IN_SET = 2**32 - 1  # in place of a width: the node asks whether the code is in a set
 MISSING, OTHER, FIRST_CATEGORY = 0, 1, 2  # codes: no value; a category that no tree knows
 NUMBER, ZERO_IS_MISSING, CATEGORY = 0, 1, 2  # kinds of features
 MOST_CATEGORIES = 2**16
@@ -67,9 +67,9 @@ class Forest:
     ----------
     nodes : ndarray of shape (n_nodes, 4)
         Feature, low, width and left child of a split; the right child stands behind the left. A
-        code goes left if low <= code < low + width. At a leaf: -1, 0, 0 and the leaf's number.
+        code goes left if low <= code < low + width. At a leaf: LEAF, 0, 0 and the leaf's number.
     bits : ndarray of shape (n_words,)
-        Sets of codes that go left, for splits of width -1; `low` is where a set begins.
+        Sets of codes that go left, for splits of width IN_SET; `low` is where a set begins.
     roots, targets : ndarray of shape (n_trees,)
         First node of each tree, and the output it adds to.
     leaves : ndarray of shape (n_leaves, leaf_size)
@@ -82,6 +82,8 @@ class Forest:
         NUMBER, ZERO_IS_MISSING or CATEGORY.
     n_outputs : int
         Numbers per row.
+    depth : int
+        Splits on the longest path.
     is_single : bool
         Whether rows are rounded to float32 first.
 
@@ -91,15 +93,16 @@ class Forest:
     small whole numbers, whatever the library compares; 0 is a missing value.
     """
 
-    nodes: npt.NDArray[np.int32]
+    nodes: npt.NDArray[np.uint32]
     bits: npt.NDArray[np.uint32]
     roots: IntArray
     targets: IntArray
     leaves: FloatArray
     cuts: FloatArray
-    cut_starts: IntArray
+    cut_starts: npt.NDArray[np.uint64]
     kinds: IntArray
     n_outputs: int
+    depth: int
     is_single: bool
 
     @property
@@ -178,9 +181,10 @@ def plant(
         np.array([t.target for t in trees], dtype=np.int64),
         np.ascontiguousarray(joined.value[~splits], dtype=np.float64),
         cuts,
-        cut_starts,
+        cut_starts.astype(np.uint64),
         kinds,
         n_outputs,
+        _depth(joined, roots),
         is_single,
     )
 
@@ -230,7 +234,7 @@ def _rank(
     return cuts, np.concatenate([[0], np.cumsum(n_cuts)]), rank
 
 
-def _renumber(joined: Tree) -> tuple[npt.NDArray[np.int32], IntArray]:
+def _renumber(joined: Tree) -> tuple[npt.NDArray[np.uint32], IntArray]:
     """Place siblings side by side; roots stay where they are."""
     n_nodes, is_leaf = len(joined.feature), joined.feature < 0
     splits = np.flatnonzero(~is_leaf)
@@ -246,11 +250,25 @@ def _renumber(joined: Tree) -> tuple[npt.NDArray[np.int32], IntArray]:
     if np.any(np.diff(free.reshape(-1, 2), axis=1) != 1):
         msg = "the first node of a tree is not its root"
         raise ValueError(msg)
-    nodes = np.zeros((n_nodes, 4), dtype=np.int32)
+    nodes = np.zeros((n_nodes, 4), dtype=np.uint32)
     nodes[new, 0] = np.where(is_leaf, LEAF, joined.feature)
     nodes[new[splits], 3] = free[0::2]
     nodes[new[is_leaf], 3] = np.arange(int(is_leaf.sum()))
     return nodes, new
+
+
+def _depth(joined: Tree, roots: IntArray) -> int:
+    """Splits on the longest path of all trees, level by level."""
+    level, depth = roots, 0
+    while True:
+        level = level[joined.feature[level] >= 0]
+        if not level.size:
+            return depth
+        depth += 1
+        if depth > len(joined.feature):
+            msg = "the nodes go round in a circle"
+            raise ValueError(msg)
+        level = np.concatenate([joined.left[level], joined.right[level]])
 
 
 def _set_sizes(feature: IntArray, sets: dict[int, Categories], n_features: int) -> IntArray:
@@ -266,7 +284,7 @@ def _set_sizes(feature: IntArray, sets: dict[int, Categories], n_features: int) 
 
 
 def _write_sets(
-    nodes: npt.NDArray[np.int32],
+    nodes: npt.NDArray[np.uint32],
     new: IntArray,
     joined: Tree,
     sets: dict[int, Categories],
