@@ -290,25 +290,18 @@ class Effect:
             again = fit_effect(self.name, self.output, cells, cuts).fit
             return replace(again, **same_rows).curve(x, center)  # zero over the same rows
 
-        times, each = self._multiplicity(weight)
+        # rows that agree are kept once, with their weights added up, so that rows are drawn in
+        # proportion to weight: in each bin as many as its effective rows, of equal weight
+        each = (self.weight / np.where(self.measured, self.rows, 1.0))[
+            Grid(self.edges, self.closed).locate(places)
+        ]
+        times = weight / each
         own, rng, shifts = refitted(weight), np.random.default_rng(seed), np.empty((draws, x.size))
         for shift in shifts:
-            shift[:] = refitted(each * rng.multinomial(times.sum(), times / times.sum())) - own
+            drawn = rng.multinomial(round(times.sum()), times / times.sum())
+            shift[:] = refitted(each * drawn) - own
         kept = min(float(weight.sum() / self.weight.sum()), 1.0)
         return np.asarray(shifts * np.sqrt(kept))
-
-    def _multiplicity(self, weight: FloatArray) -> tuple[IntArray, FloatArray]:
-        """How often each sampled row was seen, and the weight of one of them.
-
-        Rows that agree are kept once, with the sum of their weights. Where all weights are equal,
-        that tells how many there were; else a sampled row counts as one.
-        """
-        usual = float(self.weight.sum() / self.count.sum())
-        times = np.rint(weight / usual)
-        equal = np.allclose(self.weight, usual * self.count, rtol=1e-9, atol=0.0)
-        if equal and np.allclose(times * usual, weight, rtol=1e-9, atol=0.0):
-            return times.astype(np.intp), np.full(weight.size, usual)
-        return np.ones(weight.size, dtype=np.intp), weight
 
     @property
     def importance(self) -> float:
@@ -448,7 +441,7 @@ def followed_cells(
         own = place == k
         residual[own] = interpolation(x[own], filled[own]) @ residual[own & filled]
     some = np.where(filled, cells.weight[mine], 1.0)
-    rows = np.where(filled, cells.row_shares[mine], 1.0)
+    rows = np.where(filled, cells.rows[mine], 1.0)
     return CellMeans(
         place,
         cells.grid.edges[:-1][mine],

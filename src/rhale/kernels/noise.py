@@ -42,7 +42,7 @@ def local_noise(moments: Moments) -> FloatArray:
     slope adds little: cells are narrow. A window is moved inside at the ends of the axis.
     """
     filled = np.flatnonzero(heard(moments))
-    rows, mean = moments.row_shares[filled], moments.mean[0][filled]
+    rows, mean = moments.rows[filled], moments.mean[0][filled]
     weight = moments.weight[filled]
     inside = without_rounding(weight, mean, moments.sdd[0][filled]) * rows / weight
     steps = _squared_steps(mean, rows)
@@ -161,7 +161,7 @@ def departure(
             continue
         widths = np.diff(moments.grid.edges)[cells]
         gap = np.cumsum(widths[:, None] * residual_map(moments, cells, linear=linear[k]), axis=0)
-        mean, rows = moments.mean[0][cells][filled], moments.row_shares[cells][filled]
+        mean, rows = moments.mean[0][cells][filled], moments.rows[cells][filled]
         squared = widths @ (gap @ (mean - mean[0])) ** 2
         expected = widths @ (gap**2 @ (noise[cells][filled] / rows))
         scale = float(np.abs(mean).max()) * float(widths.sum())
