@@ -435,22 +435,22 @@ def followed_cells(
     place = np.repeat(np.arange(cuts.trust.size), np.diff(cuts.limits))
     mine = cuts.trust[place] > 0
     place, filled = place[mine], heard(cells)[mine]
-    x = np.where(filled, cells.mean_x[mine], cells.grid.middles[mine])
+    x = np.where(cells.weight[mine] > 0, cells.mean_x[mine], cells.grid.middles[mine])
     residual = cells.mean[0][mine] - level[place] - slope[place] * (x - origin[place])
     for k in np.unique(place):
         own = place == k
         residual[own] = interpolation(x[own], filled[own]) @ residual[own & filled]
-    some = np.where(filled, cells.weight[mine], 1.0)
-    rows = np.where(filled, cells.rows[mine], 1.0)
+    some = np.where(cells.weight[mine] > 0, cells.weight[mine], 1.0)
+    rows = np.where(filled, cells.rows[mine], np.nan)
     return CellMeans(
         place,
         cells.grid.edges[:-1][mine],
         cells.grid.edges[1:][mine],
-        np.where(filled, cells.weight[mine], 0.0),
+        cells.weight[mine],
         x,
-        np.sqrt(np.where(filled, cells.sxx[mine] / some, 0.0)),
+        np.sqrt(cells.sxx[mine] / some),
         residual,
-        np.sqrt(np.where(filled, cuts.noise[mine] / rows, 0.0)),
+        np.sqrt(cuts.noise[mine] / rows),
         cuts.trust[place],
     )
 

@@ -84,7 +84,7 @@ class Doubt:
         trust, read = np.zeros(self.places.size), self.places.copy()
         trust[np.isin(self.bins, cells.bin)] = cells.trust
         for k in np.unique(cells.bin):
-            x, filled = cells.mean_x[cells.bin == k], cells.weight[cells.bin == k] > 0
+            x, filled = cells.mean_x[cells.bin == k], cells.measured[cells.bin == k]
             read[self.bins == k] = interpolation(x, filled) @ x[filled]
         origin, starts = self.origin[self.bins], np.unique(self.bins, return_index=True)[1]
         tilt = slopes + levels * (self.places - origin - trust * (read - origin))
@@ -107,9 +107,9 @@ class Doubt:
         cells = self.cells
         assert cells is not None  # noqa: S101 - for the type checker
         mine = cells.bin == k
-        weight, x = cells.weight[mine], cells.mean_x[mine]
-        filled = weight > 0
-        share, offset = weight[filled] / weight.sum(), x[filled] - self.origin[k]
+        x, filled = cells.mean_x[mine], cells.measured[mine]
+        weight = cells.weight[mine][filled]
+        share, offset = weight / weight.sum(), x[filled] - self.origin[k]
         inside = share * cells.std_x[mine][filled] ** 2
         scatter = float(share @ offset**2 + inside.sum())
         variance = cells.error[mine][filled] ** 2

@@ -9,7 +9,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.moments import LOST, Moments
-from rhale.kernels.runs import ROUNDING, without_rounding
+from rhale.kernels.runs import ROUNDING, TIE, without_rounding
 
 WINDOW_SHARE, WINDOW_ROWS = 0.1, 30.0  # the noise is that of so many rows around a cell
 HALF_MEDIAN = 10  # cells on each side of a running median
@@ -165,7 +165,7 @@ def departure(
         squared = widths @ (gap @ (mean - mean[0])) ** 2
         expected = widths @ (gap**2 @ (noise[cells][filled] / rows))
         scale = float(np.abs(mean).max()) * float(widths.sum())
-        if squared > max(expected, widths.sum() * (ROUNDING * scale) ** 2):
+        if squared > max((1 + TIE) * expected, widths.sum() * (ROUNDING * scale) ** 2):
             trust[k] = 1.0 - expected / squared
     return trust
 
