@@ -35,12 +35,12 @@ from rhale.problems import Problem, Truth
 PAGE = Path(__file__).parent / ".parts" / "trees.md"
 LEARNED, NOISE, EXPLAINED = 5000, 0.1, 1000
 ALE_BINS = (10, 20, 50, 100, 200)
-SEEDS = (20, 21)  # the windows were chosen on seeds 0 to 3
+SEEDS = (30, 31)  # the windows were chosen on others
 Row = dict[str, Any]
 Function = Callable[[Any], Any]
 
 
-# --- Problems that had no part in the choice of the windows --------------------------------------
+# --- Problems besides those of rhale -------------------------------------------------------------
 
 
 def truth(mean: Function, std: Function, curve: Function) -> Truth:
@@ -187,6 +187,7 @@ CHOSEN_ON = (
     problems.lognormal(),
     named("correlated, rho .5", problems.correlated(0.5)),
     named("correlated, rho .9", problems.correlated(0.9)),
+    clusters(),
 )
 HELD_OUT = (
     problems.study_2(),
@@ -196,7 +197,6 @@ HELD_OUT = (
     kink(),
     skewed(),
     heavy_tails(),
-    clusters(),
     friedman(),
     jump(),
 )
@@ -385,10 +385,10 @@ Each model learns a function from {LEARNED} rows with noise of {NOISE} and is ex
 {EXPLAINED} other rows, by predictions alone. Curve error is the mean absolute error of the centred
 curve between the 2 % and 98 % quantiles of the feature, against the exact curve of the function.
 It is divided by the error of quantile ALE with {", ".join(map(str, ALE_BINS))} bins, whichever is
-best for that very run; nobody can choose like that without the truth, and a lucky draw of one of
-the five alone makes it some 15 % better than the best single one. Below 1 is better than the best
-ALE. The windows were chosen on the problems marked so, with other seeds; the held-out ones had no
-part in it.
+best for that very run. Nobody can choose like that without the truth, and the best of five noisy
+curves is partly luck; below 1 is better even so. The windows were chosen on the problems marked so,
+with other seeds. The held-out ones had no part in it, except that a weakness on one of them
+(skewed, x1) was the reason to try a smaller least share for the spread window.
 
 ### Tree models
 
@@ -400,7 +400,10 @@ the best ALE, then spread (root of the row-weighted mean of std²).
 {by_case(rows)}
 
 A jump that all rows share (jump, x1) is the weak point: a window draws it as a ramp as wide as
-itself, narrow ALE bins do not. Trees show some spread where the truth has none.
+itself, narrow ALE bins do not. Beside a wide gap (clusters, x1) the curve is a ramp too. Where the
+jump differs between rows (threshold, x1), only the rows whose windows hold it tell its mean, for
+ALE as for windows, and the best of five draws is a hard rival. Trees show some spread where the
+truth has none.
 
 ### Fewer and more rows (HistGradientBoosting)
 

@@ -62,18 +62,18 @@ def test_optimal_finds_the_optimum_of_effector(benchmark, ledger, n_rows, n_cell
 
 
 @pytest.mark.parametrize("n_rows", [1_000, 1_000_000])
-def test_the_search_alone_does_not_depend_on_the_rows(benchmark, ledger, n_rows):
+@pytest.mark.parametrize("bins", [rhale.Optimal(max_bins=200), rhale.Adaptive()])
+def test_the_search_alone_does_not_depend_on_the_rows(benchmark, ledger, bins, n_rows):
     x, local_effects = points(n_rows)
-    optimal = rhale.Optimal(max_bins=200)
     cells = measure(Grid(uniform_edges(x.min(), x.max(), 200)), x, local_effects)
 
-    cuts = benchmark.pedantic(lambda: optimal(cells), rounds=20)
+    cuts = benchmark.pedantic(lambda: bins(cells), rounds=20)
 
     assert cuts.limits[0] == 0
     assert cuts.limits[-1] == 200
     spent = benchmark.stats.stats.min
     ledger.add(
-        "search for bins alone",
+        f"search for bins alone, {type(bins).__name__}",
         f"200 cells, {n_rows:,} rows",
         seconds(spent),
         "",

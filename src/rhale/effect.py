@@ -290,25 +290,18 @@ class Effect:
             again = fit_effect(self.name, self.output, cells, cuts).fit
             return replace(again, **same_rows).curve(x, center)  # zero over the same rows
 
-        times, each = self._multiplicity(weight)
+        # rows that agree are kept once, with their weights added up, so that rows are drawn in
+        # proportion to weight: in each bin as many as its effective rows, of equal weight
+        each = (self.weight / np.where(self.measured, self.rows, 1.0))[
+            Grid(self.edges, self.closed).locate(places)
+        ]
+        times = weight / each
         own, rng, shifts = refitted(weight), np.random.default_rng(seed), np.empty((draws, x.size))
         for shift in shifts:
-            shift[:] = refitted(each * rng.multinomial(times.sum(), times / times.sum())) - own
+            drawn = rng.multinomial(round(times.sum()), times / times.sum())
+            shift[:] = refitted(each * drawn) - own
         kept = min(float(weight.sum() / self.weight.sum()), 1.0)
         return np.asarray(shifts * np.sqrt(kept))
-
-    def _multiplicity(self, weight: FloatArray) -> tuple[IntArray, FloatArray]:
-        """How often each sampled row was seen, and the weight of one of them.
-
-        Rows that agree are kept once, with the sum of their weights. Where all weights are equal,
-        that tells how many there were; else a sampled row counts as one.
-        """
-        usual = float(self.weight.sum() / self.count.sum())
-        times = np.rint(weight / usual)
-        equal = np.allclose(self.weight, usual * self.count, rtol=1e-9, atol=0.0)
-        if equal and np.allclose(times * usual, weight, rtol=1e-9, atol=0.0):
-            return times.astype(np.intp), np.full(weight.size, usual)
-        return np.ones(weight.size, dtype=np.intp), weight
 
     @property
     def importance(self) -> float:
@@ -442,22 +435,22 @@ def followed_cells(
     place = np.repeat(np.arange(cuts.trust.size), np.diff(cuts.limits))
     mine = cuts.trust[place] > 0
     place, filled = place[mine], heard(cells)[mine]
-    x = np.where(filled, cells.mean_x[mine], cells.grid.middles[mine])
+    x = np.where(cells.weight[mine] > 0, cells.mean_x[mine], cells.grid.middles[mine])
     residual = cells.mean[0][mine] - level[place] - slope[place] * (x - origin[place])
     for k in np.unique(place):
         own = place == k
         residual[own] = interpolation(x[own], filled[own]) @ residual[own & filled]
-    some = np.where(filled, cells.weight[mine], 1.0)
-    rows = np.where(filled, cells.row_shares[mine], 1.0)
+    some = np.where(cells.weight[mine] > 0, cells.weight[mine], 1.0)
+    rows = np.where(filled, cells.rows[mine], np.nan)
     return CellMeans(
         place,
         cells.grid.edges[:-1][mine],
         cells.grid.edges[1:][mine],
-        np.where(filled, cells.weight[mine], 0.0),
+        cells.weight[mine],
         x,
-        np.sqrt(np.where(filled, cells.sxx[mine] / some, 0.0)),
+        np.sqrt(cells.sxx[mine] / some),
         residual,
-        np.sqrt(np.where(filled, cuts.noise[mine] / rows, 0.0)),
+        np.sqrt(cuts.noise[mine] / rows),
         cuts.trust[place],
     )
 

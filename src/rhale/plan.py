@@ -12,9 +12,10 @@ from rhale.binning import fine_grid
 from rhale.errors import BadSettingError, NotDifferentiableError
 from rhale.explanation import Bins, partition_for
 from rhale.kernels import FloatArray
-from rhale.kernels.axis import Axis, Window, window
+from rhale.kernels.adaptive import Adaptive
+from rhale.kernels.axis import Axis, even_window, window
 from rhale.kernels.grid import Grid
-from rhale.kernels.partition import Edges, Fixed, Optimal, Partition, Quantile
+from rhale.kernels.partition import Edges, Fixed, Partition, Quantile
 from rhale.local import OwnBin, SecantPlan, probe_smoothness, reacts
 from rhale.models import Predictor
 from rhale.names import find_feature
@@ -25,14 +26,16 @@ Local = Literal["auto", "gradient", "secant"]
 PROFILES = ("pdp", "ice", "mplot")
 MARGINAL_BINS = Quantile(20)
 USUAL_BINS: dict[str, Partition] = {
-    "rhale": Optimal(),
+    "rhale": Adaptive(),
     "dale": Fixed(20),
     "ale": Quantile(20),
     "pdp": Fixed(50),
     "ice": Fixed(50),
     "mplot": MARGINAL_BINS,
 }
-SMOOTH_SHARE, MEAN_SHARE, SPREAD_SHARE = 0.01, 0.05, 0.2
+SMOOTH_SHARE, MEAN_SHARE, SPREAD_SHARE = 0.01, 0.1, 0.3
+WINDOW_ROWS, WIDEST_SHARE = 45, 0.15  # of few rows a window takes a larger share
+MEAN_LEAST, SPREAD_LEAST = 1 / 5, 1 / 2  # of the share, at the ends of the axis
 BY_GRADIENT, OVER_BINS = "local effects by gradient", "secants over the row's own bin"
 USUAL_WAYS = (BY_GRADIENT, OVER_BINS)  # not worth a note
 
@@ -292,7 +295,7 @@ def _windows(
         )
     plans, notes = [], []
     for feature, is_smooth in zip(features, smooth, strict=True):
-        share = settings.window or (SMOOTH_SHARE if is_smooth else MEAN_SHARE)
+        share = settings.window or (SMOOTH_SHARE if is_smooth else _mean_share(feature.axis.rows))
         spread_share = settings.spread_window or (None if is_smooth else SPREAD_SHARE)
         plans.append(_secant_plan(feature, share, spread_share))
         kind = "smooth" if is_smooth else "stepped"
@@ -303,12 +306,17 @@ def _windows(
     return plans, notes, asked
 
 
+def _mean_share(n_rows: float) -> float:
+    """Share of the rows in the windows of a stepped model."""
+    return float(np.clip(WINDOW_ROWS / n_rows, MEAN_SHARE, WIDEST_SHARE))
+
+
 def _secant_plan(feature: Feature, share: float, spread_share: float | None) -> SecantPlan:
-    spread: Window | None = None
-    if spread_share is not None:
-        spread = window(feature.axis, spread_share, whole=feature.whole)
-    steps = spread is not None
-    mean = window(feature.axis, share, whole=feature.whole, gaps=steps)
+    axis, whole = feature.axis, feature.whole
+    if spread_share is None:
+        return SecantPlan(feature.column, window(axis, share, whole=whole))
+    mean = even_window(axis, share, MEAN_LEAST * share, whole=whole, gaps=True)
+    spread = even_window(axis, spread_share, SPREAD_LEAST * spread_share, whole=whole)
     return SecantPlan(feature.column, mean, spread)
 
 

@@ -19,7 +19,6 @@ from rhale.kernels.moments import Moments
 from rhale.profile import Profile
 
 FORMAT = 2
-READABLE = (1, 2)  # 1 had no cells that the curve follows, and no bins of the spread
 KINDS: dict[str, type[Any]] = {
     "effect": Effect,
     "profile": Profile,
@@ -112,7 +111,8 @@ def read(path: str | PathLike[str]) -> dict[str, Any]:
     if version is None:
         msg = f"{path} is JSON, but not written by Explanation.save: it has no 'rhale_format'"
         raise BadFileError(msg)
-    if version not in READABLE:
-        msg = f"{path} has format {version}; this version of rhale reads format {FORMAT}: upgrade"
+    if version != FORMAT:
+        way = "upgrade rhale" if isinstance(version, int) and version > FORMAT else "explain again"
+        msg = f"{path} has format {version}; this version of rhale reads format {FORMAT}: {way}"
         raise BadFileError(msg)
     return dict(content)

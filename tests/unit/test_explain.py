@@ -776,7 +776,7 @@ def test_the_record_says_what_was_explained_and_how():
     assert record["table"] == "numpy"
     assert record["columns"] == ["x0", "x1", "x2"]
     assert record["rows"] == 200
-    assert record["bins"] == repr(rhale.Optimal())
+    assert record["bins"] == repr(rhale.Adaptive())
 
 
 def test_row_order_does_not_matter():

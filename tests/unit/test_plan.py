@@ -38,7 +38,7 @@ def test_a_gradient_that_is_zero_everywhere_gives_way_to_secants_with_a_note(fun
     fx = rhale.explain(Module(function), X)
     note = fx["x0"].notes[0]
     assert note.startswith("the gradient is zero everywhere although predictions differ: secants")
-    assert "windows hold 0.05 of the rows, 0.2 for the spread" in note
+    assert "windows hold 0.1 of the rows, 0.3 for the spread" in note
     assert fx.provenance["local_effects"]["x0"] == note
 
 
@@ -108,9 +108,9 @@ def stepped(rows):
 @pytest.mark.parametrize(
     ("options", "note"),
     [
-        ({}, "secants (stepped): windows hold 0.05 of the rows, 0.2 for the spread"),
-        ({"window": 0.1}, "secants (stepped): windows hold 0.1 of the rows, 0.2 for the spread"),
-        ({"spread_window": 0.4}, "windows hold 0.05 of the rows, 0.4 for the spread"),
+        ({}, "secants (stepped): windows hold 0.1 of the rows, 0.3 for the spread"),
+        ({"window": 0.2}, "secants (stepped): windows hold 0.2 of the rows, 0.3 for the spread"),
+        ({"spread_window": 0.4}, "windows hold 0.1 of the rows, 0.4 for the spread"),
         (
             {"window": 0.1, "spread_window": 0.4},
             "(windows given by hand): windows hold 0.1 of the rows, 0.4 for the spread",
@@ -120,6 +120,12 @@ def stepped(rows):
 def test_windows_given_by_hand_are_taken_and_noted(options, note):
     effect = rhale.explain(stepped, X, features=0, **options)[0]
     assert note in effect.notes[0]
+
+
+@pytest.mark.parametrize(("n_rows", "share"), [(100, 0.15), (300, 0.15), (360, 0.125), (900, 0.1)])
+def test_of_few_rows_a_window_takes_a_larger_share(n_rows, share):
+    effect = rhale.explain(stepped, X[:n_rows], features=0)[0]
+    assert f"windows hold {share} of the rows" in effect.notes[0]
 
 
 def test_the_window_of_a_secant_holds_the_share_that_was_asked_for():
@@ -132,8 +138,13 @@ def test_the_window_of_a_secant_holds_the_share_that_was_asked_for():
     rhale.explain(model, X, features=0, window=0.3, spread_window=0.6, batch_size=10**6)
     ends = max(asked, key=len).reshape(4, N)  # both ends of the mean, then of the spread
     for (low, high), share in ((ends[:2], 0.3), (ends[2:], 0.6)):
-        held = [np.sum((X[:, 0] >= a) & (X[:, 0] <= b)) for a, b in zip(low, high, strict=True)]
-        assert np.array(held) == pytest.approx(np.full(N, share * N), abs=4)
+        x = X[:, 0]
+        below = np.array([np.sum((x >= a) & (x < at)) for a, at in zip(low, x, strict=True)])
+        above = np.array([np.sum((x <= b) & (x > at)) for b, at in zip(high, x, strict=True)])
+        free = np.abs(x) < 1 - 1.2 * share  # further out windows are bounded by the range
+        denser = np.maximum(below, above)[free]
+        assert denser == pytest.approx(np.full(denser.size, share * N / 2), abs=4)
+        assert (x - low)[free] == pytest.approx((high - x)[free], rel=1e-9)
         assert low.min() >= X[:, 0].min()
         assert high.max() <= X[:, 0].max()
 
@@ -164,7 +175,7 @@ def test_limits_of_whole_numbers_are_whole_numbers(method):
 
 def test_usual_bins_belong_to_the_method():
     for method, bins in {
-        "rhale": rhale.Optimal(),
+        "rhale": rhale.Adaptive(),
         "dale": rhale.Fixed(20),
         "ale": rhale.Quantile(20),
     }.items():

@@ -268,7 +268,7 @@ def spread_path(
     if np.count_nonzero(filled) < 3 or level <= 0.0:
         return whole
     share = moments.row_shares
-    rows, tame = share[filled], np.zeros(n_cells)
+    rows, tame = moments.rows[filled], np.zeros(n_cells)
     tame[filled] = without_outliers(squares[filled], rows)
     cost = SPREAD_PENALTY * float(np.log(total)) * excess(tame[filled], rows)
     held = run_sums(share)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -40,7 +40,8 @@ class Axis:
         """Smallest values that have at least these shares of the weight at or below them."""
         reached = np.cumsum(self.weight)
         # a share is met when it is missed by rounding alone
-        wanted = np.asarray(shares) * reached[-1] * (1 - 4 * np.finfo(float).eps)
+        rounding = (4 + self.values.size) * np.finfo(float).eps  # of so many additions
+        wanted = np.asarray(shares) * reached[-1] * (1 - rounding)
         place = np.searchsorted(reached, wanted, side="left")
         return np.asarray(self.values[np.minimum(place, self.values.size - 1)])
 
@@ -63,8 +64,13 @@ class Window:
     whole : bool
         Whether ends must be whole numbers.
     gaps : ndarray of shape (n_gaps, 2)
-        Wide stretches without rows. A window that crosses one goes from the value itself to the
-        other side of the gap and no further, so that what happens in the gap is not diluted.
+        Stretches around wide gaps, with rows at both ends. All rows in one share it as their
+        window, so that what happens in the gap is measured, and counted once.
+    reach : ndarray of shape (n_knots,) or None
+        How far an even window goes to either side of the knots: as far as its shorter half.
+    least : Window or None
+        What an even window is at least; where it would be narrower, this one is taken. None where
+        windows are not even.
     """
 
     share: float
@@ -76,23 +82,26 @@ class Window:
     ladder: FloatArray | None
     whole: bool
     gaps: FloatArray
+    reach: FloatArray | None = None
+    least: Window | None = None
 
     def ends(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Give the interval [a, b] around every value."""
         a, b = np.interp(x, self.knots, self.starts), np.interp(x, self.knots, self.stops)
+        if self.reach is not None and self.least is not None:
+            a, b = _even(x, np.interp(x, self.knots, self.reach), self.least.ends(x))
         if self.ladder is not None:
             a, b = nearest(self.ladder, a), nearest(self.ladder, b)
         elif self.whole:
             a, b = np.floor(a), np.ceil(b)
         a, b = np.minimum(np.maximum(a, self.low), x), np.maximum(np.minimum(b, self.high), x)
-        for left, right in self.gaps:
-            from_left, from_right = (x <= left) & (b > left), (x >= right) & (a < right)
-            a = np.where(from_left, x, np.where(from_right, left, a))
-            b = np.where(from_left, right, np.where(from_right, x, b))
+        for behind, beyond in self.gaps:
+            inside = (x >= behind) & (x <= beyond)
+            a, b = np.where(inside, behind, a), np.where(inside, beyond, b)
         return np.where(b > a, a, self.low), np.where(b > a, b, self.high)
 
 
-def window(axis: Axis, share: float, *, whole: bool = False, gaps: bool = False) -> Window:
+def window(axis: Axis, share: float, *, whole: bool = False) -> Window:
     """Find, everywhere on the axis, the interval that holds a share of the rows.
 
     Parameters
@@ -103,8 +112,6 @@ def window(axis: Axis, share: float, *, whole: bool = False, gaps: bool = False)
         Share of the weight that the window holds besides the rows at its centre.
     whole : bool
         Whether the feature takes whole numbers only.
-    gaps : bool
-        Whether windows end at the far side of a gap.
 
     Notes
     -----
@@ -113,29 +120,93 @@ def window(axis: Axis, share: float, *, whole: bool = False, gaps: bool = False)
     """
     few = axis.values.size <= MANY_VALUES
     knots = axis.values if few else np.unique(axis.quantiles(np.linspace(0, 1, N_KNOTS)))
+    below, above = _weight_beside(axis, knots)
+    needed = _weight_needed(axis, share)
+    left, right = np.maximum(needed / 2, needed - above), np.maximum(needed / 2, needed - below)
+    starts, stops = _reached(axis, below - left, axis.weight.sum() - above + right)
+    ladder, no_gaps = knots if few else None, np.empty((0, 2))
+    return Window(share, axis.low, axis.high, knots, starts, stops, ladder, whole, no_gaps)
+
+
+def even_window(
+    axis: Axis, share: float, least: float, *, whole: bool = False, gaps: bool = False
+) -> Window:
+    """Find windows that go as far to the left as to the right.
+
+    Parameters
+    ----------
+    axis : Axis
+        The feature.
+    share : float
+        Share of the weight inside where rows are evenly dense. Elsewhere half of it is on the
+        denser side, and the other side is as long.
+    least : float
+        Share of the weight that a window holds at least: at the ends of the axis, where an even
+        window would shrink to nothing, it is that of `window` with this share.
+    whole : bool
+        As in `window`.
+    gaps : bool
+        Whether rows beside a wide gap share one window across it, which holds half of the share
+        on each side of the gap.
+
+    Notes
+    -----
+    The secant over an even window is off by the third derivative only, over any other window by
+    the second already. Features of few values have no even windows: their neighbours are where
+    they are.
+
+    No even window crosses a wide gap, and a tree steps in its middle or just beside it. A window
+    for all rows beside it gives the change across it, as a bin of Apley and Zhu does.
+    """
+    plain = window(axis, share, whole=whole)
+    if plain.ladder is not None:
+        return plain
+    half = _weight_needed(axis, share) / 2
+    starts, stops = _halves(axis, plain.knots, half)
+    reach = np.minimum(plain.knots - starts, stops - plain.knots)
+    narrow = window(axis, min(least, share), whole=whole)
+    stretches = plain.gaps
+    if gaps:
+        left, right = wide_gaps(axis, half).T
+        stretches = np.column_stack([_halves(axis, left, half)[0], _halves(axis, right, half)[1]])
+    return replace(plain, gaps=stretches, reach=reach, least=narrow)
+
+
+def _halves(axis: Axis, x: FloatArray, half: float) -> tuple[FloatArray, FloatArray]:
+    """How far to the left and to the right some weight lies, or the range ends."""
+    below, above = _weight_beside(axis, x)
+    return _reached(axis, below - half, axis.weight.sum() - above + half)
+
+
+def _even(
+    x: FloatArray, reach: FloatArray, least: tuple[FloatArray, FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    """Windows as long to the left as to the right, or the least ones where these are wider."""
+    a, b = least
+    is_wide = 2 * reach >= b - a
+    return np.where(is_wide, x - reach, a), np.where(is_wide, x + reach, b)
+
+
+def _weight_beside(axis: Axis, knots: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Weight of the rows below and above each knot."""
     reached = np.append(0.0, np.cumsum(axis.weight))
-    total = reached[-1]
-    needed = total * min(max(share, FEWEST_ROWS / axis.rows), 1.0)
     below = reached[np.searchsorted(axis.values, knots, "left")]
-    above = total - reached[np.searchsorted(axis.values, knots, "right")]
-    left = np.minimum(np.maximum(needed / 2, needed - above), below)
-    right = np.minimum(np.maximum(needed / 2, needed - below), above)
-    slack = 1e-9 * total
-    first = np.searchsorted(reached, below - left + slack, "right") - 1
-    last = np.searchsorted(reached, total - above + right - slack, "left") - 1
-    most = axis.values.size - 1
-    found = wide_gaps(axis, needed / 2) if gaps and not few else np.empty((0, 2))
-    return Window(
-        share,
-        axis.low,
-        axis.high,
-        knots,
-        axis.values[np.clip(first, 0, most)],
-        axis.values[np.clip(last, 0, most)],
-        knots if few else None,
-        whole,
-        found,
-    )
+    above = reached[-1] - reached[np.searchsorted(axis.values, knots, "right")]
+    return below, above
+
+
+def _weight_needed(axis: Axis, share: float) -> float:
+    """Weight of a share of the rows, and of a few rows at least."""
+    return float(axis.weight.sum() * min(max(share, FEWEST_ROWS / axis.rows), 1.0))
+
+
+def _reached(axis: Axis, first: FloatArray, last: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Values at which the weight up to them has reached `first` and `last`."""
+    reached = np.append(0.0, np.cumsum(axis.weight))
+    slack, most = 1e-9 * reached[-1], axis.values.size - 1
+    start = np.searchsorted(reached, np.maximum(first, 0.0) + slack, "right") - 1
+    stop = np.searchsorted(reached, np.minimum(last, reached[-1]) - slack, "left") - 1
+    return axis.values[np.clip(start, 0, most)], axis.values[np.clip(stop, 0, most)]
 
 
 def wide_gaps(axis: Axis, least: float) -> FloatArray:

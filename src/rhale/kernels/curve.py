@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from rhale.errors import BadSettingError
-from rhale.kernels import FloatArray, IntArray
+from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.grid import Grid
 
 Center = Literal["mean", "start", "uniform"]
@@ -139,9 +139,10 @@ class CellMeans:
     mean_x, std_x : ndarray of shape (n_cells,)
         Mean and deviation of the feature values; the middle and 0 in an empty cell.
     residual : ndarray of shape (n_cells,)
-        Mean of the local effects minus the bin's fit at `mean_x`; interpolated in an empty cell.
+        Mean of the local effects minus the bin's fit at `mean_x`; interpolated in a cell without
+        rows, or with hardly any weight.
     error : ndarray of shape (n_cells,)
-        Standard error of the mean; 0 in an empty cell.
+        Standard error of the mean; not a number where the residual is interpolated.
     trust : ndarray of shape (n_cells,)
         How far the curve follows the cells of this bin, 0 to 1.
     """
@@ -155,6 +156,11 @@ class CellMeans:
     residual: FloatArray
     error: FloatArray
     trust: FloatArray
+
+    @property
+    def measured(self) -> BoolArray:
+        """Whether the residual of a cell is its own, shape (n_cells,)."""
+        return np.isfinite(self.error)
 
 
 def refine(bins: Fit, cells: CellMeans) -> Fit:

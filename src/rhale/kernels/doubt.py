@@ -77,13 +77,18 @@ class Doubt:
 
     def _of_fits(self, levels: FloatArray, slopes: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What the maps say of level and slope of the bins' fits, both (n_maps, n_bins)."""
-        if self.cells is None:
+        cells = self.cells
+        if cells is None:
             return levels.copy(), slopes.copy()
-        trust = np.zeros(self.places.size)
-        trust[np.isin(self.bins, self.cells.bin)] = self.cells.trust
-        starts = np.searchsorted(self.bins, np.arange(self.origin.size))
+        # an empty cell has the residual of its neighbours, from the fit where these are
+        trust, read = np.zeros(self.places.size), self.places.copy()
+        trust[np.isin(self.bins, cells.bin)] = cells.trust
+        for k in np.unique(cells.bin):
+            x, filled = cells.mean_x[cells.bin == k], cells.measured[cells.bin == k]
+            read[self.bins == k] = interpolation(x, filled) @ x[filled]
+        origin, starts = self.origin[self.bins], np.unique(self.bins, return_index=True)[1]
+        tilt = slopes + levels * (self.places - origin - trust * (read - origin))
         kept = levels * (1 - trust)
-        tilt = slopes + kept * (self.places - self.origin[self.bins])
         return np.add.reduceat(kept, starts, axis=1), np.add.reduceat(tilt, starts, axis=1)
 
     def _hand_over(self, levels: FloatArray, slopes: FloatArray) -> None:
@@ -102,9 +107,9 @@ class Doubt:
         cells = self.cells
         assert cells is not None  # noqa: S101 - for the type checker
         mine = cells.bin == k
-        weight, x = cells.weight[mine], cells.mean_x[mine]
-        filled = weight > 0
-        share, offset = weight[filled] / weight.sum(), x[filled] - self.origin[k]
+        x, filled = cells.mean_x[mine], cells.measured[mine]
+        weight = cells.weight[mine][filled]
+        share, offset = weight / weight.sum(), x[filled] - self.origin[k]
         inside = share * cells.std_x[mine][filled] ** 2
         scatter = float(share @ offset**2 + inside.sum())
         variance = cells.error[mine][filled] ** 2

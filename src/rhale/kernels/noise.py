@@ -9,7 +9,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.moments import LOST, Moments
-from rhale.kernels.runs import ROUNDING, without_rounding
+from rhale.kernels.runs import ROUNDING, TIE, without_rounding
 
 WINDOW_SHARE, WINDOW_ROWS = 0.1, 30.0  # the noise is that of so many rows around a cell
 HALF_MEDIAN = 10  # cells on each side of a running median
@@ -42,7 +42,7 @@ def local_noise(moments: Moments) -> FloatArray:
     slope adds little: cells are narrow. A window is moved inside at the ends of the axis.
     """
     filled = np.flatnonzero(heard(moments))
-    rows, mean = moments.row_shares[filled], moments.mean[0][filled]
+    rows, mean = moments.rows[filled], moments.mean[0][filled]
     weight = moments.weight[filled]
     inside = without_rounding(weight, mean, moments.sdd[0][filled]) * rows / weight
     steps = _squared_steps(mean, rows)
@@ -161,11 +161,11 @@ def departure(
             continue
         widths = np.diff(moments.grid.edges)[cells]
         gap = np.cumsum(widths[:, None] * residual_map(moments, cells, linear=linear[k]), axis=0)
-        mean, rows = moments.mean[0][cells][filled], moments.row_shares[cells][filled]
+        mean, rows = moments.mean[0][cells][filled], moments.rows[cells][filled]
         squared = widths @ (gap @ (mean - mean[0])) ** 2
         expected = widths @ (gap**2 @ (noise[cells][filled] / rows))
         scale = float(np.abs(mean).max()) * float(widths.sum())
-        if squared > max(expected, widths.sum() * (ROUNDING * scale) ** 2):
+        if squared > max((1 + TIE) * expected, widths.sum() * (ROUNDING * scale) ** 2):
             trust[k] = 1.0 - expected / squared
     return trust
 

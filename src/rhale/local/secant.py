@@ -15,7 +15,11 @@ from rhale.models import Predictor
 from rhale.tables import Chunk
 from rhale.tables.chunk import Change
 
-Ends = list[tuple[FloatArray, FloatArray]]
+End = tuple[FloatArray, FloatArray]
+Places = tuple[FloatArray, list[End]]
+
+SIMILAR = 2.0  # windows whose squared widths differ by less say nothing about curvature
+UNEVEN = 1e-3  # of the width: rounding may move the middle of an even window so far
 
 
 class Interval(Protocol):
@@ -48,7 +52,8 @@ class SecantPlan:
     interval : Interval
         For the mean, the curve and the bins.
     spread_interval : Interval or None
-        A wider one for the spread; None where the model is smooth and one is enough.
+        A wider one for the spread, and to take curvature out of the mean; None where the model is
+        smooth and one is enough.
     """
 
     column: int
@@ -90,31 +95,71 @@ def secants(
 
     Notes
     -----
-    Two predictions per row and feature for the mean, and two more for the spread. Only as many
-    features are in memory at a time as fill the model's batch.
+    Two predictions per row and feature for the mean, and two more for the spread, which also
+    tell how much of the first secant is curvature (`curvature_share`). Only as many features are
+    in memory at a time as fill the model's batch.
     """
     at_once = max(1, batch_rows // (4 * chunk.n_rows))
     if predictor.walks:  # one walk for all features; `explain` keeps the chunks small
         at_once = max(1, len(plans))
     for start in range(0, len(plans), at_once):
-        changes, ends = _questions(chunk, plans[start : start + at_once])
-        yield from _series(ask(predictor, chunk, changes, names, batch_rows), ends)
+        changes, places = _questions(chunk, plans[start : start + at_once])
+        yield from _series(ask(predictor, chunk, changes, names, batch_rows), places)
 
 
-def _series(answers: FloatArray, ends: Sequence[Ends]) -> Iterator[FloatArray]:
+def _series(answers: FloatArray, places: Sequence[Places]) -> Iterator[FloatArray]:
     """Turn the answers about each feature into its series."""
-    place = 0
-    for intervals in ends:
-        (a, b), (low, high) = intervals[0], answers[place : place + 2]
+    first = 0
+    for x, intervals in places:
+        (a, b), (low, high) = intervals[0], answers[first : first + 2]
         series = [_quotient(low, high, a, b)]
         if len(intervals) > 1:
-            (wide_a, wide_b), (far_low, far_high) = intervals[1], answers[place + 2 : place + 4]
-            series.append(_quotient(far_low, far_high, wide_a, wide_b))
+            (wide_a, wide_b), (far_low, far_high) = intervals[1], answers[first + 2 : first + 4]
+            wide = _quotient(far_low, far_high, wide_a, wide_b)
             is_left = np.abs(a - (wide_a + wide_b) / 2) <= np.abs(b - (wide_a + wide_b) / 2)
             inner, between = np.where(is_left, a, b), np.where(is_left[:, None], low, high)
-            series.append(step_noise(far_low, between, far_high, wide_a, inner, wide_b))
-        place += 2 * len(intervals)
+            noise = step_noise(far_low, between, far_high, wide_a, inner, wide_b)
+            share = curvature_share(x, intervals[0], intervals[1])[:, None]
+            series = [series[0] + share * (series[0] - wide), wide, noise]
+        first += 2 * len(intervals)
         yield np.concatenate([s.T for s in series])
+
+
+def curvature_share(x: FloatArray, narrow: End, wide: End) -> FloatArray:
+    """Share of the difference of two secants that is to be added to the narrow one.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n_rows,)
+        Feature values.
+    narrow, wide : pairs of ndarray of shape (n_rows,)
+        Where the two windows of each row begin and end.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        1 / (q - 1), q being the squared ratio of the widths; 0 where a window is not even or
+        the widths are too similar.
+
+    Notes
+    -----
+    Over an even window of width w the secant d is off by f''' w² / 24, so the secant e over one
+    of width w √q is off by q times as much, and d + (d - e) / (q - 1) by neither (Richardson).
+    Windows may then be wide enough to even out the steps of a tree, and still follow a curve.
+
+    Examples
+    --------
+    >>> x, narrow, wide = np.array([5.0]), (np.array([4.0]), np.array([6.0])), (
+    ...     np.array([2.0]), np.array([8.0]))
+    >>> float(curvature_share(x, narrow, wide)[0])
+    0.125
+    """
+    even = np.ones(x.size, dtype=np.bool_)
+    for a, b in (narrow, wide):
+        even &= np.abs((x - a) - (b - x)) <= UNEVEN * (b - a)
+    width, wider = narrow[1] - narrow[0], wide[1] - wide[0]
+    q = np.divide(wider, width, out=np.zeros_like(wider), where=even & (width > 0)) ** 2
+    return np.asarray(np.divide(1.0, q - 1.0, out=np.zeros_like(q), where=q >= SIMILAR))
 
 
 def step_noise(
@@ -155,10 +200,10 @@ def step_noise(
     return np.asarray(np.sqrt(2.0) * bend / np.where(size > 0, size, 1.0)[:, None])
 
 
-def _questions(chunk: Chunk, plans: Sequence[SecantPlan]) -> tuple[list[Change], list[Ends]]:
-    """All column replacements to ask about, and the ends they stand for."""
+def _questions(chunk: Chunk, plans: Sequence[SecantPlan]) -> tuple[list[Change], list[Places]]:
+    """All column replacements to ask about, and the places they stand for."""
     changes: list[Change] = []
-    ends = []
+    places = []
     for plan in plans:
         x, intervals = chunk.column(plan.column), []
         for interval in (plan.interval, plan.spread_interval):
@@ -167,8 +212,8 @@ def _questions(chunk: Chunk, plans: Sequence[SecantPlan]) -> tuple[list[Change],
                 a, b = chunk.representable(plan.column, low), chunk.representable(plan.column, high)
                 intervals.append((a, b))
                 changes += [(plan.column, a), (plan.column, b)]
-        ends.append(intervals)
-    return changes, ends
+        places.append((x, intervals))
+    return changes, places
 
 
 def _quotient(low: FloatArray, high: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:

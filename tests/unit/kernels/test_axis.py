@@ -1,7 +1,15 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.axis import FEWEST_ROWS, MANY_VALUES, Axis, nearest, wide_gaps, window
+from rhale.kernels.axis import (
+    FEWEST_ROWS,
+    MANY_VALUES,
+    Axis,
+    even_window,
+    nearest,
+    wide_gaps,
+    window,
+)
 
 SHARES = [0.01, 0.05, 0.2]
 
@@ -227,24 +235,98 @@ def test_windows_scale_with_the_feature(factor):
         np.testing.assert_allclose(mine, factor * theirs, rtol=1e-9, atol=1e-9 * factor)
 
 
+# --- even windows --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("name", FEATURES)
+def test_an_even_window_is_as_long_on_both_sides_or_it_is_the_least_one(name, share):
+    x = FEATURES[name]
+    a, b = even_window(axis(x), share, share / 5).ends(x)
+    low, high = window(axis(x), share / 5).ends(x)
+    least = (a == low) & (b == high)
+    step = 1e-9 * np.ptp(x)  # of a range far from zero, rounding
+    np.testing.assert_allclose((x - a)[~least], (b - x)[~least], rtol=1e-6, atol=step)
+    assert np.all((b - a)[~least] >= (high - low)[~least] - step)
+    assert np.all((x.min() <= a) & (a <= x) & (x <= b) & (b <= x.max()) & (a < b))
+    assert np.mean(least) < 0.1
+
+
+@pytest.mark.parametrize("name", ["normal", "lognormal"])
+def test_an_even_window_goes_as_far_as_the_shorter_half_of_the_share(name):
+    x = np.sort(FEATURES[name])
+    place = np.arange(600, 3400, 50)  # 0.2 of 4000 rows: 400 on each side
+    a, b = even_window(axis(x), 0.2, 0.01).ends(x[place])
+    shorter = np.minimum(x[place] - x[place - 400], x[place + 400] - x[place])
+    np.testing.assert_allclose((b - a) / 2, shorter, rtol=0.02)
+
+
+def test_an_even_window_shrinks_towards_the_ends_down_to_the_least_one():
+    x = np.linspace(0, 1, 1001)
+    found = even_window(axis(x), 0.2, 0.04)
+    a, b = found.ends(np.array([0.0, 0.01, 0.05, 0.5, 0.97, 1.0]))
+    np.testing.assert_allclose(a, [0, 0, 0, 0.4, 0.94, 0.96], atol=2e-3)
+    np.testing.assert_allclose(b, [0.04, 0.04, 0.1, 0.6, 1, 1], atol=2e-3)
+
+
+def test_weights_count_in_even_windows():
+    """The right half of the axis carries nine tenths of the weight."""
+    x = np.linspace(0, 1, 2001)
+    w = np.where(x < 0.5, 1.0, 9.0)
+    a, b = even_window(axis(x, w), 0.02, 0.001).ends(np.array([0.25, 0.49, 0.75]))
+    # left of the middle by 0.01: a tenth of the half share lies before it, the rest just after
+    np.testing.assert_allclose(b - a, [0.1, 2 * (0.01 + 0.04 / 9), 0.1 / 9], rtol=0.15)
+
+
+def test_a_ladder_has_its_neighbours_for_even_windows():
+    x = np.repeat([0.0, 1.0, 2.0, 5.0, 9.0], 20)
+    steps = np.array([0.0, 1.0, 2.0, 5.0, 9.0])
+    found, expected = (
+        w.ends(steps) for w in (even_window(axis(x), 0.1, 0.02), window(axis(x), 0.1))
+    )
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_even_windows_of_whole_numbers_are_whole_and_even():
+    x = np.random.default_rng(0).integers(0, 5000, 3000).astype(float)
+    a, b = even_window(axis(x), 0.1, 0.02, whole=True).ends(x)
+    np.testing.assert_array_equal([a, b], np.rint([a, b]))
+    inner = (x > 500) & (x < 4500)
+    np.testing.assert_array_equal((x - a)[inner], (b - x)[inner])
+
+
 # --- gaps ----------------------------------------------------------------------------------------
 
 
 CLOUDS = np.concatenate([np.linspace(0, 1, 300), np.linspace(9, 10, 300)])
 
 
-def test_a_window_across_a_gap_goes_from_the_value_to_its_other_side():
-    at = np.array([0.99, 9.01, 0.3])
-    a, b = window(axis(CLOUDS), 0.2, gaps=True).ends(at)
-    np.testing.assert_allclose(a[:2], [0.99, 1.0])
-    np.testing.assert_allclose(b[:2], [9.0, 9.01])
-    assert 0.0 <= a[2] < 0.3 < b[2] < 0.99
+def test_rows_beside_a_gap_share_a_window_with_half_of_the_share_on_each_side_of_it():
+    """A fifth of 600 rows: 60 more on each side, which are 60/299 apart."""
+    at = np.array([0.85, 0.99, 1.0, 9.0, 9.15])
+    a, b = even_window(axis(CLOUDS), 0.2, 0.04, gaps=True).ends(at)
+    np.testing.assert_allclose(a, np.full(5, 1 - 60 / 299))
+    np.testing.assert_allclose(b, np.full(5, 9 + 60 / 299))
 
 
-def test_without_the_wish_a_window_sees_no_gap():
-    a, b = window(axis(CLOUDS), 0.2).ends(np.array([0.99]))
-    assert a[0] < 0.95
-    assert b[0] > 9.1
+def test_rows_further_from_a_gap_have_their_even_windows():
+    a, b = even_window(axis(CLOUDS), 0.2, 0.04, gaps=True).ends(np.array([0.3, 9.5]))
+    np.testing.assert_allclose([0.3 - a[0], 9.5 - a[1]], [b[0] - 0.3, b[1] - 9.5])
+    assert np.all(b - a < 1)
+
+
+def test_without_the_wish_no_even_window_crosses_a_gap():
+    a, b = even_window(axis(CLOUDS), 0.2, 0.001).ends(np.array([0.9, 9.1]))
+    assert np.all(b - a < 1)
+
+
+def test_a_change_across_a_gap_is_counted_once():
+    """Steps in a gap and beside it: the rows that share the window see them all, and so alike."""
+    step = 5.0 * (CLOUDS > 5) + 2.0 * (CLOUDS > 9.02) + (CLOUDS > 0.97)
+    a, b = even_window(axis(CLOUDS), 0.2, 0.04, gaps=True).ends(CLOUDS)
+    beside = (CLOUDS >= 1 - 60 / 299) & (CLOUDS <= 9 + 60 / 299)
+    low, high = (np.interp(end, CLOUDS, step) for end in (a, b))
+    np.testing.assert_allclose(((high - low) / (b - a))[beside] * (8 + 120 / 299), 8.0)
 
 
 def test_a_gap_is_wide_and_has_rows_on_both_sides():
@@ -258,7 +340,7 @@ def test_a_gap_is_wide_and_has_rows_on_both_sides():
 
 def test_a_ladder_has_no_gaps():
     steps = np.repeat([0.0, 1.0, 50.0], 20)
-    assert window(axis(steps), 0.2, gaps=True).gaps.size == 0
+    assert even_window(axis(steps), 0.2, 0.04, gaps=True).gaps.size == 0
 
 
 def test_nearest_picks_the_nearest_value():

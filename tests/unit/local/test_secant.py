@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.axis import Axis, window
+from rhale.kernels.axis import Axis, even_window, window
 from rhale.kernels.grid import Grid
-from rhale.local.secant import OwnBin, SecantPlan, secants, step_noise
+from rhale.local.secant import OwnBin, SecantPlan, curvature_share, secants, step_noise
 from rhale.models import meet, wrap
 from rhale.tables import open_table
 
@@ -119,3 +119,39 @@ def test_the_window_of_a_row_holds_its_share_of_the_rows():
     )
     assert np.all((low <= X[:, 0]) & (X[:, 0] <= high))
     assert np.all(np.abs(inside - 11) <= 1)  # a fifth of fifty besides the row itself
+
+
+def many_rows():
+    rows = np.random.default_rng(3).normal(size=(400, 2))
+    values, counts = np.unique(rows[:, 0], return_counts=True)
+    return rows, Axis(values[0], values[-1], values, counts.astype(float), len(rows))
+
+
+def test_two_even_windows_give_the_slope_of_a_cubic_exactly():
+    def model(asked):
+        return asked[:, 0] ** 3 - 2 * asked[:, 0] ** 2 + asked[:, 0] * asked[:, 1]
+
+    rows, feature = many_rows()
+    plan = SecantPlan(0, even_window(feature, 0.1, 0.02), even_window(feature, 0.3, 0.02))
+    table = open_table(rows).chunk(0, len(rows))
+    (found,) = secants(meet(wrap(model), table)[0], table, [plan], ("a", "b"), 10_000)
+    x, other = rows.T
+    slope = 3 * x**2 - 4 * x + other
+    inner = (x > np.quantile(x, 0.2)) & (x < np.quantile(x, 0.8))
+    assert found[0][inner] == pytest.approx(slope[inner], rel=1e-9, abs=1e-9)
+    # the wide secant alone is off by a quarter of the squared width
+    a, b = plan.spread_interval.ends(x)
+    assert found[1][inner] == pytest.approx((slope + ((b - a) / 2) ** 2)[inner], rel=1e-9)
+
+
+def test_the_share_of_curvature_solves_for_two_widths():
+    x, reach = np.zeros(3), np.array([2.0, 3.0, 10.0])
+    narrow, wide = (x - 1, x + 1), (x - reach, x + reach)
+    assert curvature_share(x, narrow, wide) == pytest.approx([1 / 3, 1 / 8, 1 / 99])
+
+
+def test_windows_that_are_uneven_similar_or_empty_say_nothing_about_curvature():
+    x = np.zeros(5)
+    narrow = np.array([[-1.0, -0.5, -1.0, -1.0, 0.0], [1.0, 1.5, 1.0, 1.0, 0.0]])
+    wide = np.array([[-1.4, -3.0, -2.0, -0.5, -3.0], [1.4, 3.0, 4.0, 0.5, 3.0]])
+    assert curvature_share(x, tuple(narrow), tuple(wide)).tolist() == [0.0] * 5
