@@ -38,7 +38,7 @@ from rhale.tables.open import check_weights
 from rhale.tables.survey import Survey, survey
 
 SURVEY_ROWS = 20_000  # distinct rows behind quantiles and windows
-WALKED_NUMBERS = 2**21  # answers of one walk that are in memory
+WALKED_NUMBERS, FEWEST_WALKED = 2**20, 2**9  # answers of one walk in memory, rows in one
 
 
 def explain(
@@ -136,7 +136,7 @@ def explain(
         predictor, asked = meet(adapter, first.probe.chunk, output)
         known = list_features(first, table.names, columns, limits)
         if predictor.walks:
-            rows = replace(rows, batch_rows=_walked_rows(rows.batch_rows, len(known), predictor))
+            rows = _rows_to_walk(rows, len(known), predictor)
         job = Job(settings, rows, first, predictor, known, seed)
         made = job.profiles() if method in PROFILES else job.effects()
     return Explanation(
@@ -264,10 +264,13 @@ def _batch_rows(batch_size: int | None, n_columns: int) -> int:
     return int(np.clip(2**23 // n_columns, 2**10, 2**16))
 
 
-def _walked_rows(batch_rows: int, n_features: int, predictor: Predictor) -> int:
-    """Rows in a chunk whose features are all answered by one walk."""
-    numbers = 4 * n_features * predictor.n_all
-    return int(np.clip(WALKED_NUMBERS // numbers, 2**8, batch_rows))
+def _rows_to_walk(rows: Rows, n_features: int, predictor: Predictor) -> Rows:
+    """Chunks whose features are all answered by one walk, a few for every core."""
+    fit = WALKED_NUMBERS // (4 * n_features * predictor.n_all)
+    n_threads = predictor.n_threads
+    shared = -(-rows.table.n_rows // (3 * n_threads)) if n_threads > 1 else rows.batch_rows
+    size = int(np.clip(min(fit, shared), FEWEST_WALKED, max(rows.batch_rows, FEWEST_WALKED)))
+    return replace(rows, batch_rows=size, n_threads=n_threads)
 
 
 def _check_arguments(categorical: Any, gradient: Any, seed: Any) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from rhale.binning import bin_cells
 from rhale.effect import NO_SAMPLE, Effect, LocalEffects
-from rhale.engines import map_chunks
+from rhale.engines import map_chunks, map_in_threads
 from rhale.kernels import FloatArray
 from rhale.kernels.axis import MANY_VALUES, wide_gaps
 from rhale.kernels.moments import Moments
@@ -50,11 +50,16 @@ class Rows:
     table: Table
     batch_rows: int
     progress: bool | Progress | None
+    n_threads: int = 1
 
     def fold(self, task: Callable[[Chunk], Piece], *, silent: bool = False) -> Piece:
         """Apply a task to all chunks and add up what comes back, in order."""
         size = self.batch_rows if silent else self.chunk_rows
-        pieces = map_chunks(task, read_chunks(self.table, size))
+        chunks = read_chunks(self.table, size)
+        if self.n_threads > 1 and size < self.table.n_rows:
+            pieces = map_in_threads(task, chunks, self.n_threads)
+        else:
+            pieces = map_chunks(task, chunks)
         return reduce(add, pieces if silent else self._shown(pieces))
 
     @property

@@ -111,6 +111,14 @@ class Forest:
         return len(self.kinds)
 
     @property
+    def largest_sum(self) -> float:
+        """Size of the numbers that are added up: no sum of leaves is larger."""
+        is_leaf = self.nodes[:, 0] == LEAF
+        sizes = np.zeros(len(self.nodes))
+        sizes[is_leaf] = np.abs(self.leaves).max(axis=1)[self.nodes[is_leaf, 3]]
+        return float(np.maximum.reduceat(sizes, self.roots).sum()) if self.n_trees else 0.0
+
+    @property
     def n_trees(self) -> int:
         """Number of trees."""
         return len(self.roots)

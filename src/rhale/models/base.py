@@ -90,6 +90,11 @@ class Predictor:
         return hasattr(self.adapter, "walk")
 
     @property
+    def n_threads(self) -> int:
+        """How many chunks may be asked about at a time."""
+        return int(getattr(self.adapter, "n_threads", 1))
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What the adapter has to say about how the model is asked."""
         return tuple(getattr(self.adapter, "notes", ()))

@@ -114,8 +114,8 @@ class WalkedModel:
         return self.asked.session()
 
     def predict(self, rows: Any) -> Any:
-        """Ask the library."""
-        return self.asked.predict(rows)
+        """Walk the rows' own paths."""
+        return self.walker.predict(rows)
 
     def gradient(self, rows: Any, outputs: Sequence[int]) -> tuple[Any, Any]:
         """Trees have no slopes."""
@@ -124,6 +124,13 @@ class WalkedModel:
     def recognise(self, rows: Any, answer: Any) -> Adapter:  # noqa: ARG002
         """Nothing more to learn."""
         return self
+
+    @property
+    def n_threads(self) -> int:
+        """Chunks walked at a time: numba's own setting, all cores unless told otherwise."""
+        import numba
+
+        return int(numba.config.NUMBA_NUM_THREADS)
 
     def walk(self, chunk: Chunk, changes: Sequence[Change], outputs: Sequence[int]) -> FloatArray:
         """Answers (n_changes, n_rows, n_chosen), each for one column replaced."""
@@ -150,43 +157,52 @@ class Walker:
 
     def __call__(self, chunk: Chunk, changes: Sequence[Change]) -> FloatArray:
         """Answers of all outputs, shape (n_changes, n_rows, n_outputs)."""
-        from rhale.kernels.tree_walk import walk
-
         found = self.reading
         rows, values = self.inputs(chunk, changes)
         columns = np.array([c for c, _ in changes], dtype=np.int64)
         features = columns if found.columns is None else found.columns[columns]
-        return self.linked(walk(found.forest, rows, features, values, found.base))
+        return self.sums(rows, features, values)
+
+    def predict(self, rows: Any) -> FloatArray:
+        """Answers for rows as they are, shape (n_rows, n_outputs)."""
+        matrix = self.matrix(rows)
+        nothing_new = np.ascontiguousarray(matrix[:, 0])[None]
+        return self.sums(matrix, np.zeros(1, dtype=np.int64), nothing_new)[0]
+
+    def sums(self, rows: FloatArray, features: IntArray, values: FloatArray) -> FloatArray:
+        """Walk, and turn sums of leaves into answers."""
+        from rhale.kernels.tree_walk import walk
+
+        return self.linked(walk(self.reading.forest, rows, features, values, self.reading.base))
+
+    def matrix(self, rows: Any) -> FloatArray:
+        """The user's rows as the trees see them."""
+        transform, missing = self.reading.transform, self.reading.missing
+        matrix = numbers_of(rows if transform is None else transform(rows))
+        return matrix if np.isnan(missing) else np.where(matrix == missing, np.nan, matrix)
 
     def inputs(self, chunk: Chunk, changes: Sequence[Change]) -> tuple[FloatArray, FloatArray]:
         """Rows and changed values as the trees see them."""
-        found = self.reading
-        if found.transform is None:
-            rows = np.ascontiguousarray(as_matrix(chunk.rows), dtype=np.float64)
-            values = np.empty((len(changes), chunk.n_rows))
+        values = np.empty((len(changes), chunk.n_rows))
+        if self.reading.transform is None:
             for i, (column, new) in enumerate(changes):
                 values[i] = chunk.representable(column, new)
+            if not np.isnan(self.reading.missing):
+                values[values == self.reading.missing] = np.nan
         else:
-            rows, values = self.transformed(chunk, changes)
-        if not np.isnan(found.missing):
-            rows = np.where(rows == found.missing, np.nan, rows)
-            values = np.where(values == found.missing, np.nan, values)
-        return rows, values
+            self.transform(chunk, changes, values)
+        return self.matrix(chunk.rows), values
 
-    def transformed(self, chunk: Chunk, changes: Sequence[Change]) -> tuple[FloatArray, FloatArray]:
-        """Send rows through the steps before the trees; one change of every column at a time."""
-        transform, columns = self.reading.transform, self.reading.columns
-        assert transform is not None  # noqa: S101 - our own mistake
-        assert columns is not None  # noqa: S101
-        values = np.empty((len(changes), chunk.n_rows))
-        left = list(range(len(changes)))
+    def transform(self, chunk: Chunk, changes: Sequence[Change], values: FloatArray) -> None:
+        """Send changes through the steps before the trees, one change of every column at a time."""
+        columns, left = self.reading.columns, list(range(len(changes)))
+        assert columns is not None  # noqa: S101 - our own mistake
         while left:
             layer = {changes[i][0]: i for i in reversed(left)}  # the first of each column
-            rows = numbers_of(transform(chunk.replaced([changes[i] for i in layer.values()])))
+            rows = self.matrix(chunk.replaced([changes[i] for i in layer.values()]))
             for column, i in layer.items():
                 values[i] = rows[:, columns[column]]
             left = [i for i in left if i not in layer.values()]
-        return numbers_of(transform(chunk.rows)), values
 
     def linked(self, sums: FloatArray) -> FloatArray:
         """Turn sums of leaves into the model's answers."""
@@ -261,24 +277,21 @@ def check_walker(walker: Walker, asked: FunctionModel, rows: Any, answer: Any) -
     n_expected = forest.n_features if columns is None else len(columns)
     if n_columns != n_expected:
         raise CannotReadError(f"they have {n_expected} features, the table {n_columns} columns")
+    changes = telling_changes(walker.reading, chunk)
     try:
         own = check_answer(answer, chunk.n_rows)
-        changes = telling_changes(walker.reading, chunk)
-        compare(walker, chunk, [(0, chunk.column(0))], own[None])
-        for part in changes:
-            expected = asked.predict(chunk.varied(part))
-            expected = check_answer(expected, chunk.n_rows * len(part))
-            compare(walker, chunk, part, expected.reshape(len(part), chunk.n_rows, -1))
+        compare(walker, own, walker.predict(chunk.rows))
+        expected = check_answer(asked.predict(chunk.varied(changes)), chunk.n_rows * len(changes))
     except RhaleError as error:
         raise CannotReadError(first_line(error)) from error
-    missing = [(c, np.full(chunk.n_rows, np.nan)) for part in changes for c, _ in part[:1]]
-    check_missing(walker, asked, chunk, missing)
+    compare(walker, expected.reshape(len(changes), chunk.n_rows, -1), walker(chunk, changes))
+    check_missing(walker, asked, chunk, changes)
 
 
-def telling_changes(found: Reading, chunk: Chunk) -> list[list[Change]]:
+def telling_changes(found: Reading, chunk: Chunk) -> list[Change]:
     """Values at the thresholds of each feature, and just beside them; up to 100 features."""
     rng = np.random.default_rng(0)
-    forest, parts = found.forest, []
+    forest, parts = found.forest, list[list[Change]]()
     table = open_table(chunk.rows)
     for column in range(len(table.names)):
         if table.refusal(column):
@@ -297,24 +310,44 @@ def telling_changes(found: Reading, chunk: Chunk) -> list[list[Change]]:
             drawn, beside = (np.float32(v).astype(np.float64) for v in (drawn, beside))
         parts.append([(column, drawn), (column, beside)])
     chosen = rng.permutation(len(parts))[:CHECKED_FEATURES]
-    return [parts[i] for i in np.sort(chosen)]
+    return [change for i in np.sort(chosen) for change in parts[i]]
 
 
-def check_missing(walker: Walker, asked: FunctionModel, chunk: Chunk, changes: list[Change]) -> None:
+def check_missing(
+    walker: Walker, asked: FunctionModel, chunk: Chunk, changes: Sequence[Change]
+) -> None:
     """Compare where rows without a value go, if the model takes such rows at all."""
+    columns = [c for c in dict.fromkeys(c for c, _ in changes) if can_miss(chunk, c)]
+    missing = [(c, np.full(chunk.n_rows, np.nan)) for c in columns]
+    if not missing:
+        return
+    try:
+        answer = asked.predict(chunk.varied(missing))
+    except Exception:  # noqa: BLE001 - a model that refuses them will never see one
+        return
+    expected = check_answer(answer, chunk.n_rows * len(missing))
+    compare(walker, expected.reshape(len(missing), chunk.n_rows, -1), walker(chunk, missing))
 
 
-def compare(walker: Walker, chunk: Chunk, changes: Sequence[Change], expected: FloatArray) -> None:
-    """Refuse trees whose answers are not the library's."""
-    found = walker(chunk, changes)
+def can_miss(chunk: Chunk, column: int) -> bool:
+    """Whether a column of this type can hold nan."""
+    with np.errstate(invalid="ignore"):
+        try:
+            return bool(np.isnan(chunk.representable(column, np.full(chunk.n_rows, np.nan))).all())
+        except (TypeError, ValueError):
+            return False
+
+
+def compare(walker: Walker, expected: FloatArray, found: FloatArray) -> None:
+    """Refuse trees whose answers are not the library's, or raise CannotReadError."""
     if found.shape != expected.shape:
-        msg = f"they give {found.shape[2]} outputs, the model {expected.shape[2]}"
+        msg = f"they give {found.shape[-1]} outputs, the model {expected.shape[-1]}"
         raise CannotReadError(msg)
-    forest = walker.reading.forest
+    reading = walker.reading
     size = np.abs(expected).max()
-    if walker.response in RAW or walker.reading.link == "identity":
-        size += sum(np.abs(forest.leaves).max(axis=0)) * 0
-    allowed = (SINGLE if forest.is_single else DOUBLE) * size
+    if walker.response in RAW or reading.link.startswith("identity"):  # sums that cancel
+        size = max(size, reading.forest.largest_sum)
+    allowed = (SINGLE if reading.forest.is_single else DOUBLE) * size
     gap = np.abs(found - expected)
     if not gap.max() <= allowed:
         place = np.unravel_index(int(np.argmax(gap)), gap.shape)
