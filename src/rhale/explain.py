@@ -150,7 +150,8 @@ def explain(
         {
             **_provenance(settings, predictor, table, first, seed),
             "rows_in_table": n_in_table,
-            "rows_asked": asked + made.asked,
+            "rows_asked": asked + (0 if predictor.walks else made.asked),
+            "answers_walked": made.asked if predictor.walks else 0,
             "local_effects": made.local_effects,
             "sample_rows": len(made.sample_x),
         },

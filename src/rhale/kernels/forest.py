@@ -14,7 +14,7 @@ from rhale.kernels import BoolArray, FloatArray, IntArray
 LEAF = 2**32 - 1  # in place of a feature
 IN_SET = 2**32 - 1  # in place of a width: the node asks whether the code is in a set
 MISSING, OTHER, FIRST_CATEGORY = 0, 1, 2  # codes: no value; a category that no tree knows
-NUMBER, ZERO_IS_MISSING, CATEGORY = 0, 1, 2  # kinds of features
+NUMBER, ZERO_IS_MISSING, CATEGORY, ROUNDED_TO_ZERO = range(4)  # kinds of features
 MOST_CATEGORIES = 2**16
 
 
@@ -79,7 +79,7 @@ class Forest:
     cut_starts : ndarray of shape (n_features + 1,)
         Where those of a feature begin.
     kinds : ndarray of shape (n_features,)
-        NUMBER, ZERO_IS_MISSING or CATEGORY.
+        NUMBER, ZERO_IS_MISSING, CATEGORY or ROUNDED_TO_ZERO (LightGBM's tiny numbers).
     n_outputs : int
         Numbers per row.
     depth : int
@@ -141,6 +141,7 @@ def plant(
     *,
     n_outputs: int = 1,
     is_single: bool = False,
+    kind: int = NUMBER,
     zero_is_missing: Sequence[int] = (),
 ) -> Forest:
     """Bring trees into flat arrays.
@@ -155,6 +156,8 @@ def plant(
         Numbers per row.
     is_single : bool
         Whether rows are rounded to float32 first.
+    kind : int
+        Of all features but those with categories and those of the next argument.
     zero_is_missing : sequence of int
         Features whose zeros count as missing.
 
@@ -165,8 +168,10 @@ def plant(
     sizes = np.array([len(t.feature) for t in trees], dtype=np.int64)
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]) if len(trees) else np.empty(0, np.int64)
     joined = _join(trees, roots)
-    sets = {int(root) + n: s for root, t in zip(roots, trees, strict=True) for n, s in t.sets.items()}
-    kinds = np.zeros(n_features, dtype=np.int64)
+    sets = {
+        int(root) + n: s for root, t in zip(roots, trees, strict=True) for n, s in t.sets.items()
+    }
+    kinds = np.full(n_features, kind, dtype=np.int64)
     kinds[list(zero_is_missing)] = ZERO_IS_MISSING
     is_set = np.zeros(len(joined.feature), dtype=np.bool_)
     is_set[list(sets)] = True

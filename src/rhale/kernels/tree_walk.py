@@ -15,12 +15,14 @@ from rhale.kernels.forest import (
     LEAF,
     MISSING,
     OTHER,
+    ROUNDED_TO_ZERO,
     ZERO_IS_MISSING,
     Forest,
 )
 
 ROWS_AT_ONCE = 64  # their codes and sums stay in the processor's cache while trees pass by
 NO_LIMIT = 2**31
+NEAR_ZERO = float(np.float32(1e-35))  # LightGBM's zero
 
 
 @njit(cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator]
@@ -41,6 +43,9 @@ def encode(x: Any, cuts: Any, kind: Any, is_single: Any, place: Any) -> None:
     if is_single:
         for r in range(len(x)):
             x[r] = np.float64(np.float32(x[r]))
+    if kind == ROUNDED_TO_ZERO:
+        for r in range(len(x)):
+            x[r] = 0.0 if abs(x[r]) <= NEAR_ZERO else x[r]
     if kind == CATEGORY:  # one cut: the number of known ones
         for r in range(len(x)):
             known = x[r] > -1.0 and x[r] < cuts[0]
@@ -52,12 +57,14 @@ def encode(x: Any, cuts: Any, kind: Any, is_single: Any, place: Any) -> None:
             half = (n + np.uint64(1)) >> np.uint64(1)
             for r in range(len(x)):
                 here = np.uint64(place[r])
-                place[r] = here + (half if cuts[here + half - np.uint64(1)] <= x[r] else np.uint64(0))
+                place[r] = here + (
+                    half if cuts[here + half - np.uint64(1)] <= x[r] else np.uint64(0)
+                )
             n -= half
         for r in range(len(x)):
             place[r] += 1
     for r in range(len(x)):
-        is_missing = np.isnan(x[r]) or (kind == ZERO_IS_MISSING and abs(x[r]) <= 1e-35)
+        is_missing = np.isnan(x[r]) or (kind == ZERO_IS_MISSING and abs(x[r]) <= NEAR_ZERO)
         place[r] = MISSING if is_missing else place[r]
 
 
@@ -137,8 +144,18 @@ def walk_rows(
     for begin in range(0, len(rows), block):
         n_rows = min(block, len(rows) - begin)
         encode_block(
-            cuts, cut_starts, kinds, is_single, rows, starts, order, values, begin, begin + n_rows,
-            codes, changed,
+            cuts,
+            cut_starts,
+            kinds,
+            is_single,
+            rows,
+            starts,
+            order,
+            values,
+            begin,
+            begin + n_rows,
+            codes,
+            changed,
         )
         total[:] = base
         moved[:] = 0.0
@@ -199,7 +216,9 @@ def walk_rows(
                     f = np.uint64(nodes[node, 0])
                     code = np.uint64(codes[r, f, 0])
                     code = np.uint64(item_code[j]) if f == item_feature[j] else code
-                    right = goes_right(code, np.uint64(nodes[node, 1]), np.uint64(nodes[node, 2]), bits)
+                    right = goes_right(
+                        code, np.uint64(nodes[node, 1]), np.uint64(nodes[node, 2]), bits
+                    )
                     node = np.uint64(nodes[node, 3]) + right
                     item_node[j] = node
                     active[n_left] = j

@@ -95,6 +95,4 @@ class LocalTask:
             answers = self.predictor.predict(chunk.take(rows).rows, rows.size)
         found = secants(self.predictor, chunk, self.plans, self.names, self.batch_rows)
         asked = chunk.n_rows * sum(2 if plan.n_series == 1 else 4 for plan in self.plans)
-        if self.predictor.walks:
-            asked = 0
         return answers, found, asked + rows.size

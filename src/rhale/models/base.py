@@ -223,7 +223,8 @@ def meet(adapter: Adapter, probe: Chunk, output: Any = None) -> tuple[Predictor,
     answer, repeated = check_answer(raw, first.n_rows), check_answer(again, half.n_rows)
     check_repeatable(answer[: half.n_rows], repeated)
     everything = Predictor(adapter, (), tuple(range(answer.shape[1])), answer.shape[1])
-    return choose_outputs(everything, output), first.n_rows + half.n_rows
+    asked = first.n_rows + half.n_rows + int(getattr(adapter, "checked_rows", 0))
+    return choose_outputs(everything, output), asked
 
 
 def check_repeatable(answer: FloatArray, again: FloatArray) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,16 @@ import numpy as np
 import numpy.typing as npt
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.forest import Categories, Forest, Tree, just_above, plant
+from rhale.kernels.forest import (
+    NUMBER,
+    ROUNDED_TO_ZERO,
+    Categories,
+    Forest,
+    Tree,
+    just_above,
+    plant,
+)
+from rhale.tables import as_matrix
 
 ZERO_MISSING = 1  # LightGBM's number for "zero is a missing value"
 
@@ -39,6 +49,8 @@ class Reading:
         Factor inside a sigmoid link.
     missing : float
         A value that stands for a missing one, besides nan.
+    raw_factor : float
+        What a raw answer is multiplied by: LightGBM averages after it.
     columns : ndarray of shape (n_columns,) or None
         Feature of each column of the table, where `transform` changes their order.
     transform : callable or None
@@ -50,6 +62,7 @@ class Reading:
     link: str = "identity"
     alpha: float = 1.0
     missing: float = np.nan
+    raw_factor: float = 1.0
     columns: IntArray | None = None
     transform: Callable[[Any], Any] | None = None
 
@@ -73,10 +86,13 @@ def read_sklearn_forest(model: Any) -> Reading:
     members = [model] if members is None else members
     classes = getattr(model, "classes_", None)
     if getattr(model, "n_outputs_", 1) > 1 and classes is not None:
-        raise CannotReadError("a classifier of several targets")
+        msg = "a classifier of several targets"
+        raise CannotReadError(msg)
     trees = [_sklearn_tree(m.tree_, classes is not None, 1 / len(members)) for m in members]
     n_outputs = trees[0].value.shape[1]
-    return Reading(plant(trees, model.n_features_in_, n_outputs=n_outputs, is_single=True), np.zeros(n_outputs))
+    return Reading(
+        plant(trees, model.n_features_in_, n_outputs=n_outputs, is_single=True), np.zeros(n_outputs)
+    )
 
 
 def _sklearn_tree(tree: Any, is_classifier: bool, factor: float) -> Tree:  # noqa: FBT001
@@ -99,7 +115,8 @@ def read_sklearn_boosting(model: Any) -> Reading:
     """GradientBoosting: the constant it starts from, and trees scaled by the learning rate."""
     zeros = np.zeros((1, model.n_features_in_))
     if model.init_ != "zero" and "Dummy" not in type(model.init_).__name__:
-        raise CannotReadError(f"it starts from a {type(model.init_).__name__}, not from a constant")
+        msg = f"it starts from a {type(model.init_).__name__}, not from a constant"
+        raise CannotReadError(msg)
     base = np.asarray(model._raw_predict_init(zeros), dtype=np.float64)[0]  # noqa: SLF001
     trees = []
     for stage in model.estimators_:
@@ -115,10 +132,7 @@ def read_sklearn_boosting(model: Any) -> Reading:
 
 
 def _with_target(tree: Tree, target: int) -> Tree:
-    return Tree(
-        tree.feature, tree.threshold, tree.left, tree.right, tree.missing_left, tree.value,
-        tree.sets, target,
-    )
+    return replace(tree, target=target)
 
 
 def read_hist_boosting(model: Any) -> Reading:
@@ -192,11 +206,66 @@ def read_xgboost(model: Any) -> Reading:
         best = getattr(model, "best_iteration", None) if _has_best(model) else None
         if best is not None and best + 1 < booster.num_boosted_rounds():
             booster = booster[: best + 1]
+    categories = _xgboost_categories(booster)
     try:
-        found = treelite.frontend.from_xgboost(booster)
+        if categories is None:
+            found = treelite.frontend.from_xgboost(booster)
+        else:
+            found = treelite.frontend.from_xgboost_json(_without_encoder(booster))
     except treelite.TreeliteError as error:
-        raise CannotReadError(f"treelite refuses it: {first_line(error)}") from error
-    return _from_treelite(found, is_single=True, missing=missing)
+        msg = f"treelite refuses it: {first_line(error)}"
+        raise CannotReadError(msg) from error
+    reading = _from_treelite(found, is_single=True, missing=missing)
+    return reading if categories is None else _recoding(reading, categories)
+
+
+def _xgboost_categories(booster: Any) -> list[list[Any] | None] | None:
+    """Categories of each column that the model was trained on; None if there are none."""
+    if not hasattr(booster, "get_categories"):
+        return None
+    try:
+        found = booster.get_categories(export_to_arrow=True)
+        named = [None if c is None else c.to_pylist() for _, c in found.to_arrow()]
+    except (ImportError, ValueError):
+        return None
+    return named if any(c is not None for c in named) else None
+
+
+def _without_encoder(booster: Any) -> str:
+    """The model as JSON without the names of its categories, which treelite does not read."""
+    exported = json.loads(booster.save_raw("json"))
+    model = exported["learner"]["gradient_booster"]["model"]
+    model["cats"] = {"enc": [], "feature_segments": [], "sorted_idx": []}
+    return json.dumps(exported)
+
+
+def _recoding(reading: Reading, categories: list[list[Any] | None]) -> Reading:
+    """Turn categories of a data frame into the numbers that the trees know them by."""
+    columns = np.arange(reading.forest.n_features)
+    return replace(reading, columns=columns, transform=partial(recode, categories=categories))
+
+
+def recode(rows: Any, *, categories: list[list[Any] | None]) -> FloatArray:
+    """Read a pandas table as numbers, categories as their places in the lists.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        The rows.
+    categories : list of (list or None)
+        Of each column that has some; an unknown one is missing.
+    """
+    if not hasattr(rows, "iloc"):
+        return as_matrix(rows)
+    matrix = np.empty(rows.shape)
+    for i, known in enumerate(categories):
+        column = rows.iloc[:, i]
+        if known is None:
+            matrix[:, i] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        else:
+            codes = column.astype("category").cat.set_categories(known).cat.codes
+            matrix[:, i] = np.where(codes < 0, np.nan, codes)
+    return matrix
 
 
 def _has_best(model: Any) -> bool:
@@ -214,12 +283,48 @@ def read_lightgbm(model: Any) -> Reading:
     booster = getattr(model, "booster_", model)
     text = booster.model_to_string()  # up to best_iteration, as predict and treelite do
     if re.search(r"^is_linear=1", text, re.MULTILINE):
-        raise CannotReadError("its leaves hold linear models")
+        msg = "its leaves hold linear models"
+        raise CannotReadError(msg)
     try:
-        found = treelite.frontend.from_lightgbm(booster)
+        found = _load_text(treelite, _with_directions(text))
     except treelite.TreeliteError as error:
-        raise CannotReadError(f"treelite refuses it: {first_line(error)}") from error
-    return _from_treelite(found, zero_is_missing=_zero_is_missing(text))
+        msg = f"treelite refuses it: {first_line(error)}"
+        raise CannotReadError(msg) from error
+    reading = _from_treelite(found, kind=ROUNDED_TO_ZERO, zero_is_missing=_zero_is_missing(text))
+    sigmoid = re.search(r"^objective=.*\bsigmoid:(\S+)", text, re.MULTILINE)
+    if sigmoid:  # treelite keeps it in single precision
+        reading = replace(reading, alpha=float(sigmoid[1]))
+    named = getattr(booster, "pandas_categorical", None)
+    if not named:
+        return reading
+    columns = np.arange(reading.forest.n_features)
+    return replace(reading, columns=columns, transform=partial(_recode_lightgbm, named=named))
+
+
+def _recode_lightgbm(rows: Any, *, named: list[list[Any]]) -> FloatArray:
+    """LightGBM lists the categories of the columns that have some, in order."""
+    if not hasattr(rows, "iloc"):
+        return as_matrix(rows)
+    left = iter(named)
+    is_category = [hasattr(rows.iloc[:, i], "cat") for i in range(rows.shape[1])]
+    return recode(rows, categories=[next(left) if c else None for c in is_category])
+
+
+def _with_directions(text: str) -> str:
+    """Write "zero is missing" as "nan is missing": treelite forgets where zeros go."""
+
+    def rewritten(line: re.Match[str]) -> str:
+        kinds = (int(word) for word in line[1].split())
+        return "decision_type=" + " ".join(str(k ^ 12 if (k >> 2) & 3 == 1 else k) for k in kinds)
+
+    return re.sub(r"^decision_type=(.*)$", rewritten, text, flags=re.MULTILINE)
+
+
+def _load_text(treelite: Any, text: str) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.txt"
+        path.write_text(text, encoding="utf-8")
+        return treelite.frontend.load_lightgbm_model(path)
 
 
 def _zero_is_missing(text: str) -> list[int]:
@@ -232,7 +337,8 @@ def _zero_is_missing(text: str) -> list[int]:
             is_category, kind = int(decision) & 1, (int(decision) >> 2) & 3
             zero = not is_category and kind == ZERO_MISSING
             if found.setdefault(int(feature), zero) != zero:
-                raise CannotReadError("missing values mean different things in different trees")
+                msg = "missing values mean different things in different trees"
+                raise CannotReadError(msg)
     return [feature for feature, zero in found.items() if zero]
 
 
@@ -241,49 +347,54 @@ def _from_treelite(
     *,
     is_single: bool = False,
     missing: float = np.nan,
-    zero_is_missing: list[int] | None = None,
+    kind: int = NUMBER,
+    zero_is_missing: Sequence[int] = (),
 ) -> Reading:
     head = model.get_header_accessor().get_field
     n_trees, n_targets = model.num_tree, int(head("num_target")[0])
     n_classes, shape = int(head("num_class").max()), tuple(head("leaf_vector_shape"))
     n_outputs = n_targets * n_classes
-    factor = 1 / n_trees if head("average_tree_output")[0] else 1.0
+    whole = shape != (1, 1)  # every leaf adds to all outputs
+    n_rounds = n_trees if whole else n_trees / n_outputs
+    factor = 1 / n_rounds if head("average_tree_output")[0] else 1.0
     target_of, class_of = head("target_id"), head("class_id")
     trees = []
     for i in range(n_trees):
         tree = model.get_tree_accessor(i).get_field
         target = max(int(target_of[i]), 0) * n_classes + max(int(class_of[i]), 0)
-        whole = tuple(shape) != (1, 1)
         trees.append(_treelite_tree(tree, n_outputs if whole else 1, target, factor))
     forest = plant(
         trees,
         int(head("num_feature")[0]),
         n_outputs=n_outputs,
         is_single=is_single,
-        zero_is_missing=zero_is_missing or (),
+        kind=kind,
+        zero_is_missing=zero_is_missing,
     )
     base = np.zeros(n_outputs) + np.asarray(head("base_scores"), dtype=np.float64).ravel()
-    return Reading(forest, base, str(head("postprocessor")), float(head("sigmoid_alpha")[0]), missing)
+    link, alpha = str(head("postprocessor")), float(head("sigmoid_alpha")[0])
+    return Reading(forest, base, link, alpha, missing, 1 / factor)
 
 
-def _treelite_tree(
-    tree: Callable[[str], Any], leaf_size: int, target: int, factor: float
-) -> Tree:
+def _treelite_tree(tree: Callable[[str], Any], leaf_size: int, target: int, factor: float) -> Tree:
     left, threshold, compare = tree("cleft"), tree("threshold").astype(np.float64), tree("cmp")
     is_leaf, is_numeric = left < 0, tree("node_type") == 1
     known = set(np.unique(compare[is_numeric]).tolist())
     if not known <= {2, 3}:  # below, at most
-        raise CannotReadError("a split compares in an unknown way")
+        msg = "a split compares in an unknown way"
+        raise CannotReadError(msg)
     threshold = np.where(compare == 3, just_above(threshold), threshold)
     if np.any(~np.isin(tree("node_type"), (0, 1, 2))):
-        raise CannotReadError("a split is neither by a threshold nor by categories")
+        msg = "a split is neither by a threshold nor by categories"
+        raise CannotReadError(msg)
     if leaf_size == 1:
         value = tree("leaf_value")[:, None].astype(np.float64)
     else:
         value = np.zeros((len(left), leaf_size))
         begin, leaves = tree("leaf_vector_begin"), np.flatnonzero(is_leaf)
         if np.any(tree("leaf_vector_end")[leaves] - begin[leaves] != leaf_size):
-            raise CannotReadError("its leaves are of different sizes")
+            msg = "its leaves are of different sizes"
+            raise CannotReadError(msg)
         places = begin[leaves, None].astype(np.int64) + np.arange(leaf_size)
         value[leaves] = tree("leaf_vector")[places]
     return Tree(
@@ -322,7 +433,8 @@ def read_catboost(model: Any) -> Reading:
         exported = json.loads(path.read_text(encoding="utf-8"))
     info = exported["features_info"]
     if info.get("categorical_features") or info.get("text_features") or exported.get("ctrs"):
-        raise CannotReadError("CatBoost's categorical features are not thresholds")
+        msg = "CatBoost's categorical features are not thresholds"
+        raise CannotReadError(msg)
     floats = {f["feature_index"]: f for f in info["float_features"]}
     scale, bias = exported["scale_and_bias"]
     n_outputs = max(len(bias), 1)
@@ -365,7 +477,8 @@ def _symmetric_tree(tree: Any, floats: Any, n_outputs: int, scale: float) -> Tre
 def _catboost_split(split: Any, floats: Any) -> tuple[int, float, bool]:
     """Feature, threshold and where missing values go; values above the border go right."""
     if split.get("split_type", "FloatFeature") != "FloatFeature":
-        raise CannotReadError(f"a split of kind {split['split_type']}")
+        msg = f"a split of kind {split['split_type']}"
+        raise CannotReadError(msg)
     feature = floats[split["float_feature_index"]]
     border = float(np.float32(split["border"]))
     missing_left = feature.get("nan_value_treatment", "AsIs") != "AsTrue"
@@ -389,8 +502,12 @@ def _nested_tree(tree: Any, floats: Any, n_outputs: int, scale: float) -> Tree:
     feature, threshold, left, right, missing, value = zip(*rows, strict=True)
     values = [np.broadcast_to(np.asarray(v, dtype=np.float64), n_outputs) for v in value]
     return Tree(
-        np.array(feature), np.array(threshold), np.array(left), np.array(right),
-        np.array(missing, dtype=np.bool_), np.array(values) * scale,
+        np.array(feature),
+        np.array(threshold),
+        np.array(left),
+        np.array(right),
+        np.array(missing, dtype=np.bool_),
+        np.array(values) * scale,
     )
 
 

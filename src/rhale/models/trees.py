@@ -10,17 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from rhale.errors import RhaleError
 from rhale.kernels import FloatArray, IntArray
 from rhale.models.base import Adapter, check_answer
 from rhale.models.function import FunctionModel
 from rhale.models.read_trees import CannotReadError, Reading, classes_of, first_line, reader_of
+from rhale.models.steps import MIXED, where_columns_go
 from rhale.tables import Chunk, as_matrix, open_table
 from rhale.tables.chunk import Change
 
 DOUBLE, SINGLE = 1e-9, 1e-5  # agreement with the library's own answers
 INSTALL = 'pip install "rhale[trees]" makes this many times faster'
 CHECKED_FEATURES = 100
+LARGEST = float(np.finfo(np.float32).max)
 LINKS: dict[str, Callable[[FloatArray, float], FloatArray]] = {}
 RAW = ("margin", "decision_function")
 
@@ -79,10 +80,10 @@ class TreeModel:
         """Read the trees, and walk them from now on if that gives the library's own answers."""
         try:
             walker = read_walker(self.model, self.response)
-            check_walker(walker, self.asked, rows, answer)
+            n_checked = check_walker(walker, self.asked, rows, answer)
         except CannotReadError as error:
             return replace(self, notes=(f"trees asked as a black box: {error}",))
-        return WalkedModel(self.asked, walker)
+        return WalkedModel(self.asked, walker, n_checked)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +92,7 @@ class WalkedModel:
 
     asked: FunctionModel
     walker: Walker
+    checked_rows: int
 
     is_differentiable = False
 
@@ -207,7 +209,7 @@ class Walker:
     def linked(self, sums: FloatArray) -> FloatArray:
         """Turn sums of leaves into the model's answers."""
         if self.response in RAW:
-            return sums
+            return sums if self.reading.raw_factor == 1 else sums * self.reading.raw_factor
         answers = LINKS[self.reading.link](sums, self.reading.alpha)
         return np.concatenate([1 - answers, answers], axis=-1) if self.is_pair else answers
 
@@ -235,23 +237,27 @@ def read_walker(model: Any, response: str) -> Walker:
     """Read a model's trees, or raise CannotReadError with the reason."""
     for library in ("numba", "treelite"):
         if find_spec(library) is None:
-            raise CannotReadError(f"{library} is not installed; {INSTALL}")
+            msg = f"{library} is not installed; {INSTALL}"
+            raise CannotReadError(msg)
     ensemble = last_step(model)
     reader = reader_of(ensemble)
     if reader is None:
-        raise CannotReadError("no tree ensemble that rhale can read")
+        msg = "no tree ensemble that rhale can read"
+        raise CannotReadError(msg)
     classes = getattr(ensemble, "classes_", None)  # CatBoost's regressors have none in a list
     if response == "predict" and classes is not None and len(classes):
-        raise CannotReadError("its answer is a class label")
+        msg = "its answer is a class label"
+        raise CannotReadError(msg)
     try:
         found = reader(ensemble)
     except CannotReadError:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever it is, the model can still be asked
+    except Exception as error:
         msg = f"its trees cannot be read ({type(error).__name__}: {first_line(error)})"
         raise CannotReadError(msg) from error
     if response not in RAW and found.link not in LINKS:
-        raise CannotReadError(f"its link {found.link!r} is not known")
+        msg_0 = f"its link {found.link!r} is not known"
+        raise CannotReadError(msg_0)
     if ensemble is not model:
         found = through_steps(model, found)
     is_pair = response == "predict_proba" and found.forest.n_outputs == 1
@@ -260,32 +266,62 @@ def read_walker(model: Any, response: str) -> Walker:
 
 def through_steps(model: Any, found: Reading) -> Reading:
     """Put the steps of a pipeline before the trees, if each column goes its own way."""
-    raise CannotReadError("the steps before it are not looked at yet")
+    n_columns = int(model.n_features_in_)
+    names = [str(n) for n in getattr(model, "feature_names_in_", range(n_columns))]
+    before = [step for _, step in model.steps[:-1]]
+    places = where_columns_go(before, n_columns, names)
+    first = model[:-1].transform
+    if found.columns is not None:
+        known = places >= 0
+        places[known] = found.columns[places[known]]
+    then = found.transform
+    transform = first if then is None else (lambda rows: then(first(rows)))
+    return replace(found, columns=places, transform=transform)
 
 
 # --- checking ----------------------------------------------------------------------------------
 
 
-def check_walker(walker: Walker, asked: FunctionModel, rows: Any, answer: Any) -> None:
-    """Compare walked with asked answers at the thresholds themselves, or raise CannotReadError."""
-    chunk = open_table(rows).chunk(0, len(rows)) if len(rows) > 1 else None
-    if chunk is None:
-        raise CannotReadError("one row is too few to check them")
-    forest = walker.reading.forest
-    n_columns = len(open_table(rows).names)
+def check_walker(walker: Walker, asked: FunctionModel, rows: Any, answer: Any) -> int:
+    """Compare with asked answers at the thresholds themselves; rows asked, or CannotReadError."""
+    table = open_table(rows)
+    chunk = table.chunk(0, table.n_rows)
     columns = walker.reading.columns
-    n_expected = forest.n_features if columns is None else len(columns)
-    if n_columns != n_expected:
-        raise CannotReadError(f"they have {n_expected} features, the table {n_columns} columns")
+    n_expected = walker.reading.forest.n_features if columns is None else len(columns)
+    if len(table.names) != n_expected:
+        msg = f"they have {n_expected} features, the table has {len(table.names)} columns"
+        raise CannotReadError(msg)
+    if columns is not None:
+        for name, place, i in zip(table.names, columns, range(len(columns)), strict=True):
+            if place == MIXED and not table.refusal(i):
+                msg_0 = f"a step before them mixes {name!r} with other columns"
+                raise CannotReadError(msg_0)
     changes = telling_changes(walker.reading, chunk)
     try:
         own = check_answer(answer, chunk.n_rows)
-        compare(walker, own, walker.predict(chunk.rows))
+        compare(walker, own, _walked(walker.predict, chunk.rows))
         expected = check_answer(asked.predict(chunk.varied(changes)), chunk.n_rows * len(changes))
-    except RhaleError as error:
-        raise CannotReadError(first_line(error)) from error
-    compare(walker, expected.reshape(len(changes), chunk.n_rows, -1), walker(chunk, changes))
-    check_missing(walker, asked, chunk, changes)
+    except CannotReadError:
+        raise
+    except Exception as error:
+        msg = f"they cannot be checked ({type(error).__name__}: {first_line(error)})"
+        raise CannotReadError(msg) from error
+    if not changes:
+        return 0
+    compare(
+        walker, expected.reshape(len(changes), chunk.n_rows, -1), _walked(walker, chunk, changes)
+    )
+    n_missing = check_missing(walker, asked, chunk, changes)
+    return chunk.n_rows * (len(changes) + n_missing)
+
+
+def _walked(work: Callable[..., FloatArray], *arguments: Any) -> FloatArray:
+    """Try a walk; whatever goes wrong, the model can still be asked."""
+    try:
+        return work(*arguments)
+    except Exception as error:
+        msg = f"they cannot be walked on this table ({type(error).__name__}: {first_line(error)})"
+        raise CannotReadError(msg) from error
 
 
 def telling_changes(found: Reading, chunk: Chunk) -> list[Change]:
@@ -297,10 +333,12 @@ def telling_changes(found: Reading, chunk: Chunk) -> list[Change]:
         if table.refusal(column):
             continue
         feature = column if found.columns is None else int(found.columns[column])
+        if feature < 0:
+            continue
         cuts = forest.cuts[forest.cut_starts[feature] : forest.cut_starts[feature + 1]]
+        cuts = cuts[np.abs(cuts) < LARGEST]  # infinite where only missing values part
         if not cuts.size or found.transform is not None:
-            x = chunk.column(column)
-            parts.append([(column, rng.permutation(x))])
+            parts.append([(column, rng.permutation(chunk.column(column)))])
             continue
         drawn = rng.choice(cuts, chunk.n_rows)
         if forest.kinds[feature] == 2:
@@ -315,18 +353,21 @@ def telling_changes(found: Reading, chunk: Chunk) -> list[Change]:
 
 def check_missing(
     walker: Walker, asked: FunctionModel, chunk: Chunk, changes: Sequence[Change]
-) -> None:
+) -> int:
     """Compare where rows without a value go, if the model takes such rows at all."""
     columns = [c for c in dict.fromkeys(c for c, _ in changes) if can_miss(chunk, c)]
     missing = [(c, np.full(chunk.n_rows, np.nan)) for c in columns]
     if not missing:
-        return
+        return 0
     try:
         answer = asked.predict(chunk.varied(missing))
     except Exception:  # noqa: BLE001 - a model that refuses them will never see one
-        return
+        return 0
     expected = check_answer(answer, chunk.n_rows * len(missing))
-    compare(walker, expected.reshape(len(missing), chunk.n_rows, -1), walker(chunk, missing))
+    compare(
+        walker, expected.reshape(len(missing), chunk.n_rows, -1), _walked(walker, chunk, missing)
+    )
+    return len(missing)
 
 
 def can_miss(chunk: Chunk, column: int) -> bool:
