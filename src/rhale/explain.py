@@ -38,7 +38,7 @@ from rhale.tables.open import check_weights
 from rhale.tables.survey import Survey, survey
 
 SURVEY_ROWS = 20_000  # distinct rows behind quantiles and windows
-WALKED_NUMBERS, FEWEST_WALKED = 2**20, 2**9  # answers of one walk in memory, rows in one
+WALKED_NUMBERS, FEWEST_WALKED = 2**21, 2**9  # answers of one walk in memory, rows in one
 
 
 def explain(
@@ -150,7 +150,7 @@ def explain(
         {
             **_provenance(settings, predictor, table, first, seed),
             "rows_in_table": n_in_table,
-            "rows_asked": asked + (0 if predictor.walks else made.asked),
+            "rows_asked": asked + (predictor.checked_rows if predictor.walks else made.asked),
             "answers_walked": made.asked if predictor.walks else 0,
             "local_effects": made.local_effects,
             "sample_rows": len(made.sample_x),

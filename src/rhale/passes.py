@@ -144,8 +144,8 @@ class Job:
             n_inside = int(found.count.sum())
             where = self.features.index(feature)
             require_rows(feature.name, n_inside, (edges[0], edges[-1]), self.survey, where)
-            notes = () if how[place] in USUAL_WAYS else (how[place],)
-            notes += self.predictor.notes
+            said = () if how[place] in USUAL_WAYS else (how[place],)
+            notes = (*said, *self.predictor.notes)
             made[feature.name] = [
                 self.one_effect(feature, chosen, measured, place, output, notes)
                 for output in range(len(outputs))

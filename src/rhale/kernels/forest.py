@@ -16,6 +16,7 @@ IN_SET = 2**32 - 1  # in place of a width: the node asks whether the code is in 
 MISSING, OTHER, FIRST_CATEGORY = 0, 1, 2  # codes: no value; a category that no tree knows
 NUMBER, ZERO_IS_MISSING, CATEGORY, ROUNDED_TO_ZERO = range(4)  # kinds of features
 MOST_CATEGORIES = 2**16
+MOST_DIGITS = 1000  # binary, behind the point
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,10 @@ class Forest:
     roots, targets : ndarray of shape (n_trees,)
         First node of each tree, and the output it adds to.
     leaves : ndarray of shape (n_leaves, leaf_size)
-        What each leaf adds.
+        What each leaf adds, in units of 2 ** -exponent: whole numbers add up exactly, in any
+        order, so that the same leaves give the same answer to the last bit.
+    exponent : int
+        Of that unit; no sum overflows.
     cuts : ndarray of shape (n_cuts,)
         Distinct thresholds of feature 0, then of feature 1, ...; for categories their number.
     cut_starts : ndarray of shape (n_features + 1,)
@@ -97,7 +101,8 @@ class Forest:
     bits: npt.NDArray[np.uint32]
     roots: IntArray
     targets: IntArray
-    leaves: FloatArray
+    leaves: IntArray
+    exponent: int
     cuts: FloatArray
     cut_starts: npt.NDArray[np.uint64]
     kinds: IntArray
@@ -112,11 +117,8 @@ class Forest:
 
     @property
     def largest_sum(self) -> float:
-        """Size of the numbers that are added up: no sum of leaves is larger."""
-        is_leaf = self.nodes[:, 0] == LEAF
-        sizes = np.zeros(len(self.nodes))
-        sizes[is_leaf] = np.abs(self.leaves).max(axis=1)[self.nodes[is_leaf, 3]]
-        return float(np.maximum.reduceat(sizes, self.roots).sum()) if self.n_trees else 0.0
+        """No sum of leaves is larger."""
+        return float(np.ldexp(1.0, 62 - self.exponent))
 
     @property
     def n_trees(self) -> int:
@@ -192,7 +194,7 @@ def plant(
         bits,
         roots,
         np.array([t.target for t in trees], dtype=np.int64),
-        np.ascontiguousarray(joined.value[~splits], dtype=np.float64),
+        *_whole(joined.value, ~splits, roots),
         cuts,
         cut_starts.astype(np.uint64),
         kinds,
@@ -268,6 +270,17 @@ def _renumber(joined: Tree) -> tuple[npt.NDArray[np.uint32], IntArray]:
     nodes[new[splits], 3] = free[0::2]
     nodes[new[is_leaf], 3] = np.arange(int(is_leaf.sum()))
     return nodes, new
+
+
+def _whole(value: FloatArray, is_leaf: BoolArray, roots: IntArray) -> tuple[IntArray, int]:
+    """Leaves as whole numbers of a unit, as small as sums without overflow allow."""
+    sizes = np.where(is_leaf, np.abs(value).max(axis=1, initial=0.0), 0.0)
+    if not np.all(np.isfinite(sizes)):
+        msg = "a leaf is not finite"
+        raise ValueError(msg)
+    largest = float(np.maximum.reduceat(sizes, roots).sum()) if roots.size else 0.0
+    exponent = min(62 - int(np.frexp(largest)[1]), MOST_DIGITS)
+    return np.rint(np.ldexp(value[is_leaf], exponent)).astype(np.int64), exponent
 
 
 def _depth(joined: Tree, roots: IntArray) -> int:

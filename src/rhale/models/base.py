@@ -90,6 +90,11 @@ class Predictor:
         return hasattr(self.adapter, "walk")
 
     @property
+    def checked_rows(self) -> int:
+        """Rows that were asked to see whether walking gives the model's own answers."""
+        return int(getattr(self.adapter, "checked_rows", 0))
+
+    @property
     def n_threads(self) -> int:
         """How many chunks may be asked about at a time."""
         return int(getattr(self.adapter, "n_threads", 1))
@@ -223,8 +228,7 @@ def meet(adapter: Adapter, probe: Chunk, output: Any = None) -> tuple[Predictor,
     answer, repeated = check_answer(raw, first.n_rows), check_answer(again, half.n_rows)
     check_repeatable(answer[: half.n_rows], repeated)
     everything = Predictor(adapter, (), tuple(range(answer.shape[1])), answer.shape[1])
-    asked = first.n_rows + half.n_rows + int(getattr(adapter, "checked_rows", 0))
-    return choose_outputs(everything, output), asked
+    return choose_outputs(everything, output), first.n_rows + half.n_rows
 
 
 def check_repeatable(answer: FloatArray, again: FloatArray) -> None:

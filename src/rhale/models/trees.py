@@ -130,9 +130,9 @@ class WalkedModel:
     @property
     def n_threads(self) -> int:
         """Chunks walked at a time: numba's own setting, all cores unless told otherwise."""
-        import numba
+        from numba import config
 
-        return int(numba.config.NUMBA_NUM_THREADS)
+        return int(config.NUMBA_NUM_THREADS)
 
     def walk(self, chunk: Chunk, changes: Sequence[Change], outputs: Sequence[int]) -> FloatArray:
         """Answers (n_changes, n_rows, n_chosen), each for one column replaced."""
@@ -169,7 +169,7 @@ class Walker:
         """Answers for rows as they are, shape (n_rows, n_outputs)."""
         matrix = self.matrix(rows)
         nothing_new = np.ascontiguousarray(matrix[:, 0])[None]
-        return self.sums(matrix, np.zeros(1, dtype=np.int64), nothing_new)[0]
+        return np.asarray(self.sums(matrix, np.zeros(1, dtype=np.int64), nothing_new)[0])
 
     def sums(self, rows: FloatArray, features: IntArray, values: FloatArray) -> FloatArray:
         """Walk, and turn sums of leaves into answers."""
@@ -385,7 +385,7 @@ def compare(walker: Walker, expected: FloatArray, found: FloatArray) -> None:
         msg = f"they give {found.shape[-1]} outputs, the model {expected.shape[-1]}"
         raise CannotReadError(msg)
     reading = walker.reading
-    size = np.abs(expected).max()
+    size = float(np.abs(expected).max())
     if walker.response in RAW or reading.link.startswith("identity"):  # sums that cancel
         size = max(size, reading.forest.largest_sum)
     allowed = (SINGLE if reading.forest.is_single else DOUBLE) * size
