@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -66,6 +68,8 @@ def walk(
     order = np.argsort(features, kind="stable")
     starts = np.searchsorted(features[order], np.arange(forest.n_features + 1))
     answers = np.empty((len(features), len(rows), forest.n_outputs))
+    if will_compile():
+        sys.stderr.write("rhale: compiling the walk of trees, once and for all (some seconds)\n")
     n_numbers = max(len(features), 1) * forest.n_outputs
     walk_rows(
         forest.nodes,
@@ -88,6 +92,13 @@ def walk(
         answers,
     )
     return answers
+
+
+def will_compile() -> bool:
+    """Tell whether the next walk has to be compiled: it is in no cache yet."""
+    if walk_rows.signatures:
+        return False
+    return not any(Path(walk_rows.stats.cache_path).glob("tree_walk.walk_rows-*.nbi"))
 
 
 @njit(cache=True, nogil=True)
