@@ -64,7 +64,7 @@ def test_walking_equals_asking_and_is_faster(benchmark, ledger, name):
         benchmark,
         lambda: rhale.explain(model, x),
         lambda: rhale.explain(wrap(model, walk=False), x, features=range(part)),
-        rounds=1 if name == "RandomForest" else 2,
+        rounds=1,
     )
 
     walked, asked = found.our_answer, found.other_answer

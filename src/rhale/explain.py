@@ -66,8 +66,8 @@ def explain(
 
     Parameters
     ----------
-    model : callable, estimator with `predict`, torch module or JAX function
-        A fitted model. Left as it was.
+    model : callable, estimator with `predict`, torch module, JAX function or path
+        A fitted model, left as it was; or a file that XGBoost, LightGBM or CatBoost has saved.
     data : NumPy array, pandas, polars or pyarrow table
         Rows to explain the model on; the model sees the same kind of table. Never modified.
     features : str, int or sequence of these, optional

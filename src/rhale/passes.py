@@ -213,7 +213,8 @@ class Job:
         if settings.method != "mplot":
             outside = "count for the average, but not for the centring"
         kept = () if settings.method != "ice" else self.about_curves(task.last_key, len(values))
-        notes = [kept + left_out(self.survey, c, outside) for c in traced.cells]
+        own = self.predictor.notes
+        notes = [kept + left_out(self.survey, c, outside) + own for c in traced.cells]
         return Made(
             tuple(make_profiles(task, traced, notes)),
             values[:, n_features : n_features + len(outputs)],

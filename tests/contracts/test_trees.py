@@ -92,7 +92,7 @@ def assert_same_answers(model, x, precision, response="auto", changes=None):
     assert predictor.walks, predictor.notes
     chunk = open_table(x).chunk(0, len(x))
     changes = changes_of(x, 1) if changes is None else changes
-    found = predictor.walk(chunk, changes, "")
+    found = predictor.walk(predictor.walker, chunk, changes, "")
     ask = wrap(model, walk=False, response=response)
     for answers, change in zip(found, changes, strict=True):
         expected = np.asarray(ask.predict(chunk.varied([change])), dtype=np.float64)
@@ -554,6 +554,23 @@ def test_a_table_with_too_few_columns_is_refused_by_the_model():
     x = table(0)
     with pytest.raises(rhale.errors.ModelFailedError, match="at the first question"):
         rhale.explain(simple("hist", x), x[:, :3])
+
+
+class Tolerant(HistGradientBoostingRegressor):
+    """A model that looks at the first columns only."""
+
+    def predict(self, rows):
+        return super().predict(rows[:, : self.n_features_in_])
+
+
+def test_columns_that_the_trees_do_not_know_are_left_to_the_model():
+    x = table(0)
+    model = Tolerant(max_iter=5).fit(x, target(x, 0))
+    wide = np.column_stack([x, x[:, 0]])
+    predictor = walked(model, wide)
+    assert not predictor.walks
+    assert "5 features, the table has 6 columns" in predictor.notes[0]
+    assert "6 columns" in rhale.explain(model, wide, method="pdp")[0].notes[-1]
 
 
 def test_threads_and_chunks_change_nothing(monkeypatch):

@@ -16,7 +16,7 @@ IN_SET = 2**32 - 1  # in place of a width: the node asks whether the code is in 
 MISSING, OTHER, FIRST_CATEGORY = 0, 1, 2  # codes: no value; a category that no tree knows
 NUMBER, ZERO_IS_MISSING, CATEGORY, ROUNDED_TO_ZERO = range(4)  # kinds of features
 MOST_CATEGORIES = 2**16
-MOST_DIGITS = 1000  # binary, behind the point
+MOST_DIGITS = 1074  # binary, behind the point: as many as a float64 has
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,8 +324,8 @@ def _write_sets(
         is_left[MISSING] = joined.missing_left[node]
         is_left[FIRST_CATEGORY + known.left] = True
         is_left[FIRST_CATEGORY + known.right] = False
-        packed = np.packbits(is_left, bitorder="little")
-        packed = np.pad(packed, (0, -len(packed) % 4)).view(np.uint32)
+        octets = np.packbits(is_left, bitorder="little")
+        packed = np.pad(octets, (0, -len(octets) % 4)).view(np.uint32)
         nodes[new[node], 1:3] = n_words, IN_SET
         words.append(packed)
         n_words += len(packed)

@@ -98,7 +98,7 @@ def will_compile() -> bool:
     """Tell whether the next walk has to be compiled: it is in no cache yet."""
     if walk_rows.signatures:
         return False
-    return not any(Path(walk_rows.stats.cache_path).glob("tree_walk.walk_rows-*.nbi"))
+    return not any(Path(str(walk_rows.stats.cache_path)).glob("tree_walk.walk_rows-*.nbi"))
 
 
 @njit(cache=True, nogil=True)

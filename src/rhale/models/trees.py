@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
+from rhale.kernels.forest import CATEGORY
 from rhale.models.base import Adapter, check_answer
 from rhale.models.function import FunctionModel
+from rhale.models.links import LINKS
 from rhale.models.read_trees import CannotReadError, Reading, classes_of, first_line, reader_of
 from rhale.models.steps import MIXED, where_columns_go
 from rhale.tables import Chunk, as_matrix, open_table
@@ -22,13 +24,12 @@ DOUBLE, SINGLE = 1e-9, 1e-5  # agreement with the library's own answers
 INSTALL = 'pip install "rhale[trees]" makes this many times faster'
 CHECKED_FEATURES = 100
 LARGEST = float(np.finfo(np.float32).max)
-LINKS: dict[str, Callable[[FloatArray, float], FloatArray]] = {}
 RAW = ("margin", "decision_function")
 
 
 @dataclass(frozen=True, eq=False)
 class TreeModel:
-    """A tree ensemble whose trees have not been looked at yet, or cannot be walked.
+    """A tree ensemble.
 
     Attributes
     ----------
@@ -38,13 +39,19 @@ class TreeModel:
         The ensemble, or a pipeline that ends in one.
     response : str
         Which of its answers is explained.
+    walker : Walker or None
+        Answers by walking the trees; None before they have been read, or where they cannot be.
+    checked_rows : int
+        Rows that were asked to check the walker.
     notes : tuple of str
-        Why its trees are not walked.
+        Why the trees are not walked.
     """
 
     asked: FunctionModel
     model: Any
     response: str
+    walker: Walker | None = None
+    checked_rows: int = 0
     notes: tuple[str, ...] = ()
 
     is_differentiable = False
@@ -64,13 +71,22 @@ class TreeModel:
         """Outputs to explain when none is named."""
         return self.asked.usual_outputs
 
+    @property
+    def n_threads(self) -> int:
+        """Chunks walked at a time: numba's own setting, all cores unless told otherwise."""
+        if self.walker is None:
+            return 1
+        from numba import config
+
+        return int(vars(config)["NUMBA_NUM_THREADS"])
+
     def session(self) -> AbstractContextManager[None]:
         """Nothing to prepare."""
         return self.asked.session()
 
     def predict(self, rows: Any) -> Any:
-        """Ask the library."""
-        return self.asked.predict(rows)
+        """Walk the rows' own paths, or ask the library."""
+        return self.asked.predict(rows) if self.walker is None else self.walker.predict(rows)
 
     def gradient(self, rows: Any, outputs: Sequence[int]) -> tuple[Any, Any]:
         """Trees have no slopes."""
@@ -83,60 +99,7 @@ class TreeModel:
             n_checked = check_walker(walker, self.asked, rows, answer)
         except CannotReadError as error:
             return replace(self, notes=(f"trees asked as a black box: {error}",))
-        return WalkedModel(self.asked, walker, n_checked)
-
-
-@dataclass(frozen=True, eq=False)
-class WalkedModel:
-    """A tree ensemble that answers for changed columns by walking its trees."""
-
-    asked: FunctionModel
-    walker: Walker
-    checked_rows: int
-
-    is_differentiable = False
-
-    @property
-    def kind(self) -> str:
-        """What the model is, for people."""
-        return self.asked.kind
-
-    @property
-    def labels(self) -> tuple[str, ...] | None:
-        """Names of the outputs."""
-        return self.asked.labels
-
-    @property
-    def usual_outputs(self) -> tuple[int, ...] | None:
-        """Outputs to explain when none is named."""
-        return self.asked.usual_outputs
-
-    def session(self) -> AbstractContextManager[None]:
-        """Nothing to prepare."""
-        return self.asked.session()
-
-    def predict(self, rows: Any) -> Any:
-        """Walk the rows' own paths."""
-        return self.walker.predict(rows)
-
-    def gradient(self, rows: Any, outputs: Sequence[int]) -> tuple[Any, Any]:
-        """Trees have no slopes."""
-        return self.asked.gradient(rows, outputs)
-
-    def recognise(self, rows: Any, answer: Any) -> Adapter:  # noqa: ARG002
-        """Nothing more to learn."""
-        return self
-
-    @property
-    def n_threads(self) -> int:
-        """Chunks walked at a time: numba's own setting, all cores unless told otherwise."""
-        from numba import config
-
-        return int(config.NUMBA_NUM_THREADS)
-
-    def walk(self, chunk: Chunk, changes: Sequence[Change], outputs: Sequence[int]) -> FloatArray:
-        """Answers (n_changes, n_rows, n_chosen), each for one column replaced."""
-        return self.walker(chunk, changes)[..., list(outputs)]
+        return replace(self, walker=walker, checked_rows=n_checked)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,8 +120,8 @@ class Walker:
     response: str
     is_pair: bool
 
-    def __call__(self, chunk: Chunk, changes: Sequence[Change]) -> FloatArray:
-        """Answers of all outputs, shape (n_changes, n_rows, n_outputs)."""
+    def walk(self, chunk: Chunk, changes: Sequence[Change]) -> FloatArray:
+        """Answers of all outputs, each for one column replaced: (n_changes, n_rows, n_outputs)."""
         found = self.reading
         rows, values = self.inputs(chunk, changes)
         columns = np.array([c for c, _ in changes], dtype=np.int64)
@@ -309,7 +272,9 @@ def check_walker(walker: Walker, asked: FunctionModel, rows: Any, answer: Any) -
     if not changes:
         return 0
     compare(
-        walker, expected.reshape(len(changes), chunk.n_rows, -1), _walked(walker, chunk, changes)
+        walker,
+        expected.reshape(len(changes), chunk.n_rows, -1),
+        _walked(walker.walk, chunk, changes),
     )
     n_missing = check_missing(walker, asked, chunk, changes)
     return chunk.n_rows * (len(changes) + n_missing)
@@ -341,11 +306,12 @@ def telling_changes(found: Reading, chunk: Chunk) -> list[Change]:
             parts.append([(column, rng.permutation(chunk.column(column)))])
             continue
         drawn = rng.choice(cuts, chunk.n_rows)
-        if forest.kinds[feature] == 2:
+        if forest.kinds[feature] == CATEGORY:
             drawn = rng.integers(0, int(cuts[0]) + 1, chunk.n_rows).astype(np.float64)
         beside = np.nextafter(drawn, rng.choice([-np.inf, np.inf], chunk.n_rows))
         if forest.is_single:
-            drawn, beside = (np.float32(v).astype(np.float64) for v in (drawn, beside))
+            drawn = drawn.astype(np.float32).astype(np.float64)
+            beside = beside.astype(np.float32).astype(np.float64)
         parts.append([(column, drawn), (column, beside)])
     chosen = rng.permutation(len(parts))[:CHECKED_FEATURES]
     return [change for i in np.sort(chosen) for change in parts[i]]
@@ -365,7 +331,9 @@ def check_missing(
         return 0
     expected = check_answer(answer, chunk.n_rows * len(missing))
     compare(
-        walker, expected.reshape(len(missing), chunk.n_rows, -1), _walked(walker, chunk, missing)
+        walker,
+        expected.reshape(len(missing), chunk.n_rows, -1),
+        _walked(walker.walk, chunk, missing),
     )
     return len(missing)
 
@@ -394,44 +362,3 @@ def compare(walker: Walker, expected: FloatArray, found: FloatArray) -> None:
         place = np.unravel_index(int(np.argmax(gap)), gap.shape)
         msg = f"they give {found[place]:.9g} where the model answers {expected[place]:.9g}"
         raise CannotReadError(msg)
-
-
-# --- links -------------------------------------------------------------------------------------
-
-
-def _identity(sums: FloatArray, alpha: float) -> FloatArray:  # noqa: ARG001
-    return sums
-
-
-def _sigmoid(sums: FloatArray, alpha: float) -> FloatArray:
-    with np.errstate(over="ignore"):
-        return np.asarray(1 / (1 + np.exp(-alpha * sums)))
-
-
-def _softmax(sums: FloatArray, alpha: float) -> FloatArray:  # noqa: ARG001
-    powers = np.exp(sums - sums.max(axis=-1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
-
-
-def _exponential(sums: FloatArray, alpha: float) -> FloatArray:  # noqa: ARG001
-    return np.exp(sums)
-
-
-def _signed_square(sums: FloatArray, alpha: float) -> FloatArray:  # noqa: ARG001
-    return np.asarray(np.sign(sums) * sums**2)
-
-
-def _log_one_plus_exp(sums: FloatArray, alpha: float) -> FloatArray:  # noqa: ARG001
-    return np.logaddexp(0, sums)
-
-
-LINKS.update(
-    identity=_identity,
-    identity_multiclass=_identity,
-    sigmoid=_sigmoid,
-    multiclass_ova=_sigmoid,
-    softmax=_softmax,
-    exponential=_exponential,
-    signed_square=_signed_square,
-    logarithm_one_plus_exp=_log_one_plus_exp,
-)
