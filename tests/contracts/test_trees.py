@@ -584,3 +584,17 @@ def test_threads_and_chunks_change_nothing(monkeypatch):
     for other in results[1:]:
         for one, two in zip(results[0], other, strict=True):
             assert one.mean == pytest.approx(two.mean, rel=1e-9, abs=1e-12)
+
+
+def test_a_walked_model_goes_through_pickle():
+    import pickle
+
+    data, y = frame(missing=0.0)
+    model = make_pipeline(
+        ColumnTransformer([("scaled", MinMaxScaler(), ["a", "b"])]),
+        HistGradientBoostingRegressor(max_iter=5),
+    ).fit(data, y)
+    predictor = walked(model, data)
+    assert predictor.walks, predictor.notes
+    again = pickle.loads(pickle.dumps(predictor))  # noqa: S301 - our own bytes
+    assert again.predict(data, N_ROWS).tolist() == predictor.predict(data, N_ROWS).tolist()

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
+from rhale.errors import RhaleError
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.forest import CATEGORY
 from rhale.models.base import Adapter, check_answer
@@ -97,7 +99,7 @@ class TreeModel:
         try:
             walker = read_walker(self.model, self.response)
             n_checked = check_walker(walker, self.asked, rows, answer)
-        except CannotReadError as error:
+        except (CannotReadError, RhaleError) as error:
             return replace(self, notes=(f"trees asked as a black box: {error}",))
         return replace(self, walker=walker, checked_rows=n_checked)
 
@@ -213,16 +215,16 @@ def read_walker(model: Any, response: str) -> Walker:
         raise CannotReadError(msg)
     try:
         found = reader(ensemble)
+        if ensemble is not model:
+            found = through_steps(model, found)
     except CannotReadError:
         raise
     except Exception as error:
         msg = f"its trees cannot be read ({type(error).__name__}: {first_line(error)})"
         raise CannotReadError(msg) from error
     if response not in RAW and found.link not in LINKS:
-        msg_0 = f"its link {found.link!r} is not known"
-        raise CannotReadError(msg_0)
-    if ensemble is not model:
-        found = through_steps(model, found)
+        msg = f"its link {found.link!r} is not known"
+        raise CannotReadError(msg)
     is_pair = response == "predict_proba" and found.forest.n_outputs == 1
     return Walker(found, response, is_pair)
 
@@ -237,9 +239,12 @@ def through_steps(model: Any, found: Reading) -> Reading:
     if found.columns is not None:
         known = places >= 0
         places[known] = found.columns[places[known]]
-    then = found.transform
-    transform = first if then is None else (lambda rows: then(first(rows)))
+    transform = first if found.transform is None else partial(_in_turn, first, found.transform)
     return replace(found, columns=places, transform=transform)
+
+
+def _in_turn(first: Callable[[Any], Any], then: Callable[[Any], Any], rows: Any) -> Any:
+    return then(first(rows))
 
 
 # --- checking ----------------------------------------------------------------------------------
@@ -257,8 +262,8 @@ def check_walker(walker: Walker, asked: FunctionModel, rows: Any, answer: Any) -
     if columns is not None:
         for name, place, i in zip(table.names, columns, range(len(columns)), strict=True):
             if place == MIXED and not table.refusal(i):
-                msg_0 = f"a step before them mixes {name!r} with other columns"
-                raise CannotReadError(msg_0)
+                msg = f"a step before them mixes {name!r} with other columns"
+                raise CannotReadError(msg)
     changes = telling_changes(walker.reading, chunk)
     try:
         own = check_answer(answer, chunk.n_rows)
