@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from parts import PAGE, PARTS
+from report import assemble
 
 # the order of the page; each is written by the script of the same name
 SECTIONS = ("random_problems", "california_subsets", "curves", "trees", "coverage")
@@ -15,18 +16,5 @@ Everything here is measured against a known truth, or against far more rows than
 problems and seeds, and are reported on others.
 """
 
-
-def main() -> int:
-    """Write the page, or say which sections are missing."""
-    missing = [name for name in SECTIONS if not (PARTS / f"{name}.md").exists()]
-    if missing:
-        print(f"no page: run the scripts of these sections first: {', '.join(missing)}")
-        return 1
-    parts = [(PARTS / f"{name}.md").read_text(encoding="utf-8") for name in SECTIONS]
-    PAGE.write_text("\n".join([HEAD, *parts]), encoding="utf-8")
-    print(f"wrote docs/{PAGE.name} with {len(parts)} sections")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(assemble(HEAD, SECTIONS, PARTS, PAGE))

@@ -14,7 +14,7 @@ import rhale
 
 SEEDS, N_PROBLEMS = (1, 2, 3, 4, 5), 400
 SIZES = (60, 100, 200, 500, 1000, 5000)
-N_POINTS = 1500
+N_POINTS, CUT_RUNS = 1500, 1000
 LEAST, MOST = 1 / 50, 50.0  # one lucky problem must not decide a mean
 TEXT = rhale.Optimal(max_bins=20)
 WAYS: Mapping[str, Any] = {
@@ -220,7 +220,7 @@ def main() -> None:
     ]
     worse = [f"{share:.0%}" for share in (usual > 1.02).mean(axis=0)]
     cut_ways = {name: WAYS[name] for name in list(WAYS)[:1] + list(WAYS)[4:8]}
-    cuts = [[name, *cut_shares(bins, 300)] for name, bins in cut_ways.items()]
+    cuts = [[name, *cut_shares(bins, CUT_RUNS)] for name, bins in cut_ways.items()]
     head = ["bins", "effect", "spread", "curve"]
     write_part(
         "random_problems",
@@ -229,7 +229,7 @@ def main() -> None:
         f"`Adaptive()` is worse than the text by more than 2 % in {worse[0]} (effect), {worse[1]} "
         f"(spread) and {worse[2]} (curve) of the problems. By number of rows:",
         table(["rows", *head[1:]], by_rows),
-        CUTS.format(runs=300),
+        CUTS.format(runs=CUT_RUNS),
         table(["bins", "N = 100", "N = 500", "N = 2,000, t3 noise", "N = 10,000, normal x"], cuts),
         WEIGHT,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from report import PAGE, PARTS
+from report import PAGE, PARTS, assemble
 
 # the order of the page; each is written by the script of the same name
 SECTIONS = (
@@ -27,18 +27,5 @@ can be computed, computed by `rhale`. `make paper` writes this page and its figu
 section names its script. Published numbers were read from the vector files of the paper's figures.
 """
 
-
-def main() -> int:
-    """Write the page, or say which sections are missing."""
-    missing = [name for name in SECTIONS if not (PARTS / f"{name}.md").exists()]
-    if missing:
-        print(f"no page: run the scripts of these sections first: {', '.join(missing)}")
-        return 1
-    parts = [(PARTS / f"{name}.md").read_text(encoding="utf-8") for name in SECTIONS]
-    (PAGE / "README.md").write_text("\n".join([HEAD, *parts]), encoding="utf-8")
-    print(f"wrote docs/{PAGE.name}/README.md with {len(parts)} sections")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(assemble(HEAD, SECTIONS, PARTS, PAGE / "README.md"))

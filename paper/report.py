@@ -43,6 +43,18 @@ def write_part(name: str, *paragraphs: str) -> None:
     (PARTS / f"{name}.md").write_text(text + "\n", encoding="utf-8")
 
 
+def assemble(head: str, sections: Sequence[str], parts: Path, page: Path) -> int:
+    """Put sections together into a page, or say which are missing; gives the exit code."""
+    missing = [name for name in sections if not (parts / f"{name}.md").exists()]
+    if missing:
+        print(f"no page: run the scripts of these sections first: {', '.join(missing)}")
+        return 1
+    texts = [(parts / f"{name}.md").read_text(encoding="utf-8") for name in sections]
+    page.write_text("\n".join([head, *texts]), encoding="utf-8")
+    print(f"wrote {page.relative_to(HERE.parent).as_posix()} with {len(texts)} sections")
+    return 0
+
+
 def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """Write a Markdown table; numbers with four significant digits."""
     lines = [header, ["---"] * len(header), *rows]

@@ -75,7 +75,7 @@ def explain(
     method : {"rhale", "dale", "ale", "pdp", "ice", "mplot"}
         "rhale": local effects and bins chosen by the method. "dale": gradients in equal bins.
         "ale": secants over quantile bins. The others are profiles of predictions.
-    bins : Optimal, Fixed, Quantile, Edges, int, Explanation or mapping, optional
+    bins : Adaptive, Optimal, Fixed, Quantile, Edges, int, Explanation or mapping, optional
         How bins are chosen (for profiles: their limits are the grid); a mapping goes from feature
         to any of these.
     local : {"auto", "gradient", "secant"}
@@ -175,7 +175,7 @@ def effect(
         Feature values.
     local_effects : array-like of shape (n_rows,)
         Local effect of every row.
-    bins : Optimal, Fixed, Quantile, Edges or int, optional
+    bins : Adaptive, Optimal, Fixed, Quantile, Edges or int, optional
         How bins are chosen; the usual bins of method "rhale" by default.
     weights : array-like of shape (n_rows,), optional
         How much each row matters.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import fields
+from dataclasses import fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,15 @@ import numpy as np
 
 from rhale.effect import Effect, LocalEffects
 from rhale.errors import BadFileError
-from rhale.kernels.curve import CellMeans
+from rhale.kernels.curve import CellMeans, fill_gaps, middles
+from rhale.kernels.doubt import bridged
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import Moments
 from rhale.profile import Profile
 
+VERSION = "rhale_format"
 FORMAT = 2
+READABLE = (1, 2)
 KINDS: dict[str, type[Any]] = {
     "effect": Effect,
     "profile": Profile,
@@ -37,10 +40,27 @@ def pack(explanation: Any) -> dict[str, Any]:
 
 def unpack(content: dict[str, Any]) -> dict[str, Any]:
     """Turn plain values back into the fields of an explanation."""
-    found = {name: restored(value) for name, value in content.items()}
+    found = {name: restored(value) for name, value in content.items() if name != VERSION}
     for name in ("features", "outputs", "effects", "notes"):
         found[name] = tuple(found[name])
+    if content[VERSION] == 1:
+        found["effects"] = tuple(map(_from_format_1, found["effects"]))
     return found
+
+
+def _from_format_1(effect: Any) -> Any:
+    """Interpolate bins without rows: format 1 left their mean and std open."""
+    if not isinstance(effect, Effect) or effect.measured.all():
+        return effect
+    known, middle = effect.measured, middles(effect.edges)
+    level = np.where(known, effect.mean + effect.slope * (effect.mean_x - middle), 0.0)
+    level = bridged(effect.edges, known, effect.mean_x, level, effect.slope)
+    return replace(
+        effect,
+        mean=np.where(known, effect.mean, level),
+        std=np.where(known, effect.std, fill_gaps(effect.std, middle)),
+        std_plain=np.where(known, effect.std_plain, fill_gaps(effect.std_plain, middle)),
+    )
 
 
 def plain(value: Any) -> Any:
@@ -90,7 +110,7 @@ def _numbers(array: np.ndarray[Any, Any]) -> list[Any]:
 def write(path: str | PathLike[str], content: dict[str, Any]) -> None:
     """Write a file whole or not at all."""
     target = Path(path)
-    text = json.dumps({"rhale_format": FORMAT, **content}, allow_nan=False)
+    text = json.dumps({VERSION: FORMAT, **content}, allow_nan=False)
     part = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
         part.write_text(text, encoding="utf-8")
@@ -107,12 +127,12 @@ def read(path: str | PathLike[str]) -> dict[str, Any]:
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         msg = f"{path} is not a JSON file ({error}); it may be damaged or of another program"
         raise BadFileError(msg) from error
-    version = content.pop("rhale_format", None) if isinstance(content, dict) else None
+    version = content.get(VERSION) if isinstance(content, dict) else None
     if version is None:
         msg = f"{path} is JSON, but not written by Explanation.save: it has no 'rhale_format'"
         raise BadFileError(msg)
-    if version != FORMAT:
-        way = "upgrade rhale" if isinstance(version, int) and version > FORMAT else "explain again"
-        msg = f"{path} has format {version}; this version of rhale reads format {FORMAT}: {way}"
+    if version not in READABLE:
+        known = " and ".join(map(str, READABLE))
+        msg = f"{path} has format {version}; this version of rhale reads formats {known}: upgrade"
         raise BadFileError(msg)
     return dict(content)

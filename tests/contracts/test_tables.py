@@ -130,7 +130,7 @@ def test_gradients_come_with_frames_too(table):
         a, b, c = columns_of(rows)
         return np.sin(a) * (1 + 2 * c) + 0.3 * b * a
 
-    fx = rhale.explain(model, table, gradient=gradient)
+    fx = rhale.explain(model, table, gradient=gradient, bins=rhale.Optimal())
     d = gradient(table)
     assert fx["a"].mean @ fx["a"].count == pytest.approx(d[:, 0].sum(), rel=1e-12)
     assert fx["b"].mean @ fx["b"].count == pytest.approx(d[:, 1].sum(), rel=1e-12)

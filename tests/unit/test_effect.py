@@ -146,11 +146,14 @@ def test_thin_bins_are_noted_and_the_curve_bridges_empty_ones():
     x, d = np.array([0.1, 0.2, 2.5, 2.6, 3.5]), np.array([1.0, 1.0, 3.0, 3.0, 0.0])
     effect = rhale.effect(x, d, bins=rhale.Edges([0, 1, 2, 3, 4]))
     assert effect.notes == (
-        "1 of 4 bins have no rows: the curve bridges them",
+        "1 of 4 bins have no rows: they are interpolated",
         "1 of 4 bins have one row: their std is unknown",
     )
-    assert np.isnan(effect.mean).tolist() == [False, True, False, False]
-    assert np.isnan(effect.std).tolist() == [False, True, False, True]
+    assert effect.measured.tolist() == [True, False, True, True]
+    np.testing.assert_allclose(effect.mean, [1.0, 2.0, 3.0, 0.0])  # halfway between 1 and 3
+    assert effect.std[:3].tolist() == [0.0, 0.0, 0.0]
+    assert np.isnan(effect.std).tolist() == [False, False, False, True]
+    assert np.isnan(effect.standard_error).tolist() == [False, True, False, True]
     np.testing.assert_allclose(effect.curve(effect.edges, center="start"), [0, 1, 3, 6, 6])
     assert np.all(np.isfinite(effect.ci(effect.edges)))
 
@@ -297,3 +300,287 @@ def test_the_typical_spread_does_not_depend_on_the_unit_of_the_feature():
     x, d = rng.normal(size=300), rng.normal(size=300)
     dollars, cents = rhale.effect(x, d, bins=5), rhale.effect(100 * x, d / 100, bins=5)
     assert cents.typical_spread == pytest.approx(dollars.typical_spread)
+
+
+# Curves that follow cells
+
+
+CELL_EDGES = np.array([0.0, 0.5, 1.5, 2.0, 3.0, 4.5, 5.0, 6.0])
+LIMITS = np.array([0, 4, 7])  # [0, 3) and [3, 6]
+
+
+def following(trust, linear=(False, True), *, x=None, weights=None, d=None):
+    """Two bins of four and three cells, the second cell empty unless told otherwise."""
+    rng = np.random.default_rng(0)
+    if x is None:
+        x = np.append(rng.uniform(0, 6, 80), [0.2, 0.3, 4.7, 6.0])
+        x = x[(x < 0.5) | (x >= 1.5)]
+    d = np.sin(2 * x) + x if d is None else d
+    cells = measure(Grid(CELL_EDGES), x, d, weights)
+    cuts = Cuts(LIMITS, np.array(linear), (), np.array(trust), np.full(7, 0.1))
+    return x, d, cells, fit_effect("x", "y", cells, cuts)
+
+
+@pytest.mark.parametrize("trust", [(0.0, 0.0), (0.5, 0.0), (0.3, 1.0)])
+def test_a_curve_that_follows_cells_is_continuous(trust):
+    *_, effect = following(trust)
+    inner = effect.fit.edges[1:-1]
+    for center in ("mean", "start", "uniform"):
+        left, right = (effect.curve(inner + h, center=center) for h in (-1e-9, 1e-9))
+        np.testing.assert_allclose(left, right, atol=1e-7)
+
+
+@pytest.mark.parametrize("trust", [(0.0, 0.0), (0.5, 0.0), (0.3, 1.0)])
+def test_its_derivative_in_a_cell_is_the_fit_and_a_part_of_the_residual(trust):
+    """By least squares over the rows of the bin; the residual of an empty cell is interpolated."""
+    x, d, cells, effect = following(trust)
+    for k, (low, high) in enumerate(((0, 4), (4, 7))):
+        mine = (x >= CELL_EDGES[low]) & ((x < CELL_EDGES[high]) | (k == 1))
+        line = np.polyfit(x[mine], d[mine], k)
+        filled = cells.count[low:high] > 0
+        place = np.where(filled, cells.mean_x[low:high], cells.grid.middles[low:high])
+        known = cells.mean[0][low:high][filled] - np.polyval(line, place[filled])
+        residual = np.interp(place, place[filled], known)
+        for cell in range(low, high):
+            a, b = CELL_EDGES[cell] + np.array([0.3, 0.7]) * np.diff(CELL_EDGES)[cell]
+            slope = (effect.curve(b) - effect.curve(a)) / (b - a)
+            expected = np.polyval(line, (a + b) / 2) + trust[k] * residual[cell - low]
+            np.testing.assert_allclose(slope, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("trust", [(0.0, 0.0), (0.5, 0.0), (0.3, 1.0)])
+def test_it_is_centred_over_the_rows_exactly(trust, weighted):
+    x, *_ = following(trust)
+    w = np.random.default_rng(1).uniform(0.5, 2, x.size) if weighted else None
+    *_, effect = following(trust, weights=w)
+    assert abs(np.average(effect.curve(x), weights=w)) <= 1e-13
+    start = effect.curve(x, center="start")
+    np.testing.assert_allclose(effect.curve(x), start - np.average(start, weights=w), atol=1e-12)
+
+
+def test_faint_cells_count_for_centring():
+    """Cells of hardly any weight say nothing of the effect; their rows are averaged all the same."""
+    x = np.linspace(0.05, 5.95, 60)
+    w = np.where((x > 1.5) & (x < 2), 2e-3, 1.0)
+    *_, effect = following((0.6, 0.8), x=x, weights=w)
+    assert abs(np.average(effect.curve(x), weights=w)) <= 1e-12
+    assert effect.cells.measured.tolist() == [True, True, False, True, True, True, True]
+    *_, without = following((0.6, 0.8), x=x[w == 1])
+    np.testing.assert_allclose(
+        effect.ci([1, 3, 6], center="start"), without.ci([1, 3, 6], center="start"), rtol=0.02
+    )
+
+
+def test_its_importance_is_the_deviation_over_the_rows():
+    """Every cell holds one value, so its rows need no approximation."""
+    value = np.array([0.2, 1.1, 1.7, 2.4, 3.9, 4.8, 5.5])
+    x = np.repeat(value, [3, 1, 4, 1, 5, 9, 2])
+    w = np.linspace(1, 2, x.size)
+    *_, effect = following((0.6, 0.8), x=x, weights=w)
+    curve = effect.curve(x)
+    size = np.sqrt(np.average((curve - np.average(curve, weights=w)) ** 2, weights=w))
+    np.testing.assert_allclose(effect.importance, size, rtol=1e-12)
+
+
+def test_full_trust_makes_the_curve_the_sum_of_the_cells():
+    """As if every cell were a constant bin, where bins are constant and no cell is empty."""
+    x = np.linspace(0, 6, 90)
+    x, d, _, effect = following((1.0, 1.0), (False, False), x=x)
+    fine = rhale.effect(x, d, bins=rhale.Edges(CELL_EDGES))
+    for center in ("mean", "start", "uniform"):
+        np.testing.assert_allclose(
+            effect.curve(x, center=center), fine.curve(x, center=center), rtol=1e-9, atol=1e-12
+        )
+    assert effect.mean.size == 2
+    np.testing.assert_allclose(effect.mean[0], d[x < 3].mean())
+
+
+def test_cells_say_what_was_measured():
+    x, _, cells, effect = following((0.0, 0.25))
+    followed = effect.cells
+    assert followed.bin.tolist() == [1, 1, 1]
+    assert followed.left.tolist() == [3.0, 4.5, 5.0]
+    assert followed.right.tolist() == [4.5, 5.0, 6.0]
+    assert followed.trust.tolist() == [0.25] * 3
+    np.testing.assert_allclose(followed.weight, cells.weight[4:])
+    np.testing.assert_allclose(followed.mean_x, cells.mean_x[4:])
+    np.testing.assert_allclose(followed.error, np.sqrt(0.1 / cells.count[4:]))
+    first = x[(x >= 3) & (x < 4.5)]
+    np.testing.assert_allclose(followed.std_x[0], first.std())
+    assert following((0.0, 0.0))[3].cells is None
+
+
+# Linear bins and bins without rows
+
+
+def test_a_bin_is_linear_where_its_fit_has_a_slope():
+    effect = rhale.effect(X, D, bins=rhale.Edges(EDGES, linear=[False, True]))
+    assert effect.linear.tolist() == [False, True]
+    flat = rhale.effect(X, np.ones(6), bins=rhale.Edges(EDGES, linear=True))
+    assert flat.linear.tolist() == [False, False]  # a line without slope or doubt is a constant
+    assert not example().linear.any()
+    level = rhale.effect(
+        [0.0, 1.0, 2.0, 3.0], [1.0, 0.0, 0.0, 1.0], bins=rhale.Edges([0, 3], linear=True)
+    )
+    assert level.slope.tolist() == [0.0]
+    assert level.linear.tolist() == [True]  # a slope of zero, but measured: n - 2 and an error
+
+
+def test_a_line_through_one_value_is_a_constant():
+    """Three rows at x = 0.5: their mean is 3, its error 1 / sqrt(3); no slope can be measured."""
+    x, d = [0.5, 0.5, 0.5, 2.0, 2.5, 3.0], [2.0, 3.0, 4.0, 1.0, 2.0, 4.0]
+    effect = rhale.effect(x, d, bins=rhale.Edges([0.5, 1.0, 3.0], linear=True))
+    assert (effect.mean[0], effect.slope[0], effect.std[0]) == (3.0, 0.0, 1.0)
+    np.testing.assert_allclose(effect.standard_error[0], 1 / np.sqrt(3))
+    assert effect.linear.tolist() == [False, True]
+
+
+def test_a_bin_without_rows_counts_for_nothing_but_the_curve():
+    x, d = np.array([0.1, 0.9, 2.1, 2.9]), np.array([1.0, 2.0, 5.0, 7.0])
+    effect = rhale.effect(x, d, bins=rhale.Edges([0, 1, 2, 3]))
+    assert effect.count.tolist() == [2, 0, 2]
+    np.testing.assert_allclose(effect.mean, [1.5, (1.5 + 6) / 2, 6.0])
+    np.testing.assert_allclose(effect.std, [0.5**0.5, (0.5**0.5 + 2**0.5) / 2, 2**0.5])
+    np.testing.assert_allclose(effect.std_plain, effect.std)
+    np.testing.assert_allclose(effect.heterogeneity, np.sqrt((0.5 + 2) / 2))
+    assert np.isnan(effect.standard_error).tolist() == [False, True, False]
+    values = effect.curve(x)
+    assert abs(values.mean()) <= 1e-12
+    np.testing.assert_allclose(effect.importance, values.std())
+
+
+def test_a_bin_of_one_row_borrows_its_doubt_from_its_neighbours():
+    """Variances of the means are 1/4 and 1; halfway between them lies 5/8."""
+    x, d = np.array([0.2, 0.8, 1.5, 2.2, 2.8]), np.array([1.0, 2.0, 5.0, 1.0, 3.0])
+    effect = rhale.effect(x, d, bins=rhale.Edges([0, 1, 2, 3]), limits=(0, 3))
+    low, high = effect.ci([1, 2, 3], level=0.6826894921370859, center="start")
+    variance = np.cumsum([0.25, 0.625, 1.0])
+    np.testing.assert_allclose((high - low) / 2, np.sqrt(variance), rtol=1e-9)
+
+
+# The bootstrap
+
+
+def noisy(weights=None, n=1000):
+    rng = np.random.default_rng(2)
+    x = rng.uniform(0, 1, n)
+    w = None if weights is None else weights(rng, x)
+    return x, np.where(x < 0.5, 1.0, 2.0) + rng.normal(0, 1, n), w
+
+
+def widths(effect, x, **settings):
+    low, high = effect.ci(x, **settings)
+    assert np.all(low <= high)
+    return high - low
+
+
+@pytest.mark.parametrize("center", ["mean", "start", "uniform"])
+@pytest.mark.parametrize(
+    "weights",
+    [
+        None,
+        lambda rng, x: rng.uniform(0.5, 2, x.size),
+        lambda rng, x: np.full(x.size, 2.0),  # noqa: ARG005
+        lambda rng, x: np.where(x < 0.5, 1.0, 20.0),  # noqa: ARG005
+        lambda rng, x: np.where(x < 0.5, 1.0, 20.0) * rng.uniform(0.9, 1.1, x.size),
+    ],
+)
+def test_the_bootstrap_agrees_with_the_formula(weights, center):
+    """Quantiles of 400 draws are good to some 4 %; the formula is exact for normal noise."""
+    x, d, w = noisy(weights)
+    places = np.linspace(0, 1, 15)
+    effect = rhale.effect(x, d, bins=rhale.Edges([0, 0.5, 1.0]), weights=w)
+    drawn = widths(effect, places, center=center, method="bootstrap", draws=400)
+    formula = widths(effect, places, center=center)
+    np.testing.assert_allclose(drawn.mean(), formula.mean(), rtol=0.15)
+
+
+@pytest.mark.parametrize("bins", [rhale.Adaptive(), rhale.Adaptive(linear=False, penalty=50.0)])
+def test_the_bootstrap_follows_cells_and_lines_too(bins):
+    x, _, _ = noisy()
+    d = np.sin(6 * x) + np.random.default_rng(3).normal(0, 0.3, x.size)
+    effect, places = rhale.effect(x, d, bins=bins), np.linspace(0, 1, 15)
+    assert effect.cells is not None
+    drawn = widths(effect, places, method="bootstrap", draws=300)
+    np.testing.assert_allclose(drawn.mean(), widths(effect, places).mean(), rtol=0.15)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_bootstrap_knows_rows_that_repeat(weighted):
+    rng = np.random.default_rng(4)
+    x, d = rng.integers(0, 5, 1000).astype(float), rng.integers(0, 2, 1000).astype(float)
+    w = rng.uniform(0.5, 2, 1000) if weighted else None
+    effect = rhale.effect(x, d, bins=rhale.Edges([0, 1.5, 2.5, 4]), weights=w)
+    places = np.linspace(0, 4, 9)
+    drawn = widths(effect, places, method="bootstrap", draws=400)
+    np.testing.assert_allclose(drawn.mean(), widths(effect, places).mean(), rtol=0.15)
+
+
+@pytest.mark.parametrize("limits", [None, (0.0, 0.5)])
+def test_the_bootstrap_of_a_sample_speaks_for_all_rows(limits):
+    """Some 2,000 of 10,000 rows are kept; half of them may lie outside the limits."""
+    x, d, _ = noisy(n=10_000)
+    effect = rhale.effect(x, d, bins=rhale.Edges([0, 0.25, 0.5]), limits=limits)
+    places = np.linspace(0, 0.5, 9)
+    drawn = widths(effect, places, method="bootstrap", draws=300)
+    np.testing.assert_allclose(drawn.mean(), widths(effect, places).mean(), rtol=0.15)
+
+
+def test_the_bootstrap_repeats_itself_for_a_seed():
+    x, d, _ = noisy(n=60)
+    effect = rhale.effect(x, d)
+    one, two, other = (
+        np.stack(effect.ci([0.2, 0.7], method="bootstrap", draws=20, seed=seed))
+        for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(one, two)
+    assert np.all(one != other)
+
+
+def test_the_level_of_the_bootstrap_is_as_asked():
+    x, d, _ = noisy(n=200)
+    effect, places = rhale.effect(x, d, bins=3), np.array([0.2, 0.7])
+    low, high = (
+        widths(effect, places, method="bootstrap", draws=400, level=p) for p in (0.5, 0.99)
+    )
+    ratio = normal_quantile(0.99) / normal_quantile(0.5)
+    np.testing.assert_allclose(high / low, ratio, rtol=0.25)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"method": "jackknife"}, "method='jackknife' is not known; use 'formula' or 'bootstrap'"),
+        ({"method": "bootstrap", "draws": 0}, "draws=0"),
+        ({"method": "bootstrap", "draws": 2.5}, r"draws=2\.5"),
+        ({"method": "bootstrap", "level": 1.0}, r"level=1\.0"),
+        ({"method": "bootstrap", "center": "median"}, "center='median'"),
+    ],
+)
+def test_a_bootstrap_that_makes_no_sense_is_refused(settings, message):
+    with pytest.raises(BadSettingError, match=message):
+        example().ci(0.5, **settings)
+
+
+def test_a_bootstrap_without_a_sample_is_refused():
+    nothing = LocalEffects(np.empty(0), np.empty(0), np.empty(0))
+    with pytest.raises(BadSettingError, match="this effect keeps 0"):
+        example(sample=nothing).ci(0.5, method="bootstrap")
+
+
+def test_effects_that_differ_in_cells_or_spread_bins_are_not_equal():
+    *_, followed = following((0.5, 0.5))
+    assert followed == following((0.5, 0.5))[3]
+    assert followed != following((0.5, 0.4))[3]
+    assert followed != replace(followed, cells=None)
+    own = replace(followed, spread_edges=np.array([0.0, 6.0]), spread_std=np.array([1.0]))
+    assert own == replace(own)
+    assert own != followed
+
+
+def test_own_bins_of_the_spread_are_accumulated():
+    own = example(spread_edges=np.array([0.0, 0.5, 2.0]), spread_std=np.array([4.0, 2.0]))
+    np.testing.assert_allclose(own.spread([0, 0.5, 2]), [0, 2, 5])
+    np.testing.assert_allclose(own.spread(2, accumulate="quadrature"), np.hypot(2, 3))
+    np.testing.assert_allclose(own.std, [1.0, 1.0])

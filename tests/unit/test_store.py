@@ -27,7 +27,7 @@ def saved(fx, tmp_path):
 
 def test_a_file_is_plain_json_with_its_format(saved):
     content = json.loads(saved.read_text(encoding="utf-8"))
-    assert content["rhale_format"] == 1
+    assert content["rhale_format"] == 2
     assert content["features"] == ["x0", "x1"]
 
 
@@ -95,11 +95,29 @@ def test_json_of_another_program_is_refused(tmp_path, content):
         rhale.load(path)
 
 
-@pytest.mark.parametrize("version", [2, 99, "1.5"])
+@pytest.mark.parametrize("version", [3, 99])
 def test_a_format_of_the_future_says_upgrade(saved, version):
     content = json.loads(saved.read_text(encoding="utf-8"))
     saved.write_text(json.dumps({**content, "rhale_format": version}), encoding="utf-8")
     with pytest.raises(BadFileError, match=f"format {version}.*upgrade"):
+        rhale.load(saved)
+
+
+def test_a_file_of_format_1_is_read_and_its_empty_bin_interpolated():
+    """Means .85 and 6.45 of [0, 1] and [2, 4] are read at 0.5 and 2.5; std at the middles."""
+    effect = rhale.load(Path(__file__).parent / "samples" / "format_1.json")["x0"]
+    assert effect.count.tolist() == [4, 0, 4]
+    np.testing.assert_allclose(effect.mean, [0.85, 3.65, 6.45])
+    np.testing.assert_allclose(effect.std[1], 0.6 * effect.std[0] + 0.4 * effect.std[2])
+    np.testing.assert_allclose(effect.curve([0, 1, 2, 4], center="start"), [0, 0.85, 4.5, 17.4])
+    assert np.all(np.isfinite(effect.ci([0.5, 1.5, 3])))
+
+
+@pytest.mark.parametrize("version", [0, "1.5"])
+def test_an_unknown_format_is_refused(saved, version):
+    content = json.loads(saved.read_text(encoding="utf-8"))
+    saved.write_text(json.dumps({**content, "rhale_format": version}), encoding="utf-8")
+    with pytest.raises(BadFileError, match=f"format {version}.*reads formats 1 and 2"):
         rhale.load(saved)
 
 

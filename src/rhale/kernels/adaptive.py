@@ -26,8 +26,9 @@ Weight = Literal["rows", "width", "geometric"]
 SpreadBins = Literal["joint", "mean", "own"]
 FEWEST_ROWS = 5.0
 STEPPED_SHARE = 1 / 20  # of the rows: secants over windows that overlap cannot tell less apart
-SPREAD_SHARE, FEWEST_SPREAD_ROWS = 1 / 10, 10.0  # a bin that is cut for the spread's sake
-SPREAD_PENALTY = 3.25
+SPREAD_SHARE, FEWEST_SPREAD_ROWS = 1 / 10, 20.0  # a bin that is cut for the spread's sake
+SPREAD_PENALTY = 3.0
+TAILS = 0.15  # how much outliers raise that price, although they are cut off
 MARGIN = 0.05  # of a gap, left to the bins beside it: rows that a sample missed
 
 
@@ -270,7 +271,8 @@ def spread_path(
     share = moments.row_shares
     rows, tame = moments.rows[filled], np.zeros(n_cells)
     tame[filled] = without_outliers(squares[filled], rows)
-    cost = SPREAD_PENALTY * float(np.log(total)) * excess(tame[filled], rows)
+    outliers = 1 + TAILS * (excess(squares[filled], rows) - 1)
+    cost = SPREAD_PENALTY * float(np.log(total)) * max(excess(tame[filled], rows), outliers)
     held = run_sums(share)
     variance = np.divide(run_sums(share * tame), held, out=np.ones_like(held), where=held > 0)
     price = held * np.log(np.maximum(variance / level, 1e-9)) + cost

@@ -13,6 +13,7 @@ MANY_VALUES = 100  # up to so many distinct values a feature is a ladder, not a 
 N_KNOTS = 513
 FEWEST_ROWS = 4  # a window always sees some other rows
 GAP_SHARE = 0.05  # of the range: an empty stretch this wide is a gap
+BESIDE = 0.2  # of half a window: rows on each side of a gap that share a window across it
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,8 +149,8 @@ def even_window(
     whole : bool
         As in `window`.
     gaps : bool
-        Whether rows beside a wide gap share one window across it, which holds half of the share
-        on each side of the gap.
+        Whether rows beside a wide gap share one window across it, which holds a tenth of the
+        share on each side of the gap.
 
     Notes
     -----
@@ -170,7 +171,8 @@ def even_window(
     stretches = plain.gaps
     if gaps:
         left, right = wide_gaps(axis, half).T
-        stretches = np.column_stack([_halves(axis, left, half)[0], _halves(axis, right, half)[1]])
+        near = max(BESIDE * half, _weight_needed(axis, 0.0))
+        stretches = np.column_stack([_halves(axis, left, near)[0], _halves(axis, right, near)[1]])
     return replace(plain, gaps=stretches, reach=reach, least=narrow)
 
 

@@ -11,10 +11,7 @@ from rhale.kernels.partition import (
     Optimal,
     Partition,
     Quantile,
-    cheapest_path,
     constant_cuts,
-    run_squares,
-    run_weights,
 )
 
 INF = np.inf
@@ -112,72 +109,12 @@ def test_the_usual_least_number_is_a_twentieth_of_the_rows():
     assert np.diff(limits).min() == 2
 
 
-@pytest.mark.parametrize("n_cells", [1, 2, 3, 5, 8, 13])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_squares_and_rows_of_every_run_are_those_of_its_rows(n_cells, weighted):
-    rng = np.random.default_rng(n_cells)
-    x = np.append(rng.uniform(0, n_cells, 60), [0.0, n_cells])
-    x = x[(x < 1) | (x >= 2) | (x == n_cells)]  # an empty cell
-    d, w = 1e3 + rng.normal(0, 1, x.size), rng.lognormal(0, 2, x.size)
-    moments = cells(x, d, np.arange(n_cells + 1), w if weighted else None)
-    w = w if weighted else np.ones(x.size)
-    (weight, rows), squares = run_weights(moments), run_squares(moments)
-
-    for first in range(n_cells):
-        for last in range(first, n_cells):
-            inside = (x >= first) & ((x < last + 1) | (last == n_cells - 1))
-            mine, values = w[inside], d[inside]
-            total = mine.sum()
-            np.testing.assert_allclose(weight[first, last], total, rtol=1e-12)
-            if total > 0:
-                n = total**2 / (mine**2).sum()
-                about = mine @ (values - mine @ values / total) ** 2
-                np.testing.assert_allclose(rows[first, last], n, rtol=1e-12)
-                np.testing.assert_allclose(squares[first, last], about, rtol=1e-7, atol=1e-9)
-            else:
-                assert rows[first, last] == squares[first, last] == 0.0
-
-
-def test_deviations_far_below_the_last_digits_count_as_none():
-    x = np.repeat(np.arange(4) + 0.5, 3)
-    d = 5.0 * (1 + 1e-14 * np.arange(12))
-    assert np.all(run_squares(cells(x, d, np.arange(5)))[0, 1:] == 0.0)
-
-
 def test_a_step_is_found():
     x = np.linspace(0, 1, 400)
     moments = cells(x, np.where(x < 0.25, 1.0, -1.0), np.linspace(0, 1, 21))
     cuts = Optimal()(moments)
     assert cuts.limits.tolist() == [0, 5, 20]
     assert cuts.notes == ()
-
-
-@pytest.mark.parametrize(
-    ("cost", "limits"),
-    [
-        ([[1, 3], [INF, 1]], [0, 1, 2]),
-        ([[1, 2], [INF, 1]], [0, 2]),
-        ([[INF, 2], [INF, 1]], [0, 2]),
-        ([[1, INF], [INF, 1]], [0, 1, 2]),
-        ([[1, INF], [INF, INF]], None),
-        ([[0]], [0, 1]),
-    ],
-)
-def test_the_cheapest_path_prefers_the_wider_last_bin(cost, limits):
-    found = cheapest_path(np.array(cost, dtype=float))
-    assert (None if found is None else found.tolist()) == limits
-
-
-def test_prices_that_differ_by_rounding_tie():
-    thirds = np.array([[1 / 3, 2 / 3 + 2e-16], [INF, 1 / 3]])
-    assert thirds[0, 1] > 2 * thirds[0, 0]
-    assert cheapest_path(thirds).tolist() == [0, 2]
-
-
-def test_three_cells_tie_towards_the_wider_last_bin():
-    free = np.where(np.triu(np.ones((3, 3))) > 0, 0.0, INF)
-    free[0, 2] = 1.0
-    assert cheapest_path(free).tolist() == [0, 1, 3]
 
 
 @pytest.mark.parametrize(
@@ -269,3 +206,31 @@ def test_constant_cuts_are_constant():
     cuts = constant_cuts(np.array([0, 2, 3]), ("a note",))
     assert cuts.linear.tolist() == [False, False]
     assert cuts.notes == ("a note",)
+
+
+def test_edges_say_which_bins_are_linear():
+    moments = cells([0.5, 1.5, 2.5], [1.0, 2.0, 3.0], [0, 1, 2, 3])
+    for linear, expected in (
+        (True, [True] * 3),
+        (False, [False] * 3),
+        ([True, False, True], [True, False, True]),
+        (np.array([False, False, True]), [False, False, True]),
+    ):
+        edges = Edges([0, 1, 2, 3], linear=linear)
+        assert edges(moments).linear.tolist() == expected
+        assert hash(edges) == hash(Edges((0.0, 1.0, 2.0, 3.0), linear=linear))
+    assert Edges([0, 1], linear=True) != Edges([0, 1])
+
+
+def test_limits_that_moved_or_fell_together_keep_their_kind():
+    """Cells [0, 1), [1, 3]: the bins [0, 0.9), [0.9, 1.1), [1.1, 3] lost the one in the middle."""
+    moments = cells([0.5, 1.5, 2.5], [1.0, 2.0, 3.0], [0, 1, 3])
+    cuts = Edges([0, 0.9, 1.1, 3], linear=[True, False, True])(moments)
+    assert cuts.limits.tolist() == [0, 1, 2]
+    assert cuts.linear.tolist() == [True, True]
+
+
+@pytest.mark.parametrize("linear", [[True], [True, False, True], [[True, False]]])
+def test_a_kind_for_each_bin_is_asked_for(linear):
+    with pytest.raises(BadSettingError, match="for 2 bins; pass one for each, or one bool"):
+        Edges([0, 1, 2], linear=linear)
