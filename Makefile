@@ -40,6 +40,7 @@ accuracy: $(STAMP) ## Measure bins, curves and intervals against known truths; w
 
 # One thread for each test process: the processes already fill the cores.
 test test-all: export OMP_NUM_THREADS := 1
+test test-all: export NUMBA_NUM_THREADS := 1
 
 test: $(STAMP) ## Run the tests, except the slow ones
 	$(VENV)/bin/python -m pytest -m "not slow" -n $(JOBS)

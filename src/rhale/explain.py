@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -37,6 +38,7 @@ from rhale.tables.open import check_weights
 from rhale.tables.survey import Survey, survey
 
 SURVEY_ROWS = 20_000  # distinct rows behind quantiles and windows
+WALKED_NUMBERS, FEWEST_WALKED = 2**21, 2**9  # answers of one walk in memory, rows in one
 
 
 def explain(
@@ -64,8 +66,8 @@ def explain(
 
     Parameters
     ----------
-    model : callable, estimator with `predict`, torch module or JAX function
-        A fitted model. Left as it was.
+    model : callable, estimator with `predict`, torch module, JAX function or path
+        A fitted model, left as it was; or a file that XGBoost, LightGBM or CatBoost has saved.
     data : NumPy array, pandas, polars or pyarrow table
         Rows to explain the model on; the model sees the same kind of table. Never modified.
     features : str, int or sequence of these, optional
@@ -133,6 +135,8 @@ def explain(
         first = rows.fold(look, silent=True)
         predictor, asked = meet(adapter, first.probe.chunk, output)
         known = list_features(first, table.names, columns, limits)
+        if predictor.walks:
+            rows = _rows_to_walk(rows, len(known), predictor)
         job = Job(settings, rows, first, predictor, known, seed)
         made = job.profiles() if method in PROFILES else job.effects()
     return Explanation(
@@ -146,7 +150,8 @@ def explain(
         {
             **_provenance(settings, predictor, table, first, seed),
             "rows_in_table": n_in_table,
-            "rows_asked": asked + made.asked,
+            "rows_asked": asked + (predictor.checked_rows if predictor.walks else made.asked),
+            "answers_walked": made.asked if predictor.walks else 0,
             "local_effects": made.local_effects,
             "sample_rows": len(made.sample_x),
         },
@@ -258,6 +263,15 @@ def _batch_rows(batch_size: int | None, n_columns: int) -> int:
         require_count("batch_size", batch_size)
         return batch_size
     return int(np.clip(2**23 // n_columns, 2**10, 2**16))
+
+
+def _rows_to_walk(rows: Rows, n_features: int, predictor: Predictor) -> Rows:
+    """Chunks whose features are all answered by one walk, a few for every core."""
+    fit = WALKED_NUMBERS // (4 * n_features * predictor.n_all)
+    n_threads = predictor.n_threads
+    shared = -(-rows.table.n_rows // (3 * n_threads)) if n_threads > 1 else rows.batch_rows
+    size = int(np.clip(min(fit, shared), FEWEST_WALKED, max(rows.batch_rows, FEWEST_WALKED)))
+    return replace(rows, batch_rows=size, n_threads=n_threads)
 
 
 def _check_arguments(categorical: Any, gradient: Any, seed: Any) -> None:

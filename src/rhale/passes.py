@@ -12,7 +12,7 @@ import numpy as np
 
 from rhale.binning import bin_cells
 from rhale.effect import NO_SAMPLE, Effect, LocalEffects
-from rhale.engines import map_chunks
+from rhale.engines import map_chunks, map_in_threads
 from rhale.kernels import FloatArray
 from rhale.kernels.axis import MANY_VALUES, wide_gaps
 from rhale.kernels.moments import Moments
@@ -50,11 +50,16 @@ class Rows:
     table: Table
     batch_rows: int
     progress: bool | Progress | None
+    n_threads: int = 1
 
     def fold(self, task: Callable[[Chunk], Piece], *, silent: bool = False) -> Piece:
         """Apply a task to all chunks and add up what comes back, in order."""
         size = self.batch_rows if silent else self.chunk_rows
-        pieces = map_chunks(task, read_chunks(self.table, size))
+        chunks = read_chunks(self.table, size)
+        if self.n_threads > 1 and size < self.table.n_rows:
+            pieces = map_in_threads(task, chunks, self.n_threads)
+        else:
+            pieces = map_chunks(task, chunks)
         return reduce(add, pieces if silent else self._shown(pieces))
 
     @property
@@ -139,7 +144,8 @@ class Job:
             n_inside = int(found.count.sum())
             where = self.features.index(feature)
             require_rows(feature.name, n_inside, (edges[0], edges[-1]), self.survey, where)
-            notes = () if how[place] in USUAL_WAYS else (how[place],)
+            said = () if how[place] in USUAL_WAYS else (how[place],)
+            notes = (*said, *self.predictor.notes)
             made[feature.name] = [
                 self.one_effect(feature, chosen, measured, place, output, notes)
                 for output in range(len(outputs))
@@ -207,7 +213,8 @@ class Job:
         if settings.method != "mplot":
             outside = "count for the average, but not for the centring"
         kept = () if settings.method != "ice" else self.about_curves(task.last_key, len(values))
-        notes = [kept + left_out(self.survey, c, outside) for c in traced.cells]
+        own = self.predictor.notes
+        notes = [kept + left_out(self.survey, c, outside) + own for c in traced.cells]
         return Made(
             tuple(make_profiles(task, traced, notes)),
             values[:, n_features : n_features + len(outputs)],

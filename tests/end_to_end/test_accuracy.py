@@ -19,6 +19,9 @@ def script(name):
     for folder in ("paper", "accuracy"):
         if str(ROOT / folder) not in sys.path:
             sys.path.insert(0, str(ROOT / folder))  # they find each other as they do when run
+    loaded = sys.modules.get(name)
+    if loaded is not None and not Path(str(loaded.__file__)).is_relative_to(ROOT):
+        del sys.modules[name]  # numba imports the package that is called coverage too
     return importlib.import_module(name)
 
 

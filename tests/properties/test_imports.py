@@ -19,6 +19,7 @@ OPTIONAL = [
     "scipy",
     "xgboost",
     "lightgbm",
+    "catboost",
     "numba",
     "treelite",
     "onnxruntime",

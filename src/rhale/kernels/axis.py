@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rhale.kernels import FloatArray
+from rhale.kernels.lines import read_lines
 
 MANY_VALUES = 100  # up to so many distinct values a feature is a ladder, not a line
 N_KNOTS = 513
@@ -88,9 +89,10 @@ class Window:
 
     def ends(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Give the interval [a, b] around every value."""
-        a, b = np.interp(x, self.knots, self.starts), np.interp(x, self.knots, self.stops)
         if self.reach is not None and self.least is not None:
-            a, b = _even(x, np.interp(x, self.knots, self.reach), self.least.ends(x))
+            a, b = _even(x, read_lines(x, self.knots, self.reach)[0], self.least.ends(x))
+        else:
+            a, b = read_lines(x, self.knots, self.starts, self.stops)
         if self.ladder is not None:
             a, b = nearest(self.ladder, a), nearest(self.ladder, b)
         elif self.whole:

@@ -39,6 +39,8 @@ def ask(
     -------
     ndarray of shape (n_changes, n_rows, n_outputs)
     """
+    if predictor.walker is not None:
+        return predictor.walk(predictor.walker, chunk, changes, Question(changes, names))
     n_rows, at_once = chunk.n_rows, max(1, batch_rows // chunk.n_rows)
     answers = np.empty((len(changes), n_rows, len(predictor.chosen)))
     for start in range(0, len(changes), at_once):

@@ -100,6 +100,8 @@ def secants(
     in memory at a time as fill the model's batch.
     """
     at_once = max(1, batch_rows // (4 * chunk.n_rows))
+    if predictor.walks:  # one walk for all features; `explain` keeps the chunks small
+        at_once = max(1, len(plans))
     for start in range(0, len(plans), at_once):
         changes, places = _questions(chunk, plans[start : start + at_once])
         yield from _series(ask(predictor, chunk, changes, names, batch_rows), places)

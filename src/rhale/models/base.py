@@ -18,7 +18,7 @@ from rhale.errors import (
 )
 from rhale.kernels import FloatArray
 from rhale.names import find_output, list_asked
-from rhale.tables.chunk import Chunk
+from rhale.tables.chunk import Change, Chunk
 
 REPEATABLE = 1e-5  # relative; far above float32 rounding, far below dropout
 FIRST_ROWS = 32
@@ -57,6 +57,13 @@ class Adapter(Protocol):
         """Give a better adapter, now that an answer has been seen; or this one."""
 
 
+class Walker(Protocol):
+    """A model that can be read: it answers for many changed columns at once."""
+
+    def walk(self, chunk: Chunk, changes: Sequence[Change]) -> FloatArray:
+        """Answers of all outputs, shape (n_changes, n_rows, n_outputs)."""
+
+
 @dataclass(frozen=True, eq=False)
 class Predictor:
     """A model that has been met: its outputs are known, its answers are checked.
@@ -83,6 +90,42 @@ class Predictor:
         with blaming_the_model(n_rows, question):
             answer = self.adapter.predict(rows)
         return self._chosen(check_answer(answer, n_rows, question))
+
+    @property
+    def walker(self) -> Walker | None:
+        """What answers for changed rows of all features at once; None if the model is asked."""
+        return getattr(self.adapter, "walker", None)
+
+    @property
+    def walks(self) -> bool:
+        """Whether there is such a walker."""
+        return self.walker is not None
+
+    @property
+    def checked_rows(self) -> int:
+        """Rows that were asked to see whether the walker gives the model's own answers."""
+        return int(getattr(self.adapter, "checked_rows", 0))
+
+    @property
+    def n_threads(self) -> int:
+        """How many chunks may be answered at a time."""
+        return int(getattr(self.adapter, "n_threads", 1))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the adapter has to say about how the model is asked."""
+        return tuple(getattr(self.adapter, "notes", ()))
+
+    def walk(
+        self, walker: Walker, chunk: Chunk, changes: Sequence[Change], question: object
+    ) -> FloatArray:
+        """Answers of the chosen outputs for each change, shape (n_changes, n_rows, n_outputs)."""
+        with blaming_the_model(chunk.n_rows, question):
+            answers = walker.walk(chunk, changes)
+        flat = answers.reshape(len(changes) * chunk.n_rows, -1)
+        if has_bad_numbers(flat):
+            check_answer(flat, len(flat), question)  # says where
+        return self._chosen(flat).reshape(len(changes), chunk.n_rows, -1)
 
     def gradient(self, chunk: Chunk) -> Answers:
         """Answers (n_rows, n_outputs) and slopes (n_rows, n_outputs, n_columns)."""

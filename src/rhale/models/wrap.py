@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from typing import Any, cast
 
 from rhale.errors import UnknownModelError
 from rhale.models.base import Adapter
+from rhale.models.boosters import askable, is_model_file, load_model
 from rhale.models.function import FunctionModel
 from rhale.models.sklearn import Response, estimator_model
+from rhale.models.trees import TreeModel, is_tree_model
 
 # library of a class -> file and class of the adapter; a new adapter is one line here
 ADAPTERS = {
@@ -26,19 +29,23 @@ def wrap(
     kind: str | None = None,
     gradient: Callable[[Any], Any] | None = None,
     response: Response = "auto",
+    walk: bool = True,
 ) -> Adapter:
     """Choose the adapter for a model.
 
     Parameters
     ----------
-    model : callable, estimator, torch module or JAX function
-        The model. An adapter is returned as it is.
+    model : callable, estimator, torch module, JAX function or path
+        The model, or a file that XGBoost, LightGBM or CatBoost has saved. An adapter is returned
+        as it is.
     kind : {"function", "estimator", "torch", "jax"}, optional
         Choose by hand instead.
     gradient : callable, optional
         Derivative of the model's answer: rows -> (n_rows, n_features).
     response : str
         Which answer of an estimator to explain.
+    walk : bool
+        Whether the trees of an ensemble are walked; False asks it as a black box.
 
     Returns
     -------
@@ -51,9 +58,15 @@ def wrap(
     """
     if type(model).__module__.startswith("rhale.models"):
         return cast(Adapter, model)
+    if is_model_file(model):
+        model = load_model(model)
     found = kind or recognised_kind(model)
     if found == "estimator":
-        return estimator_model(model, response=response, gradient=gradient)
+        asked = estimator_model(askable(model), response=response, gradient=gradient)
+        asked = replace(asked, kind=asked.kind.replace("rhale XGBoost", "xgboost "))
+        if walk and gradient is None and is_tree_model(model):
+            return TreeModel(asked, model, asked.kind.rpartition(", ")[2])
+        return asked
     if response != "auto":
         msg = f"response={response!r} is for estimators; this model is a {found}"
         raise UnknownModelError(msg)

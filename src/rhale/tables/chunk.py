@@ -45,6 +45,9 @@ class Chunk(Protocol):
     def varied(self, changes: Sequence[Change]) -> Any:
         """Stack one copy of the rows per change, each with one column replaced."""
 
+    def replaced(self, changes: Sequence[Change]) -> Any:
+        """One copy of the rows with all these columns replaced."""
+
     def take(self, rows: IntArray) -> Chunk:
         """Some of the rows, in the given order."""
 

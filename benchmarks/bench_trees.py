@@ -1,0 +1,257 @@
+"""Trees walked: against the black-box path of the same model, and against other programs."""
+
+import subprocess
+import sys
+import tracemalloc
+from functools import cache
+from time import perf_counter
+
+import numpy as np
+import pandas as pd
+import pytest
+from measuring import Counted, best_time, race, seconds
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+
+import rhale
+from rhale.models import wrap
+
+lightgbm = pytest.importorskip("lightgbm")
+xgboost = pytest.importorskip("xgboost")
+pytest.importorskip("numba")
+pytest.importorskip("treelite")
+
+N_ROWS, N_FEATURES, N_TREES = 100_000, 30, 200
+SINGLE = 1e-5
+MODELS = {
+    "LightGBM": (lambda: lightgbm.LGBMRegressor(n_estimators=N_TREES, verbose=-1), 25),
+    "XGBoost": (lambda: xgboost.XGBRegressor(n_estimators=N_TREES), 8),
+    "HistGradientBoosting": (
+        lambda: HistGradientBoostingRegressor(max_iter=N_TREES, early_stopping=False),
+        80,
+    ),
+    "RandomForest": (
+        lambda: RandomForestRegressor(N_TREES, max_features=0.33, n_jobs=2, random_state=0),
+        20,
+    ),
+}
+
+
+@cache
+def table(n_rows=N_ROWS, n_features=N_FEATURES):
+    return np.random.default_rng(0).uniform(-1, 1, (n_rows, n_features))
+
+
+def answers(x):
+    noise = 0.1 * np.random.default_rng(1).normal(size=len(x))
+    return 3 * x[:, 0] + np.sin(4 * x[:, 1]) + x[:, 2] * x[:, 3] + noise
+
+
+@cache
+def fitted(name):
+    n_rows = 20_000 if name == "RandomForest" else N_ROWS  # a forest takes minutes otherwise
+    model = MODELS[name][0]()
+    return model.fit(table()[:n_rows], answers(table())[:n_rows])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_walking_equals_asking_and_is_faster(benchmark, ledger, name):
+    x, model, target = table(), fitted(name), MODELS[name][1]
+    # a forest needs minutes as a black box: three of the thirty features, times ten
+    part = 3 if name == "RandomForest" else N_FEATURES
+    rhale.explain(model, x[:1000])  # compiled, if it was not
+
+    found = race(
+        benchmark,
+        lambda: rhale.explain(model, x),
+        lambda: rhale.explain(wrap(model, walk=False), x, features=range(part)),
+        rounds=1,
+    )
+
+    walked, asked = found.our_answer, found.other_answer
+    assert walked.provenance["answers_walked"] > 0
+    precision = SINGLE if name == "XGBoost" else 1e-9
+    for effect in asked:
+        same = walked[effect.name]
+        assert same.sample.local_effects == pytest.approx(
+            effect.sample.local_effects, abs=100 * precision
+        )
+    speedup = found.speedup * N_FEATURES / part
+    rows = asked.provenance["rows_asked"] * N_FEATURES // part
+    ledger.add(
+        f"{name} walked, against the same model as a black box",
+        f"{N_FEATURES} features, {N_TREES} trees, {N_ROWS:,} rows",
+        f"{seconds(found.ours)}, {walked.provenance['rows_asked']:,} rows asked",
+        f"{seconds(found.other * N_FEATURES / part)}, {rows:,} rows asked",
+        f"{speedup:.3g} times as fast",
+        f">= {target}",
+        met=speedup >= target,
+    )
+
+
+def test_all_features_cost_a_few_predictions(benchmark, ledger):
+    x, model = table(), fitted("LightGBM")
+    found = race(benchmark, lambda: rhale.explain(model, x), lambda: model.predict(x), rounds=3)
+    ledger.add(
+        "LightGBM walked, against one `predict`",
+        f"{N_FEATURES} features, {N_TREES} trees, {N_ROWS:,} rows",
+        seconds(found.ours),
+        seconds(found.other),
+        f"{found.cost:.2g} predicts",
+        "<= 6",
+        met=found.cost <= 6,
+    )
+
+
+def alibi_style(predict, x, n_bins=20):
+    """ALE as alibi computes it: two predictions of all rows for every feature."""
+    curves = []
+    for column in range(x.shape[1]):
+        edges = np.unique(np.quantile(x[:, column], np.linspace(0, 1, n_bins + 1)))
+        cell = np.clip(np.searchsorted(edges, x[:, column], side="left") - 1, 0, len(edges) - 2)
+        low, high = x.copy(), x.copy()
+        low[:, column], high[:, column] = edges[cell], edges[cell + 1]
+        change = predict(high) - predict(low)
+        mean = np.bincount(cell, change) / np.bincount(cell)
+        curves.append(np.concatenate([[0.0], np.cumsum(mean)]))
+    return curves
+
+
+def py_ale(predict, x, n_bins=20):
+    ale = pytest.importorskip("PyALE").ale
+    frame = pd.DataFrame(x, columns=[f"x{i}" for i in range(x.shape[1])])
+    model = Counted(predict)
+    return [
+        ale(frame, model, [n], grid_size=n_bins, include_CI=False, plot=False)["eff"].to_numpy()
+        for n in frame.columns
+    ]
+
+
+def effector_ale(predict, x, n_bins=20):
+    effector = pytest.importorskip("effector")
+    ale = effector.ALE(x, predict, nof_instances="all")
+    ale.fit("all", binning_method=effector.axis_partitioning.Fixed(nof_bins=n_bins))
+    return [ale.eval(i, np.linspace(-0.9, 0.9, 21)) for i in range(x.shape[1])]
+
+
+@pytest.mark.parametrize("rival", [alibi_style, py_ale, effector_ale], ids=lambda r: r.__name__)
+def test_ale_is_that_of_other_programs(benchmark, ledger, rival):
+    x, model = table(20_000), fitted("LightGBM")
+    bins = rhale.Fixed(20) if rival is effector_ale else rhale.Quantile(20, closed="right")
+    found = race(
+        benchmark,
+        lambda: rhale.explain(model, x, method="ale", bins=bins),
+        lambda: rival(model.predict, x),
+        rounds=2,
+    )
+    for effect, other in list(zip(found.our_answer, found.other_answer, strict=True))[:4]:
+        places = np.linspace(-0.9, 0.9, 21) if rival is effector_ale else effect.edges
+        ours = effect.curve(places)
+        np.testing.assert_allclose(ours - ours.mean(), other - np.mean(other), atol=0.02)
+    ledger.add(
+        f"explain(method='ale') of walked LightGBM, against {rival.__name__}",
+        f"{N_FEATURES} features, {N_TREES} trees, 20,000 rows",
+        seconds(found.ours),
+        seconds(found.other),
+        f"{found.speedup:.3g} times as fast",
+    )
+
+
+def growth(values):
+    return ", ".join(f"{v / values[0]:.2g}" for v in values)
+
+
+@pytest.mark.parametrize("what", ["rows", "trees", "features"])
+def test_cost_grows_with_rows_and_trees_and_hardly_with_features(ledger, what):
+    sizes = {
+        "rows": [25_000, 50_000, 100_000],
+        "trees": [50, 100, 200],
+        "features": [10, 30, 100, 300],
+    }[what]
+    walks, wholes = [], []
+    for size in sizes:
+        n_features = size if what == "features" else N_FEATURES
+        n_rows = size if what == "rows" else 20_000 if what == "features" else N_ROWS
+        x = table(n_rows, n_features)
+        n_trees = size if what == "trees" else N_TREES
+        model = lightgbm.LGBMRegressor(n_estimators=n_trees, verbose=-1).fit(x, answers(x))
+        walks.append(best_time(lambda: walk_alone(model, x), 2))  # noqa: B023
+        wholes.append(best_time(lambda: rhale.explain(model, x), 2))  # noqa: B023
+    ledger.add(
+        f"LightGBM walked, by the number of {what}",
+        ", ".join(f"{s:,}" for s in sizes),
+        ", ".join(seconds(w) for w in walks) + " for the walk",
+        ", ".join(seconds(w) for w in wholes) + " for explain",
+        f"{growth(walks)}; {growth(wholes)}",
+    )
+
+
+def walk_alone(model, x, n_rows=5_000):
+    """Four changes of every column, in pieces as explain takes them."""
+    from rhale.kernels.tree_walk import walk
+    from rhale.models.trees import read_walker
+
+    reading = read_walker(model, "predict").reading
+    features = np.repeat(np.arange(x.shape[1]), 4)
+    shift = np.tile([-0.1, 0.1, -0.2, 0.2], x.shape[1])[:, None]
+    for start in range(0, len(x), n_rows):
+        rows = x[start : start + n_rows]
+        values = np.clip(rows.T[features] + shift, -1, 1)
+        walk(reading.forest, rows, features, values, reading.base)
+
+
+def test_memory_does_not_grow_with_the_rows(ledger):
+    model, peaks = fitted("LightGBM"), []
+    for n_rows in (N_ROWS, 4 * N_ROWS):
+        x = table(n_rows)
+        tracemalloc.start()
+        rhale.explain(model, x)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        peaks.append(most)
+    ledger.add(
+        "memory of a walked explanation, against the table",
+        f"{N_FEATURES} features, {N_ROWS:,} and {4 * N_ROWS:,} rows",
+        " and ".join(f"{p / 2**20:.0f} MiB" for p in peaks),
+        " and ".join(f"{8 * N_FEATURES * n / 2**20:.0f} MiB" for n in (N_ROWS, 4 * N_ROWS)),
+        f"{peaks[1] / peaks[0]:.2f} for 4 x the rows",
+        "O(chunk)",
+        met=peaks[1] < 1.5 * peaks[0],
+    )
+
+
+START = """
+import sys, time
+import numpy as np
+from rhale.kernels.forest import Tree, plant
+start = time.perf_counter()
+from rhale.kernels.tree_walk import walk
+tree = Tree(*(np.array(v) for v in ([0, -1, -1], [0.5, 0, 0], [1, -1, -1], [2, -1, -1],
+    [False] * 3, [[0.0], [1.0], [2.0]])))
+walk(plant([tree], 1), np.zeros((3, 1)), np.array([0]), np.ones((1, 3)), np.zeros(1))
+print(time.perf_counter() - start)
+"""
+
+
+def test_later_processes_start_from_the_cache(ledger, tmp_path):
+    times = []
+    for _ in range(3):
+        start = perf_counter()
+        run = subprocess.run(  # noqa: S603
+            [sys.executable, "-c", START],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"NUMBA_CACHE_DIR": str(tmp_path), "PATH": ""},
+        )
+        assert perf_counter() > start
+        times.append(float(run.stdout))
+        assert ("compiling" in run.stderr) == (len(times) == 1)
+    ledger.add(
+        "first walk of a process: compiled, then from the cache",
+        "numba's import included",
+        f"{seconds(times[0])}, then {seconds(min(times[1:]))}",
+        "",
+        "",
+        "< 10 s, < 1 s",
+        met=times[0] < 10 and min(times[1:]) < 1,
+    )

@@ -1,0 +1,332 @@
+"""A tree ensemble as flat arrays: what `tree_walk` walks, whatever library grew it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rhale.kernels import BoolArray, FloatArray, IntArray
+
+LEAF = 2**32 - 1  # in place of a feature
+IN_SET = 2**32 - 1  # in place of a width: the node asks whether the code is in a set
+MISSING, OTHER, FIRST_CATEGORY = 0, 1, 2  # codes: no value; a category that no tree knows
+NUMBER, ZERO_IS_MISSING, CATEGORY, ROUNDED_TO_ZERO = range(4)  # kinds of features
+MOST_CATEGORIES = 2**16
+MOST_DIGITS = 1074  # binary, behind the point: as many as a float64 has
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """One tree as its library has it: node 0 is the root.
+
+    Attributes
+    ----------
+    feature : ndarray of shape (n_nodes,)
+        Feature of each split; -1 at a leaf.
+    threshold : ndarray of shape (n_nodes,)
+        Values below it go left (`strictly`, see `just_above`, for libraries with "at most").
+    left, right : ndarray of shape (n_nodes,)
+        Children of each split.
+    missing_left : ndarray of shape (n_nodes,)
+        Whether rows without a value go left.
+    value : ndarray of shape (n_nodes, leaf_size)
+        What a leaf adds; ignored at splits.
+    sets : dict of int to Categories
+        Splits that ask for a category instead.
+    target : int
+        Output that a leaf of one number belongs to.
+    """
+
+    feature: IntArray
+    threshold: FloatArray
+    left: IntArray
+    right: IntArray
+    missing_left: BoolArray
+    value: FloatArray
+    sets: dict[int, Categories] = field(default_factory=dict)
+    target: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Categories:
+    """Where a split sends categories: the listed ones left, unknown ones as said."""
+
+    left: IntArray
+    right: IntArray
+    other_left: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """All trees in flat arrays, thresholds replaced by their ranks.
+
+    Attributes
+    ----------
+    nodes : ndarray of shape (n_nodes, 4)
+        Feature, low, width and left child of a split; the right child stands behind the left. A
+        code goes left if low <= code < low + width. At a leaf: LEAF, 0, 0 and the leaf's number.
+    bits : ndarray of shape (n_words,)
+        Sets of codes that go left, for splits of width IN_SET; `low` is where a set begins.
+    roots, targets : ndarray of shape (n_trees,)
+        First node of each tree, and the output it adds to.
+    leaves : ndarray of shape (n_leaves, leaf_size)
+        What each leaf adds, in units of 2 ** -exponent: whole numbers add up exactly, in any
+        order, so that the same leaves give the same answer to the last bit.
+    exponent : int
+        Of that unit; no sum overflows.
+    cuts : ndarray of shape (n_cuts,)
+        Distinct thresholds of feature 0, then of feature 1, ...; for categories their number.
+    cut_starts : ndarray of shape (n_features + 1,)
+        Where those of a feature begin.
+    kinds : ndarray of shape (n_features,)
+        NUMBER, ZERO_IS_MISSING, CATEGORY or ROUNDED_TO_ZERO (LightGBM's tiny numbers).
+    n_outputs : int
+        Numbers per row.
+    depth : int
+        Splits on the longest path.
+    is_single : bool
+        Whether rows are rounded to float32 first.
+
+    Notes
+    -----
+    The code of a value is one more than the number of cuts at or below it, so that trees compare
+    small whole numbers, whatever the library compares; 0 is a missing value.
+    """
+
+    nodes: npt.NDArray[np.uint32]
+    bits: npt.NDArray[np.uint32]
+    roots: IntArray
+    targets: IntArray
+    leaves: IntArray
+    exponent: int
+    cuts: FloatArray
+    cut_starts: npt.NDArray[np.uint64]
+    kinds: IntArray
+    n_outputs: int
+    depth: int
+    is_single: bool
+
+    @property
+    def n_features(self) -> int:
+        """Columns of a row."""
+        return len(self.kinds)
+
+    @property
+    def largest_sum(self) -> float:
+        """No sum of leaves is larger."""
+        return float(np.ldexp(1.0, 62 - self.exponent))
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.roots)
+
+
+def just_above(threshold: FloatArray) -> FloatArray:
+    """Turn "at most t" into "below t'": the next float64.
+
+    Examples
+    --------
+    >>> bool(1.0 < just_above(np.array([1.0]))[0])
+    True
+    """
+    return np.nextafter(np.asarray(threshold, dtype=np.float64), np.inf)
+
+
+def plant(
+    trees: Sequence[Tree],
+    n_features: int,
+    *,
+    n_outputs: int = 1,
+    is_single: bool = False,
+    kind: int = NUMBER,
+    zero_is_missing: Sequence[int] = (),
+) -> Forest:
+    """Bring trees into flat arrays.
+
+    Parameters
+    ----------
+    trees : sequence of Tree
+        The ensemble.
+    n_features : int
+        Columns of a row.
+    n_outputs : int
+        Numbers per row.
+    is_single : bool
+        Whether rows are rounded to float32 first.
+    kind : int
+        Of all features but those with categories and those of the next argument.
+    zero_is_missing : sequence of int
+        Features whose zeros count as missing.
+
+    Notes
+    -----
+    O(n log n) in the number of nodes.
+    """
+    sizes = np.array([len(t.feature) for t in trees], dtype=np.int64)
+    roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]) if len(trees) else np.empty(0, np.int64)
+    joined = _join(trees, roots)
+    sets = {
+        int(root) + n: s for root, t in zip(roots, trees, strict=True) for n, s in t.sets.items()
+    }
+    kinds = np.full(n_features, kind, dtype=np.int64)
+    kinds[list(zero_is_missing)] = ZERO_IS_MISSING
+    is_set = np.zeros(len(joined.feature), dtype=np.bool_)
+    is_set[list(sets)] = True
+    kinds[joined.feature[is_set]] = CATEGORY
+    if np.any(kinds[joined.feature[(joined.feature >= 0) & ~is_set]] == CATEGORY):
+        msg = "a feature is split both by thresholds and by categories"
+        raise ValueError(msg)
+    sizes_of = _set_sizes(joined.feature, sets, n_features)
+    cuts, cut_starts, rank = _rank(joined, is_set, sizes_of, n_features)
+    nodes, new = _renumber(joined)
+    splits = joined.feature >= 0
+    low = np.where(joined.missing_left, 0, 1)
+    nodes[new[splits], 1] = low[splits]
+    nodes[new[splits], 2] = (rank + 2 - low)[splits]
+    bits = _write_sets(nodes, new, joined, sets, sizes_of)
+    return Forest(
+        nodes,
+        bits,
+        roots,
+        np.array([t.target for t in trees], dtype=np.int64),
+        *_whole(joined.value, ~splits, roots),
+        cuts,
+        cut_starts.astype(np.uint64),
+        kinds,
+        n_outputs,
+        _depth(joined, roots),
+        is_single,
+    )
+
+
+def _join(trees: Sequence[Tree], roots: IntArray) -> Tree:
+    """Put all trees behind each other, as one."""
+    if not trees:
+        none = np.empty(0, np.int64)
+        return Tree(none, np.empty(0), none, none, np.empty(0, np.bool_), np.empty((0, 1)))
+
+    def all_of(name: str, dtype: Any) -> Any:
+        return np.concatenate([np.asarray(getattr(t, name), dtype=dtype) for t in trees])
+
+    shift = np.repeat(roots, [len(t.feature) for t in trees])
+    return Tree(
+        all_of("feature", np.int64),
+        all_of("threshold", np.float64),
+        all_of("left", np.int64) + shift,
+        all_of("right", np.int64) + shift,
+        all_of("missing_left", np.bool_),
+        all_of("value", np.float64),
+    )
+
+
+def _rank(
+    joined: Tree, is_set: BoolArray, set_sizes: IntArray, n_features: int
+) -> tuple[FloatArray, IntArray, IntArray]:
+    """Distinct thresholds of each feature, and which of them each split has."""
+    splits = np.flatnonzero((joined.feature >= 0) & ~is_set)
+    feature, threshold = joined.feature[splits], joined.threshold[splits]
+    if np.any(np.isnan(threshold)):
+        msg = "a split has no threshold"
+        raise ValueError(msg)
+    order = np.lexsort((threshold, feature))
+    feature, threshold = feature[order], threshold[order]
+    is_new = np.ones(splits.size, dtype=np.bool_)
+    is_new[1:] = (feature[1:] != feature[:-1]) | (threshold[1:] != threshold[:-1])
+    n_cuts = np.bincount(feature[is_new], minlength=n_features)
+    number = np.cumsum(is_new) - 1 - (np.cumsum(n_cuts) - n_cuts)[feature]
+    rank = np.zeros(len(joined.feature), dtype=np.int64)
+    rank[splits[order]] = number
+    # features with categories have one cut: how many there are
+    named = np.flatnonzero(set_sizes)
+    where = np.cumsum(n_cuts)[named]
+    cuts = np.insert(threshold[is_new], where, set_sizes[named].astype(np.float64))
+    n_cuts[named] += 1
+    return cuts, np.concatenate([[0], np.cumsum(n_cuts)]), rank
+
+
+def _renumber(joined: Tree) -> tuple[npt.NDArray[np.uint32], IntArray]:
+    """Place siblings side by side; roots stay where they are."""
+    n_nodes, is_leaf = len(joined.feature), joined.feature < 0
+    splits = np.flatnonzero(~is_leaf)
+    new = np.arange(n_nodes)
+    is_root = np.ones(n_nodes, dtype=np.bool_)
+    is_root[joined.left[splits]] = False
+    is_root[joined.right[splits]] = False
+    free = np.flatnonzero(~is_root)  # one pair of places for each split, inside its own tree
+    if free.size != 2 * splits.size:
+        msg = "the nodes do not form trees"
+        raise ValueError(msg)
+    new[joined.left[splits]], new[joined.right[splits]] = free[0::2], free[1::2]
+    if np.any(np.diff(free.reshape(-1, 2), axis=1) != 1):
+        msg = "the first node of a tree is not its root"
+        raise ValueError(msg)
+    nodes = np.zeros((n_nodes, 4), dtype=np.uint32)
+    nodes[new, 0] = np.where(is_leaf, LEAF, joined.feature)
+    nodes[new[splits], 3] = free[0::2]
+    nodes[new[is_leaf], 3] = np.arange(int(is_leaf.sum()))
+    return nodes, new
+
+
+def _whole(value: FloatArray, is_leaf: BoolArray, roots: IntArray) -> tuple[IntArray, int]:
+    """Leaves as whole numbers of a unit, as small as sums without overflow allow."""
+    sizes = np.where(is_leaf, np.abs(value).max(axis=1, initial=0.0), 0.0)
+    if not np.all(np.isfinite(sizes)):
+        msg = "a leaf is not finite"
+        raise ValueError(msg)
+    largest = float(np.maximum.reduceat(sizes, roots).sum()) if roots.size else 0.0
+    exponent = min(62 - int(np.frexp(largest)[1]), MOST_DIGITS)
+    return np.rint(np.ldexp(value[is_leaf], exponent)).astype(np.int64), exponent
+
+
+def _depth(joined: Tree, roots: IntArray) -> int:
+    """Splits on the longest path of all trees, level by level."""
+    level, depth = roots, 0
+    while True:
+        level = level[joined.feature[level] >= 0]
+        if not level.size:
+            return depth
+        depth += 1
+        if depth > len(joined.feature):
+            msg = "the nodes go round in a circle"
+            raise ValueError(msg)
+        level = np.concatenate([joined.left[level], joined.right[level]])
+
+
+def _set_sizes(feature: IntArray, sets: dict[int, Categories], n_features: int) -> IntArray:
+    """How many categories each feature's splits name."""
+    sizes = np.zeros(n_features, dtype=np.int64)
+    for node, known in sets.items():
+        named = np.concatenate([known.left, known.right, [0]])
+        if named.min() < 0 or named.max() >= MOST_CATEGORIES:
+            msg = f"a split names the category {named.max()}"
+            raise ValueError(msg)
+        sizes[feature[node]] = max(sizes[feature[node]], int(named.max()) + 1)
+    return sizes
+
+
+def _write_sets(
+    nodes: npt.NDArray[np.uint32],
+    new: IntArray,
+    joined: Tree,
+    sets: dict[int, Categories],
+    sizes: IntArray,
+) -> npt.NDArray[np.uint32]:
+    """Write the codes that go left as bits, and where they begin into the nodes."""
+    words: list[npt.NDArray[np.uint32]] = []
+    n_words = 0
+    for node, known in sets.items():
+        is_left = np.full(FIRST_CATEGORY + sizes[joined.feature[node]], known.other_left)
+        is_left[MISSING] = joined.missing_left[node]
+        is_left[FIRST_CATEGORY + known.left] = True
+        is_left[FIRST_CATEGORY + known.right] = False
+        octets = np.packbits(is_left, bitorder="little")
+        packed = np.pad(octets, (0, -len(octets) % 4)).view(np.uint32)
+        nodes[new[node], 1:3] = n_words, IN_SET
+        words.append(packed)
+        n_words += len(packed)
+    return np.concatenate(words) if words else np.zeros(1, np.uint32)
