@@ -8,7 +8,7 @@ BENCH := .venv-bench
 STAMP := $(VENV)/.installed
 PAPER := intro running cases study_1 study_2 settings california_data california_effects \
 	california_bins run_time disagreements page
-ACCURACY := random_problems california_subsets curves trees coverage page
+ACCURACY := random_problems california_subsets curves trees intervals page
 BENCH_STAMP := $(BENCH)/.installed
 
 .DEFAULT_GOAL := help

@@ -39,7 +39,7 @@ SEARCHED = (
 ABOUT = """
 ## Intervals
 
-`accuracy/coverage.py`. Share of {runs} simulated data sets in which the 95 % interval covers the true
+`accuracy/intervals.py`. Share of {runs} simulated data sets in which the 95 % interval covers the true
 curve (zero on average over the same rows), mean and range over 17 points from the 2 % to the 98 %
 quantile of x. *Given bins* hold the truth, so that only the draw of the rows is left: here the intervals
 must keep their word. *Searched bins* are those of `Adaptive()`, looked for in the same rows: what the
@@ -99,7 +99,7 @@ def main() -> None:
             label = name if name in known else "running example of the paper, x1"
             rows.append([label, f"{n:,}", given, searched, f"{bootstrap_width(name, n):.2f}"])
     head = ["effect", "rows", "given bins", "searched bins", "bootstrap / formula"]
-    write_part("coverage", ABOUT.format(runs=N_RUNS), table(head, rows), WHAT)
+    write_part("intervals", ABOUT.format(runs=N_RUNS), table(head, rows), WHAT)
 
 
 if __name__ == "__main__":
