@@ -100,16 +100,21 @@ def _without_rounding(state: FloatArray, n_series: int) -> FloatArray:
 
 def _merged(left: FloatArray, right: FloatArray, n_series: int) -> FloatArray:
     """Weight, means and products of both together (Chan, Golub and LeVeque)."""
-    shape = np.broadcast_shapes(left.shape, right.shape)
-    merged = np.empty(shape)
-    np.add(left[0], right[0], out=merged[0])
-    share = right[0] / np.where(merged[0] > 0, merged[0], 1.0)
+    merged = np.empty(np.broadcast_shapes(left.shape, right.shape))
+    weight = np.add(left[0], right[0], out=merged[0])
+    share = right[0] / np.where(weight > 0, weight, 1.0)
     steps = [right[i] - left[i] for i in range(1, n_series + 1)]
+    pulls = []
     for i, step in enumerate(steps, start=1):
-        merged[i] = left[i] + step * share
-    lever = share * left[0]
-    for pair, (a, b) in enumerate(combinations_with_replacement(steps, 2), start=1 + n_series):
-        merged[pair] = left[pair] + right[pair] + a * b * lever
+        pull = step * share
+        np.add(left[i], pull, out=merged[i])
+        pull *= left[0]
+        pulls.append(pull)
+    pairs = combinations_with_replacement(range(n_series), 2)
+    for row, (i, j) in enumerate(pairs, start=1 + n_series):
+        product = np.multiply(pulls[i], steps[j], out=merged[row])
+        product += left[row]
+        product += right[row]
     return merged
 
 
@@ -134,7 +139,7 @@ def cheapest_path(price: FloatArray) -> IntArray | None:
     n_cells, ending = len(price), np.ascontiguousarray(price.T)
     best = np.zeros(n_cells + 1)
     for j in range(1, n_cells + 1):
-        best[j] = (best[:j] + ending[j - 1, :j]).min()
+        best[j] = np.minimum.reduce(best[:j] + ending[j - 1, :j])
     if not np.isfinite(best[-1]):
         return None
     limits = [n_cells]
