@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from california import FEATURES, NET_A, NET_B, fitted_net, housing_from_arguments
 from california_bins import local_effects
-from parts import FloatArray, centred_gap, geometric_mean, write_part
+from parts import FloatArray, centred_gap, geometric_mean, read_at, write_part
 from random_problems import TEXT, WAYS
 from report import table
 
@@ -30,12 +30,7 @@ def errors(
     """Errors of effect, spread and curve of one sample, against the dense bins."""
     found = rhale.effect(x, d, bins=bins, limits=limits)
     z = 0.5 * (dense.edges[1:] + dense.edges[:-1])
-    place = np.clip(np.searchsorted(found.edges, z, "right") - 1, 0, found.mean.size - 1)
-    middle = 0.5 * (found.edges[1:] + found.edges[:-1])
-    mean, std = found.mean[place] + found.slope[place] * (z - middle[place]), found.std[place]
-    if found.spread_edges is not None and found.spread_std is not None:
-        own = np.searchsorted(found.spread_edges, z, "right") - 1
-        std = found.spread_std[np.clip(own, 0, found.spread_std.size - 1)]
+    mean, std = read_at(found, z)
     known = np.isfinite(std) & np.isfinite(dense.std)
     return [
         float(np.abs(mean - dense.mean).mean()),

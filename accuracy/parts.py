@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+import rhale
+
 FloatArray = npt.NDArray[np.float64]
 Function = Callable[[FloatArray], FloatArray]
 
@@ -22,6 +24,17 @@ def write_part(name: str, *paragraphs: str) -> None:
     text = "\n\n".join(paragraph.strip() for paragraph in paragraphs)
     (PARTS / f"{name}.md").write_text(text + "\n", encoding="utf-8")
     print(text)
+
+
+def read_at(effect: rhale.Effect, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean effect and spread at z, the spread from bins of its own where it has them."""
+    place = np.clip(np.searchsorted(effect.edges, z, "right") - 1, 0, effect.mean.size - 1)
+    middle = 0.5 * (effect.edges[1:] + effect.edges[:-1])
+    mean, std = effect.mean[place] + effect.slope[place] * (z - middle[place]), effect.std[place]
+    if effect.spread_edges is not None and effect.spread_std is not None:
+        own = np.searchsorted(effect.spread_edges, z, "right") - 1
+        std = effect.spread_std[np.clip(own, 0, effect.spread_std.size - 1)]
+    return mean, std
 
 
 def geometric_mean(ratios: npt.ArrayLike) -> FloatArray:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from parts import FloatArray, Function, centred_gap, geometric_mean, write_part
+from parts import FloatArray, Function, centred_gap, geometric_mean, read_at, write_part
 from report import table
 
 import rhale
@@ -157,13 +157,7 @@ def errors(task: Task, bins: Any) -> list[float]:
     found = rhale.effect(task.x, task.d, bins=bins)
     z = np.linspace(task.low, task.high, N_POINTS + 1)
     z = 0.5 * (z[1:] + z[:-1])
-    place = np.clip(np.searchsorted(found.edges, z, "right") - 1, 0, found.mean.size - 1)
-    middle = 0.5 * (found.edges[1:] + found.edges[:-1])
-    mean = found.mean[place] + found.slope[place] * (z - middle[place])
-    std = found.std[place]
-    if found.spread_edges is not None and found.spread_std is not None:
-        own = np.searchsorted(found.spread_edges, z, "right") - 1
-        std = found.spread_std[np.clip(own, 0, found.spread_std.size - 1)]
+    mean, std = read_at(found, z)
     std = np.interp(z, z[np.isfinite(std)], std[np.isfinite(std)])  # bins of one row have none
     truth = task.mean(z)
     curve = np.cumsum(truth) * (z[1] - z[0])
