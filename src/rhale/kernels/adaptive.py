@@ -19,7 +19,7 @@ from rhale.kernels.noise import (
     residual_squares,
     without_outliers,
 )
-from rhale.kernels.partition import Cuts, require_count
+from rhale.kernels.partition import Cuts, is_number, require_count
 from rhale.kernels.runs import cheapest_path, run_products, run_sums, run_weights
 
 Weight = Literal["rows", "width", "geometric"]
@@ -92,10 +92,12 @@ class Adaptive:
             if value not in get_args(kind):
                 msg = f"{name}={value!r} is not known; use one of {', '.join(get_args(kind))}"
                 raise BadSettingError(msg)
-        if not 0 < self.penalty < np.inf:
+        if not (is_number(self.penalty) and 0 < self.penalty < np.inf):
             msg = f"penalty={self.penalty!r} is not a positive number; 2 is usual"
             raise BadSettingError(msg)
-        if self.min_rows is not None and not 0 <= self.min_rows < np.inf:
+        if self.min_rows is not None and not (
+            is_number(self.min_rows) and 0 <= self.min_rows < np.inf
+        ):
             msg = f"min_rows={self.min_rows!r} is not a number of rows"
             raise BadSettingError(msg)
 

@@ -97,10 +97,12 @@ class Optimal:
     def __post_init__(self) -> None:
         require_count("max_bins", self.max_bins)
         require_closed(self.closed)
-        if not 0 <= self.discount <= 1:
+        if not (is_number(self.discount) and 0 <= self.discount <= 1):
             msg = f"discount={self.discount} is not between 0 and 1"
             raise BadSettingError(msg)
-        if self.min_points is not None and not self.min_points >= 0:
+        if self.min_points is not None and not (
+            is_number(self.min_points) and self.min_points >= 0
+        ):
             msg = f"min_points={self.min_points} is not a number of rows"
             raise BadSettingError(msg)
         if self.ddof not in (0, 1):
@@ -253,6 +255,11 @@ class Edges:
         linear = np.broadcast_to(np.asarray(self.linear), (given.n_cells,))
         place = given.locate(moments.grid.middles)  # limits may have moved or fallen together
         return Cuts(np.arange(moments.grid.n_cells + 1), linear[place])
+
+
+def is_number(value: object) -> bool:
+    """Tell a number from anything else a user may pass."""
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 def require_count(name: str, value: object) -> None:

@@ -504,3 +504,22 @@ def test_cuts_carry_the_noise_and_how_far_to_trust_the_cells():
     np.testing.assert_array_equal(cuts.noise, local_noise(moments))
     assert 0.5 < cuts.trust[0] < 1.0
     assert cuts.spread_limits is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"penalty": "2"}, "penalty='2' is not a positive number"),
+        ({"penalty": True}, "penalty=True is not a positive number"),
+        ({"min_rows": "5"}, "min_rows='5' is not a number of rows"),
+    ],
+)
+def test_settings_that_are_no_numbers_are_refused_in_words(settings, said):
+    with pytest.raises(BadSettingError, match=said):
+        Adaptive(**settings)
+
+
+@pytest.mark.parametrize("settings", [{"discount": "0.2"}, {"min_points": "5"}])
+def test_optimal_refuses_settings_that_are_no_numbers(settings):
+    with pytest.raises(BadSettingError, match="is not"):
+        rhale.Optimal(**settings)
