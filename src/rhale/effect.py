@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
@@ -28,8 +26,9 @@ from rhale.kernels.moments import Moments, measure
 from rhale.kernels.noise import heard, interpolation, residual_squares
 from rhale.kernels.partition import Cuts, require_count
 from rhale.records import freeze, same_fields
+from rhale.times import AxisKind, as_numbers, written
 
-Points = float | Sequence[float] | FloatArray
+Points = Any  # numbers; dates or durations where the feature has them
 Density = Literal["rows", "bins"]
 
 
@@ -42,6 +41,34 @@ class LocalEffects(NamedTuple):
 
 
 NO_SAMPLE = LocalEffects(np.empty(0), np.empty(0), np.empty(0))
+
+
+class Missing(NamedTuple):
+    """What happens to predictions when the value of a feature is removed.
+
+    Attributes
+    ----------
+    count : int
+        Rows that have no value in the table.
+    share : float
+        Their share of the weight.
+    mean, std : float
+        Mean change of the prediction when the value is removed, over the rows that have one, and
+        how much it differs between them.
+    rows : float
+        Effective number of rows that have a value.
+    """
+
+    count: int
+    share: float
+    mean: float
+    std: float
+    rows: float
+
+    @property
+    def standard_error(self) -> float:
+        """Uncertainty of `mean`."""
+        return self.std / self.rows**0.5 if self.rows > 0 else float("nan")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,6 +109,10 @@ class Effect:
         Cells whose means the curve follows, in bins whose fit is too plain for it.
     spread_edges, spread_std : ndarray of shape (n_spread_bins + 1,) and (n_spread_bins,), or None
         Bins of the spread and the deviation in each, where it has bins of its own.
+    kind : {"number", "date", "duration"}
+        What the feature values are; dates are days since 1970, durations are seconds.
+    missing : Missing or None
+        What happens when the value is removed, where that was measured.
 
     Notes
     -----
@@ -111,6 +142,8 @@ class Effect:
     cells: CellMeans | None = None
     spread_edges: FloatArray | None = None
     spread_std: FloatArray | None = None
+    kind: AxisKind = "number"
+    missing: Missing | None = None
 
     def __post_init__(self) -> None:
         freeze(self)
@@ -118,7 +151,8 @@ class Effect:
     def __repr__(self) -> str:
         return (
             f"Effect({self.name!r}, output={self.output!r}, {self.mean.size} bins on "
-            f"[{self.edges[0]:g}, {self.edges[-1]:g}], importance={self.importance:.4g})"
+            f"[{written(self.edges[0], self.kind)}, {written(self.edges[-1], self.kind)}], "
+            f"importance={self.importance:.4g})"
         )
 
     def __eq__(self, other: object) -> bool:
@@ -182,7 +216,7 @@ class Effect:
 
         Parameters
         ----------
-        x : float or array-like of shape (n_x,)
+        x : number, date or array-like of shape (n_x,)
             Feature values; outside the bins the outermost ones go on.
         center : {"mean", "start", "uniform"}
             Zero on average over the rows (see `density`), at the first limit, or on average
@@ -192,7 +226,7 @@ class Effect:
         -------
         ndarray of shape (n_x,), or a number for a number
         """
-        points, shape = as_points(x)
+        points, shape = as_points(x, self.kind)
         return self.fit.curve(points, center).reshape(shape)[()]
 
     def spread(self, x: Points, *, accumulate: Literal["sum", "quadrature"] = "sum") -> FloatArray:
@@ -200,7 +234,7 @@ class Effect:
 
         Parameters
         ----------
-        x : float or array-like of shape (n_x,)
+        x : number, date or array-like of shape (n_x,)
             Feature values; outside the bins the outermost ones go on.
         accumulate : {"sum", "quadrature"}
             Sum of std times width (what the paper's figures show), or the root of the sum of
@@ -213,7 +247,7 @@ class Effect:
         if accumulate not in ("sum", "quadrature"):
             msg = f"accumulate={accumulate!r} is not known; use 'sum' or 'quadrature'"
             raise BadSettingError(msg)
-        points, shape = as_points(x)
+        points, shape = as_points(x, self.kind)
         edges, std, squared = self.edges, self.std, accumulate == "quadrature"
         if self.spread_edges is not None and self.spread_std is not None:
             edges, std = self.spread_edges, self.spread_std
@@ -233,7 +267,7 @@ class Effect:
 
         Parameters
         ----------
-        x : float or array-like of shape (n_x,)
+        x : number, date or array-like of shape (n_x,)
             Feature values.
         level : float
             Probability that the interval covers the curve of the model over the population the
@@ -255,7 +289,7 @@ class Effect:
         Covers the draw of the rows. Does not cover how the model would differ after training on
         other rows, nor that the bins were searched in the same rows.
         """
-        points, shape = as_points(x)
+        points, shape = as_points(x, self.kind)
         quantile, curve = normal_quantile(level), self.fit.curve(points, center)
         if method not in ("formula", "bootstrap"):
             msg = f"method={method!r} is not known; use 'formula' or 'bootstrap'"
@@ -465,9 +499,9 @@ def thin_bins(count: IntArray) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def as_points(x: npt.ArrayLike) -> tuple[FloatArray, tuple[int, ...]]:
+def as_points(x: Any, kind: AxisKind = "number") -> tuple[FloatArray, tuple[int, ...]]:
     """Flatten to floats, and remember the shape."""
-    points = np.asarray(x, dtype=np.float64)
+    points = as_numbers(x, kind)
     return points.ravel(), points.shape
 
 

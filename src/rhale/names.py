@@ -36,6 +36,14 @@ def find_output(asked: Any, known: Sequence[str]) -> int:
     return place
 
 
+def find_level(feature: str, asked: Any, known: Sequence[str]) -> int:
+    """Position of a level of a feature, given by its label."""
+    if str(asked) in known:
+        return list(known).index(str(asked))
+    msg = f"feature {feature!r} has no level {asked!r}; {near_names(str(asked), known)}"
+    raise BadSettingError(msg)
+
+
 def list_asked(wanted: Any, argument: str) -> list[Any]:
     """List what one name, one position or any collection of them asks for.
 

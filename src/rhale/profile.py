@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from rhale.effect import (
+    Missing,
     Points,
     as_points,
     normal_quantile,
@@ -16,7 +17,9 @@ from rhale.effect import (
 from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center, fill_gaps, known_center
+from rhale.names import find_level
 from rhale.records import freeze, same_fields
+from rhale.times import AxisKind, written
 
 ProfileMethod = Literal["pdp", "ice", "mplot"]
 NO_CURVES, NO_VALUES = np.empty((0, 0)), np.empty(0)
@@ -51,6 +54,14 @@ class Profile:
         The rows' own feature values.
     notes : tuple of str
         What a reader should know.
+    kind : {"number", "date", "duration"}
+        What the feature values are; dates are days since 1970, durations are seconds.
+    levels : tuple of str
+        Labels of the points, where the feature has levels (then the grid is 0, 1, 2, ... or their
+        values, if they are numbers); none otherwise.
+    missing : Missing or None
+        Average prediction without a value ("pdp" and "ice": of all rows with the value removed;
+        "mplot": of the rows that have none).
     """
 
     name: str
@@ -65,6 +76,9 @@ class Profile:
     curves: FloatArray = field(default_factory=lambda: NO_CURVES)
     curve_x: FloatArray = field(default_factory=lambda: NO_VALUES)
     notes: tuple[str, ...] = ()
+    kind: AxisKind = "number"
+    levels: tuple[str, ...] = ()
+    missing: Missing | None = None
 
     def __post_init__(self) -> None:
         freeze(self)
@@ -72,7 +86,8 @@ class Profile:
     def __repr__(self) -> str:
         return (
             f"Profile({self.name!r}, output={self.output!r}, {self.method}, {self.grid.size} "
-            f"points on [{self.grid[0]:g}, {self.grid[-1]:g}], importance={self.importance:.4g})"
+            f"points on [{written(self.grid[0], self.kind)}, {written(self.grid[-1], self.kind)}], "
+            f"importance={self.importance:.4g})"
         )
 
     def __eq__(self, other: object) -> bool:
@@ -190,12 +205,21 @@ class Profile:
         return np.sqrt(self._variance(center) / rows)
 
     def _read(self, x: Points, values: FloatArray) -> FloatArray:
-        points, shape = as_points(x)
+        points, shape = as_points(self._places(x), self.kind)
         known = np.isfinite(values)
         if not known.any():
             return np.asarray(np.full(shape, np.nan)[()])
         out = np.interp(points, self.grid[known], values[known], left=np.nan, right=np.nan)
         return np.asarray(out.reshape(shape)[()])
+
+    def _places(self, x: Points) -> Points:
+        """Turn labels of levels into places on the grid; anything else stays."""
+        labels = np.asarray(x)
+        if not self.levels or labels.dtype.kind not in "UO":
+            return x
+        return self.grid[[find_level(self.name, n, self.levels) for n in labels.ravel()]].reshape(
+            labels.shape
+        )
 
     def _require_curves(self) -> None:
         if self.curves.size == 0:

@@ -1,0 +1,174 @@
+"""Steps between neighbouring levels: rows of a level moved one level down and one level up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rhale.kernels import FloatArray, IntArray
+from rhale.kernels.moments import check_magnitude
+
+DOWN, UP = 0, 1
+
+
+@dataclass(frozen=True, eq=False)
+class LevelMoments:
+    """Weights, means and joint squares of the two steps of every row, level by level.
+
+    Attributes
+    ----------
+    count : ndarray of shape (n_levels,)
+        Rows.
+    weight, weight_squares : ndarray of shape (n_levels,)
+        Sum of the rows' weights and of their squares.
+    mean : ndarray of shape (n_outputs, n_levels, 2)
+        Mean change of the prediction from the level below to the row's own, and from there to
+        the level above; 0 where there is no such level.
+    products : ndarray of shape (n_outputs, n_levels, 2, 2)
+        Weighted sums of products of deviations from these means.
+
+    Notes
+    -----
+    `a + b` describes the rows of both.
+    """
+
+    count: IntArray
+    weight: FloatArray
+    weight_squares: FloatArray
+    mean: FloatArray
+    products: FloatArray
+
+    def __add__(self, other: LevelMoments) -> LevelMoments:
+        weight = self.weight + other.weight
+        share = np.divide(other.weight, weight, out=np.zeros_like(weight), where=weight > 0)
+        lever, step = self.weight * share, other.mean - self.mean
+        return LevelMoments(
+            self.count + other.count,
+            weight,
+            self.weight_squares + other.weight_squares,
+            self.mean + step * share[:, None],
+            self.products + other.products + lever[:, None, None] * _outer(step),
+        )
+
+    @property
+    def steps(self) -> Steps:
+        """What is known of every step: from the rows on both its sides."""
+        low, high = slice(None, -1), slice(1, None)
+        weight = self.weight[low] + self.weight[high]
+        rows = weight**2 / (self.weight_squares[low] + self.weight_squares[high])
+        up, down = self.mean[:, low, UP], self.mean[:, high, DOWN]
+        share = self.weight[high] / weight
+        mean = up + (down - up) * share
+        squares = self.products[:, low, UP, UP] + self.products[:, high, DOWN, DOWN]
+        squares = squares + self.weight[low] * share * (down - up) ** 2
+        free = np.where(rows - 1 > 1e-9, rows - 1, np.nan)
+        std = np.sqrt(squares / weight * rows / free)
+        return Steps(
+            self.count[low] + self.count[high], weight, rows, mean, std, self._correlation(mean)
+        )
+
+    def _correlation(self, mean: FloatArray) -> FloatArray:
+        """Correlation of the mean steps: a row counts for the step below and the one above."""
+        n_outputs, n_steps = mean.shape
+        ends = np.pad(mean, ((0, 0), (1, 1)))
+        around = np.stack([ends[:, :-1], ends[:, 1:]], axis=-1)  # the steps on either side
+        used = np.ones((n_steps + 1, 2))
+        used[0, DOWN] = used[-1, UP] = 0.0
+        gap = (self.mean - around) * used
+        about = self.products + self.weight[:, None, None] * _outer(gap)
+        about = about * (self.weight_squares / self.weight)[:, None, None]
+        joint = np.zeros((n_outputs, n_steps, n_steps))
+        k = np.arange(n_steps)
+        joint[:, k, k] = about[:, :-1, UP, UP] + about[:, 1:, DOWN, DOWN]
+        joint[:, k[:-1], k[1:]] = joint[:, k[1:], k[:-1]] = about[:, 1:-1, DOWN, UP]
+        size = np.sqrt(joint[:, k, k])
+        size = np.where(size > 0, size, np.inf)
+        correlation = joint / (size[:, :, None] * size[:, None, :])
+        correlation[:, k, k] = 1.0
+        return np.asarray(correlation)
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Steps between neighbouring levels.
+
+    Attributes
+    ----------
+    count, weight, rows : ndarray of shape (n_steps,)
+        Rows on both sides of a step, sum of their weights, effective number.
+    mean, std : ndarray of shape (n_outputs, n_steps)
+        Mean change of the prediction and its deviation between rows, divisor n - 1; nan for one.
+    correlation : ndarray of shape (n_outputs, n_steps, n_steps)
+        Of the mean steps.
+    """
+
+    count: IntArray
+    weight: FloatArray
+    rows: FloatArray
+    mean: FloatArray
+    std: FloatArray
+    correlation: FloatArray
+
+
+def measure_levels(
+    level: IntArray,
+    down: FloatArray,
+    up: FloatArray,
+    n_levels: int,
+    weights: FloatArray | None = None,
+) -> LevelMoments:
+    """Measure the steps of rows, level by level.
+
+    Parameters
+    ----------
+    level : ndarray of shape (n_rows,)
+        Level of every row, from 0 to n_levels - 1.
+    down, up : ndarray of shape (n_outputs, n_rows)
+        Change of the prediction from the level below, and to the level above; 0 at the ends.
+    n_levels : int
+        Number of levels.
+    weights : ndarray of shape (n_rows,), optional
+        How much each row matters.
+
+    Notes
+    -----
+    O(n_rows) time and memory.
+
+    Examples
+    --------
+    >>> found = measure_levels(np.array([0, 1]), np.array([[0.0, 3.0]]), np.array([[1.0, 0.0]]), 2)
+    >>> found.steps.mean
+    array([[2.]])
+    """
+    check_magnitude(down)
+    check_magnitude(up)
+    w = np.ones(level.size) if weights is None else weights
+
+    def total(values: FloatArray) -> FloatArray:
+        return np.bincount(level, values, n_levels).astype(np.float64)
+
+    count = np.bincount(level, minlength=n_levels)
+    weight, squares = total(w), total(w**2)
+    size = np.where(weight > 0, weight, 1.0)
+    steps = np.stack([down, up], axis=1)  # (n_outputs, 2, n_rows)
+    # from a row's own value first: equal steps then deviate by exactly nothing
+    first = np.zeros(n_levels, dtype=np.intp)
+    first[level[::-1]] = np.arange(level.size)[::-1]
+    anchor = steps[:, :, first] if level.size else np.zeros((len(down), 2, n_levels))
+    gap = steps - anchor[:, :, level]
+    shift = np.array([[total(w * g) / size for g in pair] for pair in gap])
+    shift = shift.reshape(len(down), 2, n_levels)
+    gap -= shift[:, :, level]
+    products = np.empty((len(down), n_levels, 2, 2))
+    for output, (below, above) in enumerate(gap):
+        products[output, :, DOWN, DOWN] = total(w * below * below)
+        products[output, :, UP, UP] = total(w * above * above)
+        products[output, :, DOWN, UP] = products[output, :, UP, DOWN] = total(w * below * above)
+    mean = np.where(count > 0, anchor + shift, 0.0).transpose(0, 2, 1)
+    return LevelMoments(count, weight, squares, mean, products)
+
+
+def _outer(pairs: FloatArray) -> FloatArray:
+    """Products of the two numbers of every pair with each other."""
+    return np.asarray(pairs[..., :, None] * pairs[..., None, :])

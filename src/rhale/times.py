@@ -1,0 +1,88 @@
+"""Dates and durations as numbers: days since 1970, seconds."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from rhale.errors import BadSettingError
+from rhale.kernels import FloatArray
+
+AxisKind = Literal["number", "date", "duration"]
+DAY = 86_400.0
+UNITS = {"number": "", "date": "day", "duration": "second"}
+
+
+def as_numbers(values: Any, kind: AxisKind) -> FloatArray:
+    """Read places on an axis: numbers as they are, dates in days since 1970, durations in seconds.
+
+    Examples
+    --------
+    >>> as_numbers(["1970-01-02", "1970-01-03T12:00"], "date")
+    array([1. , 2.5])
+    """
+    array = np.asarray(values)
+    try:
+        if kind == "date" and array.dtype.kind not in "fiu":
+            return since_1970(np.asarray(values, dtype="datetime64"))
+        if kind == "duration" and array.dtype.kind not in "fiu":
+            return in_seconds(np.asarray(values, dtype="timedelta64"))
+        return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        wanted = {"number": "numbers", "date": "dates or days since 1970"}
+        msg = (
+            f"{values!r:.80} cannot be read as {wanted.get(kind, 'durations or seconds')}: {error}"
+        )
+        raise BadSettingError(msg) from error
+
+
+def since_1970(dates: npt.NDArray[np.datetime64]) -> FloatArray:
+    """Days since 1970 with their fractions; nan for no date."""
+    days = dates.astype("datetime64[D]")
+    rest = np.array((dates - days).astype("timedelta64[ns]").astype(np.float64))
+    whole = days.astype(np.int64).astype(np.float64)
+    return np.where(np.isnat(dates), np.nan, whole + rest / (DAY * 1e9))
+
+
+def in_seconds(durations: npt.NDArray[np.timedelta64]) -> FloatArray:
+    """Seconds with their fractions; nan for no duration."""
+    whole = durations.astype("timedelta64[s]")
+    rest = (durations - whole).astype("timedelta64[ns]").astype(np.float64)
+    seconds = whole.astype(np.int64).astype(np.float64) + rest / 1e9
+    return np.where(np.isnat(durations), np.nan, seconds)
+
+
+def as_dates(days: FloatArray) -> npt.NDArray[np.datetime64]:
+    """Turn days since 1970 into dates, to the microsecond; nan into no date.
+
+    Examples
+    --------
+    >>> as_dates(np.array([1.5]))
+    array(['1970-01-02T12:00:00.000000'], dtype='datetime64[us]')
+    """
+    whole = np.floor(np.nan_to_num(days))
+    rest = np.rint((np.nan_to_num(days) - whole) * DAY * 1e6).astype("timedelta64[us]")
+    dates = whole.astype("datetime64[D]") + rest
+    return np.where(np.isnan(days), np.datetime64("NaT", "us"), dates)
+
+
+def as_durations(seconds: FloatArray) -> npt.NDArray[np.timedelta64]:
+    """Turn seconds into durations, to the microsecond; nan into no duration."""
+    durations = np.rint(np.nan_to_num(seconds) * 1e6).astype("timedelta64[us]")
+    return np.where(np.isnan(seconds), np.timedelta64("NaT", "us"), durations)
+
+
+def written(value: float, kind: AxisKind) -> str:
+    """Write a place on an axis for people.
+
+    Examples
+    --------
+    >>> written(1.0, "date"), written(1.5, "date"), written(90.0, "duration"), written(2.5, "number")
+    ('1970-01-02', '1970-01-02 12:00:00', '90 s', '2.5')
+    """
+    if kind == "date":
+        date = np.datetime_as_string(as_dates(np.array([value]))[0], unit="s")
+        return str(date).removesuffix("T00:00:00").replace("T", " ")
+    return f"{value:g} s" if kind == "duration" else f"{value:g}"
