@@ -10,6 +10,7 @@ from rhale.explain import own_version as _own_version
 from rhale.explanation import Explanation, load
 from rhale.kernels.adaptive import Adaptive
 from rhale.kernels.partition import Edges, Fixed, Optimal, Quantile
+from rhale.level_effect import LevelEffect
 from rhale.profile import Profile
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Effect",
     "Explanation",
     "Fixed",
+    "LevelEffect",
     "Optimal",
     "Profile",
     "Quantile",

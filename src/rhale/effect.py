@@ -43,7 +43,8 @@ class LocalEffects(NamedTuple):
 NO_SAMPLE = LocalEffects(np.empty(0), np.empty(0), np.empty(0))
 
 
-class Missing(NamedTuple):
+@dataclass(frozen=True)
+class Missing:
     """What happens to predictions when the value of a feature is removed.
 
     Attributes

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from rhale.binning import bin_cells, fine_grid
 from rhale.effect import Effect, LocalEffects
 from rhale.errors import BadEffectsError, BadSettingError, BadTableError
 from rhale.explanation import Bins, Explanation, named_bins, partition_for
+from rhale.features import Reader, check_columns, has_no_order, read_categorical
 from rhale.kernels.moments import measure
 from rhale.kernels.partition import require_count
 from rhale.kernels.sample import collect, row_keys
@@ -88,8 +89,9 @@ def explain(
         Which answer of an estimator to explain.
     weights : array-like of shape (n_rows,), optional
         How much each row matters.
-    categorical : optional
-        Reserved: categorical features are not supported yet.
+    categorical : mapping of feature to bool or list, or list of features, optional
+        True: each value is a category; a list: the order of the levels; False: numbers, where at
+        most 20 whole numbers would be steps. Names and truth values are categories by themselves.
     limits : (low, high) or mapping of feature to (low, high), optional
         Range to explain; rows outside are left out of that feature, and the notes say so.
     window, spread_window : float, optional
@@ -114,27 +116,20 @@ def explain(
     >>> fx["x0"].mean.round(6)
     array([3.])
     """
-    _check_arguments(categorical, gradient, seed)
+    _check_arguments(gradient, seed)
     table = open_table(data, weights)
     bins = named_bins(bins, table.names)
     settings = Settings(method, bins, local, limits, window, spread_window)
     n_in_table = table.n_rows
     table = _drawn(table, n_rows, seed)
-    columns = _explained_columns(table, features)
+    columns = find_columns(table.names, features)
     rows = Rows(table, _batch_rows(batch_size, len(table.names)), progress)
     adapter = wrap(model, gradient=gradient, response=response)
     with adapter.session():
-        probe_rows = int(np.clip(table.n_rows // 20, 32, 256))
-        look = partial(
-            survey,
-            columns=columns,
-            names=table.names,
-            sizes=(SURVEY_ROWS, probe_rows),
-            seed=seed,
-        )
-        first = rows.fold(look, silent=True)
+        first, reader = _first_pass(rows, settings, columns, categorical, seed)
+        rows = replace(rows, table=reader.table)
+        known = list_features(reader, limits)
         predictor, asked = meet(adapter, first.probe.chunk, output)
-        known = list_features(first, table.names, columns, limits)
         if predictor.walks:
             rows = _rows_to_walk(rows, len(known), predictor)
         job = Job(settings, rows, first, predictor, known, seed)
@@ -150,6 +145,7 @@ def explain(
         {
             **_provenance(settings, predictor, table, first, seed),
             "rows_in_table": n_in_table,
+            "kinds": {f.name: f.kind for f in known},
             "rows_asked": asked + (predictor.checked_rows if predictor.walks else made.asked),
             "answers_walked": made.asked if predictor.walks else 0,
             "local_effects": made.local_effects,
@@ -212,35 +208,59 @@ def effect(
     if weights is not None:
         values = values[used]
     chunk = table.chunk(0, table.n_rows)
+    if np.any(np.isnan(chunk.column(0))):
+        row = chunk.row_numbers[np.argmax(np.isnan(chunk.column(0)))]
+        msg = f"feature {name!r} has missing values (first in row {row}); leave these rows out"
+        raise BadTableError(msg)
     first = survey(chunk, [0], [name], (SURVEY_ROWS, 1), 0)
-    (feature,) = list_features(first, [name], [0], limits)
+    reader = Reader(table, first, [0], [], {0: False}, lambda _: True)
+    feature = replace(list_features(reader, limits)[0], name=name)
     partition = partition_for(bins, name, "y0") or USUAL_BINS["rhale"]
     if feature.is_constant:
-        return constant_effect(feature, "y0", first)
+        return cast(Effect, constant_effect(feature, "y0", first))
     grid = fine_grid(feature.axis, partition.candidates(feature.axis), partition.closed)
     cells = measure(grid, chunk.column(0), values, chunk.weights)
-    require_rows(name, int(cells.count.sum()), (grid.edges[0], grid.edges[-1]), first, 0)
+    require_rows(feature, int(cells.count.sum()), (grid.edges[0], grid.edges[-1]), first)
     weight = np.ones(values.size) if chunk.weights is None else chunk.weights
     kept = np.column_stack([chunk.column(0), values])
     sample = collect(row_keys(kept), kept, weight, size=SAMPLE_ROWS)
     shown = LocalEffects(sample.values[:, 0], sample.values[:, 1], sample.weight)
     return bin_cells(
-        name, "y0", cells, partition, axis=feature.axis, notes=left_out(first, cells), sample=shown
+        name,
+        "y0",
+        cells,
+        partition,
+        axis=feature.axis,
+        notes=left_out(first.n_rows, cells),
+        sample=shown,
     )
 
 
-def _explained_columns(table: Table, features: Any) -> list[int]:
-    """Find the features, and refuse columns that hold no numbers."""
-    columns = find_columns(table.names, features)
-    for column in columns:
-        refusal = table.refusal(column)
-        if refusal:
-            msg = (
-                f"column {table.names[column]!r} {refusal}; rhale explains numeric columns only, so "
-                "far: name the ones to explain in features= (the model still gets all columns)"
-            )
-            raise BadTableError(msg)
-    return columns
+def _first_pass(
+    rows: Rows, settings: Settings, columns: list[int], categorical: Any, seed: int
+) -> tuple[Survey, Reader]:
+    """Look at all rows once, and number the names of columns of names."""
+    table = rows.table
+    said = read_categorical(categorical, table.names)
+    check_columns(table, columns, said)
+    probe_rows = int(np.clip(table.n_rows // 20, 32, 256))
+    unordered = [c for c in columns if has_no_order(table, c, said.get(c))]
+    beside = [c for c in range(len(table.names)) if c not in columns] if unordered else []
+    look = partial(
+        survey,
+        columns=columns,
+        names=table.names,
+        sizes=(SURVEY_ROWS, probe_rows),
+        seed=seed,
+        beside=beside,
+        counted=[c for c in columns if said.get(c)],
+    )
+    first = rows.fold(look, silent=True)
+    reader = Reader(table, first, columns, beside, said, settings.wants_numbers)
+    labels = reader.labels()
+    chunk = first.probe.chunk.labelled(labels)
+    first = replace(first, probe=replace(first.probe, chunk=chunk))
+    return first, replace(reader, table=table.labelled(labels), survey=first)
 
 
 def _drawn(table: Table, n_rows: int | None, seed: int) -> Table:
@@ -274,11 +294,8 @@ def _rows_to_walk(rows: Rows, n_features: int, predictor: Predictor) -> Rows:
     return replace(rows, batch_rows=size, n_threads=n_threads)
 
 
-def _check_arguments(categorical: Any, gradient: Any, seed: Any) -> None:
+def _check_arguments(gradient: Any, seed: Any) -> None:
     """Refuse values of arguments that no later step would name."""
-    if categorical is not None:
-        msg = "categorical= is not supported yet; explain the numeric columns with features="
-        raise BadSettingError(msg)
     if gradient is not None and not callable(gradient):
         msg = f"gradient={gradient!r:.60} is not callable; pass rows -> (n_rows, n_features)"
         raise BadSettingError(msg)

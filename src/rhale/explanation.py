@@ -21,6 +21,7 @@ from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center
 from rhale.kernels.moments import Moments
 from rhale.kernels.partition import Edges, Fixed, Partition
+from rhale.level_effect import LevelEffect
 from rhale.names import find_feature, find_output, near_names
 from rhale.profile import Profile
 from rhale.records import same_fields, same_value
@@ -28,7 +29,7 @@ from rhale.records import same_fields, same_value
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Result = Effect | Profile
+Result = Effect | LevelEffect | Profile
 Bins = Any  # Partition, int, Explanation, or a mapping from feature to one of these
 
 
@@ -232,10 +233,9 @@ class Explanation:
         total, inside = np.zeros(len(self.sample_x)), np.ones(len(self.sample_x), dtype=np.bool_)
         for place in range(len(self.features)):
             effect = self.effects[place * len(self.outputs) + output]
-            axis = effect.edges if isinstance(effect, Effect) else effect.grid
-            column = self.sample_x[:, place]
-            inside &= (column >= axis[0]) & (column <= axis[-1])
-            total += effect.curve(column)
+            height = heights(effect, self.sample_x[:, place])
+            inside &= np.isfinite(height)
+            total += height
         total, inside = np.nan_to_num(total), inside & np.isfinite(total)
         if inside.sum() < 2:
             return float("nan")
@@ -250,14 +250,14 @@ class Explanation:
         return 1.0 - float(weight @ (rest - weight @ rest) ** 2) / variance
 
     def _rebinned(self, effect: Effect, bins: Bins) -> Effect:
-        if effect.name not in self.cells:
+        if effect.name not in self.cells:  # constant, or with levels
             return effect
         cells, n_outputs = self.cells[effect.name], len(self.outputs)
         series = range(self.outputs.index(effect.output), len(cells.mean), n_outputs)
         partition = partition_for(bins, effect.name, effect.output)
         if partition is None:
             return effect
-        return bin_cells(
+        made = bin_cells(
             effect.name,
             effect.output,
             cells.series(*series),
@@ -265,6 +265,7 @@ class Explanation:
             notes=effect.local_notes,
             sample=effect.sample,
         )
+        return replace(made, kind=effect.kind, missing=effect.missing)
 
     @property
     def _backend(self) -> str | None:
@@ -287,6 +288,26 @@ class Explanation:
 
     def _output(self, output: Any) -> int:
         return find_output(output, self.outputs)
+
+
+def heights(effect: Result, x: FloatArray) -> FloatArray:
+    """The centred curve at sampled values; for rows without one at the point of its own.
+
+    Nan where neither is known: outside the curve, or where no point for missing values was made.
+    """
+    axis = effect.grid if isinstance(effect, Profile) else effect.edges
+    inside = (x >= axis[0]) & (x <= axis[-1])
+    if isinstance(effect, LevelEffect):
+        found = np.interp(x, axis, effect.curve())
+    else:
+        found = effect.curve(np.where(inside, x, axis[0]))
+    found = np.where(inside, found, np.nan)
+    if effect.missing is None:
+        return found
+    level = 0.0
+    if isinstance(effect, Profile):
+        level = float(effect.share @ np.nan_to_num(effect.mean))
+    return np.where(np.isnan(x), effect.missing.mean - level, found)
 
 
 def named_bins(bins: Bins, names: Sequence[str]) -> Bins:
@@ -316,6 +337,8 @@ def partition_for(bins: Bins, feature: str, output: str) -> Partition | None:
         if isinstance(found, Profile):
             msg = "a profile has no bins to copy; pass an explanation by 'rhale', 'dale' or 'ale'"
             raise BadSettingError(msg)
+        if isinstance(found, LevelEffect):
+            return None
         return Edges(found.edges, found.closed, linear=found.linear)
     if isinstance(bins, int | np.integer) and not isinstance(bins, bool):
         return Fixed(int(bins))

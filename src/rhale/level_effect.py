@@ -184,17 +184,19 @@ class LevelEffect:
 
     @property
     def importance(self) -> float:
-        """Size of the effect: standard deviation of the curve over the rows."""
+        """Size of the effect: standard deviation of the curve over the rows; nan for one level."""
+        if len(self.levels) == 1:
+            return float("nan")
         return float(np.sqrt(self.share @ self.curve() ** 2))
 
     @property
     def importance_error(self) -> float:
         """Standard error of `importance`."""
         size = self.importance
-        if size == 0.0:
-            return 0.0
+        if not size > 0.0:
+            return size
         pull = (self.share * self.curve() / size) @ self._map("mean")
-        return float(np.sqrt(max(pull @ self._covariance @ pull, 0.0)))
+        return float(np.sqrt(np.maximum(pull @ self._covariance @ pull, 0.0)))
 
     @property
     def heterogeneity(self) -> float:
@@ -228,7 +230,7 @@ class LevelEffect:
         """Values at the levels asked for."""
         if x is None:
             return values
-        if self.is_number:
+        if self.is_number and np.asarray(x).dtype.kind in "biuf":
             points = np.asarray(x, dtype=np.float64)
             found = np.interp(points, self.edges, values, left=np.nan, right=np.nan)
             return np.asarray(found)[()]
@@ -239,7 +241,8 @@ class LevelEffect:
     def find(self, level: Any) -> int:
         """Position of a level, given by its label; a pooled one stands with the others."""
         if str(level) in self.pooled and str(level) not in self.levels:
-            level = name_others(len(self.pooled))
+            others = name_others(len(self.pooled))
+            level = next(name for name in self.levels if name.startswith(others))
         return find_level(self.name, level, self.levels)
 
 

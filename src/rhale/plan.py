@@ -11,15 +11,18 @@ import numpy as np
 from rhale.binning import fine_grid
 from rhale.errors import BadSettingError, NotDifferentiableError
 from rhale.explanation import Bins, partition_for
+from rhale.features import Feature, Reader
 from rhale.kernels import FloatArray
 from rhale.kernels.adaptive import Adaptive
-from rhale.kernels.axis import Axis, even_window, window
+from rhale.kernels.axis import even_window, window
 from rhale.kernels.grid import Grid
 from rhale.kernels.partition import Edges, Fixed, Partition, Quantile
 from rhale.local import OwnBin, SecantPlan, probe_smoothness, reacts
 from rhale.models import Predictor
 from rhale.names import find_feature
+from rhale.profiles import grid_of_points
 from rhale.tables.survey import Survey
+from rhale.times import AxisKind, as_numbers, written
 
 Method = Literal["rhale", "dale", "ale", "pdp", "ice", "mplot"]
 Local = Literal["auto", "gradient", "secant"]
@@ -37,6 +40,7 @@ SMOOTH_SHARE, MEAN_SHARE, SPREAD_SHARE = 0.01, 0.1, 0.3
 WINDOW_ROWS, WIDEST_SHARE = 45, 0.15  # of few rows a window takes a larger share
 MEAN_LEAST, SPREAD_LEAST = 1 / 5, 1 / 2  # of the share, at the ends of the axis
 BY_GRADIENT, OVER_BINS = "local effects by gradient", "secants over the row's own bin"
+BY_STEPS = "steps between neighbouring levels"
 USUAL_WAYS = (BY_GRADIENT, OVER_BINS)  # not worth a note
 
 
@@ -70,35 +74,13 @@ class Settings:
         """Bins of one feature and output: the user's, or the method's usual ones."""
         return partition_for(self.bins, feature, output) or USUAL_BINS[self.method]
 
-
-@dataclass(frozen=True, eq=False)
-class Feature:
-    """One explained feature: where it is, and what is known of it.
-
-    Attributes
-    ----------
-    name : str
-        Its name.
-    column : int
-        Its column in the table.
-    axis : Axis
-        Range and quantiles.
-    whole : bool
-        Whether it takes whole numbers only.
-    is_complete : bool
-        Whether the axis knows every row.
-    """
-
-    name: str
-    column: int
-    axis: Axis
-    whole: bool
-    is_complete: bool
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether there is only one value."""
-        return self.axis.low == self.axis.high
+    def wants_numbers(self, feature: str) -> bool:
+        """Whether few whole numbers are to be binned all the same: bins, limits or slopes."""
+        own = self.limits if isinstance(self.limits, Mapping) else None
+        limited = self.limits is not None and (own is None or feature in map(str, own))
+        asked = self.bins.get(feature) if isinstance(self.bins, Mapping) else self.bins
+        slopes = self.local == "gradient" or self.method == "dale"
+        return limited or asked is not None or slopes
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,42 +92,37 @@ class Cells:
     notes: tuple[str, ...] = ()
 
 
-def list_features(
-    survey: Survey,
-    names: Sequence[str],
-    columns: Sequence[int],
-    limits: Any,
-) -> list[Feature]:
+def list_features(reader: Reader, limits: Any) -> list[Feature]:
     """Gather what the first pass learned about each feature."""
-    wanted = read_limits(limits, names, columns)
+    wanted = read_limits(limits, reader)
     features = []
-    for place, column in enumerate(columns):
-        axis = survey.axis(place, wanted.get(column))
-        require_rows(names[column], axis.values.size, (axis.low, axis.high), survey, place)
-        whole, complete = bool(survey.whole[place]), survey.sample.is_complete
-        features.append(Feature(names[column], column, axis, whole, complete))
+    for place, column in enumerate(reader.columns):
+        feature = reader.feature(place, wanted.get(column))
+        axis = feature.axis
+        require_rows(feature, axis.values.size, (axis.low, axis.high), reader.survey)
+        features.append(feature)
     return features
 
 
 def require_rows(
-    name: str, n_rows: int, limits: tuple[float, float], survey: Survey, place: int
+    feature: Feature, n_rows: int, limits: tuple[float, float], survey: Survey
 ) -> None:
     """Refuse limits between which a feature has no rows."""
     if n_rows == 0:
-        low, high = limits
+        low, high = (written(v, feature.axis_kind) for v in limits)
+        first, last = (
+            written(float(v[feature.place]), feature.axis_kind) for v in (survey.low, survey.high)
+        )
         msg = (
-            f"feature {name!r} has no rows within [{low:g}, {high:g}]; its values go from "
-            f"{survey.low[place]:g} to {survey.high[place]:g}"
+            f"feature {feature.name!r} has no rows within [{low}, {high}]; its values go from "
+            f"{first} to {last}"
         )
         raise BadSettingError(msg)
 
 
-def read_limits(
-    limits: Any,
-    names: Sequence[str],
-    columns: Sequence[int],
-) -> dict[int, tuple[float, float]]:
+def read_limits(limits: Any, reader: Reader) -> dict[int, tuple[float, float]]:
     """Turn limits into a mapping from column to (low, high)."""
+    names, columns = reader.table.names, reader.columns
     if limits is None:
         return {}
     if not isinstance(limits, Mapping):
@@ -155,8 +132,8 @@ def read_limits(
         limits = {names[columns[0]]: limits}
     found = {}
     for feature, pair in limits.items():
-        low, high = _pair(feature, pair)
-        found[find_feature(feature, names)] = (low, high)
+        column = find_feature(feature, names)
+        found[column] = _pair(feature, pair, reader.axis_kind(column))
     return found
 
 
@@ -181,6 +158,8 @@ def plan_cells(settings: Settings, feature: Feature, outputs: Sequence[str]) -> 
 
 def plan_points(settings: Settings, feature: Feature, output: str) -> FloatArray:
     """Points of a profile's grid: the limits of its bins, as values that the feature can take."""
+    if feature.levels is not None:
+        return feature.levels.edges
     partition = settings.partition(feature.name, output)
     return np.unique(reachable(feature, partition, partition.candidates(feature.axis)))
 
@@ -188,6 +167,8 @@ def plan_points(settings: Settings, feature: Feature, output: str) -> FloatArray
 def plan_marginal(settings: Settings, feature: Feature, output: str) -> Grid:
     """Bins of the marginal plot; one for each value where there are few and none were asked for."""
     values, partition = feature.axis.values, settings.partition(feature.name, output)
+    if feature.levels is not None:
+        return grid_of_points(feature.levels.edges)
     if feature.is_constant:
         return Grid(np.array([feature.axis.low, feature.axis.high]))
     if partition is MARGINAL_BINS and values.size <= MARGINAL_BINS.n_bins:
@@ -333,11 +314,12 @@ def _one_of(name: str, value: str, known: Sequence[str]) -> None:
         raise BadSettingError(msg)
 
 
-def _pair(feature: Any, pair: Any) -> tuple[float, float]:
+def _pair(feature: Any, pair: Any, kind: AxisKind) -> tuple[float, float]:
     try:
-        low, high = (float(v) for v in pair)
+        low, high = (float(as_numbers(v, kind)) for v in pair)
     except (TypeError, ValueError) as error:
-        msg = f"limits of {feature!r} must be two numbers (low, high); found {pair!r}"
+        what = "dates" if kind == "date" else "numbers"
+        msg = f"limits of {feature!r} must be two {what} (low, high); found {pair!r}"
         raise BadSettingError(msg) from error
     if not (np.isfinite(low) and np.isfinite(high) and low < high):
         msg = f"limits of {feature!r} must be finite with low < high; found ({low}, {high})"

@@ -7,16 +7,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rhale.effect import Missing
 from rhale.kernels import FloatArray
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import Moments, measure
-from rhale.kernels.sample import Sample
+from rhale.kernels.sample import KeyArray, Sample
 from rhale.kernels.scatter import Scatter, scatter
 from rhale.local.ask import ask
+from rhale.local.steps import chances, without_value
 from rhale.models import Predictor
 from rhale.profile import Profile, ProfileMethod
 from rhale.tables import Chunk
-from rhale.tables.survey import keep, rows_to_keep
+from rhale.tables.levels import Levels
+from rhale.tables.survey import keep, rows_keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +32,8 @@ class Traced:
         Shapes and levels, one per feature; empty for the marginal plot.
     cells : tuple of Moments
         Predictions around the points of the grid, one per feature.
+    gone : dict of int to Scatter
+        Predictions without a value, by place of the feature.
     sample : Sample
         Feature values, predictions and (for ICE) curves of a bounded number of rows.
     asked : int
@@ -37,6 +42,7 @@ class Traced:
 
     curves: tuple[Scatter, ...]
     cells: tuple[Moments, ...]
+    gone: dict[int, Scatter]
     sample: Sample
     asked: int
 
@@ -44,6 +50,7 @@ class Traced:
         return Traced(
             tuple(a + b for a, b in zip(self.curves, other.curves, strict=True)),
             tuple(a + b for a, b in zip(self.cells, other.cells, strict=True)),
+            {place: found + other.gone[place] for place, found in self.gone.items()},
             self.sample + other.sample,
             self.asked + other.asked,
         )
@@ -65,6 +72,10 @@ class ProfileTask:
         The explained columns.
     grids : tuple of Grid
         From `grid_of_points` for "pdp" and "ice", bins for "mplot".
+    levels : tuple of Levels or None
+        Levels of the features that have levels.
+    removable : tuple of bool
+        Whether predictions without a value are asked for.
     last_key : int
         Rows with keys up to this one are kept in the sample.
     batch_rows, seed : int
@@ -76,6 +87,8 @@ class ProfileTask:
     names: tuple[str, ...]
     columns: tuple[int, ...]
     grids: tuple[Grid, ...]
+    levels: tuple[Levels | None, ...]
+    removable: tuple[bool, ...]
     last_key: np.uint64
     batch_rows: int
     seed: int
@@ -83,27 +96,56 @@ class ProfileTask:
     def __call__(self, chunk: Chunk) -> Traced:
         """Ask about every row at every point of every grid, in stacked batches."""
         answers = self.predictor.predict(chunk.rows, chunk.n_rows)
-        x = [chunk.column(c) for c in self.columns]
+        x = [self.places(chunk, place) for place in range(len(self.columns))]
         cells = tuple(
             measure(grid, xs, answers.T, chunk.weights)
             for grid, xs in zip(self.grids, x, strict=True)
         )
-        rows, key = rows_to_keep(chunk, self.last_key, self.seed)
+        key = rows_keys(chunk, self.seed)
+        rows = np.flatnonzero(key <= self.last_key)
         kept = [np.column_stack(x)[rows], answers[rows]]
         curves, asked = [], chunk.n_rows
         for place in range(0 if self.method == "mplot" else len(x)):
-            traced = self.trace(chunk, place)
+            traced = self.trace(chunk, place, key)
             curves.append(scatter(shapes_and_levels(traced), chunk.weights))
             asked += chunk.n_rows * len(traced)
             if self.method == "ice":
                 kept.append(traced[:, rows].transpose(1, 2, 0).reshape(rows.size, -1))
-        return Traced(tuple(curves), cells, keep(chunk, rows, key, np.hstack(kept)), asked)
+        gone = self.without(chunk, x, answers)
+        asked += chunk.n_rows * sum(self.removable)
+        sample = keep(chunk, rows, key[rows], np.hstack(kept))
+        return Traced(tuple(curves), cells, gone, sample, asked)
 
-    def trace(self, chunk: Chunk, place: int) -> FloatArray:
+    def places(self, chunk: Chunk, place: int) -> FloatArray:
+        """Where the rows stand on the axis of a feature; nan for rows without a value."""
+        x, levels = chunk.column(self.columns[place]), self.levels[place]
+        return x if levels is None else levels.stand(levels.locate(x))
+
+    def trace(self, chunk: Chunk, place: int, key: KeyArray) -> FloatArray:
         """Predictions of all rows along one feature, shape (n_points, n_rows, n_outputs)."""
-        column, points = self.columns[place], points_of(self.grids[place])
-        changes = [(column, np.full(chunk.n_rows, point)) for point in points]
+        column, levels, n_rows = self.columns[place], self.levels[place], chunk.n_rows
+        if levels is None:
+            changes = [(column, np.full(n_rows, p)) for p in points_of(self.grids[place])]
+        else:
+            chance = chances(key)
+            whole = (np.full(n_rows, k) for k in range(levels.size))
+            changes = [(column, levels.at(level, chance)) for level in whole]
         return ask(self.predictor, chunk, changes, self.names, self.batch_rows)
+
+    def without(
+        self, chunk: Chunk, x: Sequence[FloatArray], answers: FloatArray
+    ) -> dict[int, Scatter]:
+        """Predictions without a value: of all rows, or for mplot of those that have none."""
+        found = {}
+        for place, column in enumerate(self.columns):
+            if self.method == "mplot":
+                empty = np.isnan(x[place])
+                weights = None if chunk.weights is None else chunk.weights[empty]
+                found[place] = scatter(answers[empty].T[:, :, None], weights)
+            elif self.removable[place]:
+                asked = without_value(self.predictor, chunk, column, self.names, self.batch_rows)
+                found[place] = scatter(asked.T[:, :, None], chunk.weights)
+        return found
 
 
 def grid_of_points(points: FloatArray) -> Grid:
@@ -122,10 +164,22 @@ def make_profiles(
     """Gather the numbers into profiles, features first, outputs within them."""
     make = _marginal if task.method == "mplot" else _dependence
     return [
-        replace(make(task, traced, place, output), notes=notes[place])
+        replace(
+            make(task, traced, place, output),
+            notes=notes[place],
+            missing=_missing(traced.gone.get(place), output),
+        )
         for place in range(len(task.columns))
         for output in range(len(task.predictor.outputs))
     ]
+
+
+def _missing(found: Scatter | None, output: int) -> Missing | None:
+    """The point of a profile that stands for no value; the caller knows how many rows have none."""
+    if found is None or found.rows == 0:
+        return None
+    std = float(np.sqrt(found.covariance[output, 0, 0]))
+    return Missing(0, 0.0, float(found.mean[output, 0]), std, found.rows)
 
 
 def _dependence(task: ProfileTask, traced: Traced, place: int, output: int) -> Profile:

@@ -20,10 +20,10 @@ def explain(model, table, local="gradient", **options):
 @given(matrices(), models(curved=False, interaction=False), LOCAL)
 def test_a_linear_model_has_one_bin_and_no_spread(table, model, local):
     for effect, slope in zip(explain(model, table, local), model.linear, strict=True):
-        assert effect.mean.size == 1
+        assert effect.mean.size == 1 or isinstance(effect, rhale.LevelEffect)
         np.testing.assert_allclose(effect.mean, slope, rtol=1e-6, atol=1e-9)
         assert effect.heterogeneity <= (0.0 if local == "gradient" else 1e-6)
-        x = np.linspace(*effect.edges, 5)
+        x = np.linspace(*effect.edges[[0, -1]], 5)
         np.testing.assert_allclose(
             effect.curve(x, center="start"), slope * (x - x[0]), rtol=1e-6, atol=1e-8
         )

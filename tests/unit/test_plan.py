@@ -1,13 +1,16 @@
 """Which local effects are taken, over which windows, and what the notes say about it."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
 import rhale
 from rhale import problems
 from rhale.errors import BadSettingError, UnknownFeatureError
+from rhale.features import Reader
 from rhale.plan import Settings, read_limits
+from rhale.tables import open_table
 
 N = 1000
 X = np.random.default_rng(8).uniform(-1, 1, size=(N, 2))
@@ -203,12 +206,17 @@ def test_ale_with_different_bins_for_its_outputs_is_refused():
 
 
 def test_limits_are_read_by_name_position_or_alone():
-    names = ("a", "b")
-    assert read_limits(None, names, [0, 1]) == {}
-    assert read_limits((0, 1), names, [1]) == {1: (0.0, 1.0)}
-    assert read_limits({"b": [0, 1], 0: (2, 3)}, names, [0, 1]) == {1: (0.0, 1.0), 0: (2.0, 3.0)}
+    table = open_table(pd.DataFrame(X, columns=["a", "b"]))
+
+    def reader(*columns):
+        return Reader(table, None, columns, (), {}, bool)
+
+    assert read_limits(None, reader(0, 1)) == {}
+    assert read_limits((0, 1), reader(1)) == {1: (0.0, 1.0)}
+    both = read_limits({"b": [0, 1], 0: (2, 3)}, reader(0, 1))
+    assert both == {1: (0.0, 1.0), 0: (2.0, 3.0)}
     with pytest.raises(UnknownFeatureError, match="'c'"):
-        read_limits({"c": (0, 1)}, names, [0, 1])
+        read_limits({"c": (0, 1)}, reader(0, 1))
 
 
 def test_quantile_limits_from_a_sample_say_so():

@@ -108,7 +108,7 @@ def row_keys(columns: FloatArray, seed: int = 0) -> KeyArray:
     Parameters
     ----------
     columns : ndarray of shape (n_rows, n_columns)
-        Values; 0.0 and -0.0 are the same.
+        Values; 0.0 and -0.0 are the same, and so is whatever is nan.
     seed : int
         Another seed gives another order.
 
@@ -119,7 +119,8 @@ def row_keys(columns: FloatArray, seed: int = 0) -> KeyArray:
     """
     key = np.full(len(columns), np.random.default_rng(seed).integers(2**63), dtype=np.uint64)
     for column in np.asarray(columns, dtype=np.float64).T:
-        key ^= (column + 0.0).view(np.uint64)
+        known = np.where(np.isnan(column), np.nan, column + 0.0)  # there are many kinds of nan
+        key ^= known.view(np.uint64)
         key ^= key >> np.uint64(30)
         key *= np.uint64(0xBF58476D1CE4E5B9)
         key ^= key >> np.uint64(27)

@@ -3,5 +3,15 @@
 from rhale.local.measure import LocalTask, Measured
 from rhale.local.probe import probe_smoothness, reacts
 from rhale.local.secant import OwnBin, SecantPlan
+from rhale.local.steps import StepPlan, takes_missing
 
-__all__ = ["LocalTask", "Measured", "OwnBin", "SecantPlan", "probe_smoothness", "reacts"]
+__all__ = [
+    "LocalTask",
+    "Measured",
+    "OwnBin",
+    "SecantPlan",
+    "StepPlan",
+    "probe_smoothness",
+    "reacts",
+    "takes_missing",
+]

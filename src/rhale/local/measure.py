@@ -9,12 +9,15 @@ import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.grid import Grid
+from rhale.kernels.levels import LevelMoments, measure_levels
 from rhale.kernels.moments import Moments, measure
-from rhale.kernels.sample import Sample
+from rhale.kernels.sample import KeyArray, Sample
+from rhale.kernels.scatter import Scatter, scatter
 from rhale.local.secant import SecantPlan, secants
+from rhale.local.steps import RowSteps, StepPlan, take_steps, without_value
 from rhale.models import Predictor
 from rhale.tables import Chunk
-from rhale.tables.survey import keep, rows_to_keep
+from rhale.tables.survey import keep, rows_keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,20 +27,32 @@ class Measured:
     Attributes
     ----------
     cells : tuple of Moments
-        One per feature.
+        One per feature with bins.
+    levels : tuple of LevelMoments
+        One per feature with levels.
+    gone : tuple of Scatter
+        Change of the prediction when a value is removed, one per feature where that is asked.
     sample : Sample
-        Predictions and local effects of a bounded number of rows.
+        Of a bounded number of rows: values of the features (or where their levels stand),
+        predictions, local effects, steps (down and up).
     asked : int
         Rows that the model was asked about.
     """
 
     cells: tuple[Moments, ...]
+    levels: tuple[LevelMoments, ...]
+    gone: tuple[Scatter, ...]
     sample: Sample
     asked: int
 
     def __add__(self, other: Measured) -> Measured:
-        cells = tuple(a + b for a, b in zip(self.cells, other.cells, strict=True))
-        return Measured(cells, self.sample + other.sample, self.asked + other.asked)
+        return Measured(
+            tuple(a + b for a, b in zip(self.cells, other.cells, strict=True)),
+            tuple(a + b for a, b in zip(self.levels, other.levels, strict=True)),
+            tuple(a + b for a, b in zip(self.gone, other.gone, strict=True)),
+            self.sample + other.sample,
+            self.asked + other.asked,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +66,15 @@ class LocalTask:
     names : tuple of str
         Column names.
     columns : tuple of int
-        The explained columns.
+        The explained columns with bins.
     grids : tuple of Grid
         Cells of each.
     plans : tuple of SecantPlan
         How the secants of each feature are taken; none where gradients are.
+    steps : tuple of StepPlan
+        The features with levels.
+    gone : tuple of int
+        Columns whose values are removed, too.
     last_key : int
         Rows with keys up to this one are kept in the sample.
     batch_rows, seed : int
@@ -67,32 +86,77 @@ class LocalTask:
     columns: tuple[int, ...]
     grids: tuple[Grid, ...]
     plans: tuple[SecantPlan, ...]
+    steps: tuple[StepPlan, ...]
+    gone: tuple[int, ...]
     last_key: np.uint64
     batch_rows: int
     seed: int
 
     def __call__(self, chunk: Chunk) -> Measured:
         """Ask the model once about every row and feature, and keep moments."""
-        rows, key = rows_to_keep(chunk, self.last_key, self.seed)
-        answers, effects, asked = self.local_effects(chunk, rows)
-        cells, kept = [], [chunk.column(c)[rows, None] for c in self.columns]
-        kept.append(answers)
+        key = rows_keys(chunk, self.seed)
+        rows = np.flatnonzero(key <= self.last_key)
+        base = self.answers(chunk)
+        answers, effects, asked = self.local_effects(chunk, rows, base)
+        cells, kept = [], []
         for column, grid, series in zip(self.columns, self.grids, effects, strict=True):
             cells.append(measure(grid, chunk.column(column), series, chunk.weights))
             kept.append(series[: answers.shape[1], rows].T)
-        return Measured(tuple(cells), keep(chunk, rows, key, np.hstack(kept)), asked)
+        moved = [self.take(chunk, base, plan, key) for plan in self.steps]
+        asked += sum(n for _, n in moved)
+        found = tuple(
+            self.measured(chunk, plan, s) for plan, (s, _) in zip(self.steps, moved, strict=True)
+        )
+        kept += [part[:, rows].T for s, _ in moved for part in (s.down, s.up)]
+        x = [chunk.column(c)[rows, None] for c in self.columns]
+        x += [
+            plan.levels.stand(s.level)[rows, None]
+            for plan, (s, _) in zip(self.steps, moved, strict=True)
+        ]
+        gone = tuple(self.without(chunk, base, column) for column in self.gone)
+        asked += chunk.n_rows * (len(gone) + (len(base) > 0))
+        sample = keep(chunk, rows, key[rows], np.hstack([*x, answers, *kept]))
+        return Measured(tuple(cells), found, gone, sample, asked)
+
+    def answers(self, chunk: Chunk) -> FloatArray:
+        """Predictions of all rows as they are, where steps or gaps are measured from them."""
+        if not (self.steps or self.gone):
+            return np.empty((0, len(self.predictor.chosen)))
+        return self.predictor.predict(chunk.rows, chunk.n_rows)
 
     def local_effects(
-        self, chunk: Chunk, rows: IntArray
+        self, chunk: Chunk, rows: IntArray, base: FloatArray
     ) -> tuple[FloatArray, Iterable[FloatArray], int]:
         """Predictions of some rows, the series of every feature in turn, and rows asked."""
         if self.columns and not self.plans:
             answers, slopes = self.predictor.gradient(chunk)
             by_feature = np.ascontiguousarray(slopes.transpose(2, 1, 0)[list(self.columns)])
             return answers[rows], by_feature, chunk.n_rows
-        answers = np.empty((0, len(self.predictor.chosen)))
-        if rows.size:
+        answers, n_asked = base[rows] if len(base) else base, 0
+        if rows.size and not len(base):
             answers = self.predictor.predict(chunk.take(rows).rows, rows.size)
+            n_asked = rows.size
         found = secants(self.predictor, chunk, self.plans, self.names, self.batch_rows)
         asked = chunk.n_rows * sum(2 if plan.n_series == 1 else 4 for plan in self.plans)
-        return answers, found, asked + rows.size
+        return answers, found, asked + n_asked
+
+    def take(
+        self, chunk: Chunk, base: FloatArray, plan: StepPlan, key: KeyArray
+    ) -> tuple[RowSteps, int]:
+        """Steps of one feature, and rows asked."""
+        return take_steps(self.predictor, chunk, base, plan, key, self.names, self.batch_rows)
+
+    def measured(self, chunk: Chunk, plan: StepPlan, steps: RowSteps) -> LevelMoments:
+        """Moments of the steps of the rows that have a level."""
+        known = steps.level >= 0
+        weights = None if chunk.weights is None else chunk.weights[known]
+        return measure_levels(
+            steps.level[known], steps.down[:, known], steps.up[:, known], plan.levels.size, weights
+        )
+
+    def without(self, chunk: Chunk, base: FloatArray, column: int) -> Scatter:
+        """Change of the prediction when the value is removed, over the rows that have one."""
+        known = ~np.isnan(chunk.column(column))
+        change = without_value(self.predictor, chunk, column, self.names, self.batch_rows) - base
+        weights = None if chunk.weights is None else chunk.weights[known]
+        return scatter(change[known].T[:, :, None], weights)

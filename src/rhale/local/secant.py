@@ -122,7 +122,9 @@ def _series(answers: FloatArray, places: Sequence[Places]) -> Iterator[FloatArra
             share = curvature_share(x, intervals[0], intervals[1])[:, None]
             series = [series[0] + share * (series[0] - wide), wide, noise]
         first += 2 * len(intervals)
-        yield np.concatenate([s.T for s in series])
+        found = np.concatenate([s.T for s in series])
+        found[:, np.isnan(x)] = 0.0  # rows without a value fall into no cell
+        yield found
 
 
 def curvature_share(x: FloatArray, narrow: End, wide: End) -> FloatArray:
@@ -208,12 +210,21 @@ def _questions(chunk: Chunk, plans: Sequence[SecantPlan]) -> tuple[list[Change],
         x, intervals = chunk.column(plan.column), []
         for interval in (plan.interval, plan.spread_interval):
             if interval is not None:
-                low, high = interval.ends(x)
-                a, b = chunk.representable(plan.column, low), chunk.representable(plan.column, high)
+                a, b = (chunk.representable(plan.column, end) for end in ends_of(interval, x))
                 intervals.append((a, b))
                 changes += [(plan.column, a), (plan.column, b)]
         places.append((x, intervals))
     return changes, places
+
+
+def ends_of(interval: Interval, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Ends of the windows of all rows; rows without a value keep none."""
+    missing = np.isnan(x)
+    if not missing.any():
+        return interval.ends(x)
+    low, high = np.full_like(x, np.nan), np.full_like(x, np.nan)
+    low[~missing], high[~missing] = interval.ends(x[~missing])
+    return low, high
 
 
 def _quotient(low: FloatArray, high: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:

@@ -133,6 +133,8 @@ class Predictor:
             answer, slopes = self.adapter.gradient(chunk.rows, self.chosen)
         checked = np.asarray(slopes, dtype=np.float64)
         if has_bad_numbers(checked):
+            checked = without_gaps(chunk, checked)
+        if has_bad_numbers(checked):
             row, _, column = np.argwhere(~np.isfinite(checked))[0]
             msg = (
                 f"the gradient is {checked[row, 0, column]} in row {chunk.row_numbers[row]}, column "
@@ -147,6 +149,15 @@ class Predictor:
             raise WrongShapeError(msg)
         everything = self.chosen == tuple(range(self.n_all))
         return answer if everything else answer[:, list(self.chosen)]
+
+
+def without_gaps(chunk: Chunk, slopes: FloatArray) -> FloatArray:
+    """Slopes of rows along values that they do not have are none: they count for nothing."""
+    bad = np.flatnonzero(~np.isfinite(slopes).all(axis=(0, 1)))
+    filled = np.array(slopes)
+    for column in bad.tolist():
+        filled[np.isnan(chunk.key(column)), :, column] = 0.0
+    return filled
 
 
 class blaming_the_model:  # noqa: N801 - reads as a sentence at its call

@@ -261,7 +261,7 @@ def check_walker(walker: Walker, asked: FunctionModel, rows: Any, answer: Any) -
         raise CannotReadError(msg)
     if columns is not None:
         for name, place, i in zip(table.names, columns, range(len(columns)), strict=True):
-            if place == MIXED and not table.refusal(i):
+            if place == MIXED and table.holds(i) == "numbers":
                 msg = f"a step before them mixes {name!r} with other columns"
                 raise CannotReadError(msg)
     changes = telling_changes(walker.reading, chunk)
@@ -300,7 +300,7 @@ def telling_changes(found: Reading, chunk: Chunk) -> list[Change]:
     forest, parts = found.forest, list[list[Change]]()
     table = open_table(chunk.rows)
     for column in range(len(table.names)):
-        if table.refusal(column):
+        if table.holds(column) != "numbers":
             continue
         feature = column if found.columns is None else int(found.columns[column])
         if feature < 0:

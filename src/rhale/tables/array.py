@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from rhale.kernels import FloatArray, IntArray
 from rhale.tables.chunk import Change, numbers_at, numbers_between
+from rhale.tables.columns import Holds, Labels, cast
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +36,15 @@ class ArrayChunk:
         """One column as floats."""
         return np.array(self.array[:, index], dtype=np.float64)
 
-    def numbers(self) -> FloatArray:
-        """All columns as floats."""
+    def told_apart(self, index: int) -> None:
+        """Arrays hold no names."""
+
+    def key(self, index: int) -> FloatArray:
+        """Numbers that tell the values of one column apart: the values."""
+        return self.column(index)
+
+    def keys(self) -> FloatArray:
+        """Numbers that tell rows apart: all columns as floats."""
         return np.asarray(self.array, dtype=np.float64)
 
     def representable(self, index: int, values: FloatArray) -> FloatArray:  # noqa: ARG002
@@ -68,6 +76,10 @@ class ArrayChunk:
         numbers = np.concatenate([self.row_numbers, other.row_numbers])
         return ArrayChunk(np.concatenate([self.array, other.array]), numbers)
 
+    def labelled(self, labels: Mapping[int, Labels]) -> ArrayChunk:  # noqa: ARG002
+        """The same rows: there are no names."""
+        return self
+
 
 @dataclass(frozen=True, eq=False)
 class ArrayTable:
@@ -92,9 +104,16 @@ class ArrayTable:
         """The library the table comes from."""
         return "numpy"
 
-    def refusal(self, index: int) -> str | None:  # noqa: ARG002
-        """Arrays of numbers have no column that cannot be explained."""
-        return None
+    def holds(self, index: int) -> Holds:  # noqa: ARG002
+        """What a column holds: numbers."""
+        return "numbers"
+
+    def declared_order(self, index: int) -> None:
+        """Arrays declare no order of levels."""
+
+    def is_truth(self, index: int) -> bool:  # noqa: ARG002
+        """Whether the array holds truth values."""
+        return self.array.dtype.kind == "b"
 
     def chunk(self, start: int, stop: int) -> ArrayChunk:
         """Rows start to stop."""
@@ -108,11 +127,10 @@ class ArrayTable:
         weights = None if self.weights is None else self.weights[rows]
         return ArrayTable(self.array[rows], weights, numbers_at(self.row_numbers, rows))
 
+    def labels_of(self, index: int) -> Labels:  # noqa: ARG002
+        """Arrays have no names."""
+        return Labels(())
 
-def cast(values: FloatArray, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Bring values into a column's type: round for integers, split at one half for bool."""
-    if dtype.kind == "b":
-        return np.asarray(values > 0.5)
-    if dtype.kind in "iu":
-        return np.rint(values).astype(dtype)
-    return values.astype(dtype)
+    def labelled(self, labels: Mapping[int, Labels]) -> ArrayTable:  # noqa: ARG002
+        """The same table: it has no names."""
+        return self

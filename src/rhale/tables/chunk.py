@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,8 +10,9 @@ import numpy as np
 from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray, IntArray
 from rhale.names import find_feature, list_asked
+from rhale.tables.columns import Apart, Holds, Labels
 
-Change = tuple[int, FloatArray]
+Change = tuple[int, FloatArray]  # a column and its new values, as `Chunk.column` reads them
 
 
 class Chunk(Protocol):
@@ -34,10 +35,16 @@ class Chunk(Protocol):
         """The rows as the model sees them."""
 
     def column(self, index: int) -> FloatArray:
-        """One numeric column, shape (n_rows,)."""
+        """One column as numbers, shape (n_rows,); nan where a value is missing."""
 
-    def numbers(self) -> FloatArray:
-        """All numeric columns, shape (n_rows, n_numeric)."""
+    def told_apart(self, index: int) -> Apart | None:
+        """Distinct names of a column and which each row has; None for a column of numbers."""
+
+    def key(self, index: int) -> FloatArray:
+        """Numbers that tell the values of one column apart, in all chunks alike."""
+
+    def keys(self) -> FloatArray:
+        """Numbers that tell rows apart, shape (n_rows, n_columns)."""
 
     def representable(self, index: int, values: FloatArray) -> FloatArray:
         """The values as the column's own type can hold them."""
@@ -53,6 +60,9 @@ class Chunk(Protocol):
 
     def joined(self, other: Any) -> Chunk:
         """These rows followed by the others."""
+
+    def labelled(self, labels: Mapping[int, Labels]) -> Chunk:
+        """The same rows, with these columns of names read as numbers."""
 
 
 class Table(Protocol):
@@ -70,14 +80,26 @@ class Table(Protocol):
     def kind(self) -> str:
         """The library the table comes from: numpy, pandas, polars, pyarrow."""
 
-    def refusal(self, index: int) -> str | None:
-        """Why a column cannot be explained; None if it can."""
+    def holds(self, index: int) -> Holds | None:
+        """What a column holds; None for what cannot be explained."""
+
+    def declared_order(self, index: int) -> tuple[Any, ...] | None:
+        """Levels of a column whose type says in which order they stand."""
+
+    def is_truth(self, index: int) -> bool:
+        """Whether a column holds truth values."""
 
     def chunk(self, start: int, stop: int) -> Chunk:
         """Rows start to stop."""
 
     def take(self, rows: IntArray) -> Table:
         """Some of the rows, in the given order."""
+
+    def labels_of(self, index: int) -> Labels:
+        """Names of a column that was labelled."""
+
+    def labelled(self, labels: Mapping[int, Labels]) -> Table:
+        """The same table, with these columns of names read as numbers."""
 
 
 def numbers_between(numbers: IntArray | None, start: int, stop: int) -> IntArray:

@@ -2,27 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.tables.array import cast
 from rhale.tables.chunk import Change, numbers_at, numbers_between
+from rhale.tables.columns import (
+    Apart,
+    Holds,
+    Labels,
+    factorize,
+    hashed,
+    holds,
+    is_number,
+    new_column,
+    numbers_of,
+    rounded,
+)
 
 Frame = nw.DataFrame[Any]
 
 
 @dataclass(frozen=True, eq=False)
 class FrameChunk:
-    """Some rows of a data frame."""
+    """Some rows of a data frame.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        The rows.
+    row_numbers : ndarray of shape (n_rows,)
+        Their places in the user's table.
+    weights : ndarray of shape (n_rows,), optional
+        How much each row matters.
+    labels : mapping of int to Labels
+        Columns of names that are read as numbers.
+    """
 
     frame: Frame
     row_numbers: IntArray
     weights: FloatArray | None = None
+    labels: Mapping[int, Labels] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:
@@ -35,44 +60,81 @@ class FrameChunk:
         return self.frame.clone().to_native()
 
     def column(self, index: int) -> FloatArray:
-        """One numeric column as floats; missing values are nan."""
-        return numbers_of(self.frame[:, index])
+        """One column as floats; missing values are nan."""
+        apart = self.told_apart(index) if index in self.labels else None
+        return numbers_of(self.frame[:, index]) if apart is None else self.labels[index].read(apart)
 
-    def numbers(self) -> FloatArray:
-        """All numeric columns as floats."""
-        schema = self.frame.schema.values()
-        columns = [self.column(i) for i, dtype in enumerate(schema) if is_number(dtype)]
-        return np.stack(columns, axis=1) if columns else np.empty((self.n_rows, 0))
+    def told_apart(self, index: int) -> Apart | None:
+        """Distinct names of a column and which each row has; None for a column of numbers."""
+        column = self.frame[:, index]
+        if holds(column.dtype) not in ("names", "objects"):
+            return None
+        if index not in self._apart:
+            self._apart[index] = factorize(column)
+        return self._apart[index]
+
+    @cached_property
+    def _apart(self) -> dict[int, Apart]:
+        """Columns of names, each told apart once."""
+        return {}
+
+    def keys(self) -> FloatArray:
+        """Numbers that tell rows apart, one for each column, whatever it holds."""
+        return np.stack([self.key(index) for index in range(len(self.frame.columns))], axis=1)
+
+    def key(self, index: int) -> FloatArray:
+        """Numbers that tell the values of one column apart, in all chunks alike."""
+        apart = self.told_apart(index)
+        if apart is not None:
+            return np.array([hashed(v) for v in apart[0]] + [np.nan])[apart[1]]
+        column = self.frame[:, index]
+        return numbers_of(column) if holds(column.dtype) else np.zeros(self.n_rows)
 
     def representable(self, index: int, values: FloatArray) -> FloatArray:
         """The values after a round trip through the column's own type."""
-        return cast(values, numpy_type(self.frame[:, index].dtype)).astype(np.float64)
+        column = self.frame[:, index]
+        if index in self.labels:
+            return values
+        if is_number(column.dtype):
+            return rounded(column.dtype, values)
+        return numbers_of(new_column(column, values))
 
     def varied(self, changes: Sequence[Change]) -> Any:
         """Stack one copy of the rows per change, each with one column replaced."""
+        if len(changes) == 1:
+            return self.replaced(changes)
         stacked = nw.concat([self.frame] * len(changes))
-        columns = {
-            index: np.tile(numbers_of(self.frame[:, index]), len(changes)) for index, _ in changes
-        }
+        columns = {index: np.tile(self.column(index), len(changes)) for index, _ in changes}
         for i, (index, values) in enumerate(changes):
             columns[index][i * self.n_rows : (i + 1) * self.n_rows] = values
-        replaced = [new_column(stacked[:, index], values) for index, values in columns.items()]
+        replaced = [self._new(stacked, index, values) for index, values in columns.items()]
         return stacked.with_columns(*replaced).to_native()
 
     def replaced(self, changes: Sequence[Change]) -> Any:
         """One copy of the rows with all these columns replaced."""
-        columns = [new_column(self.frame[:, index], values) for index, values in changes]
-        return self.frame.with_columns(*columns).to_native()
+        columns = [self._new(self.frame, index, values) for index, values in changes]
+        return self.frame.clone().with_columns(*columns).to_native()
+
+    def _new(self, frame: Frame, index: int, values: FloatArray) -> nw.Series[Any]:
+        like = frame[:, index]
+        if index in self.labels:
+            return self.labels[index].write(like, values)
+        return new_column(like, values)
 
     def take(self, rows: IntArray) -> FrameChunk:
         """Some of the rows, in the given order."""
         weights = None if self.weights is None else self.weights[rows]
-        return FrameChunk(self.frame[rows.tolist()], self.row_numbers[rows], weights)
+        numbers = self.row_numbers[rows]
+        return FrameChunk(self.frame[rows.tolist()], numbers, weights, self.labels)
 
     def joined(self, other: FrameChunk) -> FrameChunk:
         """These rows followed by the others."""
         numbers = np.concatenate([self.row_numbers, other.row_numbers])
-        return FrameChunk(nw.concat([self.frame, other.frame]), numbers)
+        return FrameChunk(nw.concat([self.frame, other.frame]), numbers, None, self.labels)
+
+    def labelled(self, labels: Mapping[int, Labels]) -> FrameChunk:
+        """The same rows, with these columns of names read as numbers."""
+        return replace(self, labels=labels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +144,7 @@ class FrameTable:
     frame: Frame
     weights: FloatArray | None = None
     row_numbers: IntArray | None = None
+    labels: Mapping[int, Labels] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -98,59 +161,39 @@ class FrameTable:
         """The library the table comes from."""
         return str(self.frame.implementation.value)
 
-    def refusal(self, index: int) -> str | None:
-        """Say why a column cannot be explained: it holds no numbers."""
-        dtype = self.frame[:, index].dtype
-        if is_number(dtype):
-            return None
-        kind = "dates or times" if dtype.is_temporal() else "categories or text"
-        if dtype == nw.Object:
-            kind = "Python objects; convert it to a numeric type if it holds numbers"
-        return f"holds {kind} ({dtype})"
+    def dtype(self, index: int) -> Any:
+        """Type of a column."""
+        return self.frame.schema[self.frame.columns[index]]
+
+    def holds(self, index: int) -> Holds | None:
+        """What a column holds."""
+        return holds(self.dtype(index))
+
+    def declared_order(self, index: int) -> tuple[Any, ...] | None:
+        """Levels of a column whose type says in which order they stand."""
+        dtype = self.dtype(index)
+        return tuple(dtype.categories) if dtype == nw.Enum else None
+
+    def is_truth(self, index: int) -> bool:
+        """Whether a column holds truth values."""
+        return bool(self.dtype(index) == nw.Boolean)
 
     def chunk(self, start: int, stop: int) -> FrameChunk:
         """Rows start to stop."""
         weights = None if self.weights is None else self.weights[start:stop]
         numbers = numbers_between(self.row_numbers, start, stop)
-        return FrameChunk(self.frame[start:stop], numbers, weights)
+        return FrameChunk(self.frame[start:stop], numbers, weights, self.labels)
 
     def take(self, rows: IntArray) -> FrameTable:
         """Some of the rows, in the given order."""
         weights = None if self.weights is None else self.weights[rows]
         numbers = numbers_at(self.row_numbers, rows)
-        return FrameTable(self.frame[rows.tolist()], weights, numbers)
+        return FrameTable(self.frame[rows.tolist()], weights, numbers, self.labels)
 
+    def labels_of(self, index: int) -> Labels:
+        """Names of a column that was labelled."""
+        return self.labels[index]
 
-def is_number(dtype: Any) -> bool:
-    """Tell whether a column type holds numbers (or truth values)."""
-    return bool(dtype.is_numeric() or dtype == nw.Boolean)
-
-
-def numbers_of(column: nw.Series[Any]) -> FloatArray:
-    """Read a column as floats; missing values become nan."""
-    values = column.cast(nw.Float64).to_numpy()
-    return np.array(values, dtype=np.float64)
-
-
-def numpy_type(dtype: Any) -> np.dtype[Any]:
-    """Say which NumPy type rounds as this column type does."""
-    if dtype == nw.Boolean:
-        return np.dtype(bool)
-    if dtype.is_integer():
-        return np.dtype(str(dtype).lower())
-    return np.dtype(np.float32) if dtype == nw.Float32 else np.dtype(np.float64)
-
-
-def new_column(like: nw.Series[Any], values: FloatArray) -> nw.Series[Any]:
-    """Make a column of the same name and type with other values."""
-    column = nw.new_series(
-        like.name,
-        cast(values, numpy_type(like.dtype)),
-        dtype=like.dtype,
-        backend=like.implementation,
-    )
-    native_type = getattr(like.to_native(), "dtype", None)
-    if like.implementation.is_pandas_like() and column.to_native().dtype != native_type:
-        # pandas has several types for the same numbers: nullable, Arrow-backed, NumPy
-        return nw.from_native(column.to_native().astype(native_type), series_only=True)
-    return column
+    def labelled(self, labels: Mapping[int, Labels]) -> FrameTable:
+        """The same table, with these columns of names read as numbers."""
+        return replace(self, labels=labels)

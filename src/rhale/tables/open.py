@@ -13,7 +13,8 @@ from rhale.errors import BadTableError
 from rhale.kernels import FloatArray
 from rhale.tables.array import ArrayTable
 from rhale.tables.chunk import Table
-from rhale.tables.frame import Frame, FrameTable, is_number, numbers_of
+from rhale.tables.columns import is_number, numbers_of
+from rhale.tables.frame import Frame, FrameTable
 
 FEWEST_ROWS = 2
 LARGEST_WEIGHT = 1e100

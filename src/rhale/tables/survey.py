@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from rhale.kernels.sample import KeyArray, Sample, collect, row_keys
 from rhale.tables.chunk import Chunk
 
 LARGEST = 1e150  # squares of feature values must stay finite
+FEW_VALUES = 20  # so many whole numbers are steps
+FIRST_VALUES = 1_000  # tell of most columns that there are more
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +40,62 @@ def smallest(size: int, key: KeyArray, chunk: Chunk) -> Probe:
 
 
 @dataclass(frozen=True, eq=False)
+class Census:
+    """Distinct values of a column, as far as they are few enough to be counted.
+
+    Attributes
+    ----------
+    found : dict
+        Rows and weight of each value.
+    most : int or None
+        Beyond so many values they are no longer counted; None counts them all.
+    is_many : bool
+        Whether there were more.
+    """
+
+    found: dict[Any, tuple[int, float]]
+    most: int | None
+    is_many: bool = False
+
+    def __add__(self, other: Census) -> Census:
+        if self.is_many or other.is_many:
+            return Census({}, self.most, is_many=True)
+        found = dict(self.found)
+        for value, (count, weight) in other.found.items():
+            n, w = found.get(value, (0, 0.0))
+            found[value] = (n + count, w + weight)
+        if _beyond(len(found), self.most):
+            return Census({}, self.most, is_many=True)
+        return replace(self, found=found)
+
+
+def _beyond(n_values: int, most: int | None) -> bool:
+    return most is not None and n_values > most
+
+
+def count_values(
+    values: FloatArray | tuple[list[Any], IntArray], weight: FloatArray, most: int | None
+) -> Census:
+    """Count the distinct values of a column of numbers, or of one already told apart."""
+    if isinstance(values, tuple):
+        distinct, codes = values
+    else:
+        first = values[:FIRST_VALUES]
+        if _beyond(np.unique(first[~np.isnan(first)]).size, most):
+            return Census({}, most, is_many=True)
+        known, codes = np.unique(values, return_inverse=True, equal_nan=True)
+        n_known = int(np.sum(~np.isnan(known)))
+        distinct, codes = known[:n_known].tolist(), np.where(codes < n_known, codes, -1)
+    if _beyond(len(distinct), most):
+        return Census({}, most, is_many=True)
+    rows = codes >= 0
+    count = np.bincount(codes[rows], minlength=len(distinct))
+    held = np.bincount(codes[rows], weight[rows], len(distinct))
+    found = zip(distinct, zip(count.tolist(), held.tolist(), strict=True), strict=True)
+    return Census({v: n for v, n in found if n[0]}, most)
+
+
+@dataclass(frozen=True, eq=False)
 class Survey:
     """Facts about the explained columns; surveys of two pieces of a table add up.
 
@@ -46,12 +105,18 @@ class Survey:
         Rows seen.
     weight, weight_squares : float
         Sum of their weights, and of the squares.
+    n_known : ndarray of shape (n_features,)
+        Rows that have a value.
+    known_weight, known_squares : ndarray of shape (n_features,)
+        Sum of the weights of these rows, and of the squares.
     low, high : ndarray of shape (n_features,)
         Smallest and largest values.
     whole : ndarray of shape (n_features,)
         Whether a feature takes whole numbers only.
+    census : tuple of Census
+        Distinct values of each feature.
     sample : Sample
-        Values of the features in a bounded number of rows.
+        Values of the features, and of the columns beside them, in a bounded number of rows.
     probe : Probe
         Some whole rows.
     """
@@ -59,9 +124,13 @@ class Survey:
     n_rows: int
     weight: float
     weight_squares: float
+    n_known: IntArray
+    known_weight: FloatArray
+    known_squares: FloatArray
     low: FloatArray
     high: FloatArray
     whole: BoolArray
+    census: tuple[Census, ...]
     sample: Sample
     probe: Probe
 
@@ -70,9 +139,13 @@ class Survey:
             self.n_rows + other.n_rows,
             self.weight + other.weight,
             self.weight_squares + other.weight_squares,
+            self.n_known + other.n_known,
+            self.known_weight + other.known_weight,
+            self.known_squares + other.known_squares,
             np.minimum(self.low, other.low),
             np.maximum(self.high, other.high),
             self.whole & other.whole,
+            tuple(a + b for a, b in zip(self.census, other.census, strict=True)),
             self.sample + other.sample,
             self.probe + other.probe,
         )
@@ -82,7 +155,7 @@ class Survey:
         low, high = limits or (float(self.low[feature]), float(self.high[feature]))
         column, weight = self.sample.values[:, feature], self.sample.weight
         inside = (column >= low) & (column <= high)
-        rows = self.weight**2 / self.weight_squares
+        rows = float(self.known_weight[feature] ** 2 / self.known_squares[feature])
         if np.all(weight == weight[0]):  # counting is cheaper than adding up
             values, count = np.unique(column[inside], return_counts=True)
             return Axis(low, high, values, count * weight[0], rows)
@@ -92,7 +165,14 @@ class Survey:
 
 
 def survey(
-    chunk: Chunk, columns: Sequence[int], names: Sequence[str], sizes: tuple[int, int], seed: int
+    chunk: Chunk,
+    columns: Sequence[int],
+    names: Sequence[str],
+    sizes: tuple[int, int],
+    seed: int,
+    *,
+    beside: Sequence[int] = (),
+    counted: Collection[int] = (),
 ) -> Survey:
     """Survey one chunk.
 
@@ -108,29 +188,45 @@ def survey(
         Distinct rows to keep in the sample, and rows to keep for the probe.
     seed : int
         Of the rows' keys.
+    beside : sequence of int
+        Further columns to keep in the sample.
+    counted : collection of int
+        Columns of numbers whose distinct values are counted however many there are.
     """
-    values = np.stack([chunk.column(c) for c in columns], axis=1)
-    for place, c in enumerate(columns):
-        check_column(values[:, place], names[c], chunk.row_numbers)
-    key = row_keys(chunk.numbers(), seed)
     weight = np.ones(chunk.n_rows) if chunk.weights is None else chunk.weights
+    values = np.stack([chunk.key(c) for c in (*columns, *beside)], axis=1)
+    own = values[:, : len(columns)]
+    census = []
+    for place, c in enumerate(columns):
+        apart = chunk.told_apart(c)
+        if apart is None:
+            check_column(own[:, place], names[c], chunk.row_numbers)
+            most = None if c in counted else FEW_VALUES
+            census.append(count_values(own[:, place], weight, most))
+        else:
+            told = [(type(v), v) for v in apart[0]], apart[1]
+            census.append(count_values(told, weight, None))
+    known = ~np.isnan(own)
+    key = row_keys(chunk.keys(), seed)
     return Survey(
         chunk.n_rows,
         float(weight.sum()),
         float((weight**2).sum()),
-        values.min(axis=0, initial=np.inf),
-        values.max(axis=0, initial=-np.inf),
-        np.all(values == np.rint(values), axis=0),
+        known.sum(axis=0),
+        weight @ known,
+        weight**2 @ known,
+        np.where(known, own, np.inf).min(axis=0, initial=np.inf),
+        np.where(known, own, -np.inf).max(axis=0, initial=-np.inf),
+        np.all(~known | (own == np.rint(own)), axis=0),
+        tuple(census),
         collect(key, values, weight, size=sizes[0]),
         smallest(sizes[1], key, chunk),
     )
 
 
-def rows_to_keep(chunk: Chunk, last_key: np.uint64, seed: int) -> tuple[IntArray, KeyArray]:
-    """Rows of a chunk whose keys are small enough for the sample, and these keys."""
-    key = row_keys(chunk.numbers(), seed)
-    rows = np.flatnonzero(key <= last_key)
-    return rows, key[rows]
+def rows_keys(chunk: Chunk, seed: int) -> KeyArray:
+    """Keys of the rows of a chunk."""
+    return row_keys(chunk.keys(), seed)
 
 
 def keep(chunk: Chunk, rows: IntArray, key: KeyArray, values: FloatArray) -> Sample:
@@ -140,15 +236,13 @@ def keep(chunk: Chunk, rows: IntArray, key: KeyArray, values: FloatArray) -> Sam
 
 
 def check_column(values: FloatArray, name: str, row_numbers: IntArray) -> None:
-    """Refuse missing, infinite and huge values, naming the column and the first such row."""
-    bad = np.flatnonzero(~(np.abs(values) <= LARGEST))
+    """Refuse infinite and huge values, naming the column and the first such row."""
+    bad = np.flatnonzero(np.abs(values) > LARGEST)
     if not bad.size:
         return
     row, value = row_numbers[bad[0]], values[bad[0]]
     kind, advice = "infinite values", "replace them by numbers, or leave these rows out"
-    if np.isnan(value):
-        kind, advice = "missing values", "fill them, or leave these rows out"
-    elif np.isfinite(value):
+    if np.isfinite(value):
         kind, advice = f"values beyond {LARGEST:g}", "rescale the column"
     msg = (
         f"feature {name!r} has {kind} (first in row {row}: {value}); {advice}, or leave the "

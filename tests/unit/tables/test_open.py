@@ -25,7 +25,7 @@ def test_a_table_knows_its_kind_names_and_size(kind, data):
     assert table.kind == kind
     assert table.n_rows == 6
     assert table.names == (("x0", "x1") if kind == "numpy" else ("a", "b"))
-    assert table.refusal(0) is None
+    assert table.holds(0) == "numbers"
 
 
 @each_table
@@ -33,7 +33,7 @@ def test_rows_are_the_caller_s_kind_and_read_as_a_matrix(kind, data):
     chunk = open_table(data).chunk(2, 5)
     assert type(chunk.rows) is type(data), kind
     assert as_matrix(chunk.rows).tolist() == X[2:5].tolist()
-    assert chunk.numbers().tolist() == X[2:5].tolist()
+    assert chunk.keys().tolist() == X[2:5].tolist()
 
 
 @each_table

@@ -1,0 +1,225 @@
+"""Columns of a data frame as numbers, and back: numbers, dates, durations, names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any, Literal
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+
+from rhale.kernels import BoolArray, FloatArray, IntArray
+
+Series = nw.Series[Any]
+Holds = Literal["numbers", "dates", "durations", "names", "objects"]
+Apart = tuple[list[Any], IntArray]  # distinct values, and which of them each row has
+MICROSECOND, MICRODAY = 1e6, 86_400e6
+HASH_BITS = 52  # whole numbers of so many bits are exact as floats
+
+
+def holds(dtype: Any) -> Holds | None:
+    """Say what a column type holds; None for what cannot be explained (lists, bytes, ...)."""
+    if dtype.is_numeric() or dtype == nw.Boolean:
+        return "numbers"
+    if dtype in (nw.Date, nw.Datetime):
+        return "dates"
+    if dtype in (nw.String, nw.Categorical, nw.Enum):
+        return "names"
+    known: dict[Any, Holds] = {nw.Duration: "durations", nw.Object: "objects"}
+    return known.get(type(dtype))
+
+
+def is_number(dtype: Any) -> bool:
+    """Tell whether a column type holds numbers (or truth values)."""
+    return holds(dtype) == "numbers"
+
+
+# --- reading -----------------------------------------------------------------------------------
+
+
+def numbers_of(column: Series) -> FloatArray:
+    """Read a column as floats: dates in days since 1970, durations in seconds; missing is nan."""
+    kind = holds(column.dtype)
+    if kind == "dates":
+        return _floats(column.dt.timestamp("us")) / MICRODAY
+    if kind == "durations":
+        return _floats(column.dt.total_microseconds()) / MICROSECOND
+    return _floats(column)
+
+
+def _floats(column: Series) -> FloatArray:
+    return np.array(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+
+
+def factorize(column: Series) -> Apart:
+    """Distinct values in order of appearance, and which of them each row has; -1 for none."""
+    native = column.to_native()
+    if column.implementation.is_pandas_like() and hasattr(native, "cat"):
+        return list(native.cat.categories), np.asarray(native.cat.codes, dtype=np.int64)
+    is_object, place = column.dtype == nw.Object, dict[Any, int]()
+    values, codes = list[Any](), np.empty(len(column), dtype=np.int64)
+    empty = column.is_null().to_numpy()
+    for row, value in enumerate(column.to_list()):
+        if empty[row]:
+            codes[row] = -1
+            continue
+        # 1, 1.0 and True are equal to Python, but not to a model
+        key = (type(value), value) if is_object else value
+        found = place.setdefault(key, len(values))
+        if found == len(values):
+            values.append(value)
+        codes[row] = found
+    return values, codes
+
+
+def hashed(value: Any) -> float:
+    """Turn a value into a number that depends on what it is alone, whatever run or machine."""
+    text = f"{type(value).__name__}:{value}".encode(errors="surrogatepass")
+    digest = blake2b(text, digest_size=8).digest()
+    return float(int.from_bytes(digest, "little") >> (64 - HASH_BITS))
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Names of a column, numbered.
+
+    Attributes
+    ----------
+    values : tuple
+        As they stand in the table.
+    """
+
+    values: tuple[Any, ...]
+
+    @cached_property
+    def place(self) -> dict[Any, int]:
+        """Number of each name."""
+        return {(type(v), v): i for i, v in enumerate(self.values)}
+
+    def read(self, apart: Apart) -> FloatArray:
+        """Numbers of the names in a column; nan where missing or not among them."""
+        values, codes = apart
+        own = [self.place.get((type(v), v), np.nan) for v in values]
+        return np.array([*own, np.nan], dtype=np.float64)[codes]
+
+    def write(self, like: Series, places: FloatArray) -> Series:
+        """Make a column of the same name and type with these names."""
+        missing = np.isnan(places)
+        names = np.empty(len(self.values) + 1, dtype=object)
+        names[:-1] = self.values
+        codes = np.where(missing, len(self.values), places).astype(np.int64)
+        return made_like(like, names[codes].tolist())
+
+
+def texts_of(values: Sequence[Any]) -> tuple[str, ...]:
+    """Names of values for people, no two the same.
+
+    Examples
+    --------
+    >>> texts_of(["a", 1, "1"])
+    ('a', '1 (int)', '1 (str)')
+    """
+    texts = [str(v) for v in values]
+    twice = {t for t in texts if texts.count(t) > 1} if len(set(texts)) < len(texts) else set()
+    return tuple(
+        f"{t} ({type(v).__name__})" if t in twice else t for t, v in zip(texts, values, strict=True)
+    )
+
+
+# --- writing -----------------------------------------------------------------------------------
+
+
+def new_column(like: Series, values: FloatArray) -> Series:
+    """Make a column of the same name and type with other values; nan becomes missing."""
+    missing = np.isnan(values)
+    kind = holds(like.dtype)
+    if kind == "numbers":
+        known = np.where(missing, 0.0, values)
+        return made_like(like, cast(known, numpy_type(like.dtype)), missing)
+    filled = np.where(missing, 0.0, values)
+    filled = np.rint(filled) if like.dtype == nw.Date else filled
+    ticks = filled * (MICRODAY if kind == "dates" else MICROSECOND)
+    moment = np.rint(ticks).astype(np.int64)
+    unit = "datetime64[us]" if kind == "dates" else "timedelta64[us]"
+    return made_like(like, moment.astype(unit), missing)
+
+
+def cast(values: FloatArray, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Bring values into a column's type: round for integers, split at one half for bool."""
+    if dtype.kind == "b":
+        return np.asarray(values > 0.5)
+    if dtype.kind in "iu":
+        return np.rint(values).astype(dtype)
+    return values.astype(dtype)
+
+
+def numpy_type(dtype: Any) -> np.dtype[Any]:
+    """Say which NumPy type rounds as this column type does."""
+    if dtype == nw.Boolean:
+        return np.dtype(bool)
+    if dtype.is_integer():
+        return np.dtype(str(dtype).lower())
+    return np.dtype(np.float32) if dtype == nw.Float32 else np.dtype(np.float64)
+
+
+def rounded(dtype: Any, values: FloatArray) -> FloatArray:
+    """Numbers as a column of this type holds them; nan stays."""
+    missing = np.isnan(values)
+    held = cast(np.where(missing, 0.0, values), numpy_type(dtype)).astype(np.float64)
+    return np.where(missing, np.nan, held)
+
+
+def made_like(like: Series, values: Any, missing: BoolArray | None = None) -> Series:
+    """Make a column of the same library, name and type."""
+    missing = missing if missing is not None and missing.any() else None
+    if like.implementation.is_pandas_like():
+        return _made_like_pandas(like, values, missing)
+    if missing is not None:
+        values = [None if m else v for m, v in zip(missing, values.tolist(), strict=True)]
+    if like.implementation.is_pyarrow():
+        return _made_like_arrow(like, values)
+    zone = getattr(like.dtype, "time_zone", None)
+    dtype = nw.Datetime("us") if zone else like.dtype
+    column = nw.new_series(like.name, values, dtype=dtype, backend=like.implementation)
+    if zone:
+        column = column.dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
+    return column if column.dtype == like.dtype else column.cast(like.dtype)
+
+
+def _made_like_pandas(like: Series, values: Any, missing: BoolArray | None) -> Series:
+    """One of pandas' several types for the same values: NumPy, nullable, Arrow-backed."""
+    pandas, dtype = like.implementation.to_native_namespace(), like.to_native().dtype
+    zone = getattr(like.dtype, "time_zone", None)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
+        values = values.copy()
+        if missing is not None:
+            values[missing] = "NaT"
+        column = pandas.Series(values)
+        column = column.dt.tz_localize("UTC").dt.tz_convert(zone) if zone else column
+        return nw.from_native(column.astype(dtype).rename(like.name), series_only=True)
+    if missing is not None:
+        if dtype.kind == "f" and isinstance(dtype, np.dtype):
+            values = np.where(missing, np.nan, values)
+        else:
+            values = [None if m else v for m, v in zip(missing, values.tolist(), strict=True)]
+    column = pandas.Series(values, dtype=dtype, name=like.name)
+    return nw.from_native(column, series_only=True)
+
+
+def _made_like_arrow(like: Series, values: Any) -> Series:
+    """Arrow knows its type exactly, dictionaries and time zones included."""
+    import pyarrow as pa
+
+    wanted = like.to_native().type
+    array = pa.array(values)
+    if pa.types.is_dictionary(wanted):
+        array = array.cast(wanted.value_type).dictionary_encode()
+    if pa.types.is_timestamp(wanted) and wanted.tz is not None:
+        array = array.cast(pa.timestamp("us", tz=wanted.tz))
+    made = pa.chunked_array([array.cast(wanted)])
+    column: Series = nw.from_native(made, series_only=True)
+    return column.alias(like.name)
