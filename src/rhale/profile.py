@@ -100,6 +100,14 @@ class Profile:
         """Uncertainty of `mean`, shape (n_points,)."""
         return np.asarray(self.std / np.sqrt(np.where(self.rows > 0, self.rows, np.nan)))
 
+    @property
+    def is_number(self) -> bool:
+        """Whether the levels, if there are any, are numbers: then the grid is their values."""
+        try:
+            return bool([float(level) for level in self.levels] == self.grid.tolist())
+        except ValueError:
+            return False
+
     def centring(self, center: Center | None) -> FloatArray:
         """Weights whose average of the curve is taken as zero; None leaves the level."""
         if center is None:

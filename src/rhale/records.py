@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -27,7 +28,13 @@ def same_fields(a: object, b: object) -> bool:
 
 
 def same_value(a: Any, b: Any) -> bool:
-    """Compare arrays, tuples and plain values."""
+    """Compare arrays, tuples and plain values; nan is equal to nan.
+
+    Examples
+    --------
+    >>> same_value((1.0, float("nan")), (1.0, float("nan")))
+    True
+    """
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         a, b = np.asarray(a), np.asarray(b)
         return a.shape == b.shape and bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
@@ -35,4 +42,6 @@ def same_value(a: Any, b: Any) -> bool:
         return same_fields(a, b)
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(map(same_value, a, b))
+    if isinstance(a, float) and isinstance(b, float) and math.isnan(a):
+        return math.isnan(b)
     return bool(a == b)

@@ -4,38 +4,42 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rhale.effect import Effect, LocalEffects
+from rhale.effect import Effect, LocalEffects, Missing
 from rhale.errors import BadFileError
 from rhale.kernels.curve import CellMeans, fill_gaps, middles
 from rhale.kernels.doubt import bridged
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import Moments
+from rhale.level_effect import LevelEffect
 from rhale.profile import Profile
 
 VERSION = "rhale_format"
-FORMAT = 2
-READABLE = (1, 2)
-KINDS: dict[str, type[Any]] = {
+FORMAT = 3
+READABLE = (1, 2, 3)
+RECORD, OLD_RECORD = "record", "kind"  # results have a field "kind" since format 3
+RECORDS: dict[str, type[Any]] = {
     "effect": Effect,
+    "level_effect": LevelEffect,
     "profile": Profile,
     "moments": Moments,
     "grid": Grid,
     "local_effects": LocalEffects,
     "cell_means": CellMeans,
+    "missing": Missing,
 }
-NAMES = {kind: name for name, kind in KINDS.items()}
+NAMES = {record: name for name, record in RECORDS.items()}
 
 
 def pack(explanation: Any) -> dict[str, Any]:
     """Turn an explanation into plain values."""
-    return {f.name: plain(getattr(explanation, f.name)) for f in fields(explanation)}
+    return {f.name: _field(getattr(explanation, f.name)) for f in fields(explanation)}
 
 
 def unpack(content: dict[str, Any]) -> dict[str, Any]:
@@ -64,21 +68,28 @@ def _from_format_1(effect: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Turn arrays and records into lists and dictionaries."""
+    """Turn arrays and records into lists and dictionaries, so that `restored` can undo it."""
     if isinstance(value, np.ndarray):
         return {"array": _numbers(value), "type": value.dtype.name, "shape": list(value.shape)}
     if type(value) in NAMES:
-        names = (
-            value._fields if isinstance(value, LocalEffects) else [f.name for f in fields(value)]
-        )
-        return {"kind": NAMES[type(value)], **{n: plain(getattr(value, n)) for n in names}}
-    if isinstance(value, list | tuple):
-        return [plain(v) for v in value]
+        names = [f.name for f in fields(value)] if is_dataclass(value) else value._fields
+        return {RECORD: NAMES[type(value)], **{n: _field(getattr(value, n)) for n in names}}
     if isinstance(value, dict):
         return {"mapping": [[k, plain(v)] for k, v in value.items()]}
+    if isinstance(value, tuple):
+        return {"tuple": _field(value)}
+    if isinstance(value, list):
+        return [plain(v) for v in value]
     if isinstance(value, np.generic):
-        return value.item()
+        return plain(value.item())
+    if isinstance(value, float) and not np.isfinite(value):
+        return {"number": str(value)}
     return value
+
+
+def _field(value: Any) -> Any:
+    """Write a field of a record: a list there is always a tuple, so that it needs no mark."""
+    return [plain(v) for v in value] if type(value) is tuple else plain(value)
 
 
 def restored(value: Any) -> Any:
@@ -94,9 +105,19 @@ def restored(value: Any) -> Any:
         return np.array(flat, dtype=value["type"]).reshape(value["shape"])
     if "mapping" in value:
         return {k: restored(v) for k, v in value["mapping"]}
-    content = {name: restored(v) for name, v in value.items() if name != "kind"}
+    if "tuple" in value:
+        return tuple(restored(value["tuple"]))
+    if "number" in value:
+        return float(value["number"])
+    return _record(value)
+
+
+def _record(value: dict[str, Any]) -> Any:
+    """Restore a result, or a part of one."""
+    tag = RECORD if RECORD in value else OLD_RECORD
+    content = {name: restored(v) for name, v in value.items() if name != tag}
     content.update({n: tuple(v) for n, v in content.items() if isinstance(v, list)})
-    return KINDS[value["kind"]](**content)
+    return RECORDS[value[tag]](**content)
 
 
 def _numbers(array: np.ndarray[Any, Any]) -> list[Any]:
@@ -132,7 +153,9 @@ def read(path: str | PathLike[str]) -> dict[str, Any]:
         msg = f"{path} is JSON, but not written by Explanation.save: it has no 'rhale_format'"
         raise BadFileError(msg)
     if version not in READABLE:
-        known = " and ".join(map(str, READABLE))
-        msg = f"{path} has format {version}; this version of rhale reads formats {known}: upgrade"
+        msg = (
+            f"{path} has format {version}; "
+            f"this version of rhale reads formats 1 to {FORMAT}: upgrade"
+        )
         raise BadFileError(msg)
     return dict(content)

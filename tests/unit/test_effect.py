@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rhale
-from rhale.effect import Effect, LocalEffects, fit_effect, normal_quantile
+from rhale.effect import Effect, LocalEffects, Missing, fit_effect, normal_quantile
 from rhale.errors import BadEffectsError, BadSettingError, BadTableError
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
@@ -213,6 +213,9 @@ def test_equality_compares_numbers_and_takes_nan_for_equal():
     assert example() != example(local_notes=("a note",))
     assert example() != example(sample=LocalEffects(*np.ones((3, 1))))
     assert example(std=np.array([NAN, 1.0])) == example(std=np.array([NAN, 1.0]))
+    missing = Missing(1, 0.5, NAN, NAN, 1.0)
+    assert example(missing=missing) == example(missing=missing)
+    assert example(missing=missing) != example(missing=missing._replace(mean=0.0))
     assert example() != "an effect"
     with pytest.raises(TypeError):
         hash(example())

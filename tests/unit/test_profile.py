@@ -239,3 +239,11 @@ def test_a_huge_level_of_the_rows_does_not_drown_the_spread_of_their_shapes():
     expected = (high - low) * TABLE[:, 1].std(ddof=1)
     np.testing.assert_allclose(found.spread(high, center="start"), expected, rtol=1e-5)
     np.testing.assert_allclose(found.std[0], 1e8 * TABLE[:, 1].std(ddof=1), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("levels", "expected"),
+    [(("0", "1", "3"), True), (("0.0", "1.0", "3.0"), True), (("a", "1", "3"), False), ((), False)],
+)
+def test_levels_that_are_the_grid_are_numbers(levels, expected):
+    assert profile(levels=levels).is_number is expected

@@ -1,6 +1,7 @@
 import json
 import os
 import stat
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 import rhale
 from rhale import store
+from rhale.effect import Missing
 from rhale.errors import BadFileError
 
 TABLE = np.random.default_rng(0).normal(size=(50, 2))
@@ -27,7 +29,7 @@ def saved(fx, tmp_path):
 
 def test_a_file_is_plain_json_with_its_format(saved):
     content = json.loads(saved.read_text(encoding="utf-8"))
-    assert content["rhale_format"] == 2
+    assert content["rhale_format"] == 3
     assert content["features"] == ["x0", "x1"]
 
 
@@ -95,7 +97,7 @@ def test_json_of_another_program_is_refused(tmp_path, content):
         rhale.load(path)
 
 
-@pytest.mark.parametrize("version", [3, 99])
+@pytest.mark.parametrize("version", [4, 99])
 def test_a_format_of_the_future_says_upgrade(saved, version):
     content = json.loads(saved.read_text(encoding="utf-8"))
     saved.write_text(json.dumps({**content, "rhale_format": version}), encoding="utf-8")
@@ -117,7 +119,7 @@ def test_a_file_of_format_1_is_read_and_its_empty_bin_interpolated():
 def test_an_unknown_format_is_refused(saved, version):
     content = json.loads(saved.read_text(encoding="utf-8"))
     saved.write_text(json.dumps({**content, "rhale_format": version}), encoding="utf-8")
-    with pytest.raises(BadFileError, match=f"format {version}.*reads formats 1 and 2"):
+    with pytest.raises(BadFileError, match=f"format {version}.*reads formats 1 to 3"):
         rhale.load(saved)
 
 
@@ -135,7 +137,7 @@ DAMAGE = {
     "no effects": lambda c: without(c, "effects"),
     "no predictions": lambda c: without(c, "predictions"),
     "an unknown field": lambda c: {**c, "surprise": 1},
-    "an unknown kind": lambda c: other_effect(c, kind="mystery"),
+    "an unknown record": lambda c: other_effect(c, record="mystery"),
     "a number missing": lambda c: other_effect(
         c, edges={"array": [0.0], "type": "float64", "shape": [7]}
     ),
@@ -199,3 +201,56 @@ def test_a_saved_file_has_the_permissions_of_any_new_file(saved):
     other = saved.with_name("other.txt")
     other.write_text("", encoding="utf-8")
     assert stat.S_IMODE(saved.stat().st_mode) == stat.S_IMODE(other.stat().st_mode)
+
+
+def test_a_file_of_format_2_is_read():
+    """Local effects of x0² are 2 x0, those of x1 are 1."""
+    fx = rhale.load(Path(__file__).parent / "samples" / "format_2.json")
+    place = np.digitize(fx.sample_x[:, 0], [1, 2])
+    expected = [2 * fx.sample_x[place == k, 0].mean() for k in range(3)]
+    np.testing.assert_allclose(fx["x0"].mean, expected)
+    np.testing.assert_allclose(fx["x1"].curve([0, 3], center="start"), [0, 3])
+    assert (fx["x0"].kind, fx["x0"].missing) == ("number", None)
+
+
+MISSING = Missing(3, 0.25, -1.5, 0.5, 9.0)
+UNKNOWN = Missing(1, 1.0, float("nan"), float("nan"), 0.0)
+
+
+@pytest.fixture
+def mixed(fx, make_levels):
+    """An explanation of all kinds of results, as far as the file is concerned."""
+    labels = ('"quoted"', "<b>", "\U0001f995", "عربي", "a\nb", "\ud800", "x" * 1000)
+    levels = make_levels(labels, 1.0, noise=0.5, pooled=("c", "d"), missing=MISSING)
+    numbers = make_levels(("1", "2", "5"), 2.0, edges=[1.0, 2.0, 5.0], bin_notes=("a note",))
+    pdp = rhale.explain(lambda rows: rows[:, 0], TABLE, method="ice")["x0"]
+    effects = (
+        replace(fx["x0"], kind="date", missing=UNKNOWN),
+        levels,
+        numbers,
+        make_levels(("only",), ()),
+        replace(pdp, kind="duration", missing=MISSING),
+        replace(pdp, levels=tuple("abcdefghij"[: pdp.grid.size])),
+    )
+    provenance = {"order": ("a", "b"), "kinds": {"x0": "date"}, "list": [1, (2.5, None)]}
+    provenance["limit"] = float("-inf")
+    return replace(fx, effects=effects, provenance=provenance)
+
+
+def test_every_kind_of_result_comes_back_with_its_types(mixed, tmp_path):
+    mixed.save(tmp_path / "mixed.json")
+    again = rhale.load(tmp_path / "mixed.json")
+    assert again == mixed
+    for found, expected in zip(again, mixed, strict=True):
+        assert type(found) is type(expected)
+        assert type(found.missing) is type(expected.missing)
+        for field in fields(expected):
+            assert type(getattr(found, field.name)) is type(getattr(expected, field.name))
+    assert again.provenance["list"] == [1, (2.5, None)]
+
+
+def test_what_comes_back_can_be_used(mixed, tmp_path):
+    mixed.save(tmp_path / "mixed.json")
+    levels = rhale.load(tmp_path / "mixed.json").effects[1]
+    np.testing.assert_array_equal(levels.curve(), mixed.effects[1].curve())
+    assert np.isnan(rhale.load(tmp_path / "mixed.json").effects[0].missing.standard_error)

@@ -1,10 +1,12 @@
 from dataclasses import replace
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pytest
 
 import rhale
 from rhale import summary
+from rhale.effect import Missing
 from rhale.errors import MissingExtraError
 
 RNG = np.random.default_rng(0)
@@ -180,3 +182,130 @@ def test_bins_are_described_for_people(fx):
     assert summary.describe(rhale.Fixed(3)) == "Fixed(n_bins=3, closed='left')"
     assert summary.describe({"a": 5}) == "{'a': 5}"
     assert summary.describe(fx) == "another explanation"
+
+
+MISSING = Missing(5, 0.2, -1.5, 0.5, 25.0)
+X = np.linspace(0.0, 10.0, 41)
+
+
+@pytest.fixture
+def every_kind(make_levels):
+    number = rhale.effect(X, np.ones(41), bins=2, name="number")
+    return [
+        replace(number, missing=MISSING),
+        replace(number, name="date", kind="date"),
+        replace(number, name="duration", kind="duration"),
+        make_levels(("1", "2", "5"), [2.0, 6.0], edges=[1.0, 2.0, 5.0], name="steps"),
+        make_levels(("b", "a"), 3.0, rows=[10, 30], name="categories", missing=MISSING),
+        make_levels(("only",), (), name="one"),
+    ]
+
+
+def rows_of(effects, name):
+    rows = summary.bin_rows(effects)
+    mine = [i for i, feature in enumerate(rows["feature"]) if feature == name]
+    return {column: [values[i] for i in mine] for column, values in rows.items()}
+
+
+def test_from_and_to_say_in_words_what_left_and_right_say_in_numbers(every_kind):
+    found = {e.name: rows_of(every_kind, e.name) for e in every_kind}
+    assert (found["number"]["from"][:2], found["number"]["to"][:2]) == (["0", "5"], ["5", "10"])
+    assert found["date"]["to"] == ["1970-01-06", "1970-01-11"]
+    assert found["duration"]["right"] == [5.0, 10.0]
+    assert (found["steps"]["from"], found["steps"]["to"]) == (["1", "2"], ["2", "5"])
+    assert (found["steps"]["left"], found["steps"]["right"]) == ([1.0, 2.0], [2.0, 5.0])
+    assert found["categories"]["from"] == ["b", "missing"]
+
+
+def test_dates_within_a_day_are_written_with_their_time():
+    effect = rhale.effect(X / 80, np.ones(41), bins=1)
+    assert summary.bin_rows([replace(effect, kind="date")])["to"] == ["1970-01-01T03:00:00"]
+
+
+def test_steps_are_per_unit_and_end_on_the_curve(every_kind):
+    rows = rows_of(every_kind, "steps")
+    assert rows["mean"] == [2.0, 2.0]
+    assert rows["count"] == [20, 20]
+    np.testing.assert_allclose(np.subtract(rows["curve_right"], rows["curve_left"]), [2.0, 6.0])
+    rows = rows_of(every_kind, "categories")
+    np.testing.assert_allclose(rows["curve_left"][0], -0.75 * 3.0)  # three quarters are at a
+
+
+def test_missing_values_have_a_row_after_the_bins(every_kind):
+    """A fifth of the weight is missing: a quarter of the weight that is there."""
+    rows = rows_of(every_kind, "categories")
+    assert (rows["bin"], rows["to"]) == ([0, 1], ["a", "missing"])
+    assert np.isnan([rows[name][1] for name in ("left", "right", "slope")]).all()
+    assert rows["count"][1] == 5
+    assert rows["weight"][1] == pytest.approx(10.0)
+    assert (rows["mean"][1], rows["std"][1], rows["standard_error"][1]) == (-1.5, 0.5, 0.1)
+    assert rows["curve_left"][1] == rows["curve_right"][1] == -1.5
+
+
+def test_a_feature_of_one_level_keeps_a_row(every_kind):
+    rows = rows_of(every_kind, "one")
+    assert (rows["from"], rows["to"], rows["count"]) == (["only"], ["only"], [10])
+    assert np.isnan(rows["mean"][0])
+    assert rows["curve_left"] == [0.0]
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("rows", [summary.bin_rows, summary.effect_rows])
+def test_all_kinds_of_features_fit_in_one_frame(every_kind, backend, rows):
+    pytest.importorskip(backend)
+    frame = nw.from_native(summary.as_frame(rows(every_kind), backend))
+    words = {"feature", "output", "from", "to", "kind", "notes"}
+    for name, dtype in frame.schema.items():
+        assert dtype == nw.String if name in words else dtype.is_numeric(), name
+
+
+def test_effect_rows_tell_kind_levels_and_missing(every_kind):
+    rows = summary.effect_rows(every_kind)
+    assert rows["kind"] == ["number", "date", "duration", "steps", "categories", "categories"]
+    assert rows["bins"] == [2, 2, 2, 3, 2, 1]
+    assert rows["from"] == ["0", "1970-01-01", "0", "1", "b", "only"]
+    assert rows["high"] == [10.0, 10.0, 10.0, 5.0, 1.0, 0.0]
+    np.testing.assert_array_equal(rows["missing_share"], [0.2, *[np.nan] * 3, 0.2, np.nan])
+    np.testing.assert_array_equal(rows["missing_mean"], [-1.5, *[np.nan] * 3, -1.5, np.nan])
+
+
+def profile(**fields):
+    found = rhale.explain(weak_strong, TABLE, method="pdp", bins=3)["x2"]
+    return replace(found, **fields)
+
+
+def test_points_of_a_profile_say_where_they_are():
+    plain = profile(missing=MISSING)
+    labels = tuple(f"level {i}" for i in range(plain.grid.size))
+    rows = summary.bin_rows([plain, replace(plain, missing=None, levels=labels)])
+    n_points = plain.grid.size
+    assert rows["at"][n_points:] == ["missing", *labels]
+    assert [float(text) for text in rows["at"][:n_points]] == pytest.approx(plain.grid.tolist())
+    assert rows["mean"][n_points] == -1.5
+    np.testing.assert_allclose(rows["curve"][n_points], -1.5 - plain.share @ plain.mean)
+    found = summary.effect_rows([replace(plain, levels=labels), replace(plain, kind="date")])
+    assert found["kind"] == ["categories", "date"]
+
+
+def test_the_text_shows_kinds_levels_and_missing_values(every_kind):
+    text = summary.as_text(every_kind, {}, ()).splitlines()
+    assert text[1].split()[:2] == ["feature", "kind"]
+    assert "bins/levels  if missing (share)" in text[1]
+    line = next(line for line in text if line.startswith("categories"))
+    assert line.split()[-4:] == ["2", "-1.5", "(20", "%)"]
+
+
+def test_columns_are_aligned_with_wide_letters_and_accents(make_levels):
+    names = ["plain", "日本語", "\U0001f995 dino", "cafe\u0301", "\u202eevil\x1b[31m", "\ud800"]
+    family = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+    effects = [make_levels(("a", "b"), 1.0, name=name) for name in [*names, family]]
+    lines = summary.as_text(effects, {}, ()).splitlines()[2:]
+    assert len({summary.text_width(line) for line in lines}) == 1
+    assert len({summary.text_width(line.partition("categories")[0]) for line in lines}) == 1
+    assert not any(sign in "".join(lines) for sign in "\u202e\x1b\ud800")
+    assert summary.text_width(family) == 2
+
+
+def test_a_cut_name_is_no_wider_than_the_longest():
+    assert summary.shorten("日" * 40, 10) == "日" * 4 + "…"
+    assert summary.shorten("e\u0301" * 12, 12) == "e\u0301" * 12
