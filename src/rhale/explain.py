@@ -53,7 +53,7 @@ def explain(
     gradient: Callable[[Any], Any] | None = None,
     output: str | int | Sequence[str | int] | None = None,
     response: Response = "auto",
-    weights: npt.ArrayLike | None = None,
+    weights: npt.ArrayLike | str | None = None,
     categorical: Any = None,
     limits: tuple[float, float] | Mapping[str | int, tuple[float, float]] | None = None,
     window: float | None = None,
@@ -85,10 +85,13 @@ def explain(
         Derivative of a callable model: rows -> (n_rows, n_features).
     output : str, int or sequence of these, optional
         Outputs to explain; all by default (of two classes, the second).
-    response : {"auto", "predict", "predict_proba", "decision_function", "margin"}
-        Which answer of an estimator to explain.
-    weights : array-like of shape (n_rows,), optional
-        How much each row matters.
+    response : {"auto", "predict", "predict_proba", "decision_function", "margin", "log_odds"}
+        Which answer of an estimator to explain: "auto" is `predict`, and `predict_proba` for
+        classifiers; "margin" is the answer before the link function, "log_odds" is
+        log(p / (1 - p)).
+    weights : array-like of shape (n_rows,) or str, optional
+        How much each row matters; or the column that says so, which is then no feature and is
+        not shown to the model.
     categorical : mapping of feature to bool or list, or list of features, optional
         True: each value is a category; a list: the order of the levels; False: numbers, where at
         most 20 whole numbers would be steps. Names and truth values are categories by themselves.
@@ -256,7 +259,8 @@ def _first_pass(
         counted=[c for c in columns if said.get(c)],
     )
     first = rows.fold(look, silent=True)
-    reader = Reader(table, first, columns, beside, said, settings.wants_numbers)
+    wants = settings.wants_numbers, settings.levels_of
+    reader = Reader(table, first, columns, beside, said, *wants)
     labels = reader.labels()
     chunk = first.probe.chunk.labelled(labels)
     first = replace(first, probe=replace(first.probe, chunk=chunk))

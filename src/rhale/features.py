@@ -153,6 +153,8 @@ class Reader:
         From `read_categorical`.
     as_numbers : callable
         Tells of a feature of few whole numbers whether the user wants bins all the same.
+    wanted_order : callable
+        Gives the levels of a feature in the order in which another explanation has them.
     """
 
     table: Table
@@ -161,6 +163,7 @@ class Reader:
     beside: Sequence[int]
     said: Mapping[int, Said]
     as_numbers: Callable[[str], bool]
+    wanted_order: Callable[[str], tuple[str, ...]] = lambda _: ()
 
     def labels(self) -> dict[int, Labels]:
         """Names of the explained columns of names, numbered in the order of their texts."""
@@ -289,7 +292,14 @@ class Reader:
             names.append(_unlike(name_others(pooled.size), texts))
         group = np.full(len(keys), len(kept))
         group[kept] = np.arange(len(kept))
-        order, how = self._ordered(place, keys, group, len(names))
+        wanted = self.wanted_order(self.table.names[column])
+        if wanted:
+            order, how = (
+                _as_wanted(self.table.names[column], names, wanted),
+                "as in the other explanation",
+            )
+        else:
+            order, how = self._ordered(place, keys, group, len(names))
         spots = np.append(places[kept], [np.nan] if pooled.size else [])[order]
         notes = [f"levels ordered {how}"] if len(names) > 2 else []
         levels = Levels(tuple(names[i] for i in order), spots)
@@ -332,6 +342,18 @@ class Reader:
         if not sample.is_complete:
             how += f" in a sample of {len(level):,} rows"
         return order_levels(distance), how
+
+
+def _as_wanted(feature: str, names: Sequence[str], wanted: Sequence[str]) -> IntArray:
+    """Order of levels that another explanation has."""
+    new = [name for name in names if name not in wanted]
+    if new:
+        msg = (
+            f"the other explanation has no levels {', '.join(map(repr, new[:5]))} of {feature!r}; "
+            f"give their order with categorical={{{feature!r}: [...]}}"
+        )
+        raise BadSettingError(msg)
+    return np.array(sorted(range(len(names)), key=lambda i: wanted.index(names[i])))
 
 
 def split_rare(rows: IntArray, weight: FloatArray) -> tuple[IntArray, IntArray]:

@@ -17,7 +17,7 @@ from rhale.effect import (
     weighted_root_mean_square,
 )
 from rhale.errors import BadSettingError
-from rhale.kernels import FloatArray, IntArray
+from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.curve import Center, fill_gaps, known_center, middles
 from rhale.names import find_level
 from rhale.records import freeze, same_fields
@@ -108,6 +108,11 @@ class LevelEffect:
     def slope(self) -> FloatArray:
         """Zero: a step has no slope."""
         return np.zeros(self.mean.size)
+
+    @property
+    def linear(self) -> BoolArray:
+        """False: a step has no slope."""
+        return np.zeros(self.mean.size, dtype=np.bool_)
 
     @property
     def step(self) -> FloatArray:

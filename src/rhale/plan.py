@@ -10,13 +10,14 @@ import numpy as np
 
 from rhale.binning import fine_grid
 from rhale.errors import BadSettingError, NotDifferentiableError
-from rhale.explanation import Bins, partition_for
+from rhale.explanation import Bins, Explanation, partition_for
 from rhale.features import Feature, Reader
 from rhale.kernels import FloatArray
 from rhale.kernels.adaptive import Adaptive
 from rhale.kernels.axis import even_window, window
 from rhale.kernels.grid import Grid
 from rhale.kernels.partition import Edges, Fixed, Partition, Quantile
+from rhale.level_effect import LevelEffect
 from rhale.local import OwnBin, SecantPlan, probe_smoothness, reacts
 from rhale.models import Predictor
 from rhale.names import find_feature
@@ -79,8 +80,18 @@ class Settings:
         own = self.limits if isinstance(self.limits, Mapping) else None
         limited = self.limits is not None and (own is None or feature in map(str, own))
         asked = self.bins.get(feature) if isinstance(self.bins, Mapping) else self.bins
+        if asked is not None and self.levels_of(feature):
+            asked = None
         slopes = self.local == "gradient" or self.method == "dale"
         return limited or asked is not None or slopes
+
+    def levels_of(self, feature: str) -> tuple[str, ...]:
+        """Levels of a feature in another explanation whose bins are to be used; none if it is not."""
+        asked = self.bins.get(feature) if isinstance(self.bins, Mapping) else self.bins
+        if not isinstance(asked, Explanation) or feature not in asked:
+            return ()
+        found = asked[feature, asked.outputs[0]]
+        return found.levels if isinstance(found, LevelEffect) else ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -215,7 +215,7 @@ def test_equality_compares_numbers_and_takes_nan_for_equal():
     assert example(std=np.array([NAN, 1.0])) == example(std=np.array([NAN, 1.0]))
     missing = Missing(1, 0.5, NAN, NAN, 1.0)
     assert example(missing=missing) == example(missing=missing)
-    assert example(missing=missing) != example(missing=missing._replace(mean=0.0))
+    assert example(missing=missing) != example(missing=replace(missing, mean=0.0))
     assert example() != "an effect"
     with pytest.raises(TypeError):
         hash(example())

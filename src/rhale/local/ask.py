@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from rhale.kernels import FloatArray
+from rhale.errors import BadPredictionError, ModelFailedError
+from rhale.kernels import FloatArray, IntArray
 from rhale.models import Predictor
 from rhale.tables import Chunk
 from rhale.tables.chunk import Change
+
+Reason = str
 
 
 def ask(
@@ -40,15 +44,69 @@ def ask(
     ndarray of shape (n_changes, n_rows, n_outputs)
     """
     if predictor.walker is not None:
-        return predictor.walk(predictor.walker, chunk, changes, Question(changes, names))
+        return predictor.walk(predictor.walker, chunk, changes, Question(changes, names, chunk))
     n_rows, at_once = chunk.n_rows, max(1, batch_rows // chunk.n_rows)
     answers = np.empty((len(changes), n_rows, len(predictor.chosen)))
     for start in range(0, len(changes), at_once):
         part = changes[start : start + at_once]
-        question = Question(part, names)
-        answer = predictor.predict(chunk.varied(part), n_rows * len(part), question)
+        question = Question(part, names, chunk)
+        try:
+            answer = predictor.predict(chunk.varied(part), n_rows * len(part), question)
+        except (ModelFailedError, BadPredictionError) as error:
+            raise_blame(predictor, chunk, part, names, error)
+            raise
         answers[start : start + at_once] = answer.reshape(len(part), n_rows, -1)
     return answers
+
+
+def raise_blame(
+    predictor: Predictor,
+    chunk: Chunk,
+    changes: Sequence[Change],
+    names: Sequence[str],
+    error: ModelFailedError | BadPredictionError,
+) -> None:
+    """Find one row and one value that the model rejects, and say so; nothing if there is none.
+
+    O(log n_rows) calls of the model: half of the rows, and half of those.
+    """
+    for column, values in changes:
+
+        def fails(
+            rows: IntArray, column: int = column, values: FloatArray = values
+        ) -> Reason | None:
+            part = chunk.take(rows)
+            return reason(predictor, part.replaced([(column, values[rows])]), rows.size)
+
+        rows = np.arange(chunk.n_rows)
+        if fails(rows) is None:
+            continue
+        while rows.size > 1:
+            half = rows[: rows.size // 2]
+            rows = half if fails(half) else rows[rows.size // 2 :]
+        why = fails(rows)
+        if why is None or reason(predictor, chunk.take(rows).rows, 1):
+            return  # it takes several rows to fail, or the row fails as it is
+        old = chunk.shown(column, float(chunk.column(column)[rows[0]]))
+        new = chunk.shown(column, float(values[rows[0]]))
+        msg = (
+            f"the model rejects row {chunk.row_numbers[rows[0]]} when {names[column]!r} is changed "
+            f"from {old} to {new}, although it takes the row as it is: {why}. Leave the feature out "
+            "of features=, or make the model take such values"
+        )
+        raise type(error)(msg) from error
+
+
+def reason(predictor: Predictor, rows: Any, n_rows: int) -> Reason | None:
+    """Why the model has no answer for some rows; None if it has."""
+    try:
+        predictor.predict(rows, n_rows)
+    except ModelFailedError as error:
+        cause = error.__cause__
+        return f"{type(cause).__name__}: {cause}" if cause is not None else str(error)
+    except BadPredictionError:
+        return "its answer is no finite number"
+    return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +115,17 @@ class Question:
 
     changes: Sequence[Change]
     names: Sequence[str]
+    chunk: Chunk
 
     def __str__(self) -> str:
         columns = dict.fromkeys(index for index, _ in self.changes)
         parts = []
         for column in list(columns)[:3]:
             values = np.concatenate([v for index, v in self.changes if index == column])
-            parts.append(f"{self.names[column]!r} between {values.min():g} and {values.max():g}")
+            low, high = (
+                self.chunk.shown(column, end(values)) for end in (np.fmin.reduce, np.fmax.reduce)
+            )
+            between = f"between {low} and {high}" if low != high else f"set to {low}"
+            parts.append(f"{self.names[column]!r} {between}")
         more = f" and {len(columns) - 3} more features" if len(columns) > 3 else ""
         return f"with {', '.join(parts)}{more}"

@@ -275,12 +275,10 @@ def check_repeatable(answer: FloatArray, again: FloatArray) -> None:
 
 def choose_outputs(predictor: Predictor, output: Any) -> Predictor:
     """Name all outputs and keep those that were asked for."""
-    labels = predictor.adapter.labels or tuple(f"y{i}" for i in range(predictor.n_all))
-    if len(labels) != predictor.n_all:
-        msg = f"the model has {len(labels)} labels and {predictor.n_all} outputs: {labels}"
-        raise WrongShapeError(msg)
+    labels, usual = predictor.adapter.labels, predictor.adapter.usual_outputs
+    if labels is None or len(labels) != predictor.n_all:  # several labels at a time, own objectives
+        labels, usual = tuple(f"y{i}" for i in range(predictor.n_all)), None
     if output is None:
-        usual = predictor.adapter.usual_outputs
         chosen = list(range(predictor.n_all)) if usual is None else list(usual)
     else:
         asked = list_asked(output, "output")

@@ -6,10 +6,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal, get_args
 
-from rhale.errors import BadSettingError, UnknownModelError
+import numpy as np
+
+from rhale.errors import BadPredictionError, BadSettingError, UnknownModelError
+from rhale.kernels import FloatArray
 from rhale.models.function import FunctionModel
 
-Response = Literal["auto", "predict", "predict_proba", "decision_function", "margin"]
+Response = Literal["auto", "predict", "predict_proba", "decision_function", "margin", "log_odds"]
+BY_CLASS = ("predict_proba", "log_odds")  # one number for each class
 MARGIN_ARGUMENTS: dict[str, dict[str, Any]] = {
     "xgboost": {"output_margin": True},
     "lightgbm": {"raw_score": True},
@@ -29,8 +33,9 @@ def estimator_model(
     ----------
     estimator : object with `predict`
         A fitted estimator.
-    response : {"auto", "predict", "predict_proba", "decision_function", "margin"}
-        "auto" is predict for regressors and predict_proba for classifiers.
+    response : {"auto", "predict", "predict_proba", "decision_function", "margin", "log_odds"}
+        "auto" is predict for regressors and predict_proba for classifiers; "margin" is the answer
+        before the link function, "log_odds" is log(p / (1 - p)) of each probability.
     gradient : callable, optional
         Derivative of that answer.
     """
@@ -38,18 +43,77 @@ def estimator_model(
         msg = f"response={response!r} is not known; use one of {', '.join(get_args(Response))}"
         raise BadSettingError(msg)
     chosen = _usual_response(estimator) if response == "auto" else response
-    ask = _margin(estimator) if chosen == "margin" else _method(estimator, chosen)
+    by_class = chosen in BY_CLASS
+    ask = _asked(estimator, chosen)
+    kind = f"{type(estimator).__module__.partition('.')[0]} {type(estimator).__name__}, {chosen}"
+    targets = _targets(estimator)
+    if by_class and len(targets) > 1:
+        return FunctionModel(partial(_side_by_side, ask), gradient, *_of_targets(targets), kind)
     labels = _classes(estimator) if chosen != "predict" else None
     two = labels is not None and len(labels) == 2
-    if two and chosen != "predict_proba":
+    if two and not by_class:
         labels = labels[1:] if labels else None  # one number for two classes
-    usual = (1,) if two and chosen == "predict_proba" else None
-    kind = f"{type(estimator).__module__.partition('.')[0]} {type(estimator).__name__}"
-    return FunctionModel(ask, gradient, labels, usual, f"{kind}, {chosen}")
+    usual = (1,) if two and by_class else None
+    return FunctionModel(ask, gradient, labels, usual, kind)
+
+
+def _asked(estimator: Any, response: str) -> Callable[[Any], Any]:
+    """The method that gives a response."""
+    if response == "margin":
+        return _margin(estimator)
+    if response == "log_odds":
+        return partial(_log_odds, _method(estimator, "predict_proba"))
+    return _method(estimator, response)
+
+
+def _log_odds(predict_proba: Callable[[Any], Any], rows: Any) -> Any:
+    """Log-odds of probabilities; of several targets, one array each."""
+    found = predict_proba(rows)
+    if isinstance(found, list):
+        return [log_odds(p) for p in found]
+    return log_odds(found)
+
+
+def log_odds(probability: Any) -> FloatArray:
+    """Turn probabilities into log(p / (1 - p)).
+
+    Examples
+    --------
+    >>> log_odds([0.5, 0.9]).round(3)
+    array([0.   , 2.197])
+    """
+    p = np.asarray(probability, dtype=np.float64)
+    if np.any((p <= 0) | (p >= 1)):
+        msg = (
+            f"the model gives probability 0 or 1 for {int(np.any((p <= 0) | (p >= 1), axis=-1).sum())} "
+            f"of {len(p)} rows, whose log-odds are infinite; use response='predict_proba'"
+        )
+        raise BadPredictionError(msg)
+    return np.log(p) - np.log1p(-p)
+
+
+def _targets(estimator: Any) -> list[Any]:
+    """Classes of each target of a classifier with several; nothing for others."""
+    classes = getattr(estimator, "classes_", None)
+    return classes if isinstance(classes, list) and hasattr(classes[0], "shape") else []
+
+
+def _of_targets(targets: list[Any]) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Labels of all classes of all targets, and which are explained: of two classes the second."""
+    labels = tuple(f"y{i} {c}" for i, classes in enumerate(targets) for c in classes)
+    two = [len(classes) == 2 for classes in targets for _ in classes]
+    second = [i % 2 == 1 for classes in targets for i in range(len(classes))]
+    usual = tuple(i for i, (t, s) in enumerate(zip(two, second, strict=True)) if s or not t)
+    return labels, usual
+
+
+def _side_by_side(ask: Callable[[Any], Any], rows: Any) -> FloatArray:
+    """Answers about several targets as columns of one array."""
+    return np.hstack([np.asarray(part, dtype=np.float64) for part in ask(rows)])
 
 
 def _usual_response(estimator: Any) -> Response:
-    if _classes(estimator) is None:
+    if _classes(estimator) is None and not _targets(estimator):
         return "predict"
     if hasattr(estimator, "predict_proba"):
         return "predict_proba"
@@ -59,7 +123,7 @@ def _usual_response(estimator: Any) -> Response:
 def _classes(estimator: Any) -> tuple[str, ...] | None:
     """Class labels as text; None for anything but a classifier."""
     classes = getattr(estimator, "classes_", None)
-    if classes is None or len(classes) < 2:
+    if classes is None or len(classes) < 2 or _targets(estimator):
         return None
     return tuple(str(c) for c in classes)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,10 @@ class ArrayChunk:
         """Numbers that tell rows apart: all columns as floats."""
         return np.asarray(self.array, dtype=np.float64)
 
+    def shown(self, index: int, value: float) -> str:  # noqa: ARG002
+        """A value as people write it."""
+        return f"{value:g}"
+
     def representable(self, index: int, values: FloatArray) -> FloatArray:  # noqa: ARG002
         """The values after a round trip through the array's own type."""
         return cast(values, self.array.dtype).astype(np.float64)
@@ -88,11 +92,12 @@ class ArrayTable:
     array: npt.NDArray[Any]
     weights: FloatArray | None = None
     row_numbers: IntArray | None = None
+    column_names: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
         """Column names."""
-        return tuple(f"x{i}" for i in range(self.array.shape[1]))
+        return self.column_names or tuple(f"x{i}" for i in range(self.array.shape[1]))
 
     @property
     def n_rows(self) -> int:
@@ -125,7 +130,13 @@ class ArrayTable:
     def take(self, rows: IntArray) -> ArrayTable:
         """Some of the rows, in the given order."""
         weights = None if self.weights is None else self.weights[rows]
-        return ArrayTable(self.array[rows], weights, numbers_at(self.row_numbers, rows))
+        numbers = numbers_at(self.row_numbers, rows)
+        return ArrayTable(self.array[rows], weights, numbers, self.column_names)
+
+    def without(self, index: int) -> ArrayTable:
+        """The same table without one column; the others keep their names."""
+        names = tuple(n for i, n in enumerate(self.names) if i != index)
+        return replace(self, array=np.delete(self.array, index, axis=1), column_names=names)
 
     def labels_of(self, index: int) -> Labels:  # noqa: ARG002
         """Arrays have no names."""

@@ -46,6 +46,9 @@ class Chunk(Protocol):
     def keys(self) -> FloatArray:
         """Numbers that tell rows apart, shape (n_rows, n_columns)."""
 
+    def shown(self, index: int, value: float) -> str:
+        """A value of a column as people write it."""
+
     def representable(self, index: int, values: FloatArray) -> FloatArray:
         """The values as the column's own type can hold them."""
 

@@ -24,6 +24,7 @@ from rhale.tables.columns import (
     numbers_of,
     rounded,
 )
+from rhale.times import AxisKind, written
 
 Frame = nw.DataFrame[Any]
 
@@ -89,6 +90,15 @@ class FrameChunk:
             return np.array([hashed(v) for v in apart[0]] + [np.nan])[apart[1]]
         column = self.frame[:, index]
         return numbers_of(column) if holds(column.dtype) else np.zeros(self.n_rows)
+
+    def shown(self, index: int, value: float) -> str:
+        """A value of a column as people write it."""
+        if np.isnan(value):
+            return "missing"
+        if index in self.labels:
+            return repr(self.labels[index].values[int(value)])
+        kinds: dict[str | None, AxisKind] = {"dates": "date", "durations": "duration"}
+        return written(value, kinds.get(holds(self.frame[:, index].dtype), "number"))
 
     def representable(self, index: int, values: FloatArray) -> FloatArray:
         """The values after a round trip through the column's own type."""
@@ -189,6 +199,10 @@ class FrameTable:
         weights = None if self.weights is None else self.weights[rows]
         numbers = numbers_at(self.row_numbers, rows)
         return FrameTable(self.frame[rows.tolist()], weights, numbers, self.labels)
+
+    def without(self, index: int) -> FrameTable:
+        """The same table without one column."""
+        return replace(self, frame=self.frame.drop(self.frame.columns[index]))
 
     def labels_of(self, index: int) -> Labels:
         """Names of a column that was labelled."""

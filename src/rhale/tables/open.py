@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from rhale.errors import BadTableError
 from rhale.kernels import FloatArray
+from rhale.names import find_feature
 from rhale.tables.array import ArrayTable
 from rhale.tables.chunk import Table
 from rhale.tables.columns import is_number, numbers_of
@@ -20,17 +21,19 @@ FEWEST_ROWS = 2
 LARGEST_WEIGHT = 1e100
 
 
-def open_table(data: Any, weights: npt.ArrayLike | None = None) -> Table:
+def open_table(data: Any, weights: npt.ArrayLike | str | None = None) -> Table:
     """Open a table in memory; rows of weight zero are left out.
 
     Parameters
     ----------
     data : NumPy array, pandas, polars or pyarrow table, or anything narwhals reads
         The rows. Never modified.
-    weights : array-like of shape (n_rows,), optional
-        How much each row matters.
+    weights : array-like of shape (n_rows,) or str, optional
+        How much each row matters; or the column that says so, which is taken out of the table.
     """
     table = _open(data)
+    if isinstance(weights, str):
+        table, weights = _taken_out(table, find_feature(weights, table.names))
     if not table.names:
         msg = "the table has no columns"
         raise BadTableError(msg)
@@ -45,13 +48,18 @@ def open_table(data: Any, weights: npt.ArrayLike | None = None) -> Table:
     return table if np.all(checked > 0) else table.take(np.flatnonzero(checked > 0))
 
 
+def _taken_out(
+    table: ArrayTable | FrameTable, column: int
+) -> tuple[ArrayTable | FrameTable, FloatArray]:
+    """Take a column of weights out of a table."""
+    if table.holds(column) != "numbers":
+        msg = f"weights={table.names[column]!r} is a column without numbers"
+        raise BadTableError(msg)
+    return table.without(column), table.chunk(0, table.n_rows).column(column)
+
+
 def check_weights(weights: npt.ArrayLike, n_rows: int) -> FloatArray:
     """Turn weights into floats, or say what is wrong with them."""
-    if isinstance(weights, str):
-        msg = (
-            f"weights={weights!r} is a name; pass the column itself, for example data[{weights!r}]"
-        )
-        raise BadTableError(msg)
     try:
         values = np.array(weights, dtype=np.float64)
     except (TypeError, ValueError) as error:

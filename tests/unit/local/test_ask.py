@@ -54,12 +54,27 @@ def test_batches_do_not_change_the_answers():
     assert whole.tolist() == pieces.tolist()
 
 
-def test_a_failure_says_which_features_were_moved_and_how_far():
+def test_a_rejected_value_is_named_with_its_row_and_column():
     class Fragile(Recorder):
         def __call__(self, rows):
             if rows[:, 0].max() > 50:
+                raise ValueError("too old")
+            return super().__call__(rows)
+
+    values = np.where(np.arange(6) == 4, 99.0, 1.0)
+    with pytest.raises(ModelFailedError) as caught:
+        asked(Fragile(), [(1, values), (0, values)], 1000)
+    row = f"{open_table(X).array[4, 0]:g}"
+    assert f"rejects row 4 when 'a' is changed from {row} to 99" in str(caught.value)
+    assert "ValueError: too old" in str(caught.value)
+
+
+def test_a_failure_on_rows_as_they_are_says_which_features_were_moved_and_how_far():
+    class Moody(Recorder):
+        def __call__(self, rows):
+            if len(rows) > 6:
                 raise ValueError
             return super().__call__(rows)
 
-    with pytest.raises(ModelFailedError, match="with 'a' between 60 and 99, 'b' between 3 and 3"):
-        asked(Fragile(), [(0, np.full(6, 60.0)), (0, np.full(6, 99.0)), (1, np.full(6, 3.0))], 1000)
+    with pytest.raises(ModelFailedError, match="with 'a' between 60 and 99, 'b' set to 3"):
+        asked(Moody(), [(0, np.full(6, 60.0)), (0, np.full(6, 99.0)), (1, np.full(6, 3.0))], 1000)

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 import rhale
-from rhale.errors import BadSettingError, UnknownModelError, WrongShapeError
-from rhale.models.sklearn import estimator_model
+from rhale.errors import BadPredictionError, BadSettingError, UnknownModelError
+from rhale.models.sklearn import estimator_model, log_odds
 
 X = np.random.default_rng(0).normal(size=(40, 2))
 
@@ -12,7 +12,8 @@ class Classifier:
     """A classifier of any library, with as many classes as it is told."""
 
     def __init__(self, classes, **methods):
-        self.classes_ = np.array(classes)
+        several = isinstance(classes[0], np.ndarray)
+        self.classes_ = classes if several else np.array(classes)
         self.__dict__.update(methods)
 
     def predict(self, rows):
@@ -60,10 +61,36 @@ def test_an_unknown_response_is_answered_with_the_known_ones():
         estimator_model(Classifier(["a", "b"]), response="proba")
 
 
-def test_labels_that_do_not_fit_the_answers_are_refused():
-    wrong = Classifier(["a", "b", "c"], predict_proba=lambda rows: np.zeros((len(rows), 2)))
-    with pytest.raises(WrongShapeError, match="3 labels and 2 outputs"):
-        rhale.explain(wrong, X)
+def test_outputs_that_are_not_the_classes_go_by_their_position():
+    several = Classifier(["a", "b", "c"], predict_proba=lambda rows: np.zeros((len(rows), 2)))
+    assert rhale.explain(several, X).outputs == ("y0", "y1")
+
+
+def test_log_odds_are_those_of_the_probabilities():
+    p = np.array([[0.25, 0.75], [0.5, 0.5]])
+    assert log_odds(p) == pytest.approx(np.log(p / (1 - p)))
+    with pytest.raises(BadPredictionError, match="0 or 1 for 1 of 2 rows.*predict_proba"):
+        log_odds([[0.5, 0.5], [0.0, 1.0]])
+
+
+def test_the_log_odds_of_a_logistic_model_are_its_line():
+    def sure(rows):
+        p = 1 / (1 + np.exp(-2 * rows[:, 0]))
+        return np.column_stack([1 - p, p])
+
+    fx = rhale.explain(Classifier(["no", "yes"], predict_proba=sure), X, response="log_odds")
+    assert fx.outputs == ("yes",)
+    assert fx["x0"].mean == pytest.approx(np.full(fx["x0"].mean.size, 2.0))
+
+
+def test_classes_of_several_targets_are_outputs_side_by_side():
+    def of_two_targets(rows):
+        p = 1 / (1 + np.exp(-rows[:, 0]))
+        third = np.full(len(rows), 1 / 3)
+        return [np.column_stack([1 - p, p]), np.column_stack([third, third, third])]
+
+    model = Classifier([np.array(["a", "b"]), np.array([1, 2, 3])], predict_proba=of_two_targets)
+    assert rhale.explain(model, X).outputs == ("y0 b", "y1 1", "y1 2", "y1 3")
 
 
 def test_an_estimator_can_come_with_a_gradient():
