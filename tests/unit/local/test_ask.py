@@ -58,7 +58,8 @@ def test_a_rejected_value_is_named_with_its_row_and_column():
     class Fragile(Recorder):
         def __call__(self, rows):
             if rows[:, 0].max() > 50:
-                raise ValueError("too old")
+                msg = "too old"
+                raise ValueError(msg)
             return super().__call__(rows)
 
     values = np.where(np.arange(6) == 4, 99.0, 1.0)

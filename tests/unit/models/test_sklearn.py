@@ -69,7 +69,7 @@ def test_outputs_that_are_not_the_classes_go_by_their_position():
 def test_log_odds_are_those_of_the_probabilities():
     p = np.array([[0.25, 0.75], [0.5, 0.5]])
     assert log_odds(p) == pytest.approx(np.log(p / (1 - p)))
-    with pytest.raises(BadPredictionError, match="0 or 1 for 1 of 2 rows.*predict_proba"):
+    with pytest.raises(BadPredictionError, match=r"0 or 1 for 1 of 2 rows.*predict_proba"):
         log_odds([[0.5, 0.5], [0.0, 1.0]])
 
 
