@@ -86,7 +86,7 @@ class Board(NamedTuple):
         """Write the levels at their places."""
         points = FontProperties(size=size).get_size_in_points()
         if self.turned:
-            names = level_names(slots, longest or style.TURNED_LABEL)
+            names = level_names(slots, longest or self._longest_name(points))
             at = np.append(slots.places, slots.missing)[: len(names)]
             at = at * self.inches / (slots.limits[1] - slots.limits[0])
             line = style.LINE_HEIGHT * points / 72
@@ -94,6 +94,12 @@ class Board(NamedTuple):
         else:
             naming = name_slots(slots, self.inches, points, longest or style.LEVEL_LABEL)
         self._write(slots, naming, size)
+
+    def _longest_name(self, points: float) -> int:
+        """Most letters of a name beside the axes: names shall not take all of their room."""
+        inches = self.ax.get_window_extent().width / self.ax.figure.dpi
+        room = style.NAME_SHARE * inches / (style.LETTER_WIDTH * points / 72)
+        return int(np.clip(room, 8, style.TURNED_LABEL))
 
     def _write(self, slots: Slots, naming: Naming, size: str) -> None:
         places = np.append(slots.places, slots.missing)[: len(naming.labels)]

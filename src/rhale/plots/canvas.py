@@ -172,15 +172,28 @@ def fit_limits(ax: Axes, *, strip: bool) -> None:
     ax.set_ylim(widen(y[0], y[1], below, style.MARGIN), auto=True)
 
 
-def say_constant(ax: Axes, value: float, words: str) -> Text:
-    """Write that a feature has one value, in place of a curve."""
+def say_constant(ax: Axes, value: float, words: str, *, heights: bool = False) -> Text:
+    """Write that a feature has one value, in place of a curve.
+
+    Parameters
+    ----------
+    ax : Axes
+        Where.
+    value : float
+        The value.
+    words : str
+        The value in words.
+    heights : bool
+        Whether the y axis is needed nevertheless.
+    """
     words = f"constant: {words},\nno curve"
     note = ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", **LITERAL)
     note.set(gid="rhale:constant", color=style.NOTE, fontsize=style.LEGEND_TEXT)
     if not ax.has_data():
         ax.set_xlim(widen(value, value, 0.0, 0.0))
         ax.set_xticks([value])
-        if len(ax.get_shared_y_axes().get_siblings(ax)) == 1:  # others may read theirs here
+        alone = len(ax.get_shared_y_axes().get_siblings(ax)) == 1  # others may read theirs here
+        if alone and not heights:
             ax.tick_params(left=False, labelleft=False)
     return note
 

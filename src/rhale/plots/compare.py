@@ -91,14 +91,8 @@ def draw_curves(ax: Axes, items: Mapping[str, layers.Result], center: Center) ->
     for index, (name, item) in enumerate(items.items()):
         explained += draw_line(ax, layers.trace(item, center, LEVEL), name, index, LEVEL)
     points = [layers.missing_trace(item, center, LEVEL) for item in items.values()]
-    missing.draw_missing(
-        ax,
-        [missing.Item(p, style.look(i)) for i, p in enumerate(points) if p is not None],
-        LEVEL,
-        spread=False,
-        uncertainty=True,
-        size=style.NAME_TEXT,
-    )
+    found = [missing.Item(p, style.look(i)) for i, p in enumerate(points) if p is not None]
+    missing.draw_several(ax, found, LEVEL, style.NAME_TEXT)
     explained += explain_ribbon(LEVEL)
     return explained + layers.draw_counts(ax, next(iter(items.values())))
 

@@ -111,7 +111,7 @@ def draw_missing_dot(board: Board, path: layers.Trace, width: float, look: style
     """Draw the mean without a value: a hollow dot, as it is no level."""
     x, y = board.points(path.x, path.curve).T
     dot = board.ax.scatter(x, y, marker=look.marker)
-    dot.set(sizes=[(0.8 * width) ** 2], facecolor="white", edgecolor=look.colour)
+    dot.set(sizes=[(0.8 * width) ** 2], facecolor=board.ax.get_facecolor(), edgecolor=look.colour)
     dot.set(linewidth=1.2, zorder=4, gid="rhale:missing", label="missing")
     return dot
 

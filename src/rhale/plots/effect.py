@@ -97,11 +97,11 @@ def plot_effect(
     new = ax is None
     if layers.is_constant(effect):
         draw_constant(top, bottom, effect)
-        draw_missing(top, effect, center, level, spread=spread, uncertainty=uncertainty)
+        missing.draw_result(top, effect, center, level, spread=spread, uncertainty=uncertainty)
     else:
         explained = draw_top(top, effect, center, level, spread=spread, uncertainty=uncertainty)
         explained += draw_truth(top, effect, center, truth)
-        draw_missing(top, effect, center, level, spread=spread, uncertainty=uncertainty)
+        missing.draw_result(top, effect, center, level, spread=spread, uncertainty=uncertainty)
         canvas.fit_limits(top, strip=True)
         canvas.add_legend(top, explained, outside=new)
         explained = draw_bottom(bottom, effect, violins=violins)
@@ -134,21 +134,6 @@ def draw_top(
         explained += layers.draw_ci(ax, path, level)
     layers.draw_gaps(ax, effect)
     return explained + layers.draw_counts(ax, effect)
-
-
-def draw_missing(
-    ax: Axes, effect: Effect, center: Center, level: float, *, spread: bool, uncertainty: bool
-) -> None:
-    """Draw missing values beside the axes, where they were measured."""
-    path = layers.missing_trace(effect, center, level)
-    if path is None:
-        return
-    items = [missing.Item(path, style.look(0))]
-    missing.draw_missing(
-        ax, items, level, spread=spread, uncertainty=uncertainty, size=style.NAME_TEXT
-    )
-    if layers.is_constant(effect):
-        missing.show_heights(ax)
 
 
 def draw_truth(ax: Axes, effect: Effect, center: Center, truth: Truth | None) -> list[Artist]:
@@ -271,7 +256,8 @@ def violin(effect: Effect, k: int, inside: BoolArray) -> FloatArray | None:
 
 def draw_constant(top: Axes, bottom: Axes, effect: Effect) -> None:
     """Say that there is no curve; show the local effects of the one value where known."""
-    canvas.say_constant(top, float(effect.edges[0]), axis.only_value(effect))
+    words, heights = axis.only_value(effect), effect.missing is not None
+    canvas.say_constant(top, float(effect.edges[0]), words, heights=heights)
     known = np.isfinite(effect.mean)
     if known.any():
         layers.draw_zero(bottom)

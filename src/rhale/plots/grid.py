@@ -242,7 +242,8 @@ def draw_panel(ax: Axes, feature: Feature, outputs: list[str], level: float) -> 
     if layers.has_levels(first):
         return draw_level_panel(ax, feature, outputs, level)
     if not feature.paths:
-        canvas.say_constant(ax, layers.reach(first)[0], axis.only_value(first))
+        value, words = layers.reach(first)[0], axis.only_value(first)
+        canvas.say_constant(ax, value, words, heights=feature.has_side)
         draw_aside(ax, feature, outputs, level)
         explained: list[Artist] = []
     else:
@@ -279,8 +280,11 @@ def draw_aside(ax: Axes, feature: Feature, outputs: list[str], level: float) -> 
         for result, path in zip(feature.results, feature.missing, strict=True)
         if path is not None
     ]
-    one = len(outputs) == 1
-    missing.draw_missing(ax, items, level, spread=one, uncertainty=True, size=style.NUMBER_TEXT)
+    if len(outputs) > 1:
+        missing.draw_several(ax, items, level, style.NUMBER_TEXT)
+    else:
+        for item in items:
+            missing.draw_one(ax, item.path, level)
 
 
 def draw_level_panel(ax: Axes, feature: Feature, outputs: list[str], level: float) -> list[Artist]:

@@ -144,7 +144,8 @@ def draw_only_level(
     board: Board, slots: Slots, result: LevelResult, missing: layers.Trace | None, level: float
 ) -> None:
     """Say that there is one level; show missing values where they were measured."""
-    note = canvas.say_constant(board.ax, layers.reach(result)[0], axis.only_value(result))
+    value, words = layers.reach(result)[0], axis.only_value(result)
+    note = canvas.say_constant(board.ax, value, words, heights=missing is not None)
     if missing is None:
         return
     note.set(text="constant:\none level,\nno curve", position=(0.27, 0.96), va="top")
@@ -155,8 +156,6 @@ def draw_only_level(
     dots.draw_spread(board, path, width)
     dots.draw_ci(board, path, level, style.CAP_WIDTH * width)
     board.fit(slots, strip=False)
-    if not board.turned:
-        board.ax.tick_params(left=True, labelleft=True)
 
 
 def write_legends(

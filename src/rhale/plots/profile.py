@@ -67,12 +67,14 @@ def plot_profile(
     if derivatives and profile.levels and not profile.is_number:
         msg = f"the levels of {profile.name!r} are no numbers, so that there are no slopes"
         raise BadSettingError(msg)
-    if layers.has_levels(profile) and not layers.is_constant(profile) and not derivatives:
+    if layers.has_levels(profile) and not derivatives:
         return plot_level_profile(profile, ax, center, level, max_curves)
     new = ax is None
     ax = canvas.new_axes(style.PROFILE_SIZE) if ax is None else ax
     if layers.is_constant(profile):
-        canvas.say_constant(ax, float(profile.grid[0]), axis.only_value(profile))
+        words, heights = axis.only_value(profile), profile.missing is not None
+        canvas.say_constant(ax, float(profile.grid[0]), words, heights=heights)
+        missing.draw_result(ax, profile, center, level)
     else:
         path = slope_trace(profile, level) if derivatives else layers.trace(profile, center, level)
         curves = single_rows(profile, center, derivatives=derivatives)
@@ -81,7 +83,7 @@ def plot_profile(
         explained += layers.draw_spread(ax, path) + layers.draw_ci(ax, path, level)
         explained += layers.draw_counts(ax, profile)
         if not derivatives:
-            draw_missing(ax, profile, center, level)
+            missing.draw_result(ax, profile, center, level)
         canvas.fit_limits(ax, strip=True)
         canvas.add_legend(ax, explained, outside=new)
     axis.dress(ax, profile)
@@ -90,31 +92,26 @@ def plot_profile(
     return ax
 
 
-def draw_missing(ax: Axes, profile: Profile, center: Center | None, level: float) -> None:
-    """Draw the prediction without a value beside the axes, where it was measured."""
-    path = layers.missing_trace(profile, center, level)
-    if path is not None:
-        items = [missing.Item(path, style.look(0))]
-        missing.draw_missing(ax, items, level, spread=True, uncertainty=True, size=style.NAME_TEXT)
-
-
 def plot_level_profile(
     profile: Profile, ax: Axes | None, center: Center | None, level: float, max_curves: int
 ) -> Axes:
     """Draw a profile of levels: dots instead of lines."""
     slots = gather_slots([profile])
     board = levels.new_board(slots, ax)
-    dots.set_apart(board, slots)
     spots = dots.read_spots(profile, center, level)
-    explained = dots.draw_one(
-        board, slots, profile, spots, label=MEANS[profile.method], level=level
-    )
-    explained += draw_level_rows(board, slots, profile, center, max_curves)
-    explained += dots.draw_counts(board, slots, profile)
-    board.fit(slots, strip=True)
+    if layers.is_constant(profile):
+        levels.draw_only_level(board, slots, profile, spots.missing, level)
+    else:
+        dots.set_apart(board, slots)
+        explained = dots.draw_one(
+            board, slots, profile, spots, label=MEANS[profile.method], level=level
+        )
+        explained += draw_level_rows(board, slots, profile, center, max_curves)
+        explained += dots.draw_counts(board, slots, profile)
+        board.fit(slots, strip=True)
+        levels.explain(board, explained, new=ax is None)
     board.name_levels(slots)
     levels.label_board(board, [profile], center)
-    levels.explain(board, explained, new=ax is None)
     return board.ax
 
 

@@ -88,6 +88,7 @@ LETTERS_PER_INCH = 14  # of a label or title in small letters
 LEVEL_LABEL, TURNED_LABEL, SMALL_LABEL = 18, 30, 12  # of a level
 LETTER_POINTS = 10.0  # usual size of letters
 MOST_SLANTED, SLANTED_ROOM = 16, 1.0  # levels along x: how many, and inches of a slanted name
+NAME_SHARE = 1.0  # of the width of turned axes, for the names of levels beside them
 LETTER_WIDTH, LINE_HEIGHT = 0.6, 1.25  # of the size of letters
 
 # Sizes of text follow the reader's own font size.

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from rhale.effect import Missing
 from rhale.plots import plot_all, plot_compare, plot_effect, plot_profile
@@ -41,7 +42,7 @@ def test_missing_values_have_a_panel_right_of_the_axes(numbers, one):
     assert height(one(beside, "missing")) == -3.0
     np.testing.assert_allclose(reach(one(beside, "ci")), [-3 - REACH, -3 + REACH], rtol=1e-6)
     np.testing.assert_allclose(reach(one(beside, "spread")), [-3.5, -2.5])
-    assert [text.get_text() for text in beside.get_xticklabels()] == ["missing"]
+    assert [text.get_text() for text in beside.get_xticklabels()] == ["missing\n20 %"]
     assert beside.get_ylim() == top.get_ylim()
     assert top.get_ylim()[0] < -3.5
     assert not bottom.child_axes
@@ -125,6 +126,14 @@ def test_a_profile_shows_the_prediction_without_a_value(make_profile, one, find)
     assert not find(side(ax), "spread")  # of centred curves it is not known
 
 
+def test_a_profile_of_one_value_shows_its_missing_values(make_profile, one):
+    constant = replace(make_profile("pdp", n_points=1), missing=MISSING)
+    ax = plot_profile(constant, center=None)
+    assert height(one(side(ax), "missing")) == -3.0
+    ax = plot_profile(replace(constant, levels=("only",)), center=None)
+    assert height(one(ax, "missing")) == -3.0
+
+
 def test_slopes_have_no_missing_values(make_profile):
     profile = replace(make_profile("pdp"), missing=MISSING)
     assert not plot_profile(profile, derivatives=True).child_axes
@@ -150,3 +159,21 @@ def test_missing_values_of_several_results_stand_side_by_side(numbers, levels, f
     assert len({float(p.get_offsets()[0, 0]) for p in points}) == 2
     ax = plot_compare({"a": levels, "b": levels})
     assert len({float(p.get_offsets()[0, 0]) for p in find(ax, "missing")}) == 2
+
+
+def test_without_a_layout_engine_the_panel_stays_in_the_place_of_the_axes(numbers):
+    figure = Figure()
+    left, _ = figure.subplots(1, 2)
+    place = left.get_position()
+    top, bottom = plot_effect(numbers, ax=left)
+    figure.draw_without_rendering()
+    assert top.get_position().x1 == pytest.approx(bottom.get_position().x1)
+    assert side(top).get_window_extent().x1 <= place.x1 * figure.bbox.width + 1
+
+
+def test_a_later_tight_layout_finds_room_for_the_panel(numbers):
+    figure = Figure()
+    left, right = plot_all([numbers, replace(numbers, name="b")], axes=figure.subplots(1, 2))
+    figure.tight_layout()
+    figure.draw_without_rendering()
+    assert side(left).get_tightbbox().x1 < right.get_tightbbox().x0
