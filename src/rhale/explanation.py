@@ -120,10 +120,11 @@ class Explanation:
         Parameters
         ----------
         feature : str, int or sequence of these, optional
-            One feature gives the two panels of the paper (or its curves); several, or none for
-            all, give small pictures with a shared y axis.
+            One feature gives the two panels of the paper (or its curves), or small pictures of
+            all outputs where there are several; several features, or none for all, give small
+            pictures with a shared y axis.
         output : str or int, optional
-            Which output; needed for one feature of a model with several.
+            Which output; all if not given.
         ax : matplotlib Axes or a sequence of them, optional
             Where to draw; a new figure if not given.
         center : {"mean", "start", "uniform"}
@@ -138,10 +139,14 @@ class Explanation:
         from rhale import plots
 
         if isinstance(feature, str | int | np.integer):
-            result = self[feature] if output is None else self[feature, output]
-            if isinstance(result, Effect):
-                return plots.plot_effect(result, ax=ax, center=center, **options)
-            return plots.plot_profile(result, ax=ax, center=center, **options)
+            name = self.features[self._feature(feature)]
+            if output is None and len(self.outputs) > 1:
+                results = [self[name, label] for label in self.outputs]
+                return plots.plot_outputs(results, axes=ax, center=center, **options)
+            result = self[name] if output is None else self[name, output]
+            if isinstance(result, Profile):
+                return plots.plot_profile(result, ax=ax, center=center, **options)
+            return plots.plot_effect(result, ax=ax, center=center, **options)
         names = (
             self.features if feature is None else [self.features[self._feature(f)] for f in feature]
         )

@@ -14,7 +14,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter
+from matplotlib.text import Text
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from rhale.errors import BadSettingError
 from rhale.plots import style
@@ -57,9 +58,35 @@ def new_pair() -> tuple[Axes, Axes]:
     return top, bottom
 
 
+def new_sides(height: float) -> tuple[Axes, Axes]:
+    """Make a figure with two panels side by side, one y axis for both."""
+    figure = new_figure((style.TURNED_WIDTH, height))
+    columns = figure.add_gridspec(1, 2, width_ratios=style.PANEL_WIDTHS_TURNED)
+    left = figure.add_subplot(columns[0])
+    right = figure.add_subplot(columns[1], sharey=left)
+    for ax in (left, right):
+        write_plain_values(ax)
+    return left, right
+
+
+def given_pair(axes: Sequence[Axes]) -> tuple[Axes, Axes]:
+    """Take two panels from the caller."""
+    pair = list(axes)
+    if len(pair) != 2 or not all(isinstance(panel, Axes) for panel in pair):
+        msg = f"ax must be one Axes, a pair of them, or None; found {axes!r}"
+        raise BadSettingError(msg)
+    return pair[0], pair[1]
+
+
 def write_plain_numbers(ax: Axes, digits: int) -> None:
     """Write powers of ten at the y ticks themselves: above the axis is the legend's place."""
     ax.yaxis.set_major_formatter(FuncFormatter(partial(tick_text, digits=digits)))
+
+
+def write_plain_values(ax: Axes) -> None:
+    """Do the same along x, where the values of turned axes are."""
+    ax.xaxis.set_major_locator(MaxNLocator(5))
+    ax.xaxis.set_major_formatter(FuncFormatter(partial(tick_text, digits=5)))
 
 
 def tick_text(value: float, position: int | None, *, digits: int) -> str:  # noqa: ARG001
@@ -73,14 +100,25 @@ def letters(ax: Axes, side: Literal["width", "height"]) -> int:
     return min(style.LABEL_LENGTH, max(8, int(inches * style.LETTERS_PER_INCH)))
 
 
-def split(ax: Axes) -> tuple[Axes, Axes]:
+def split(ax: Axes, *, sideways: bool = False) -> tuple[Axes, Axes]:
     """Make two panels in the place of one: the axes become the top, new ones lie below.
+
+    Parameters
+    ----------
+    ax : Axes
+        What to divide.
+    sideways : bool
+        Put the panels side by side: the axes become the left one.
 
     Notes
     -----
     The place in the caller's grid is divided, so that any layout engine goes on working.
     """
     figure, spec = ax.figure, ax.get_subplotspec()
+    if spec is not None and sideways:
+        columns = spec.subgridspec(1, 2, width_ratios=style.PANEL_WIDTHS_TURNED)
+        ax.set_subplotspec(columns[0])
+        return ax, figure.add_subplot(columns[1], sharey=ax)
     if spec is not None:
         rows = spec.subgridspec(2, 1, height_ratios=style.PANEL_HEIGHTS)
         ax.set_subplotspec(rows[0])
@@ -88,11 +126,21 @@ def split(ax: Axes) -> tuple[Axes, Axes]:
     if ax.get_axes_locator() is not None:
         msg = "these axes are placed by other axes and cannot be divided; give a pair of axes"
         raise BadSettingError(msg)
+    return split_by_hand(ax, sideways=sideways)
+
+
+def split_by_hand(ax: Axes, *, sideways: bool) -> tuple[Axes, Axes]:
+    """Divide axes that stand in no grid."""
     place = ax.get_position(original=True)
+    if sideways:
+        end, start = place.x0 + 0.56 * place.width, place.x0 + 0.6 * place.width
+        ax.set_position((place.x0, place.y0, end - place.x0, place.height))
+        aside = (start, place.y0, place.x1 - start, place.height)
+        return ax, ax.figure.add_axes(aside, sharey=ax)
     low, high = place.y0 + 0.38 * place.height, place.y0 + 0.46 * place.height
     ax.set_position((place.x0, high, place.width, place.y1 - high))
     below = (place.x0, place.y0, place.width, low - place.y0)
-    return ax, figure.add_axes(below, sharex=ax)
+    return ax, ax.figure.add_axes(below, sharex=ax)
 
 
 def share_x(top: Axes, bottom: Axes) -> bool:
@@ -124,16 +172,30 @@ def fit_limits(ax: Axes, *, strip: bool) -> None:
     ax.set_ylim(widen(y[0], y[1], below, style.MARGIN), auto=True)
 
 
-def say_constant(ax: Axes, value: float) -> None:
-    """Write that a feature has one value, in place of a curve."""
-    words = f"constant: one value {value:.6g},\nno curve"
+def say_constant(ax: Axes, value: float, words: str, *, heights: bool = False) -> Text:
+    """Write that a feature has one value, in place of a curve.
+
+    Parameters
+    ----------
+    ax : Axes
+        Where.
+    value : float
+        The value.
+    words : str
+        The value in words.
+    heights : bool
+        Whether the y axis is needed nevertheless.
+    """
+    words = f"constant: {words},\nno curve"
     note = ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", **LITERAL)
     note.set(gid="rhale:constant", color=style.NOTE, fontsize=style.LEGEND_TEXT)
     if not ax.has_data():
         ax.set_xlim(widen(value, value, 0.0, 0.0))
         ax.set_xticks([value])
-        if len(ax.get_shared_y_axes().get_siblings(ax)) == 1:  # others may read theirs here
+        alone = len(ax.get_shared_y_axes().get_siblings(ax)) == 1  # others may read theirs here
+        if alone and not heights:
             ax.tick_params(left=False, labelleft=False)
+    return note
 
 
 def add_legend(ax: Axes, artists: Sequence[Artist], *, outside: bool, title: str = "") -> None:
@@ -202,8 +264,8 @@ def write_labels(legend: Legend, artists: Sequence[Artist], title: str, length: 
     """Write the artists' labels into a legend, letter by letter."""
     for text, artist in zip(legend.get_texts(), artists, strict=True):
         text.set(text=shown(str(artist.get_label()), length), **LITERAL)
-    for handle in legend.legend_handles:
-        if isinstance(handle, Line2D):
+    for handle, artist in zip(legend.legend_handles, artists, strict=True):
+        if isinstance(handle, Line2D) and artist.get_gid() == "rhale:rows":
             handle.set_alpha(1.0)  # one thin line of many would hardly be seen
     if title:
         legend.set_title(title)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import cast
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -10,7 +11,8 @@ from matplotlib.patches import Patch
 
 from rhale.errors import BadSettingError
 from rhale.kernels.curve import Center
-from rhale.plots import canvas, layers, style
+from rhale.plots import axis, canvas, dots, layers, levels, missing, slots, style
+from rhale.plots.board import Board
 from rhale.plots.text import LITERAL, joined
 
 LEVEL = 0.95
@@ -23,7 +25,7 @@ def plot_compare(
 
     Parameters
     ----------
-    items : mapping from str to Effect or Profile
+    items : mapping from str to Effect, LevelEffect or Profile
         What to draw, under the names that the legend shows. Up to eight are easily told apart:
         each has a colour and a dash pattern of its own.
     ax : Axes, optional
@@ -35,7 +37,8 @@ def plot_compare(
     -------
     Axes
         The given ones, or new ones. Artists carry a gid: rhale:curve and rhale:ci (95 %
-        interval of the mean) for every item, rhale:counts for the rows of the first.
+        interval of the mean) for every item, rhale:counts for the rows of the first. Levels are
+        dots, rhale:levels, side by side; rhale:missing is the mean without a value.
 
     Examples
     --------
@@ -49,25 +52,81 @@ def plot_compare(
     if not items:
         msg = "there is nothing to compare: give a mapping from names to effects or profiles"
         raise BadSettingError(msg)
+    curved = {name: item for name, item in items.items() if not layers.is_constant(item)}
+    results = list(items.values())
+    if curved and all(map(layers.has_levels, curved.values())):
+        return compare_levels(curved, ax, center)
+    refuse_mixture(list(curved.values()))
     new = ax is None
     ax = canvas.new_axes(style.PROFILE_SIZE) if ax is None else ax
-    results = list(items.values())
-    curved = {name: item for name, item in items.items() if not layers.is_constant(item)}
     if curved:
-        layers.draw_zero(ax)
-        explained: list[Artist] = []
-        for index, (name, item) in enumerate(curved.items()):
-            explained += draw_line(ax, layers.trace(item, center, LEVEL), name, index, LEVEL)
-        explained += explain_ribbon(LEVEL)
-        explained += layers.draw_counts(ax, next(iter(curved.values())))
+        explained = draw_curves(ax, curved, center)
         canvas.fit_limits(ax, strip=True)
+        axis.dress(ax, next(iter(curved.values())))
         canvas.add_legend(ax, explained, outside=new)
     else:
-        canvas.say_constant(ax, layers.reach(results[0])[0])
+        canvas.say_constant(ax, layers.reach(results[0])[0], axis.only_value(results[0]))
     ax.set_xlabel(joined([item.name for item in results], style.LABEL_LENGTH), **LITERAL)
     length = canvas.letters(ax, "height")
     ax.set_ylabel(layers.value_label(results, center, length), **LITERAL)
     return ax
+
+
+def refuse_mixture(results: Sequence[layers.Result]) -> None:
+    """Refuse numbers and categories on one axis; levels that are numbers are numbers."""
+    kinds = {layers.kind_of(r) for r in results if not layers.has_levels(r)}
+    categories = [r for r in results if layers.has_levels(r) and not getattr(r, "is_number", True)]
+    if len(kinds) > 1 or (kinds and categories):
+        msg = (
+            f"{results[0].name!r} has categories in one result and numbers or dates in another; "
+            "compare results that treat it alike (see `categorical=` of explain)"
+        )
+        raise BadSettingError(msg)
+
+
+def draw_curves(ax: Axes, items: Mapping[str, layers.Result], center: Center) -> list[Artist]:
+    """Draw lines, ribbons and missing values; return what a legend explains."""
+    layers.draw_zero(ax)
+    explained: list[Artist] = []
+    for index, (name, item) in enumerate(items.items()):
+        explained += draw_line(ax, layers.trace(item, center, LEVEL), name, index, LEVEL)
+    points = [layers.missing_trace(item, center, LEVEL) for item in items.values()]
+    found = [missing.Item(p, style.look(i)) for i, p in enumerate(points) if p is not None]
+    missing.draw_several(ax, found, LEVEL, style.NAME_TEXT)
+    explained += explain_ribbon(LEVEL)
+    return explained + layers.draw_counts(ax, next(iter(items.values())))
+
+
+def compare_levels(items: Mapping[str, layers.Result], ax: Axes | None, center: Center) -> Axes:
+    """Draw dots side by side at every level."""
+    results = [cast(slots.LevelResult, item) for item in items.values()]
+    stand = slots.gather_slots(results)
+    board = levels.new_board(stand, ax, n_items=len(results))
+    dots.draw_zero(board)
+    dots.set_apart(board, stand)
+    explained = draw_side_by_side(board, stand, dict(zip(items, results, strict=True)), center)
+    board.fit(stand, strip=True)
+    board.name_levels(stand)
+    levels.label_board(board, results, center)
+    levels.explain(board, explained, new=ax is None)
+    return board.ax
+
+
+def draw_side_by_side(
+    board: Board,
+    stand: slots.Slots,
+    items: Mapping[str, slots.LevelResult],
+    center: Center,
+) -> list[Artist]:
+    """Draw the dots of every item; return what a legend explains."""
+    explained: list[Artist] = []
+    for index, (name, item) in enumerate(items.items()):
+        spots = dots.read_spots(item, center, LEVEL)
+        explained += dots.draw_among(
+            board, stand, item, spots, label=name, level=LEVEL, index=index, n_items=len(items)
+        )
+    explained += dots.explain_whiskers(LEVEL)
+    return explained + dots.draw_counts(board, stand, next(iter(items.values())))
 
 
 def draw_line(ax: Axes, path: layers.Trace, name: str, index: int, level: float) -> list[Artist]:

@@ -10,12 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 
 from rhale.effect import Effect
-from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray
 from rhale.kernels.curve import Center, middles
 from rhale.kernels.grid import Grid
-from rhale.plots import canvas, layers, style
-from rhale.plots.text import LITERAL, shown
+from rhale.level_effect import LevelEffect
+from rhale.plots import axis, canvas, layers, missing, style
+from rhale.plots.levels import plot_levels
+from rhale.plots.text import LITERAL
 
 Truth = Callable[[FloatArray], FloatArray]
 LEAST_FOR_VIOLIN = 8  # fewer rows are drawn one by one
@@ -25,7 +26,7 @@ TAILS = (0.01, 0.99)
 
 
 def plot_effect(
-    effect: Effect,
+    effect: Effect | LevelEffect,
     *,
     ax: Axes | Sequence[Axes] | None = None,
     center: Center = "mean",
@@ -34,13 +35,15 @@ def plot_effect(
     uncertainty: bool = True,
     violins: bool = True,
     truth: Truth | None = None,
+    turned: bool | None = None,
 ) -> tuple[Axes, Axes]:
     """Draw one effect as the paper does: the curve on top, its bins below.
 
     Parameters
     ----------
-    effect : Effect
-        What to draw.
+    effect : Effect or LevelEffect
+        What to draw. Levels are dots, the larger the more rows they have; below stand the steps
+        between them.
     ax : Axes or pair of Axes, optional
         One: its place is divided into the two panels. Two: top and bottom. None: a new figure.
     center : {"mean", "start", "uniform"}
@@ -55,14 +58,18 @@ def plot_effect(
         Draw the local effects of the sampled rows in each bin.
     truth : callable, optional
         Known curve, from values of shape (n,) to values of shape (n,), drawn dashed. It is
-        shifted to be zero where the curve is, so that shapes are compared.
+        shifted to be zero where the curve is, so that shapes are compared. For levels it is
+        called with their labels, or with their values if they are numbers.
+    turned : bool, optional
+        Write levels below one another, the two panels side by side. If not given, this is done
+        where there are many levels or long names, unless a pair of axes is given.
 
     Returns
     -------
     top, bottom : Axes
         The given ones, or new ones. Artists carry a gid: rhale:curve, rhale:spread, rhale:ci,
-        rhale:counts, rhale:truth; rhale:bars, rhale:whiskers, rhale:violins, rhale:dots,
-        rhale:empty.
+        rhale:counts, rhale:truth, rhale:missing; rhale:bars, rhale:whiskers, rhale:violins,
+        rhale:dots, rhale:empty; for levels rhale:levels and rhale:steps.
 
     Notes
     -----
@@ -81,19 +88,28 @@ def plot_effect(
     >>> bottom.get_xlabel()
     'age'
     """
+    if isinstance(effect, LevelEffect):
+        return plot_levels(
+            effect, ax=ax, center=center, level=level, spread=spread, uncertainty=uncertainty,
+            truth=truth, turned=turned,
+        )  # fmt: skip
     top, bottom = as_pair(ax)
     new = ax is None
     if layers.is_constant(effect):
         draw_constant(top, bottom, effect)
+        missing.draw_result(top, effect, center, level, spread=spread, uncertainty=uncertainty)
     else:
         explained = draw_top(top, effect, center, level, spread=spread, uncertainty=uncertainty)
         explained += draw_truth(top, effect, center, truth)
+        missing.draw_result(top, effect, center, level, spread=spread, uncertainty=uncertainty)
         canvas.fit_limits(top, strip=True)
         canvas.add_legend(top, explained, outside=new)
         explained = draw_bottom(bottom, effect, violins=violins)
         canvas.fit_limits(bottom, strip=False)
         bottom.set_xlim(top.get_xlim(), auto=True)
         canvas.add_legend(bottom, explained, outside=new)
+    for panel in (top, bottom):
+        axis.dress(panel, effect)
     label_pair(top, bottom, effect, center)
     return top, bottom
 
@@ -102,13 +118,7 @@ def as_pair(ax: Axes | Sequence[Axes] | None) -> tuple[Axes, Axes]:
     """Find or make the two panels."""
     if ax is None:
         return canvas.new_pair()
-    if isinstance(ax, Axes):
-        return canvas.split(ax)
-    pair = list(ax)
-    if len(pair) != 2 or not all(isinstance(panel, Axes) for panel in pair):
-        msg = f"ax must be one Axes, a pair of them, or None; found {ax!r}"
-        raise BadSettingError(msg)
-    return pair[0], pair[1]
+    return canvas.split(ax) if isinstance(ax, Axes) else canvas.given_pair(ax)
 
 
 def draw_top(
@@ -246,7 +256,8 @@ def violin(effect: Effect, k: int, inside: BoolArray) -> FloatArray | None:
 
 def draw_constant(top: Axes, bottom: Axes, effect: Effect) -> None:
     """Say that there is no curve; show the local effects of the one value where known."""
-    canvas.say_constant(top, float(effect.edges[0]))
+    words, heights = axis.only_value(effect), effect.missing is not None
+    canvas.say_constant(top, float(effect.edges[0]), words, heights=heights)
     known = np.isfinite(effect.mean)
     if known.any():
         layers.draw_zero(bottom)
@@ -260,7 +271,7 @@ def draw_constant(top: Axes, bottom: Axes, effect: Effect) -> None:
 
 def label_pair(top: Axes, bottom: Axes, effect: Effect, center: Center) -> None:
     """Name the axes of both panels."""
-    name = shown(effect.name, style.LABEL_LENGTH)
+    name = axis.axis_name(effect, style.LABEL_LENGTH)
     value = layers.value_label([effect], center, canvas.letters(top, "height"))
     slope = layers.slope_label(effect, canvas.letters(bottom, "height"))
     top.set_ylabel(value, fontsize=style.NAME_TEXT, **LITERAL)

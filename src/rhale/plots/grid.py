@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,10 @@ from rhale.effect import Effect
 from rhale.errors import BadSettingError
 from rhale.kernels.curve import Center
 from rhale.kernels.partition import require_count
-from rhale.plots import canvas, layers, style
+from rhale.plots import axis, canvas, dots, layers, levels, missing, style
+from rhale.plots.board import Board
 from rhale.plots.compare import draw_line, explain_ribbon
+from rhale.plots.slots import LevelResult, Slots, gather_slots
 from rhale.plots.text import LITERAL, number, wrapped
 
 AxesArray = npt.NDArray[Any]
@@ -41,8 +43,8 @@ def plot_all(
 
     Parameters
     ----------
-    effects : sequence of Effect or Profile
-        What to draw. Those of one feature share a panel; with several outputs a panel has one
+    effects : sequence of Effect, LevelEffect or Profile
+        What to draw, of any kind of feature. Those of one feature share a panel; with several outputs a panel has one
         line and interval for each output, at most six (those with the largest importance).
     axes : Axes or array-like of Axes, optional
         Where, at least one for each feature; None makes a new figure.
@@ -83,7 +85,7 @@ def plot_all(
     outputs = main_outputs(effects)
     features = gather(effects, outputs, center, level)
     kept = features[: max_features or (MOST_PANELS if axes is None else None)]
-    panels = find_panels(axes, len(kept), columns, sharey=sharey)
+    panels = find_panels(axes, kept, columns, sharey=sharey)
     explained: list[Artist] = []
     for ax, feature in zip(panels, kept, strict=True):
         explained += draw_panel(ax, feature, outputs, level)
@@ -92,17 +94,37 @@ def plot_all(
     note = some_of(len(kept), len(features), "features")
     note += some_of(len(outputs), len({effect.output for effect in effects}), "outputs")
     length = canvas.letters(panels[0], "height")
-    label = layers.value_label(effects if len(outputs) == 1 else [], center, length)
+    label = layers.value_label(effects, center, length, each=len(outputs) > 1)
     write_frame(panels, explained, label, ", ".join(note), new=axes is None)
     return panels
 
 
 class Feature(NamedTuple):
-    """What one panel shows: the results of one feature, and their curves (none if constant)."""
+    """What one panel shows: results of one feature, their curves (none if constant), missing."""
 
     name: str
     results: list[layers.Result]
     paths: list[layers.Trace]
+    missing: list[layers.Trace | None]
+
+    @property
+    def everything(self) -> list[layers.Trace]:
+        """Curves and missing values."""
+        return self.paths + [path for path in self.missing if path is not None]
+
+    @property
+    def has_side(self) -> bool:
+        """Whether missing values stand beside the panel, as numbers have no place for them."""
+        return not layers.has_levels(self.results[0]) and any(p is not None for p in self.missing)
+
+    @property
+    def label_depth(self) -> float:
+        """Room below the panel for turned names of levels, in inches."""
+        first = self.results[0]
+        if not layers.has_levels(first) or getattr(first, "is_number", True):
+            return 0.0
+        longest = max(len(label) for label in getattr(first, "levels", ("",)))
+        return style.LABEL_DEPTH * min(1.0, longest / style.SMALL_LABEL)
 
 
 def main_outputs(effects: Sequence[layers.Result]) -> list[str]:
@@ -125,12 +147,15 @@ def gather(
     for effect in effects:
         if effect.output in outputs:
             groups.setdefault(effect.name, []).append(effect)
-    return [
-        Feature(name, group, [layers.trace(result, center, level) for result in group])
-        if not layers.is_constant(group[0])
-        else Feature(name, group, [])
-        for name, group in groups.items()
-    ]
+    return [read_feature(name, group, center, level) for name, group in groups.items()]
+
+
+def read_feature(name: str, results: list[layers.Result], center: Center, level: float) -> Feature:
+    """Read what one panel shows."""
+    constant = layers.is_constant(results[0])
+    paths = [] if constant else [layers.trace(result, center, level) for result in results]
+    without = [layers.missing_trace(result, center, level) for result in results]
+    return Feature(name, results, paths, without)
 
 
 def some_of(drawn: int, known: int, what: str) -> list[str]:
@@ -139,11 +164,16 @@ def some_of(drawn: int, known: int, what: str) -> list[str]:
 
 
 def find_panels(
-    axes: Axes | Iterable[Axes] | None, n_panels: int, columns: int | None, *, sharey: bool
+    axes: Axes | Iterable[Axes] | None,
+    features: Sequence[Feature],
+    columns: int | None,
+    *,
+    sharey: bool,
 ) -> AxesArray:
     """Make the panels, or take them from the caller."""
+    n_panels = len(features)
     if axes is None:
-        return make_panels(n_panels, columns or choose_columns(n_panels), sharey=sharey)
+        return make_panels(features, columns or choose_columns(n_panels), sharey=sharey)
     given = [axes] if isinstance(axes, Axes) else np.asarray(list(axes), dtype=object).ravel()
     if len(given) < n_panels:
         msg = f"{n_panels} features need as many axes; found {len(given)}. Or set max_features"
@@ -172,13 +202,26 @@ def choose_columns(n_panels: int) -> int:
     return min((3, 4) if n_panels < 10 else (4, 5), key=lambda c: (-n_panels % c, -c))
 
 
-def make_panels(n_panels: int, columns: int, *, sharey: bool) -> AxesArray:
-    """Make a figure with a panel for each feature; it grows with their number."""
+def figure_size(features: Sequence[Feature], columns: int) -> tuple[float, float]:
+    """Width and height of a figure: names of levels and missing values need room besides."""
+    n_panels = len(features)
     width = style.PANEL_WIDTHS[min(columns, len(style.PANEL_WIDTHS)) - 1]
-    rows = -(-n_panels // columns)
-    height = style.PANEL_HEAD + style.PANEL_SHAPE * width
-    figure = canvas.new_figure((width * columns, height * rows + style.LEGEND_HEIGHT))
-    places = figure.add_gridspec(rows, columns)
+    height, rows = style.PANEL_HEAD + style.PANEL_SHAPE * width, -(-n_panels // columns)
+    aside = [feature.has_side for feature in features]
+    depth = [feature.label_depth for feature in features]
+    wider = sum(any(aside[column::columns]) for column in range(columns))
+    deeper = sum(max(depth[row * columns : (row + 1) * columns]) for row in range(rows))
+    return (
+        width * columns + wider * (style.MISSING_WIDTH + style.MISSING_GAP),
+        height * rows + deeper + style.LEGEND_HEIGHT,
+    )
+
+
+def make_panels(features: Sequence[Feature], columns: int, *, sharey: bool) -> AxesArray:
+    """Make a figure with a panel for each feature; it grows with their number."""
+    n_panels = len(features)
+    figure = canvas.new_figure(figure_size(features, columns))
+    places = figure.add_gridspec(-(-n_panels // columns), columns)
     panels: list[Axes] = []
     for index in range(n_panels):
         first = panels[0] if sharey and panels else None
@@ -194,13 +237,26 @@ def make_panels(n_panels: int, columns: int, *, sharey: bool) -> AxesArray:
 
 
 def draw_panel(ax: Axes, feature: Feature, outputs: list[str], level: float) -> list[Artist]:
+    """Draw one feature; return what a legend explains."""
+    first = feature.results[0]
+    if layers.has_levels(first):
+        return draw_level_panel(ax, feature, outputs, level)
+    if not feature.paths:
+        value, words = layers.reach(first)[0], axis.only_value(first)
+        canvas.say_constant(ax, value, words, heights=feature.has_side)
+        draw_aside(ax, feature, outputs, level)
+        explained: list[Artist] = []
+    else:
+        explained = draw_curve_panel(ax, feature, outputs, level)
+    axis.dress(ax, first, ticks=style.SMALL_TICKS)
+    return explained
+
+
+def draw_curve_panel(ax: Axes, feature: Feature, outputs: list[str], level: float) -> list[Artist]:
     """Draw the curves of one feature; return what a legend explains."""
     first = feature.results[0]
-    if not feature.paths:
-        canvas.say_constant(ax, layers.reach(first)[0])
-        return []
-    layers.draw_zero(ax)
     explained: list[Artist] = []
+    layers.draw_zero(ax)
     if len(outputs) == 1:
         for path in feature.paths:
             explained += [layers.draw_curve(ax, path, "mean effect", style.look(0))]
@@ -212,8 +268,60 @@ def draw_panel(ax: Axes, feature: Feature, outputs: list[str], level: float) -> 
     if isinstance(first, Effect):
         explained += layers.draw_gaps(ax, first)
     explained += layers.draw_counts(ax, first)
+    draw_aside(ax, feature, outputs, level)
     canvas.fit_limits(ax, strip=True)
     return explained
+
+
+def draw_aside(ax: Axes, feature: Feature, outputs: list[str], level: float) -> None:
+    """Draw missing values beside a panel."""
+    items = [
+        missing.Item(path, style.look(outputs.index(result.output)))
+        for result, path in zip(feature.results, feature.missing, strict=True)
+        if path is not None
+    ]
+    if len(outputs) > 1:
+        missing.draw_several(ax, items, level, style.NUMBER_TEXT)
+    else:
+        for item in items:
+            missing.draw_one(ax, item.path, level)
+
+
+def draw_level_panel(ax: Axes, feature: Feature, outputs: list[str], level: float) -> list[Artist]:
+    """Draw the levels of one feature; return what a legend explains."""
+    results = [cast(LevelResult, result) for result in feature.results]
+    slots, board = gather_slots(results), Board(ax)
+    explained: list[Artist] = []
+    if not feature.paths:
+        levels.draw_only_level(board, slots, results[0], feature.missing[0], level)
+    else:
+        dots.draw_zero(board)
+        dots.set_apart(board, slots)
+        explained = draw_level_dots(board, slots, feature, outputs, level)
+        explained += dots.draw_counts(board, slots, results[0])
+        board.fit(slots, strip=True)
+    board.name_levels(slots, size=style.NUMBER_TEXT, longest=style.SMALL_LABEL)
+    return explained
+
+
+def draw_level_dots(
+    board: Board, slots: Slots, feature: Feature, outputs: list[str], level: float
+) -> list[Artist]:
+    """Draw the dots of one output, or of several side by side."""
+    explained: list[Artist] = []
+    results = [cast(LevelResult, result) for result in feature.results]
+    for result, path, without in zip(results, feature.paths, feature.missing, strict=True):
+        spots = dots.Spots(path, without)
+        if len(outputs) == 1:
+            explained += dots.draw_one(
+                board, slots, result, spots, label="mean effect", level=level
+            )
+        else:
+            explained += dots.draw_among(
+                board, slots, result, spots, label=result.output, level=level,
+                index=outputs.index(result.output), n_items=len(outputs),
+            )  # fmt: skip
+    return explained + (dots.explain_whiskers(level) if len(outputs) > 1 else [])
 
 
 def write_title(ax: Axes, feature: Feature) -> None:
@@ -236,7 +344,7 @@ def write_title(ax: Axes, feature: Feature) -> None:
 
 def y_reach(features: Sequence[Feature], *, several: bool) -> tuple[float, float]:
     """Lowest and highest y to show: curves and intervals whole, the spread within bounds."""
-    paths = [path for feature in features for path in feature.paths]
+    paths = [path for feature in features for path in feature.everything]
     if not paths:
         return 0.0, 0.0
     low = min(float(np.fmin(path.low, path.curve).min()) for path in paths)
@@ -257,7 +365,23 @@ def set_heights(panels: AxesArray, features: list[Feature], *, sharey: bool) -> 
         low, high = y_reach(features if sharey else [feature], several=several)
         ax.set_ylim(canvas.widen(low, high, style.ROOM_FOR_STRIP, style.MARGIN), auto=True)
         if not several:
-            marks += [mark for path in feature.paths for mark in mark_cut(ax, path)]
+            marks += mark_feature(ax, feature)
+    return marks
+
+
+def mark_feature(ax: Axes, feature: Feature) -> list[Artist]:
+    """Mark where the spread of curves, levels and missing values is cut."""
+    marks: list[Artist] = []
+    slots = None
+    if layers.has_levels(feature.results[0]):
+        slots = gather_slots([cast(LevelResult, result) for result in feature.results])
+    for path in feature.paths:
+        marks += mark_cut(ax, path)
+    for point in filter(None, feature.missing):
+        if slots is not None:
+            marks += mark_cut(ax, point._replace(x=np.array([slots.missing])))
+        else:
+            marks += mark_cut(missing.find_side(ax), point._replace(x=np.zeros(1)))
     return marks
 
 

@@ -9,10 +9,12 @@ from matplotlib.collections import LineCollection
 
 from rhale.effect import normal_quantile
 from rhale.errors import BadSettingError
-from rhale.kernels import FloatArray
+from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.curve import Center
-from rhale.plots import canvas, layers, style
-from rhale.plots.text import LITERAL, shown
+from rhale.plots import axis, canvas, dots, layers, levels, missing, style
+from rhale.plots.board import Board
+from rhale.plots.slots import Slots, gather_slots
+from rhale.plots.text import LITERAL
 from rhale.profile import Profile
 
 MEANS = {"pdp": "partial dependence", "ice": "partial dependence", "mplot": "mean of rows near x"}
@@ -49,7 +51,7 @@ def plot_profile(
     -------
     Axes
         The given ones, or new ones. Artists carry a gid: rhale:curve, rhale:rows, rhale:spread,
-        rhale:ci, rhale:counts.
+        rhale:ci, rhale:counts, rhale:missing; for levels rhale:levels.
 
     Examples
     --------
@@ -62,10 +64,17 @@ def plot_profile(
     if derivatives and profile.method == "mplot":
         msg = "a marginal plot has no curves of rows to differentiate; use method='ice' or 'pdp'"
         raise BadSettingError(msg)
+    if derivatives and profile.levels and not profile.is_number:
+        msg = f"the levels of {profile.name!r} are no numbers, so that there are no slopes"
+        raise BadSettingError(msg)
+    if layers.has_levels(profile) and not derivatives:
+        return plot_level_profile(profile, ax, center, level, max_curves)
     new = ax is None
     ax = canvas.new_axes(style.PROFILE_SIZE) if ax is None else ax
     if layers.is_constant(profile):
-        canvas.say_constant(ax, float(profile.grid[0]))
+        words, heights = axis.only_value(profile), profile.missing is not None
+        canvas.say_constant(ax, float(profile.grid[0]), words, heights=heights)
+        missing.draw_result(ax, profile, center, level)
     else:
         path = slope_trace(profile, level) if derivatives else layers.trace(profile, center, level)
         curves = single_rows(profile, center, derivatives=derivatives)
@@ -73,11 +82,57 @@ def plot_profile(
         explained += draw_rows(ax, profile, curves, max_curves)
         explained += layers.draw_spread(ax, path) + layers.draw_ci(ax, path, level)
         explained += layers.draw_counts(ax, profile)
+        if not derivatives:
+            missing.draw_result(ax, profile, center, level)
         canvas.fit_limits(ax, strip=True)
         canvas.add_legend(ax, explained, outside=new)
-    ax.set_xlabel(shown(profile.name, style.LABEL_LENGTH), **LITERAL)
+    axis.dress(ax, profile)
+    ax.set_xlabel(axis.axis_name(profile, style.LABEL_LENGTH), **LITERAL)
     ax.set_ylabel(y_label(ax, profile, center, derivatives=derivatives), **LITERAL)
     return ax
+
+
+def plot_level_profile(
+    profile: Profile, ax: Axes | None, center: Center | None, level: float, max_curves: int
+) -> Axes:
+    """Draw a profile of levels: dots instead of lines."""
+    slots = gather_slots([profile])
+    board = levels.new_board(slots, ax)
+    spots = dots.read_spots(profile, center, level)
+    if layers.is_constant(profile):
+        levels.draw_only_level(board, slots, profile, spots.missing, level)
+    else:
+        dots.set_apart(board, slots)
+        explained = dots.draw_one(
+            board, slots, profile, spots, label=MEANS[profile.method], level=level
+        )
+        explained += draw_level_rows(board, slots, profile, center, max_curves)
+        explained += dots.draw_counts(board, slots, profile)
+        board.fit(slots, strip=True)
+        levels.explain(board, explained, new=ax is None)
+    board.name_levels(slots)
+    levels.label_board(board, [profile], center)
+    return board.ax
+
+
+def draw_level_rows(
+    board: Board, slots: Slots, profile: Profile, center: Center | None, max_curves: int
+) -> list[Artist]:
+    """Draw single rows: a dash at every level; rows are joined where levels are numbers."""
+    curves = single_rows(profile, center, derivatives=False)
+    chosen, some = choose_rows(profile, max_curves)
+    if not chosen.size:
+        return []
+    if slots.is_number:
+        paths = [board.points(slots.places, curve) for curve in curves[chosen]]
+    else:
+        ends = slots.places[:, None] + 0.3 * slots.gap * np.array([-1.0, 1.0])
+        paths = [
+            board.points(end, np.full(2, value))
+            for curve in curves[chosen]
+            for end, value in zip(ends, curve, strict=True)
+        ]
+    return add_rows(board.ax, paths, some)
 
 
 def y_label(ax: Axes, profile: Profile, center: Center | None, *, derivatives: bool) -> str:
@@ -116,14 +171,25 @@ def draw_mean(ax: Axes, profile: Profile, path: layers.Trace, *, derivatives: bo
 
 def draw_rows(ax: Axes, profile: Profile, curves: FloatArray, max_curves: int) -> list[Artist]:
     """Draw the curves of single rows, thin, evenly chosen along the feature."""
-    kept = len(curves)
-    if kept == 0 or max_curves < 1:
+    chosen, some = choose_rows(profile, max_curves)
+    if not chosen.size:
         return []
+    return add_rows(ax, [np.column_stack([profile.grid, c]) for c in curves[chosen]], some)
+
+
+def choose_rows(profile: Profile, max_curves: int) -> tuple[IntArray, str]:
+    """Choose rows evenly along the feature, and say how many of how many."""
+    kept = len(profile.curves)
+    if kept == 0 or max_curves < 1:
+        return np.empty(0, dtype=np.intp), ""
     order = np.argsort(profile.curve_x, kind="stable")
     chosen = order[np.linspace(0, kept - 1, min(kept, max_curves)).round().astype(np.intp)]
-    paths = [np.column_stack([profile.grid, curve]) for curve in curves[chosen]]
+    return chosen, f"{chosen.size} of {kept} rows" if chosen.size < kept else f"{kept} rows"
+
+
+def add_rows(ax: Axes, paths: list[FloatArray], label: str) -> list[Artist]:
+    """Draw thin lines."""
     rows = LineCollection(paths, colors=style.SINGLE_ROW, linewidths=style.HAIR_LINE)
-    some = f"{chosen.size} of {kept} rows" if chosen.size < kept else f"{kept} rows"
-    rows.set(alpha=style.ROW_ALPHA, zorder=0.8, gid="rhale:rows", label=some)
+    rows.set(alpha=style.ROW_ALPHA, zorder=0.8, gid="rhale:rows", label=label)
     ax.add_collection(rows)
     return [rows]

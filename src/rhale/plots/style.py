@@ -21,29 +21,32 @@ VIOLIN_ALPHA = 0.35
 COUNT_ALPHA = 0.60
 ROW_ALPHA = 0.25
 THIN_RIBBON_ALPHA = 0.25
+STROKE_ALPHA = 0.35  # spread of one level
 
 LINE_WIDTH = 1.6
 THIN_LINE = 0.8
 HAIR_LINE = 0.5
+WHISKER_LINE = 1.2
 
 
 class Look(NamedTuple):
-    """Colour and dash pattern of one line among several."""
+    """Colour and dash pattern of one line among several, and the shape of its dots."""
 
     colour: str
     dash: tuple[float, tuple[float, ...]]
+    marker: str
 
 
 # Each look differs from the others in colour and in dash, so that a grey print still tells.
 LOOKS = (
-    Look("#0072B2", (0, ())),
-    Look("#D55E00", (0, (5, 1.5))),
-    Look("#009E73", (0, (1.2, 1.2))),
-    Look("#000000", (0, (6, 1.5, 1.2, 1.5))),
-    Look("#CC79A7", (0, (9, 2))),
-    Look("#E69F00", (0, (3, 1, 1, 1, 1, 1))),
-    Look("#56B4E9", (0, (2.5, 2.5))),
-    Look("#882255", (0, (8, 1.5, 3, 1.5))),
+    Look("#0072B2", (0, ()), "o"),
+    Look("#D55E00", (0, (5, 1.5)), "s"),
+    Look("#009E73", (0, (1.2, 1.2)), "^"),
+    Look("#000000", (0, (6, 1.5, 1.2, 1.5)), "D"),
+    Look("#CC79A7", (0, (9, 2)), "v"),
+    Look("#E69F00", (0, (3, 1, 1, 1, 1, 1)), "P"),
+    Look("#56B4E9", (0, (2.5, 2.5)), "X"),
+    Look("#882255", (0, (8, 1.5, 3, 1.5)), "p"),
 )
 
 # Sizes in inches and shares of a panel.
@@ -57,6 +60,17 @@ MARGIN = 0.04
 VIOLIN_SHARE_OF_BIN = 0.4
 VIOLIN_SHARE_OF_AXIS = 0.045
 
+# Levels: dots in points, inches of a figure whose levels stand below one another.
+LEAST_DOT, LEAST_NUMBER_DOT, LARGEST_DOT = 3.0, 5.0, 10.0
+CAP_WIDTH = 1.25  # of a whisker, by the width of the largest dot: seen on both sides of it
+DOT_FLOOR = 0.25  # of the area of the largest: a rare level is still seen
+TURNED_WIDTH = 7.4
+TURNED_HEAD = 1.5
+TURNED_LINE = 0.25
+TURNED_REACH = (3.2, 15.0)  # least and largest height
+PANEL_WIDTHS_TURNED = (3.0, 2.2)
+MISSING_WIDTH, MISSING_GAP = 0.42, 0.1  # of the place for missing values, beside the axes
+
 # The grid of all features, in inches: width of a panel for 1, 2, ... columns, and heights.
 PANEL_WIDTHS = (5.6, 4.0, 3.2, 2.7, 2.3)
 PANEL_SHAPE = 0.58
@@ -64,11 +78,18 @@ PANEL_HEAD = 0.6
 LEGEND_HEIGHT = 0.4
 ENTRY_WIDTH = 1.8  # of a legend below all panels
 LINE_LENGTH = 84  # of a legend above a panel, in characters
+LABEL_DEPTH = 0.9  # of turned names of levels below a small panel
+SMALL_TICKS = 4
 SPREAD_ROOM = 0.5  # how far the spread may widen a shared axis, as a share of the curves' range
 
 # Longest names, in characters.
 LABEL_LENGTH = 44
 LETTERS_PER_INCH = 14  # of a label or title in small letters
+LEVEL_LABEL, TURNED_LABEL, SMALL_LABEL = 18, 30, 12  # of a level
+LETTER_POINTS = 10.0  # usual size of letters
+MOST_SLANTED, SLANTED_ROOM = 16, 1.0  # levels along x: how many, and inches of a slanted name
+NAME_SHARE = 1.0  # of the width of turned axes, for the names of levels beside them
+LETTER_WIDTH, LINE_HEIGHT = 0.6, 1.25  # of the size of letters
 
 # Sizes of text follow the reader's own font size.
 LEGEND_TEXT = "small"
@@ -79,4 +100,5 @@ NAME_TEXT = "small"
 def look(index: int) -> Look:
     """Give the look of line number `index`; past eight, colours repeat with other dashes."""
     size = len(LOOKS)
-    return Look(LOOKS[index % size].colour, LOOKS[(index + index // size) % size].dash)
+    other = LOOKS[(index + index // size) % size]
+    return Look(LOOKS[index % size].colour, other.dash, other.marker)

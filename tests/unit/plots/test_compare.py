@@ -62,3 +62,27 @@ def test_given_axes_come_back(effect):
 def test_nothing_to_compare_is_refused():
     with pytest.raises(BadSettingError, match="nothing to compare"):
         plot_compare({})
+
+
+def test_levels_are_dots_side_by_side(make_levels, find, legend):
+    first = make_levels(("a", "b"), 1.0)
+    ax = plot_compare({"first": first, "second": make_levels(("b", "c"), 2.0)}, center="start")
+    left, right = (np.asarray(dots.get_offsets()) for dots in find(ax, "levels"))
+    np.testing.assert_allclose(left[:, 1], [0, 1])
+    np.testing.assert_allclose(right[:, 1], [0, 2])
+    np.testing.assert_array_equal(np.rint(left[:, 0]), [0, 1])
+    np.testing.assert_array_equal(np.rint(right[:, 0]), [1, 2])
+    assert left[1, 0] < 1 < right[0, 0]
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["a", "b", "c"]
+    assert legend(ax)[:2] == ["first", "second"]
+
+
+def test_levels_that_are_numbers_can_be_compared_with_numbers(make_levels, make_effect, find):
+    steps = make_levels(("0", "1"), 1.0, edges=[0.0, 1.0])
+    ax = plot_compare({"steps": steps, "slopes": make_effect([0, 0.5, 1], [1, 1, 1], [0, 1])})
+    assert len(find(ax, "curve")) == 2
+
+
+def test_categories_cannot_be_compared_with_numbers(make_levels, effect):
+    with pytest.raises(BadSettingError, match="categories in one result and numbers"):
+        plot_compare({"a": make_levels(("a", "b"), 1.0), "b": effect})

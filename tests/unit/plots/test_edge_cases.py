@@ -8,6 +8,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
+from rhale.effect import Missing
 from rhale.plots import plot_all, plot_compare, plot_effect, plot_profile
 
 X = np.random.default_rng(3).random(500)
@@ -52,6 +53,34 @@ def without_rows(effect):
 def test_an_effect_is_drawn_without_a_warning(case, make_effect, render):
     effect = CASES[case](make_effect)
     assert render(plot_effect(effect, truth=np.square)[0])
+    assert render(plot_all([effect])[0])
+    assert render(plot_compare({effect.name: effect, "_again": effect}))
+
+
+HOSTILE = ("<b>x</b>", "$\\frac{", "\U0001f995", "عربي", "", "\n", "n" * 1000, "_", "%s {0}")
+SOME = Missing(3, 0.99, -1.0, 0.5, 4.0)
+LEVEL_CASES = {
+    "two": lambda make: make(("no", "yes"), 1.0),
+    "hostile names": lambda make: make(HOSTILE, 1.0, name="$\\frac{", missing=SOME),
+    "fifty": lambda make: make([f"level {i}" for i in range(50)], 1.0, noise=1.0),
+    "three hundred": lambda make: make([f"level {i}" for i in range(300)], 1.0),
+    "one row each": lambda make: make(tuple("abc"), 1.0, rows=1),
+    "one level": lambda make: make(("a",), ()),
+    "one level, missing": lambda make: make(("a",), (), missing=SOME),
+    "twenty numbers": lambda make: make([str(i) for i in range(20)], 1.0, edges=np.arange(20.0)),
+    "uneven numbers": lambda make: make(tuple("abc"), 1.0, edges=[0.0, 1.0, 1e6], missing=SOME),
+    "large": lambda make: make(tuple("abc"), 1e140, noise=1e140),
+    "tiny": lambda make: make(tuple("abc"), 1e-140, noise=1e-140),
+    "nothing": lambda make: make(tuple("abc"), 0.0),
+    "unknown": lambda make: make(("a", "b"), 1.0, missing=Missing(0, 0.0, np.nan, np.nan, 0.0)),
+    "all missing": lambda make: make(("a", "b"), 1.0, missing=Missing(9, 1.0, 1.0, np.nan, 1.0)),
+}
+
+
+@pytest.mark.parametrize("case", LEVEL_CASES)
+def test_an_effect_of_levels_is_drawn_without_a_warning(case, make_levels, render):
+    effect = LEVEL_CASES[case](make_levels)
+    assert render(plot_effect(effect)[0])
     assert render(plot_all([effect])[0])
     assert render(plot_compare({effect.name: effect, "_again": effect}))
 
@@ -107,7 +136,9 @@ def test_given_axes_need_no_figure_of_pyplot(effect):
     assert plt.get_fignums() == before
 
 
-def test_a_figure_can_be_pickled(effect, render):
-    for ax in (plot_effect(effect)[0], plot_all([effect])[0]):
+def test_a_figure_can_be_pickled(effect, make_levels, render):
+    missing, levels = replace(effect, missing=SOME), make_levels(HOSTILE, 1.0)
+    plots = (plot_effect(effect)[0], plot_all([missing])[0], plot_effect(levels)[0])
+    for ax in plots:
         copy = pickle.loads(pickle.dumps(ax.figure))  # noqa: S301 - our own bytes
         assert render(copy.axes[0])

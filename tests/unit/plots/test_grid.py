@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -169,3 +170,53 @@ def test_a_new_figure_has_sixty_panels_at_most_and_says_so(many):
     panels = plot_all(many(61))
     assert [ax.get_title("left") for ax in panels] == [f"x{i}" for i in range(60)]
     assert panels[0].figure.legends[0].get_title().get_text() == "60 of 61 features"
+
+
+@pytest.fixture
+def mixed(many, make_levels):
+    number = many(1)[0]
+    return [
+        number,
+        replace(number, name="date", kind="date", edges=19000 + 100 * number.edges),
+        make_levels(("a", "b", "c"), 1.0, name="category", noise=0.3),
+        make_levels(("1", "2", "5"), 1.0, name="steps", edges=[1.0, 2.0, 5.0]),
+        make_levels(("only",), (), name="one level"),
+    ]
+
+
+def test_all_kinds_of_features_share_one_y_axis(mixed, one, render):
+    panels = plot_all(mixed)
+    assert len({ax.get_ylim() for ax in panels}) == 1
+    dots = np.asarray(one(panels[2], "levels").get_offsets())
+    np.testing.assert_allclose(dots[:, 1], mixed[2].curve())
+    assert one(panels[3], "curve")
+    assert "one level" in one(panels[4], "constant").get_text()
+    assert render(panels[0])
+
+
+def test_one_legend_explains_dots_and_lines(mixed):
+    words = figure_legend(plot_all(mixed))
+    assert len(words) == len(set(words))
+    assert words[:3] == ["mean effect", "± spread between rows", "95 % interval of the mean"]
+
+
+def test_levels_of_several_outputs_have_several_colours(make_levels, find):
+    effects = [make_levels(("a", "b"), 1.0, output=output) for output in "xyz"]
+    (ax,) = plot_all(effects)
+    dots = find(ax, "levels")
+    assert [d.get_label() for d in dots] == list("xyz")
+    assert len({tuple(d.get_facecolor()[0]) for d in dots}) == 3
+    whiskers = find(ax, "ci")
+    assert [tuple(w.get_color()[0]) for w in whiskers] == [
+        tuple(d.get_facecolor()[0]) for d in dots
+    ]
+
+
+def test_names_of_levels_get_room_below_the_panels(many, make_levels):
+    names = [f"category number {i}" for i in range(9)]
+    panels = plot_all([*many(5), make_levels(names, 1.0)])
+    plain = plot_all(many(6))
+    assert panels[0].figure.get_figheight() > plain[0].figure.get_figheight()
+    panels[0].figure.draw_without_rendering()
+    texts = [text for text in panels[5].get_xticklabels() if text.get_text()]
+    assert all(text.get_window_extent().y0 > 0 for text in texts)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -93,3 +95,52 @@ def test_the_axis_says_whether_it_is_centred(make_profile):
     profile = make_profile()
     assert plot_profile(profile, center=None).get_ylabel() == "prediction of y0"
     assert plot_profile(profile).get_ylabel() == "prediction of y0\n(centred)"
+
+
+LEVELS = tuple("abcdefghi")
+
+
+def with_levels(profile, levels=LEVELS):
+    return replace(profile, levels=levels, grid=np.arange(9.0))
+
+
+@pytest.mark.parametrize("center", ["mean", None])
+def test_levels_are_dots(make_profile, one, center):
+    profile = with_levels(make_profile("pdp"))
+    ax = plot_profile(profile, center=center, level=0.8)
+    dots = np.asarray(one(ax, "levels").get_offsets())
+    np.testing.assert_allclose(dots[:, 1], profile.curve(profile.grid, center=center))
+    ends = np.array(one(ax, "ci").get_segments())[:, :, 1].T
+    np.testing.assert_allclose(ends, profile.ci(profile.grid, level=0.8, center=center))
+    assert [text.get_text() for text in ax.get_xticklabels()] == list(LEVELS)
+
+
+def test_rows_are_dashes_at_categories_and_lines_between_numbers(make_profile, one):
+    profile = with_levels(make_profile())
+    dashes = lines(one, plot_profile(profile, center=None))
+    assert dashes.shape == (40 * 9, 2, 2)
+    np.testing.assert_array_equal(dashes[:, 0, 1], dashes[:, 1, 1])
+    numbers = with_levels(profile, tuple("012345678"))
+    assert lines(one, plot_profile(numbers)).shape == (40, 9, 2)
+
+
+def test_levels_without_rows_are_left_out_of_a_marginal_plot(make_profile, one, render):
+    whole = with_levels(make_profile("mplot"))
+    mean, share = whole.mean.copy(), whole.share.copy()
+    mean[3], share[3] = np.nan, 0.0
+    ax = plot_profile(replace(whole, mean=mean, share=share))
+    places = np.asarray(one(ax, "levels").get_offsets())[:, 0]
+    np.testing.assert_array_equal(places, np.delete(np.arange(9), 3))
+    assert render(ax)
+
+
+def test_categories_have_no_slopes(make_profile):
+    with pytest.raises(BadSettingError, match="no slopes"):
+        plot_profile(with_levels(make_profile()), derivatives=True)
+
+
+def test_long_names_stand_below_one_another(make_profile, one):
+    names = tuple(f"quite a long name of a level {i}" for i in range(9))
+    ax = plot_profile(with_levels(make_profile(), names))
+    np.testing.assert_array_equal(np.asarray(one(ax, "levels").get_offsets())[:, 1], np.arange(9))
+    assert ax.get_ylabel() == "age"

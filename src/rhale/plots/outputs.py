@@ -1,0 +1,73 @@
+"""All outputs for one feature: one small panel each, one y axis, one legend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+
+from rhale.kernels.curve import Center
+from rhale.plots import axis, grid, layers, style
+from rhale.plots.text import LITERAL
+
+
+def plot_outputs(
+    effects: Sequence[layers.Result],
+    *,
+    axes: Axes | Iterable[Axes] | None = None,
+    columns: int | None = None,
+    sharey: bool = True,
+    center: Center = "mean",
+    level: float = 0.95,
+) -> grid.AxesArray:
+    """Draw the effects of one feature on several outputs, in the given order.
+
+    Parameters
+    ----------
+    effects : sequence of Effect, LevelEffect or Profile
+        Of one feature, one for each output.
+    axes : Axes or array-like of Axes, optional
+        Where: one for each output, or a single one, in which each output has a colour of its
+        own (as in `plot_all`). None makes a new figure.
+    columns, sharey, center, level
+        As in `plot_all`.
+
+    Returns
+    -------
+    ndarray of Axes, shape (n_outputs,)
+        In the given order. Artists carry a gid as in `plot_effect`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rhale
+    >>> X = np.linspace(0, 1, 60).reshape(30, 2)
+    >>> fx = rhale.explain(lambda X: X, X)
+    >>> [ax.get_title("left") for ax in plot_outputs([fx["x0", "y0"], fx["x0", "y1"]])]
+    ['y0', 'y1']
+    """
+    if isinstance(axes, Axes):
+        return grid.plot_all(effects, axes=axes, center=center, level=level)
+    shown = [grid.read_feature(e.output, [e], center, level) for e in effects]
+    kept = shown[: grid.MOST_PANELS if axes is None else None]
+    panels = grid.find_panels(axes, kept, columns, sharey=sharey)
+    explained: list[Artist] = []
+    for ax, feature in zip(panels, kept, strict=True):
+        explained += grid.draw_panel(ax, feature, [feature.name], level)
+        grid.write_title(ax, feature)
+    explained += grid.set_heights(panels, kept, sharey=sharey)
+    note = ", ".join(grid.some_of(len(kept), len(shown), "outputs"))
+    label = layers.value_label(effects, center, style.LABEL_LENGTH, each=True)
+    grid.write_frame(panels, explained, label, note, new=axes is None)
+    write_feature(panels, effects[0], new=axes is None)
+    return panels
+
+
+def write_feature(panels: grid.AxesArray, effect: layers.Result, *, new: bool) -> None:
+    """Write the name of the feature once, above all panels."""
+    name = axis.axis_name(effect, style.LABEL_LENGTH)
+    if new:
+        panels[0].figure.suptitle(name, fontsize="medium", **LITERAL)
+    else:
+        panels[-1].set_xlabel(name, **LITERAL)

@@ -1,0 +1,195 @@
+"""Where levels stand on an axis, and how they are named there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from rhale.kernels import FloatArray
+from rhale.level_effect import LevelEffect
+from rhale.plots import style
+from rhale.plots.text import shown
+from rhale.profile import Profile
+
+LevelResult = LevelEffect | Profile
+EMPTY = "(empty)"  # a label of no letters
+ROOM_FOR_MISSING = 1.5  # in slots, after the last category
+NUMBER_ROOM = 0.2  # the same after the last number, as a share of their range
+MARGIN = 0.05
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Places of levels along an axis.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        The levels, in order.
+    places : ndarray of shape (n_levels,)
+        Where each stands, increasing.
+    is_number : bool
+        Whether the places are the values of the levels.
+    has_missing : bool
+        Whether there is a place for missing values, after the last level.
+    """
+
+    labels: tuple[str, ...]
+    places: FloatArray
+    is_number: bool
+    has_missing: bool
+
+    @property
+    def gap(self) -> float:
+        """Least distance of two levels."""
+        return float(np.diff(self.places).min()) if self.places.size > 1 else 1.0
+
+    @property
+    def span(self) -> float:
+        """Distance of the first and the last level, at least one gap."""
+        return float(self.places[-1] - self.places[0]) or self.gap
+
+    @property
+    def missing(self) -> float:
+        """Where missing values stand."""
+        room = NUMBER_ROOM * self.span if self.is_number else ROOM_FOR_MISSING
+        return float(self.places[-1]) + room
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """How far the axis reaches."""
+        margin = MARGIN * self.span if self.is_number else 0.6
+        margin = margin if self.places.size > 1 else 0.6
+        last = self.missing if self.has_missing else float(self.places[-1])
+        return float(self.places[0]) - margin, last + margin
+
+    def locate(self, result: LevelResult, x: FloatArray) -> FloatArray:
+        """Turn places on a result's own axis into places here."""
+        if self.is_number:
+            return x
+        mine = np.array([self.labels.index(label) for label in result.levels], dtype=np.float64)
+        return mine[np.rint(x).astype(np.intp)]
+
+
+def gather_slots(results: Sequence[LevelResult]) -> Slots:
+    """Find the places of the levels of all results; those of the first come first.
+
+    Examples
+    --------
+    >>> from rhale.plots.slots import Slots
+    >>> Slots(("a", "b"), np.array([0.0, 1.0]), is_number=False, has_missing=True).missing
+    2.5
+    """
+    has_missing = any(result.missing is not None for result in results)
+    if not all(result.is_number for result in results):
+        labels = tuple(dict.fromkeys(label for result in results for label in result.levels))
+        return Slots(labels, np.arange(float(len(labels))), False, has_missing)  # noqa: FBT003
+    found = {
+        place: label
+        for result in reversed(results)
+        for place, label in zip(places_of(result).tolist(), result.levels, strict=True)
+    }
+    places = sorted(found)
+    return Slots(
+        tuple(found[place] for place in places),
+        np.array(places),
+        True,  # noqa: FBT003
+        has_missing,
+    )
+
+
+def places_of(result: LevelResult) -> FloatArray:
+    """Where the levels stand on the result's own axis."""
+    return result.grid if isinstance(result, Profile) else result.edges
+
+
+@dataclass(frozen=True)
+class Naming:
+    """How levels are written: one text for each (none where there is no room), and its turn."""
+
+    labels: list[str]
+    rotation: float
+
+
+def name_slots(slots: Slots, inches: float, points: float, longest: int) -> Naming:
+    """Choose how levels are written along an x axis, so that no two names touch.
+
+    Parameters
+    ----------
+    slots : Slots
+        What to name.
+    inches : float
+        Length of the axis.
+    points : float
+        Size of the letters.
+    longest : int
+        Most letters of a name.
+
+    Notes
+    -----
+    Numbers stay level, and some are left out; names of categories are turned first.
+    """
+    names = level_names(slots, longest)
+    at = np.append(slots.places, slots.missing)[: len(names)]
+    at = at * inches / (slots.limits[1] - slots.limits[0])
+    letter, line = style.LETTER_WIDTH * points / 72, style.LINE_HEIGHT * points / 72
+    widths = [letter * max(map(len, name.split("\n"))) for name in names]
+    closest = min((b - a for a, b in pairwise(at)), default=inches)
+    if slots.is_number or max(widths) <= closest - letter:
+        return Naming(keep_apart(names, at, widths, letter), 0.0)
+    steep = closest < 1.5 * line
+    return Naming(keep_apart(names, at, [line] * len(names), 0.0), 90.0 if steep else 35.0)
+
+
+def fits_level(slots: Slots, inches: float) -> bool:
+    """Tell whether names can stand along an axis of this length, slanted at most."""
+    if len(slots.labels) > style.MOST_SLANTED:
+        return False
+    names = level_names(slots, style.LABEL_LENGTH)
+    width = max(map(len, names)) * style.LETTER_WIDTH * style.LETTER_POINTS / 72
+    slot = inches / (slots.limits[1] - slots.limits[0])
+    return width <= max(slot, style.SLANTED_ROOM)
+
+
+def level_names(slots: Slots, longest: int) -> list[str]:
+    """Write the levels, and the missing ones where they have a place."""
+    names = [shown(label, longest) or EMPTY for label in slots.labels]
+    return [*names, "missing"] if slots.has_missing else names
+
+
+def keep_apart(names: list[str], at: FloatArray, widths: Sequence[float], room: float) -> list[str]:
+    """Leave out names that would touch others; the last is kept in any case.
+
+    Notes
+    -----
+    Where places are even, every second is kept, or every third, ...; where they are not, names
+    are kept one by one, as long as they have room.
+
+    Examples
+    --------
+    >>> keep_apart(["a", "b", "c", "d"], np.array([0.0, 1.0, 2.0, 3.0]), [1.5] * 4, 0.0)
+    ['a', '', '', 'd']
+    """
+    last = len(names) - 1
+    kept = with_room(range(last), last, at, widths, room)
+    if np.allclose(np.diff(at[:last]), np.diff(at[:2])):
+        for stride in range(1, last // 2 + 1):
+            wanted = range(0, last, stride)
+            kept = with_room(wanted, last, at, widths, room)
+            if len(kept) >= len(wanted):  # all but one, which makes room for the last
+                break
+    return [name if i in kept else "" for i, name in enumerate(names)]
+
+
+def with_room(
+    wanted: Sequence[int], last: int, at: FloatArray, widths: Sequence[float], room: float
+) -> list[int]:
+    """Choose the last name, and then those that touch none that was chosen before."""
+    kept = [last]
+    for i in wanted:
+        if all(abs(at[i] - at[k]) >= (widths[i] + widths[k]) / 2 + room for k in kept):
+            kept.append(i)
+    return kept

@@ -1,0 +1,50 @@
+import numpy as np
+import pytest
+
+from rhale.plots.slots import Slots, gather_slots, keep_apart, name_slots
+
+
+def equal(n_levels, length=1, *, is_number=False, has_missing=False):
+    labels = tuple("x" * length for _ in range(n_levels))
+    return Slots(labels, np.arange(float(n_levels)), is_number, has_missing)
+
+
+def test_missing_values_stand_apart_after_the_last_level():
+    assert equal(3, has_missing=True).missing == 3.5
+    assert equal(5, is_number=True, has_missing=True).missing == pytest.approx(4.8)
+    assert equal(3, has_missing=True).limits[1] > 3.5
+
+
+def test_levels_of_several_results_are_united(make_levels):
+    slots = gather_slots([make_levels(("a", "b"), 1.0), make_levels(("c", "b"), 1.0)])
+    assert slots.labels == ("a", "b", "c")
+    second = make_levels(("c", "b"), 1.0)
+    np.testing.assert_array_equal(slots.locate(second, np.array([0.0, 1.0])), [2, 1])
+
+
+def test_numbers_of_several_results_are_united_in_order(make_levels):
+    first = make_levels(("1", "5"), 1.0, edges=[1.0, 5.0])
+    slots = gather_slots([first, make_levels(("0", "2"), 1.0, edges=[0.0, 2.0])])
+    assert slots.labels == ("0", "1", "2", "5")
+    assert slots.places.tolist() == [0, 1, 2, 5]
+    mixed = gather_slots([first, make_levels(("5", "a"), 1.0)])
+    assert (mixed.labels, mixed.is_number) == (("1", "5", "a"), False)
+
+
+@pytest.mark.parametrize(
+    ("slots", "rotation"),
+    [(equal(4, 3), 0.0), (equal(8, 12), 35.0), (equal(40, 12), 90.0), (equal(40, 2), 90.0)],
+)
+def test_names_are_turned_where_they_would_touch(slots, rotation):
+    assert name_slots(slots, 5.0, 10.0, 18).rotation == rotation
+
+
+def test_numbers_stay_level_and_every_second_is_written():
+    naming = name_slots(equal(20, 2, is_number=True), 5.0, 10.0, 18)
+    assert naming.rotation == 0.0
+    assert [i for i, name in enumerate(naming.labels) if name][:3] == [0, 2, 4]
+
+
+def test_uneven_places_keep_the_names_that_have_room():
+    at = np.array([0.0, 0.1, 0.2, 5.0, 10.0])
+    assert keep_apart(list("abcde"), at, [1.0] * 5, 0.0) == ["a", "", "", "d", "e"]
