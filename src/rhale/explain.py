@@ -22,7 +22,8 @@ from rhale.kernels.partition import require_count
 from rhale.kernels.sample import collect, row_keys
 from rhale.models import Predictor, meet, wrap
 from rhale.models.sklearn import Response
-from rhale.passes import SAMPLE_ROWS, Job, Progress, Rows, constant_effect, left_out
+from rhale.notes import left_out
+from rhale.passes import SAMPLE_ROWS, Job, Progress, Rows
 from rhale.plan import (
     PROFILES,
     USUAL_BINS,
@@ -32,6 +33,7 @@ from rhale.plan import (
     list_features,
     require_rows,
 )
+from rhale.results import constant_effect
 from rhale.summary import describe
 from rhale.tables import Table, open_table
 from rhale.tables.chunk import find_columns
@@ -121,7 +123,7 @@ def explain(
     """
     _check_arguments(gradient, seed)
     table = open_table(data, weights)
-    bins = named_bins(bins, table.names)
+    bins, limits = named_bins(bins, table.names), named_bins(limits, table.names)
     settings = Settings(method, bins, local, limits, window, spread_window)
     n_in_table = table.n_rows
     table = _drawn(table, n_rows, seed)

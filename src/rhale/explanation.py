@@ -315,8 +315,8 @@ def heights(effect: Result, x: FloatArray) -> FloatArray:
     return np.where(np.isnan(x), effect.missing.mean - level, found)
 
 
-def named_bins(bins: Bins, names: Sequence[str]) -> Bins:
-    """Turn positions in a mapping of bins into names, and refuse names that are not there."""
+def named_bins(bins: Any, names: Sequence[str]) -> Any:
+    """Turn positions in a mapping of features into names, and refuse names that are not there."""
     if not isinstance(bins, Mapping):
         return bins
     return {names[find_feature(feature, names)]: value for feature, value in bins.items()}

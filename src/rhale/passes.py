@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import Any, TypeVar
 
 import numpy as np
 
-from rhale.binning import bin_cells
-from rhale.effect import NO_SAMPLE, Effect, LocalEffects, Missing
+from rhale.effect import Density, Effect
 from rhale.engines import map_chunks, map_in_threads
 from rhale.features import Feature
 from rhale.kernels import FloatArray
-from rhale.kernels.axis import MANY_VALUES, wide_gaps
-from rhale.kernels.levels import LevelMoments
 from rhale.kernels.moments import Moments
 from rhale.level_effect import LevelEffect
-from rhale.local import LocalTask, Measured, StepPlan, takes_missing
+from rhale.local import LocalTask, StepPlan, takes_missing
 from rhale.models import Predictor
+from rhale.notes import about_curves, about_missing, left_out
 from rhale.plan import (
     BY_STEPS,
-    MEAN_SHARE,
     USUAL_WAYS,
     Cells,
     Settings,
@@ -31,14 +28,12 @@ from rhale.plan import (
     plan_local,
     plan_marginal,
     plan_points,
-    require_rows,
 )
-from rhale.profile import Profile
 from rhale.profiles import ProfileTask, grid_of_points, make_profiles
+from rhale.results import Found, Maker, constant_effect, finished
 from rhale.tables import Chunk, Table
 from rhale.tables.chunk import read_chunks
 from rhale.tables.survey import Survey
-from rhale.times import AxisKind, written
 
 Progress = Callable[[int, int], object]
 Piece = TypeVar("Piece")
@@ -148,32 +143,36 @@ class Job:
             self.seed,
         )
         found = Found(self.rows.fold(task), binned, stepped, gone, len(outputs))
-        made: dict[str, list[Effect | LevelEffect]] = {}
-        for feature, chosen, way in zip(binned, cells, how, strict=True):
-            said = () if way in USUAL_WAYS else (way,)
-            made[feature.name] = [
-                self.one_effect(feature, chosen, found, output, said)
-                for output in range(len(outputs))
-            ]
-        for feature in stepped:
-            made[feature.name] = [
-                self.level_effect(feature, found, output) for output in range(len(outputs))
-            ]
-        for feature in self.features:
-            if feature.is_constant:
-                made[feature.name] = [constant_effect(feature, o, self.survey) for o in outputs]
-        fine = {f.name: m for f, m in zip(binned, found.measured.cells, strict=True)}
-        sample = found.measured.sample
+        measured, sample = found.measured, found.measured.sample
+        fine = {f.name: m for f, m in zip(binned, measured.cells, strict=True)}
         ways = {f.name: text for f, text in zip(binned, how, strict=True)}
         return Made(
-            tuple(e for f in self.features for e in made[f.name]),
+            self.made(found, cells, how),
             sample.values[:, len(varying) : len(varying) + len(outputs)],
             self.sampled_columns(sample.values, found.features),
             sample.weight,
             {} if self.settings.method == "ale" else fine,
-            asked + more + found.measured.asked,
+            asked + more + measured.asked,
             {**ways, **{f.name: BY_STEPS for f in stepped}},
         )
+
+    def made(
+        self, found: Found, cells: Sequence[Cells], how: Sequence[str]
+    ) -> tuple[Effect | LevelEffect, ...]:
+        """Effects of all features on all outputs, in order."""
+        outputs = self.predictor.outputs
+        density: Density = "bins" if self.settings.method == "ale" else "rows"
+        maker = Maker(found, self.survey, outputs, self.predictor.notes, density)
+        every, made = range(len(outputs)), dict[str, list[Effect | LevelEffect]]()
+        for feature, chosen, way in zip(found.binned, cells, how, strict=True):
+            said = () if way in USUAL_WAYS else (way,)
+            made[feature.name] = [maker.effect(feature, chosen, o, said) for o in every]
+        for feature in found.stepped:
+            made[feature.name] = [maker.level_effect(feature, o) for o in every]
+        for feature in self.features:
+            if feature.is_constant:
+                made[feature.name] = [constant_effect(feature, o, self.survey) for o in outputs]
+        return tuple(effect for f in self.features for effect in made[f.name])
 
     def removable(self) -> tuple[list[Feature], int]:
         """Features with missing values that the model can do without, and rows asked."""
@@ -186,70 +185,9 @@ class Job:
         ]
         return found, probe.n_rows * len(some)
 
-    def one_effect(
-        self, feature: Feature, cells: Cells, found: Found, output: int, how: tuple[str, ...]
-    ) -> Effect:
-        """Bin one feature for one output."""
-        moments, edges = found.cells(feature), cells.grid.edges
-        n_inside = int(moments.count.sum())
-        require_rows(feature, n_inside, (edges[0], edges[-1]), self.survey)
-        n_outputs = len(self.predictor.outputs)
-        x, effects, weight = found.sampled(feature, output)
-        notes = (*how, *self.predictor.notes, *cells.notes)
-        notes += self.about_missing(feature, found) + about_gaps(feature)
-        notes += left_out(self.survey.n_rows - feature.n_missing, moments, kind=feature.axis_kind)
-        effect = bin_cells(
-            feature.name,
-            self.predictor.outputs[output],
-            moments.series(*range(output, len(moments.mean), n_outputs)),
-            cells.partitions[output],
-            axis=feature.axis,
-            density="bins" if self.settings.method == "ale" else "rows",
-            notes=notes,
-            sample=LocalEffects(x, effects, weight),
-        )
-        missing = found.missing(feature, output)
-        return replace(effect, kind=feature.axis_kind, missing=missing)
-
-    def level_effect(self, feature: Feature, found: Found, output: int) -> LevelEffect:
-        """Gather the steps of one feature for one output."""
-        assert feature.levels is not None  # noqa: S101 - our own mistake
-        levels, moments = feature.levels, found.levels(feature)
-        steps, width = moments.steps, np.diff(levels.edges)
-        return LevelEffect(
-            feature.name,
-            self.predictor.outputs[output],
-            levels.names,
-            moments.count,
-            moments.weight,
-            levels.edges,
-            steps.count,
-            steps.rows,
-            steps.weight,
-            steps.mean[output] / width,
-            steps.std[output] / width,
-            steps.correlation[output],
-            levels.is_number,
-            levels.pooled_names,
-            found.missing(feature, output),
-            self.predictor.notes + self.about_missing(feature, found),
-            feature.notes,
-            found.sampled_steps(feature, output),
-        )
-
-    def about_missing(self, feature: Feature, found: Found | None = None) -> tuple[str, ...]:
-        """Say how many rows have no value, and what becomes of them."""
-        if not feature.n_missing:
-            return ()
-        share = f"{100 * feature.missing_share:.2g} %"
-        n_rows = f"{feature.n_missing:,} of {self.survey.n_rows:,} rows ({share}) have no value"
-        if found is None or feature in found.gone:
-            return (f"{n_rows}: they are no part of the curve, 'missing' is a point of its own",)
-        return (f"{n_rows} and are no part of the curve; the model takes no others without one",)
-
     def profiles(self) -> Made:
         """Predictions along grids."""
-        names, outputs, settings = self.rows.table.names, self.predictor.outputs, self.settings
+        outputs, settings, n_features = self.predictor.outputs, self.settings, len(self.features)
         if settings.method == "mplot":
             grids = [plan_marginal(settings, f, outputs[0]) for f in self.features]
         else:
@@ -259,7 +197,7 @@ class Job:
         task = ProfileTask(
             self.predictor,
             settings.method,  # type: ignore[arg-type]
-            names,
+            self.rows.table.names,
             tuple(f.column for f in self.features),
             tuple(grids),
             tuple(f.levels for f in self.features),
@@ -269,25 +207,11 @@ class Job:
             self.seed,
         )
         traced = self.rows.fold(task)
-        n_features = len(self.features)
-        values = traced.sample.values
-        made = [
-            self.finished(profile, feature)
-            for profile, feature in zip(
-                make_profiles(
-                    task,
-                    traced,
-                    [
-                        self.about_profile(f, c, len(values), task.last_key)
-                        for f, c in zip(self.features, traced.cells, strict=True)
-                    ],
-                ),
-                [f for f in self.features for _ in outputs],
-                strict=True,
-            )
-        ]
+        values, cells = traced.sample.values, zip(self.features, traced.cells, strict=True)
+        notes = [self.about_profile(f, c, task.last_key, len(values)) for f, c in cells]
+        made, owner = make_profiles(task, traced, notes), np.repeat(range(n_features), len(outputs))
         return Made(
-            tuple(made),
+            tuple(finished(p, self.features[i]) for p, i in zip(made, owner, strict=True)),
             values[:, n_features : n_features + len(outputs)],
             values[:, :n_features],
             traced.sample.weight,
@@ -296,38 +220,17 @@ class Job:
             {},
         )
 
-    def finished(self, profile: Profile, feature: Feature) -> Profile:
-        """Add what the feature is, and how many rows have no value."""
-        levels = feature.levels.names if feature.levels is not None else ()
-        missing = profile.missing
-        if missing is not None:
-            missing = replace(missing, count=feature.n_missing, share=feature.missing_share)
-        return replace(profile, kind=feature.axis_kind, levels=levels, missing=missing)
-
     def about_profile(
-        self, feature: Feature, cells: Moments, n_kept: int, last_key: np.uint64
+        self, feature: Feature, cells: Moments, last_key: np.uint64, n_kept: int
     ) -> tuple[str, ...]:
         """What a reader of a profile should know."""
-        is_marginal = self.settings.method == "mplot"
-        outside = (
-            "are left out" if is_marginal else "count for the average, but not for the centring"
-        )
-        notes = self.about_curves(last_key, n_kept) if self.settings.method == "ice" else ()
-        n_known = self.survey.n_rows - feature.n_missing
+        method, n_known = self.settings.method, self.survey.n_rows - feature.n_missing
+        outside = "count for the average, but not for the centring"
+        outside = "are left out" if method == "mplot" else outside
+        notes = about_curves(self.survey, last_key, n_kept) if method == "ice" else ()
         notes += left_out(n_known, cells, outside, feature.axis_kind) + feature.notes
-        if feature.n_missing:
-            share = f"{100 * feature.missing_share:.2g} %"
-            notes += (
-                f"{feature.n_missing:,} of {self.survey.n_rows:,} rows ({share}) have no value",
-            )
+        notes += about_missing(feature, self.survey, is_asked=None)
         return notes + self.predictor.notes
-
-    def about_curves(self, last_key: np.uint64, n_kept: int) -> tuple[str, ...]:
-        """Say that the curves of some rows only are kept, if so."""
-        if last_key == np.iinfo(np.uint64).max:
-            return ()
-        n_rows = self.survey.n_rows
-        return (f"single curves of {n_kept:,} of {n_rows:,} rows are kept; averages use all",)
 
     def last_key(self, n_numbers: int) -> np.uint64:
         """Largest key of the rows that the result keeps."""
@@ -344,129 +247,3 @@ class Job:
             if feature in varying:
                 columns[:, place] = values[:, varying.index(feature)]
         return columns
-
-
-@dataclass(frozen=True, eq=False)
-class Found:
-    """What the second pass measured, and where it is."""
-
-    measured: Measured
-    binned: list[Feature]
-    stepped: list[Feature]
-    gone: list[Feature]
-    n_outputs: int
-
-    @property
-    def features(self) -> list[Feature]:
-        """The features in the order of the sample's columns."""
-        return self.binned + self.stepped
-
-    def cells(self, feature: Feature) -> Moments:
-        """Cells of a feature with bins."""
-        return self.measured.cells[self.binned.index(feature)]
-
-    def levels(self, feature: Feature) -> LevelMoments:
-        """Levels of a feature with levels."""
-        return self.measured.levels[self.stepped.index(feature)]
-
-    def sampled(self, feature: Feature, output: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Values, local effects and weights of the sampled rows that have a value."""
-        place, values = self.binned.index(feature), self.measured.sample.values
-        column = len(self.features) + self.n_outputs * (1 + place) + output
-        known = ~np.isnan(values[:, place])
-        return values[known, place], values[known, column], self.measured.sample.weight[known]
-
-    def sampled_steps(self, feature: Feature, output: int) -> LocalEffects:
-        """Steps of the sampled rows, at the middles of the steps."""
-        assert feature.levels is not None  # noqa: S101 - our own mistake
-        place, n_outputs = self.stepped.index(feature), self.n_outputs
-        values, edges = self.measured.sample.values, feature.levels.edges
-        stands = values[:, len(self.binned) + place]
-        level = np.where(np.isnan(stands), -1, np.searchsorted(edges, stands))
-        start = len(self.features) + n_outputs * (1 + len(self.binned) + 2 * place)
-        parts = []
-        for side, shift in ((0, 1), (1, 0)):  # down: the step before the level; up: behind it
-            step = level - shift
-            known = (level >= 0) & (step >= 0) & (step < edges.size - 1)
-            k = step[known]
-            effects = values[known, start + side * n_outputs + output] / (edges[k + 1] - edges[k])
-            middle = 0.5 * (edges[k] + edges[k + 1])
-            parts.append((middle, effects, self.measured.sample.weight[known]))
-        return LocalEffects(*(np.concatenate(pair) for pair in zip(*parts, strict=True)))
-
-    def missing(self, feature: Feature, output: int) -> Missing | None:
-        """What happens when the value is removed, if that was asked."""
-        if feature not in self.gone:
-            return None
-        found = self.measured.gone[self.gone.index(feature)]
-        mean, variance = found.mean[output, 0], found.covariance[output, 0, 0]
-        return Missing(
-            feature.n_missing,
-            feature.missing_share,
-            float(mean),
-            float(np.sqrt(variance)),
-            found.rows,
-        )
-
-
-def constant_effect(feature: Feature, output: str, survey: Survey) -> Effect | LevelEffect:
-    """Say that a feature with one value has no curve."""
-    n_rows, weight = int(survey.n_known[feature.place]), survey.known_weight[feature.place]
-    if feature.levels is not None:
-        (name,), none = feature.levels.names, np.empty(0)
-        note = f"constant: always {name!r}, so no effect can be measured"
-        return LevelEffect(
-            feature.name, output, (name,), np.array([n_rows]), np.array([weight]),
-            np.nan_to_num(feature.levels.edges), np.empty(0, dtype=np.intp), none, none, none, none,
-            np.empty((0, 0)), feature.levels.is_number, feature.levels.pooled_names,
-            None, (note,), feature.notes,
-        )  # fmt: skip
-    value, unknown = feature.axis.low, np.full(1, np.nan)
-    note = f"constant: always {written(value, feature.axis_kind)}, so no effect can be measured"
-    return Effect(
-        feature.name,
-        output,
-        np.array([value, value]),
-        np.array([n_rows]),
-        np.array([feature.axis.rows]),
-        np.array([weight]),
-        np.array([value]),
-        np.zeros(1),
-        unknown,
-        np.zeros(1),
-        unknown,
-        unknown,
-        unknown,
-        np.zeros(1),
-        local_notes=(note,),
-        sample=NO_SAMPLE,
-        kind=feature.axis_kind,
-    )
-
-
-def left_out(
-    n_rows: int, cells: Moments, what: str = "are left out", kind: AxisKind = "number"
-) -> tuple[str, ...]:
-    """Say how many rows lie outside the cells, and what that means for them."""
-    n_outside = n_rows - int(cells.count.sum())
-    if not n_outside:
-        return ()
-    low, high = (written(v, kind) for v in cells.grid.edges[[0, -1]])
-    return (f"{n_outside:,} of {n_rows:,} rows lie outside [{low}, {high}] and {what}",)
-
-
-def about_gaps(feature: Feature) -> tuple[str, ...]:
-    """Say where the axis has no rows although there are rows on both sides."""
-    if feature.whole or feature.axis.values.size <= MANY_VALUES:
-        return ()
-    gaps = wide_gaps(feature.axis, MEAN_SHARE / 2 * float(feature.axis.weight.sum()))
-    kind = feature.axis_kind
-    return tuple(
-        f"no rows between {short(a, kind)} and {short(b, kind)}: the curve across this gap rests on its neighbours"
-        for a, b in gaps
-    )
-
-
-def short(value: float, kind: AxisKind) -> str:
-    """Write a place on an axis with few digits."""
-    return f"{value:.4g}" if kind == "number" else written(value, kind)

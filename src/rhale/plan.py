@@ -77,8 +77,9 @@ class Settings:
 
     def wants_numbers(self, feature: str) -> bool:
         """Whether few whole numbers are to be binned all the same: bins, limits or slopes."""
-        own = self.limits if isinstance(self.limits, Mapping) else None
-        limited = self.limits is not None and (own is None or feature in map(str, own))
+        limited = self.limits is not None
+        if isinstance(self.limits, Mapping):
+            limited = feature in self.limits
         asked = self.bins.get(feature) if isinstance(self.bins, Mapping) else self.bins
         if asked is not None and self.levels_of(feature):
             asked = None
@@ -294,7 +295,8 @@ def _windows(
         if settings.window and settings.spread_window:
             kind = "windows given by hand"
         spread = f", {spread_share:.3g} for the spread" if spread_share else ""
-        notes.append(f"secants ({kind}): windows hold {share:.3g} of the rows{spread}")
+        whole = ", and end at whole numbers" if feature.whole else ""
+        notes.append(f"secants ({kind}): windows hold {share:.3g} of the rows{spread}{whole}")
     return plans, notes, asked
 
 

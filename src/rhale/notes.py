@@ -1,0 +1,60 @@
+"""What a reader of a result should know, in words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rhale.features import Feature
+from rhale.kernels.axis import MANY_VALUES, wide_gaps
+from rhale.kernels.moments import Moments
+from rhale.plan import MEAN_SHARE
+from rhale.tables.survey import Survey
+from rhale.times import AxisKind, written
+
+
+def about_missing(feature: Feature, survey: Survey, *, is_asked: bool | None) -> tuple[str, ...]:
+    """Say how many rows have no value, and what becomes of them (None: nothing)."""
+    if not feature.n_missing:
+        return ()
+    share = f"{100 * feature.missing_share:.2g} %"
+    n_rows = f"{feature.n_missing:,} of {survey.n_rows:,} rows ({share}) have no value"
+    if is_asked is None:
+        return (n_rows,)
+    if is_asked:
+        return (f"{n_rows}: they are no part of the curve, 'missing' is a point of its own",)
+    return (f"{n_rows} and are no part of the curve; the model takes no others without one",)
+
+
+def about_curves(survey: Survey, last_key: np.uint64, n_kept: int) -> tuple[str, ...]:
+    """Say that the curves of some rows only are kept, if so."""
+    if last_key == np.iinfo(np.uint64).max:
+        return ()
+    return (f"single curves of {n_kept:,} of {survey.n_rows:,} rows are kept; averages use all",)
+
+
+def left_out(
+    n_rows: int, cells: Moments, what: str = "are left out", kind: AxisKind = "number"
+) -> tuple[str, ...]:
+    """Say how many rows lie outside the cells, and what that means for them."""
+    n_outside = n_rows - int(cells.count.sum())
+    if not n_outside:
+        return ()
+    low, high = (written(v, kind) for v in cells.grid.edges[[0, -1]])
+    return (f"{n_outside:,} of {n_rows:,} rows lie outside [{low}, {high}] and {what}",)
+
+
+def about_gaps(feature: Feature) -> tuple[str, ...]:
+    """Say where the axis has no rows although there are rows on both sides."""
+    if feature.whole or feature.axis.values.size <= MANY_VALUES:
+        return ()
+    gaps = wide_gaps(feature.axis, MEAN_SHARE / 2 * float(feature.axis.weight.sum()))
+    kind = feature.axis_kind
+    return tuple(
+        f"no rows between {short(a, kind)} and {short(b, kind)}: the curve across this gap rests on its neighbours"
+        for a, b in gaps
+    )
+
+
+def short(value: float, kind: AxisKind) -> str:
+    """Write a place on an axis with few digits."""
+    return f"{value:.4g}" if kind == "number" else written(value, kind)
