@@ -58,7 +58,7 @@ from tests.contracts.test_trees import (
 )
 
 import rhale
-from rhale.errors import ModelFailedError
+from rhale.errors import BadTableError, ModelFailedError
 from rhale.models import wrap
 
 X = table(0)
@@ -144,6 +144,23 @@ def test_links_of_lightgbm_s_own_training_are_known(objective, boosting, respons
         "verbose": -1, "num_threads": 1, "min_data_in_leaf": 5,
     }  # fmt: skip
     assert_same_answers(lightgbm.train(settings, lightgbm.Dataset(X, y), 5), X, DOUBLE, response)
+
+
+def lightgbm_of(face):
+    model = lightgbm.LGBMRegressor(**FEW).fit(FRAME, Y)
+    if face == "search":
+        model = GridSearchCV(lightgbm.LGBMRegressor(**FEW), {"max_depth": [3]}, cv=2).fit(FRAME, Y)
+    return model.booster_ if face == "booster" else model
+
+
+@pytest.mark.parametrize("face", ["estimator", "booster", "search"])
+@pytest.mark.parametrize("walk", [True, False])
+def test_columns_in_another_order_than_in_training_are_refused(face, walk):
+    model = wrap(lightgbm_of(face), walk=walk)
+    with pytest.raises(BadTableError, match=r"another order .*: b, a, c, d, e instead of a, b, c"):
+        rhale.explain(model, FRAME[list("bacde")])
+    with pytest.raises(BadTableError, match=r"other names .*: v, b, c, d, e instead of a, b"):
+        rhale.explain(model, FRAME.rename(columns={"a": "v"}))
 
 
 def test_columns_of_a_model_without_names_go_by_position():
