@@ -11,6 +11,7 @@ from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import (
     AdaBoostRegressor,
+    BaggingClassifier,
     BaggingRegressor,
     GradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -39,7 +40,7 @@ from sklearn.preprocessing import (
     StandardScaler,
     TargetEncoder,
 )
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeRegressor
 from tests.contracts.test_trees import (
     DOUBLE,
     N_ROWS,
@@ -322,10 +323,29 @@ def test_trees_behind_an_estimator_that_only_passes_on_are_walked(name):
     assert_same_answers(PASSED_ON[name](), X, DOUBLE)
 
 
+BAGS = {
+    "all columns": {},
+    "some columns": {"max_features": 0.6},
+    "columns twice": {"max_features": 0.6, "bootstrap_features": True},
+    "few rows": {"max_samples": 4},
+}
+
+
+@pytest.mark.parametrize("name", BAGS)
+@pytest.mark.parametrize("n_classes", [0, 3])
+def test_bags_of_trees_are_walked(name, n_classes):
+    x, settings = table(0, missing=0.1), {"n_estimators": 5, "random_state": 0, **BAGS[name]}
+    if n_classes:
+        model = BaggingClassifier(DecisionTreeClassifier(max_depth=4), **settings)
+    else:
+        model = BaggingRegressor(ExtraTreeRegressor(max_depth=4), **settings)
+    assert_same_answers(model.fit(x, target(x, n_classes)), x, DOUBLE)
+
+
 COMBINED = {
     "VotingRegressor": lambda: VotingRegressor([("a", FOREST), ("b", LinearRegression())]),
     "StackingRegressor": lambda: StackingRegressor([("a", FOREST)], cv=2),
-    "BaggingRegressor": lambda: BaggingRegressor(DecisionTreeRegressor(max_depth=4), 4),
+    "BaggingRegressor": lambda: BaggingRegressor(FOREST, 2),
     "AdaBoostRegressor": lambda: AdaBoostRegressor(n_estimators=3),
     "MultiOutputRegressor": lambda: MultiOutputRegressor(FOREST),
     "TransformedTargetRegressor": lambda: TransformedTargetRegressor(
@@ -351,8 +371,10 @@ def test_trees_that_are_parts_of_something_else_are_asked_and_say_so(name):
 
 
 def test_what_holds_no_trees_has_no_such_note():
-    model = VotingRegressor([("a", LinearRegression()), ("b", LinearRegression())]).fit(X, Y)
-    assert walked(model, X).notes == ()
+    line = LinearRegression()
+    for model in (VotingRegressor([("a", line), ("b", line)]), BaggingRegressor(line, 2)):
+        assert walked(model.fit(X, Y), X).notes == ()
+    assert wrap(BaggingRegressor()).kind == "sklearn BaggingRegressor, predict"  # not fitted
     assert wrap(GridSearchCV(FOREST, DEPTHS)).kind == "sklearn GridSearchCV, predict"
 
 

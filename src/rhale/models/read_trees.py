@@ -82,7 +82,10 @@ def classes_of(model: Any) -> list[str]:
 
 def reader_of(model: Any) -> Callable[[Any], Reading] | None:
     """The function that reads a model's trees; None if it has none that rhale knows."""
-    return next((READERS[name] for name in classes_of(model) if name in READERS), None)
+    name = next((n for n in classes_of(model) if n in READERS), None)
+    if name is None or (READERS[name] is read_bagging and not _bags_trees(model)):
+        return None
+    return READERS[name]
 
 
 # --- scikit-learn ------------------------------------------------------------------------------
@@ -117,6 +120,24 @@ def _sklearn_tree(tree: Any, is_classifier: bool, factor: float) -> Tree:  # noq
         missing_left.astype(np.bool_),
         value * factor,
     )
+
+
+def read_bagging(model: Any) -> Reading:
+    """Averages of decision trees, each of which may see some of the columns only."""
+    trees, is_classifier = [], hasattr(model, "classes_")
+    for member, columns in zip(model.estimators_, model.estimators_features_, strict=True):
+        tree = _sklearn_tree(member.tree_, is_classifier, 1 / len(model.estimators_))
+        feature = np.where(tree.feature < 0, -1, np.asarray(columns)[tree.feature])
+        trees.append(replace(tree, feature=feature))
+    n_outputs = trees[0].value.shape[1]
+    forest = plant(trees, model.n_features_in_, n_outputs=n_outputs, is_single=True)
+    return Reading(forest, np.zeros(n_outputs))
+
+
+def _bags_trees(model: Any) -> bool:
+    """Tell whether all members are single trees of scikit-learn."""
+    members = getattr(model, "estimators_", [])
+    return bool(members) and all("sklearn.BaseDecisionTree" in classes_of(m) for m in members)
 
 
 def read_sklearn_boosting(model: Any) -> Reading:
@@ -569,6 +590,8 @@ READERS: dict[str, Callable[[Any], Reading]] = {
         ],
         read_sklearn_forest,
     ),
+    "sklearn.BaggingRegressor": read_bagging,
+    "sklearn.BaggingClassifier": read_bagging,
     "sklearn.GradientBoostingRegressor": read_sklearn_boosting,
     "sklearn.GradientBoostingClassifier": read_sklearn_boosting,
     "sklearn.HistGradientBoostingRegressor": read_hist_boosting,
