@@ -100,6 +100,26 @@ def test_categories_are_known_to_a_model_that_stopped_early():
     assert_same_answers(model, data, SINGLE, changes=changes)
 
 
+CATEGORIES = {
+    "text": ["rouge", "bleu", "", "noir fonce", "gris"],
+    "whole": [30, -2, 7, 0, 1000],
+}
+
+
+@pytest.mark.parametrize("booster", ["gbtree", "dart"])
+@pytest.mark.parametrize("name", CATEGORIES)
+def test_categories_of_all_kinds_are_read(name, booster):
+    rng, kinds = np.random.default_rng(0), CATEGORIES[name]
+    codes = rng.integers(0, len(kinds), N_ROWS)
+    named = pandas.Categorical.from_codes(codes, categories=pandas.Index(kinds))
+    data = pandas.DataFrame({"a": rng.normal(size=N_ROWS), "kind": named})
+    model = xgboost.XGBRegressor(
+        n_estimators=4, booster=booster, enable_categorical=True, max_cat_to_onehot=1
+    ).fit(data, data["a"] * (codes % 2))
+    data["kind"] = data["kind"].cat.reorder_categories(kinds[::-1])
+    assert_same_answers(model, data, SINGLE, changes=[(0, rng.normal(size=N_ROWS))])
+
+
 def test_a_linear_booster_is_asked_and_named(capfd):
     model = xgboost.XGBRegressor(booster="gblinear", n_estimators=3).fit(X, Y)
     capfd.readouterr()

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -273,21 +274,34 @@ def booster_of(model: Any) -> Any:
 
 def _xgboost_categories(booster: Any) -> list[list[Any] | None] | None:
     """Categories of each column that the model was trained on; None if there are none."""
-    if not hasattr(booster, "get_categories"):
+    if "c" not in (booster.feature_types or ()):
         return None
-    try:
-        found = booster.get_categories(export_to_arrow=True)
-        named = [None if c is None else c.to_pylist() for _, c in found.to_arrow()]
-    except (ImportError, ValueError):
-        return None
+    exported = json.loads(booster.save_raw("json"))
+    listed = _tree_part(exported).get("cats", {}).get("enc", [])
+    named = [_listed_names(one) for one in listed]
     return named if any(c is not None for c in named) else None
+
+
+def _listed_names(listed: dict[str, Any]) -> list[Any] | None:
+    """Categories of one column: numbers, or text as bytes and where each begins."""
+    if "offsets" not in listed:
+        return list(listed["values"])
+    text = np.array(listed["values"], dtype=np.int64).astype(np.uint8).tobytes()
+    places = listed["offsets"]
+    words = [text[a:b].decode() for a, b in pairwise(places)]
+    return words or None
+
+
+def _tree_part(exported: Any) -> Any:
+    """Where the JSON of a Booster keeps its trees: one level deeper for dart."""
+    part = exported["learner"]["gradient_booster"]
+    return part.get("gbtree", part)["model"]
 
 
 def _without_encoder(booster: Any) -> str:
     """The model as JSON without the names of its categories, which treelite does not read."""
     exported = json.loads(booster.save_raw("json"))
-    model = exported["learner"]["gradient_booster"]["model"]
-    model["cats"] = {"enc": [], "feature_segments": [], "sorted_idx": []}
+    _tree_part(exported)["cats"] = {"enc": [], "feature_segments": [], "sorted_idx": []}
     return json.dumps(exported)
 
 
