@@ -12,12 +12,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
 from rhale.errors import BadFileError, BadTableError, MissingExtraError
 from rhale.models.read_trees import classes_of, first_line
 from rhale.models.trees import taken_apart
-from rhale.tables import open_table
 
 LIBRARY_OF = {".json": "xgboost", ".ubj": "xgboost", ".txt": "lightgbm", ".cbm": "catboost"}
 
@@ -190,7 +190,8 @@ def _lightgbm_names(model: Any) -> tuple[str, ...] | None:
 
 
 def _ask_in_order(names: tuple[str, ...], ask: Callable[[Any], Any], rows: Any) -> Any:
-    found = names if isinstance(rows, np.ndarray) else open_table(rows).names
+    table = nw.from_native(rows, pass_through=True)
+    found = tuple(str(c) for c in table.columns) if isinstance(table, nw.DataFrame) else names
     given, wanted = ([re.sub(r"\s", "_", n) for n in some] for some in (found, names))
     if given != wanted:  # LightGBM writes spaces as underscores
         what = "another order" if sorted(given) == sorted(wanted) else "other names"
