@@ -409,6 +409,29 @@ def test_steps_that_make_several_columns_of_one_are_asked(step):
     assert_asked(model, x, "mixes 'x0' with other columns or makes several of it")
 
 
+WITH_GAPS = {
+    "forest": lambda: RandomForestRegressor(4, random_state=0),
+    "hist": lambda: HistGradientBoostingRegressor(max_iter=4),
+    "xgboost": lambda: xgboost.XGBRegressor(n_estimators=4),
+    "lightgbm": lambda: lightgbm.LGBMRegressor(**FEW),
+}
+
+
+@pytest.mark.parametrize("name", WITH_GAPS)
+@pytest.mark.parametrize("dtype", ["Int64", "boolean"])
+def test_whole_numbers_with_gaps_stay_as_they_are_while_others_change(name, dtype):
+    rng = np.random.default_rng(0)
+    whole = pandas.Series(rng.integers(0, 2, N_ROWS)).astype(dtype)
+    whole[::7] = pandas.NA
+    data = FRAME[["a", "e"]].assign(whole=whole)
+    model = WITH_GAPS[name]().fit(data, data["a"] * np.where(whole.isna(), 3.0, 1.0))
+    changes = [(0, rng.normal(size=N_ROWS)), (1, rng.uniform(-1, 1, N_ROWS))]
+    assert_same_answers(model, data, SINGLE, changes=changes)
+    fx = rhale.explain(model, data, features=["a"], method="ale")
+    slow = rhale.explain(wrap(model, walk=False), data, features=["a"], method="ale")
+    assert fx["a"].mean == pytest.approx(slow["a"].mean, abs=1e-4)
+
+
 # --- checking ----------------------------------------------------------------------------------------
 
 

@@ -385,7 +385,7 @@ def telling_changes(found: Reading, chunk: Chunk) -> list[Change]:
         if table.refusal(column):
             continue
         feature = column if found.columns is None else int(found.columns[column])
-        if feature < 0:
+        if feature < 0 or cannot_change(chunk, column):
             continue
         cuts = forest.cuts[forest.cut_starts[feature] : forest.cut_starts[feature + 1]]
         cuts = cuts[np.abs(cuts) < LARGEST]  # infinite where only missing values part
@@ -432,6 +432,11 @@ def can_miss(chunk: Chunk, column: int) -> bool:
             return bool(np.isnan(chunk.representable(column, np.full(chunk.n_rows, np.nan))).all())
         except (TypeError, ValueError):
             return False
+
+
+def cannot_change(chunk: Chunk, column: int) -> bool:
+    """Whether a copy of the column cannot hold its missing values: whole numbers of data frames."""
+    return bool(np.isnan(chunk.column(column)).any()) and not can_miss(chunk, column)
 
 
 def compare(walker: Walker, expected: FloatArray, found: FloatArray) -> None:
