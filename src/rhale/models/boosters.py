@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
-from rhale.errors import BadFileError, MissingExtraError
+from rhale.errors import BadFileError, BadTableError, MissingExtraError
 from rhale.models.read_trees import classes_of, first_line
+from rhale.models.trees import taken_apart
 
 LIBRARY_OF = {".json": "xgboost", ".ubj": "xgboost", ".txt": "lightgbm", ".cbm": "catboost"}
 
@@ -59,7 +65,8 @@ def load_model(path: str | Path) -> Any:
     place = Path(path)
     library = LIBRARY_OF[place.suffix.lower()]
     if not place.is_file():
-        msg = f"there is no model file {str(path)!r}"
+        found = "; it is a folder" if place.is_dir() else ""
+        msg = f"there is no model file {str(path)!r}{found}; give the path of a saved model"
         raise BadFileError(msg)
     if find_spec(library) is None:
         msg = f"{place.name} is a model of {library}; pip install {library} to load it"
@@ -67,22 +74,136 @@ def load_model(path: str | Path) -> Any:
     try:
         return _LOADERS[library](str(place))
     except Exception as error:
-        msg = f"{library} cannot load {str(path)!r}: {first_line(error)}"
+        msg = (
+            f"{library} cannot load {str(path)!r}: {first_line(error)}. Is it a whole file that "
+            f"{library}'s save_model has written? Save the model again"
+        )
         raise BadFileError(msg) from error
 
 
 def _load_xgboost(path: str) -> Any:
-    booster = import_module("xgboost").Booster()
+    """A Booster, or the estimator that saved it: that one stops at its best round."""
+    library = import_module("xgboost")
+    booster = library.Booster()
     booster.load_model(path)
-    return booster
+    written = booster.attr("scikit_learn")
+    if written is None:
+        return booster
+    kind = json.loads(written).get("_estimator_type", "regressor")
+    estimator = getattr(library, f"XGB{kind.capitalize()}")()
+    estimator.load_model(path)
+    return estimator
 
 
 def _load_lightgbm(path: str) -> Any:
+    check_lightgbm_text(Path(path).read_bytes())
     return import_module("lightgbm").Booster(model_file=path)
 
 
+def check_lightgbm_text(content: bytes) -> None:
+    """Refuse a damaged model, or raise ValueError: LightGBM ends the whole process on some.
+
+    Notes
+    -----
+    Its header lists how many bytes each tree has. Children must be behind their parents, so that
+    no row walks in a circle or out of the arrays.
+    """
+    head, _, rest = content.partition(b"\nTree=0")
+    sizes = re.search(rb"^tree_sizes=([\d ]+)$", head, re.MULTILINE)
+    n_columns = re.search(rb"^max_feature_idx=(\d+)$", head, re.MULTILINE)
+    if not content.startswith(b"tree\n") or sizes is None or n_columns is None:
+        msg = "it does not begin as a model of LightGBM does"
+        raise ValueError(msg)
+    rest, end = b"Tree=0" + rest, 0
+    for number, size in enumerate(sizes[1].split()):
+        tree, end = rest[end : end + int(size)], end + int(size)
+        if not tree.startswith(b"Tree=%d\n" % number) or not _is_whole(tree, int(n_columns[1])):
+            msg = f"its tree {number} is damaged or cut off"
+            raise ValueError(msg)
+    if not rest[end:].startswith(b"end of trees"):
+        msg = "its end is damaged or cut off"
+        raise ValueError(msg)
+
+
+def _is_whole(tree: bytes, last_column: int) -> bool:
+    """Tell whether a tree's arrays fit together."""
+    lists = {k: v.split() for k, _, v in (line.partition(b"=") for line in tree.splitlines())}
+    try:
+        n_leaves = int(lists[b"num_leaves"][0])
+        leaves = np.array(lists[b"leaf_value"], dtype=np.float64)
+        if n_leaves == 1:
+            return len(leaves) == 1
+        children = np.array([lists[b"left_child"], lists[b"right_child"]], dtype=np.int64)
+        features = np.array(lists[b"split_feature"], dtype=np.int64)
+        thresholds = np.array(lists[b"threshold"], dtype=np.float64)
+        n_others = {thresholds.size, len(lists[b"decision_type"])}
+    except (KeyError, ValueError, IndexError):
+        return False
+    splits = np.arange(n_leaves - 1)
+    used = np.sort(np.concatenate([children.ravel(), [0]]))  # each node once; 0 is the root
+    return (
+        len(leaves) == n_leaves
+        and n_others == {features.size} == {splits.size}
+        and children.shape == (2, splits.size)
+        and bool(np.all((children < 0) | (children > splits)))
+        and used.tolist() == list(range(-n_leaves, n_leaves - 1))
+        and bool(np.all((features >= 0) & (features <= last_column)))
+    )
+
+
 def _load_catboost(path: str) -> Any:
-    return import_module("catboost").CatBoost().load_model(path)
+    """With the face that answers as the saved model did: probabilities, counts or sums."""
+    library = import_module("catboost")
+    model = library.CatBoost().load_model(path)
+    loss = str(model.get_all_params().get("loss_function", "")).partition(":")[0]
+    if len(model.classes_):
+        return library.CatBoostClassifier().load_model(path)
+    linked = loss in ("Poisson", "Tweedie", "RMSEWithUncertainty")
+    return library.CatBoostRegressor().load_model(path) if linked else model
 
 
 _LOADERS = {"xgboost": _load_xgboost, "lightgbm": _load_lightgbm, "catboost": _load_catboost}
+
+
+# --- columns in the order of the training ------------------------------------------------------
+
+
+def minding_names(model: Any, ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Ask LightGBM only with the columns of its training: it goes by position, in silence."""
+    names = _lightgbm_names(model)
+    return ask if names is None else partial(_ask_in_order, names, ask)
+
+
+def _lightgbm_names(model: Any) -> tuple[str, ...] | None:
+    """Columns that a LightGBM model was trained on; None if it has no names for them."""
+    steps, model = taken_apart(model)
+    classes = classes_of(model)
+    if steps:
+        return None
+    if "lightgbm.LGBMModel" in classes:
+        names = getattr(model, "feature_name_", None)
+    else:
+        names = model.feature_name() if "lightgbm.Booster" in classes else None
+    if names is None or all(re.fullmatch(r"Column_\d+", n) for n in names):
+        return None
+    return tuple(names)
+
+
+def _ask_in_order(names: tuple[str, ...], ask: Callable[[Any], Any], rows: Any) -> Any:
+    table = nw.from_native(rows, pass_through=True)
+    found = tuple(str(c) for c in table.columns) if isinstance(table, nw.DataFrame) else names
+    given, wanted = ([re.sub(r"\s", "_", n) for n in some] for some in (found, names))
+    if given != wanted:  # LightGBM writes spaces as underscores
+        what = "another order" if sorted(given) == sorted(wanted) else "other names"
+        msg = (
+            f"the table's columns have {what} than those the model was trained on: "
+            f"{in_short(found)} instead of {in_short(names)}. LightGBM goes by position; "
+            "reorder or rename the columns, or pass them as an array"
+        )
+        raise BadTableError(msg)
+    return ask(rows)
+
+
+def in_short(names: Sequence[str]) -> str:
+    """The first names of many."""
+    return ", ".join(names[:6]) + (f", ... ({len(names)})" if len(names) > 6 else "")

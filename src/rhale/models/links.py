@@ -42,6 +42,12 @@ def log_one_plus_exp(sums: FloatArray, alpha: float) -> FloatArray:  # noqa: ARG
     return np.asarray(np.logaddexp(0, sums))
 
 
+def mean_and_variance(sums: FloatArray, alpha: float) -> FloatArray:  # noqa: ARG001
+    """CatBoost's mean and the logarithm of its deviation."""
+    with np.errstate(over="ignore"):
+        return np.stack([sums[..., 0], np.exp(2 * sums[..., 1])], axis=-1)
+
+
 LINKS: dict[str, Callable[[FloatArray, float], FloatArray]] = {
     "identity": identity,
     "identity_multiclass": identity,
@@ -51,4 +57,5 @@ LINKS: dict[str, Callable[[FloatArray, float], FloatArray]] = {
     "exponential": exponential,
     "signed_square": signed_square,
     "logarithm_one_plus_exp": log_one_plus_exp,
+    "mean_and_variance": mean_and_variance,
 }

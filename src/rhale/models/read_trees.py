@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ from rhale.kernels.forest import (
 from rhale.tables import as_matrix
 
 ZERO_MISSING = 1  # LightGBM's number for "zero is a missing value"
+CLASS_LABEL = "class label"  # in place of a link
+SOURCE_LINE = re.compile(r"^(\[[\d:]+\] )?\S+\.(cc|cpp|cu|h):\d+: ")
 
 
 class CannotReadError(Exception):
@@ -55,6 +58,10 @@ class Reading:
         Feature of each column of the table, where `transform` changes their order.
     transform : callable or None
         Turns the user's rows into the matrix that the trees see.
+    names : tuple of str or None
+        Columns of the training table, where the model knows them.
+    adds_in_single : bool
+        Whether the library adds leaves in float32.
     """
 
     forest: Forest
@@ -65,6 +72,8 @@ class Reading:
     raw_factor: float = 1.0
     columns: IntArray | None = None
     transform: Callable[[Any], Any] | None = None
+    names: tuple[str, ...] | None = None
+    adds_in_single: bool = False
 
 
 def classes_of(model: Any) -> list[str]:
@@ -74,7 +83,10 @@ def classes_of(model: Any) -> list[str]:
 
 def reader_of(model: Any) -> Callable[[Any], Reading] | None:
     """The function that reads a model's trees; None if it has none that rhale knows."""
-    return next((READERS[name] for name in classes_of(model) if name in READERS), None)
+    name = next((n for n in classes_of(model) if n in READERS), None)
+    if name is None or (READERS[name] is read_bagging and not _bags_trees(model)):
+        return None
+    return READERS[name]
 
 
 # --- scikit-learn ------------------------------------------------------------------------------
@@ -109,6 +121,24 @@ def _sklearn_tree(tree: Any, is_classifier: bool, factor: float) -> Tree:  # noq
         missing_left.astype(np.bool_),
         value * factor,
     )
+
+
+def read_bagging(model: Any) -> Reading:
+    """Averages of decision trees, each of which may see some of the columns only."""
+    trees, is_classifier = [], hasattr(model, "classes_")
+    for member, columns in zip(model.estimators_, model.estimators_features_, strict=True):
+        tree = _sklearn_tree(member.tree_, is_classifier, 1 / len(model.estimators_))
+        feature = np.where(tree.feature < 0, -1, np.asarray(columns)[tree.feature])
+        trees.append(replace(tree, feature=feature))
+    n_outputs = trees[0].value.shape[1]
+    forest = plant(trees, model.n_features_in_, n_outputs=n_outputs, is_single=True)
+    return Reading(forest, np.zeros(n_outputs))
+
+
+def _bags_trees(model: Any) -> bool:
+    """Tell whether all members are single trees of scikit-learn."""
+    members = getattr(model, "estimators_", [])
+    return bool(members) and all("sklearn.BaseDecisionTree" in classes_of(m) for m in members)
 
 
 def read_sklearn_boosting(model: Any) -> Reading:
@@ -153,11 +183,19 @@ def read_hist_boosting(model: Any) -> Reading:
     prepare = model._preprocessor  # noqa: SLF001
     if prepare is None:
         return Reading(forest, base, link)
+    names = getattr(model, "feature_names_in_", None)
     named = np.asarray(model.is_categorical_, dtype=np.bool_)
     columns = np.empty(n_features, dtype=np.int64)
     columns[named] = np.arange(named.sum())
     columns[~named] = np.arange(named.sum(), n_features)
-    return Reading(forest, base, link, columns=columns, transform=prepare.transform)
+    return Reading(
+        forest,
+        base,
+        link,
+        columns=columns,
+        transform=prepare.transform,
+        names=None if names is None else tuple(str(n) for n in names),
+    )
 
 
 def _hist_tree(member: Any, known: Any, places: Any, target: int) -> Tree:
@@ -201,12 +239,16 @@ def read_xgboost(model: Any) -> Reading:
     import treelite
 
     booster, missing = model, np.nan
+    categories = _xgboost_categories(booster_of(model))  # a slice of a Booster forgets them
     if hasattr(model, "get_booster"):
-        booster, missing = model.get_booster(), float(model.missing)
+        booster, missing = booster_of(model), float(np.float32(model.missing))
         best = getattr(model, "best_iteration", None) if _has_best(model) else None
         if best is not None and best + 1 < booster.num_boosted_rounds():
             booster = booster[: best + 1]
-    categories = _xgboost_categories(booster)
+    learner = json.loads(booster.save_config())["learner"]
+    if learner["gradient_booster"]["name"] == "gblinear":
+        msg = "it is a linear model (gblinear) without trees"
+        raise CannotReadError(msg)
     try:
         if categories is None:
             found = treelite.frontend.from_xgboost(booster)
@@ -216,26 +258,50 @@ def read_xgboost(model: Any) -> Reading:
         msg = f"treelite refuses it: {first_line(error)}"
         raise CannotReadError(msg) from error
     reading = _from_treelite(found, is_single=True, missing=missing)
+    reading = replace(reading, adds_in_single=True)
+    objective = learner["objective"]["name"]
+    if objective == "binary:hinge" or (
+        objective == "multi:softmax" and not hasattr(model, "predict_proba")
+    ):
+        reading = replace(reading, link=CLASS_LABEL)
     return reading if categories is None else _recoding(reading, categories)
+
+
+def booster_of(model: Any) -> Any:
+    """The Booster inside an estimator of XGBoost, or the Booster itself."""
+    return model.get_booster() if hasattr(model, "get_booster") else model
 
 
 def _xgboost_categories(booster: Any) -> list[list[Any] | None] | None:
     """Categories of each column that the model was trained on; None if there are none."""
-    if not hasattr(booster, "get_categories"):
+    if "c" not in (booster.feature_types or ()):
         return None
-    try:
-        found = booster.get_categories(export_to_arrow=True)
-        named = [None if c is None else c.to_pylist() for _, c in found.to_arrow()]
-    except (ImportError, ValueError):
-        return None
+    exported = json.loads(booster.save_raw("json"))
+    listed = _tree_part(exported).get("cats", {}).get("enc", [])
+    named = [_listed_names(one) for one in listed]
     return named if any(c is not None for c in named) else None
+
+
+def _listed_names(listed: dict[str, Any]) -> list[Any] | None:
+    """Categories of one column: numbers, or text as bytes and where each begins."""
+    if "offsets" not in listed:
+        return list(listed["values"])
+    text = np.array(listed["values"], dtype=np.int64).astype(np.uint8).tobytes()
+    places = listed["offsets"]
+    words = [text[a:b].decode() for a, b in pairwise(places)]
+    return words or None
+
+
+def _tree_part(exported: Any) -> Any:
+    """Where the JSON of a Booster keeps its trees: one level deeper for dart."""
+    part = exported["learner"]["gradient_booster"]
+    return part.get("gbtree", part)["model"]
 
 
 def _without_encoder(booster: Any) -> str:
     """The model as JSON without the names of its categories, which treelite does not read."""
     exported = json.loads(booster.save_raw("json"))
-    model = exported["learner"]["gradient_booster"]["model"]
-    model["cats"] = {"enc": [], "feature_segments": [], "sorted_idx": []}
+    _tree_part(exported)["cats"] = {"enc": [], "feature_segments": [], "sorted_idx": []}
     return json.dumps(exported)
 
 
@@ -281,6 +347,9 @@ def read_lightgbm(model: Any) -> Reading:
     import treelite
 
     booster = getattr(model, "booster_", model)
+    if booster is not model and model.get_params().get("pred_early_stop"):
+        msg = "it leaves out trees for rows that are clear without them (pred_early_stop)"
+        raise CannotReadError(msg)
     text = booster.model_to_string()  # up to best_iteration, as predict and treelite do
     if re.search(r"^is_linear=1", text, re.MULTILINE):
         msg = "its leaves hold linear models"
@@ -427,15 +496,16 @@ def _treelite_sets(tree: Callable[[str], Any]) -> dict[int, Categories]:
 
 def read_catboost(model: Any) -> Reading:
     """Symmetric or other trees from the JSON export; features of numbers only."""
+    for kind in ("cat", "text", "embedding"):
+        if getattr(model, f"get_{kind}_feature_indices")():
+            name = {"cat": "categorical"}.get(kind, kind)
+            msg = f"CatBoost's {name} features are not thresholds"
+            raise CannotReadError(msg)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
         model.save_model(str(path), format="json")
         exported = json.loads(path.read_text(encoding="utf-8"))
-    info = exported["features_info"]
-    if info.get("categorical_features") or info.get("text_features") or exported.get("ctrs"):
-        msg = "CatBoost's categorical features are not thresholds"
-        raise CannotReadError(msg)
-    floats = {f["feature_index"]: f for f in info["float_features"]}
+    floats = {f["feature_index"]: f for f in exported["features_info"]["float_features"]}
     scale, bias = exported["scale_and_bias"]
     n_outputs = max(len(bias), 1)
     nodes = exported.get("oblivious_trees")
@@ -445,16 +515,24 @@ def read_catboost(model: Any) -> Reading:
         trees = [_nested_tree(t, floats, n_outputs, scale) for t in exported["trees"]]
     n_features = 1 + max(f["flat_feature_index"] for f in floats.values())
     forest = plant(trees, n_features, n_outputs=n_outputs, is_single=True)
-    return Reading(forest, np.asarray(bias, dtype=np.float64), _catboost_link(model, n_outputs))
+    base, names = np.asarray(bias, dtype=np.float64), tuple(str(n) for n in model.feature_names_)
+    return Reading(forest, base, _catboost_link(model, n_outputs), names=names)
 
 
 def _catboost_link(model: Any, n_outputs: int) -> str:
+    """What predict or predict_proba does; the class CatBoost itself answers with raw sums."""
     loss = str(model.get_all_params().get("loss_function", "")).partition(":")[0]
     if hasattr(model, "predict_proba"):
-        if loss == "MultiClassOneVsAll":
+        if loss in ("MultiClassOneVsAll", "MultiLogloss", "MultiCrossEntropy"):
             return "multiclass_ova"
         return "softmax" if n_outputs > 1 else "sigmoid"
-    return "exponential" if loss in ("Poisson", "Tweedie") else "identity"
+    if "catboost.CatBoostRegressor" not in classes_of(model):
+        return "identity"
+    return {
+        "Poisson": "exponential",
+        "Tweedie": "exponential",
+        "RMSEWithUncertainty": "mean_and_variance",
+    }.get(loss, "identity")
 
 
 def _symmetric_tree(tree: Any, floats: Any, n_outputs: int, scale: float) -> Tree:
@@ -512,8 +590,9 @@ def _nested_tree(tree: Any, floats: Any, n_outputs: int, scale: float) -> Tree:
 
 
 def first_line(error: Exception) -> str:
-    """The first words of a long message."""
-    return str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
+    """The first words of a long message, without the line of source that raised it."""
+    lines = SOURCE_LINE.sub("", str(error).strip()).splitlines()
+    return lines[0][:200] if lines else type(error).__name__
 
 
 READERS: dict[str, Callable[[Any], Reading]] = {
@@ -525,6 +604,8 @@ READERS: dict[str, Callable[[Any], Reading]] = {
         ],
         read_sklearn_forest,
     ),
+    "sklearn.BaggingRegressor": read_bagging,
+    "sklearn.BaggingClassifier": read_bagging,
     "sklearn.GradientBoostingRegressor": read_sklearn_boosting,
     "sklearn.GradientBoostingClassifier": read_sklearn_boosting,
     "sklearn.HistGradientBoostingRegressor": read_hist_boosting,

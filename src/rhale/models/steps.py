@@ -65,8 +65,10 @@ def sources_of(step: Any, n_columns: int, names: Sequence[str]) -> Sources:
             found = sources_of(inner, len(same), names)
             same = [frozenset().union(*(same[i] for i in one)) for one in found]
         return same
+    if name == "FrozenEstimator":
+        return sources_of(step.estimator, n_columns, names)
     if name == "ColumnTransformer":
-        return _column_transformer(step, names)
+        return _column_transformer(step, [*getattr(step, "feature_names_in_", names)])
     if name in COLUMN_BY_COLUMN or _is_column_by_column(step, name, n_columns):
         return same
     if hasattr(step, "get_support"):
@@ -78,6 +80,8 @@ def _is_column_by_column(step: Any, name: str, n_columns: int) -> bool:
     """Those that are so with some settings only."""
     if name == "SimpleImputer":
         return not step.add_indicator and len(step.get_feature_names_out()) == n_columns
+    if name == "TargetEncoder":
+        return len(step.get_feature_names_out()) == n_columns
     if name == "KBinsDiscretizer":
         return bool(step.encode == "ordinal")
     if name == "FunctionTransformer":

@@ -12,21 +12,44 @@ from typing import Any
 import numpy as np
 
 from rhale.errors import RhaleError
-from rhale.kernels import FloatArray, IntArray
+from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.forest import CATEGORY
 from rhale.models.base import Adapter, check_answer
 from rhale.models.function import FunctionModel
 from rhale.models.links import LINKS
-from rhale.models.read_trees import CannotReadError, Reading, classes_of, first_line, reader_of
-from rhale.models.steps import MIXED, where_columns_go
-from rhale.tables import Chunk, as_matrix, open_table
+from rhale.models.read_trees import (
+    CLASS_LABEL,
+    CannotReadError,
+    Reading,
+    classes_of,
+    first_line,
+    reader_of,
+)
+from rhale.models.steps import MIXED, NOWHERE, where_columns_go
+from rhale.tables import Chunk, Table, as_matrix, open_table
 from rhale.tables.chunk import Change
 
 DOUBLE, SINGLE = 1e-9, 1e-5  # agreement with the library's own answers
+BLACK_BOX = "trees asked as a black box, which is only slower"
 INSTALL = 'pip install "rhale[trees]" makes this many times faster'
 CHECKED_FEATURES = 100
 LARGEST = float(np.finfo(np.float32).max)
 RAW = ("margin", "decision_function")
+# estimators that pass every question on, and where they keep the one that answers
+FACES = {
+    "sklearn.BaseSearchCV": "best_estimator_",
+    "sklearn.FrozenEstimator": "estimator",
+    "sklearn.BaseThresholdClassifier": "estimator_",
+}
+# where estimators keep those that they combine
+PARTS = (
+    "estimators_",
+    "estimator_",
+    "estimator",
+    "final_estimator_",
+    "calibrated_classifiers_",
+    "regressor_",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,10 +120,10 @@ class TreeModel:
     def recognise(self, rows: Any, answer: Any) -> Adapter:
         """Read the trees, and walk them from now on if that gives the library's own answers."""
         try:
-            walker = read_walker(self.model, self.response)
+            walker = read_walker(self.model, self.response, open_table(rows))
             n_checked = check_walker(walker, self.asked, rows, answer)
         except (CannotReadError, RhaleError) as error:
-            return replace(self, notes=(f"trees asked as a black box: {error}",))
+            return replace(self, notes=(f"{BLACK_BOX}: {error}",))
         return replace(self, walker=walker, checked_rows=n_checked)
 
 
@@ -144,9 +167,18 @@ class Walker:
 
     def matrix(self, rows: Any) -> FloatArray:
         """The user's rows as the trees see them."""
-        transform, missing = self.reading.transform, self.reading.missing
+        transform = self.reading.transform
         matrix = numbers_of(rows if transform is None else transform(rows))
-        return matrix if np.isnan(missing) else np.where(matrix == missing, np.nan, matrix)
+        is_missing = self.stands_for_missing(matrix)
+        return matrix if is_missing is None else np.where(is_missing, np.nan, matrix)
+
+    def stands_for_missing(self, values: FloatArray) -> BoolArray | None:
+        """Which values the library takes for missing ones; None if only nan is."""
+        if np.isnan(self.reading.missing):
+            return None
+        with np.errstate(over="ignore"):
+            seen = values.astype(np.float32) if self.reading.forest.is_single else values
+        return np.asarray(seen == self.reading.missing)
 
     def inputs(self, chunk: Chunk, changes: Sequence[Change]) -> tuple[FloatArray, FloatArray]:
         """Rows and changed values as the trees see them."""
@@ -154,8 +186,9 @@ class Walker:
         if self.reading.transform is None:
             for i, (column, new) in enumerate(changes):
                 values[i] = chunk.representable(column, new)
-            if not np.isnan(self.reading.missing):
-                values[values == self.reading.missing] = np.nan
+            is_missing = self.stands_for_missing(values)
+            if is_missing is not None:
+                values[is_missing] = np.nan
         else:
             self.transform(chunk, changes, values)
         return self.matrix(chunk.rows), values
@@ -189,62 +222,111 @@ def numbers_of(rows: Any) -> FloatArray:
 
 
 def is_tree_model(model: Any) -> bool:
-    """Tell whether a model is a tree ensemble or a pipeline that ends in one."""
-    return reader_of(last_step(model)) is not None
+    """Tell whether a model is a tree ensemble, ends in one, or combines some."""
+    return holds_trees(taken_apart(model)[1])
 
 
-def last_step(model: Any) -> Any:
-    """The estimator at the end of a pipeline; the model itself if it is none."""
-    return model.steps[-1][1] if "sklearn.Pipeline" in classes_of(model) else model
+def holds_trees(model: Any, n_levels: int = 3) -> bool:
+    """Tell whether a model is an ensemble that rhale reads, or has one among its parts."""
+    if reader_of(model) is not None:
+        return True
+    if n_levels == 0 or "sklearn.BaseEstimator" not in classes_of(model):
+        return False
+    found = [vars(model).get(name) for name in PARTS]
+    parts = [p for f in found for p in (f if isinstance(f, list | tuple) else [f])]
+    return any(holds_trees(taken_apart(p)[1], n_levels - 1) for p in parts if p is not None)
 
 
-def read_walker(model: Any, response: str) -> Walker:
+def taken_apart(model: Any) -> tuple[list[Any], Any]:
+    """Steps before the last one of pipelines, and the estimator behind all of them."""
+    steps: list[Any] = []
+    while True:
+        model = without_face(model)
+        if "sklearn.Pipeline" not in classes_of(model):
+            return steps, model
+        steps += [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
+        model = model.steps[-1][1]
+
+
+def without_face(model: Any) -> Any:
+    """The estimator that a search has found, or that a wrapper only passes questions on to."""
+    classes = classes_of(model)
+    inner = next((FACES[name] for name in classes if name in FACES), None)
+    found = None if inner is None else getattr(model, inner, None)
+    return model if found is None else without_face(found)
+
+
+def read_walker(model: Any, response: str, table: Table) -> Walker:
     """Read a model's trees, or raise CannotReadError with the reason."""
+    steps, ensemble = taken_apart(model)
+    reader = reader_of(ensemble)
+    if reader is None:
+        msg = f"they are parts of {type(ensemble).__name__}, which rhale does not take apart"
+        raise CannotReadError(msg)
     for library in ("numba", "treelite"):
         if find_spec(library) is None:
             msg = f"{library} is not installed; {INSTALL}"
             raise CannotReadError(msg)
-    ensemble = last_step(model)
-    reader = reader_of(ensemble)
-    if reader is None:
-        msg = "no tree ensemble that rhale can read"
-        raise CannotReadError(msg)
     classes = getattr(ensemble, "classes_", None)  # CatBoost's regressors have none in a list
-    if response == "predict" and classes is not None and len(classes):
-        msg = "its answer is a class label"
-        raise CannotReadError(msg)
+    is_classifier = classes is not None and len(classes) and hasattr(ensemble, "predict_proba")
     try:
         found = reader(ensemble)
-        if ensemble is not model:
-            found = through_steps(model, found)
+        found = through_steps(steps, found) if steps else found
     except CannotReadError:
         raise
     except Exception as error:
         msg = f"its trees cannot be read ({type(error).__name__}: {first_line(error)})"
         raise CannotReadError(msg) from error
+    is_label = found.link == CLASS_LABEL and response not in RAW
+    if is_label or (response == "predict" and is_classifier):
+        msg = "its answer is a class label"
+        raise CannotReadError(msg)
     if response not in RAW and found.link not in LINKS:
         msg = f"its link {found.link!r} is not known"
         raise CannotReadError(msg)
     is_pair = response == "predict_proba" and found.forest.n_outputs == 1
-    return Walker(found, response, is_pair)
+    return Walker(by_name(found, table), response, is_pair)
 
 
-def through_steps(model: Any, found: Reading) -> Reading:
+def through_steps(steps: Sequence[Any], found: Reading) -> Reading:
     """Put the steps of a pipeline before the trees, if each column goes its own way."""
-    n_columns = int(model.n_features_in_)
-    names = [str(n) for n in getattr(model, "feature_names_in_", range(n_columns))]
-    before = [step for _, step in model.steps[:-1]]
-    places = where_columns_go(before, n_columns, names)
-    first = model[:-1].transform
+    n_columns = int(steps[0].n_features_in_)
+    known = getattr(steps[0], "feature_names_in_", None)
+    names = [str(n) for n in (range(n_columns) if known is None else known)]
+    places = where_columns_go(steps, n_columns, names)
     if found.columns is not None:
-        known = places >= 0
-        places[known] = found.columns[places[known]]
-    transform = first if found.transform is None else partial(_in_turn, first, found.transform)
-    return replace(found, columns=places, transform=transform)
+        is_known = places >= 0
+        places[is_known] = found.columns[places[is_known]]
+    transforms = [step.transform for step in steps]
+    if found.transform is not None:
+        transforms.append(found.transform)
+    return replace(
+        found,
+        columns=places,
+        transform=partial(_in_turn, transforms),
+        names=None if known is None else tuple(names),
+    )
 
 
-def _in_turn(first: Callable[[Any], Any], then: Callable[[Any], Any], rows: Any) -> Any:
-    return then(first(rows))
+def _in_turn(transforms: Sequence[Callable[[Any], Any]], rows: Any) -> Any:
+    for transform in transforms:
+        rows = transform(rows)
+    return rows
+
+
+def by_name(found: Reading, table: Table) -> Reading:
+    """Follow columns by their names, for a table that has those of the training elsewhere."""
+    wanted, names = found.names, table.names
+    if wanted is None or table.kind == "numpy" or wanted == names or set(wanted) - set(names):
+        return found  # by position; a model that minds has said so at the first question
+    columns = np.arange(len(wanted)) if found.columns is None else found.columns
+    places = [columns[wanted.index(n)] if n in wanted else NOWHERE for n in names]
+    transform = found.transform or partial(_picked, list(wanted))
+    return replace(found, columns=np.array(places, dtype=np.int64), transform=transform)
+
+
+def _picked(names: list[str], rows: Any) -> Any:
+    return rows[names]
 
 
 # --- checking ----------------------------------------------------------------------------------
@@ -262,7 +344,7 @@ def check_walker(walker: Walker, asked: FunctionModel, rows: Any, answer: Any) -
     if columns is not None:
         for name, place, i in zip(table.names, columns, range(len(columns)), strict=True):
             if place == MIXED and table.holds(i) == "numbers":
-                msg = f"a step before them mixes {name!r} with other columns"
+                msg = f"a step before them mixes {name!r} with other columns or makes several of it"
                 raise CannotReadError(msg)
     changes = telling_changes(walker.reading, chunk)
     try:
@@ -303,7 +385,7 @@ def telling_changes(found: Reading, chunk: Chunk) -> list[Change]:
         if table.holds(column) != "numbers":
             continue
         feature = column if found.columns is None else int(found.columns[column])
-        if feature < 0:
+        if feature < 0 or cannot_change(chunk, column):
             continue
         cuts = forest.cuts[forest.cut_starts[feature] : forest.cut_starts[feature + 1]]
         cuts = cuts[np.abs(cuts) < LARGEST]  # infinite where only missing values part
@@ -352,6 +434,11 @@ def can_miss(chunk: Chunk, column: int) -> bool:
             return False
 
 
+def cannot_change(chunk: Chunk, column: int) -> bool:
+    """Whether a copy of the column cannot hold its missing values: whole numbers of data frames."""
+    return bool(np.isnan(chunk.column(column)).any()) and not can_miss(chunk, column)
+
+
 def compare(walker: Walker, expected: FloatArray, found: FloatArray) -> None:
     """Refuse trees whose answers are not the library's, or raise CannotReadError."""
     if found.shape != expected.shape:
@@ -359,9 +446,12 @@ def compare(walker: Walker, expected: FloatArray, found: FloatArray) -> None:
         raise CannotReadError(msg)
     reading = walker.reading
     size = float(np.abs(expected).max())
+    precision = SINGLE if reading.adds_in_single else DOUBLE
     if walker.response in RAW or reading.link.startswith("identity"):  # sums that cancel
         size = max(size, reading.forest.largest_sum)
-    allowed = (SINGLE if reading.forest.is_single else DOUBLE) * size
+        unit = np.finfo(np.float32 if reading.adds_in_single else np.float64).eps
+        precision = min(precision, 2 * (reading.forest.n_trees + 1) * float(unit))
+    allowed = precision * size
     gap = np.abs(found - expected)
     if not gap.max() <= allowed:
         place = np.unravel_index(int(np.argmax(gap)), gap.shape)

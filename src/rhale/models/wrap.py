@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any, cast
 
 from rhale.errors import UnknownModelError
 from rhale.models.base import Adapter
-from rhale.models.boosters import askable, is_model_file, load_model
+from rhale.models.boosters import LIBRARY_OF, askable, is_model_file, load_model, minding_names
 from rhale.models.function import FunctionModel
 from rhale.models.sklearn import Response, estimator_model
 from rhale.models.trees import TreeModel, is_tree_model
@@ -63,7 +64,11 @@ def wrap(
     found = kind or recognised_kind(model)
     if found == "estimator":
         asked = estimator_model(askable(model), response=response, gradient=gradient)
-        asked = replace(asked, kind=asked.kind.replace("rhale XGBoost", "xgboost "))
+        asked = replace(
+            asked,
+            function=minding_names(model, asked.function),
+            kind=asked.kind.replace("rhale XGBoost", "xgboost "),
+        )
         if walk and gradient is None and is_tree_model(model):
             return TreeModel(asked, model, asked.kind.rpartition(", ")[2])
         return asked
@@ -95,7 +100,12 @@ def recognised_kind(model: Any) -> str:
         return "estimator"
     if callable(model):
         return "function"
-    hint = " Loading models from files is not supported." if isinstance(model, str) else ""
+    hint = ""
+    if isinstance(model, str | Path):
+        known_files = ", ".join(LIBRARY_OF)
+        hint = (
+            f" Loading models from files is not supported, but for those ending in {known_files}."
+        )
     msg = (
         f"{type(model).__name__} is no model that rhale knows: pass a function of the table, an "
         f"object with predict, a torch module or a JAX function.{hint}"
