@@ -43,8 +43,29 @@ def ask(
     -------
     ndarray of shape (n_changes, n_rows, n_outputs)
     """
-    if predictor.walker is not None:
-        return predictor.walk(predictor.walker, chunk, changes, Question(changes, names, chunk))
+    walker, answers = (
+        predictor.walker,
+        np.empty((len(changes), chunk.n_rows, len(predictor.chosen))),
+    )
+    seen = [walker is not None and walker.sees(column) for column, _ in changes]
+    for can_walk in sorted(set(seen)):
+        mine = [i for i, s in enumerate(seen) if s == can_walk]
+        part = [changes[i] for i in mine]
+        if can_walk and walker is not None:
+            answers[mine] = predictor.walk(walker, chunk, part, Question(part, names, chunk))
+        else:
+            answers[mine] = ask_stacked(predictor, chunk, part, names, batch_rows)
+    return answers
+
+
+def ask_stacked(
+    predictor: Predictor,
+    chunk: Chunk,
+    changes: Sequence[Change],
+    names: Sequence[str],
+    batch_rows: int,
+) -> FloatArray:
+    """Predict one copy of the rows per change, as many copies in one call as the batch holds."""
     n_rows, at_once = chunk.n_rows, max(1, batch_rows // chunk.n_rows)
     answers = np.empty((len(changes), n_rows, len(predictor.chosen)))
     for start in range(0, len(changes), at_once):

@@ -63,6 +63,9 @@ class Walker(Protocol):
     def walk(self, chunk: Chunk, changes: Sequence[Change]) -> FloatArray:
         """Answers of all outputs, shape (n_changes, n_rows, n_outputs)."""
 
+    def sees(self, column: int) -> bool:
+        """Whether changes of a column can be walked."""
+
 
 @dataclass(frozen=True, eq=False)
 class Predictor:

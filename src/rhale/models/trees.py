@@ -25,6 +25,7 @@ from rhale.models.read_trees import (
     first_line,
     reader_of,
 )
+from rhale.models.sklearn import BY_CLASS, log_odds
 from rhale.models.steps import MIXED, NOWHERE, where_columns_go
 from rhale.tables import Chunk, Table, as_matrix, open_table
 from rhale.tables.chunk import Change
@@ -153,6 +154,10 @@ class Walker:
         features = columns if found.columns is None else found.columns[columns]
         return self.sums(rows, features, values)
 
+    def sees(self, column: int) -> bool:
+        """Whether a column goes its own way to the trees, so that changes of it can be walked."""
+        return self.reading.columns is None or int(self.reading.columns[column]) != MIXED
+
     def predict(self, rows: Any) -> FloatArray:
         """Answers for rows as they are, shape (n_rows, n_outputs)."""
         matrix = self.matrix(rows)
@@ -209,7 +214,8 @@ class Walker:
         if self.response in RAW:
             return sums if self.reading.raw_factor == 1 else sums * self.reading.raw_factor
         answers = LINKS[self.reading.link](sums, self.reading.alpha)
-        return np.concatenate([1 - answers, answers], axis=-1) if self.is_pair else answers
+        answers = np.concatenate([1 - answers, answers], axis=-1) if self.is_pair else answers
+        return log_odds(answers) if self.response == "log_odds" else answers
 
 
 def numbers_of(rows: Any) -> FloatArray:
@@ -284,7 +290,7 @@ def read_walker(model: Any, response: str, table: Table) -> Walker:
     if response not in RAW and found.link not in LINKS:
         msg = f"its link {found.link!r} is not known"
         raise CannotReadError(msg)
-    is_pair = response == "predict_proba" and found.forest.n_outputs == 1
+    is_pair = response in BY_CLASS and found.forest.n_outputs == 1
     return Walker(by_name(found, table), response, is_pair)
 
 
@@ -341,11 +347,11 @@ def check_walker(walker: Walker, asked: FunctionModel, rows: Any, answer: Any) -
     if len(table.names) != n_expected:
         msg = f"they have {n_expected} features, the table has {len(table.names)} columns"
         raise CannotReadError(msg)
-    if columns is not None:
-        for name, place, i in zip(table.names, columns, range(len(columns)), strict=True):
-            if place == MIXED and table.holds(i) == "numbers":
-                msg = f"a step before them mixes {name!r} with other columns or makes several of it"
-                raise CannotReadError(msg)
+    if columns is not None and np.all(columns == MIXED):
+        msg = (
+            f"a step before them mixes {table.names[0]!r} with other columns or makes several of it"
+        )
+        raise CannotReadError(msg)
     changes = telling_changes(walker.reading, chunk)
     try:
         own = check_answer(answer, chunk.n_rows)
