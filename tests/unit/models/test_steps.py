@@ -56,7 +56,7 @@ STAY = [0, 1, 2, 3]
         (FrozenEstimator(StandardScaler().fit(X)), STAY),
         (FrozenEstimator(PCA(2).fit(X)), [MIXED] * 4),
     ],
-    ids=str,
+    ids=lambda value: type(value).__name__,
 )
 def test_one_step_sends_columns_where_they_belong(step, expected):
     x = np.where(RNG.random(X.shape) < 0.1, np.nan, X) if "Imputer" in str(step) else X
