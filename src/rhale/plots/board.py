@@ -16,6 +16,8 @@ from rhale.plots import canvas, style
 from rhale.plots.slots import Naming, Slots, keep_apart, level_names, name_slots
 from rhale.plots.text import LITERAL
 
+MOST_TICKS = 60  # of which some have no name
+
 
 class Board(NamedTuple):
     """Axes in terms of places (of levels) and values, whichever of the two is x."""
@@ -103,8 +105,11 @@ class Board(NamedTuple):
 
     def _write(self, slots: Slots, naming: Naming, size: str) -> None:
         places = np.append(slots.places, slots.missing)[: len(naming.labels)]
+        labels = np.array(naming.labels, dtype=object)
+        if len(labels) > MOST_TICKS:  # Matplotlib takes seconds for hundreds of ticks
+            places, labels = places[labels != ""], labels[labels != ""]
         axis = self.ax.yaxis if self.turned else self.ax.xaxis
-        axis.set_ticks(places, labels=naming.labels)
+        axis.set_ticks(places, labels=list(labels))
         slanted = naming.rotation not in (0.0, 90.0)
         for tick in axis.get_major_ticks():
             tick.label1.set(fontsize=size, rotation=naming.rotation, **LITERAL)

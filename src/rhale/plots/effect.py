@@ -55,7 +55,7 @@ def plot_effect(
     uncertainty : bool
         Draw the interval of the curve, which says how well the mean is known.
     violins : bool
-        Draw the local effects of the sampled rows in each bin.
+        Draw the local effects of the sampled rows in each bin; levels have none.
     truth : callable, optional
         Known curve, from values of shape (n,) to values of shape (n,), drawn dashed. It is
         shifted to be zero where the curve is, so that shapes are compared. For levels it is

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.font_manager import FontProperties
 from matplotlib.ticker import MaxNLocator
 
-from rhale.effect import Effect
 from rhale.errors import BadSettingError
 from rhale.kernels.curve import Center
 from rhale.kernels.partition import require_count
-from rhale.plots import axis, canvas, dots, layers, levels, missing, style
-from rhale.plots.board import Board
-from rhale.plots.compare import draw_line, explain_ribbon
-from rhale.plots.slots import LevelResult, Slots, gather_slots
-from rhale.plots.text import LITERAL, number, wrapped
+from rhale.plots import canvas, layers, missing, style
+from rhale.plots.panel import Feature, draw_panel, read_feature, write_title
+from rhale.plots.slots import LevelResult, gather_slots
+from rhale.plots.text import LITERAL
 
 AxesArray = npt.NDArray[Any]
 MOST_OUTPUTS = 6
-
-
 MOST_PANELS = 60  # laying out a figure takes seconds for this many, minutes for hundreds
 
 
@@ -99,34 +94,6 @@ def plot_all(
     return panels
 
 
-class Feature(NamedTuple):
-    """What one panel shows: results of one feature, their curves (none if constant), missing."""
-
-    name: str
-    results: list[layers.Result]
-    paths: list[layers.Trace]
-    missing: list[layers.Trace | None]
-
-    @property
-    def everything(self) -> list[layers.Trace]:
-        """Curves and missing values."""
-        return self.paths + [path for path in self.missing if path is not None]
-
-    @property
-    def has_side(self) -> bool:
-        """Whether missing values stand beside the panel, as numbers have no place for them."""
-        return not layers.has_levels(self.results[0]) and any(p is not None for p in self.missing)
-
-    @property
-    def label_depth(self) -> float:
-        """Room below the panel for turned names of levels, in inches."""
-        first = self.results[0]
-        if not layers.has_levels(first) or getattr(first, "is_number", True):
-            return 0.0
-        longest = max(len(label) for label in getattr(first, "levels", ("",)))
-        return style.LABEL_DEPTH * min(1.0, longest / style.SMALL_LABEL)
-
-
 def main_outputs(effects: Sequence[layers.Result]) -> list[str]:
     """Choose the outputs to draw, in their order: those with the largest importance."""
     size: dict[str, float] = {}
@@ -148,14 +115,6 @@ def gather(
         if effect.output in outputs:
             groups.setdefault(effect.name, []).append(effect)
     return [read_feature(name, group, center, level) for name, group in groups.items()]
-
-
-def read_feature(name: str, results: list[layers.Result], center: Center, level: float) -> Feature:
-    """Read what one panel shows."""
-    constant = layers.is_constant(results[0])
-    paths = [] if constant else [layers.trace(result, center, level) for result in results]
-    without = [layers.missing_trace(result, center, level) for result in results]
-    return Feature(name, results, paths, without)
 
 
 def some_of(drawn: int, known: int, what: str) -> list[str]:
@@ -234,112 +193,6 @@ def make_panels(features: Sequence[Feature], columns: int, *, sharey: bool) -> A
             canvas.write_plain_numbers(ax, 4)
         panels.append(ax)
     return as_array(panels)
-
-
-def draw_panel(ax: Axes, feature: Feature, outputs: list[str], level: float) -> list[Artist]:
-    """Draw one feature; return what a legend explains."""
-    first = feature.results[0]
-    if layers.has_levels(first):
-        return draw_level_panel(ax, feature, outputs, level)
-    if not feature.paths:
-        value, words = layers.reach(first)[0], axis.only_value(first)
-        canvas.say_constant(ax, value, words, heights=feature.has_side)
-        draw_aside(ax, feature, outputs, level)
-        explained: list[Artist] = []
-    else:
-        explained = draw_curve_panel(ax, feature, outputs, level)
-    axis.dress(ax, first, ticks=style.SMALL_TICKS)
-    return explained
-
-
-def draw_curve_panel(ax: Axes, feature: Feature, outputs: list[str], level: float) -> list[Artist]:
-    """Draw the curves of one feature; return what a legend explains."""
-    first = feature.results[0]
-    explained: list[Artist] = []
-    layers.draw_zero(ax)
-    if len(outputs) == 1:
-        for path in feature.paths:
-            explained += [layers.draw_curve(ax, path, "mean effect", style.look(0))]
-            explained += layers.draw_spread(ax, path) + layers.draw_ci(ax, path, level)
-    else:
-        for result, path in zip(feature.results, feature.paths, strict=True):
-            explained += draw_line(ax, path, result.output, outputs.index(result.output), level)
-        explained += explain_ribbon(level)
-    if isinstance(first, Effect):
-        explained += layers.draw_gaps(ax, first)
-    explained += layers.draw_counts(ax, first)
-    draw_aside(ax, feature, outputs, level)
-    canvas.fit_limits(ax, strip=True)
-    return explained
-
-
-def draw_aside(ax: Axes, feature: Feature, outputs: list[str], level: float) -> None:
-    """Draw missing values beside a panel."""
-    items = [
-        missing.Item(path, style.look(outputs.index(result.output)))
-        for result, path in zip(feature.results, feature.missing, strict=True)
-        if path is not None
-    ]
-    if len(outputs) > 1:
-        missing.draw_several(ax, items, level, style.NUMBER_TEXT)
-    else:
-        for item in items:
-            missing.draw_one(ax, item.path, level)
-
-
-def draw_level_panel(ax: Axes, feature: Feature, outputs: list[str], level: float) -> list[Artist]:
-    """Draw the levels of one feature; return what a legend explains."""
-    results = [cast(LevelResult, result) for result in feature.results]
-    slots, board = gather_slots(results), Board(ax)
-    explained: list[Artist] = []
-    if not feature.paths:
-        levels.draw_only_level(board, slots, results[0], feature.missing[0], level)
-    else:
-        dots.draw_zero(board)
-        dots.set_apart(board, slots)
-        explained = draw_level_dots(board, slots, feature, outputs, level)
-        explained += dots.draw_counts(board, slots, results[0])
-        board.fit(slots, strip=True)
-    board.name_levels(slots, size=style.NUMBER_TEXT, longest=style.SMALL_LABEL)
-    return explained
-
-
-def draw_level_dots(
-    board: Board, slots: Slots, feature: Feature, outputs: list[str], level: float
-) -> list[Artist]:
-    """Draw the dots of one output, or of several side by side."""
-    explained: list[Artist] = []
-    results = [cast(LevelResult, result) for result in feature.results]
-    for result, path, without in zip(results, feature.paths, feature.missing, strict=True):
-        spots = dots.Spots(path, without)
-        if len(outputs) == 1:
-            explained += dots.draw_one(
-                board, slots, result, spots, label="mean effect", level=level
-            )
-        else:
-            explained += dots.draw_among(
-                board, slots, result, spots, label=result.output, level=level,
-                index=outputs.index(result.output), n_items=len(outputs),
-            )  # fmt: skip
-    return explained + (dots.explain_whiskers(level) if len(outputs) > 1 else [])
-
-
-def write_title(ax: Axes, feature: Feature) -> None:
-    """Write the feature's name, and under it its importance and typical spread."""
-    if len(feature.results) == 1:
-        (one,) = feature.results
-        error, spread = number(one.importance_error, 2), number(one.typical_spread)
-        words = f"importance {number(one.importance)} ± {error}\ntypical spread {spread}"
-    else:
-        words = f"importance up to {number(max(r.importance for r in feature.results))}"
-    size = FontProperties(size=style.NUMBER_TEXT).get_size_in_points()
-    note = ax.annotate(
-        words, (0, 1), (0, 2), "axes fraction", textcoords="offset points", **LITERAL
-    )
-    note.set(fontsize=style.NUMBER_TEXT, color=style.NOTE, gid="rhale:numbers", va="bottom")
-    pad = 4 + 1.35 * size * (1 + words.count("\n"))
-    name = wrapped(feature.name, canvas.letters(ax, "width"))
-    ax.set_title(name, loc="left", fontsize=style.NAME_TEXT, pad=pad, fontweight="bold", **LITERAL)
 
 
 def y_reach(features: Sequence[Feature], *, several: bool) -> tuple[float, float]:

@@ -43,19 +43,15 @@ def plot_levels(
         draw_only_level(top, slots, effect, layers.missing_trace(effect, center, level), level)
         bottom.ax.set(xticks=[], yticks=[])
     else:
-        dots.draw_zero(top)
-        dots.set_apart(top, slots)
         spots = dots.read_spots(effect, center, level)
-        explained = dots.draw_one(
-            top, slots, effect, spots,
-            label="mean effect", level=level, spread=spread, uncertainty=uncertainty,
-        )  # fmt: skip
-        explained += draw_truth(top, effect, center, truth)
-        explained += dots.draw_counts(top, slots, effect)
+        above = draw_levels(
+            top, slots, effect, spots, level, spread=spread, uncertainty=uncertainty
+        )
+        above += draw_truth(top, effect, center, truth)
         top.fit(slots, strip=True)
-        explained_below = draw_steps(bottom, slots, effect, level)
+        below = draw_steps(bottom, slots, effect, level)
         bottom.fit(slots, strip=False)
-        write_legends(top, bottom, explained, explained_below, new=ax is None)
+        write_legends(top, bottom, above, below, new=ax is None)
     label_pair(top, bottom, slots, effect, center)
     return pair
 
@@ -107,6 +103,26 @@ def label_board(board: Board, results: Sequence[LevelResult], center: Center | N
     x, y = (value, name) if board.turned else (name, value)
     board.ax.set_xlabel(x, **LITERAL)
     board.ax.set_ylabel(y, **LITERAL)
+
+
+def draw_levels(
+    board: Board,
+    slots: Slots,
+    effect: LevelEffect,
+    spots: dots.Spots,
+    level: float,
+    *,
+    spread: bool,
+    uncertainty: bool,
+) -> list[Artist]:
+    """Draw the levels, missing values and where rows are; return what a legend explains."""
+    dots.draw_zero(board)
+    dots.set_apart(board, slots)
+    explained = dots.draw_one(
+        board, slots, effect, spots,
+        label="mean effect", level=level, spread=spread, uncertainty=uncertainty,
+    )  # fmt: skip
+    return explained + dots.draw_counts(board, slots, effect)
 
 
 def draw_steps(board: Board, slots: Slots, effect: LevelEffect, level: float) -> list[Artist]:

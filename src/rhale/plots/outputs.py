@@ -8,7 +8,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
 from rhale.kernels.curve import Center
-from rhale.plots import axis, grid, layers, style
+from rhale.plots import axis, grid, layers, panel, style
 from rhale.plots.text import LITERAL
 
 
@@ -49,13 +49,13 @@ def plot_outputs(
     """
     if isinstance(axes, Axes):
         return grid.plot_all(effects, axes=axes, center=center, level=level)
-    shown = [grid.read_feature(e.output, [e], center, level) for e in effects]
+    shown = [panel.read_feature(e.output, [e], center, level) for e in effects]
     kept = shown[: grid.MOST_PANELS if axes is None else None]
     panels = grid.find_panels(axes, kept, columns, sharey=sharey)
     explained: list[Artist] = []
     for ax, feature in zip(panels, kept, strict=True):
-        explained += grid.draw_panel(ax, feature, [feature.name], level)
-        grid.write_title(ax, feature)
+        explained += panel.draw_panel(ax, feature, [feature.name], level)
+        panel.write_title(ax, feature)
     explained += grid.set_heights(panels, kept, sharey=sharey)
     note = ", ".join(grid.some_of(len(kept), len(shown), "outputs"))
     label = layers.value_label(effects, center, style.LABEL_LENGTH, each=True)

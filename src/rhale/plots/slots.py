@@ -75,30 +75,20 @@ class Slots:
 
 
 def gather_slots(results: Sequence[LevelResult]) -> Slots:
-    """Find the places of the levels of all results; those of the first come first.
-
-    Examples
-    --------
-    >>> from rhale.plots.slots import Slots
-    >>> Slots(("a", "b"), np.array([0.0, 1.0]), is_number=False, has_missing=True).missing
-    2.5
-    """
+    """Find the places of the levels of all results; those of the first come first."""
     has_missing = any(result.missing is not None for result in results)
     if not all(result.is_number for result in results):
         labels = tuple(dict.fromkeys(label for result in results for label in result.levels))
-        return Slots(labels, np.arange(float(len(labels))), False, has_missing)  # noqa: FBT003
+        places = np.arange(float(len(labels)))
+        return Slots(labels, places, is_number=False, has_missing=has_missing)
     found = {
         place: label
         for result in reversed(results)
         for place, label in zip(places_of(result).tolist(), result.levels, strict=True)
     }
-    places = sorted(found)
-    return Slots(
-        tuple(found[place] for place in places),
-        np.array(places),
-        True,  # noqa: FBT003
-        has_missing,
-    )
+    numbers = sorted(found)
+    names = tuple(found[number] for number in numbers)
+    return Slots(names, np.array(numbers), is_number=True, has_missing=has_missing)
 
 
 def places_of(result: LevelResult) -> FloatArray:

@@ -156,6 +156,13 @@ def test_names_of_levels_do_not_touch(make_levels, n_levels, length):
     assert all(whole.x0 <= t.get_window_extent().x0 for t in texts)
 
 
+def test_of_hundreds_of_levels_only_those_with_a_name_have_a_tick(make_levels):
+    left, _ = plot_effect(make_levels([f"{i}" for i in range(150)], 1.0))
+    assert len(left.get_yticks()) < 100
+    assert "" not in names(left.yaxis)
+    np.testing.assert_array_equal([float(name) for name in names(left.yaxis)], left.get_yticks())
+
+
 def test_a_hostile_name_is_shown_letter_by_letter(make_levels):
     levels = ("$\\frac{a}{b}$", "<script>", "", "a\nb", "\U0001f995", "עברית", "_x")
     top, bottom = plot_effect(make_levels(levels, 1.0))
