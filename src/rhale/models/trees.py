@@ -47,7 +47,6 @@ PARTS = (
     "estimator_",
     "estimator",
     "final_estimator_",
-    "calibrated_classifiers_",
     "regressor_",
 )
 
