@@ -14,6 +14,7 @@ from sklearn.ensemble import (
     BaggingClassifier,
     BaggingRegressor,
     GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
     IsolationForest,
     RandomForestClassifier,
@@ -203,6 +204,12 @@ def test_catboost_finds_its_columns_by_name_and_so_does_the_walk():
     model = catboost.CatBoostRegressor(n_estimators=5, **SILENT).fit(FRAME, Y)
     assert_same_answers(model, FRAME[list("bacde")], DOUBLE)
     assert_same_answers(model, FRAME.assign(more=1.0), DOUBLE)
+    assert_same_answers(model, X, DOUBLE)
+
+
+def test_names_of_arrays_are_no_names():
+    data = FRAME.set_axis(["x1", "x0", "x2", "x4", "x3"], axis=1)
+    model = catboost.CatBoostRegressor(n_estimators=5, **SILENT).fit(data, Y)
     assert_same_answers(model, X, DOUBLE)
 
 
@@ -442,8 +449,17 @@ class OffByLittle(RandomForestRegressor):
         return super().predict(rows) + 1e-6 * (np.asarray(rows)[:, 0] > 0.5)
 
 
+class OddsByLittle(HistGradientBoostingClassifier):
+    """Moves probabilities by a millionth."""
+
+    def predict_proba(self, rows):
+        return np.add(super().predict_proba(rows), [-1e-6, 1e-6])
+
+
 def test_libraries_that_add_in_double_precision_are_held_to_it():
     model = OffByLittle(4, random_state=0).fit(X, Y)
+    assert_asked(model, X, "where the model answers")
+    model = OddsByLittle(max_iter=4).fit(X, target(X, 2))
     assert_asked(model, X, "where the model answers")
 
 
@@ -451,6 +467,17 @@ def test_leaves_too_far_apart_for_one_unit_are_asked():
     start = DummyClassifier(strategy="most_frequent")
     model = GradientBoostingClassifier(init=start, n_estimators=5, random_state=0)
     assert_asked(model.fit(X, target(X, 3)), X, "where the model answers")
+
+
+class MissesOtherwise(HistGradientBoostingRegressor):
+    """Adds one where the last column has no value."""
+
+    def predict(self, rows):
+        return super().predict(rows) + np.isnan(np.asarray(rows)[:, -1])
+
+
+def test_missing_values_are_checked_where_the_table_has_none():
+    assert_asked(MissesOtherwise(max_iter=4).fit(X, Y), X, "where the model answers")
 
 
 class LargeLeaf(GradientBoostingClassifier):
@@ -492,7 +519,7 @@ BLOCKED = """
 """
 
 
-@pytest.mark.parametrize("blocked", [{"numba"}, {"treelite"}, {"numba", "treelite"}])
+@pytest.mark.parametrize("blocked", [{"numba", "treelite"}, {"treelite"}])
 def test_without_the_extra_a_fresh_process_asks_and_says_what_to_install(blocked):
     code = textwrap.dedent(BLOCKED.format(blocked=blocked))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603

@@ -48,7 +48,6 @@ PARTS = (
     "estimator_",
     "estimator",
     "final_estimator_",
-    "calibrated_classifiers_",
     "regressor_",
 )
 
