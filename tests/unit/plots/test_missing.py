@@ -148,7 +148,7 @@ def test_small_panels_show_missing_values_and_make_room_for_them(numbers, levels
 
 
 def test_a_cut_spread_of_missing_values_is_marked(numbers, find):
-    wide = replace(numbers, missing=MISSING._replace(std=500.0, rows=1e9))
+    wide = replace(numbers, missing=replace(MISSING, std=500.0, rows=1e9))
     (panel,) = plot_all([wide])
     assert find(side(panel), "cut")
 
