@@ -21,8 +21,8 @@ Holds = Literal["numbers", "dates", "durations", "names", "objects"]
 Apart = tuple[list[Any], IntArray]  # distinct values, and which of them each row has
 MICROSECOND, MICRODAY = 1e6, 86_400e6
 TICKS = {"s": 1e6, "ms": 1e3}  # microseconds in the units that are coarser
-PLAIN = (nw.Float64, nw.Float32, nw.Boolean, nw.Int64, nw.Int32, nw.Int16, nw.Int8)
-PLAIN += (nw.UInt64, nw.UInt32, nw.UInt16, nw.UInt8)  # NumPy has the same type
+PLAIN: tuple[Any, ...] = (nw.Float64, nw.Float32, nw.Boolean, nw.Int64, nw.Int32, nw.Int16)
+PLAIN += (nw.Int8, nw.UInt64, nw.UInt32, nw.UInt16, nw.UInt8)  # NumPy has the same type
 WHOLE = 2.0**53  # whole numbers below are exact as floats
 HASH_BITS = 52  # whole numbers of so many bits are exact as floats
 
