@@ -183,7 +183,12 @@ class FrameTable:
 
     def dtype(self, index: int) -> Any:
         """Type of a column."""
-        return self.frame.schema[self.frame.columns[index]]
+        return self._dtypes[index]
+
+    @cached_property
+    def _dtypes(self) -> list[Any]:
+        """Types of all columns; narwhals looks into columns of objects for them."""
+        return list(self.frame.schema.values())
 
     def holds(self, index: int) -> Holds | None:
         """What a column holds."""
