@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -18,7 +19,7 @@ from rhale.tables import Table
 from rhale.tables.columns import Labels, hashed, texts_of
 from rhale.tables.levels import Levels
 from rhale.tables.survey import Survey
-from rhale.times import AxisKind, as_numbers, written
+from rhale.times import AxisKind, as_numbers, in_full, written
 
 FeatureKind = Literal["number", "date", "duration", "steps", "categories"]
 Said = bool | tuple[Any, ...]
@@ -100,15 +101,28 @@ def read_categorical(categorical: Any, names: Sequence[str]) -> dict[int, Said]:
         if isinstance(value, bool | np.bool_):
             said[find_feature(feature, names)] = bool(value)
             continue
-        if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray):
-            msg = f"categorical={{{feature!r}: {value!r}}} is neither True, False nor an order of levels (a list)"
-            raise BadSettingError(msg)
-        order = tuple(value)
-        if len({(type(v), v) for v in order}) < len(order):
-            msg = f"categorical= names a level of {feature!r} twice: {list(order)}"
-            raise BadSettingError(msg)
-        said[find_feature(feature, names)] = order
+        said[find_feature(feature, names)] = _order(feature, value)
     return said
+
+
+def _order(feature: Any, value: Any) -> tuple[Any, ...]:
+    """Check an order of levels."""
+    if isinstance(value, str | Mapping | AbstractSet) or not isinstance(value, Iterable):
+        msg = (
+            f"categorical={{{feature!r}: {value!r:.60}}} is neither True, False nor an order of "
+            "levels (a list)"
+        )
+        raise BadSettingError(msg)
+    order = tuple(value)
+    try:
+        n_levels = len({plain_key(v) for v in order})
+    except TypeError as error:
+        msg = f"categorical= lists what is no level of {feature!r} ({error}); list names or numbers"
+        raise BadSettingError(msg) from error
+    if n_levels < len(order):
+        msg = f"categorical= names a level of {feature!r} twice: {list(order)}"
+        raise BadSettingError(msg)
+    return order
 
 
 def check_columns(table: Table, columns: Sequence[int], said: Mapping[int, Any]) -> None:
@@ -258,15 +272,22 @@ class Reader:
         if self.is_named(column):
             return texts_of([value for _, value in keys])
         kind = self.axis_kind(column)
-        return tuple(plain_number(k) if kind == "number" else written(k, kind) for k in keys)
+        if kind == "number":
+            is_truth = self.table.is_truth(column)
+            return tuple(str(bool(k)) if is_truth else plain_number(k) for k in keys)
+        texts = tuple(written(k, kind) for k in keys)
+        return texts if len(set(texts)) == len(keys) else tuple(in_full(k, kind) for k in keys)
 
     def _declared(self, column: int, keys: Sequence[Any], order: Sequence[Any]) -> list[int]:
         """Positions of the levels that have rows, in the declared order."""
-        at = {key: i for i, key in enumerate(keys)}
+        at: dict[Any, int]
+        wanted: list[Any]
         if self.is_named(column):
-            wanted = [(type(v), v) for v in order]
+            at = {plain_key(v): i for i, (_, v) in enumerate(keys)}
+            wanted = [plain_key(v) for v in order]
         else:
-            wanted = as_numbers(list(order), self.axis_kind(column)).tolist()
+            at = {key: i for i, key in enumerate(keys)}
+            wanted = self._as_numbers(column, order)
         chosen = [at.get(v) for v in wanted]
         left = set(range(len(keys))) - set(chosen)
         if left:
@@ -278,6 +299,14 @@ class Reader:
             )
             raise BadSettingError(msg)
         return [i for i in chosen if i is not None]
+
+    def _as_numbers(self, column: int, order: Sequence[Any]) -> list[float]:
+        """Levels of a column of numbers or dates, as the user listed them."""
+        try:
+            return list(as_numbers(list(order), self.axis_kind(column)).tolist())
+        except BadSettingError as error:
+            msg = f"the order given for {self.table.names[column]!r}: {error}"
+            raise BadSettingError(msg) from error
 
     def _by_similarity(
         self, place: int, keys: Sequence[Any], texts: tuple[str, ...], weight: FloatArray
@@ -370,6 +399,19 @@ def split_rare(rows: IntArray, weight: FloatArray) -> tuple[IntArray, IntArray]:
     if rare.sum() < 2:
         rare[:] = False
     return np.flatnonzero(~rare), np.flatnonzero(rare)
+
+
+def plain_key(value: Any) -> tuple[type, Any]:
+    """Tell values apart as a model does, but NumPy's from Python's not.
+
+    Examples
+    --------
+    >>> plain_key(np.str_("a")) == plain_key("a"), plain_key(1) == plain_key(True)
+    (True, False)
+    """
+    if isinstance(value, np.generic) and value.dtype.kind in "biufU":
+        value = value.item()
+    return type(value), value
 
 
 def _unlike(name: str, texts: Sequence[str]) -> str:

@@ -247,7 +247,8 @@ class LevelEffect:
         """Position of a level, given by its label; a pooled one stands with the others."""
         if str(level) in self.pooled and str(level) not in self.levels:
             others = name_others(len(self.pooled))
-            level = next(name for name in self.levels if name.startswith(others))
+            # spaces tell it from a level that is really called so
+            level = max((n for n in self.levels if n.rstrip(" ") == others), key=len)
         return find_level(self.name, level, self.levels)
 
 

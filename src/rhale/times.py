@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC
 from typing import Any, Literal
 
 import numpy as np
@@ -26,7 +27,7 @@ def as_numbers(values: Any, kind: AxisKind) -> FloatArray:
     array = np.asarray(values)
     try:
         if kind == "date" and array.dtype.kind not in "fiu":
-            return since_1970(np.asarray(values, dtype="datetime64"))
+            return since_1970(np.asarray(_without_zone(array), dtype="datetime64"))
         if kind == "duration" and array.dtype.kind not in "fiu":
             return in_seconds(np.asarray(values, dtype="timedelta64"))
         return np.asarray(array, dtype=np.float64)
@@ -36,6 +37,21 @@ def as_numbers(values: Any, kind: AxisKind) -> FloatArray:
             f"{values!r:.80} cannot be read as {wanted.get(kind, 'durations or seconds')}: {error}"
         )
         raise BadSettingError(msg) from error
+
+
+def _without_zone(dates: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Turn dates that know their time zone into UTC; others are UTC already.
+
+    NumPy knows neither these nor pandas' NaT, which is no number equal to itself.
+    """
+    if dates.dtype.kind != "O":
+        return dates
+    plain = np.empty(dates.shape, dtype=object)
+    for place, date in np.ndenumerate(dates):
+        has_zone = getattr(date, "tzinfo", None) is not None
+        plain[place] = date.astimezone(UTC).replace(tzinfo=None) if has_zone else date
+    plain[dates != dates] = None  # noqa: PLR0124
+    return plain
 
 
 def since_1970(dates: npt.NDArray[np.datetime64]) -> FloatArray:
@@ -86,3 +102,16 @@ def written(value: float, kind: AxisKind) -> str:
         date = np.datetime_as_string(as_dates(np.array([value]))[0], unit="s")
         return str(date).removesuffix("T00:00:00").replace("T", " ")
     return f"{value:g} s" if kind == "duration" else f"{value:g}"
+
+
+def in_full(value: float, kind: AxisKind) -> str:
+    """Write a date or a duration so that no other one is written alike.
+
+    Examples
+    --------
+    >>> in_full(0.5, "date"), in_full(1234567.0, "duration")
+    ('1970-01-01 12:00:00.000000', '1234567.0 s')
+    """
+    if kind == "date":
+        return str(as_dates(np.array([value]))[0]).replace("T", " ")
+    return f"{value!r} s"

@@ -12,12 +12,18 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
+from rhale.errors import BadTableError
 from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.times import in_seconds
 
 Series = nw.Series[Any]
 Holds = Literal["numbers", "dates", "durations", "names", "objects"]
 Apart = tuple[list[Any], IntArray]  # distinct values, and which of them each row has
 MICROSECOND, MICRODAY = 1e6, 86_400e6
+TICKS = {"s": 1e6, "ms": 1e3}  # microseconds in the units that are coarser
+PLAIN: tuple[Any, ...] = (nw.Float64, nw.Float32, nw.Boolean, nw.Int64, nw.Int32, nw.Int16)
+PLAIN += (nw.Int8, nw.UInt64, nw.UInt32, nw.UInt16, nw.UInt8)  # NumPy has the same type
+WHOLE = 2.0**53  # whole numbers below are exact as floats
 HASH_BITS = 52  # whole numbers of so many bits are exact as floats
 
 
@@ -38,6 +44,14 @@ def is_number(dtype: Any) -> bool:
     return holds(dtype) == "numbers"
 
 
+def is_object(column: Series) -> bool:
+    """Tell whether a column may hold values of any type.
+
+    narwhals calls a column of pandas' objects text if the first of them are.
+    """
+    return column.dtype == nw.Object or getattr(column.to_native(), "dtype", None) == object
+
+
 # --- reading -----------------------------------------------------------------------------------
 
 
@@ -47,12 +61,16 @@ def numbers_of(column: Series) -> FloatArray:
     if kind == "dates":
         return _floats(column.dt.timestamp("us")) / MICRODAY
     if kind == "durations":
-        return _floats(column.dt.total_microseconds()) / MICROSECOND
+        return in_seconds(np.asarray(column.to_numpy(), dtype="timedelta64"))
     return _floats(column)
 
 
 def _floats(column: Series) -> FloatArray:
-    return np.array(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    if column.dtype not in (nw.Int64, nw.UInt64):
+        return np.array(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    empty = column.is_null().to_numpy()  # Arrow casts no whole number beyond 2**53
+    known = column.fill_null(0) if empty.any() else column
+    return np.where(empty, np.nan, known.to_numpy().astype(np.float64))
 
 
 def factorize(column: Series) -> Apart:
@@ -60,7 +78,18 @@ def factorize(column: Series) -> Apart:
     native = column.to_native()
     if column.implementation.is_pandas_like() and hasattr(native, "cat"):
         return list(native.cat.categories), np.asarray(native.cat.codes, dtype=np.int64)
-    is_object, place = column.dtype == nw.Object, dict[Any, int]()
+    try:
+        return _told_apart(column)
+    except TypeError as error:
+        msg = (
+            f"column {column.name!r} holds values that are neither numbers nor names ({error}); "
+            "name the columns to explain in features= (the model still gets all columns)"
+        )
+        raise BadTableError(msg) from error
+
+
+def _told_apart(column: Series) -> Apart:
+    any_type, place = is_object(column), dict[Any, int]()
     values, codes = list[Any](), np.empty(len(column), dtype=np.int64)
     empty = column.is_null().to_numpy()
     for row, value in enumerate(column.to_list()):
@@ -68,7 +97,7 @@ def factorize(column: Series) -> Apart:
             codes[row] = -1
             continue
         # 1, 1.0 and True are equal to Python, but not to a model
-        key = (type(value), value) if is_object else value
+        key = (type(value), value) if any_type else value
         found = place.setdefault(key, len(values))
         if found == len(values):
             values.append(value)
@@ -142,8 +171,9 @@ def new_column(like: Series, values: FloatArray) -> Series:
         return made_like(like, cast(known, numpy_type(like.dtype)), missing)
     filled = np.where(missing, 0.0, values)
     filled = np.rint(filled) if like.dtype == nw.Date else filled
-    ticks = filled * (MICRODAY if kind == "dates" else MICROSECOND)
-    moment = np.rint(ticks).astype(np.int64)
+    tick = TICKS.get(getattr(like.dtype, "time_unit", "us"), 1.0)
+    ticks = filled * (MICRODAY if kind == "dates" else MICROSECOND) / tick
+    moment = (np.rint(ticks) * tick).astype(np.int64)
     unit = "datetime64[us]" if kind == "dates" else "timedelta64[us]"
     return made_like(like, moment.astype(unit), missing)
 
@@ -162,7 +192,7 @@ def numpy_type(dtype: Any) -> np.dtype[Any]:
     if dtype == nw.Boolean:
         return np.dtype(bool)
     if dtype.is_integer():
-        return np.dtype(str(dtype).lower())
+        return np.dtype(str(dtype).lower().replace("128", "64"))
     return np.dtype(np.float32) if dtype == nw.Float32 else np.dtype(np.float64)
 
 
@@ -171,6 +201,31 @@ def rounded(dtype: Any, values: FloatArray) -> FloatArray:
     missing = np.isnan(values)
     held = cast(np.where(missing, 0.0, values), numpy_type(dtype)).astype(np.float64)
     return np.where(missing, np.nan, held)
+
+
+def keep_own(own: Series, made: Series, rows: BoolArray) -> Series:
+    """Take these rows from a column as it was, bit by bit, and the others from a new one."""
+    library = own.implementation
+    if library.is_pandas_like():
+        old = own.to_native().reset_index(drop=True)
+        return nw.from_native(old.where(rows, made.to_native()), series_only=True)
+    if library.is_pyarrow():
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        kept = pc.if_else(pa.array(rows), own.to_native(), made.to_native())
+        column: Series = nw.from_native(kept, series_only=True)
+        return column.alias(own.name)
+    mask = nw.new_series("rows", rows, dtype=nw.Boolean, backend=library)
+    return own.zip_with(mask, made)
+
+
+def is_exact(column: Series, values: FloatArray) -> bool:
+    """Tell whether a column holds these numbers and nothing besides: no finer ticks or digits."""
+    if column.dtype not in PLAIN or np.any(np.isnan(values)):
+        return False
+    wide = column.dtype in (nw.Int64, nw.UInt64)
+    return not wide or bool(np.max(np.abs(values), initial=0.0) < WHOLE)
 
 
 def made_like(like: Series, values: Any, missing: BoolArray | None = None) -> Series:
@@ -187,7 +242,9 @@ def made_like(like: Series, values: Any, missing: BoolArray | None = None) -> Se
     column = nw.new_series(like.name, values, dtype=dtype, backend=like.implementation)
     if zone:
         column = column.dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
-    return column if column.dtype == like.dtype else column.cast(like.dtype)
+    native, wanted = column.to_native(), like.to_native().dtype  # knows more than narwhals
+    made = native if native.dtype == wanted else native.cast(wanted)
+    return nw.from_native(made, series_only=True)
 
 
 def _made_like_pandas(like: Series, values: Any, missing: BoolArray | None) -> Series:

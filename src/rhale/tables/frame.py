@@ -10,16 +10,21 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from rhale.kernels import FloatArray, IntArray
+from rhale.errors import BadTableError
+from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.tables.chunk import Change, numbers_at, numbers_between
 from rhale.tables.columns import (
+    PLAIN,
     Apart,
     Holds,
     Labels,
+    Series,
     factorize,
     hashed,
     holds,
-    is_number,
+    is_exact,
+    is_object,
+    keep_own,
     new_column,
     numbers_of,
     rounded,
@@ -85,10 +90,13 @@ class FrameChunk:
 
     def key(self, index: int) -> FloatArray:
         """Numbers that tell the values of one column apart, in all chunks alike."""
-        apart = self.told_apart(index)
+        column = self.frame[:, index]
+        try:
+            apart = self.told_apart(index)
+        except BadTableError:  # it cannot be explained, but its rows differ
+            return np.array([hashed(v) for v in column.to_list()])
         if apart is not None:
             return np.array([hashed(v) for v in apart[0]] + [np.nan])[apart[1]]
-        column = self.frame[:, index]
         return numbers_of(column) if holds(column.dtype) else np.zeros(self.n_rows)
 
     def shown(self, index: int, value: float) -> str:
@@ -105,7 +113,7 @@ class FrameChunk:
         column = self.frame[:, index]
         if index in self.labels:
             return values
-        if is_number(column.dtype):
+        if column.dtype in PLAIN:
             return rounded(column.dtype, values)
         return numbers_of(new_column(column, values))
 
@@ -115,21 +123,33 @@ class FrameChunk:
             return self.replaced(changes)
         stacked = nw.concat([self.frame] * len(changes))
         columns = {index: np.tile(self.column(index), len(changes)) for index, _ in changes}
+        own = {index: np.ones(len(stacked), dtype=np.bool_) for index in columns}
         for i, (index, values) in enumerate(changes):
-            columns[index][i * self.n_rows : (i + 1) * self.n_rows] = values
-        replaced = [self._new(stacked, index, values) for index, values in columns.items()]
+            part = slice(i * self.n_rows, (i + 1) * self.n_rows)
+            own[index][part] = np.isnan(values) & np.isnan(columns[index][part])
+            columns[index][part] = values
+        replaced = [self._new(stacked, i, values, own[i]) for i, values in columns.items()]
         return stacked.with_columns(*replaced).to_native()
 
     def replaced(self, changes: Sequence[Change]) -> Any:
         """One copy of the rows with all these columns replaced."""
-        columns = [self._new(self.frame, index, values) for index, values in changes]
+        columns = []
+        for index, values in changes:
+            own = np.isnan(values)
+            own = own & np.isnan(self.column(index)) if own.any() else own
+            columns.append(self._new(self.frame, index, values, own))
         return self.frame.clone().with_columns(*columns).to_native()
 
-    def _new(self, frame: Frame, index: int, values: FloatArray) -> nw.Series[Any]:
+    def _new(self, frame: Frame, index: int, values: FloatArray, own: BoolArray) -> Series:
+        """Make a column with these values; some rows keep their own, or none as they have none."""
         like = frame[:, index]
         if index in self.labels:
-            return self.labels[index].write(like, values)
-        return new_column(like, values)
+            made = self.labels[index].write(like, values)
+            is_kept = is_object(like) and bool(np.any(own & np.isnan(values)))  # None or nan?
+        else:
+            made = new_column(like, values)
+            is_kept = bool(own.any()) and not is_exact(like, values[own])
+        return keep_own(like, made, own) if is_kept else made
 
     def take(self, rows: IntArray) -> FrameChunk:
         """Some of the rows, in the given order."""
@@ -173,7 +193,12 @@ class FrameTable:
 
     def dtype(self, index: int) -> Any:
         """Type of a column."""
-        return self.frame.schema[self.frame.columns[index]]
+        return self._dtypes[index]
+
+    @cached_property
+    def _dtypes(self) -> list[Any]:
+        """Types of all columns; narwhals looks into columns of objects for them."""
+        return list(self.frame.schema.values())
 
     def holds(self, index: int) -> Holds | None:
         """What a column holds."""
@@ -181,7 +206,9 @@ class FrameTable:
 
     def declared_order(self, index: int) -> tuple[Any, ...] | None:
         """Levels of a column whose type says in which order they stand."""
-        dtype = self.dtype(index)
+        dtype, native = self.dtype(index), self.frame[:, index].to_native()
+        if getattr(getattr(native, "type", None), "ordered", False):  # a dictionary of pyarrow
+            return tuple(native.unify_dictionaries().chunk(0).dictionary.to_pylist())
         return tuple(dtype.categories) if dtype == nw.Enum else None
 
     def is_truth(self, index: int) -> bool:
