@@ -176,13 +176,9 @@ class Job:
 
     def removable(self) -> tuple[list[Feature], int]:
         """Features with missing values that the model can do without, and rows asked."""
-        table, probe = self.rows.table, self.survey.probe.chunk
+        probe = self.survey.probe.chunk
         some = [f for f in self.features if f.n_missing and not f.is_constant]
-        found = [
-            f
-            for f in some
-            if takes_missing(self.predictor, probe, f.column, table.names, self.rows.batch_rows)
-        ]
+        found = [f for f in some if takes_missing(self.predictor, probe, f.column)]
         return found, probe.n_rows * len(some)
 
     def profiles(self) -> Made:

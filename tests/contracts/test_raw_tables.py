@@ -475,7 +475,6 @@ def test_an_identifier_is_one_pool_of_levels(library, method):
     assert effect.levels == (f"other ({N} levels)",)
 
 
-@pytest.mark.xfail(reason="passes.constant_effect: a pool of levels is no constant", strict=True)
 @each_library
 def test_an_identifier_is_not_called_constant(library):
     table = make(library, a=A, id=[f"row {i}" for i in range(N)])
@@ -789,7 +788,6 @@ def test_limits_turn_few_whole_numbers_into_numbers():
     assert effect.edges[[0, -1]].tolist() == [1.0, 3.0]
 
 
-@pytest.mark.xfail(reason="plan.Settings.wants_numbers: limits by position", strict=True)
 def test_limits_by_position_turn_few_whole_numbers_into_numbers():
     table = make("pandas", a=A, few=FEW)
     effect = rhale.explain(lambda r: 2 * r["few"], table, limits={1: (1, 3)})["few"]

@@ -108,12 +108,11 @@ def without_value(
     return np.asarray(ask(predictor, chunk, [gone], names, batch_rows)[0])
 
 
-def takes_missing(
-    predictor: Predictor, probe: Chunk, column: int, names: Sequence[str], batch_rows: int
-) -> bool:
+def takes_missing(predictor: Predictor, probe: Chunk, column: int) -> bool:
     """Tell whether the model has an answer for rows without this value."""
+    rows = probe.replaced([(column, np.full(probe.n_rows, np.nan))])
     try:
-        without_value(predictor, probe, column, names, batch_rows)
+        predictor.predict(rows, probe.n_rows)
     except (ModelFailedError, BadPredictionError):
         return False
     return True
