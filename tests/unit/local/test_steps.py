@@ -110,5 +110,5 @@ def test_a_model_without_an_answer_for_missing_values_is_recognised(kind):
             raise ValueError(msg)
         return np.where(empty, np.nan if kind == "answers nan" else 0.0, rows["scale"])
 
-    predictor, chunk, names = parts(model)
+    predictor, chunk, _ = parts(model)
     assert takes_missing(predictor, chunk, 1) is (kind == "answers")
