@@ -42,13 +42,16 @@ def test_the_file_of_an_estimator_answers_as_the_estimator(n_classes, booster, t
     assert_same_answers(loaded.model, X, SINGLE)
 
 
-@pytest.mark.parametrize("name", ["probabilities", "classes", "counts", "numbers"])
+@pytest.mark.parametrize("name", ["probabilities", "classes", "counts", "doubts", "numbers"])
 def test_a_file_of_catboost_answers_as_the_model_that_was_saved(name, tmp_path):
     model = {
         "counts": catboost.CatBoostRegressor(loss_function="Poisson", n_estimators=5, **SILENT),
+        "doubts": catboost.CatBoostRegressor(
+            loss_function="RMSEWithUncertainty", n_estimators=5, **SILENT
+        ),
         "numbers": catboost.CatBoostRegressor(n_estimators=5, **SILENT),
     }.get(name, catboost.CatBoostClassifier(n_estimators=5, **SILENT))
-    y = {"counts": np.exp(Y / 2), "numbers": Y, "probabilities": target(X, 2)}.get(
+    y = {"counts": np.exp(Y / 2), "numbers": Y, "doubts": Y, "probabilities": target(X, 2)}.get(
         name, np.array(["u", "v", "w"])[target(X, 3)]
     )
     model.fit(X, y).save_model(str(tmp_path / "model.cbm"))

@@ -191,6 +191,12 @@ def test_columns_of_a_model_without_names_go_by_position():
     assert_same_answers(lightgbm.LGBMRegressor(**FEW).fit(FRAME, Y).booster_, X, DOUBLE)
 
 
+def test_names_behind_a_step_are_the_step_s_own():
+    parts = ColumnTransformer([("scaled", StandardScaler(), list("edcba"))])
+    model = make_pipeline(parts.set_output(transform="pandas"), lightgbm.LGBMRegressor(**FEW))
+    assert_same_answers(model.fit(FRAME, Y), FRAME, DOUBLE)
+
+
 def test_names_with_spaces_are_those_that_lightgbm_writes():
     data = FRAME.rename(columns={"a": "the first\tone", "b": "é b"})
     model = lightgbm.LGBMRegressor(**FEW).fit(data, Y)

@@ -38,6 +38,15 @@ def test_a_damaged_text_is_refused_with_the_place(content, reason):
         check_lightgbm_text(content)
 
 
+def test_a_circle_of_nodes_that_no_row_enters_is_refused():
+    tree = (
+        b"Tree=0\nnum_leaves=4\nsplit_feature=0 1 1\nthreshold=0.5 -1 2\ndecision_type=2 2 2\n"
+        b"left_child=-1 2 1\nright_child=-2 -3 -4\nleaf_value=1 2 3 4\n\n"
+    )
+    with pytest.raises(ValueError, match="tree 0"):
+        check_lightgbm_text(TEXT % (len(tree), tree))
+
+
 @pytest.mark.parametrize("name", ["m.json", "m.UBJ", "a.b.txt", "m.cbm"])
 def test_model_files_are_known_by_their_endings(name, tmp_path):
     assert is_model_file(name)
