@@ -1,4 +1,4 @@
-"""Every Python block of the README runs, from an empty folder."""
+"""Every Python block of the README and of the how-to pages runs, from an empty folder."""
 
 import re
 from pathlib import Path
@@ -6,10 +6,16 @@ from pathlib import Path
 import matplotlib as mpl
 import pytest
 
-README = Path(__file__).resolve().parents[2] / "README.md"
-BLOCKS = re.findall(
-    r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
-)
+ROOT = Path(__file__).resolve().parents[2]
+README = ROOT / "README.md"
+
+
+def blocks_of(page):
+    text = page.read_text(encoding="utf-8")
+    return re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+BLOCKS = blocks_of(README)
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=range(1, len(BLOCKS) + 1))
@@ -22,6 +28,12 @@ def test_a_block_of_the_readme_runs(block, tmp_path, monkeypatch):
             exec(compile(block, str(README), "exec"), {"__name__": "readme"})  # noqa: S102
     finally:
         plt.close("all")
+
+
+@pytest.mark.parametrize("name", ["tables"])
+def test_the_blocks_of_a_page_run_one_after_the_other(name, tmp_path, monkeypatch):
+    page = ROOT / "docs" / f"{name}.md"
+    test_a_block_of_the_readme_runs("\n".join(blocks_of(page)), tmp_path, monkeypatch)
 
 
 def test_the_readme_has_examples_and_saves_what_it_says(tmp_path, monkeypatch):

@@ -848,3 +848,60 @@ def test_progress_moves_in_small_steps_and_changes_no_number():
     for a, b in zip(watched, plain, strict=True):
         np.testing.assert_array_equal(a.edges, b.edges)
         np.testing.assert_allclose(a.mean, b.mean, rtol=1e-12, atol=1e-12)
+
+
+# --- Weights and levels by name ------------------------------------------------------------------
+
+
+def test_a_column_of_weights_is_no_feature_and_the_model_does_not_see_it():
+    table = pd.DataFrame(X, columns=["a", "b", "w"])
+    table["w"] = np.abs(table["w"])
+    seen = []
+
+    def model(rows):
+        seen.append(tuple(rows.columns))
+        return rows["a"] * rows["b"]
+
+    named = rhale.explain(model, table, weights="w")
+    given = rhale.explain(model, table[["a", "b"]], weights=table["w"].to_numpy())
+    assert set(seen) == {("a", "b")}
+    assert named.features == ("a", "b")
+    assert named.effects == given.effects
+
+
+def test_a_column_of_an_array_can_hold_the_weights():
+    table = np.abs(X)
+    named = rhale.explain(lambda rows: rows[:, 0] * rows[:, 1], table, weights="x1")
+    given = rhale.explain(
+        lambda rows: rows[:, 0] * rows[:, 1], table[:, [0, 2]], weights=table[:, 1]
+    )
+    assert named.features == ("x0", "x2")
+    for a, b in zip(named, given, strict=True):
+        assert a.mean.tolist() == b.mean.tolist()
+
+
+def test_a_column_of_names_holds_no_weights():
+    table = pd.DataFrame({"a": X[:, 0], "w": ["x"] * len(X)})
+    message = refusal(errors.BadTableError, lambda rows: rows["a"], table, weights="w")
+    assert "'w'" in message
+    unknown = refusal(errors.UnknownFeatureError, lambda rows: rows["a"], table, weights="v")
+    assert "'v'" in unknown
+
+
+def test_another_explanation_lends_its_levels_and_their_order():
+    letters = np.random.default_rng(0).choice(list("abcd"), len(X))
+    table = pd.DataFrame({"x": X[:, 0], "few": np.arange(len(X)) % 4, "name": letters})
+
+    def model(rows):
+        return rows["x"] * (rows["name"] == "b") + rows["few"]
+
+    order = ["c", "a", "d", "b"]
+    first = rhale.explain(model, table, categorical={"name": order})
+    again = rhale.explain(model, table, bins=first)
+    assert again["name"].levels == tuple(order)
+    assert again["few"].levels == ("0", "1", "2", "3")
+    assert again["name"].step == pytest.approx(first["name"].step)
+    table.loc[0, "name"] = "e"
+    message = refusal(errors.BadSettingError, model, table, bins=first)
+    assert "no levels 'e'" in message
+    assert "categorical=" in message
