@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from rhale.kernels import FloatArray
+from rhale.kernels.axis import Window, ends_of
 from rhale.kernels.grid import Grid
 from rhale.local.ask import ask
 from rhale.models import Predictor
@@ -51,19 +52,27 @@ class SecantPlan:
         The feature's column in the table.
     interval : Interval
         For the mean, the curve and the bins.
-    spread_interval : Interval or None
+    spread_interval : Window or None
         A wider one for the spread, and to take curvature out of the mean; None where the model is
         smooth and one is enough.
     """
 
     column: int
     interval: Interval
-    spread_interval: Interval | None = None
+    spread_interval: Window | None = None
 
     @property
     def n_series(self) -> int:
         """Series per output: the local effect, or with it the wide one and its step noise."""
         return 1 if self.spread_interval is None else 3
+
+    def ends(self, x: FloatArray) -> list[End]:
+        """Where the one or two secants of every value begin and end."""
+        if self.spread_interval is None:
+            return [self.interval.ends(x)]
+        if isinstance(self.interval, Window) and self.interval.knots is self.spread_interval.knots:
+            return ends_of(x, self.interval, self.spread_interval)
+        return [self.interval.ends(x), self.spread_interval.ends(x)]
 
 
 def secants(
@@ -206,12 +215,10 @@ def _questions(chunk: Chunk, plans: Sequence[SecantPlan]) -> tuple[list[Change],
     places = []
     for plan in plans:
         x, intervals = chunk.column(plan.column), []
-        for interval in (plan.interval, plan.spread_interval):
-            if interval is not None:
-                low, high = interval.ends(x)
-                a, b = chunk.representable(plan.column, low), chunk.representable(plan.column, high)
-                intervals.append((a, b))
-                changes += [(plan.column, a), (plan.column, b)]
+        for low, high in plan.ends(x):
+            a, b = chunk.representable(plan.column, low), chunk.representable(plan.column, high)
+            intervals.append((a, b))
+            changes += [(plan.column, a), (plan.column, b)]
         places.append((x, intervals))
     return changes, places
 
