@@ -62,7 +62,7 @@ class Limits:
         with np.errstate(over="ignore"):  # a span next to nothing: all values go to the ends
             scaled = (x - limits[0]) * (n_buckets / span)
         np.maximum(scaled, 0, out=scaled)
-        return np.minimum(scaled, n_buckets, out=scaled).astype(np.intp)
+        return np.asarray(np.minimum(scaled, n_buckets, out=scaled).astype(np.intp))
 
 
 @dataclass(frozen=True, eq=False)
