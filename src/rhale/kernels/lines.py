@@ -56,11 +56,12 @@ class Limits:
     def _buckets(self, x: FloatArray) -> IntArray:
         """Equal buckets between the outermost limits; larger values never go to a lower one."""
         limits, n_buckets = self.values, BUCKETS_PER_LIMIT * self.values.size
-        span = limits[-1] - limits[0] if limits.size else 0.0
-        if not span > 0:
-            return np.zeros(x.size, dtype=np.intp)
-        with np.errstate(over="ignore"):  # a span next to nothing: all values go to the ends
-            scaled = (x - limits[0]) * (n_buckets / span)
+        with np.errstate(over="ignore"):
+            span = limits[-1] - limits[0] if limits.size else 0.0
+            scale = n_buckets / span if span > 0 else 0.0
+            if not 0 < scale < np.inf:  # too narrow or too wide for buckets: one for all
+                return np.zeros(x.size, dtype=np.intp)
+            scaled = (x - limits[0]) * scale
         np.maximum(scaled, 0, out=scaled)
         return np.asarray(np.minimum(scaled, n_buckets, out=scaled).astype(np.intp))
 

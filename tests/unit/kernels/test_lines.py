@@ -18,6 +18,13 @@ def test_values_are_located_as_by_searchsorted(limits, more):
     assert Limits(limits).locate(x).tolist() == np.searchsorted(limits, x, side="right").tolist()
 
 
+@pytest.mark.parametrize("limits", [[0.0, 5e-324], [0.0, 1e-310, 1e-309], [-1e308, 0.0, 1.7e308]])
+def test_spans_without_a_scale_are_searched(limits):
+    limits = np.array(limits)
+    x = np.concatenate([limits, [-1.7e308, 1.0, 1.7e308]])
+    assert Limits(limits).locate(x).tolist() == np.searchsorted(limits, x, side="right").tolist()
+
+
 @given(st.lists(numbers, min_size=1, max_size=30, unique=True), st.integers(0, 1000))
 def test_lines_are_those_of_interp(knots, seed):
     knots, rng = np.sort(np.array(knots)), np.random.default_rng(seed)
