@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from rhale.kernels import FloatArray
-from rhale.kernels.lines import read_lines
+from rhale.kernels.lines import Knots
 
 MANY_VALUES = 100  # up to so many distinct values a feature is a ladder, not a line
 N_KNOTS = 513
@@ -38,9 +40,21 @@ class Axis:
     weight: FloatArray
     rows: float
 
+    @cached_property
+    def reached(self) -> FloatArray:
+        """Weight before the first value, up to it, up to the second, ..."""
+        return np.append(0.0, np.cumsum(self.weight))
+
+    @cached_property
+    def knots(self) -> Knots:
+        """Values at which windows are measured: all where they are few, some quantiles if not."""
+        if self.values.size <= MANY_VALUES:
+            return Knots(self.values)
+        return Knots(np.unique(self.quantiles(np.linspace(0, 1, N_KNOTS))))
+
     def quantiles(self, shares: FloatArray) -> FloatArray:
         """Smallest values that have at least these shares of the weight at or below them."""
-        reached = np.cumsum(self.weight)
+        reached = self.reached[1:]
         # a share is met when it is missed by rounding alone
         rounding = (4 + self.values.size) * np.finfo(float).eps  # of so many additions
         wanted = np.asarray(shares) * reached[-1] * (1 - rounding)
@@ -59,8 +73,10 @@ class Window:
         counted; moved inside at the ends of the axis.
     low, high : float
         Range of the feature.
-    knots, starts, stops : ndarray of shape (n_knots,)
-        The intervals around some values; straight lines between them.
+    knots : Knots
+        Some values.
+    starts, stops : ndarray of shape (n_knots,)
+        The intervals around them; straight lines between them.
     ladder : ndarray of shape (n_values,) or None
         The only values an end may have, where there are few.
     whole : bool
@@ -78,7 +94,7 @@ class Window:
     share: float
     low: float
     high: float
-    knots: FloatArray
+    knots: Knots
     starts: FloatArray
     stops: FloatArray
     ladder: FloatArray | None
@@ -89,10 +105,21 @@ class Window:
 
     def ends(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Give the interval [a, b] around every value."""
-        if self.reach is not None and self.least is not None:
-            a, b = _even(x, read_lines(x, self.knots, self.reach)[0], self.least.ends(x))
+        return ends_of(x, self)[0]
+
+    @property
+    def lines(self) -> tuple[FloatArray, ...]:
+        """Heights of the lines that tell where the intervals end."""
+        if self.reach is None or self.least is None:
+            return self.starts, self.stops
+        return *self.least.lines, self.reach
+
+    def within(self, x: FloatArray, lines: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
+        """Intervals that hold their value, from the lines read there."""
+        if self.least is None:
+            a, b = lines
         else:
-            a, b = read_lines(x, self.knots, self.starts, self.stops)
+            a, b = _even(x, lines[2], self.least.within(x, lines[:2]))
         if self.ladder is not None:
             a, b = nearest(self.ladder, a), nearest(self.ladder, b)
         elif self.whole:
@@ -101,7 +128,16 @@ class Window:
         for behind, beyond in self.gaps:
             inside = (x >= behind) & (x <= beyond)
             a, b = np.where(inside, behind, a), np.where(inside, beyond, b)
-        return np.where(b > a, a, self.low), np.where(b > a, b, self.high)
+        is_narrow = ~(b > a)
+        if is_narrow.any():
+            a[is_narrow], b[is_narrow] = self.low, self.high
+        return a, b
+
+
+def ends_of(x: FloatArray, *windows: Window) -> list[tuple[FloatArray, FloatArray]]:
+    """Give the intervals around every value, for windows of the same axis: one search for all."""
+    lines = iter(windows[0].knots.read(x, *(line for w in windows for line in w.lines)))
+    return [w.within(x, [next(lines) for _ in w.lines]) for w in windows]
 
 
 def window(axis: Axis, share: float, *, whole: bool = False) -> Window:
@@ -121,13 +157,13 @@ def window(axis: Axis, share: float, *, whole: bool = False) -> Window:
     O(n_values). Rows with the same value as the centre do not count: a pile of zeros must not
     shrink the window to nothing.
     """
-    few = axis.values.size <= MANY_VALUES
-    knots = axis.values if few else np.unique(axis.quantiles(np.linspace(0, 1, N_KNOTS)))
-    below, above = _weight_beside(axis, knots)
+    knots = axis.knots
+    below, above = _weight_beside(axis, knots.places)
     needed = _weight_needed(axis, share)
     left, right = np.maximum(needed / 2, needed - above), np.maximum(needed / 2, needed - below)
     starts, stops = _reached(axis, below - left, axis.weight.sum() - above + right)
-    ladder, no_gaps = knots if few else None, np.empty((0, 2))
+    ladder = knots.places if axis.values.size <= MANY_VALUES else None
+    no_gaps = np.empty((0, 2))
     return Window(share, axis.low, axis.high, knots, starts, stops, ladder, whole, no_gaps)
 
 
@@ -165,8 +201,9 @@ def even_window(
     if plain.ladder is not None:
         return plain
     half = _weight_needed(axis, share) / 2
-    starts, stops = _halves(axis, plain.knots, half)
-    reach = np.minimum(plain.knots - starts, stops - plain.knots)
+    knots = axis.knots.places
+    starts, stops = _halves(axis, knots, half)
+    reach = np.minimum(knots - starts, stops - knots)
     narrow = window(axis, min(least, share), whole=whole)
     stretches = plain.gaps
     if gaps:
@@ -193,7 +230,7 @@ def _even(
 
 def _weight_beside(axis: Axis, knots: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Weight of the rows below and above each knot."""
-    reached = np.append(0.0, np.cumsum(axis.weight))
+    reached = axis.reached
     below = reached[np.searchsorted(axis.values, knots, "left")]
     above = reached[-1] - reached[np.searchsorted(axis.values, knots, "right")]
     return below, above
@@ -206,7 +243,7 @@ def _weight_needed(axis: Axis, share: float) -> float:
 
 def _reached(axis: Axis, first: FloatArray, last: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Values at which the weight up to them has reached `first` and `last`."""
-    reached = np.append(0.0, np.cumsum(axis.weight))
+    reached = axis.reached
     slack, most = 1e-9 * reached[-1], axis.values.size - 1
     start = np.searchsorted(reached, np.maximum(first, 0.0) + slack, "right") - 1
     stop = np.searchsorted(reached, np.minimum(last, reached[-1]) - slack, "left") - 1
@@ -215,7 +252,7 @@ def _reached(axis: Axis, first: FloatArray, last: FloatArray) -> tuple[FloatArra
 
 def wide_gaps(axis: Axis, least: float) -> FloatArray:
     """Stretches without rows that are a good part of the range, with `least` weight on each side."""
-    reached = np.cumsum(axis.weight)[:-1]
+    reached = axis.reached[1:-1]
     wide = np.diff(axis.values) >= GAP_SHARE * (axis.high - axis.low)
     between = (reached >= least) & (reached <= axis.weight.sum() - least)
     place = np.flatnonzero(wide & between)

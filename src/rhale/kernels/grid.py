@@ -15,6 +15,7 @@ from rhale.kernels import BoolArray, FloatArray
 Closed = Literal["left", "right"]
 CellArray = npt.NDArray[np.signedinteger[Any]]
 BUCKETS_PER_CELL, MOST_BUCKETS = 128, 2**15  # the table stays in the nearest caches
+BUCKETS_PER_SEARCH = 8  # of the table are made in the time that one value takes to be searched
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,13 +86,13 @@ class Grid:
         -----
         O(n_rows). A table of narrow equal buckets knows the cell of most values; only values in
         a bucket with a limit in it need a binary search. Making the table costs as much as
-        searching half as many values; it is made once.
+        searching an eighth as many values; it is made once.
         """
         span = self.edges[-1] - self.edges[0]
         rounding = np.spacing(max(abs(self.edges[0]), abs(self.edges[-1])))
         too_fine = span <= 1e9 * rounding * self._n_buckets
-        too_dear = 2 * x.size < self._n_buckets and "_bucket_cells" not in self.__dict__
-        if too_fine or too_dear:
+        is_dear = BUCKETS_PER_SEARCH * x.size < self._n_buckets
+        if too_fine or (is_dear and "_bucket_cells" not in self.__dict__):
             return self._search(x)
         scale = self._n_buckets / span
         bucket = x * scale
@@ -113,11 +114,13 @@ class Grid:
     @cached_property
     def _bucket_cells(self) -> CellArray:
         """Cell of all values of each bucket, -1 where it holds a limit."""
-        width = (self.edges[-1] - self.edges[0]) / self._n_buckets
-        starts = self.edges[0] + width * np.arange(self._n_buckets)
-        slack = 1e-6 * width  # far above the rounding of a bucket's number
-        first = np.searchsorted(self.edges[1:-1], starts - slack, side="left")
-        last = np.searchsorted(self.edges[1:-1], starts + width + slack, side="right")
+        n_buckets, inner = self._n_buckets, self.edges[1:-1]
+        place = (inner - self.edges[0]) * (n_buckets / (self.edges[-1] - self.edges[0]))
+        slack = 1e-6  # far above the rounding of a bucket's number
+        after, within = np.ceil(place + slack), np.floor(np.maximum(place - slack, 0.0))
+        below = np.bincount(after.astype(np.intp), minlength=n_buckets)
+        reached = np.bincount(within.astype(np.intp), minlength=n_buckets)
+        first, last = np.cumsum(below)[:n_buckets], np.cumsum(reached)[:n_buckets]
         return np.where(first == last, first, -1).astype(self._dtype)
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 from rhale.kernels import BoolArray, FloatArray
 from rhale.kernels.axis import Window
 from rhale.local.ask import ask
-from rhale.local.secant import ends_of
+from rhale.local.secant import SecantPlan, known_ends
 from rhale.models import Predictor
 from rhale.tables import Chunk
 
@@ -57,7 +57,9 @@ def probe_smoothness(
     changes, places = [], []
     for column, window in zip(columns, windows, strict=True):
         x = probe.column(column)
-        a, b = (probe.representable(column, end) for end in ends_of(window, x))
+        a, b = (
+            probe.representable(column, end) for end in known_ends(SecantPlan(column, window), x)[0]
+        )
         changes += [(column, a), (column, b)]
         places.append((a, x, b))
     answers = ask(predictor, probe, changes, names, batch_rows)
@@ -88,7 +90,7 @@ def reacts(
     changes = [
         (column, probe.representable(column, end))
         for column, window in zip(columns, windows, strict=True)
-        for end in ends_of(window, probe.column(column))
+        for end in known_ends(SecantPlan(column, window), probe.column(column))[0]
     ]
     answers = ask(predictor, probe, changes, names, batch_rows)
     moved = np.any(answers[0::2] != answers[1::2], axis=(1, 2))

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from rhale.kernels import FloatArray
+from rhale.kernels.axis import Window, ends_of
 from rhale.kernels.grid import Grid
 from rhale.local.ask import ask
 from rhale.models import Predictor
@@ -51,19 +52,32 @@ class SecantPlan:
         The feature's column in the table.
     interval : Interval
         For the mean, the curve and the bins.
-    spread_interval : Interval or None
+    spread_interval : Window or None
         A wider one for the spread, and to take curvature out of the mean; None where the model is
         smooth and one is enough.
     """
 
     column: int
     interval: Interval
-    spread_interval: Interval | None = None
+    spread_interval: Window | None = None
 
     @property
     def n_series(self) -> int:
         """Series per output: the local effect, or with it the wide one and its step noise."""
         return 1 if self.spread_interval is None else 3
+
+    @property
+    def intervals(self) -> list[Interval]:
+        """The one or two intervals."""
+        return [i for i in (self.interval, self.spread_interval) if i is not None]
+
+    def ends(self, x: FloatArray) -> list[End]:
+        """Where the one or two secants of every value begin and end."""
+        if self.spread_interval is None:
+            return [self.interval.ends(x)]
+        if isinstance(self.interval, Window) and self.interval.knots is self.spread_interval.knots:
+            return ends_of(x, self.interval, self.spread_interval)
+        return [self.interval.ends(x), self.spread_interval.ends(x)]
 
 
 def secants(
@@ -208,23 +222,22 @@ def _questions(chunk: Chunk, plans: Sequence[SecantPlan]) -> tuple[list[Change],
     places = []
     for plan in plans:
         x, intervals = chunk.column(plan.column), []
-        for interval in (plan.interval, plan.spread_interval):
-            if interval is not None:
-                a, b = (chunk.representable(plan.column, end) for end in ends_of(interval, x))
-                intervals.append((a, b))
-                changes += [(plan.column, a), (plan.column, b)]
+        for ends in known_ends(plan, x):
+            a, b = (chunk.representable(plan.column, end) for end in ends)
+            intervals.append((a, b))
+            changes += [(plan.column, a), (plan.column, b)]
         places.append((x, intervals))
     return changes, places
 
 
-def ends_of(interval: Interval, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Ends of the windows of all rows; rows without a value keep none."""
+def known_ends(plan: SecantPlan, x: FloatArray) -> list[End]:
+    """Where the secants of all rows begin and end; nowhere for rows without a value."""
     missing = np.isnan(x)
     if not missing.any():
-        return interval.ends(x)
-    low, high = np.full_like(x, np.nan), np.full_like(x, np.nan)
-    low[~missing], high[~missing] = interval.ends(x[~missing])
-    return low, high
+        return plan.ends(x)
+    ends = np.full((len(plan.intervals), 2, x.size), np.nan)
+    ends[:, :, ~missing] = plan.ends(x[~missing])
+    return [(low, high) for low, high in ends]
 
 
 def _quotient(low: FloatArray, high: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:

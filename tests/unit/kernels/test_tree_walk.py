@@ -81,13 +81,25 @@ def test_every_change_reaches_the_leaves_it_reaches_by_hand(
     features = rng.integers(N_FEATURES, size=n_changes)
     values = rng.choice(VALUES, (n_changes, 40))
     if category:
-        rows[:, 0] = rng.integers(-3, 90, 40)
-        values[features == 0] = rng.integers(-3, 90, 40)
+        rows[:, 0] = rng.choice([np.nan, *range(-3, 90)], 40)
+        values[features == 0] = rng.choice([np.nan, *range(-3, 90)], 40)
     found = walk(plant(trees, N_FEATURES), rows, features, values, np.full(1, 5.0))
     for answer, feature, value in zip(found, features, values, strict=True):
         varied = rows.copy()
         varied[:, feature] = value
         assert answer == pytest.approx(5.0 + answers_by_hand(trees, varied, 1), abs=1e-12)
+
+
+def test_rows_of_several_blocks_are_answered_like_rows_of_one(monkeypatch):
+    rng = np.random.default_rng(4)
+    trees = [grow(rng, 6, category=True) for _ in range(9)]
+    rows, values = rng.choice(VALUES, (50, 3)), rng.choice(VALUES, (4, 50))
+    rows[:, 0] = rng.integers(0, 70, 50)
+    features = np.array([2, 1, 2, 1])
+    whole = walk(plant(trees, 3), rows, features, values, np.zeros(1))
+    monkeypatch.setattr(tree_walk, "MOST_ROWS", 17)
+    pieces = walk(plant(trees, 3), rows, features, values, np.zeros(1))
+    assert pieces.tolist() == whole.tolist()
 
 
 @pytest.mark.parametrize("leaf_size", [1, 3])

@@ -70,6 +70,16 @@ def test_a_spread_window_adds_its_secant_and_its_step_noise():
     assert found[2] == pytest.approx(np.zeros(50), abs=1e-12)
 
 
+def test_windows_searched_together_or_alone_are_the_same():
+    one, other = axis(0), axis(0)
+    shares, x = (0.1, 0.4), np.linspace(-3, 3, 101)
+    together = SecantPlan(0, *(even_window(one, s, s / 2) for s in shares))
+    alone = SecantPlan(0, even_window(one, 0.1, 0.05), even_window(other, 0.4, 0.2))
+    assert together.interval.knots is together.spread_interval.knots
+    assert alone.interval.knots is not alone.spread_interval.knots
+    assert np.array_equal(together.ends(x), alone.ends(x))
+
+
 def test_a_spike_at_the_rows_themselves_is_no_step_noise():
     """A forest remembers its training rows; the windows end beside them."""
     remembered = {tuple(row) for row in X.tolist()}
