@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC
+from datetime import UTC, timedelta
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from rhale.errors import BadSettingError
-from rhale.kernels import FloatArray
 
+FloatArray = npt.NDArray[np.float64]
 AxisKind = Literal["number", "date", "duration"]
 DAY = 86_400.0
 UNITS = {"number": "", "date": "day", "duration": "second"}
@@ -37,6 +37,21 @@ def as_numbers(values: Any, kind: AxisKind) -> FloatArray:
             f"{values!r:.80} cannot be read as {wanted.get(kind, 'durations or seconds')}: {error}"
         )
         raise BadSettingError(msg) from error
+
+
+def kind_of(values: Any) -> AxisKind:
+    """Say what places on an axis are, by their looks; text is taken for dates.
+
+    Examples
+    --------
+    >>> kind_of([1, 2]), kind_of(["2020-01-01"]), kind_of([np.timedelta64(1, "s")])
+    ('number', 'date', 'duration')
+    """
+    array = np.asarray(values)
+    if array.dtype.kind in "fiub":
+        return "number"
+    is_duration = array.dtype.kind == "m" or isinstance(array.flat[0], timedelta)
+    return "duration" if is_duration else "date"
 
 
 def _without_zone(dates: npt.NDArray[Any]) -> npt.NDArray[Any]:

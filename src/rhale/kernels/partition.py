@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
@@ -14,6 +15,7 @@ from rhale.kernels.axis import Axis
 from rhale.kernels.grid import Closed, Grid, require_closed, uniform_edges
 from rhale.kernels.moments import Moments
 from rhale.kernels.runs import cheapest_path, run_squares, run_weights
+from rhale.times import as_numbers, kind_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,8 +217,8 @@ class Edges:
 
     Parameters
     ----------
-    edges : sequence of float
-        Limits, increasing.
+    edges : sequence of float, dates or durations
+        Limits, increasing. Dates become days since 1970, durations seconds.
     closed : {"left", "right"}
         Which limit belongs to a bin.
     linear : bool or sequence of bool
@@ -229,12 +231,14 @@ class Edges:
 
     def __init__(
         self,
-        edges: Sequence[float] | FloatArray,
+        edges: Sequence[Any] | npt.NDArray[Any],
         closed: Closed = "left",
         *,
         linear: bool | Sequence[bool] | BoolArray = False,
     ) -> None:
-        object.__setattr__(self, "edges", tuple(float(e) for e in edges))
+        limits = list(edges)
+        numbers = as_numbers(limits, kind_of(limits)) if limits else np.empty(0)
+        object.__setattr__(self, "edges", tuple(numbers.tolist()))
         object.__setattr__(self, "closed", closed)
         Grid(np.array(self.edges), closed)  # refuses what cannot be bins
         kinds, n_bins = np.asarray(linear, dtype=np.bool_), len(self.edges) - 1

@@ -1,3 +1,5 @@
+from datetime import date, timedelta
+
 import numpy as np
 import pytest
 
@@ -234,3 +236,22 @@ def test_limits_that_moved_or_fell_together_keep_their_kind():
 def test_a_kind_for_each_bin_is_asked_for(linear):
     with pytest.raises(BadSettingError, match="for 2 bins; pass one for each, or one bool"):
         Edges([0, 1, 2], linear=linear)
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        ["1970-01-02", "1970-01-03"],
+        np.array(["1970-01-02", "1970-01-03"], dtype="datetime64[ns]"),
+        [date(1970, 1, 2), date(1970, 1, 3)],
+    ],
+    ids=["text", "numpy", "dates"],
+)
+def test_limits_can_be_dates(limits):
+    assert Edges(limits).edges == (1.0, 2.0)
+
+
+def test_limits_can_be_durations_but_not_words():
+    assert Edges([timedelta(seconds=1), timedelta(minutes=1)]).edges == (1.0, 60.0)
+    with pytest.raises(BadSettingError, match="'low'"):
+        Edges(["low", "high"])
