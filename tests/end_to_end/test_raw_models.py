@@ -410,6 +410,13 @@ def test_a_text_that_is_never_the_same_is_not_called_constant():
     assert not any("constant" in note for note in fx["name"].notes)
 
 
+def test_many_names_of_which_two_look_alike_take_no_time():
+    names = [1, "1", *(f"name {i}" for i in range(40_000))] * 2
+    rows = pd.DataFrame({"x": np.arange(len(names)) % 977, "name": pd.Series(names, dtype=object)})
+    fx = rhale.explain(lambda r: r["x"].to_numpy(dtype=float), rows, features=["name"])
+    assert fx["name"].pooled[:2] == ("1 (int)", "1 (str)")
+
+
 @pytest.mark.xfail(reason="of a feature with one value the missing point is not measured")
 @pytest.mark.parametrize("value", ["yes", 1.0])
 def test_a_flag_that_is_set_or_missing_has_a_missing_point(value):
