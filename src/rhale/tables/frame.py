@@ -63,7 +63,7 @@ class FrameChunk:
     @property
     def rows(self) -> Any:
         """A fresh copy in the user's own kind of data frame: some models write into their input."""
-        return self.frame.clone().to_native()
+        return to_write_into(self.frame)
 
     def column(self, index: int) -> FloatArray:
         """One column as floats; missing values are nan."""
@@ -138,7 +138,12 @@ class FrameChunk:
             own = np.isnan(values)
             own = own & np.isnan(self.column(index)) if own.any() else own
             columns.append(self._new(self.frame, index, values, own))
-        return self.frame.clone().with_columns(*columns).to_native()
+        fresh = to_write_into(self.frame)
+        if self.frame.implementation.is_pandas():  # narwhals would go through all its columns
+            for (index, _), column in zip(changes, columns, strict=True):
+                fresh.isetitem(index, column.to_native().set_axis(fresh.index))
+            return fresh
+        return nw.from_native(fresh, eager_only=True).with_columns(*columns).to_native()
 
     def _new(self, frame: Frame, index: int, values: FloatArray, own: BoolArray) -> Series:
         """Make a column with these values; some rows keep their own, or none as they have none."""
@@ -238,3 +243,11 @@ class FrameTable:
     def labelled(self, labels: Mapping[int, Labels]) -> FrameTable:
         """The same table, with these columns of names read as numbers."""
         return replace(self, labels=labels)
+
+
+def to_write_into(frame: Frame) -> Any:
+    """The rows for a model that may write into them; pandas from 3 on copies what is written to."""
+    library = frame.implementation
+    if library.is_pandas() and int(library.to_native_namespace().__version__.split(".")[0]) >= 3:
+        return frame.to_native().copy(deep=False)
+    return frame.clone().to_native()
