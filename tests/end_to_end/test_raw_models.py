@@ -770,7 +770,6 @@ def test_a_transformer_that_writes_into_its_table_changes_nothing():
     assert_same(found, rhale.explain(careful, rows))
 
 
-@pytest.mark.xfail(reason="stacked copies of the rows repeat the index", strict=True)
 def test_a_transformer_may_join_by_the_index():
     rows, worth = homes()
     model = make_pipeline(Joining(), Ridge()).fit(rows, worth)

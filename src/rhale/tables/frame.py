@@ -121,7 +121,7 @@ class FrameChunk:
         """Stack one copy of the rows per change, each with one column replaced."""
         if len(changes) == 1:
             return self.replaced(changes)
-        stacked = nw.concat([self.frame] * len(changes))
+        stacked = stack(self.frame, len(changes))
         columns = {index: np.tile(self.column(index), len(changes)) for index, _ in changes}
         own = {index: np.ones(len(stacked), dtype=np.bool_) for index in columns}
         for i, (index, values) in enumerate(changes):
@@ -251,3 +251,11 @@ def to_write_into(frame: Frame) -> Any:
     if library.is_pandas() and int(library.to_native_namespace().__version__.split(".")[0]) >= 3:
         return frame.to_native().copy(deep=False)
     return frame.clone().to_native()
+
+
+def stack(frame: Frame, n_copies: int) -> Frame:
+    """Copies of the rows one below the other; row numbers are not repeated, other indices are."""
+    stacked = nw.concat([frame] * n_copies)
+    index = nw.maybe_get_index(frame)
+    is_numbered = index is not None and index.name is None and index.dtype.kind in "iu"
+    return nw.maybe_reset_index(stacked) if is_numbered else stacked
