@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -153,7 +154,7 @@ def texts_of(values: Sequence[Any]) -> tuple[str, ...]:
     ('a', '1 (int)', '1 (str)')
     """
     texts = [str(v) for v in values]
-    twice = {t for t in texts if texts.count(t) > 1} if len(set(texts)) < len(texts) else set()
+    twice = {text for text, count in Counter(texts).items() if count > 1}
     return tuple(
         f"{t} ({type(v).__name__})" if t in twice else t for t, v in zip(texts, values, strict=True)
     )

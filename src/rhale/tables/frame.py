@@ -63,7 +63,7 @@ class FrameChunk:
     @property
     def rows(self) -> Any:
         """A fresh copy in the user's own kind of data frame: some models write into their input."""
-        return self.frame.clone().to_native()
+        return to_write_into(self.frame)
 
     def column(self, index: int) -> FloatArray:
         """One column as floats; missing values are nan."""
@@ -121,7 +121,7 @@ class FrameChunk:
         """Stack one copy of the rows per change, each with one column replaced."""
         if len(changes) == 1:
             return self.replaced(changes)
-        stacked = nw.concat([self.frame] * len(changes))
+        stacked = stack(self.frame, len(changes))
         columns = {index: np.tile(self.column(index), len(changes)) for index, _ in changes}
         own = {index: np.ones(len(stacked), dtype=np.bool_) for index in columns}
         for i, (index, values) in enumerate(changes):
@@ -138,7 +138,12 @@ class FrameChunk:
             own = np.isnan(values)
             own = own & np.isnan(self.column(index)) if own.any() else own
             columns.append(self._new(self.frame, index, values, own))
-        return self.frame.clone().with_columns(*columns).to_native()
+        fresh = to_write_into(self.frame)
+        if self.frame.implementation.is_pandas():  # narwhals would go through all its columns
+            for (index, _), column in zip(changes, columns, strict=True):
+                fresh.isetitem(index, column.to_native().set_axis(fresh.index))
+            return fresh
+        return nw.from_native(fresh, eager_only=True).with_columns(*columns).to_native()
 
     def _new(self, frame: Frame, index: int, values: FloatArray, own: BoolArray) -> Series:
         """Make a column with these values; some rows keep their own, or none as they have none."""
@@ -238,3 +243,19 @@ class FrameTable:
     def labelled(self, labels: Mapping[int, Labels]) -> FrameTable:
         """The same table, with these columns of names read as numbers."""
         return replace(self, labels=labels)
+
+
+def to_write_into(frame: Frame) -> Any:
+    """The rows for a model that may write into them; pandas from 3 on copies what is written to."""
+    library = frame.implementation
+    if library.is_pandas() and int(library.to_native_namespace().__version__.split(".")[0]) >= 3:
+        return frame.to_native().copy(deep=False)
+    return frame.clone().to_native()
+
+
+def stack(frame: Frame, n_copies: int) -> Frame:
+    """Copies of the rows one below the other; row numbers are not repeated, other indices are."""
+    stacked = nw.concat([frame] * n_copies)
+    index = nw.maybe_get_index(frame)
+    is_numbered = index is not None and index.name is None and index.dtype.kind in "iu"
+    return nw.maybe_reset_index(stacked) if is_numbered else stacked
