@@ -796,6 +796,13 @@ def test_limits_by_position_turn_few_whole_numbers_into_numbers():
     assert effect.edges[[0, -1]].tolist() == [1.0, 3.0]
 
 
+@pytest.mark.xfail(reason="plan.Settings.wants_numbers: bins of another result", strict=True)
+def test_the_bins_of_another_result_are_its_steps_too():
+    table, model = make("pandas", a=A, few=FEW), lambda r: 2.0 * r["few"]
+    first = rhale.explain(model, table)
+    assert_same(rhale.explain(model, table, bins=first)["few"], first["few"])
+
+
 @each_library
 def test_some_features_of_a_raw_table_have_the_numbers_they_have_among_all(library):
     table = make(library, a=A, city=CITY, few=FEW, when=TIMES)
