@@ -354,6 +354,8 @@ class Reader:
                 numbers.append(values)
         if not (numbers or names):
             return np.arange(n_levels), "by name, for want of other columns to compare them by"
+        if not rows.any():
+            return np.arange(n_levels), "by name, as none of their rows are in the sample"
         found = np.unique(level[rows])
         lacking = np.setdiff1d(np.arange(n_levels), found)
         weight = sample.weight[rows] * (self.survey.weight / self.survey.weight_squares)

@@ -3,6 +3,7 @@
 import datetime as dt
 import itertools
 import math
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -352,6 +353,28 @@ def test_the_missing_point_is_the_mean_change_when_the_value_is_removed(library)
     assert effect.missing.share == pytest.approx(GAPS.mean())
     assert effect.level_count.sum() == N - GAPS.sum()
     assert any(f"{GAPS.sum()} of {N} rows" in note and "no value" in note for note in effect.notes)
+
+
+@each_library
+@pytest.mark.parametrize("name", ["a", "city", "few", "when"])
+@pytest.mark.parametrize("method", ["rhale", "ale", "mplot"])
+def test_rows_without_a_value_are_no_part_of_the_curve(library, name, method):
+    columns = {"a": A.tolist(), "city": CITY, "few": FEW.tolist(), "when": TIMES}
+    kept = {
+        c: [v for v, g in zip(values, GAPS, strict=True) if not g] for c, values in columns.items()
+    }
+    columns[name] = with_gaps(columns[name])
+
+    def model(rows):
+        hour = [0.0 if t is None else t.timetuple().tm_yday / 100 for t in listed(rows, "when")]
+        x = np.nan_to_num(numbers(rows, "a")) + np.nan_to_num(numbers(rows, "few"))
+        return worth(rows) * (1 + x**2) + np.array(hour) * x
+
+    found, expected = (
+        rhale.explain(model, make(library, **c), features=name, method=method)[name]
+        for c in (columns, kept)
+    )
+    assert_same(replace(found, missing=None), replace(expected, missing=None))
 
 
 @each_library
