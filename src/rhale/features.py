@@ -362,15 +362,22 @@ class Reader:
                 names.append(np.unique(values, return_inverse=True)[1])
             elif self.table.holds(column) is not None:
                 numbers.append(values)
-        found = np.bincount(level[rows], minlength=n_levels) > 0
-        if not (numbers or names) or not found.all():
+        if not (numbers or names):
             return np.arange(n_levels), "by name, for want of other columns to compare them by"
+        if not rows.any():
+            return np.arange(n_levels), "by name, as none of their rows are in the sample"
+        found = np.unique(level[rows])
+        lacking = np.setdiff1d(np.arange(n_levels), found)
         weight = sample.weight[rows] * (self.survey.weight / self.survey.weight_squares)
-        distance = level_distances(level[rows], n_levels, numbers, names, weight)
+        own_place = np.searchsorted(found, level[rows])
+        distance = level_distances(own_place, found.size, numbers, names, weight)
         how = "by similarity of the other columns"
         if not sample.is_complete:
             how += f" in a sample of {len(level):,} rows"
-        return order_levels(distance), how
+        if lacking.size:
+            are = "level that it lacks comes" if lacking.size == 1 else "levels that it lacks come"
+            how += f"; {lacking.size} {are} last"
+        return np.concatenate([found[order_levels(distance)], lacking]), how
 
 
 def _as_wanted(feature: str, names: Sequence[str], wanted: Sequence[str]) -> IntArray:

@@ -3,6 +3,7 @@
 import datetime as dt
 import itertools
 import math
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -352,6 +353,28 @@ def test_the_missing_point_is_the_mean_change_when_the_value_is_removed(library)
     assert effect.missing.share == pytest.approx(GAPS.mean())
     assert effect.level_count.sum() == N - GAPS.sum()
     assert any(f"{GAPS.sum()} of {N} rows" in note and "no value" in note for note in effect.notes)
+
+
+@each_library
+@pytest.mark.parametrize("name", ["a", "city", "few", "when"])
+@pytest.mark.parametrize("method", ["rhale", "ale", "mplot"])
+def test_rows_without_a_value_are_no_part_of_the_curve(library, name, method):
+    columns = {"a": A.tolist(), "city": CITY, "few": FEW.tolist(), "when": TIMES}
+    kept = {
+        c: [v for v, g in zip(values, GAPS, strict=True) if not g] for c, values in columns.items()
+    }
+    columns[name] = with_gaps(columns[name])
+
+    def model(rows):
+        hour = [0.0 if t is None else t.timetuple().tm_yday / 100 for t in listed(rows, "when")]
+        x = np.nan_to_num(numbers(rows, "a")) + np.nan_to_num(numbers(rows, "few"))
+        return worth(rows) * (1 + x**2) + np.array(hour) * x
+
+    found, expected = (
+        rhale.explain(model, make(library, **c), features=name, method=method)[name]
+        for c in (columns, kept)
+    )
+    assert_same(replace(found, missing=None), replace(expected, missing=None))
 
 
 @each_library
@@ -792,6 +815,13 @@ def test_limits_by_position_turn_few_whole_numbers_into_numbers():
     table = make("pandas", a=A, few=FEW)
     effect = rhale.explain(lambda r: 2 * r["few"], table, limits={1: (1, 3)})["few"]
     assert effect.edges[[0, -1]].tolist() == [1.0, 3.0]
+
+
+@pytest.mark.xfail(reason="plan.Settings.wants_numbers: bins of another result", strict=True)
+def test_the_bins_of_another_result_are_its_steps_too():
+    table, model = make("pandas", a=A, few=FEW), lambda r: 2.0 * r["few"]
+    first = rhale.explain(model, table)
+    assert_same(rhale.explain(model, table, bins=first)["few"], first["few"])
 
 
 @each_library

@@ -26,7 +26,7 @@ N = 120
 NUMBER = RNG.normal(size=N)
 
 
-def reader(table, columns=None, said=None, *, bins=False):
+def reader(table, columns=None, said=None, *, bins=False, size=SURVEY_ROWS):
     """All that the first pass over a table would learn."""
     opened = open_table(table)
     said = read_categorical(said, opened.names)
@@ -34,7 +34,7 @@ def reader(table, columns=None, said=None, *, bins=False):
     beside = [c for c in range(len(opened.names)) if c not in columns]
     chunk = opened.chunk(0, opened.n_rows)
     counted = [c for c in columns if said.get(c)]
-    seen = survey(chunk, columns, opened.names, (SURVEY_ROWS, 5), 0, beside=beside, counted=counted)
+    seen = survey(chunk, columns, opened.names, (size, 5), 0, beside=beside, counted=counted)
     first = Reader(opened, seen, columns, beside, said, lambda _: bins)
     return Reader(opened.labelled(first.labels()), seen, columns, beside, said, lambda _: bins)
 
@@ -203,6 +203,19 @@ def test_levels_with_nothing_beside_them_are_ordered_by_name_and_that_is_said():
     found = reader(pd.DataFrame({"f": cycle(["c", "a", "b"])})).feature(0, None)
     assert found.levels.names == ("a", "b", "c")
     assert found.notes == ("levels ordered by name, for want of other columns to compare them by",)
+
+
+def test_levels_that_a_sample_lacks_come_last_and_the_others_are_ordered_all_the_same():
+    near = pd.DataFrame({"f": cycle(["far", "near", "middle"], 3000)})
+    near["x"] = near["f"].map({"far": 9.0, "near": 1.0, "middle": 5.0}) + RNG.normal(size=3000)
+    near.loc[:4, "f"] = "absent"  # five rows of 3 000: not in a sample of 40
+    found = reader(near, [0], size=40).feature(0, None)
+    assert found.levels.names in (
+        ("near", "middle", "far", "absent"),
+        ("far", "middle", "near", "absent"),
+    )
+    assert "in a sample of" in found.notes[0]
+    assert "1 level that it lacks comes last" in found.notes[0]
 
 
 def test_two_levels_need_no_word_about_their_order():

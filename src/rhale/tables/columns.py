@@ -223,7 +223,10 @@ def keep_own(own: Series, made: Series, rows: BoolArray) -> Series:
 
 def is_exact(column: Series, values: FloatArray) -> bool:
     """Tell whether a column holds these numbers and nothing besides: no finer ticks or digits."""
-    if column.dtype not in PLAIN or np.any(np.isnan(values)):
+    if column.dtype not in PLAIN:
+        return False
+    has_null = not isinstance(getattr(column.to_native(), "dtype", None), np.dtype)
+    if has_null and np.any(np.isnan(values)):  # null or nan?
         return False
     wide = column.dtype in (nw.Int64, nw.UInt64)
     return not wide or bool(np.max(np.abs(values), initial=0.0) < WHOLE)

@@ -153,7 +153,7 @@ class FrameChunk:
             is_kept = is_object(like) and bool(np.any(own & np.isnan(values)))  # None or nan?
         else:
             made = new_column(like, values)
-            is_kept = bool(own.any()) and not is_exact(like, values[own])
+            is_kept = bool(own.any()) and not is_exact(like, values)
         return keep_own(like, made, own) if is_kept else made
 
     def take(self, rows: IntArray) -> FrameChunk:

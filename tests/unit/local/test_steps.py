@@ -44,6 +44,18 @@ def test_rows_are_moved_to_both_neighbours_of_their_level():
     assert n_asked == 12
 
 
+def test_rows_without_a_level_are_asked_about_as_they_are():
+    seen = []
+
+    def model(rows):
+        seen.append(rows["size"].isna().to_numpy()[rows["scale"].to_numpy() == 4.0])
+        return price(rows)
+
+    asked(TABLE, THREE, model=model)
+    assert all(empty.all() for empty in seen)
+    assert sum(empty.size for empty in seen) > 3
+
+
 def test_of_two_levels_only_the_other_one_is_asked_about():
     table = TABLE[TABLE["size"] != "high"].reset_index(drop=True)
     steps, n_asked = asked(
