@@ -185,7 +185,8 @@ class Reader:
         for census, column in zip(self.survey.census, self.columns, strict=True):
             if self.is_named(column):
                 values = [value for _, value in census.found]
-                found[column] = Labels(tuple(sorted(values, key=lambda v: (str(v), str(type(v))))))
+                values.sort(key=lambda v: (str(v), str(type(v))))
+                found[column] = Labels(tuple(values), self.table.missing_value(column))
         return found
 
     def is_named(self, column: int) -> bool:

@@ -30,7 +30,7 @@ from rhale.plan import (
     plan_points,
 )
 from rhale.profiles import ProfileTask, grid_of_points, make_profiles
-from rhale.results import Found, Maker, constant_effect, finished
+from rhale.results import Found, Maker, finished
 from rhale.tables import Chunk, Table
 from rhale.tables.chunk import read_chunks
 from rhale.tables.survey import Survey
@@ -171,13 +171,13 @@ class Job:
             made[feature.name] = [maker.level_effect(feature, o) for o in every]
         for feature in self.features:
             if feature.is_constant:
-                made[feature.name] = [constant_effect(feature, o, self.survey) for o in outputs]
+                made[feature.name] = [maker.constant(feature, o) for o in every]
         return tuple(effect for f in self.features for effect in made[f.name])
 
     def removable(self) -> tuple[list[Feature], int]:
         """Features with missing values that the model can do without, and rows asked."""
         probe = self.survey.probe.chunk
-        some = [f for f in self.features if f.n_missing and not f.is_constant]
+        some = [f for f in self.features if f.n_missing]
         found = [f for f in some if takes_missing(self.predictor, probe, f.column)]
         return found, probe.n_rows * len(some)
 

@@ -143,8 +143,9 @@ class ProfileTask:
                 weights = None if chunk.weights is None else chunk.weights[empty]
                 found[place] = scatter(answers[empty].T[:, :, None], weights)
             elif self.removable[place]:
-                asked = without_value(self.predictor, chunk, column, self.names, self.batch_rows)
-                found[place] = scatter(asked.T[:, :, None], chunk.weights)
+                gone = [without_value(chunk, column)]
+                (reply,) = ask(self.predictor, chunk, gone, self.names, self.batch_rows)
+                found[place] = scatter(reply.T[:, :, None], chunk.weights)
         return found
 
 

@@ -154,6 +154,12 @@ class Maker:
             self.found.sampled_steps(feature, output),
         )
 
+    def constant(self, feature: Feature, output: int) -> Effect | LevelEffect:
+        """A feature with one value: nothing but what happens when that is removed."""
+        made = constant_effect(feature, self.outputs[output], self.survey)
+        notes = made.local_notes + self._about_missing(feature)
+        return replace(made, local_notes=notes, missing=self.found.missing(feature, output))
+
     def _about_missing(self, feature: Feature) -> tuple[str, ...]:
         return about_missing(feature, self.survey, is_asked=feature in self.found.gone)
 

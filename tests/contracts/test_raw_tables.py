@@ -817,7 +817,6 @@ def test_limits_by_position_turn_few_whole_numbers_into_numbers():
     assert effect.edges[[0, -1]].tolist() == [1.0, 3.0]
 
 
-@pytest.mark.xfail(reason="plan.Settings.wants_numbers: bins of another result", strict=True)
 def test_the_bins_of_another_result_are_its_steps_too():
     table, model = make("pandas", a=A, few=FEW), lambda r: 2.0 * r["few"]
     first = rhale.explain(model, table)

@@ -417,7 +417,6 @@ def test_many_names_of_which_two_look_alike_take_no_time():
     assert fx["name"].pooled[:2] == ("1 (int)", "1 (str)")
 
 
-@pytest.mark.xfail(reason="of a feature with one value the missing point is not measured")
 @pytest.mark.parametrize("value", ["yes", 1.0])
 def test_a_flag_that_is_set_or_missing_has_a_missing_point(value):
     rows, _ = homes("sold")
@@ -431,7 +430,6 @@ def test_a_flag_that_is_set_or_missing_has_a_missing_point(value):
     assert effect.missing.mean == pytest.approx(2.0)
 
 
-@pytest.mark.xfail(reason="a removed value becomes None where the column has nan")
 def test_a_removed_value_is_missing_in_the_way_of_its_column():
     rows, worth = homes("sold")
     rows["city"] = rows["city"].astype(object).where(rows["city"].notna(), float("nan"))
@@ -484,7 +482,6 @@ def test_classes_get_the_labels_that_a_wrapper_gives_them():
     assert fx["income", "high"].curve(60) > fx["income", "high"].curve(10)
 
 
-@pytest.mark.xfail(reason="the margin of a pipeline's last step is not found")
 def test_the_margin_of_xgboost_at_the_end_of_a_pipeline():
     library = pytest.importorskip("xgboost")
     rows, worth = homes("sold")
@@ -684,7 +681,6 @@ def test_truth_values_are_labels(output):
         )
 
 
-@pytest.mark.xfail(reason="labels of several targets are taken for those of one", strict=True)
 def test_several_targets_of_two_classes_are_all_explained():
     rows, worth = homes("sold")
     model = make_pipeline(encode(), ClassifierChain(LogisticRegression(max_iter=1000)))

@@ -8,7 +8,8 @@ from tests.peers.r_numbers import MISSING, black_box, cases, read, within
 import rhale
 from rhale.kernels.levels import measure_levels
 from rhale.kernels.order import level_distances, order_levels
-from rhale.local.steps import StepPlan, take_steps
+from rhale.local.ask import ask
+from rhale.local.steps import StepPlan, questions, row_steps
 from rhale.models import meet, wrap
 from rhale.tables import open_table
 from rhale.tables.columns import Labels
@@ -168,7 +169,9 @@ def test_steps_down_of_the_rows_are_the_one_sided_effects_of_package_ale(name, n
     base = predictor.predict(chunk.rows, chunk.n_rows)
     plan = StepPlan(place, Levels(order, np.arange(float(len(order)))))
     key = np.zeros(chunk.n_rows, dtype=np.uint64)
-    steps, _ = take_steps(predictor, chunk, base, plan, key, opened.names, 10_000)
+    level, changes = questions(chunk, plan, key)
+    answers = ask(predictor, chunk, changes, opened.names, 10_000)
+    steps = row_steps(level, len(order), base, answers)
     found = measure_levels(steps.level, steps.down, steps.up, len(order))
     curve = np.cumsum(found.mean[0, :, 0])
     assert found.count.tolist() == case["n"]

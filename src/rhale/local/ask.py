@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from rhale.tables import Chunk
 from rhale.tables.chunk import Change
 
 Reason = str
+STACKED_ROWS = 2**15
 
 
 def ask(
@@ -58,6 +59,29 @@ def ask(
     return answers
 
 
+def ask_in_turn(
+    predictor: Predictor,
+    chunk: Chunk,
+    changes: Sequence[Change],
+    names: Sequence[str],
+    batch_rows: int,
+) -> Iterator[FloatArray]:
+    """Answers to one change after the other; only as many are in memory as the model is asked at once.
+
+    Yields
+    ------
+    ndarray of shape (n_rows, n_outputs)
+    """
+    at_once = len(changes) if predictor.walks else copies_at_once(chunk.n_rows, batch_rows)
+    for start in range(0, len(changes), max(at_once, 1)):
+        yield from ask(predictor, chunk, changes[start : start + at_once], names, batch_rows)
+
+
+def copies_at_once(n_rows: int, batch_rows: int) -> int:
+    """Copies of the rows that are stacked for one call: beyond some size that only costs copies."""
+    return max(1, min(batch_rows, STACKED_ROWS) // n_rows)
+
+
 def ask_stacked(
     predictor: Predictor,
     chunk: Chunk,
@@ -66,7 +90,7 @@ def ask_stacked(
     batch_rows: int,
 ) -> FloatArray:
     """Predict one copy of the rows per change, as many copies in one call as the batch holds."""
-    n_rows, at_once = chunk.n_rows, max(1, batch_rows // chunk.n_rows)
+    n_rows, at_once = chunk.n_rows, copies_at_once(chunk.n_rows, batch_rows)
     answers = np.empty((len(changes), n_rows, len(predictor.chosen)))
     for start in range(0, len(changes), at_once):
         part = changes[start : start + at_once]

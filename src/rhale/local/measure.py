@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -11,10 +12,12 @@ from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.grid import Grid
 from rhale.kernels.levels import LevelMoments, measure_levels
 from rhale.kernels.moments import Moments, measure
-from rhale.kernels.sample import KeyArray, Sample
+from rhale.kernels.sample import Sample
 from rhale.kernels.scatter import Scatter, scatter
+from rhale.local.ask import ask_in_turn
 from rhale.local.secant import SecantPlan, secants
-from rhale.local.steps import RowSteps, StepPlan, take_steps, without_value
+from rhale.local.steps import RowSteps, StepPlan, row_steps, without_value
+from rhale.local.steps import questions as step_questions
 from rhale.models import Predictor
 from rhale.tables import Chunk
 from rhale.tables.survey import keep, rows_keys
@@ -102,21 +105,21 @@ class LocalTask:
         for column, grid, series in zip(self.columns, self.grids, effects, strict=True):
             cells.append(measure(grid, chunk.column(column), series, chunk.weights))
             kept.append(series[: answers.shape[1], rows].T)
-        moved = [self.take(chunk, base, plan, key) for plan in self.steps]
-        asked += sum(n for _, n in moved)
-        found = tuple(
-            self.measured(chunk, plan, s) for plan, (s, _) in zip(self.steps, moved, strict=True)
-        )
-        kept += [part[:, rows].T for s, _ in moved for part in (s.down, s.up)]
         x = [chunk.column(c)[rows, None] for c in self.columns]
-        x += [
-            plan.levels.stand(s.level)[rows, None]
-            for plan, (s, _) in zip(self.steps, moved, strict=True)
-        ]
-        gone = tuple(self.without(chunk, base, column) for column in self.gone)
-        asked += chunk.n_rows * (len(gone) + (len(base) > 0))
+        questions = [step_questions(chunk, plan, key) for plan in self.steps]
+        changes = [change for _, asked_for in questions for change in asked_for]
+        changes += [without_value(chunk, column) for column in self.gone]
+        replies = ask_in_turn(self.predictor, chunk, changes, self.names, self.batch_rows)
+        levels = []
+        for plan, (level, asked_for) in zip(self.steps, questions, strict=True):
+            steps = row_steps(level, plan.levels.size, base, list(islice(replies, len(asked_for))))
+            levels.append(self.measured(chunk, plan, steps))
+            kept += [steps.down[:, rows].T, steps.up[:, rows].T]
+            x.append(plan.levels.stand(level)[rows, None])
+        gone = tuple(self.change(chunk, c, next(replies) - base) for c in self.gone)
+        asked += chunk.n_rows * (len(changes) + (len(base) > 0))
         sample = keep(chunk, rows, key[rows], np.hstack([*x, answers, *kept]))
-        return Measured(tuple(cells), found, gone, sample, asked)
+        return Measured(tuple(cells), tuple(levels), gone, sample, asked)
 
     def answers(self, chunk: Chunk) -> FloatArray:
         """Predictions of all rows as they are, where steps or gaps are measured from them."""
@@ -140,12 +143,6 @@ class LocalTask:
         asked = chunk.n_rows * sum(2 if plan.n_series == 1 else 4 for plan in self.plans)
         return answers, found, asked + n_asked
 
-    def take(
-        self, chunk: Chunk, base: FloatArray, plan: StepPlan, key: KeyArray
-    ) -> tuple[RowSteps, int]:
-        """Steps of one feature, and rows asked."""
-        return take_steps(self.predictor, chunk, base, plan, key, self.names, self.batch_rows)
-
     def measured(self, chunk: Chunk, plan: StepPlan, steps: RowSteps) -> LevelMoments:
         """Moments of the steps of the rows that have a level."""
         known = steps.level >= 0
@@ -154,9 +151,8 @@ class LocalTask:
             steps.level[known], steps.down[:, known], steps.up[:, known], plan.levels.size, weights
         )
 
-    def without(self, chunk: Chunk, base: FloatArray, column: int) -> Scatter:
+    def change(self, chunk: Chunk, column: int, change: FloatArray) -> Scatter:
         """Change of the prediction when the value is removed, over the rows that have one."""
         known = ~np.isnan(chunk.column(column))
-        change = without_value(self.predictor, chunk, column, self.names, self.batch_rows) - base
         weights = None if chunk.weights is None else chunk.weights[known]
         return scatter(change[known].T[:, :, None], weights)

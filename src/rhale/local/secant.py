@@ -11,7 +11,7 @@ import numpy as np
 from rhale.kernels import FloatArray
 from rhale.kernels.axis import Window, ends_of
 from rhale.kernels.grid import Grid
-from rhale.local.ask import ask
+from rhale.local.ask import ask, copies_at_once
 from rhale.models import Predictor
 from rhale.tables import Chunk
 from rhale.tables.chunk import Change
@@ -113,7 +113,7 @@ def secants(
     tell how much of the first secant is curvature (`curvature_share`). Only as many features are
     in memory at a time as fill the model's batch.
     """
-    at_once = max(1, batch_rows // (4 * chunk.n_rows))
+    at_once = max(1, copies_at_once(chunk.n_rows, batch_rows) // 4)
     if predictor.walks:  # one walk for all features; `explain` keeps the chunks small
         at_once = max(1, len(plans))
     for start in range(0, len(plans), at_once):

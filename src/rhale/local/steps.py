@@ -10,7 +10,6 @@ import numpy as np
 from rhale.errors import BadPredictionError, ModelFailedError
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.sample import KeyArray
-from rhale.local.ask import ask
 from rhale.models import Predictor
 from rhale.tables import Chunk
 from rhale.tables.chunk import Change
@@ -43,56 +42,52 @@ class RowSteps:
     up: FloatArray
 
 
-def take_steps(
-    predictor: Predictor,
-    chunk: Chunk,
-    base: FloatArray,
-    plan: StepPlan,
-    key: KeyArray,
-    names: Sequence[str],
-    batch_rows: int,
-) -> tuple[RowSteps, int]:
-    """Move every row to the levels beside its own.
+def questions(chunk: Chunk, plan: StepPlan, key: KeyArray) -> tuple[IntArray, list[Change]]:
+    """Levels of the rows, and the levels beside them that are to be asked about.
 
     Parameters
     ----------
-    predictor : Predictor
-        The model.
     chunk : Chunk
         The rows.
-    base : ndarray of shape (n_rows, n_outputs)
-        Predictions of the rows as they are.
     plan : StepPlan
         The feature.
     key : ndarray of shape (n_rows,)
         Keys of the rows; they choose among pooled levels.
-    names : sequence of str
-        Column names, for messages.
-    batch_rows : int
-        Rows in one call of the model.
 
     Returns
     -------
-    steps : RowSteps
-    asked : int
-        Rows that were predicted.
+    level : ndarray of shape (n_rows,)
+        -1 for rows that have none.
+    changes : list of (column, values)
+        The level below and the one above; where there are two, the other one alone.
     """
     levels, x = plan.levels, chunk.column(plan.column)
-    level, last = levels.locate(x), levels.size - 1
-    chance = chances(key)
+    level, last, chance = levels.locate(x), levels.size - 1, chances(key)
+    beside = [1 - level] if last == 1 else [level - 1, level + 1]
+    places = [levels.at(np.clip(to, 0, last), chance) for to in beside]
+    return level, [(plan.column, np.where(level < 0, x, place)) for place in places]
 
-    def moved(to: IntArray) -> Change:
-        return plan.column, np.where(level < 0, x, levels.at(np.clip(to, 0, last), chance))
 
-    if last == 1:  # there is only the other one
-        (other,) = ask(predictor, chunk, [moved(1 - level)], names, batch_rows)
-        below = above = other
-    else:
-        both = [moved(level - 1), moved(level + 1)]
-        below, above = ask(predictor, chunk, both, names, batch_rows)
+def row_steps(
+    level: IntArray, n_levels: int, base: FloatArray, answers: Sequence[FloatArray]
+) -> RowSteps:
+    """Turn answers about neighbouring levels into steps.
+
+    Parameters
+    ----------
+    level : ndarray of shape (n_rows,)
+        Levels of the rows.
+    n_levels : int
+        Number of levels.
+    base : ndarray of shape (n_rows, n_outputs)
+        Predictions of the rows as they are.
+    answers : sequence of ndarray of shape (n_rows, n_outputs)
+        Answers to the `questions`.
+    """
+    below, above = answers[0], answers[-1]
     down = np.where((level > 0)[:, None], base - below, 0.0).T
-    up = np.where(((level >= 0) & (level < last))[:, None], above - base, 0.0).T
-    return RowSteps(level, down, up), chunk.n_rows * (1 if last == 1 else 2)
+    up = np.where(((level >= 0) & (level < n_levels - 1))[:, None], above - base, 0.0).T
+    return RowSteps(level, down, up)
 
 
 def chances(key: KeyArray) -> FloatArray:
@@ -100,17 +95,14 @@ def chances(key: KeyArray) -> FloatArray:
     return np.asarray((key >> np.uint64(11)) / 2.0**53)
 
 
-def without_value(
-    predictor: Predictor, chunk: Chunk, column: int, names: Sequence[str], batch_rows: int
-) -> FloatArray:
-    """Predictions of the rows when a value is removed, shape (n_rows, n_outputs)."""
-    gone = (column, np.full(chunk.n_rows, np.nan))
-    return np.asarray(ask(predictor, chunk, [gone], names, batch_rows)[0])
+def without_value(chunk: Chunk, column: int) -> Change:
+    """The question what the model says without the values of a column."""
+    return column, np.full(chunk.n_rows, np.nan)
 
 
 def takes_missing(predictor: Predictor, probe: Chunk, column: int) -> bool:
     """Tell whether the model has an answer for rows without this value."""
-    rows = probe.replaced([(column, np.full(probe.n_rows, np.nan))])
+    rows = probe.replaced([without_value(probe, column)])
     try:
         predictor.predict(rows, probe.n_rows)
     except (ModelFailedError, BadPredictionError):

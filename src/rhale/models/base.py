@@ -176,7 +176,8 @@ class blaming_the_model:  # noqa: N801 - reads as a sentence at its call
         if isinstance(error, Exception) and not isinstance(error, RhaleError):
             asked = in_words(self.question)
             msg = (
-                f"the model failed on {self.n_rows} rows{asked}: {type(error).__name__}: {error}. "
+                f"the model failed on {self.n_rows} rows{asked}: {type(error).__name__}: "
+                f"{str(error).rstrip('.')}. "
                 "Its own traceback is above; nothing of the run is kept"
             )
             raise ModelFailedError(msg) from error
@@ -211,7 +212,7 @@ def check_answer(answer: Any, n_rows: int, question: object = "") -> FloatArray:
         msg = (
             f"the model answered nan or infinity for {int(bad.any(axis=1).sum())} of {n_rows} "
             f"rows{in_words(question)} (first: row {row} of the batch, {values[row]}); effects need finite "
-            "predictions"
+            "predictions (does the model take the missing values of the table, if it has some?)"
         )
         raise BadPredictionError(msg)
     return values

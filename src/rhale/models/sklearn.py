@@ -109,7 +109,16 @@ def _of_targets(targets: list[Any]) -> tuple[tuple[str, ...], tuple[int, ...]]:
 
 def _side_by_side(ask: Callable[[Any], Any], rows: Any) -> FloatArray:
     """Answers about several targets as columns of one array."""
-    return np.hstack([np.asarray(part, dtype=np.float64) for part in ask(rows)])
+    found = ask(rows)
+    if not isinstance(found, list):  # a chain: the second class of each target
+        return np.asarray(found)
+    return np.hstack([np.asarray(part, dtype=np.float64) for part in found])
+
+
+def last_step(estimator: Any) -> Any:
+    """The estimator at the end of pipelines; the estimator itself if it is none."""
+    steps = getattr(estimator, "steps", None)
+    return last_step(steps[-1][1]) if isinstance(steps, list) and steps else estimator
 
 
 def _usual_response(estimator: Any) -> Response:
@@ -141,8 +150,8 @@ def _method(estimator: Any, name: str) -> Callable[[Any], Any]:
 
 
 def _margin(estimator: Any) -> Callable[[Any], Any]:
-    """Find the answer before the link function."""
-    for base in type(estimator).__mro__:
+    """Find the answer before the link function; pipelines pass the arguments on to their end."""
+    for base in type(last_step(estimator)).__mro__:
         arguments = MARGIN_ARGUMENTS.get(base.__module__.partition(".")[0])
         if arguments:
             return partial(estimator.predict, **arguments)

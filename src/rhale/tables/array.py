@@ -138,6 +138,10 @@ class ArrayTable:
         names = tuple(n for i, n in enumerate(self.names) if i != index)
         return replace(self, array=np.delete(self.array, index, axis=1), column_names=names)
 
+    def missing_value(self, index: int) -> float:  # noqa: ARG002
+        """What stands for a missing value: nan."""
+        return float("nan")
+
     def labels_of(self, index: int) -> Labels:  # noqa: ARG002
         """Arrays have no names."""
         return Labels(())

@@ -98,6 +98,9 @@ class Table(Protocol):
     def take(self, rows: IntArray) -> Table:
         """Some of the rows, in the given order."""
 
+    def missing_value(self, index: int) -> Any:
+        """What stands for a missing value in a column."""
+
     def labels_of(self, index: int) -> Labels:
         """Names of a column that was labelled."""
 

@@ -76,9 +76,16 @@ def _floats(column: Series) -> FloatArray:
 
 def factorize(column: Series) -> Apart:
     """Distinct values in order of appearance, and which of them each row has; -1 for none."""
-    native = column.to_native()
-    if column.implementation.is_pandas_like() and hasattr(native, "cat"):
+    native, library = column.to_native(), column.implementation
+    if library.is_pandas_like() and hasattr(native, "cat"):
         return list(native.cat.categories), np.asarray(native.cat.codes, dtype=np.int64)
+    if library.is_pandas() and not is_object(column):
+        codes, values = native.factorize()
+        return list(values), np.asarray(codes, dtype=np.int64)
+    if library.is_polars():
+        values = native.drop_nulls().unique(maintain_order=True)
+        numbers = native.replace_strict(values, range(len(values)), default=None)
+        return values.to_list(), numbers.fill_null(-1).to_numpy().astype(np.int64)
     try:
         return _told_apart(column)
     except TypeError as error:
@@ -106,6 +113,15 @@ def _told_apart(column: Series) -> Apart:
     return values, codes
 
 
+def missing_value(column: Series) -> Any:
+    """What stands for a missing value in a column of objects: None, nan or NA; None elsewhere."""
+    if not (column.implementation.is_pandas_like() and is_object(column)):
+        return None
+    native = column.to_native()
+    empty = np.flatnonzero(native.isna().to_numpy())
+    return native.iloc[int(empty[0])] if empty.size else None
+
+
 def hashed(value: Any) -> float:
     """Turn a value into a number that depends on what it is alone, whatever run or machine."""
     text = f"{type(value).__name__}:{value}".encode(errors="surrogatepass")
@@ -121,9 +137,12 @@ class Labels:
     ----------
     values : tuple
         As they stand in the table.
+    missing : object
+        What stands in the table for a missing one: None, nan, NA.
     """
 
     values: tuple[Any, ...]
+    missing: Any = None
 
     @cached_property
     def place(self) -> dict[Any, int]:
@@ -140,7 +159,7 @@ class Labels:
         """Make a column of the same name and type with these names."""
         missing = np.isnan(places)
         names = np.empty(len(self.values) + 1, dtype=object)
-        names[:-1] = self.values
+        names[:-1], names[-1] = self.values, self.missing
         codes = np.where(missing, len(self.values), places).astype(np.int64)
         return made_like(like, names[codes].tolist())
 

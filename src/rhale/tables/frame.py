@@ -25,6 +25,7 @@ from rhale.tables.columns import (
     is_exact,
     is_object,
     keep_own,
+    missing_value,
     new_column,
     numbers_of,
     rounded,
@@ -235,6 +236,10 @@ class FrameTable:
     def without(self, index: int) -> FrameTable:
         """The same table without one column."""
         return replace(self, frame=self.frame.drop(self.frame.columns[index]))
+
+    def missing_value(self, index: int) -> Any:
+        """What stands for a missing value in a column."""
+        return missing_value(self.frame[:, index])
 
     def labels_of(self, index: int) -> Labels:
         """Names of a column that was labelled."""

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 import rhale
+from rhale.local.ask import STACKED_ROWS
 
 N, D = 1500, 3
 X = np.random.default_rng(5).normal(size=(N, D))
@@ -122,7 +123,7 @@ def test_profiles_ask_in_large_stacked_batches_and_never_once_per_point(method):
     n_points = sum(profile.grid.size for profile in fx)
     assert n_points > 100
     assert counter.rows == FIRST + N + N * n_points
-    assert counter.calls <= 2 + 1 + D * np.ceil(51 * N / 2**16)
+    assert counter.calls <= 2 + 1 + D * np.ceil(51 * N / STACKED_ROWS)
     assert counter.largest > 20 * N
 
 

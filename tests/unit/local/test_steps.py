@@ -4,7 +4,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rhale.local.steps import StepPlan, chances, take_steps, takes_missing, without_value
+from rhale.local.ask import ask
+from rhale.local.steps import (
+    StepPlan,
+    chances,
+    questions,
+    row_steps,
+    takes_missing,
+    without_value,
+)
 from rhale.models import meet, wrap
 from rhale.tables import open_table
 from rhale.tables.columns import Labels
@@ -28,8 +36,9 @@ def asked(table, levels, names=("low", "mid", "high"), model=price, key=KEY):
     chunk = opened.chunk(0, opened.n_rows)
     predictor, _ = meet(wrap(model), chunk, None)
     base = predictor.predict(chunk.rows, chunk.n_rows)
-    plan = StepPlan(0, levels)
-    return take_steps(predictor, chunk, base, plan, key, opened.names, 1000)
+    level, changes = questions(chunk, StepPlan(0, levels), key)
+    answers = ask(predictor, chunk, changes, opened.names, 1000)
+    return row_steps(level, levels.size, base, answers), len(changes) * chunk.n_rows
 
 
 THREE = Levels(("low", "mid", "high"), np.arange(3.0))
@@ -110,7 +119,8 @@ def parts(model):
 
 def test_predictions_without_a_value_are_those_of_rows_that_miss_it():
     predictor, chunk, names = parts(price)
-    assert without_value(predictor, chunk, 0, names, 1000).tolist() == [[0.0]] * 6
+    answers = ask(predictor, chunk, [without_value(chunk, 0)], names, 1000)
+    assert answers[0].tolist() == [[0.0]] * 6
 
 
 @pytest.mark.parametrize("kind", ["answers", "raises", "answers nan"])
