@@ -10,14 +10,8 @@ import pytest
 
 from rhale.errors import BadSettingError, BadTableError, UnknownFeatureError
 from rhale.explain import SURVEY_ROWS
-from rhale.features import (
-    Reader,
-    check_columns,
-    has_no_order,
-    plain_number,
-    read_categorical,
-    split_rare,
-)
+from rhale.features import Reader, check_columns, has_no_order, read_categorical
+from rhale.level_order import plain_number, split_rare
 from rhale.tables import open_table
 from rhale.tables.survey import survey
 
