@@ -48,7 +48,8 @@ def read(result: Result, *, largest: float = 0.0) -> tuple[str, ...]:
     """
     if is_constant(result):
         shown = levels_of(result)[0] if has_levels(result) else at(result, reach(result)[0])
-        return (f"Every row has the same value, {shown}: there is no effect to show.",)
+        words = f"Every row has the same value, {shown}: there is no effect to show."
+        return (words, *missing_sentence(result))
     if not np.isfinite(curve_range(result)):
         return ("The effect is not known: too few rows.",)
     if is_flat(result, largest):
@@ -177,7 +178,9 @@ def level_sentences(result: Result) -> tuple[str, ...]:
         words = f"A change from {levels[0]} to {levels[1]} {verb} the prediction by {size}"
         return (f"{words}{differ(change)}.",)
     change = change_between(result, x[low], x[high])
-    typical = Change(result.importance, 0.0, result.typical_spread)
+    known = not isinstance(result, Profile) or result.method != "mplot"
+    spread = result.typical_spread if known else float("nan")
+    typical = Change(result.importance, 0.0, spread)
     size = plus_minus(abs(change.size), change.error)
     words = f"The prediction is highest at {levels[high]} and lowest at {levels[low]}: {size} apart"
     return (f"{words}{differ(typical)}.",)
@@ -189,6 +192,8 @@ def missing_sentence(result: Result) -> tuple[str, ...]:
     if path is None or result.missing is None:
         return ()
     size, spread = float(path.curve[0]), float(path.spread[0])
+    if isinstance(result, Profile):
+        spread = float("nan")
     way = "higher" if size > 0 else "lower"
     words = f"{plus_minus(abs(size), result.missing.standard_error)} {way} than on average"
     share = number(100 * result.missing.share, 2)
