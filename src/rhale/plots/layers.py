@@ -58,9 +58,7 @@ def reach(result: Result) -> tuple[float, float]:
     return float(axis[0]), float(axis[-1])
 
 
-def trace(
-    result: Result, center: Center | None, level: float, n_points: int = N_POINTS
-) -> Trace:
+def trace(result: Result, center: Center | None, level: float, n_points: int = N_POINTS) -> Trace:
     """Read the curve wherever it bends, or at the levels."""
     if isinstance(result, Profile):
         x = result.grid[np.isfinite(result.mean)]

@@ -89,7 +89,7 @@ def curve_chart(scale: str, *, bins: bool) -> Any:
     if bins:
         panels.append(bins_panel(x_axis(scale, labels=True)))
     return settled(
-        alt.vconcat(*panels, spacing=12, bounds="flush")
+        alt.vconcat(*panels, spacing=26, bounds="flush")
         .resolve_scale(x="shared")
         .add_params(alt.param(name=ZOOM, value=None))
     )
@@ -110,10 +110,11 @@ def y_axis(title: str, field: str = "y", *, zero: bool = False) -> Any:
     axis = alt.Axis(
         title=title,
         tickCount=5,
+        grid=True,
         titleAlign="left",
         titleAngle=0,
         titleX=0,
-        titleY=-10,
+        titleY=-8,
         titleFontWeight="normal",
         minExtent=AXIS_ROOM,
         maxExtent=AXIS_ROOM,
@@ -163,7 +164,7 @@ def missing_layers(y: Any) -> list[Any]:
             style="missing-dot", size=DOT, filled=False, opacity=1, strokeWidth=LINE
         ).encode(y=y, **whisker),
         rows.mark_text(style="plain-text", text="missing", baseline="top", fontSize=11).encode(
-            y=alt.value(alt.ExprRef("height + 8")), **whisker
+            y=alt.value(alt.ExprRef("concat_0_height - 12")), **whisker
         ),
     ]
 
@@ -201,7 +202,7 @@ def strip_panel(x: Any) -> Any:
 
 def bins_panel(x: Any) -> Any:
     """Bins: the effect as a bar, sloped where the fit is, how rows differ, how sure the mean is."""
-    y, bins = y_axis("slope in each bin"), data("bins")
+    y, bins = y_axis("slope: change per unit"), data("bins")
     return alt.layer(
         no_effect(),
         data("gaps").mark_rect(style="gap-area", clip=True).encode(x, x2="x2"),
@@ -275,11 +276,14 @@ def step_panel() -> Any:
 
 def level_rows_panel() -> Any:
     """How many rows each level has."""
-    axis = alt.Axis(title="rows", tickCount=2, titleFontWeight="normal", grid=False)
-    bars = data("counts").mark_bar(style="count-area", height=8)
-    return bars.encode(alt.X("y:Q", axis=axis), level_place()).properties(
-        width=70, height=alt.Step(LEVEL_HEIGHT)
-    )
+    axis = alt.Axis(title="rows", labels=False, titleFontWeight="normal", grid=False)
+    x, y, rows = alt.X("y:Q", axis=axis), level_place(), data("counts")
+    return alt.layer(
+        rows.mark_bar(style="count-area", height=8).encode(x, y),
+        rows.mark_text(style="plain-text", align="left", dx=5, fontSize=11).encode(
+            x, y, text="n:N"
+        ),
+    ).properties(width=40, height=alt.Step(LEVEL_HEIGHT))
 
 
 def level_axis(title: str, field: str = "y") -> Any:

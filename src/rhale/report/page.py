@@ -30,6 +30,7 @@ METHODS = {
     "mplot": "marginal plot: average predictions of the rows near each value",
 }
 LONGEST_FACT = 300
+ROUNDING = 1e-9  # of the largest effect
 
 
 @dataclass(frozen=True)
@@ -154,9 +155,9 @@ def make_part(effect: Result, texts: Sequence[str], largest: float) -> Part:
     """Gather what is said of one feature and output."""
     shape = shape_of(effect)
     return Part(
-        size=finite(effect.importance),
-        error=finite(effect.importance_error),
-        spread=finite(effect.typical_spread),
+        size=known(effect.importance, largest),
+        error=known(effect.importance_error, largest),
+        spread=known(effect.typical_spread, largest),
         n_bins=len(effect.levels) if isinstance(effect, LevelEffect) else effect.mean.size,
         reading=read(effect, largest=largest),
         notes=tuple(texts.index(note) for note in effect.notes),
@@ -166,11 +167,11 @@ def make_part(effect: Result, texts: Sequence[str], largest: float) -> Part:
 
 
 def range_in_words(effect: Result) -> str:
-    """Say between which values a feature lies, or how many levels it has."""
+    """Say between which values a feature lies; nothing for categories."""
     if is_constant(effect):
         return "one value"
     if has_levels(effect) and kind_in_words(effect) == "categories":
-        return f"{len(getattr(effect, 'levels', ()))} levels"
+        return ""
     low, high = reach(effect)
     per = {"date": "dates", "duration": "durations"}.get(kind_of(effect), "values")
     return f"{per} from {at(effect, low)} to {at(effect, high)}"
@@ -195,10 +196,10 @@ def facts(
         ("Rows", rows_in_words(provenance)),
         ("Features", f"{len(groups)}"),
         ("Outputs", listed([clean(effect.output, 60) for effect in groups[0]])),
-        ("Bins", provenance.get("bins", "") if method in ("rhale", "dale", "ale") else ""),
         ("Explained by the curves", shares_in_words(explained)),
         ("Made", str(provenance.get("created", "")).replace("T", " ").replace("+00:00", " UTC")),
         ("Versions", versions(provenance)),
+        ("Bins", provenance.get("bins", "") if method in ("rhale", "dale", "ale") else ""),
     ]
     return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
 
@@ -260,6 +261,8 @@ def code(effects: Sequence[Result], provenance: Mapping[str, Any]) -> str:
     )
 
 
-def finite(value: float) -> float | None:
-    """A number, or None if it is not known."""
-    return float(value) if math.isfinite(value) else None
+def known(value: float, scale: float) -> float | None:
+    """A number, zero if it is only rounding, or None if it is not known."""
+    if not math.isfinite(value):
+        return None
+    return float(value) if value > ROUNDING * scale else 0.0

@@ -70,7 +70,7 @@ function rowsOf(shape) {
 
 function levelRows(shape, points, missing) {
   const dots = [...points, ...missing.map((row) => ({ ...row, x: points.length, m: true }))];
-  const counts = shape.rows.map((y, x) => ({ x, y }));
+  const counts = shape.rows.map((y, x) => ({ x, y, n: whole(y) }));
   const steps = shape.bins ? binRows(shape.bins).bins.map((row, x) => ({ ...row, x })) : null;
   return steps ? { dots, counts, steps } : { dots, counts };
 }
@@ -123,11 +123,19 @@ class Chart {
     this.view = makeView(this.kind, this.frame);
     for (const [name, rows] of Object.entries(rowsOf(this.shape))) this.fill(name, rows);
     if (this.levels) this.view.signal("labels", this.labels());
+    else this.view.signal("zoom", this.whole());
     this.resize(room);
   }
 
   fill(name, rows) {
     if (PAGE.charts[this.kind].data.some((source) => source.name === name)) this.view.data(name, rows);
+  }
+
+  // The stretch that holds everything: dots at the ends need some room; null is all of a curve.
+  whole() {
+    const [first, last] = [this.shape.x[0], this.shape.x.at(-1)];
+    const room = (last - first) / 40;
+    return this.shape.dots ? [first - room, last + room] : null;
   }
 
   labels() {
@@ -144,11 +152,11 @@ class Chart {
   resizeLevels(room) {
     const longest = Math.max(...this.labels().map((label) => label.length));
     const names = Math.min(170, 10 + 7 * longest, room / 3);
-    const rest = Math.max(100, room - names - 70 - GAP - 30);
+    const rest = Math.max(100, room - names - 40 - GAP - 56);
     const both = this.kind === "levels";
     this.view.signal("concat_0_width", both ? (rest - GAP) * 0.6 : rest);
     if (both) this.view.signal("concat_1_width", (rest - GAP) * 0.4);
-    this.view.signal(both ? "concat_2_width" : "concat_1_width", 70);
+    this.view.signal(both ? "concat_2_width" : "concat_1_width", 40);
   }
 
   // Where a pointer is, in values of the axis.
@@ -191,10 +199,10 @@ class Chart {
     this.look(this.at === null ? (by > 0 ? 0 : last) : Math.min(Math.max(this.at + by, 0), last));
   }
 
-  // Show one stretch of the axis; null shows all.
+  // Show one stretch of the axis, or all.
   zoom(stretch) {
     if (this.levels) return;
-    this.view.signal("zoom", stretch).run();
+    this.view.signal("zoom", stretch ?? this.whole()).run();
   }
 
   zoomBy(share) {

@@ -128,7 +128,7 @@ function pointCells(shape) {
 function drawSection(feature) {
   const section = sections.get(feature), part = partOf(feature);
   if (part.shape.form === "constant") return;
-  const frame = find(".chart", section), readout = find(".readout", section);
+  const frame = find(".chart .drawing", section), readout = find(".readout", section);
   const shown = charts.get(feature);
   if (shown?.shape === part.shape) return;
   shown?.view.finalize();
@@ -176,7 +176,8 @@ function labelled(points, width, height) {
 function drawMap() {
   const box = find("#map"), width = Math.max(160, box.clientWidth - 80);
   const points = [...lines.keys()]
-    .map((feature) => ({ feature, e: partOf(feature).size ?? 0, s: partOf(feature).spread ?? 0 }))
+    .map((feature) => ({ feature, e: partOf(feature).size, s: partOf(feature).spread }))
+    .filter(({ e, s }) => e !== null && s !== null)
     .sort((a, b) => b.e - a.e);
   const end = Math.min(largest("size"), largest("spread"));
   mapView?.finalize();
