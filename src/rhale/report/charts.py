@@ -84,8 +84,10 @@ def data(name: str) -> Any:
 
 def curve_chart(scale: str, *, bins: bool) -> Any:
     """The curve above, where the rows are, and below the bins that the curve is made of."""
-    x = x_axis(scale, labels=not bins)
-    panels = [curve_panel(x), strip_panel(x)]
+    panels = [
+        curve_panel(x_axis(scale, labels=False)),
+        strip_panel(x_axis(scale, labels=not bins)),
+    ]
     if bins:
         panels.append(bins_panel(x_axis(scale, labels=True)))
     return settled(
@@ -236,7 +238,7 @@ def level_place(*, labels: bool = False, band: float = 0.5) -> Any:
         title=None,
         grid=False,
         labelExpr=f"{LABELS}[datum.value]",
-        labelLimit=LEVEL_ROOM,
+        labelLimit=2 * LEVEL_ROOM,
         labelOverlap=False,
         labelFontSize=12,
     )

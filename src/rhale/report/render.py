@@ -76,6 +76,7 @@ def environment() -> Any:
         "number": lambda value: number(float("nan") if value is None else value),
         "size": size_in_words,
         "share": share_of,
+        "counted": lambda n, plural: f"{n} {plural if n != 1 else plural[:-1]}",
         "table_title": table_title,
     }
     return made
@@ -113,7 +114,11 @@ def table_title(feature: Feature) -> str:
 def content(page: Page) -> dict[str, Any]:
     """What the scripts need, as plain values; what is empty is left out."""
     features = [
-        {"name": feature.name, "parts": [without_empty(asdict(part)) for part in feature.parts]}
+        {
+            "name": feature.name,
+            "counted": feature.counted,
+            "parts": [without_empty(asdict(part)) for part in feature.parts],
+        }
         for feature in page.features
     ]
     return {

@@ -22,7 +22,6 @@ from rhale.plots.layers import (
 )
 from rhale.profile import Profile
 from rhale.report.text import UNITS, clean, unit_of
-from rhale.summary import kind_of as kind_in_words
 
 Result = Effect | LevelEffect | Profile
 Numbers = tuple[float | None, ...]  # None where a number is not known
@@ -32,6 +31,7 @@ N_POINTS = 121
 TOLERANCE = 1 / 400  # of the height of a chart: a bend that is smaller is not drawn
 DIGITS = 4
 MOST_SINGLE_CURVES = 40
+FEW_LEVELS = 3
 LONGEST_LEVEL = 200
 MILLISECONDS = 86_400_000.0
 
@@ -73,7 +73,7 @@ class Shape:
         Which kind of chart.
     x, y, spread, low, high : tuple of float
         The curve, how rows differ, the interval of the mean. Dates are milliseconds since 1970,
-        durations are in `unit`, categories are 0, 1, 2, ...
+        durations are in `unit`, named levels are 0, 1, 2, ...
     dots : bool
         Whether the points are all there is: levels, and not points of a smooth curve.
     unit : str
@@ -84,7 +84,7 @@ class Shape:
         Where the rows are: limits of a histogram (only the outer two if it has equal steps), and
         its heights from 0 to 100. For levels: no limits, and the rows of each.
     labels : tuple of str
-        Names of categories.
+        Names of levels, where they stand below one another.
     missing : MissingPoint or None
         The point of missing values.
     singles : tuple of tuple of float
@@ -140,10 +140,26 @@ def shape_of(result: Result) -> Shape:
 
 
 def form_of(result: Result) -> Form:
-    """Choose the kind of chart."""
-    if kind_in_words(result) == "categories":
-        return "levels"
+    """Choose the kind of chart: names, and very few numbers, stand below one another."""
+    if has_levels(result):
+        levels: tuple[str, ...] = getattr(result, "levels", ())
+        if len(levels) <= FEW_LEVELS or not all(map(is_number, levels)):
+            return "levels"
     return "dates" if kind_of(result) == "date" else "curve"
+
+
+def is_number(label: str) -> bool:
+    """Tell whether the label of a level is a number.
+
+    Examples
+    --------
+    >>> is_number("12"), is_number("False")
+    (True, False)
+    """
+    try:
+        return bool(np.isfinite(float(label)))
+    except ValueError:
+        return False
 
 
 def axis_unit(result: Result) -> str:
@@ -161,17 +177,23 @@ def factor(result: Result) -> float:
 
 def places(result: Result, x: FloatArray) -> Numbers:
     """Places on the axis as drawn."""
+    if form_of(result) == "levels":
+        return tuple(range(x.size))
     low, high = reach(result)
     return rounded(factor(result) * x, factor(result) * (high - low), DIGITS + 1)
 
 
 def bins_of(effect: Effect | LevelEffect) -> Bins:
     """Bins, or steps between levels."""
-    by = UNITS[axis_unit(effect)] if kind_of(effect) == "duration" else 1.0
+    by: FloatArray | float = 1.0
+    if kind_of(effect) == "duration":
+        by = UNITS[axis_unit(effect)]
+    elif form_of(effect) == "levels":
+        by = np.diff(effect.edges)  # whole steps
     values = [by * v for v in (effect.mean, by * effect.slope, effect.std, effect.standard_error)]
     mean, slope, std, error = (rounded(v, float(np.nanmax(np.abs(v), initial=0.0))) for v in values)
-    left, right = places(effect, effect.edges[:-1]), places(effect, effect.edges[1:])
-    return Bins(left, right, tuple(effect.count.tolist()), mean, slope, std, error)
+    limits = places(effect, effect.edges)
+    return Bins(limits[:-1], limits[1:], tuple(effect.count.tolist()), mean, slope, std, error)
 
 
 def where_rows_are(result: Result) -> tuple[Numbers, Numbers]:

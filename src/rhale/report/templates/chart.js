@@ -4,6 +4,7 @@
 const SURE = 1.96; // standard errors in half an interval of the mean
 const NARROW = 620; // pixels: less has no room for steps beside levels
 const GAP = 18; // between panels side by side
+const LETTER = 7; // width of a letter in names of levels
 const QUIET = { logLevel: 1 }; // errors only: data that a chart does not have is no news
 let View = null; // Vega's
 const prepared = new Map(); // arguments of views, by kind of chart
@@ -122,8 +123,7 @@ class Chart {
     this.frame.replaceChildren();
     this.view = makeView(this.kind, this.frame);
     for (const [name, rows] of Object.entries(rowsOf(this.shape))) this.fill(name, rows);
-    if (this.levels) this.view.signal("labels", this.labels());
-    else this.view.signal("zoom", this.whole());
+    if (!this.levels) this.view.signal("zoom", this.whole());
     this.resize(room);
   }
 
@@ -151,7 +151,8 @@ class Chart {
 
   resizeLevels(room) {
     const longest = Math.max(...this.labels().map((label) => label.length));
-    const names = Math.min(170, 10 + 7 * longest, room / 3);
+    const names = Math.min(220, 10 + LETTER * longest, room / 3);
+    this.view.signal("labels", this.labels().map((label) => shorten(label, names / LETTER)));
     const rest = Math.max(100, room - names - 40 - GAP - 56);
     const both = this.kind === "levels";
     this.view.signal("concat_0_width", both ? (rest - GAP) * 0.6 : rest);

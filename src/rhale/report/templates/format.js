@@ -39,3 +39,13 @@ function place(shape, value) {
 function perUnit(shape) {
   return shape.unit ? ` per ${shape.unit}` : "";
 }
+
+// A long name without its middle: names that begin alike are still told apart.
+function shorten(name, most) {
+  const letters = [...name], half = Math.floor((most - 1) / 2);
+  return letters.length <= most ? name : letters.slice(0, half).join("") + "…" + letters.slice(-half).join("");
+}
+
+function counted(n, plural) {
+  return `${whole(n)} ${n === 1 ? plural.slice(0, -1) : plural}`;
+}

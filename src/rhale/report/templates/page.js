@@ -79,7 +79,7 @@ function fillSection(feature) {
   const section = sections.get(feature), part = partOf(feature);
   find(".numbers .size", section).textContent = plusMinus(part.size, part.error);
   find(".numbers .spread", section).textContent = number(part.spread);
-  find(".numbers .bins", section).textContent = part.n_bins;
+  find(".numbers .bins", section).textContent = counted(part.n_bins, PAGE.features[feature].counted);
   find(".reading", section).textContent = part.reading.join(" ");
   find(".notes", section).replaceChildren(...part.notes.map((i) => make("li", PAGE.notes[i])));
   find(".bins-table", section)?.replaceChildren();
@@ -161,7 +161,7 @@ function labelled(points, width, height) {
   for (const point of points) {
     const [x, y] = [(width * point.s) / right, height * (1 - point.e / top)];
     const name = PAGE.features[point.feature].name;
-    const text = name.length > 24 ? `${name.slice(0, 23)}…` : name;
+    const text = shorten(name, 24);
     const long = 10 + 7 * text.length;
     const left = x + long > width;
     const box = left ? [x - long, x] : [x, x + long];
