@@ -154,7 +154,9 @@ def test_dragging_zooms_both_panels_and_double_clicking_undoes_it(opened):
     opened.wait(f"JSON.stringify({LABELS}) === {everything!r}")
 
 
-LABELS = "[...document.querySelectorAll('#f0 .role-axis-label text')].map(e => e.textContent).sort()"
+LABELS = (
+    "[...document.querySelectorAll('#f0 .role-axis-label text')].map(e => e.textContent).sort()"
+)
 
 
 def labels(page):

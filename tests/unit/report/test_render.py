@@ -2,6 +2,7 @@ import json
 import re
 import sys
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
@@ -122,6 +123,26 @@ def test_every_kind_of_chart_compiles(kind):
     vega = charts.compile_charts({kind})[kind]
     names = [mark["name"] for mark in charts.all_marks(vega) if "name" in mark]
     assert len(names) == len(set(names))
+
+
+def test_the_page_is_written_and_its_path_given_back(fx, tmp_path):
+    path = fx.report(str(tmp_path / "effects.html"), title="A <b>bold</b> title")
+    assert path == tmp_path / "effects.html"
+    assert '<h1 dir="auto">A &lt;b&gt;bold&lt;/b&gt; title</h1>' in path.read_text(encoding="utf-8")
+
+
+def test_a_page_is_written_whole_or_not_at_all(fx, tmp_path, monkeypatch):
+    path = tmp_path / "effects.html"
+    path.write_text("the old page", encoding="utf-8")
+
+    def fail(self, target):  # noqa: ARG001
+        raise OSError
+
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(OSError, match="^$"):
+        fx.report(path)
+    assert path.read_text(encoding="utf-8") == "the old page"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_missing_library_is_named_with_the_way_to_install_it(monkeypatch):
