@@ -27,6 +27,7 @@ def open_browser(width=1280, height=900):
         *["--no-sandbox"] * root,
     ):
         options.add_argument(argument)
+    options.add_argument("--force-prefers-reduced-motion")
     options.add_argument(f"--window-size={width},{height}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     return webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))

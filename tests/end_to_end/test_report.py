@@ -126,7 +126,7 @@ def test_another_output_has_its_own_numbers_order_and_words(opened, fx):
     assert opened.texts(".output-name") == ["y1", "y1"]
     assert opened.texts(".feature .reading") != before
     first = fx.ranked(1)[0]
-    assert opened.texts("#ranking .size .value")[0].startswith(f"{first.importance:.4g}")
+    assert opened.texts("#ranking td.size")[0].startswith(f"{first.importance:.3f} ± ")
 
 
 def test_pointing_at_a_chart_tells_its_values(opened):
@@ -200,8 +200,10 @@ def test_everything_can_be_reached_by_the_tab_key(opened):
 
 
 def test_bins_are_a_table_that_opens(opened, fx):
+    from selenium.webdriver import Keys
+
     opened.show("#f0")
-    opened.find("#f0 summary").click()
+    opened.find("#f0 summary").send_keys(Keys.ENTER)
     opened.wait("document.querySelectorAll('#f0 .bins-table tbody tr').length > 0")
     counts = [int(n) for n in opened.texts("#f0 .bins-table tbody td:nth-child(3)")]
     assert counts == fx["age", "y0"].count.tolist()

@@ -291,7 +291,7 @@ def level_rows_panel() -> Any:
 def level_axis(title: str, field: str = "y") -> Any:
     """The axis of the prediction, below levels that stand below one another."""
     axis = alt.Axis(title=title, tickCount=5, titleFontWeight="normal")
-    return alt.X(field, type="quantitative", axis=axis, scale=alt.Scale(zero=False))
+    return alt.X(field, type="quantitative", axis=axis, scale=alt.Scale(zero=False, padding=8))
 
 
 def map_chart() -> Any:

@@ -15,7 +15,7 @@ from rhale.plots import style as inks
 from rhale.report.charts import compile_charts, vl_convert
 from rhale.report.extras import load
 from rhale.report.page import Feature, Page, Part
-from rhale.report.text import clean, number
+from rhale.report.text import clean, fixed
 
 jinja2 = load("jinja2")
 
@@ -73,7 +73,7 @@ def environment() -> Any:
     )
     made.filters |= {
         "cut": clean,
-        "number": lambda value: number(float("nan") if value is None else value),
+        "fixed": fixed_or_dash,
         "size": size_in_words,
         "share": share_of,
         "counted": lambda n, plural: f"{n} {plural if n != 1 else plural[:-1]}",
@@ -92,11 +92,15 @@ def parts_as_is(text: str) -> Any:
     return load("markupsafe").Markup(text)
 
 
-def size_in_words(part: Part) -> str:
-    """Size of an effect and its error, as in the printed table."""
-    if part.size is None or not part.error:
-        return number(float("nan") if part.size is None else part.size, 4)
-    return f"{number(part.size, 4)} ± {number(part.error, 2)}"
+def fixed_or_dash(value: float | None, largest: float) -> str:
+    """Write a number of a column; a dash if it is not known."""
+    return fixed(float("nan") if value is None else value, largest)
+
+
+def size_in_words(part: Part, largest: float) -> str:
+    """Size of an effect and its error."""
+    size = fixed_or_dash(part.size, largest)
+    return f"{size} ± {fixed_or_dash(part.error, largest)}" if part.error else size
 
 
 def share_of(part: Part, largest: float) -> str:

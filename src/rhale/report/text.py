@@ -61,6 +61,20 @@ def trimmed(value: float, decimals: int) -> str:
     return shown.replace("-", MINUS)
 
 
+def fixed(value: float, largest: float) -> str:
+    """Write a number of a column whose largest one has four digits, so that the points align.
+
+    Examples
+    --------
+    >>> fixed(1.23456, 12.0), fixed(0.0004, 12.0), fixed(0.5, 1e9)
+    ('1.23', '0.00', '0.5')
+    """
+    if not math.isfinite(value) or not PLAIN[0] <= largest < PLAIN[1]:
+        return number(value)
+    decimals = max(0, 3 - math.floor(math.log10(largest)))
+    return f"{value:,.{decimals}f}".replace("-", MINUS)
+
+
 def plus_minus(value: float, error: float) -> str:
     """Write a number and its standard error with the same decimals.
 

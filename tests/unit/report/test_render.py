@@ -139,7 +139,7 @@ def test_a_page_is_written_whole_or_not_at_all(fx, tmp_path, monkeypatch):
         raise OSError
 
     monkeypatch.setattr(Path, "replace", fail)
-    with pytest.raises(OSError, match="^$"):
+    with pytest.raises(OSError, match=r"^$"):
         fx.report(path)
     assert path.read_text(encoding="utf-8") == "the old page"
     assert list(tmp_path.iterdir()) == [path]

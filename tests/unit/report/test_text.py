@@ -1,6 +1,6 @@
 import pytest
 
-from rhale.report.text import clean, number, place, plus_minus
+from rhale.report.text import clean, fixed, number, place, plus_minus
 
 
 @pytest.mark.parametrize("sign", ["\x00", "\x1b", "\ud800", "\x7f"])
@@ -39,3 +39,10 @@ def test_places_follow_the_length_of_the_axis():
     assert place(123_456.0, "number", 100_000.0) == "123,500"
     assert place(0.5, "date", 2.0) == "1970-01-01 12:00:00"
     assert place(86_400.0, "duration", 864_000.0) == "1 d"
+
+
+def test_numbers_of_a_column_have_the_same_decimals():
+    assert [fixed(v, 9.9) for v in (9.9, -0.1, 0.00004)] == ["9.900", "\u22120.100", "0.000"]
+    assert [fixed(v, 9_999.0) for v in (9_999.0, 0.4)] == ["9,999", "0"]
+    assert fixed(0.5, 0.0) == "0.5"
+    assert fixed(float("nan"), 1.0) == "\u2013"

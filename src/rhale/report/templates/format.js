@@ -22,8 +22,16 @@ function whole(count) {
   return count.toLocaleString("en");
 }
 
-function plusMinus(size, error) {
-  return error ? `${number(size, 4)} ± ${number(error, 2)}` : number(size, 4);
+// A number of a column whose largest one has four digits, so that the points align.
+function fixed(value, largest) {
+  if (value === null || !(largest >= 1e-4 && largest < 1e6)) return number(value);
+  const decimals = Math.max(0, 3 - Math.floor(Math.log10(largest)));
+  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+  return signed(value.toLocaleString("en", digits));
+}
+
+function plusMinus(size, error, largest) {
+  return error ? `${fixed(size, largest)} ± ${fixed(error, largest)}` : fixed(size, largest);
 }
 
 // A place on the axis of a feature, as drawn.

@@ -30,9 +30,9 @@ function fillRanking() {
   for (const [feature, line] of lines) {
     const part = partOf(feature);
     find(".spark path", line).setAttribute("d", part.sparkline);
-    find(".size .value", line).textContent = plusMinus(part.size, part.error);
-    find(".size rect", line).setAttribute("width", (100 * (part.size ?? 0)) / most);
-    find(".spread", line).textContent = number(part.spread);
+    find(".size", line).textContent = plusMinus(part.size, part.error, most);
+    find(".bar rect", line).setAttribute("width", (100 * (part.size ?? 0)) / most);
+    find(".spread", line).textContent = fixed(part.spread, most);
     find(".bins", line).textContent = part.n_bins;
   }
 }
@@ -76,9 +76,9 @@ function search(query) {
 // ---- one feature ----
 
 function fillSection(feature) {
-  const section = sections.get(feature), part = partOf(feature);
-  find(".numbers .size", section).textContent = plusMinus(part.size, part.error);
-  find(".numbers .spread", section).textContent = number(part.spread);
+  const section = sections.get(feature), part = partOf(feature), most = largest("size");
+  find(".numbers .size", section).textContent = plusMinus(part.size, part.error, most);
+  find(".numbers .spread", section).textContent = fixed(part.spread, most);
   find(".numbers .bins", section).textContent = counted(part.n_bins, PAGE.features[feature].counted);
   find(".reading", section).textContent = part.reading.join(" ");
   find(".notes", section).replaceChildren(...part.notes.map((i) => make("li", PAGE.notes[i])));
