@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+import numpy as np
+
 from rhale.plots import style
 from rhale.report.shape import Result, shape_of
 from rhale.report.sparkline import HEIGHT, WIDTH, path_of
-from rhale.report.text import clean, number
+from rhale.report.text import clean, fixed
 from rhale.summary import kind_of, title
 
 MOST_ROWS = 30
@@ -34,7 +36,8 @@ def as_html(ranked: Sequence[Result], provenance: Mapping[str, Any], notes: Sequ
     several = len({effect.output for effect in ranked}) > 1
     heads = ["feature", *(["output"] if several else []), "shape", "effect ± error"]
     heads += ["typical spread", "kind"]
-    rows = "".join(row(effect, several=several) for effect in ranked[:MOST_ROWS])
+    largest = float(np.nanmax([0.0, *(effect.importance for effect in ranked)]))
+    rows = "".join(row(effect, largest, several=several) for effect in ranked[:MOST_ROWS])
     more = len(ranked) - MOST_ROWS
     after = [f"and {more} more: fx.summary() has all"] if more > 0 else []
     after += [clean(note, LONGEST_NOTE) for note in notes]
@@ -47,12 +50,12 @@ def as_html(ranked: Sequence[Result], provenance: Mapping[str, Any], notes: Sequ
     )
 
 
-def row(effect: Result, *, several: bool) -> str:
+def row(effect: Result, largest: float, *, several: bool) -> str:
     """Write one line of the table."""
-    size = f"{number(effect.importance, 4)} ± {number(effect.importance_error, 2)}"
+    size = f"{fixed(effect.importance, largest)} ± {fixed(effect.importance_error, largest)}"
     words = [named(effect.name), *([named(effect.output)] if several else []), picture(effect)]
     cells = [f"<td{WORD}>{word}</td>" for word in words]
-    cells += [f"<td{NUMBER}>{n}</td>" for n in (size, number(effect.typical_spread))]
+    cells += [f"<td{NUMBER}>{n}</td>" for n in (size, fixed(effect.typical_spread, largest))]
     return f"<tr>{''.join(cells)}<td{WORD}>{kind_of(effect)}</td></tr>"
 
 
