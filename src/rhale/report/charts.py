@@ -25,6 +25,12 @@ ZOOM = "zoom"  # the stretch that is shown, or null for all
 LABELS = "labels"  # names of levels
 
 
+SHORT = (  # very large and very small numbers along an axis have a power of ten
+    "datum.value != 0 && (abs(datum.value) >= 1e6 || abs(datum.value) < 1e-4)"
+    " ? format(datum.value, '.3~e') : datum.label"
+)
+
+
 def compile_charts(kinds: set[str]) -> dict[str, Any]:
     """Make the charts that a page needs, ready for Vega."""
     return {kind: compile_chart(kind) for kind in sorted(kinds)}
@@ -99,11 +105,12 @@ def curve_chart(scale: str, *, bins: bool) -> Any:
 
 def x_axis(scale: str, *, labels: bool) -> Any:
     """The axis of the feature."""
+    words = {} if scale == "utc" else {"labelExpr": SHORT}
     return alt.X(
         "x",
         type="temporal" if scale == "utc" else "quantitative",
         scale=alt.Scale(type=scale, nice=False, zero=False, domainRaw=alt.ExprRef(ZOOM)),
-        axis=alt.Axis(title=None, labels=labels, grid=False, tickCount=7, labelFlush=True),
+        axis=alt.Axis(title=None, labels=labels, grid=False, tickCount=7, labelFlush=True, **words),
     )
 
 
@@ -112,6 +119,7 @@ def y_axis(title: str, field: str = "y", *, zero: bool = False) -> Any:
     axis = alt.Axis(
         title=title,
         tickCount=5,
+        labelExpr=SHORT,
         grid=True,
         titleAlign="left",
         titleAngle=0,
@@ -290,7 +298,7 @@ def level_rows_panel() -> Any:
 
 def level_axis(title: str, field: str = "y") -> Any:
     """The axis of the prediction, below levels that stand below one another."""
-    axis = alt.Axis(title=title, tickCount=5, titleFontWeight="normal")
+    axis = alt.Axis(title=title, tickCount=5, titleFontWeight="normal", labelExpr=SHORT)
     return alt.X(field, type="quantitative", axis=axis, scale=alt.Scale(zero=False, padding=8))
 
 
@@ -298,7 +306,12 @@ def map_chart() -> Any:
     """Every feature as a dot: how much it moves predictions, and how much rows differ."""
     x = alt.X(
         "s:Q",
-        axis=alt.Axis(title="typical spread between rows", titleFontWeight="normal", tickCount=6),
+        axis=alt.Axis(
+            title="typical spread between rows",
+            titleFontWeight="normal",
+            tickCount=6,
+            labelExpr=SHORT,
+        ),
         scale=alt.Scale(zero=True),
     )
     y = y_axis("size of the effect", "e", zero=True)

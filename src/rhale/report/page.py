@@ -11,7 +11,7 @@ import numpy as np
 
 from rhale.effect import Effect
 from rhale.level_effect import LevelEffect
-from rhale.plots.layers import has_levels, is_constant, kind_of, reach
+from rhale.plots.layers import has_levels, is_constant, reach
 from rhale.profile import Profile
 from rhale.report.reading import at, curve_range, read
 from rhale.report.shape import LONGEST_LEVEL, Shape, shape_of
@@ -173,8 +173,7 @@ def range_in_words(effect: Result) -> str:
     if has_levels(effect) and kind_in_words(effect) == "categories":
         return ""
     low, high = reach(effect)
-    per = {"date": "dates", "duration": "durations"}.get(kind_of(effect), "values")
-    return f"{per} from {at(effect, low)} to {at(effect, high)}"
+    return f"from {at(effect, low)} to {at(effect, high)}"
 
 
 def about(text: str, groups: Sequence[Sequence[Result]]) -> str:

@@ -92,6 +92,8 @@ def flat_sentence(result: Result, largest: float) -> str:
     size, spread = curve_range(result), result.typical_spread
     moves = f"moves by at most {number(size, 2)}" if size > 0 else "does not move"
     start = f"On average the prediction {moves} over the whole range"
+    if size > FLAT * largest > 0:
+        start += ", which chance alone could do"
     if np.isfinite(spread) and spread > max(2 * result.importance, FLAT * largest):
         return (
             f"{start}, but rows differ: typical spread {number(spread, 2)}. "
@@ -194,10 +196,12 @@ def missing_sentence(result: Result) -> tuple[str, ...]:
     size, spread = float(path.curve[0]), float(path.spread[0])
     if isinstance(result, Profile):
         spread = float("nan")
-    way = "higher" if size > 0 else "lower"
-    words = f"{plus_minus(abs(size), result.missing.standard_error)} {way} than on average"
-    share = number(100 * result.missing.share, 2)
-    about = differ(Change(size, 0.0, spread))
+    change = Change(size, result.missing.standard_error, spread)
+    words = "about the same as on average"
+    if is_sure(change):
+        way = "higher" if size > 0 else "lower"
+        words = f"{plus_minus(abs(size), change.error)} {way} than on average"
+    share, about = number(100 * result.missing.share, 2), differ(change)
     return (f"Without a value ({share} % of the rows) the prediction is {words}{about}.",)
 
 
@@ -205,10 +209,10 @@ def differ(change: Change) -> str:
     """Say how much rows differ, measured by the size of the average change."""
     if not np.isfinite(change.spread):
         return ""
+    if change.spread <= 1e-3 * abs(change.size):
+        return f"; {WORDS[0][1]}"
     share = change.spread / abs(change.size) if change.size else np.inf
     words = next((words for limit, words in WORDS if share < limit), "rows differ a lot")
-    if change.spread <= 1e-3 * abs(change.size):
-        return f"; {words}"
     return f"; {words}: spread {number(change.spread, 2)}"
 
 

@@ -114,6 +114,20 @@ def test_missing_values_have_a_sentence_of_their_own():
     )
 
 
+def test_missing_values_that_change_nothing_are_told_so():
+    effect = replace(effect_of(np.ones(401)), missing=Missing(50, 0.1, 0.0, 0.0, 400.0))
+    assert read(effect)[-1] == (
+        "Without a value (10 % of the rows) the prediction is about the same as on average; "
+        "rows hardly differ."
+    )
+
+
+def test_what_chance_could_do_is_called_so():
+    d = np.random.default_rng(0).normal(size=401)
+    (sentence,) = read(effect_of(d - d.mean() + 0.01, bins=1), largest=1.0)
+    assert "moves by at most 0.1 over the whole range, which chance alone could do" in sentence
+
+
 def test_dates_and_durations_are_written_as_such():
     dates = replace(effect_of(np.ones(401)), kind="date", edges=np.linspace(0, 366, 21))
     assert read(dates)[0].startswith("From 1970-01-01 to 1971-01-02")

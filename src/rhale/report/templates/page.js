@@ -227,8 +227,13 @@ function listenToAll() {
   find("#output")?.addEventListener("change", (event) => showOutput(Number(event.target.value)));
   find("#theme").addEventListener("click", switchTheme);
   addEventListener("hashchange", openHash);
-  addEventListener("beforeprint", () => [...sections.keys()].forEach(drawSection));
+  addEventListener("beforeprint", drawAll);
   new ResizeObserver(() => requestAnimationFrame(resize)).observe(find("main"));
+}
+
+function drawAll() {
+  for (const feature of sections.keys()) drawSection(feature);
+  if (find("#map") && !mapView) drawMap();
 }
 
 function listenToSection(feature, section) {
