@@ -8,6 +8,7 @@ from tests.end_to_end.browser import Report, open_browser
 
 import rhale
 from rhale.report.page import make_page
+from rhale.report.text import fixed, number
 
 pytestmark = pytest.mark.browser
 MEGABYTE = 1_000_000
@@ -215,6 +216,14 @@ def test_a_dot_of_the_map_leads_to_its_feature(opened):
         "document.querySelector('#map .map-dot path').dispatchEvent(new MouseEvent('click', {bubbles: true}))"
     )
     opened.wait("document.activeElement.classList.contains('feature')")
+
+
+def test_scripts_write_numbers_as_the_library_does(opened):
+    values = [0.0, 0.12345, -0.5, 12.34567, 1234.4, 98765.4, 2.5e7, -1.234e-6, 3e-5]
+    assert opened.ask("arguments[0].map((v) => number(v))", values) == [number(v) for v in values]
+    largest = [0.0, 0.4, 7.7, 5e5, 3e9]
+    asked = opened.ask("arguments[0].map((most) => fixed(0.123, most))", largest)
+    assert asked == [fixed(0.123, most) for most in largest]
 
 
 def test_light_and_dark(opened):
