@@ -23,8 +23,6 @@ AXIS_ROOM = 52  # left of a panel: axes of panels that stand above one another a
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
 ZOOM = "zoom"  # the stretch that is shown, or null for all
 LABELS = "labels"  # names of levels
-
-
 SHORT = (  # very large and very small numbers along an axis have a power of ten
     "datum.value != 0 && (abs(datum.value) >= 1e6 || abs(datum.value) < 1e-4)"
     " ? format(datum.value, '.3~e') : datum.label"
@@ -52,9 +50,10 @@ def compile_chart(kind: str) -> dict[str, Any]:
 
 
 def to_vega(chart: Any) -> dict[str, Any]:
-    """Compile a chart; all of its scales along x show the stretch that the reader chose."""
+    """Compile a chart, and name its marks so that the style sheet finds them."""
     version = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
-    vega: dict[str, Any] = vl_convert.vegalite_to_vega(chart.to_dict(), vl_version=version)
+    known = version if version in vl_convert.get_vegalite_versions() else None
+    vega: dict[str, Any] = vl_convert.vegalite_to_vega(chart.to_dict(), vl_version=known)
     del vega["$schema"]
     for i, mark in enumerate(all_marks(vega)):
         styles = [style for style in mark.get("style", ()) if "-" in style]

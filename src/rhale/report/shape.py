@@ -200,8 +200,8 @@ def where_rows_are(result: Result) -> tuple[Numbers, Numbers]:
     """A histogram of the rows, or the rows of each level."""
     if isinstance(result, LevelEffect):
         return (), tuple(float(n) for n in result.level_count)
-    if has_levels(result):
-        return (), rounded(getattr(result, "rows"), 1.0, 0)  # noqa: B009
+    if isinstance(result, Profile) and result.levels:
+        return (), rounded(result.rows, 1.0, 0)
     limits, density = support(result)
     top, width = float(density.max()), np.diff(limits)
     if np.allclose(width, width.mean()):
