@@ -219,7 +219,7 @@ def as_text(effects: Sequence[Result], provenance: Mapping[str, Any], notes: Seq
     columns["notes"] = [", ".join(map(str, numbers)) for numbers in marks]
     table = aligned([list(columns), *zip(*columns.values(), strict=True)], n_left=n_left)
     footer = [f"{number}  {note}" for note, number in remarks.items()] + list(notes)
-    return "\n".join([_title(provenance), *table, *footer])
+    return "\n".join([title(provenance), *table, *footer])
 
 
 def _bins_header(effects: Sequence[Result]) -> str:
@@ -234,7 +234,8 @@ def _missing_text(effect: Result) -> str:
     return "" if missing is None else f"{missing.mean:.4g} ({100 * missing.share:.3g} %)"
 
 
-def _title(provenance: Mapping[str, Any]) -> str:
+def title(provenance: Mapping[str, Any]) -> str:
+    """Say in one line what was explained, and on how many rows."""
     method, rows = provenance.get("method", "?"), provenance.get("rows", 0)
     of = provenance.get("rows_in_table", rows)
     shown = f"{rows:,} rows" if rows == of else f"{rows:,} of {of:,} rows"
