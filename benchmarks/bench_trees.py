@@ -189,8 +189,9 @@ def walk_alone(model, x, n_rows=5_000):
     """Four changes of every column, in pieces as explain takes them."""
     from rhale.kernels.tree_walk import walk
     from rhale.models.trees import read_walker
+    from rhale.tables import open_table
 
-    reading = read_walker(model, "predict").reading
+    reading = read_walker(model, "predict", open_table(x[:2])).reading
     features = np.repeat(np.arange(x.shape[1]), 4)
     shift = np.tile([-0.1, 0.1, -0.2, 0.2], x.shape[1])[:, None]
     for start in range(0, len(x), n_rows):
