@@ -1,0 +1,31 @@
+import pickle
+
+import pytest
+
+from rhale.models.pickles import pickle_inside
+
+
+@pytest.mark.parametrize("protocol", range(6))
+@pytest.mark.parametrize("value", [{"a": [1, 2]}, ValueError("x"), object()])
+def test_every_protocol_is_recognised(protocol, value):
+    assert pickle_inside(pickle.dumps(value, protocol)) == "pickle"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"tree\nversion=v4\nnum_class=1\n",
+        b'{"learner": {}}',
+        b"CBM1\x00\x00",
+        b"\x08\x07\x12\x04skl2",
+        b"PK\x05\x06" + bytes(18),
+        b"PK broken",
+        b"x is not compressed",
+        b"BZhello",
+        b"some text that is a text\n",
+        b"\x89HDF\r\n",
+    ],
+)
+def test_other_files_are_not(content):
+    assert pickle_inside(content) is None
