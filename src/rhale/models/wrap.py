@@ -58,9 +58,12 @@ def wrap(
     'function'
     """
     if _is_adapter(model) and kind is None:
+        if response != "auto":
+            msg = f"response={response!r} is for estimators; this is a {model.kind} already"
+            raise UnknownModelError(msg)
         return cast(Adapter, model)
     if isinstance(model, str | Path):
-        return _wrap_file(model, kind=kind, gradient=gradient, response=response, walk=walk)
+        return wrap(_loaded(model), kind=kind, gradient=gradient, response=response, walk=walk)
     found = kind or recognised_kind(model)
     if found == "estimator":
         asked = estimator_model(askable(model), response=response, gradient=gradient)
@@ -105,15 +108,6 @@ def recognised_kind(model: Any) -> str:
         "object with predict, a torch module, a JAX function or the path of a model file"
     )
     raise UnknownModelError(msg)
-
-
-def _wrap_file(path: str | Path, *, response: Response, **options: Any) -> Adapter:
-    """Read a model file and choose its adapter."""
-    model = _loaded(path)
-    if _is_adapter(model) and response != "auto":
-        msg = f"response={response!r} is for estimators; {path} is a {model.kind}"
-        raise UnknownModelError(msg)
-    return wrap(model, response=response, **options)
 
 
 def _is_adapter(model: Any) -> bool:

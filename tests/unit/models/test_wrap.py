@@ -87,6 +87,11 @@ def test_an_adapter_is_taken_as_it_is():
     assert fx.provenance["local_effects"]["x0"] == "local effects by gradient"
 
 
+def test_an_adapter_has_its_response_already():
+    with pytest.raises(UnknownModelError, match="response='margin' is for estimators"):
+        wrap(wrap(lambda rows: rows[:, 0]), response="margin")
+
+
 def test_the_record_names_the_kind_of_model():
     fitted = LinearRegression().fit(X, X[:, 0])
     assert rhale.explain(fitted, X).provenance["model"] == "sklearn LinearRegression, predict"
