@@ -54,8 +54,8 @@ def load_file(
     """
     place = Path(path)
     if not place.is_file():
-        hint = ", it is a folder" if place.is_dir() else ""
-        msg = f"there is no model file {str(path)!r}{hint}"
+        hint = "; it is a folder" if place.is_dir() else ""
+        msg = f"there is no model file {str(path)!r}{hint}; give the path of a saved model"
         raise BadFileError(msg)
     content = place.read_bytes()
     if writer := pickles.pickle_inside(content):
@@ -98,7 +98,10 @@ def kind_of_file(path: Path, content: bytes) -> str:
         msg = f"{path} is of no kind that rhale reads.{hint} It reads {known_kinds()}"
         raise BadFileError(msg)
     if by_content and by_content.partition(" ")[0] != by_name.partition(" ")[0]:
-        msg = f"{path} is named as {by_name}, but its content is {by_content}"
+        msg = (
+            f"rhale cannot load {str(path)!r}: it is named as {by_name}, but its content is "
+            f"{by_content}"
+        )
         raise BadFileError(msg)
     return by_name
 
