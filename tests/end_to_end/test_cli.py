@@ -133,6 +133,15 @@ def test_check_tells_the_path_and_the_price(folder):
     assert found["seconds"] > 0
 
 
+def test_a_note_is_told_without_a_terminal_too(folder):
+    lines = "class Model:\n    feature_names_in_ = ['area']\n    predict = lambda _, t: t['area']\n"
+    (folder / "small.py").write_text(lines + "model = Model()\n")
+    done = run(folder, "explain", "small:model", "rows.csv", "--rows", "50")
+    assert done.returncode == 0, done.stderr
+    left_out = "note: columns that the model does not know are left out: rooms, sold"
+    assert done.stderr.strip() == left_out
+
+
 def test_an_error_is_one_line_and_no_traceback(folder):
     done = run(folder, "explain", "shop:price", "rows.csv", "--target", "soldd")
     assert done.returncode == 1

@@ -19,48 +19,72 @@ MODEL_HELP = (
     "exported program (.pt2), or module:object for code on the path."
 )
 DATA_HELP = "Parquet, CSV, Arrow or Feather; several files, or a quoted pattern, are one table."
+RESPONSES = "auto, predict, predict_proba, decision_function, margin or log_odds"
 Model = Annotated[str, typer.Argument(metavar="MODEL", help=MODEL_HELP, show_default=False)]
-Data = Annotated[list[str], typer.Argument(metavar="DATA...", help=DATA_HELP, show_default=False)]
+Data = Annotated[list[str], typer.Argument(metavar="DATA", help=DATA_HELP, show_default=False)]
 Target = Annotated[
     str | None,
-    typer.Option(help="Column to leave out of the table.", rich_help_panel=EXPLAINED),
+    typer.Option(
+        metavar="COLUMN", help="Column to leave out of the table.", rich_help_panel=EXPLAINED
+    ),
 ]
 Features = Annotated[
     str | None,
-    typer.Option(help="Features to explain: a,b,c. All by default.", rich_help_panel=EXPLAINED),
+    typer.Option(
+        metavar="A,B,...", help="Features to explain; all by default.", rich_help_panel=EXPLAINED
+    ),
 ]
 Method = Annotated[
     Literal["rhale", "dale", "ale", "pdp", "ice", "mplot"],
-    typer.Option(help="How effects are found.", rich_help_panel=EXPLAINED),
+    typer.Option(
+        metavar="NAME", help="rhale, dale, ale, pdp, ice or mplot.", rich_help_panel=EXPLAINED
+    ),
 ]
-Bins = Annotated[str | None, typer.Option(help=f"{KNOWN}.", rich_help_panel=EXPLAINED)]
+Bins = Annotated[
+    str | None, typer.Option(metavar="BINS", help=f"{KNOWN}.", rich_help_panel=EXPLAINED)
+]
 Output = Annotated[
     str | None,
-    typer.Option(help="Output to explain, by label or position.", rich_help_panel=EXPLAINED),
+    typer.Option(
+        metavar="LABEL", help="Output to explain; or its position.", rich_help_panel=EXPLAINED
+    ),
 ]
 Weights = Annotated[
     str | None,
-    typer.Option(help="Column that says how much a row matters.", rich_help_panel=EXPLAINED),
+    typer.Option(
+        metavar="COLUMN", help="Says how much each row matters.", rich_help_panel=EXPLAINED
+    ),
 ]
 Rows = Annotated[
     int | None,
-    typer.Option(min=2, help="Use so many rows, drawn with --seed.", rich_help_panel=EXPLAINED),
+    typer.Option(
+        min=2, metavar="N", help="Use N rows, drawn with --seed.", rich_help_panel=EXPLAINED
+    ),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Of the draw.", rich_help_panel=EXPLAINED)]
+Seed = Annotated[
+    int, typer.Option(min=0, metavar="N", help="Of the draw.", rich_help_panel=EXPLAINED)
+]
 Response = Annotated[
     Literal["auto", "predict", "predict_proba", "decision_function", "margin", "log_odds"],
-    typer.Option(help="Which answer of an estimator.", rich_help_panel=EXPLAINED),
+    typer.Option(
+        metavar="NAME", help=f"Answer of an estimator: {RESPONSES}.", rich_help_panel=EXPLAINED
+    ),
 ]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", "-o", help="Report, one HTML page.", rich_help_panel=WRITTEN),
+    typer.Option(
+        "--out", "-o", metavar="PAGE", help="Report, one HTML page.", rich_help_panel=WRITTEN
+    ),
 ]
 Json = Annotated[
     str | None,
-    typer.Option("--json", help="Numbers as JSON; - for the screen.", rich_help_panel=WRITTEN),
+    typer.Option(
+        "--json", metavar="FILE", help="Numbers; - for the screen.", rich_help_panel=WRITTEN
+    ),
 ]
 Plots = Annotated[
-    Path | None, typer.Option("--plots", help="Folder for pictures.", rich_help_panel=WRITTEN)
+    Path | None,
+    typer.Option("--plots", metavar="DIR", help="Folder for pictures.", rich_help_panel=WRITTEN),
 ]
 Trust = Annotated[
     list[str],
@@ -89,7 +113,10 @@ MaxMemory = Annotated[
     ),
 ]
 MaxSeconds = Annotated[
-    float, typer.Option(min=0.1, help="Time for the model's process.", rich_help_panel=GUARDED)
+    float,
+    typer.Option(
+        min=0.1, metavar="S", help="Seconds for the model's process.", rich_help_panel=GUARDED
+    ),
 ]
 Debug = Annotated[
     bool,

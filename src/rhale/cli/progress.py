@@ -66,7 +66,7 @@ def shortened(number: float) -> str:
 def shown() -> Iterator[Callable[[dict[str, Any]], None]]:
     """Give a function that hears what a child says; without a terminal only its notes are told."""
     if not sys.stderr.isatty():
-        yield lambda words: note_line(words["note"]) if "note" in words else None
+        yield lambda words: note_line(f"note: {words['note']}") if "note" in words else None
         return
     columns = (
         SpinnerColumn(),
