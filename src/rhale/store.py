@@ -128,15 +128,10 @@ def _numbers(array: np.ndarray[Any, Any]) -> list[Any]:
     return [None if v != v else str(v) if abs(v) == np.inf else v for v in flat]  # noqa: PLR0124
 
 
-def written(content: dict[str, Any]) -> str:
-    """The text of a file."""
-    return json.dumps({VERSION: FORMAT, **content}, allow_nan=False)
-
-
 def write(path: str | PathLike[str], content: dict[str, Any]) -> None:
     """Write a file whole or not at all."""
     target = Path(path)
-    text = written(content)
+    text = json.dumps({VERSION: FORMAT, **content}, allow_nan=False)
     part = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
         part.write_text(text, encoding="utf-8")

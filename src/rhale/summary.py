@@ -251,7 +251,7 @@ def _missing_text(effect: Result) -> str:
 
 
 def title(provenance: Mapping[str, Any]) -> str:
-    """Say what was explained, in one line."""
+    """Say in one line what was explained, and on how many rows."""
     method, rows = provenance.get("method", "?"), provenance.get("rows", 0)
     of = provenance.get("rows_in_table", rows)
     shown = f"{rows:,} rows" if rows == of else f"{rows:,} of {of:,} rows"

@@ -136,9 +136,11 @@ def test_check_tells_the_path_and_the_price(folder):
 def test_a_note_is_told_without_a_terminal_too(folder):
     lines = "class Model:\n    feature_names_in_ = ['area']\n    predict = lambda _, t: t['area']\n"
     (folder / "small.py").write_text(lines + "model = Model()\n")
-    done = run(folder, "explain", "small:model", "rows.csv", "--rows", "50")
+    rows = table().assign(**{"\x1b[2Jodd": 1.0})
+    rows.to_csv(folder / "odd.csv", index=False)
+    done = run(folder, "explain", "small:model", "odd.csv", "--rows", "50")
     assert done.returncode == 0, done.stderr
-    left_out = "note: columns that the model does not know are left out: rooms, sold"
+    left_out = "note: columns that the model does not know are left out: rooms, [2Jodd"
     assert done.stderr.strip() == left_out
 
 

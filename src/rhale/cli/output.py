@@ -23,6 +23,7 @@ from rhale.errors import MissingExtraError
 from rhale.explanation import Explanation
 
 Pair = tuple[Explanation, Explanation]
+LONGEST = 2_000  # letters of a message
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,8 @@ def whole(path: Path) -> Iterator[Path]:
 def write_explanation(fx: Explanation, places: Destinations) -> None:
     """Show the ranking, and write what was asked for."""
     if places.json == "-":
-        sys.stdout.write(store.written(store.pack(fx)) + "\n")
+        content = {store.VERSION: store.FORMAT, **store.pack(fx)}
+        sys.stdout.write(json.dumps(content, allow_nan=False) + "\n")
     else:
         show_ranking(fx)
     if places.json and places.json != "-":
@@ -95,7 +97,7 @@ def show_ranking(fx: Explanation) -> None:
     for number, remark in enumerate(remarks, start=1):
         console.print(_remark(str(number), remark))
     for note in fx.notes:
-        console.print(Text(note))
+        console.print(Text(harmless(note)))
 
 
 def _table(columns: Mapping[str, Sequence[str]], n_left: int, *, numbered: bool = False) -> Table:
@@ -113,7 +115,7 @@ def _remark(number: str, text: str) -> Table:
     grid = Table.grid(padding=(0, 1, 0, 0))
     grid.add_column(style="dim", width=2)
     grid.add_column(style="dim")
-    grid.add_row(Text(number), Text(text))
+    grid.add_row(Text(number), Text(harmless(text)))
     return grid
 
 
@@ -131,9 +133,9 @@ def show_check(found: Mapping[str, Any], place: str | None) -> None:
         "path": path_in_words(found),
         "asked": f"about {found['rows_asked']:,} rows",
         "time": f"about {time_in_words(found['seconds'])}",
-        "notes": "\n".join(found["notes"]),
+        "notes": "; ".join(found["notes"]),
     }
-    told = {name: text for name, text in lines.items() if text}
+    told = {name: harmless(text) for name, text in lines.items() if text}
     if not sys.stdout.isatty():
         sys.stdout.writelines(f"{name:<9}{text}\n" for name, text in told.items())
         return
@@ -242,12 +244,23 @@ def _without_nan(value: Any) -> Any:
     return None if isinstance(value, float) and not is_number else value
 
 
+def harmless(text: str) -> str:
+    r"""A text without signs that steer a terminal: names of columns are in messages too.
+
+    Examples
+    --------
+    >>> harmless("price\x1b[2J\nper month")
+    'price[2J per month'
+    """
+    return summary.shorten(text, LONGEST)
+
+
 def note_line(text: str) -> None:
     """Tell something beside the result, on standard error."""
-    Console(stderr=True, soft_wrap=True, highlight=False).print(Text(text, style="dim"))
+    Console(stderr=True, soft_wrap=True, highlight=False).print(Text(harmless(text), style="dim"))
 
 
 def error_line(text: str) -> None:
     """Tell an error in one paragraph, on standard error."""
-    line = Text.assemble(("error: ", "bold red"), summary.shorten(text, 2_000))
+    line = Text.assemble(("error: ", "bold red"), harmless(text))
     Console(stderr=True, soft_wrap=not sys.stderr.isatty(), highlight=False).print(line)

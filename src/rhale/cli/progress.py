@@ -21,7 +21,7 @@ from rich.progress import (
 from rich.table import Column
 from rich.text import Text
 
-from rhale.cli.output import note_line
+from rhale.cli.output import harmless, note_line
 
 UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
@@ -81,7 +81,7 @@ def shown() -> Iterator[Callable[[dict[str, Any]], None]]:
 
         def hear(words: dict[str, Any]) -> None:
             if "note" in words:
-                bar.console.print(Text(f"note: {words['note']}", style="yellow"))
+                bar.console.print(Text(harmless(f"note: {words['note']}"), style="yellow"))
             if "doing" in words:
                 bar.update(task, description=words["doing"])
             if "of" in words:
