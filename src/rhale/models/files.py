@@ -57,8 +57,9 @@ def load_file(
         hint = "; it is a folder" if place.is_dir() else ""
         msg = f"there is no model file {str(path)!r}{hint}; give the path of a saved model"
         raise BadFileError(msg)
-    content = place.read_bytes()
+    content = _beginning(place)
     if writer := pickles.pickle_inside(content):
+        content = place.read_bytes()
         if allow_pickle is None:
             pickles.refuse(str(path), content, writer)
         return pickles.load_pickle(str(path), content, writer, str(allow_pickle))
@@ -68,6 +69,13 @@ def load_file(
         msg = f"{path} is a file of kind {kind}, which {library} reads: {install}"
         raise MissingExtraError(msg)
     return _read(kind, place, content, trust)
+
+
+def _beginning(place: Path) -> bytes:
+    """The bytes that tell what a file is: the first ones, and the whole of an archive."""
+    with place.open("rb") as file:
+        head = file.read(pickles.HEAD)
+        return head + file.read() if head[:2] == b"PK" else head
 
 
 def _read(kind: str, place: Path, content: bytes, trust: Sequence[str]) -> Any:

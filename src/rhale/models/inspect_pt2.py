@@ -66,7 +66,11 @@ def inspected(path: str, content: bytes) -> Members:
     content : bytes
         The whole file.
     """
-    members = _members(path, content)
+    try:
+        members = _members(path, content)
+    except (zipfile.BadZipFile, RuntimeError, OSError, EOFError) as error:
+        msg = f"{path} is damaged: {error}"
+        raise BadFileError(msg) from error
     if GRAPH not in members or SAMPLE not in members:
         msg = f"{path} was not written by torch.export.save of torch 2.8 or newer; export it anew"
         raise BadFileError(msg)

@@ -27,6 +27,7 @@ PACKED: dict[bytes, Callable[[bytes], bytes]] = {
     b"\xfd7zXZ": lambda head: lzma.LZMADecompressor().decompress(head, HEAD),
     b"]\x00\x00": lambda head: lzma.LZMADecompressor().decompress(head, HEAD),
 }
+LZ4 = b"\x04\x22\x4d\x18"  # no model file but joblib's is packed so
 WAYS_OUT = {
     "torch": "torch.export.save(torch.export.export(model, (rows,)), 'model.pt2')",
     "joblib": "skops.io.dump(model, 'model.skops')",
@@ -41,7 +42,7 @@ def pickle_inside(content: bytes) -> str | None:
     Parameters
     ----------
     content : bytes
-        The whole file.
+        The whole file, if it is an archive; else its beginning will do.
 
     Examples
     --------
@@ -50,6 +51,8 @@ def pickle_inside(content: bytes) -> str | None:
     """
     if content[:2] == b"PK":
         return _inside_zip(content)
+    if content[:4] == LZ4:
+        return "joblib"
     for mark, unpack in PACKED.items():
         if content.startswith(mark):
             try:
@@ -91,8 +94,8 @@ def _inside_zip(content: bytes) -> str | None:
                 return "torch"
             if any(_begins_as_pickle(archive, name) for name in names):
                 return "pickle"
-    except zipfile.BadZipFile:
-        return None
+    except (zipfile.BadZipFile, RuntimeError, OSError, EOFError, zlib.error, lzma.LZMAError):
+        return None  # damaged or encrypted: its reader says so
     return None
 
 

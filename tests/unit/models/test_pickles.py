@@ -1,4 +1,6 @@
+import io
 import pickle
+import zipfile
 
 import pytest
 
@@ -9,6 +11,18 @@ from rhale.models.pickles import pickle_inside
 @pytest.mark.parametrize("value", [{"a": [1, 2]}, ValueError("x"), object()])
 def test_every_protocol_is_recognised(protocol, value):
     assert pickle_inside(pickle.dumps(value, protocol)) == "pickle"
+
+
+def test_what_only_joblib_packs_is_joblib_s():
+    assert pickle_inside(b"\x04\x22\x4d\x18 and so on") == "joblib"
+
+
+def test_members_of_an_archive_are_looked_into():
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("weights", pickle.dumps([1]))
+    assert pickle_inside(held.getvalue()) == "pickle"
+    assert pickle_inside(held.getvalue()[:-30]) is None  # no archive any more
 
 
 @pytest.mark.parametrize(
