@@ -155,7 +155,8 @@ def demo(
     """Train two small models, explain and compare them; tables on screen, files in a folder."""
     missing = [name for name in DEMO_NEEDS if find_spec(name) is None]
     if missing:
-        msg = f"the demo trains models with {', '.join(DEMO_NEEDS)}; missing: {', '.join(missing)}"
+        libraries = " ".join("scikit-learn" if name == "sklearn" else name for name in missing)
+        msg = f"the demo trains two models of its own and needs pip install {libraries}"
         raise MissingExtraError(msg)
     from rhale.cli.tour import take_the_tour
 

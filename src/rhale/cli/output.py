@@ -190,11 +190,12 @@ def show_differences(pair: Pair, names: tuple[str, str], *, quiet: bool) -> None
     n_left = len(columns)
     columns["curves apart"] = [f"{v:.3g}" for v in rows["apart"]]
     columns["of effect"] = [f"{100 * v:.0f} %" for v in rows["apart_share"]]
-    for side, name in (("a", a), ("b", b)):
+    for side in "ab":
         pairs = zip(rows[f"importance_{side}"], rows[f"error_{side}"], strict=True)
-        columns[f"effect, {name}"] = [f"{v:.3g} ± {e:.1g}" for v, e in pairs]
-    for side, name in (("a", a), ("b", b)):
-        columns[f"spread, {name}"] = [f"{v:.3g}" for v in rows[f"spread_{side}"]]
+        columns[f"effect {side}"] = [f"{v:.3g} ± {e:.1g}" for v, e in pairs]
+    for side in "ab":
+        columns[f"spread {side}"] = [f"{v:.3g}" for v in rows[f"spread_{side}"]]
+    sys.stdout.write(f"a: {harmless(a)}, b: {harmless(b)}\n")
     _print_table(columns, n_left)
     for mine, other, name in ((pair[0], pair[1], a), (pair[1], pair[0], b)):
         if lone := only_in(mine.effects, other.effects):

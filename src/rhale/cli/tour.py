@@ -31,6 +31,9 @@ How to read them
   *.json          the whole result: rhale.load("demo/boosted_trees.json"), or on the command line
                   rhale compare demo/boosted_trees.json demo/neural_network.json."""
 
+PAGES = """
+  *.html          the report of one model, for a browser; it needs no network."""
+
 
 class Network(torch.nn.Module):
     """A network that standardises its own inputs, so that features keep their own units."""
@@ -154,6 +157,6 @@ def take_the_tour(folder: Path) -> None:
         write_comparison(folder, explained, feature),
         write_curves(folder, boosted, x, feature),
     ]
-    written += [page for label, fx in explained.items() for page in write_page(folder, label, fx)]
-    print("Written", *written, sep="\n  ")
-    print(READING)
+    pages = [page for label, fx in explained.items() for page in write_page(folder, label, fx)]
+    print("Written", *written, *pages, sep="\n  ")
+    print(READING + (PAGES if pages else ""))

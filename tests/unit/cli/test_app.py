@@ -45,8 +45,9 @@ def test_compare_ranks_by_the_distance_of_the_curves(capsys):
 def test_compare_prints_a_table_and_says_what_only_one_has(capsys):
     assert ended("compare", "one.json", "part.json") == 0
     told = capsys.readouterr()
-    header, row, *_ = told.out.splitlines()
-    assert " ".join(header.split()).startswith("feature curves apart of effect effect, one effect")
+    names, header, row, *_ = told.out.splitlines()
+    assert names == "a: one, b: part"
+    assert " ".join(header.split()).startswith("feature curves apart of effect effect a effect b")
     assert row.startswith("x0 ")
     assert told.err == "only in one: x1\n"
 
