@@ -206,8 +206,8 @@ def _print_table(columns: Mapping[str, Sequence[str]], n_left: int) -> None:
     if sys.stdout.isatty():
         Console().print(_table(columns, n_left))
         return
-    cells = [list(columns), *zip(*columns.values(), strict=True)]
-    sys.stdout.write("\n".join(summary.aligned(cells, n_left)) + "\n")
+    cells = [(*row, "") for row in (list(columns), *zip(*columns.values(), strict=True))]
+    sys.stdout.write("\n".join(summary.aligned(cells, n_left)) + "\n")  # the last one is words
 
 
 def write_differences(pair: Pair, names: tuple[str, str], places: Destinations) -> None:
