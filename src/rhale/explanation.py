@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -203,6 +204,40 @@ class Explanation:
     def save(self, path: str | PathLike[str]) -> None:
         """Write one JSON file that `rhale.load` reads back exactly."""
         store.write(path, store.pack(self))
+
+    def report(self, path: str | PathLike[str], *, title: str | None = None) -> Path:
+        """Write one HTML page that needs no network: ranking, charts, sentences, notes.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, for example "effects.html".
+        title : str, optional
+            Heading of the page.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        from rhale.report.page import make_page
+        from rhale.report.render import render
+
+        store.write_text(
+            path, render(make_page(self.effects, self.provenance, **self._told(title)))
+        )
+        return Path(path)
+
+    def _told(self, title: str | None = None) -> dict[str, Any]:
+        """What a page says besides the effects."""
+        shares = {o: self._explained(i) for i, o in enumerate(self.outputs)}
+        return {"notes": self.notes, "explained": shares, "title": title}
+
+    def _repr_html_(self) -> str:
+        """The ranked table with the shape of each curve, for notebooks."""
+        from rhale.report.notebook import as_html
+
+        return as_html(self.ranked(), self.provenance, self.notes)
 
     def rebin(self, bins: Bins) -> Explanation:
         """Choose bins anew from the fine cells, without asking the model.

@@ -129,12 +129,16 @@ def _numbers(array: np.ndarray[Any, Any]) -> list[Any]:
 
 
 def write(path: str | PathLike[str], content: dict[str, Any]) -> None:
-    """Write a file whole or not at all."""
+    """Write an explanation whole or not at all."""
+    write_text(path, json.dumps({VERSION: FORMAT, **content}, allow_nan=False))
+
+
+def write_text(path: str | PathLike[str], text: str) -> None:
+    """Write a file whole or not at all, with the same bytes on every system."""
     target = Path(path)
-    text = json.dumps({VERSION: FORMAT, **content}, allow_nan=False)
     part = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
-        part.write_text(text, encoding="utf-8")
+        part.write_text(text, encoding="utf-8", newline="\n")
         part.replace(target)
     except BaseException:
         part.unlink(missing_ok=True)

@@ -25,6 +25,7 @@ OPTIONAL = [
     "onnxruntime",
     "altair",
     "jinja2",
+    "vl_convert",
     "typer",
     "rich",
     "skops",

@@ -177,9 +177,9 @@ def test_a_failure_leaves_the_old_file_and_no_other(fx, saved, monkeypatch, erro
     before = saved.read_bytes()
     real = Path.write_text
 
-    def fail(self, content, encoding="utf-8"):
+    def fail(self, content, **options):
         if step == "write_text":  # half of it is on disk when the disk is full
-            real(self, content[: len(content) // 2], encoding=encoding)
+            real(self, content[: len(content) // 2], **options)
         raise error
 
     monkeypatch.setattr(Path, step, fail)

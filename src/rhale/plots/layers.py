@@ -58,7 +58,7 @@ def reach(result: Result) -> tuple[float, float]:
     return float(axis[0]), float(axis[-1])
 
 
-def trace(result: Result, center: Center | None, level: float) -> Trace:
+def trace(result: Result, center: Center | None, level: float, n_points: int = N_POINTS) -> Trace:
     """Read the curve wherever it bends, or at the levels."""
     if isinstance(result, Profile):
         x = result.grid[np.isfinite(result.mean)]
@@ -69,7 +69,7 @@ def trace(result: Result, center: Center | None, level: float) -> Trace:
     if isinstance(result, LevelEffect):
         low, high = result.ci(level=level, center=zero)
         return Trace(result.edges, result.curve(center=zero), result.spread(), low, high)
-    x = np.union1d(result.edges, np.linspace(result.edges[0], result.edges[-1], N_POINTS))
+    x = np.union1d(result.edges, np.linspace(result.edges[0], result.edges[-1], n_points))
     low, high = result.ci(x, level=level, center=zero)
     return Trace(x, result.curve(x, center=zero), result.spread(x), low, high)
 

@@ -1,0 +1,333 @@
+"""Charts without data: one Vega specification for each kind, drawn many times by the page.
+
+Specifications hold no word of the user's: fields have names of our own, data and labels come in
+as values. Colours are left to the page's style sheet, which knows light from dark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from rhale.report.extras import load
+
+alt = load("altair")
+vl_convert = load("vl_convert")
+
+LINE, THIN, WHISKER, DOT = 2.0, 1.0, 1.4, 60
+TOP, STRIP, BOTTOM, MAP_HEIGHT = 210, 22, 130, 320
+WIDTH = 640  # before the page says how much room there is
+LEVEL_HEIGHT, LEVEL_ROOM = 26, 170
+AXIS_ROOM = 52  # left of a panel: axes of panels that stand above one another are in line
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
+ZOOM = "zoom"  # the stretch that is shown, or null for all
+LABELS = "labels"  # names of levels
+SHORT = (  # very large and very small numbers along an axis have a power of ten
+    "datum.value != 0 && (abs(datum.value) >= 1e6 || abs(datum.value) < 1e-4)"
+    " ? format(datum.value, '.3~e') : datum.label"
+)
+
+
+def compile_charts(kinds: set[str]) -> dict[str, Any]:
+    """Make the charts that a page needs, ready for Vega."""
+    return {kind: compile_chart(kind) for kind in sorted(kinds)}
+
+
+@cache
+def compile_chart(kind: str) -> dict[str, Any]:
+    """Make one kind of chart; the same for all pages."""
+    makers = {
+        "curve": lambda: curve_chart("linear", bins=True),
+        "dates": lambda: curve_chart("utc", bins=True),
+        "profile": lambda: curve_chart("linear", bins=False),
+        "date profile": lambda: curve_chart("utc", bins=False),
+        "levels": lambda: level_chart(steps=True),
+        "narrow levels": lambda: level_chart(steps=False),
+        "map": map_chart,
+    }
+    return to_vega(makers[kind]())
+
+
+def to_vega(chart: Any) -> dict[str, Any]:
+    """Compile a chart, and name its marks so that the style sheet finds them."""
+    version = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
+    known = version if version in vl_convert.get_vegalite_versions() else None
+    vega: dict[str, Any] = vl_convert.vegalite_to_vega(chart.to_dict(), vl_version=known)
+    del vega["$schema"]
+    for i, mark in enumerate(all_marks(vega)):
+        styles = [style for style in mark.get("style", ()) if "-" in style]
+        if styles:  # Vega writes names, not styles, into the classes of its SVG; names differ
+            mark["name"] = f"{styles[0]} n{i}"
+    return vega
+
+
+def all_marks(group: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Go through the marks of a group and of the groups inside it."""
+    for mark in group.get("marks", ()):
+        yield mark
+        yield from all_marks(mark)
+
+
+def settled(chart: Any) -> Any:
+    """Give a chart the looks that all have in common."""
+    axis = {"domain": False, "ticks": False, "labelPadding": 6, "labelFontSize": 11}
+    return chart.configure(
+        font=FONT,
+        view=alt.ViewConfig(stroke=None),
+        axis=axis,
+        aria=False,
+        background="transparent",
+        padding=2,
+    )
+
+
+def data(name: str) -> Any:
+    """Name rows that the page fills in."""
+    return alt.Chart(alt.NamedData(name))
+
+
+def curve_chart(scale: str, *, bins: bool) -> Any:
+    """The curve above, where the rows are, and below the bins that the curve is made of."""
+    panels = [
+        curve_panel(x_axis(scale, labels=False)),
+        strip_panel(x_axis(scale, labels=not bins)),
+    ]
+    if bins:
+        panels.append(bins_panel(x_axis(scale, labels=True)))
+    return settled(
+        alt.vconcat(*panels, spacing=26, bounds="flush")
+        .resolve_scale(x="shared")
+        .add_params(alt.param(name=ZOOM, value=None))
+    )
+
+
+def x_axis(scale: str, *, labels: bool) -> Any:
+    """The axis of the feature."""
+    words = {} if scale == "utc" else {"labelExpr": SHORT}
+    return alt.X(
+        "x",
+        type="temporal" if scale == "utc" else "quantitative",
+        scale=alt.Scale(type=scale, nice=False, zero=False, domainRaw=alt.ExprRef(ZOOM)),
+        axis=alt.Axis(title=None, labels=labels, grid=False, tickCount=7, labelFlush=True, **words),
+    )
+
+
+def y_axis(title: str, field: str = "y", *, zero: bool = False) -> Any:
+    """The axis of the prediction, or of its slope."""
+    axis = alt.Axis(
+        title=title,
+        tickCount=5,
+        labelExpr=SHORT,
+        grid=True,
+        titleAlign="left",
+        titleAngle=0,
+        titleX=0,
+        titleY=-8,
+        titleFontWeight="normal",
+        minExtent=AXIS_ROOM,
+        maxExtent=AXIS_ROOM,
+    )
+    scale = alt.Scale(zero=zero, nice=True)
+    return alt.Y(field, type="quantitative", axis=axis, scale=scale, stack=None)
+
+
+def curve_panel(x: Any) -> Any:
+    """Curve, how rows differ, how well the mean is known; dots where there are levels."""
+    y, band, dots = y_axis("effect on the prediction"), data("band"), data("dots")
+    return alt.layer(
+        no_effect(),
+        hover_band(x),
+        band.mark_area(style="spread-area", clip=True).encode(x, y_axis("", "a"), y2="b"),
+        data("singles")
+        .mark_line(style="single-line", strokeWidth=THIN, clip=True)
+        .encode(x, y, detail="k:N"),
+        band.mark_area(style="mean-area", clip=True).encode(x, y_axis("", "low"), y2="high"),
+        data("line").mark_line(style="effect-line", strokeWidth=LINE, clip=True).encode(x, y),
+        dots.mark_rule(style="spread-rule", strokeWidth=5, clip=True).encode(
+            x, y_axis("", "a"), y2="b"
+        ),
+        dots.mark_rule(style="mean-rule", strokeWidth=LINE, clip=True).encode(
+            x, y_axis("", "low"), y2="high"
+        ),
+        dots.mark_point(style="effect-dot", size=DOT, filled=True, opacity=1, clip=True).encode(
+            x, y
+        ),
+        *missing_layers(y),
+        hover_line(x),
+    ).properties(width=WIDTH, height=TOP)
+
+
+def missing_layers(y: Any) -> list[Any]:
+    """The point of missing values, right of the panel."""
+    side, rows = alt.value(alt.ExprRef("width + 30")), data("missing")
+    whisker = {"x": side}
+    return [
+        rows.mark_rule(style="spread-rule", strokeWidth=5).encode(
+            y=y_axis("", "a"), y2="b", **whisker
+        ),
+        rows.mark_rule(style="mean-rule", strokeWidth=LINE).encode(
+            y=y_axis("", "low"), y2="high", **whisker
+        ),
+        rows.mark_point(
+            style="missing-dot", size=DOT, filled=False, opacity=1, strokeWidth=LINE
+        ).encode(y=y, **whisker),
+        rows.mark_text(style="plain-text", text="missing", baseline="top", fontSize=11).encode(
+            y=alt.value(alt.ExprRef("concat_0_height - 12")), **whisker
+        ),
+    ]
+
+
+def no_effect(channel: str = "y") -> Any:
+    """The line of no effect."""
+    one = alt.Chart(alt.InlineData([{}]))
+    return one.mark_rule(style="zero-line", strokeWidth=THIN).encode(**{channel: alt.datum(0)})
+
+
+def hover_line(x: Any) -> Any:
+    """A line at the place that the reader looks at."""
+    return data("here").mark_rule(style="here-line", strokeWidth=THIN, clip=True).encode(x)
+
+
+def hover_band(x: Any) -> Any:
+    """The stretch that the reader drags over."""
+    return data("dragged").mark_rect(style="drag-area", clip=True).encode(x, x2="x2")
+
+
+def strip_panel(x: Any) -> Any:
+    """Where the rows are."""
+    return alt.layer(
+        data("rows")
+        .mark_rect(style="count-area", clip=True)
+        .encode(
+            x, x2="x2", y=alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[0, 100])), y2=alt.datum(0)
+        ),
+        data("counts")
+        .mark_rule(style="count-rule", strokeWidth=6, clip=True)
+        .encode(x, y=alt.Y("y:Q", axis=None), y2=alt.datum(0)),
+        hover_line(x),
+    ).properties(width=WIDTH, height=STRIP)
+
+
+def bins_panel(x: Any) -> Any:
+    """Bins: the effect as a bar, sloped where the fit is, how rows differ, how sure the mean is."""
+    y, bins = y_axis("slope: change per unit"), data("bins")
+    return alt.layer(
+        no_effect(),
+        data("gaps").mark_rect(style="gap-area", clip=True).encode(x, x2="x2"),
+        data("bars").mark_area(style="bar-area", clip=True).encode(x, y, detail="k:N"),
+        data("bars")
+        .mark_line(style="effect-line", strokeWidth=LINE, clip=True)
+        .encode(x, y, detail="k:N"),
+        bins.mark_rule(style="spread-rule", strokeWidth=5, clip=True).encode(
+            x, y_axis("", "a"), y2="b"
+        ),
+        bins.mark_rule(style="mean-rule", strokeWidth=LINE, clip=True).encode(
+            x, y_axis("", "low"), y2="high"
+        ),
+        hover_line(x),
+    ).properties(width=WIDTH, height=BOTTOM)
+
+
+def level_chart(*, steps: bool) -> Any:
+    """Levels below one another: dots with whiskers, steps to the next level, rows."""
+    panels = [level_panel(), *([step_panel()] if steps else []), level_rows_panel()]
+    return settled(
+        alt.hconcat(*panels, spacing=18, bounds="flush")
+        .resolve_scale(y="shared")
+        .add_params(alt.param(name=LABELS, value=[]))
+    )
+
+
+def level_place(*, labels: bool = False, band: float = 0.5) -> Any:
+    """The axis of levels, which are numbered; their names are values of a parameter."""
+    names = alt.Axis(
+        title=None,
+        grid=False,
+        labelExpr=f"{LABELS}[datum.value]",
+        labelLimit=2 * LEVEL_ROOM,
+        labelOverlap=False,
+        labelFontSize=12,
+    )
+    scale = alt.Scale(domain=alt.ExprRef(f"sequence(length({LABELS}))"))
+    return alt.Y("x:O", axis=names if labels else None, scale=scale, bandPosition=band)
+
+
+def level_panel() -> Any:
+    """The effect of each level, how rows differ, how well the mean is known."""
+    dots, x, y = data("dots"), level_axis("effect on the prediction"), level_place(labels=True)
+    own, missing = dots.transform_filter("!datum.m"), dots.transform_filter("datum.m")
+    return alt.layer(
+        data("here").mark_rect(style="here-area").encode(y=y),
+        no_effect("x"),
+        dots.mark_rule(style="spread-rule", strokeWidth=5).encode(level_axis("", "a"), y, x2="b"),
+        dots.mark_rule(style="mean-rule", strokeWidth=LINE).encode(
+            level_axis("", "low"), y, x2="high"
+        ),
+        own.mark_point(style="effect-dot", size=DOT, filled=True, opacity=1).encode(x, y),
+        missing.mark_point(style="missing-dot", size=DOT, strokeWidth=LINE, opacity=1).encode(x, y),
+    ).properties(width=WIDTH, height=alt.Step(LEVEL_HEIGHT))
+
+
+def step_panel() -> Any:
+    """Steps, each between the levels that it leads from and to."""
+    steps, y = data("steps"), level_place(band=1.0)
+    x = level_axis("step to the next")
+    return alt.layer(
+        no_effect("x"),
+        steps.mark_rule(style="bar-rule", strokeWidth=9).encode(x, y, x2=alt.datum(0)),
+        steps.mark_rule(style="spread-rule", strokeWidth=5).encode(level_axis("", "a"), y, x2="b"),
+        steps.mark_rule(style="mean-rule", strokeWidth=LINE).encode(
+            level_axis("", "low"), y, x2="high"
+        ),
+    ).properties(width=WIDTH, height=alt.Step(LEVEL_HEIGHT))
+
+
+def level_rows_panel() -> Any:
+    """How many rows each level has."""
+    axis = alt.Axis(title="rows", labels=False, titleFontWeight="normal", grid=False)
+    x, y, rows = alt.X("y:Q", axis=axis), level_place(), data("counts")
+    return alt.layer(
+        rows.mark_bar(style="count-area", height=8).encode(x, y),
+        rows.mark_text(style="plain-text", align="left", dx=5, fontSize=11).encode(
+            x, y, text="n:N"
+        ),
+    ).properties(width=40, height=alt.Step(LEVEL_HEIGHT))
+
+
+def level_axis(title: str, field: str = "y") -> Any:
+    """The axis of the prediction, below levels that stand below one another."""
+    axis = alt.Axis(title=title, tickCount=5, titleFontWeight="normal", labelExpr=SHORT)
+    return alt.X(field, type="quantitative", axis=axis, scale=alt.Scale(zero=False, padding=8))
+
+
+def map_chart() -> Any:
+    """Every feature as a dot: how much it moves predictions, and how much rows differ."""
+    x = alt.X(
+        "s:Q",
+        axis=alt.Axis(
+            title="typical spread between rows",
+            titleFontWeight="normal",
+            tickCount=6,
+            labelExpr=SHORT,
+        ),
+        scale=alt.Scale(zero=True),
+    )
+    y = y_axis("size of the effect", "e", zero=True)
+    points = data("points")
+    return settled(
+        alt.layer(
+            data("diagonal")
+            .mark_line(style="zero-line", strokeDash=[4, 4], clip=True)
+            .encode(x, y),
+            points.mark_point(
+                style="map-dot", size=90, filled=True, opacity=1, cursor="pointer"
+            ).encode(x, y),
+            points.transform_filter("!datum.left")
+            .mark_text(style="plain-text", align="left", dx=9, fontSize=12, limit=180)
+            .encode(x, y, text="label:N"),
+            points.transform_filter("datum.left")
+            .mark_text(style="plain-text", align="right", dx=-9, fontSize=12, limit=180)
+            .encode(x, y, text="label:N"),
+        ).properties(width=WIDTH, height=MAP_HEIGHT)
+    )

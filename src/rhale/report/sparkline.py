@@ -1,0 +1,37 @@
+"""The shape of a curve as a tiny picture: the path of an inline SVG."""
+
+from __future__ import annotations
+
+from rhale.report.shape import Shape
+
+WIDTH, HEIGHT, MARGIN = 96.0, 24.0, 2.0
+
+
+def path_of(shape: Shape) -> str:
+    """Write the curve as the path of a picture of WIDTH by HEIGHT; levels become short strokes.
+
+    Examples
+    --------
+    >>> path_of(Shape("curve", x=(0.0, 1.0), y=(0.0, 1.0)))
+    'M2 22L94 2'
+    """
+    points = [
+        (x, y) for x, y in zip(shape.x, shape.y, strict=True) if x is not None and y is not None
+    ]
+    if not points:
+        return ""
+    across = scaled([x for x, _ in points], MARGIN, WIDTH - MARGIN)
+    up = scaled([-y for _, y in points], MARGIN, HEIGHT - MARGIN)
+    if not shape.dots:
+        return "M" + "L".join(f"{x:g} {y:g}" for x, y in zip(across, up, strict=True))
+    half = max(1.5, 0.35 * (WIDTH - 2 * MARGIN) / len(points))
+    across = scaled([x for x, _ in points], MARGIN + half, WIDTH - MARGIN - half)
+    return "".join(f"M{x - half:.3g} {y:g}h{2 * half:.3g}" for x, y in zip(across, up, strict=True))
+
+
+def scaled(values: list[float], low: float, high: float) -> list[float]:
+    """Bring values between two limits; values that are all the same to their middle."""
+    least, span = min(values), max(values) - min(values)
+    if not span > 0:
+        return [(low + high) / 2] * len(values)
+    return [round(low + (high - low) * (value - least) / span, 1) for value in values]

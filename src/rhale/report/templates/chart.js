@@ -1,0 +1,277 @@
+// Charts: rows for Vega from the numbers of a shape, drawing, hovering and zooming.
+// Words of the user only ever become values of data, never parts of an expression.
+
+const SURE = 1.96; // standard errors in half an interval of the mean
+const NARROW = 620; // pixels: less has no room for steps beside levels
+const GAP = 18; // between panels side by side
+const LETTER = 7; // width of a letter in names of levels
+const QUIET = { logLevel: 1 }; // errors only: data that a chart does not have is no news
+let View = null; // Vega's
+const prepared = new Map(); // arguments of views, by kind of chart
+
+// Vega-Embed parses a specification, and has what evaluates expressions without eval. It hands
+// both to the view that it makes: keep them, so that charts can be drawn at once when needed.
+async function prepare(kinds) {
+  const place = () => document.createElement("div");
+  const options = { mode: "vega", ast: true, actions: false, tooltip: false, defaultStyle: false, ...QUIET };
+  const first = await vegaEmbed(place(), { marks: [] }, options);
+  View = first.view.constructor;
+  for (const kind of kinds) {
+    class Probe extends View {
+      constructor(runtime, settings) {
+        super(runtime, settings);
+        prepared.set(kind, [runtime, { expr: settings.expr, renderer: "svg", ...QUIET }]);
+      }
+    }
+    const done = await vegaEmbed(place(), PAGE.charts[kind], { ...options, viewClass: Probe });
+    done.finalize();
+  }
+  first.finalize();
+}
+
+function makeView(kind, box) {
+  return new View(...prepared.get(kind)).tooltip(() => {}).initialize(box);
+}
+
+function chartKind(shape, width) {
+  if (shape.form === "levels") return width < NARROW || !shape.bins ? "narrow levels" : "levels";
+  if (shape.bins) return shape.form;
+  return shape.form === "dates" ? "date profile" : "profile";
+}
+
+// ---- rows ----
+
+function columns(names, arrays) {
+  return arrays[0].map((_, i) => Object.fromEntries(names.map((name, j) => [name, arrays[j][i]])));
+}
+
+function around(rows) {
+  for (const row of rows) {
+    row.a = row.spread === null ? null : row.y - row.spread;
+    row.b = row.spread === null ? null : row.y + row.spread;
+  }
+  return rows;
+}
+
+function rowsOf(shape) {
+  const names = ["x", "y", "spread", "low", "high"];
+  const points = around(columns(names, names.map((name) => shape[name])));
+  const missing = shape.missing ? around([{ ...shape.missing }]) : [];
+  if (shape.form === "levels") return levelRows(shape, points, missing);
+  return {
+    line: points,
+    band: shape.dots ? [] : points,
+    dots: shape.dots ? points : [],
+    missing,
+    singles: (shape.singles ?? []).flatMap((ys, k) => ys.map((y, i) => ({ k, x: shape.x[i], y }))),
+    ...countRows(shape),
+    ...(shape.bins ? binRows(shape.bins) : {}),
+  };
+}
+
+function levelRows(shape, points, missing) {
+  const dots = [...points, ...missing.map((row) => ({ ...row, x: points.length, m: true }))];
+  const counts = shape.rows.map((y, x) => ({ x, y, n: whole(y) }));
+  const steps = shape.bins ? binRows(shape.bins).bins.map((row, x) => ({ ...row, x })) : null;
+  return steps ? { dots, counts, steps } : { dots, counts };
+}
+
+function countRows(shape) {
+  const { limits, rows } = shape;
+  const most = Math.max(...rows);
+  if (!limits) return { rows: [], counts: rows.map((n, i) => ({ x: shape.x[i], y: (100 * n) / most })) };
+  const step = (limits.at(-1) - limits[0]) / rows.length;
+  const edges = limits.length > 2 ? limits : [...rows, 0].map((_, i) => limits[0] + i * step);
+  return { counts: [], rows: rows.map((y, i) => ({ x: edges[i], x2: edges[i + 1], y })) };
+}
+
+function binRows(bins) {
+  const all = bins.mean.map((y, k) => {
+    const [left, right, error] = [bins.left[k], bins.right[k], SURE * (bins.error[k] ?? NaN)];
+    const known = Number.isFinite(error);
+    const x = (left + right) / 2;
+    const row = { k, x, y, left, right, spread: bins.std[k], tilt: (bins.slope[k] * (right - left)) / 2 };
+    return { ...row, low: known ? y - error : null, high: known ? y + error : null };
+  });
+  return {
+    bins: around(all.filter((row) => bins.count[row.k] > 0)),
+    gaps: all.filter((row) => bins.count[row.k] === 0).map((row) => ({ x: row.left, x2: row.right })),
+    bars: all.flatMap((row) => [
+      { k: row.k, x: row.left, y: row.y - row.tilt },
+      { k: row.k, x: row.right, y: row.y + row.tilt },
+    ]),
+  };
+}
+
+// ---- drawing ----
+
+// One drawn chart: its view, what it shows, and where the reader looks.
+class Chart {
+  constructor(frame, shape, say) {
+    this.frame = frame;
+    this.shape = shape;
+    this.say = say;
+    this.at = null;
+    this.levels = shape.form === "levels";
+    this.draw();
+  }
+
+  draw() {
+    const room = this.frame.clientWidth;
+    this.kind = chartKind(this.shape, room);
+    this.view?.finalize();
+    this.frame.replaceChildren();
+    this.view = makeView(this.kind, this.frame);
+    for (const [name, rows] of Object.entries(rowsOf(this.shape))) this.fill(name, rows);
+    if (!this.levels) this.view.signal("zoom", this.whole());
+    this.resize(room);
+  }
+
+  fill(name, rows) {
+    if (PAGE.charts[this.kind].data.some((source) => source.name === name)) this.view.data(name, rows);
+  }
+
+  // The stretch that holds everything: dots at the ends need some room; null is all of a curve.
+  whole() {
+    const [first, last] = [this.shape.x[0], this.shape.x.at(-1)];
+    const room = (last - first) / 40;
+    return this.shape.dots ? [first - room, last + room] : null;
+  }
+
+  labels() {
+    return this.shape.missing ? [...this.shape.labels, "missing"] : this.shape.labels;
+  }
+
+  resize(room = this.frame.clientWidth) {
+    if (this.levels && chartKind(this.shape, room) !== this.kind) return this.draw();
+    if (this.levels) this.resizeLevels(room);
+    else this.view.width(Math.max(120, room - 66 - (this.shape.missing ? 64 : 6)));
+    this.view.run();
+  }
+
+  resizeLevels(room) {
+    const longest = Math.max(...this.labels().map((label) => label.length));
+    const names = Math.min(220, 10 + LETTER * longest, room / 3);
+    this.view.signal("labels", this.labels().map((label) => shorten(label, names / LETTER)));
+    const rest = Math.max(100, room - names - 40 - GAP - 56);
+    const both = this.kind === "levels";
+    this.view.signal("concat_0_width", both ? (rest - GAP) * 0.6 : rest);
+    if (both) this.view.signal("concat_1_width", (rest - GAP) * 0.4);
+    this.view.signal(both ? "concat_2_width" : "concat_1_width", 40);
+  }
+
+  // Where a pointer is, in values of the axis.
+  valueAt(event) {
+    const box = this.frame.querySelector("svg").getBoundingClientRect();
+    const [left, top] = this.view.origin();
+    const pad = this.view.padding();
+    if (!this.levels) return Number(this.view.scale("x").invert(event.clientX - box.left - left - pad.left));
+    return Math.floor((event.clientY - box.top - top - pad.top) / this.view.signal("y_step"));
+  }
+
+  nearest(value) {
+    if (this.levels) return Math.min(Math.max(value, 0), this.labels().length - 1);
+    const far = this.shape.x.map((x) => Math.abs(x - value));
+    return far.indexOf(Math.min(...far));
+  }
+
+  // Look at one point: mark it, and write its numbers.
+  look(index) {
+    this.at = index;
+    if (index === null) {
+      this.view.data("here", []).run();
+      return this.say("");
+    }
+    this.view.data("here", [{ x: this.levels ? index : this.shape.x[index] }]).run();
+    this.say(this.words(index));
+  }
+
+  words(index) {
+    const { shape } = this;
+    const lost = this.levels && index === shape.x.length;
+    const get = (name) => (lost ? shape.missing[name] : shape[name][index]);
+    const where = lost ? "missing" : place(shape, shape.x[index]);
+    const sure = `mean between ${number(get("low"))} and ${number(get("high"))}`;
+    return `${where}: effect ${number(get("y"))}, ${sure}, spread ± ${number(get("spread"))}`;
+  }
+
+  step(by) {
+    const last = (this.levels ? this.labels().length : this.shape.x.length) - 1;
+    this.look(this.at === null ? (by > 0 ? 0 : last) : Math.min(Math.max(this.at + by, 0), last));
+  }
+
+  // Show one stretch of the axis, or all.
+  zoom(stretch) {
+    if (this.levels) return;
+    this.view.signal("zoom", stretch ?? this.whole()).run();
+  }
+
+  zoomBy(share) {
+    if (this.levels) return;
+    const [low, high] = this.view.scale("x").domain().map(Number);
+    const middle = this.at === null ? (low + high) / 2 : this.shape.x[this.at];
+    const [first, last] = [this.shape.x[0], this.shape.x.at(-1)];
+    const half = ((high - low) * share) / 2;
+    const stretch = [Math.max(first, middle - half), Math.min(last, middle + half)];
+    this.zoom(stretch[1] - stretch[0] >= last - first ? null : stretch);
+  }
+
+  drag(stretch) {
+    this.fill("dragged", stretch ? [{ x: stretch[0], x2: stretch[1] }] : []);
+    this.view.run();
+  }
+}
+
+// ---- pointer and keys ----
+
+const KEYS = {
+  ArrowRight: (chart) => chart.step(1),
+  ArrowDown: (chart) => chart.step(1),
+  ArrowLeft: (chart) => chart.step(-1),
+  ArrowUp: (chart) => chart.step(-1),
+  Home: (chart) => chart.look(0),
+  End: (chart) => ((chart.at = null), chart.step(-1)),
+  Escape: (chart) => (chart.look(null), chart.zoom(null)),
+  "+": (chart) => chart.zoomBy(0.5),
+  "-": (chart) => chart.zoomBy(2),
+  0: (chart) => chart.zoom(null),
+};
+
+// Let a frame be hovered, dragged over and stepped through; `chartOf` gives its chart of now.
+function listen(frame, chartOf) {
+  let start = null;
+  const withChart = (act) => (event) => {
+    const chart = chartOf();
+    if (chart) act(chart, event);
+  };
+  const drop = (chart) => {
+    start = null;
+    chart.drag(null);
+  };
+  frame.addEventListener("pointermove", withChart((chart, event) => {
+    const value = chart.valueAt(event);
+    if (start !== null) chart.drag([Math.min(start, value), Math.max(start, value)]);
+    chart.look(chart.nearest(value));
+  }));
+  frame.addEventListener("pointerdown", withChart((chart, event) => {
+    if (!chart.levels && event.button === 0) start = chart.valueAt(event);
+  }));
+  frame.addEventListener("pointerup", withChart((chart, event) => {
+    if (start === null) return;
+    const stretch = [start, chart.valueAt(event)].sort((a, b) => a - b);
+    const [low, high] = chart.view.scale("x").domain().map(Number);
+    if (stretch[1] - stretch[0] > (high - low) / 50) chart.zoom([Math.max(stretch[0], low), Math.min(stretch[1], high)]);
+    drop(chart);
+  }));
+  frame.addEventListener("pointerleave", withChart((chart) => {
+    drop(chart);
+    if (document.activeElement !== frame) chart.look(null);
+  }));
+  frame.addEventListener("dblclick", withChart((chart) => chart.zoom(null)));
+  frame.addEventListener("keydown", withChart((chart, event) => {
+    if (!(event.key in KEYS) || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    KEYS[event.key](chart);
+  }));
+  frame.addEventListener("blur", withChart((chart) => chart.look(null)));
+}

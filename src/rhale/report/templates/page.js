@@ -1,0 +1,283 @@
+// The page: outputs, sorting, searching, drawing what is in view, light and dark.
+
+const find = (selector, inside = document) => inside.querySelector(selector);
+const findAll = (selector, inside = document) => [...inside.querySelectorAll(selector)];
+const PAGE = JSON.parse(find("#page-data").textContent);
+const sections = new Map(findAll(".feature").map((section) => [Number(section.dataset.feature), section]));
+const lines = new Map(findAll("#ranking tbody tr").map((line) => [Number(line.dataset.feature), line]));
+const charts = new Map(); // drawn charts by feature
+const state = { output: 0, sort: "size", down: true, query: "" };
+let mapView = null;
+
+const partOf = (feature) => PAGE.features[feature].parts[state.output];
+
+// A new element; its text is never read as HTML.
+function make(tag, text = "", classes = "") {
+  const element = document.createElement(tag);
+  element.textContent = text;
+  if (classes) element.className = classes;
+  return element;
+}
+
+// ---- the ranking ----
+
+function largest(field) {
+  return Math.max(...PAGE.features.map((feature) => feature.parts[state.output][field] ?? 0)) || 1;
+}
+
+function fillRanking() {
+  const most = largest("size");
+  for (const [feature, line] of lines) {
+    const part = partOf(feature);
+    find(".spark path", line).setAttribute("d", part.sparkline);
+    find(".size", line).textContent = plusMinus(part.size, part.error, most);
+    find(".bar rect", line).setAttribute("width", (100 * (part.size ?? 0)) / most);
+    find(".spread", line).textContent = fixed(part.spread, most);
+    find(".bins", line).textContent = part.n_bins;
+  }
+}
+
+function compare(a, b) {
+  const { sort, down } = state;
+  const [first, second] = down ? [b, a] : [a, b];
+  if (sort === "name") return PAGE.features[first].name.localeCompare(PAGE.features[second].name);
+  return (partOf(first)[sort] ?? -1) - (partOf(second)[sort] ?? -1) || a - b;
+}
+
+function arrange() {
+  const order = [...lines.keys()].sort(compare);
+  find("#ranking tbody").append(...order.map((feature) => lines.get(feature)));
+  find("#features").append(...order.map((feature) => sections.get(feature)));
+  order.forEach((feature, i) => (find(".rank", lines.get(feature)).textContent = i + 1));
+  for (const header of findAll("#ranking th[data-sort]")) {
+    const chosen = header.dataset.sort === state.sort;
+    header.setAttribute("aria-sort", chosen ? (state.down ? "descending" : "ascending") : "none");
+  }
+}
+
+function sortBy(sort) {
+  state.down = state.sort === sort ? !state.down : sort !== "name";
+  state.sort = sort;
+  arrange();
+}
+
+function search(query) {
+  state.query = query.trim().toLocaleLowerCase();
+  let found = 0;
+  for (const [feature, line] of lines) {
+    const hit = PAGE.features[feature].name.toLocaleLowerCase().includes(state.query);
+    line.hidden = sections.get(feature).hidden = !hit;
+    found += hit;
+  }
+  const all = PAGE.features.length;
+  find("#found").textContent = state.query ? `${found} of ${all} features` : "";
+}
+
+// ---- one feature ----
+
+function fillSection(feature) {
+  const section = sections.get(feature), part = partOf(feature), most = largest("size");
+  find(".numbers .size", section).textContent = plusMinus(part.size, part.error, most);
+  find(".numbers .spread", section).textContent = fixed(part.spread, most);
+  find(".numbers .bins", section).textContent = counted(part.n_bins, PAGE.features[feature].counted);
+  find(".reading", section).textContent = part.reading.join(" ");
+  find(".notes", section).replaceChildren(...part.notes.map((i) => make("li", PAGE.notes[i])));
+  find(".bins-table", section)?.replaceChildren();
+  if (find("details", section)?.open) fillBins(feature);
+}
+
+function fillBins(feature) {
+  const place = find(".bins-table", sections.get(feature));
+  if (!place.hasChildNodes()) place.append(binsTable(partOf(feature).shape));
+}
+
+function binsTable(shape) {
+  const table = make("table"), head = table.createTHead().insertRow(), body = table.createTBody();
+  for (const [i, title] of binsTitles(shape).entries()) {
+    const cell = make("th", title, i < 2 ? "" : "number");
+    cell.scope = "col";
+    head.append(cell);
+  }
+  for (const cells of shape.bins ? binsCells(shape) : pointCells(shape)) {
+    const row = body.insertRow();
+    cells.forEach((text, i) => row.append(make("td", text, i < 2 && shape.bins ? "" : "number")));
+  }
+  return table;
+}
+
+function binsTitles(shape) {
+  if (!shape.bins) return ["value", "effect", "spread", "mean from", "to"];
+  const what = shape.form === "levels" ? "step" : `slope${perUnit(shape)}`;
+  return ["from", "to", "rows", what, "error", "spread"];
+}
+
+function binsCells(shape) {
+  const { left, right, count, mean, error, std } = shape.bins;
+  return left.map((_, k) => [
+    place(shape, left[k]), place(shape, right[k]), whole(count[k]),
+    number(mean[k]), number(error[k], 2), number(std[k]),
+  ]);
+}
+
+function pointCells(shape) {
+  return shape.x.map((x, i) => [
+    place(shape, x), number(shape.y[i]), number(shape.spread[i]), number(shape.low[i]), number(shape.high[i]),
+  ]);
+}
+
+function drawSection(feature) {
+  const section = sections.get(feature), part = partOf(feature);
+  if (part.shape.form === "constant") return;
+  const frame = find(".chart .drawing", section), readout = find(".readout", section);
+  const shown = charts.get(feature);
+  if (shown?.shape === part.shape) return;
+  shown?.view.finalize();
+  charts.set(feature, new Chart(frame, part.shape, (words) => (readout.textContent = words)));
+}
+
+const inView = new Set();
+const watcher = new IntersectionObserver(
+  (entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (target.id === "map") {
+        if (isIntersecting && !mapView) drawMap();
+        continue;
+      }
+      const feature = Number(target.dataset.feature);
+      if (isIntersecting) inView.add(feature);
+      else inView.delete(feature);
+      if (isIntersecting) drawSection(feature);
+    }
+  },
+  { rootMargin: "300px" },
+);
+
+// ---- the map ----
+
+// Labels that fit: the largest effects first, each unless it would cover another.
+function labelled(points, width, height) {
+  const [right, top] = [largest("spread"), largest("size")];
+  const taken = [];
+  for (const point of points) {
+    const [x, y] = [(width * point.s) / right, height * (1 - point.e / top)];
+    const name = PAGE.features[point.feature].name;
+    const text = shorten(name, 24);
+    const long = 10 + 7 * text.length;
+    const left = x + long > width;
+    const box = left ? [x - long, x] : [x, x + long];
+    const free = taken.every(([a, b, v]) => box[1] < a || box[0] > b || Math.abs(y - v) > 16);
+    Object.assign(point, { left, label: free ? text : "" });
+    if (free) taken.push([...box, y]);
+    taken.push([x - 8, x + 8, y]);
+  }
+  return points;
+}
+
+function drawMap() {
+  const box = find("#map"), width = Math.max(160, box.clientWidth - 80);
+  const points = [...lines.keys()]
+    .map((feature) => ({ feature, e: partOf(feature).size, s: partOf(feature).spread }))
+    .filter(({ e, s }) => e !== null && s !== null)
+    .sort((a, b) => b.e - a.e);
+  const end = Math.min(largest("size"), largest("spread"));
+  mapView?.finalize();
+  mapView = makeView("map", box).width(width);
+  mapView.data("points", labelled(points, width, 320));
+  mapView.data("diagonal", [{ s: 0, e: 0 }, { s: end, e: end }]).run();
+  mapView.addEventListener("click", (_, item) => item?.datum?.feature >= 0 && goTo(item.datum.feature));
+  mapView.addEventListener("pointermove", (_, item) => sayOnMap(item?.datum));
+}
+
+function sayOnMap(point) {
+  const known = point?.feature >= 0;
+  const words = known && `: effect ${number(point.e)}, typical spread ${number(point.s)}`;
+  find("#map-readout").textContent = known ? PAGE.features[point.feature].name + words : "";
+}
+
+function goTo(feature) {
+  const section = sections.get(feature);
+  if (section.hidden) clearSearch();
+  section.scrollIntoView({ block: "start" });
+  section.focus({ preventScroll: true });
+}
+
+function clearSearch() {
+  find("#search").value = "";
+  search("");
+}
+
+// ---- everything together ----
+
+function showOutput(output) {
+  state.output = output;
+  for (const place of findAll(".output-name")) place.textContent = PAGE.outputs[output];
+  fillRanking();
+  for (const feature of sections.keys()) fillSection(feature);
+  arrange();
+  for (const feature of inView) drawSection(feature);
+  if (mapView) drawMap();
+}
+
+function listenToAll() {
+  for (const button of findAll("#ranking th[data-sort] button")) {
+    button.addEventListener("click", () => sortBy(button.closest("th").dataset.sort));
+  }
+  for (const [feature, section] of sections) listenToSection(feature, section);
+  find("#search").addEventListener("input", (event) => search(event.target.value));
+  find("#output")?.addEventListener("change", (event) => showOutput(Number(event.target.value)));
+  find("#theme").addEventListener("click", switchTheme);
+  addEventListener("hashchange", openHash);
+  addEventListener("beforeprint", drawAll);
+  new ResizeObserver(() => requestAnimationFrame(resize)).observe(find("main"));
+}
+
+function drawAll() {
+  for (const feature of sections.keys()) drawSection(feature);
+  if (find("#map") && !mapView) drawMap();
+}
+
+function listenToSection(feature, section) {
+  const frame = find(".chart", section);
+  find("details", section)?.addEventListener("toggle", () => fillBins(feature));
+  if (!frame) return;
+  listen(frame, () => charts.get(feature));
+  for (const button of findAll("[data-zoom]", section)) {
+    const share = Number(button.dataset.zoom);
+    const act = () => (share ? charts.get(feature).zoomBy(share) : charts.get(feature).zoom(null));
+    button.addEventListener("click", act);
+  }
+}
+
+function openHash() {
+  const section = document.getElementById(location.hash.slice(1));
+  if (section?.hidden) {
+    clearSearch();
+    section.scrollIntoView();
+  }
+}
+
+function switchTheme() {
+  const root = document.documentElement;
+  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+}
+
+let lastWidth = 0;
+function resize() {
+  const width = find("main").clientWidth;
+  if (width === lastWidth) return;
+  lastWidth = width;
+  for (const chart of charts.values()) chart.resize();
+  if (mapView) drawMap();
+}
+
+async function start() {
+  await prepare(Object.keys(PAGE.charts));
+  lastWidth = find("main").clientWidth;
+  listenToAll();
+  if (find("#map")) watcher.observe(find("#map"));
+  for (const section of sections.values()) watcher.observe(section);
+  document.documentElement.dataset.ready = "true";
+}
+
+start();

@@ -1,0 +1,323 @@
+"""The report in a real browser: nothing is asked of a network, and everything can be used."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.end_to_end.browser import Report, open_browser
+
+import rhale
+from rhale.report.page import make_page
+from rhale.report.text import fixed, number
+
+pytestmark = pytest.mark.browser
+MEGABYTE = 1_000_000
+NASTY = (
+    "<script>document.title = 'broken'</script>",
+    "\"'><img src=x onerror=\"document.title = 'broken'\">",
+    "</script><script>document.title = 'broken'</script>",
+    "a" * 1_000,
+    "\u202eright to left\u202d",
+    "عمر المريض بالسنوات",
+    "line\u2028sep\u2029end",
+    "datum.x || (document.title = 'broken')",
+    "tab\tnew\nline\x00nul",
+)
+
+
+@pytest.fixture(scope="module")
+def page():
+    for name in ("jinja2", "altair", "vl_convert"):
+        pytest.importorskip(name)
+    driver = open_browser()
+    yield Report(driver)
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Numbers with gaps, few whole numbers, dates, durations, categories, one value."""
+    pd = pytest.importorskip("pandas")
+    rng, n = np.random.default_rng(0), 500
+    made = pd.DataFrame(
+        {
+            "age": np.where(rng.random(n) < 0.1, np.nan, rng.uniform(18, 80, n)),
+            "income": rng.lognormal(10, 0.6, n),
+            "city": rng.choice(["harbour", "hills", "centre"], n),
+            "rooms": rng.integers(1, 7, n),
+            "same": 1.0,
+        }
+    )
+    made["sold"] = pd.Timestamp("2019-01-01") + pd.to_timedelta(rng.integers(0, 900, n), "D")
+    made["wait"] = pd.to_timedelta(rng.integers(60, 7200, n), "s")
+    return made
+
+
+def predict(rows):
+    age = rows["age"].fillna(60.0).to_numpy()
+    city = rows["city"].map({"harbour": 2.0, "hills": -1.0, "centre": 0.0}).to_numpy()
+    days = rows["sold"].to_numpy().astype("datetime64[D]").astype(float) / 365
+    hours = rows["wait"].dt.total_seconds().to_numpy() / 3600
+    total = (
+        np.sin(age / 10) + city * (age > 40) + days + 0.2 * np.log(rows["income"]) * rows["rooms"]
+    )
+    return np.column_stack([total - hours, rows["rooms"].to_numpy() - 0.1 * total])
+
+
+@pytest.fixture(scope="module")
+def fx(table):
+    return rhale.explain(predict, table)
+
+
+@pytest.fixture(scope="module")
+def path(fx, tmp_path_factory):
+    return fx.report(tmp_path_factory.mktemp("report") / "effects.html")
+
+
+@pytest.fixture
+def opened(page, path):
+    page.open(path)
+    yield page
+    assert page.complaints() == []
+    assert page.requests() == []
+
+
+def names(page):
+    return page.texts("#ranking tbody .name")
+
+
+def test_it_opens_quietly_and_draws_every_chart(opened, fx):
+    for place, name in enumerate(fx.features):
+        if name != "same":
+            opened.show(f"#f{place}")
+    assert opened.ask("document.querySelectorAll('.feature svg').length") == len(fx.features) - 1
+    opened.show("#map")
+
+
+def test_it_is_ranked_by_the_first_output(opened, fx):
+    assert names(opened) == [effect.name for effect in fx.ranked(0)]
+    assert opened.texts(".feature h3") == names(opened)
+
+
+def test_searching_leaves_what_matches(opened):
+    opened.find("#search").send_keys("RO")
+    assert names(opened) == ["rooms"]
+    assert opened.texts(".feature h3") == ["rooms"]
+    assert opened.texts("#found") == ["1 of 7 features"]
+    opened.find("#search").clear()
+    opened.find("#search").send_keys(" ")
+    assert len(names(opened)) == 7
+
+
+def test_sorting_by_name_and_back(opened):
+    button = opened.find("#ranking th[data-sort=name] button")
+    button.click()
+    assert names(opened) == sorted(names(opened))
+    assert opened.ask("document.querySelector('th[data-sort=name]').ariaSort") == "ascending"
+    button.click()
+    assert names(opened) == sorted(names(opened), reverse=True)
+
+
+def test_another_output_has_its_own_numbers_order_and_words(opened, fx):
+    before = opened.texts(".feature .reading")
+    opened.driver.execute_script(
+        "const s = document.querySelector('#output'); s.value = '1'; s.dispatchEvent(new Event('change'))"
+    )
+    assert names(opened) == [effect.name for effect in fx.ranked(1)]
+    assert opened.texts(".output-name") == ["y1", "y1"]
+    assert opened.texts(".feature .reading") != before
+    first = fx.ranked(1)[0]
+    assert opened.texts("#ranking td.size")[0].startswith(f"{first.importance:.3f} ± ")
+
+
+def test_pointing_at_a_chart_tells_its_values(opened):
+    from selenium.webdriver import ActionChains
+
+    opened.show("#f0")
+    ActionChains(opened.driver).move_to_element(opened.find("#f0 svg")).perform()
+    opened.wait("document.querySelector('#f0 .readout').textContent.includes('effect')")
+    words = opened.texts("#f0 .readout")[0]
+    assert "mean between" in words
+    assert 18 <= float(words.partition(":")[0]) <= 80
+    assert opened.ask("document.querySelector('#f0 .here-line line') !== null")
+
+
+def test_dragging_zooms_both_panels_and_double_clicking_undoes_it(opened):
+    from selenium.webdriver import ActionChains
+
+    opened.show("#f0")
+    everything, chart = labels(opened), opened.find("#f0 svg")
+    ActionChains(opened.driver).move_to_element(chart).click_and_hold().move_by_offset(
+        120, 0
+    ).release().perform()
+    opened.wait(f"JSON.stringify({LABELS}) !== {everything!r}")
+    ActionChains(opened.driver).double_click(chart).perform()
+    opened.wait(f"JSON.stringify({LABELS}) === {everything!r}")
+
+
+LABELS = (
+    "[...document.querySelectorAll('#f0 .role-axis-label text')].map(e => e.textContent).sort()"
+)
+
+
+def labels(page):
+    return page.ask(f"JSON.stringify({LABELS})")
+
+
+def test_a_chart_is_read_and_zoomed_by_keyboard(opened):
+    from selenium.webdriver import Keys
+
+    opened.show("#f0")
+    everything, chart = labels(opened), opened.find("#f0 .chart")
+    chart.send_keys(Keys.HOME)
+    first = opened.texts("#f0 .readout")[0]
+    chart.send_keys(Keys.ARROW_RIGHT)
+    assert opened.texts("#f0 .readout")[0] != first
+    chart.send_keys("+")
+    assert labels(opened) != everything
+    chart.send_keys("0")
+    assert labels(opened) == everything
+
+
+def test_levels_and_their_missing_values_are_read_by_keyboard(opened):
+    from selenium.webdriver import Keys
+
+    opened.show("#f2")
+    opened.find("#f2 .chart").send_keys(Keys.END)
+    assert opened.texts("#f2 .readout")[0].partition(":")[0] in ("harbour", "hills", "centre")
+
+
+def test_everything_can_be_reached_by_the_tab_key(opened):
+    from selenium.webdriver import ActionChains, Keys
+
+    reached = []
+    for _ in range(16):
+        ActionChains(opened.driver).send_keys(Keys.TAB).perform()
+        reached.append(
+            opened.ask("document.activeElement.id || document.activeElement.textContent.trim()")
+        )
+    assert reached[:3] == ["Skip to the ranking", "search", "output"]
+    assert {"theme", "Feature", "age", "city"} <= set(reached)
+
+
+def test_bins_are_a_table_that_opens(opened, fx):
+    from selenium.webdriver import Keys
+
+    opened.show("#f0")
+    opened.find("#f0 summary").send_keys(Keys.ENTER)
+    opened.wait("document.querySelectorAll('#f0 .bins-table tbody tr').length > 0")
+    counts = [int(n) for n in opened.texts("#f0 .bins-table tbody td:nth-child(3)")]
+    assert counts == fx["age", "y0"].count.tolist()
+
+
+def test_a_dot_of_the_map_leads_to_its_feature(opened):
+    opened.show("#map")
+    opened.driver.execute_script(
+        "document.querySelector('#map .map-dot path').dispatchEvent(new MouseEvent('click', {bubbles: true}))"
+    )
+    opened.wait("document.activeElement.classList.contains('feature')")
+
+
+def test_scripts_write_numbers_as_the_library_does(opened):
+    values = [0.0, 0.12345, -0.5, 12.34567, 1234.4, 98765.4, 2.5e7, -1.234e-6, 3e-5]
+    assert opened.ask("arguments[0].map((v) => number(v))", values) == [number(v) for v in values]
+    largest = [0.0, 0.4, 7.7, 5e5, 3e9]
+    asked = opened.ask("arguments[0].map((most) => fixed(0.123, most))", largest)
+    assert asked == [fixed(0.123, most) for most in largest]
+
+
+def test_light_and_dark(opened):
+    paper = "getComputedStyle(document.body).backgroundColor"
+    light = opened.ask(paper)
+    opened.find("#theme").click()
+    assert opened.ask(paper) != light
+    opened.find("#theme").click()
+    assert opened.ask(paper) == light
+
+
+def test_it_fits_a_phone(opened):
+    size = {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True}
+    opened.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    for feature in ("#f0", "#f2"):
+        opened.show(feature)
+    opened.wait("document.documentElement.scrollWidth <= 360")
+    opened.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_printing_draws_all_charts(opened, fx):
+    opened.driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
+    opened.wait(f"document.querySelectorAll('.feature svg').length === {len(fx.features) - 1}")
+
+
+def test_the_policy_stops_other_scripts(page, path, tmp_path):
+    broken = tmp_path / "broken.html"
+    text = path.read_text(encoding="utf-8").replace(
+        "<main>", "<main><script>document.title = 'broken'</script>"
+    )
+    broken.write_text(text, encoding="utf-8", newline="\n")
+    page.open(broken)
+    assert page.driver.title != "broken"
+    assert any("Content Security Policy" in complaint for complaint in page.complaints())
+
+
+@pytest.mark.parametrize("method", ["ice", "pdp", "mplot"])
+def test_profiles_are_drawn_too(page, table, method, tmp_path):
+    fx = rhale.explain(predict, table, method=method, features=["age", "city", "sold"], output=0)
+    page.open(fx.report(tmp_path / "profile.html"))
+    for place in range(3):
+        page.show(f"#f{place}")
+    assert page.complaints() == []
+
+
+def test_a_single_feature_has_a_page(page, tmp_path):
+    fx = rhale.explain(lambda r: r[:, 0], np.arange(40.0)[:, None])
+    page.open(fx.report(tmp_path / "single.html"))
+    page.show("#f0")
+    assert page.complaints() == []
+
+
+def test_names_that_want_to_be_more_than_names_are_harmless(page, tmp_path):
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    columns = {name: rng.normal(size=200) for name in NASTY}
+    table = pd.DataFrame(
+        {**columns, "level": rng.choice([NASTY[0], NASTY[2], '"]; alert(1); //'], 200)}
+    )
+    fx = rhale.explain(lambda t: t.iloc[:, 0] * t.iloc[:, 1] + t.iloc[:, 3], table)
+    page.open(fx.report(tmp_path / "nasty.html", title=NASTY[2]))
+    for place in range(len(fx.features)):
+        page.show(f"#f{place}")
+    page.show("#map")
+    assert page.driver.title == NASTY[2]
+    assert page.complaints() == []
+    assert page.requests() == []
+    assert page.ask("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """200 features and 10 outputs: the numbers of one feature under many names."""
+    rows = np.random.default_rng(0).normal(size=(300, 2))
+    powers = np.arange(1, 11)
+    fx = rhale.explain(lambda r: np.sin(np.outer(r[:, 0], powers)) * (1 + r[:, [1]]), rows)
+    page = make_page(fx.effects, fx.provenance)
+    features = tuple(replace(page.features[i % 2], name=f"feature {i}") for i in range(200))
+    return replace(page, features=features)
+
+
+def test_200_features_and_10_outputs_open_in_3_seconds(page, wide, tmp_path):
+    from rhale.report.render import render
+
+    path = tmp_path / "wide.html"
+    path.write_text(render(wide), encoding="utf-8", newline="\n")
+    assert page.open(path) < 3.0
+    page.show("#f0")
+    assert page.complaints() == []
+
+
+def test_50_features_are_less_than_2_megabytes(wide, page):  # noqa: ARG001 - needs what the page needs
+    from rhale.report.render import render
+
+    some = [replace(feature, parts=feature.parts[:1]) for feature in wide.features[:50]]
+    text = render(replace(wide, features=tuple(some), outputs=wide.outputs[:1]))
+    assert len(text.encode()) < 2 * MEGABYTE

@@ -1,0 +1,52 @@
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+
+import rhale
+
+
+class Tags(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+
+
+def tags(html):
+    reader = Tags()
+    reader.feed(html)
+    return reader.found
+
+
+def test_every_effect_has_a_row_with_a_picture(fx):
+    found = [tag for tag, _ in tags(fx._repr_html_())]
+    assert found.count("tr") == 1 + len(fx.effects)
+    assert found.count("svg") == len(fx.effects)
+
+
+def test_words_of_the_user_make_no_element(fx, nasty):
+    kinds = {tag for tag, _ in tags(nasty._repr_html_())}
+    assert kinds == {tag for tag, _ in tags(fx._repr_html_())}
+    assert "script" not in kinds
+    nasty._repr_html_().encode()
+
+
+def test_it_is_small_even_for_many_features():
+    rows = np.random.default_rng(0).normal(size=(60, 50))
+    html = rhale.explain(lambda r: r.sum(axis=1), rows)._repr_html_()
+    assert len(html) < 30_000
+    assert "and 20 more: fx.summary() has all" in html
+
+
+def test_it_needs_no_library_of_the_report():
+    code = (
+        "import sys; sys.modules['altair'] = sys.modules['jinja2'] = sys.modules['vl_convert'] = None;"
+        "import numpy, rhale; fx = rhale.explain(lambda r: r[:, 0], numpy.arange(40.0)[:, None]);"
+        "print(fx._repr_html_()[:5])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout.strip() == "<div>"

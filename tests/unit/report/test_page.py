@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+
+import rhale
+from rhale.report.page import make_page
+
+
+def test_numbers_are_those_of_the_effects(fx):
+    page = make_page(fx.effects, fx.provenance)
+    assert page.outputs == fx.outputs
+    for effect, part in zip(fx.effects, (p for f in page.features for p in f.parts), strict=True):
+        assert part.size == pytest.approx(effect.importance, abs=1e-8)
+        assert part.error == pytest.approx(effect.importance_error, abs=1e-8)
+        assert part.spread == pytest.approx(effect.typical_spread, abs=1e-8)
+        assert part.n_bins == effect.mean.size
+
+
+def test_facts_say_what_was_explained(fx):
+    facts = dict(make_page(fx.effects, fx.provenance, explained={"y0": 0.5, "y1": 0.25}).facts)
+    assert facts["Rows"] == "300"
+    assert facts["Outputs"] == "y0, y1"
+    assert facts["Method"].startswith("RHALE")
+    assert facts["Explained by the curves"].startswith("y0 50 %, y1 25 %")
+    assert f"rhale {rhale.__version__}" in facts["Versions"]
+
+
+def test_a_part_of_the_rows_is_told():
+    rows = np.random.default_rng(0).normal(size=(200, 1))
+    fx = rhale.explain(lambda r: r[:, 0], rows, n_rows=50, seed=3)
+    page = make_page(fx.effects, fx.provenance)
+    assert dict(page.facts)["Rows"] == "50 of 200, drawn with seed 3"
+    assert "n_rows=50,\n    seed=3," in page.code
+
+
+def test_the_code_of_the_page_is_python_that_names_bins_and_method(fx):
+    code = make_page(fx.effects, fx.provenance).code
+    compile(code, "page", "exec")
+    assert "method='rhale'" in code
+    assert "bins=rhale.Adaptive(" in code
+
+
+def test_notes_are_gathered_with_the_features_that_have_them(fx):
+    page = make_page(fx.effects, fx.provenance, notes=("about the whole",))
+    assert page.notes[-1].text == "about the whole"
+    assert page.notes[-1].about == ""
+    assert page.notes[0].about == "all features"
+    for feature, effect in zip(page.features, fx.effects[::2], strict=True):
+        texts = [page.notes[i].text for i in feature.parts[0].notes]
+        assert texts == list(effect.notes)
+
+
+def test_a_page_can_be_made_of_next_to_nothing():
+    effect = rhale.effect([0.0, 1.0], [1.0, 1.0])
+    page = make_page([effect], {})
+    assert page.title == "What moves the predictions of a model"
+    assert page.features[0].parts[0].size == pytest.approx(effect.importance)
+
+
+def test_a_title_is_one_line(fx):
+    assert make_page(fx.effects, {}, title="a\nb\x00").title == "a b\ufffd"
+
+
+def test_noise_of_rounding_is_no_number():
+    rows = np.random.default_rng(0).normal(size=(200, 2))
+    fx = rhale.explain(lambda r: 0.1 * r[:, 0] + 1e6 * r[:, 1], rows)
+    part = make_page(fx.effects, fx.provenance).features[1].parts[0]
+    assert part.spread == 0.0

@@ -1,0 +1,151 @@
+import json
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from rhale.errors import MissingExtraError
+from rhale.report import extras
+from rhale.report.page import make_page
+from rhale.report.text import clean
+
+pytest.importorskip("jinja2")
+pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
+
+from rhale.report import charts, render
+
+
+class Reader(HTMLParser):
+    """Elements, attributes, and the text of scripts."""
+
+    def __init__(self):
+        super().__init__()
+        self.tags, self.texts, self.open = [], [], None
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.open = tag
+
+    def handle_data(self, data):
+        self.texts.append((self.open, data))
+
+
+def parsed(html):
+    reader = Reader()
+    reader.feed(html)
+    return reader
+
+
+@pytest.fixture(scope="module")
+def html(fx):
+    return render.render(make_page(fx.effects, fx.provenance))
+
+
+@pytest.fixture(scope="module")
+def nasty_html(nasty):
+    told = {"notes": ("<script>alert(4)</script>",), "title": "</title><script>alert(5)</script>"}
+    return render.render(make_page(nasty.effects, nasty.provenance, **told))
+
+
+def test_the_page_loads_nothing(html):
+    for tag, attributes in parsed(html).tags:
+        assert tag not in ("link", "img", "iframe", "object", "embed", "base")
+        assert "src" not in attributes
+        assert attributes.get("href", "#").startswith("#")
+
+
+def test_the_policy_allows_three_texts_and_no_eval(html):
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', html)
+    assert policy.startswith("default-src &#39;none&#39;; script-src &#39;sha256-")
+    assert "unsafe" not in policy
+    assert policy.count("sha256-") == 3
+
+
+def test_no_element_has_a_style_or_a_handler_of_its_own(html):
+    for _, attributes in parsed(html).tags:
+        assert "style" not in attributes
+        assert not [name for name in attributes if name.startswith("on")]
+
+
+def test_words_of_the_user_make_no_element(html, nasty_html):
+    def kinds(page):
+        return {tag for tag, _ in parsed(page).tags}
+
+    assert kinds(nasty_html) <= kinds(html)
+    assert sum(tag == "script" for tag, _ in parsed(nasty_html).tags) == 3
+    assert sum(tag == "title" for tag, _ in parsed(nasty_html).tags) == 1
+
+
+def test_words_of_the_user_are_no_template(nasty_html):
+    assert "{{ 7 * 7 }}{% raw %}" in nasty_html
+    assert "49" not in re.findall(r"<h3[^>]*>.*?</h3>", nasty_html)
+
+
+def test_the_data_come_back_whole(nasty, nasty_html):
+    (data,) = [
+        text for tag, text in parsed(nasty_html).texts if tag == "script" and '{"features"' in text
+    ]
+    names = [feature["name"] for feature in json.loads(data)["features"]]
+    assert names == [clean(name) for name in nasty.features]
+    assert not set("<>&\u2028\u2029") & set(data)
+
+
+def test_specifications_hold_none_of_the_users_words(nasty, nasty_html):
+    (data,) = [
+        text for tag, text in parsed(nasty_html).texts if tag == "script" and '{"features"' in text
+    ]
+    specifications = json.dumps(json.loads(data)["charts"])
+    assert "alert" not in specifications
+    assert not any(clean(name) in specifications for name in nasty.features)
+
+
+def test_the_page_is_the_same_every_time(fx, html):
+    assert render.render(make_page(fx.effects, fx.provenance)) == html
+
+
+def test_numbers_that_json_does_not_know_are_refused():
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        render.as_json({"x": float("nan")})
+
+
+def test_only_charts_that_are_needed_are_in_the_page(html):
+    (data,) = [
+        text for tag, text in parsed(html).texts if tag == "script" and '{"features"' in text
+    ]
+    assert set(json.loads(data)["charts"]) == {"curve", "map"}
+
+
+@pytest.mark.parametrize("kind", ["dates", "profile", "date profile", "levels", "narrow levels"])
+def test_every_kind_of_chart_compiles(kind):
+    vega = charts.compile_charts({kind})[kind]
+    names = [mark["name"] for mark in charts.all_marks(vega) if "name" in mark]
+    assert len(names) == len(set(names))
+
+
+def test_the_page_is_written_and_its_path_given_back(fx, tmp_path):
+    path = fx.report(str(tmp_path / "effects.html"), title="A <b>bold</b> title")
+    assert path == tmp_path / "effects.html"
+    assert '<h1 dir="auto">A &lt;b&gt;bold&lt;/b&gt; title</h1>' in path.read_text(encoding="utf-8")
+
+
+def test_a_page_is_written_whole_or_not_at_all(fx, tmp_path, monkeypatch):
+    path = tmp_path / "effects.html"
+    path.write_text("the old page", encoding="utf-8")
+
+    def fail(self, target):  # noqa: ARG001
+        raise OSError
+
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(OSError, match=r"^$"):
+        fx.report(path)
+    assert path.read_text(encoding="utf-8") == "the old page"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_missing_library_is_named_with_the_way_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(MissingExtraError, match=r"needs altair.*pip install 'rhale\[report\]'"):
+        extras.load("altair")
