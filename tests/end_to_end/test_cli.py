@@ -114,8 +114,8 @@ def test_pictures_come_one_a_feature(folder, tmp_path):
     assert names == ["01_rooms.png", "02_area.png", "all_features.png"]
 
 
-@pytest.mark.skipif(not hasattr(rhale.Explanation, "report"), reason="no reports in this version")
 def test_a_report_is_one_page(folder, tmp_path):
+    pytest.importorskip("altair")
     page = tmp_path / "page.html"
     done = run(folder, "explain", "shop:price", "rows.csv", "--target", "sold", "--out", page)
     assert done.returncode == 0, done.stderr

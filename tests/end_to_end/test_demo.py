@@ -11,9 +11,7 @@ import rhale
 
 ROOT = Path(__file__).resolve().parents[2]
 PNG = b"\x89PNG\r\n\x1a\n"
-SUFFIXES = {".png": 6, ".json": 2, ".csv": 2}
-if hasattr(rhale.Explanation, "report"):
-    SUFFIXES[".html"] = 2
+SUFFIXES = {".png": 6, ".json": 2, ".csv": 2, ".html": 2}
 
 
 @pytest.fixture(scope="module")
@@ -21,6 +19,7 @@ def ran(tmp_path_factory):
     pytest.importorskip("torch")
     pytest.importorskip("sklearn")
     pytest.importorskip("typer")
+    pytest.importorskip("altair")
     folder = tmp_path_factory.mktemp("demo")
     done = subprocess.run(
         [sys.executable, "-W", "error", "-m", "rhale.cli", "demo"],

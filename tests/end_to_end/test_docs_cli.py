@@ -9,16 +9,12 @@ from pathlib import Path
 
 import pytest
 
-import rhale
-
-for library in ("typer", "skops", "lightgbm", "pyarrow"):
+for library in ("typer", "skops", "lightgbm", "pyarrow", "altair"):
     pytest.importorskip(library)
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
 COMMANDS = [line for line in PAGE.splitlines() if line.startswith("rhale ")]
 LEFT_OUT = ["rhale demo"]  # test_demo.py runs it
-if not hasattr(rhale.Explanation, "report"):
-    LEFT_OUT += [line for line in COMMANDS if ".html" in line]
 
 
 def blocks(language):

@@ -20,7 +20,6 @@ from rhale.cli.output import (
     show_differences,
     write_differences,
     write_explanation,
-    write_report,
 )
 from rhale.cli.parent import run_child
 from rhale.cli.progress import shown
@@ -128,7 +127,7 @@ def report(
     """Make a report, one page that opens anywhere, from saved numbers."""
     page = out or explanation.with_suffix(".html")
     Destinations(page, None, None)
-    write_report(load(explanation), page)
+    load(explanation).report(page)
     note_line(f"wrote {page}")
 
 

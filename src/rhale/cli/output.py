@@ -19,7 +19,6 @@ from rich.text import Text
 from rhale import store, summary
 from rhale.cli.pictures import write_comparisons, write_pictures
 from rhale.differences import difference_rows, only_in
-from rhale.errors import MissingExtraError
 from rhale.explanation import Explanation
 
 Pair = tuple[Explanation, Explanation]
@@ -67,22 +66,12 @@ def write_explanation(fx: Explanation, places: Destinations) -> None:
         fx.save(places.json)
         note_line(f"wrote {places.json}")
     if places.out:
-        write_report(fx, places.out)
+        fx.report(places.out)
         note_line(f"wrote {places.out}")
     if places.plots:
         places.plots.mkdir(parents=True, exist_ok=True)
         n_pictures = write_pictures(fx, places.plots, whole)
         note_line(f"wrote {n_pictures} pictures to {places.plots}")
-
-
-def write_report(fx: Explanation, path: Path) -> None:
-    """Write the page of an explanation."""
-    report = getattr(fx, "report", None)
-    if report is None:
-        msg = "this version of rhale makes no reports yet; --json and --plots write the numbers"
-        raise MissingExtraError(msg)
-    with whole(path) as part:
-        report(part)
 
 
 def show_ranking(fx: Explanation) -> None:

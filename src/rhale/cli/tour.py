@@ -17,7 +17,7 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
 
 import rhale
-from rhale.cli.output import write_report
+from rhale.errors import MissingExtraError
 
 BOOSTED, NETWORK = "boosted trees", "neural network"
 READING = """
@@ -125,12 +125,12 @@ def write_curves(
 
 
 def write_page(folder: Path, label: str, fx: rhale.Explanation) -> list[Path]:
-    """Write the report of one model, where this version makes reports."""
-    if not hasattr(fx, "report"):
+    """Write the report of one model, if the libraries that make it are installed."""
+    try:
+        return [fx.report(folder / f"{label.replace(' ', '_')}.html", title=f"Diabetes, {label}")]
+    except MissingExtraError as error:
+        print(f"no report: {error}")
         return []
-    page = folder / f"{label.replace(' ', '_')}.html"
-    write_report(fx, page)
-    return [page]
 
 
 def take_the_tour(folder: Path) -> None:
