@@ -442,16 +442,30 @@ def hoards(rows):
 def test_a_crafted_model_is_one_sentence(model, sentence):
     pytest.importorskip("typer")
     Path("crafted.py").write_text(CRAFTED)
+    done = explain_process(f"crafted:{model}", "4" if model == "sleeps" else "60")
+    assert done.stderr.startswith(sentence)
+
+
+def test_a_file_that_crashes_its_library_is_one_sentence():
+    """Lists in lists, deep enough for the stack of XGBoost's reader to end."""
+    pytest.importorskip("typer")
+    pytest.importorskip("xgboost")
+    Path("deep.json").write_text('{"learner": ' + "[" * 200_000)
+    done = explain_process("deep.json")
+    assert done.stderr.startswith(("error: the model crashed", "error: xgboost cannot load"))
+
+
+def explain_process(model, seconds="60"):
     X.to_csv("rows.csv", index=False)
-    limits = ["--max-memory", "2G", "--max-seconds", "4" if model == "sleeps" else "60"]
+    limits = ["--max-memory", "2G", "--max-seconds", seconds]
     done = subprocess.run(  # noqa: S603 - our own command
-        [sys.executable, "-m", "rhale.cli", "explain", f"crafted:{model}", "rows.csv", *limits],
+        [sys.executable, "-m", "rhale.cli", "explain", model, "rows.csv", *limits],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=90,
         check=False,
     )
     assert done.returncode == 1
-    assert done.stderr.startswith(sentence)
     assert len(done.stderr.splitlines()) == 1
     assert done.stdout == ""
+    return done
