@@ -17,8 +17,8 @@ BENCH_STAMP := $(BENCH)/.installed
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(STAMP) ## Explain two small models; tables on screen, plots in demo/
-	$(VENV)/bin/python examples/demo.py
+demo: $(STAMP) ## Explain two small models; tables on screen, plots and pages in demo/
+	$(VENV)/bin/rhale demo
 
 figures: $(STAMP) ## Draw the pictures of the README anew
 	$(VENV)/bin/python examples/figures.py

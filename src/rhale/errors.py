@@ -39,7 +39,15 @@ class BadSettingError(RhaleError, ValueError):
 
 
 class BadFileError(RhaleError, ValueError):
-    """A file is not a saved explanation, or is damaged."""
+    """A file is missing, damaged, or of a kind that rhale does not read."""
+
+
+class UnsafeFileError(BadFileError):
+    """Reading the file could run code that came with it."""
+
+
+class ModelStoppedError(RhaleError, RuntimeError):
+    """The process that held the model crashed, or was stopped at its limits."""
 
 
 class BadEffectsError(RhaleError, ValueError):

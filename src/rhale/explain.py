@@ -70,7 +70,8 @@ def explain(
     Parameters
     ----------
     model : callable, estimator with `predict`, torch module, JAX function or path
-        A fitted model, left as it was; or a file that XGBoost, LightGBM or CatBoost has saved.
+        A fitted model, left as it was; or a model file: ONNX, XGBoost, LightGBM, CatBoost, skops
+        or an exported program of torch. Pickles are refused.
     data : NumPy array, pandas, polars or pyarrow table
         Rows to explain the model on; the model sees the same kind of table. Never modified.
     features : str, int or sequence of these, optional

@@ -399,9 +399,21 @@ def load(path: str | PathLike[str]) -> Explanation:
     path : path-like
         The JSON file.
     """
-    content = store.read(path)
+    return unpacked(store.read(path), str(path))
+
+
+def unpacked(content: dict[str, Any], source: str) -> Explanation:
+    """Make an explanation of the plain values in a file or a message.
+
+    Parameters
+    ----------
+    content : dict
+        What `rhale.store.pack` gave, with the version of its format.
+    source : str
+        Where it came from, for messages.
+    """
     try:
         return Explanation(**store.unpack(content))
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        msg = f"{path} is damaged: {type(error).__name__}: {error}"
+        msg = f"{source} is damaged: {type(error).__name__}: {error}"
         raise BadFileError(msg) from error

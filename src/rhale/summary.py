@@ -202,6 +202,24 @@ def as_text(effects: Sequence[Result], provenance: Mapping[str, Any], notes: Seq
     Columns for the output, the kind of feature and the change without a value are there only
     where they tell something.
     """
+    columns, n_left, remarks = ranking(effects)
+    table = aligned([list(columns), *zip(*columns.values(), strict=True)], n_left=n_left)
+    footer = [f"{number}  {note}" for number, note in enumerate(remarks, start=1)] + list(notes)
+    return "\n".join([title(provenance), *table, *footer])
+
+
+def ranking(effects: Sequence[Result]) -> tuple[dict[str, list[str]], int, list[str]]:
+    """The cells of the ranked table, the largest effect first.
+
+    Returns
+    -------
+    columns : dict of str to list of str
+        The cells below each header.
+    n_left : int
+        How many columns hold words; the others, but for the notes, hold numbers.
+    remarks : list of str
+        The notes, whose numbers stand in the last column.
+    """
     ranked = sorted(effects, key=lambda e: -np.nan_to_num(e.importance))
     remarks: dict[str, int] = {}
     columns = {"feature": [shorten(e.name) for e in ranked]}
@@ -217,9 +235,7 @@ def as_text(effects: Sequence[Result], provenance: Mapping[str, Any], notes: Seq
         columns["if missing (share)"] = [_missing_text(e) for e in ranked]
     marks = [[remarks.setdefault(note, len(remarks) + 1) for note in e.notes] for e in ranked]
     columns["notes"] = [", ".join(map(str, numbers)) for numbers in marks]
-    table = aligned([list(columns), *zip(*columns.values(), strict=True)], n_left=n_left)
-    footer = [f"{number}  {note}" for note, number in remarks.items()] + list(notes)
-    return "\n".join([title(provenance), *table, *footer])
+    return columns, n_left, list(remarks)
 
 
 def _bins_header(effects: Sequence[Result]) -> str:

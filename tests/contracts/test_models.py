@@ -7,6 +7,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import onnx
+import onnxruntime
 import pytest
 import torch
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
@@ -16,7 +18,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 import rhale
+from rhale.models.exported import Program
+from rhale.models.onnx import OnnxModel
 
+AUTO = torch.export.Dim.AUTO
 N_ROWS, N_COLUMNS = 120, 3
 X = np.random.default_rng(1).normal(size=(N_ROWS, N_COLUMNS))
 WEIGHTS = np.random.default_rng(2).normal(size=(N_COLUMNS, 2))
@@ -119,7 +124,35 @@ def functions():
     ]
 
 
-CASES = [*functions(), *estimators(), *networks()]
+def from_files():
+    """Models as their files give them."""
+    plain, both = module(2), ("y0", "y1")
+    program = torch.export.export(
+        plain, (torch.zeros(4, N_COLUMNS, dtype=torch.float64),), dynamic_shapes=({0: AUTO},)
+    )
+    exported = rhale.models.wrap(Program(program), kind="torch")
+    return [
+        Case("exported program", exported, torch_answers(plain), both, has_slopes=True),
+        Case("ONNX", onnx_graph(), smooth, both),
+    ]
+
+
+def onnx_graph():
+    """The smooth function as a graph."""
+    make, numbers = onnx.helper.make_tensor_value_info, onnx.TensorProto.DOUBLE
+    nodes = [
+        onnx.helper.make_node("MatMul", ["x", "w"], ["z"]),
+        onnx.helper.make_node("Tanh", ["z"], ["y"]),
+    ]
+    ends = [make("x", numbers, [None, N_COLUMNS])], [make("y", numbers, [None, 2])]
+    weights = [onnx.numpy_helper.from_array(WEIGHTS, "w")]
+    graph = onnx.helper.make_graph(nodes, "smooth", *ends, weights)
+    opsets = [onnx.helper.make_opsetid("", 17)]
+    model = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=9)
+    return OnnxModel(onnxruntime.InferenceSession(model.SerializeToString()), "y")
+
+
+CASES = [*functions(), *estimators(), *networks(), *from_files()]
 each_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 each_sloped = pytest.mark.parametrize(
     "case", [c for c in CASES if c.has_slopes], ids=lambda case: case.name

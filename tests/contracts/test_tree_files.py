@@ -17,7 +17,6 @@ from tests.contracts.test_trees import (
     xgboost,
 )
 
-import rhale
 from rhale.errors import BadFileError
 from rhale.models import wrap
 from rhale.models.boosters import check_lightgbm_text
@@ -98,8 +97,9 @@ def test_a_file_of_another_library_and_a_folder_are_refused(suffix, saved, tmp_p
 
 
 def test_a_file_of_an_unknown_kind_is_answered_with_the_known_ones(tmp_path):
-    with pytest.raises(rhale.errors.UnknownModelError, match=r"\.json, \.ubj, \.txt, \.cbm"):
-        wrap(tmp_path / "model.pkl")
+    (tmp_path / "model.h5").write_bytes(b"\x89HDF")
+    with pytest.raises(BadFileError, match=r"\.json\), .*\.ubj\), .*\.txt\), .*\.cbm\)"):
+        wrap(tmp_path / "model.h5")
 
 
 DAMAGES = {

@@ -11,16 +11,18 @@ import rhale
 
 ROOT = Path(__file__).resolve().parents[2]
 PNG = b"\x89PNG\r\n\x1a\n"
-SUFFIXES = {".png": 6, ".json": 2, ".csv": 2}
+SUFFIXES = {".png": 6, ".json": 2, ".csv": 2, ".html": 2}
 
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
     pytest.importorskip("torch")
     pytest.importorskip("sklearn")
+    pytest.importorskip("typer")
+    pytest.importorskip("altair")
     folder = tmp_path_factory.mktemp("demo")
-    done = subprocess.run(  # noqa: S603 - our own interpreter and script
-        [sys.executable, "-W", "error", str(ROOT / "examples" / "demo.py")],
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "rhale.cli", "demo"],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONIOENCODING": "utf-8"},
         capture_output=True,

@@ -177,10 +177,11 @@ class blaming_the_model:  # noqa: N801 - reads as a sentence at its call
             asked = in_words(self.question)
             msg = (
                 f"the model failed on {self.n_rows} rows{asked}: {type(error).__name__}: "
-                f"{str(error).rstrip('.')}. "
-                "Its own traceback is above; nothing of the run is kept"
+                f"{str(error).rstrip('.')}"
             )
-            raise ModelFailedError(msg) from error
+            failed = ModelFailedError(msg)
+            failed.add_note("Its own traceback is above; nothing of the run is kept.")
+            raise failed from error
 
 
 def check_answer(answer: Any, n_rows: int, question: object = "") -> FloatArray:

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from rhale.errors import UnknownModelError
 from rhale.models.base import Adapter
-from rhale.models.boosters import LIBRARY_OF, askable, is_model_file, load_model, minding_names
+from rhale.models.boosters import askable, minding_names
 from rhale.models.function import FunctionModel
 from rhale.models.sklearn import Response, estimator_model
 from rhale.models.trees import TreeModel, is_tree_model
@@ -37,7 +37,7 @@ def wrap(
     Parameters
     ----------
     model : callable, estimator, torch module, JAX function or path
-        The model, or a file that XGBoost, LightGBM or CatBoost has saved. An adapter is returned
+        The model, or the path of a model file (see `rhale.models.files`). An adapter is returned
         as it is.
     kind : {"function", "estimator", "torch", "jax"}, optional
         Choose by hand instead.
@@ -57,10 +57,13 @@ def wrap(
     >>> wrap(lambda rows: rows[:, 0]).kind
     'function'
     """
-    if type(model).__module__.startswith("rhale.models"):
+    if _is_adapter(model) and kind is None:
+        if response != "auto":
+            msg = f"response={response!r} is for estimators; this is a {model.kind} already"
+            raise UnknownModelError(msg)
         return cast(Adapter, model)
-    if is_model_file(model):
-        model = load_model(model)
+    if isinstance(model, str | Path):
+        return wrap(_loaded(model), kind=kind, gradient=gradient, response=response, walk=walk)
     found = kind or recognised_kind(model)
     if found == "estimator":
         asked = estimator_model(askable(model), response=response, gradient=gradient)
@@ -100,14 +103,23 @@ def recognised_kind(model: Any) -> str:
         return "estimator"
     if callable(model):
         return "function"
-    hint = ""
-    if isinstance(model, str | Path):
-        known_files = ", ".join(LIBRARY_OF)
-        hint = (
-            f" Loading models from files is not supported, but for those ending in {known_files}."
-        )
     msg = (
         f"{type(model).__name__} is no model that rhale knows: pass a function of the table, an "
-        f"object with predict, a torch module or a JAX function.{hint}"
+        "object with predict, a torch module, a JAX function or the path of a model file"
     )
     raise UnknownModelError(msg)
+
+
+def _is_adapter(model: Any) -> bool:
+    return type(model).__module__.startswith("rhale.models")
+
+
+def _loaded(model: str | Path) -> Any:
+    """Read a model file; names of objects are for the command line, which has no other way."""
+    from rhale.models.files import is_named_object, load_file
+
+    if isinstance(model, str) and is_named_object(model):
+        module, _, name = model.partition(":")
+        msg = f"{model!r} is no file; import {name} from {module} and pass the object itself"
+        raise UnknownModelError(msg)
+    return load_file(model)

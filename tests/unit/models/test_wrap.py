@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
 
 import rhale
-from rhale.errors import UnknownModelError
+from rhale.errors import BadFileError, UnknownModelError
 from rhale.models.wrap import recognised_kind, wrap
 
 X = np.random.default_rng(0).normal(size=(40, 2))
@@ -57,9 +57,14 @@ def test_a_class_is_no_fitted_model(model):
         wrap(model)
 
 
-def test_the_name_of_a_file_is_no_model():
-    with pytest.raises(UnknownModelError, match="from files is not supported"):
-        wrap("model.pkl")
+def test_a_file_that_is_not_there_is_named():
+    with pytest.raises(BadFileError, match=r"no model file 'model.onnx'"):
+        wrap("model.onnx")
+
+
+def test_an_object_of_a_module_is_for_the_command_line():
+    with pytest.raises(UnknownModelError, match=r"import linear from shop.models and pass"):
+        wrap("shop.models:linear")
 
 
 def test_an_unknown_kind_is_answered_with_the_known_ones():
@@ -80,6 +85,11 @@ def test_an_adapter_is_taken_as_it_is():
     assert wrap(adapter) is adapter
     fx = rhale.explain(adapter, X)
     assert fx.provenance["local_effects"]["x0"] == "local effects by gradient"
+
+
+def test_an_adapter_has_its_response_already():
+    with pytest.raises(UnknownModelError, match="response='margin' is for estimators"):
+        wrap(wrap(lambda rows: rows[:, 0]), response="margin")
 
 
 def test_the_record_names_the_kind_of_model():

@@ -17,9 +17,9 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
 
 import rhale
+from rhale.errors import MissingExtraError
 
 BOOSTED, NETWORK = "boosted trees", "neural network"
-FOLDER = Path("demo")
 READING = """
 How to read them
   *_all_features  one small plot for each feature, the largest effect first, one y axis for all.
@@ -28,7 +28,11 @@ How to read them
   compare_*       both models on one axis. Where they agree, the data speak; else look closer.
   *_ice           one line for each patient, and their average (the partial dependence).
   *_bins.csv      one row for each feature and bin.
-  *.json          the whole result: rhale.load("demo/boosted_trees.json")."""
+  *.json          the whole result: rhale.load("demo/boosted_trees.json"), or on the command line
+                  rhale compare demo/boosted_trees.json demo/neural_network.json."""
+
+PAGES = """
+  *.html          the report of one model, for a browser; it needs no network."""
 
 
 class Network(torch.nn.Module):
@@ -84,42 +88,55 @@ def print_ranking(label: str, fx: rhale.Explanation, fit: float) -> None:
     print(fx, end="\n\n")
 
 
-def save_figure(name: str, axes: Any) -> Path:
+def save_figure(folder: Path, name: str, axes: Any) -> Path:
     """Write the figure of some axes to the folder."""
     figure: Figure = np.ravel(np.asarray(axes, dtype=object))[0].get_figure(root=True)
-    path = FOLDER / f"{name}.png"
+    path = folder / f"{name}.png"
     figure.savefig(path, dpi=120, bbox_inches="tight")
     return path
 
 
-def write_model(label: str, fx: rhale.Explanation) -> list[Path]:
+def write_model(folder: Path, label: str, fx: rhale.Explanation) -> list[Path]:
     """Write one model's numbers, all its features, and the most important one in detail."""
     name, feature = label.replace(" ", "_"), fx.ranked()[0].name
-    numbers, bins = FOLDER / f"{name}.json", FOLDER / f"{name}_bins.csv"
+    numbers, bins = folder / f"{name}.json", folder / f"{name}_bins.csv"
     fx.save(numbers)
     fx.to_frame().to_csv(bins, index=False)
-    overview = save_figure(f"{name}_all_features", fx.plot())
-    return [overview, save_figure(f"{name}_{feature}", fx.plot(feature)), bins, numbers]
+    overview = save_figure(folder, f"{name}_all_features", fx.plot())
+    return [overview, save_figure(folder, f"{name}_{feature}", fx.plot(feature)), bins, numbers]
 
 
-def write_comparison(explained: Mapping[str, rhale.Explanation], feature: str) -> Path:
+def write_comparison(
+    folder: Path, explained: Mapping[str, rhale.Explanation], feature: str
+) -> Path:
     """Draw one feature of both models on one axis."""
     others = {NETWORK: explained[NETWORK]}
     return save_figure(
-        f"compare_{feature}", explained[BOOSTED].compare(others, feature, name=BOOSTED)
+        folder, f"compare_{feature}", explained[BOOSTED].compare(others, feature, name=BOOSTED)
     )
 
 
-def write_curves(model: HistGradientBoostingRegressor, x: pd.DataFrame, feature: str) -> Path:
+def write_curves(
+    folder: Path, model: HistGradientBoostingRegressor, x: pd.DataFrame, feature: str
+) -> Path:
     """Draw one line for each patient, and the partial dependence."""
     ice = rhale.explain(model, x, features=feature, method="ice")
-    return save_figure(f"{BOOSTED.replace(' ', '_')}_{feature}_ice", ice.plot(feature))
+    return save_figure(folder, f"{BOOSTED.replace(' ', '_')}_{feature}_ice", ice.plot(feature))
 
 
-def main() -> None:
-    """Train, explain, print, draw."""
+def write_page(folder: Path, label: str, fx: rhale.Explanation) -> list[Path]:
+    """Write the report of one model, if the libraries that make it are installed."""
+    try:
+        return [fx.report(folder / f"{label.replace(' ', '_')}.html", title=f"Diabetes, {label}")]
+    except MissingExtraError as error:
+        print(f"no report: {error}")
+        return []
+
+
+def take_the_tour(folder: Path) -> None:
+    """Train, explain, print, draw, report."""
     mpl.use("agg")
-    FOLDER.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     x, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
     known_x, new_x, known_y, new_y = train_test_split(x, y, random_state=0)
     boosted, network = train_boosted(known_x, known_y), train_network(known_x, known_y)
@@ -135,11 +152,11 @@ def main() -> None:
         print_ranking(label, fx, fits[label])
 
     feature = explained[BOOSTED].ranked()[0].name
-    written = [path for label, fx in explained.items() for path in write_model(label, fx)]
-    written += [write_comparison(explained, feature), write_curves(boosted, x, feature)]
-    print("Written", *written, sep="\n  ")
-    print(READING)
-
-
-if __name__ == "__main__":
-    main()
+    written = [path for label, fx in explained.items() for path in write_model(folder, label, fx)]
+    written += [
+        write_comparison(folder, explained, feature),
+        write_curves(folder, boosted, x, feature),
+    ]
+    pages = [page for label, fx in explained.items() for page in write_page(folder, label, fx)]
+    print("Written", *written, *pages, sep="\n  ")
+    print(READING + (PAGES if pages else ""))

@@ -1,0 +1,202 @@
+"""The commands and their options; each parses, calls and writes."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from rhale.cli import options as opt
+from rhale.cli.limits import can_limit
+from rhale.cli.output import (
+    Destinations,
+    error_line,
+    note_line,
+    show_check,
+    show_differences,
+    write_differences,
+    write_explanation,
+)
+from rhale.cli.parent import run_child
+from rhale.cli.progress import shown
+from rhale.cli.request import Request
+from rhale.errors import MissingExtraError, RhaleError
+from rhale.explanation import load, unpacked
+
+app = typer.Typer(
+    name="rhale",
+    help="What each feature does to the predictions of a model, and how much rows differ.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+STATE = {"debug": False}
+DEMO_NEEDS = ("sklearn", "torch", "pandas")
+NO_LIMITS = "this system cannot limit memory: a model may take all of it (time is limited)"
+
+
+@app.callback(invoke_without_command=True)
+def _start(
+    *,
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show tracebacks, and what models print.")
+    ] = False,
+) -> None:
+    STATE["debug"] = debug
+    if version:
+        from rhale.explain import own_version
+
+        typer.echo(own_version())
+        raise typer.Exit
+
+
+@app.command()
+def explain(
+    model: opt.Model,
+    data: opt.Data,
+    *,
+    target: opt.Target = None,
+    features: opt.Features = None,
+    method: opt.Method = "rhale",
+    bins: opt.Bins = None,
+    output: opt.Output = None,
+    weights: opt.Weights = None,
+    rows: opt.Rows = None,
+    seed: opt.Seed = 0,
+    response: opt.Response = "auto",
+    out: opt.Out = None,
+    json: opt.Json = None,
+    plots: opt.Plots = None,
+    trust: opt.Trust = [],  # noqa: B006 - never changed
+    allow_pickle: opt.AllowPickle = None,
+    max_memory: opt.MaxMemory = "",
+    max_seconds: opt.MaxSeconds = 3600.0,
+    debug: opt.Debug = False,
+) -> None:
+    """Explain a model on a table: a ranking on the screen, a report, numbers, plots."""
+    STATE["debug"] |= debug
+    places = Destinations(out, json, plots)
+    request = opt.request("explain", **_but(locals(), "out", "json", "plots", "debug", "places"))
+    fx = unpacked(_ask(request), "the answer of the model's process")
+    write_explanation(fx, places)
+
+
+@app.command()
+def check(
+    model: opt.Model,
+    data: opt.Data,
+    *,
+    target: opt.Target = None,
+    features: opt.Features = None,
+    method: opt.Method = "rhale",
+    bins: opt.Bins = None,
+    output: opt.Output = None,
+    weights: opt.Weights = None,
+    rows: opt.Rows = None,
+    seed: opt.Seed = 0,
+    response: opt.Response = "auto",
+    json: opt.Json = None,
+    trust: opt.Trust = [],  # noqa: B006 - never changed
+    allow_pickle: opt.AllowPickle = None,
+    max_memory: opt.MaxMemory = "",
+    max_seconds: opt.MaxSeconds = 600.0,
+    debug: opt.Debug = False,
+) -> None:
+    """Load a model and a table, predict a few rows, and say how long `explain` would take."""
+    STATE["debug"] |= debug
+    places = Destinations(None, json, None)
+    request = opt.request("check", **_but(locals(), "json", "debug", "places"))
+    show_check(_ask(request), places.json)
+
+
+@app.command()
+def report(
+    explanation: Annotated[Path, typer.Argument(help="A file that `explain --json` wrote.")],
+    *,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The page; beside the file by default.")
+    ] = None,
+) -> None:
+    """Make a report, one page that opens anywhere, from saved numbers."""
+    page = out or explanation.with_suffix(".html")
+    Destinations(page, None, None)
+    load(explanation).report(page)
+    note_line(f"wrote {page}")
+
+
+@app.command()
+def compare(
+    first: Annotated[Path, typer.Argument(help="A file that `explain --json` wrote.")],
+    second: Annotated[Path, typer.Argument(help="Another one.")],
+    *,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the table as CSV.")] = None,
+    json: opt.Json = None,
+    plots: opt.Plots = None,
+) -> None:
+    """Compare two explanations: how far the curves of each feature are apart."""
+    places = Destinations(out, json, plots)
+    pair = load(first), load(second)
+    show_differences(pair, (first.stem, second.stem), quiet=places.json == "-")
+    write_differences(pair, (first.stem, second.stem), places)
+
+
+@app.command()
+def demo(
+    folder: Annotated[Path, typer.Option("--out", "-o", help="Where to write.")] = Path("demo"),
+) -> None:
+    """Train two small models, explain and compare them; tables on screen, files in a folder."""
+    missing = [name for name in DEMO_NEEDS if find_spec(name) is None]
+    if missing:
+        libraries = " ".join("scikit-learn" if name == "sklearn" else name for name in missing)
+        msg = f"the demo trains two models of its own and needs pip install {libraries}"
+        raise MissingExtraError(msg)
+    from rhale.cli.tour import take_the_tour
+
+    take_the_tour(folder)
+
+
+def _but(values: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name not in names}
+
+
+def _ask(request: Request) -> dict[str, Any]:
+    """Have the work done by a child, with progress where someone watches."""
+    if not can_limit():
+        note_line(NO_LIMITS)
+    with shown() as hear:
+        return run_child(request, hear, debug=STATE["debug"])
+
+
+def in_words(error: Exception) -> str:
+    """One sentence about an error; files that are not there have theirs in parts.
+
+    Examples
+    --------
+    >>> in_words(FileNotFoundError(2, "No such file or directory", "a.json"))
+    'a.json: no such file or directory'
+    """
+    if isinstance(error, OSError) and not isinstance(error, RhaleError) and error.filename:
+        return f"{error.filename}: {str(error.strerror).lower()}"
+    return str(error) or type(error).__name__
+
+
+def run(arguments: list[str] | None = None) -> None:
+    """Run a command; an error is one sentence and exit code 1."""
+    code: Literal[1, 130] = 1
+    try:
+        app(arguments)
+        return
+    except (RhaleError, OSError) as error:
+        error_line(in_words(error))
+        if STATE["debug"]:
+            traceback.print_exception(error)
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code)

@@ -1,0 +1,160 @@
+"""The options that several commands share, with their help."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from rhale.cli.bins import KNOWN, read_bins
+from rhale.cli.limits import size_of, usual_memory
+from rhale.cli.request import Request
+from rhale.errors import BadSettingError
+
+EXPLAINED, WRITTEN, GUARDED = "What is explained", "What is written", "What is allowed"
+MODEL_HELP = (
+    "ONNX (.onnx), XGBoost (.json, .ubj), LightGBM (.txt), CatBoost (.cbm), skops (.skops), torch "
+    "exported program (.pt2), or module:object for code on the path."
+)
+DATA_HELP = "Parquet, CSV, Arrow or Feather; several files, or a quoted pattern, are one table."
+RESPONSES = "auto, predict, predict_proba, decision_function, margin or log_odds"
+Model = Annotated[str, typer.Argument(metavar="MODEL", help=MODEL_HELP, show_default=False)]
+Data = Annotated[list[str], typer.Argument(metavar="DATA", help=DATA_HELP, show_default=False)]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN", help="Column to leave out of the table.", rich_help_panel=EXPLAINED
+    ),
+]
+Features = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B,...", help="Features to explain; all by default.", rich_help_panel=EXPLAINED
+    ),
+]
+Method = Annotated[
+    Literal["rhale", "dale", "ale", "pdp", "ice", "mplot"],
+    typer.Option(
+        metavar="NAME", help="rhale, dale, ale, pdp, ice or mplot.", rich_help_panel=EXPLAINED
+    ),
+]
+Bins = Annotated[
+    str | None, typer.Option(metavar="BINS", help=f"{KNOWN}.", rich_help_panel=EXPLAINED)
+]
+Output = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LABEL", help="Output to explain; or its position.", rich_help_panel=EXPLAINED
+    ),
+]
+Weights = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN", help="Says how much each row matters.", rich_help_panel=EXPLAINED
+    ),
+]
+Rows = Annotated[
+    int | None,
+    typer.Option(
+        min=2, metavar="N", help="Use N rows, drawn with --seed.", rich_help_panel=EXPLAINED
+    ),
+]
+Seed = Annotated[
+    int, typer.Option(min=0, metavar="N", help="Of the draw.", rich_help_panel=EXPLAINED)
+]
+Response = Annotated[
+    Literal["auto", "predict", "predict_proba", "decision_function", "margin", "log_odds"],
+    typer.Option(
+        metavar="NAME", help=f"Answer of an estimator: {RESPONSES}.", rich_help_panel=EXPLAINED
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", "-o", metavar="PAGE", help="Report, one HTML page.", rich_help_panel=WRITTEN
+    ),
+]
+Json = Annotated[
+    str | None,
+    typer.Option(
+        "--json", metavar="FILE", help="Numbers; - for the screen.", rich_help_panel=WRITTEN
+    ),
+]
+Plots = Annotated[
+    Path | None,
+    typer.Option("--plots", metavar="DIR", help="Folder for pictures.", rich_help_panel=WRITTEN),
+]
+Trust = Annotated[
+    list[str],
+    typer.Option(
+        metavar="NAME",
+        help="Type that a skops file may make. Repeatable.",
+        rich_help_panel=GUARDED,
+        show_default=False,
+    ),
+]
+AllowPickle = Annotated[
+    str | None,
+    typer.Option(
+        metavar="sha256:...",
+        help="Read a pickle with exactly this hash. It can run any code.",
+        rich_help_panel=GUARDED,
+    ),
+]
+MaxMemory = Annotated[
+    str,
+    typer.Option(
+        metavar="SIZE",
+        help="Memory for the model's process, such as 8G; 3/4 of the machine's by default.",
+        rich_help_panel=GUARDED,
+        show_default=False,
+    ),
+]
+MaxSeconds = Annotated[
+    float,
+    typer.Option(
+        min=0.1, metavar="S", help="Seconds for the model's process.", rich_help_panel=GUARDED
+    ),
+]
+Debug = Annotated[
+    bool,
+    typer.Option("--debug", help="Show tracebacks, and what models print.", show_default=False),
+]
+
+
+def request(
+    task: Literal["explain", "check"],
+    *,
+    data: Sequence[str],
+    features: str | None,
+    bins: str | None,
+    trust: Sequence[str],
+    allow_pickle: str | None,
+    max_memory: str,
+    **others: Any,
+) -> Request:
+    """Check what only the command line writes as text; wrong usage ends with exit code 2."""
+    try:
+        read_bins(bins)
+    except BadSettingError as error:
+        raise typer.BadParameter(str(error)) from error
+    memory = size_of(max_memory) if max_memory else usual_memory()
+    if not memory:
+        msg = f"--max-memory {max_memory} is no size; write 512M, 8G or 1.5GiB"
+        raise typer.BadParameter(msg)
+    if allow_pickle is not None and not allow_pickle.startswith("sha256:"):
+        msg = "--allow-pickle takes sha256: and the hash of the one file that may be read"
+        raise typer.BadParameter(msg)
+    names = tuple(name.strip() for name in features.split(",")) if features else None
+    return Request(
+        task,
+        data=tuple(data),
+        features=names,
+        bins=bins,
+        trust=tuple(trust),
+        allow_pickle=allow_pickle,
+        max_memory=memory,
+        **others,
+    )

@@ -1,0 +1,256 @@
+"""What the commands write: tables on the screen, files whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from rhale import store, summary
+from rhale.cli.pictures import write_comparisons, write_pictures
+from rhale.differences import difference_rows, only_in
+from rhale.explanation import Explanation
+
+Pair = tuple[Explanation, Explanation]
+LONGEST = 2_000  # letters of a message
+
+
+@dataclass(frozen=True)
+class Destinations:
+    """Where results go; a place that cannot be written to is told before the work begins."""
+
+    out: Path | None
+    json: str | None
+    plots: Path | None
+
+    def __post_init__(self) -> None:
+        files = [self.out, Path(self.json) if self.json and self.json != "-" else None]
+        for path in filter(None, files):
+            if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+                msg = f"{path} cannot be written: its folder is missing or closed, or it is one"
+                raise typer.BadParameter(msg)
+        if self.plots is not None and self.plots.exists() and not self.plots.is_dir():
+            msg = f"--plots {self.plots} is a file; name a folder"
+            raise typer.BadParameter(msg)
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """Give a place to write to; the file appears when it is complete, or not at all."""
+    part = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
+    try:
+        yield part
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_explanation(fx: Explanation, places: Destinations) -> None:
+    """Show the ranking, and write what was asked for."""
+    if places.json == "-":
+        content = {store.VERSION: store.FORMAT, **store.pack(fx)}
+        sys.stdout.write(json.dumps(content, allow_nan=False) + "\n")
+    else:
+        show_ranking(fx)
+    if places.json and places.json != "-":
+        fx.save(places.json)
+        note_line(f"wrote {places.json}")
+    if places.out:
+        fx.report(places.out)
+        note_line(f"wrote {places.out}")
+    if places.plots:
+        places.plots.mkdir(parents=True, exist_ok=True)
+        n_pictures = write_pictures(fx, places.plots, whole)
+        note_line(f"wrote {n_pictures} pictures to {places.plots}")
+
+
+def show_ranking(fx: Explanation) -> None:
+    """Print the ranked table: plain where it is piped, laid out where it is looked at."""
+    if not sys.stdout.isatty():
+        sys.stdout.write(f"{fx}\n")
+        return
+    columns, n_left, remarks = summary.ranking(fx.effects)
+    console = Console()
+    console.print(Text(summary.title(fx.provenance), style="bold"))
+    console.print(_table(columns, n_left, numbered=True))
+    for number, remark in enumerate(remarks, start=1):
+        console.print(_remark(str(number), remark))
+    for note in fx.notes:
+        console.print(Text(harmless(note)))
+
+
+def _table(columns: Mapping[str, Sequence[str]], n_left: int, *, numbered: bool = False) -> Table:
+    """Lay cells out; names are text, whatever signs they hold."""
+    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+    for i, name in enumerate(columns):
+        left = i < n_left or (numbered and i == len(columns) - 1)
+        table.add_column(Text(name), justify="left" if left else "right", overflow="fold")
+    for cells in zip(*columns.values(), strict=True):
+        table.add_row(*(Text(cell, style="bold" if i == 0 else "") for i, cell in enumerate(cells)))
+    return table
+
+
+def _remark(number: str, text: str) -> Table:
+    grid = Table.grid(padding=(0, 1, 0, 0))
+    grid.add_column(style="dim", width=2)
+    grid.add_column(style="dim")
+    grid.add_row(Text(number), Text(harmless(text)))
+    return grid
+
+
+def show_check(found: Mapping[str, Any], place: str | None) -> None:
+    """Tell what a rehearsal found."""
+    if place is not None:
+        _write_json(dict(found), place)
+        return
+    answers = ", ".join("/".join(f"{v:.4g}" for v in row) for row in found["predictions"])
+    lines = {
+        "model": found["model"],
+        "table": f"{found['rows']:,} rows, {found['columns']} columns",
+        "outputs": ", ".join(map(summary.shorten, found["outputs"])),
+        "answers": f"{answers}, ...",
+        "path": path_in_words(found),
+        "asked": f"about {found['rows_asked']:,} rows",
+        "time": f"about {time_in_words(found['seconds'])}",
+        "notes": "; ".join(found["notes"]),
+    }
+    told = {name: harmless(text) for name, text in lines.items() if text}
+    if not sys.stdout.isatty():
+        sys.stdout.writelines(f"{name:<9}{text}\n" for name, text in told.items())
+        return
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(style="dim")
+    grid.add_column()
+    for name, text in told.items():
+        grid.add_row(Text(name), Text(text))
+    Console().print(grid)
+
+
+def path_in_words(found: Mapping[str, Any]) -> str:
+    """Say how effects would be found, and for how many features each way.
+
+    Examples
+    --------
+    >>> ways = {"secants (smooth): windows hold 0.01 of the rows": 2, "steps between levels": 1}
+    >>> path_in_words({"path": "secants", "ways": ways})
+    'secants: secants (smooth) for 2 features, steps between levels for 1 feature'
+    """
+    counted: dict[str, int] = {}
+    for way, n_features in found["ways"].items():
+        name = way.partition(":")[0]
+        counted[name] = counted.get(name, 0) + n_features
+    parts = [f"{name} for {n} feature{'s' if n > 1 else ''}" for name, n in counted.items()]
+    return f"{found['path']}: {', '.join(parts)}" if parts else found["path"]
+
+
+def time_in_words(seconds: float) -> str:
+    """Write a duration roughly.
+
+    Examples
+    --------
+    >>> time_in_words(0.2), time_in_words(40), time_in_words(500), time_in_words(9000)
+    ('a second', '40 seconds', '8 minutes', '2.5 hours')
+    """
+    if seconds < 1.5:
+        return "a second"
+    if seconds < 90:
+        return f"{seconds:.0f} seconds"
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
+
+
+def show_differences(pair: Pair, names: tuple[str, str], *, quiet: bool) -> None:
+    """Print the table of differences."""
+    if quiet:
+        return
+    rows, (a, b) = difference_rows(pair[0].effects, pair[1].effects), names
+    columns = {"feature": [summary.shorten(n) for n in rows["feature"]]}
+    if len(set(rows["output"])) > 1:
+        columns["output"] = [summary.shorten(o) for o in rows["output"]]
+    n_left = len(columns)
+    columns["curves apart"] = [f"{v:.3g}" for v in rows["apart"]]
+    columns["of effect"] = [f"{100 * v:.0f} %" for v in rows["apart_share"]]
+    for side in "ab":
+        pairs = zip(rows[f"importance_{side}"], rows[f"error_{side}"], strict=True)
+        columns[f"effect {side}"] = [f"{v:.3g} ± {e:.1g}" for v, e in pairs]
+    for side in "ab":
+        columns[f"spread {side}"] = [f"{v:.3g}" for v in rows[f"spread_{side}"]]
+    sys.stdout.write(f"a: {harmless(a)}, b: {harmless(b)}\n")
+    _print_table(columns, n_left)
+    for mine, other, name in ((pair[0], pair[1], a), (pair[1], pair[0], b)):
+        if lone := only_in(mine.effects, other.effects):
+            note_line(f"only in {name}: {', '.join(map(summary.shorten, lone))}")
+
+
+def _print_table(columns: Mapping[str, Sequence[str]], n_left: int) -> None:
+    if sys.stdout.isatty():
+        Console().print(_table(columns, n_left))
+        return
+    cells = [(*row, "") for row in (list(columns), *zip(*columns.values(), strict=True))]
+    sys.stdout.write("\n".join(summary.aligned(cells, n_left)) + "\n")  # the last one is words
+
+
+def write_differences(pair: Pair, names: tuple[str, str], places: Destinations) -> None:
+    """Write the table of differences and the pictures."""
+    rows = difference_rows(pair[0].effects, pair[1].effects)
+    if places.json:
+        _write_json({"a": names[0], "b": names[1], **rows}, places.json)
+    if places.out:
+        with whole(places.out) as part:
+            summary.as_frame(rows, "pandas").to_csv(part, index=False)
+        note_line(f"wrote {places.out}")
+    if places.plots:
+        places.plots.mkdir(parents=True, exist_ok=True)
+        n_pictures = write_comparisons(pair, names, rows, places.plots, whole)
+        note_line(f"wrote {n_pictures} pictures to {places.plots}")
+
+
+def _write_json(content: dict[str, Any], place: str) -> None:
+    text = json.dumps(_without_nan(content), indent=2) + "\n"
+    if place == "-":
+        sys.stdout.write(text)
+        return
+    with whole(Path(place)) as part:
+        part.write_text(text, encoding="utf-8")
+    note_line(f"wrote {place}")
+
+
+def _without_nan(value: Any) -> Any:
+    """JSON has no nan and no infinity: null stands for both."""
+    if isinstance(value, dict):
+        return {name: _without_nan(v) for name, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(v) for v in value]
+    is_number = isinstance(value, float) and value - value == 0
+    return None if isinstance(value, float) and not is_number else value
+
+
+def harmless(text: str) -> str:
+    r"""A text without signs that steer a terminal: names of columns are in messages too.
+
+    Examples
+    --------
+    >>> harmless("price\x1b[2J\nper month")
+    'price[2J per month'
+    """
+    return summary.shorten(text, LONGEST)
+
+
+def note_line(text: str) -> None:
+    """Tell something beside the result, on standard error."""
+    Console(stderr=True, soft_wrap=True, highlight=False).print(Text(harmless(text), style="dim"))
+
+
+def error_line(text: str) -> None:
+    """Tell an error in one paragraph, on standard error."""
+    line = Text.assemble(("error: ", "bold red"), harmless(text))
+    Console(stderr=True, soft_wrap=not sys.stderr.isatty(), highlight=False).print(line)

@@ -1,0 +1,90 @@
+"""How far the work is, for those who watch a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Column
+from rich.text import Text
+
+from rhale.cli.output import harmless, note_line
+
+UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+class RateColumn(ProgressColumn):
+    """Rows done, and rows in a second."""
+
+    def render(self, task: Task) -> Text:
+        """Nothing before the number of rows is known."""
+        if task.total is None:
+            return Text("")
+        speed = task.finished_speed or task.speed
+        rate = f", {shortened(speed)}/s" if speed else ""
+        return Text(f"{shortened(task.completed)} of {shortened(task.total)} rows{rate}")
+
+
+class LeftColumn(TimeRemainingColumn):
+    """Time that remains, once there is something to tell it from."""
+
+    def render(self, task: Task) -> Text:
+        """Nothing before the number of rows is known."""
+        if task.total is None:
+            return Text("")
+        return Text.assemble(super().render(task), " left")
+
+
+def shortened(number: float) -> str:
+    """Write a large number in few letters.
+
+    Examples
+    --------
+    >>> shortened(950), shortened(12_345), shortened(2_500_000)
+    ('950', '12.3k', '2.5M')
+    """
+    for size, unit in UNITS:
+        if number >= size:
+            return f"{number / size:.3g}{unit}"
+    return f"{number:.3g}"
+
+
+@contextmanager
+def shown() -> Iterator[Callable[[dict[str, Any]], None]]:
+    """Give a function that hears what a child says; without a terminal only its notes are told."""
+    if not sys.stderr.isatty():
+        yield lambda words: note_line(f"note: {words['note']}") if "note" in words else None
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        RateColumn(table_column=Column(no_wrap=True)),
+        LeftColumn(compact=True, table_column=Column(no_wrap=True)),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True, expand=True) as bar:
+        task = bar.add_task("starting", total=None)
+
+        def hear(words: dict[str, Any]) -> None:
+            if "note" in words:
+                bar.console.print(Text(harmless(f"note: {words['note']}"), style="yellow"))
+            if "doing" in words:
+                bar.update(task, description=words["doing"])
+            if "of" in words:
+                bar.update(task, completed=words["done"], total=words["of"])
+
+        yield hear

@@ -1,0 +1,77 @@
+"""Which columns a model was made for, and a table brought to them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from rhale.errors import BadTableError
+from rhale.models.read_trees import classes_of
+from rhale.names import near_names
+
+NAMELESS = re.compile(r"(Column_|f|x)?\d+")  # what libraries call columns of an array
+SHOWN = 10
+
+
+def columns_of(model: Any) -> tuple[str, ...] | None:
+    """Names of the columns that a model takes, in its order; None if it does not say.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> columns_of(SimpleNamespace(feature_names_in_=["age", "bmi"]))
+    ('age', 'bmi')
+    """
+    found = getattr(model, "feature_names_in_", None)
+    kinds = classes_of(model)
+    if found is None and "xgboost.Booster" in kinds:
+        found = model.feature_names
+    if found is None and "lightgbm.Booster" in kinds:
+        found = model.feature_name()
+    if found is None and any(kind.startswith("catboost.") for kind in kinds):
+        found = model.feature_names_
+    if found is None:
+        found = getattr(model, "columns", None) if "rhale.OnnxModel" in kinds else None
+    names = tuple(str(name) for name in found) if found is not None else ()
+    return None if not names or all(NAMELESS.fullmatch(n) for n in names) else names
+
+
+def fitted_to(
+    model: Any, table: Any, *, besides: Sequence[str] = ()
+) -> tuple[Any, tuple[str, ...]]:
+    """Bring a table to the columns of a model.
+
+    Parameters
+    ----------
+    model : object
+        The model; one that does not say its columns gets the table as it is.
+    table : pandas, polars or pyarrow table
+        The rows.
+    besides : sequence of str
+        Columns to keep although the model does not take them, such as weights.
+
+    Returns
+    -------
+    table : same kind
+        With the model's columns in the model's order.
+    left_out : tuple of str
+        Columns that the model does not know.
+    """
+    wanted, frame = columns_of(model), nw.from_native(table, eager_only=True)
+    if wanted is None:
+        return table, ()
+    have = list(frame.columns)
+    spelled = {name.replace(" ", "_"): name for name in have}  # as LightGBM writes them
+    wanted = tuple(name if name in have else spelled.get(name, name) for name in wanted)
+    missing = [name for name in wanted if name not in have]
+    if missing:
+        shown = ", ".join(repr(name) for name in missing[:SHOWN])
+        more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
+        msg = f"the table has no column {shown}{more}, which the model was trained on; "
+        raise BadTableError(msg + near_names(missing[0], have))
+    kept = [*wanted, *(name for name in besides if name in have and name not in wanted)]
+    left_out = tuple(name for name in have if name not in kept)
+    return (table if kept == have else frame.select(kept).to_native()), left_out

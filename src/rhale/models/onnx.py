@@ -1,0 +1,156 @@
+"""ONNX files, answered by onnxruntime: one matrix, or one input for each column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import onnxruntime
+
+from rhale.errors import BadFileError, BadTableError, NotDifferentiableError, UnknownModelError
+from rhale.models.base import Adapter
+from rhale.tables import as_matrix
+
+ERRORS_ONLY = 3  # level of onnxruntime's own log
+TYPES: dict[str, Any] = {
+    "tensor(float)": np.float32,
+    "tensor(double)": np.float64,
+    "tensor(float16)": np.float16,
+    "tensor(int64)": np.int64,
+    "tensor(int32)": np.int32,
+    "tensor(bool)": np.bool_,
+    "tensor(string)": np.object_,
+}
+NUMBERS = ("tensor(float)", "tensor(double)", "tensor(float16)")
+
+
+@dataclass(frozen=True, eq=False)
+class OnnxModel:
+    """An ONNX graph.
+
+    Attributes
+    ----------
+    session_ : onnxruntime.InferenceSession
+        The loaded graph.
+    output : str
+        The output that is explained.
+    labels : tuple of str or None
+        Classes, where the graph answers with a mapping from class to probability.
+    """
+
+    session_: Any
+    output: str
+    labels: tuple[str, ...] | None = None
+
+    kind = "ONNX graph"
+    is_differentiable = False
+
+    @property
+    def usual_outputs(self) -> tuple[int, ...] | None:
+        """Of two classes, the second."""
+        return (1,) if self.labels is not None and len(self.labels) == 2 else None
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """Columns that the graph asks for by name; None if it takes a matrix."""
+        inputs = self.session_.get_inputs()
+        return tuple(i.name for i in inputs) if len(inputs) > 1 else None
+
+    def session(self) -> AbstractContextManager[None]:
+        """Nothing to prepare."""
+        return nullcontext()
+
+    def predict(self, rows: Any) -> Any:
+        """Answers of the chosen output, shape (n_rows, n_outputs)."""
+        answer = self.session_.run([self.output], self._feed(rows))[0]
+        if isinstance(answer, list):  # a mapping from class to probability for each row
+            return np.array([list(row.values()) for row in answer], dtype=np.float64)
+        return np.asarray(answer).reshape(len(answer), -1)
+
+    def gradient(self, rows: Any, outputs: Sequence[int]) -> tuple[Any, Any]:  # noqa: ARG002
+        """A graph answers, it does not differentiate."""
+        msg = "an ONNX graph has no derivative; use local='secant'"
+        raise NotDifferentiableError(msg)
+
+    def recognise(self, rows: Any, answer: Any) -> Adapter:  # noqa: ARG002
+        """Learn the names of classes from the first answer that has some."""
+        if self.labels is not None:
+            return self
+        raw = self.session_.run([self.output], self._feed(rows))[0]
+        if not isinstance(raw, list) or not raw or not isinstance(raw[0], dict):
+            return self
+        return OnnxModel(self.session_, self.output, tuple(str(name) for name in raw[0]))
+
+    def _feed(self, rows: Any) -> dict[str, Any]:
+        inputs = self.session_.get_inputs()
+        if len(inputs) == 1:
+            only = inputs[0]
+            matrix = as_matrix(rows)
+            width = only.shape[1] if len(only.shape) == 2 else None
+            if isinstance(width, int) and width != matrix.shape[1]:
+                msg = f"the ONNX graph takes {width} columns, the table has {matrix.shape[1]}"
+                raise BadTableError(msg)
+            return {only.name: np.ascontiguousarray(matrix, dtype=type_of(only))}
+        if isinstance(rows, np.ndarray):
+            msg = "the ONNX graph takes columns by name; pass a table with names"
+            raise BadTableError(msg)
+        frame = nw.from_native(rows, eager_only=True)
+        return {i.name: _column(frame, i) for i in inputs}
+
+
+def _column(frame: Any, wanted: Any) -> Any:
+    """One named column, as the graph wants it: shape (n_rows, 1), or (n_rows,)."""
+    if wanted.name not in frame.columns:
+        msg = f"the ONNX graph wants a column {wanted.name!r}, which the table does not have"
+        raise BadTableError(msg)
+    values = frame[wanted.name].to_numpy()
+    column = np.asarray(values, dtype=type_of(wanted))
+    return column.reshape(-1, 1) if len(wanted.shape) == 2 else column
+
+
+def type_of(wanted: Any) -> Any:
+    """NumPy's type of an input of a graph."""
+    if wanted.type not in TYPES:
+        msg = f"the ONNX graph's input {wanted.name!r} is a {wanted.type}, no matrix or column"
+        raise UnknownModelError(msg)
+    return TYPES[wanted.type]
+
+
+def load_onnx(path: Path) -> OnnxModel:
+    """Load a graph, on the processor, quietly.
+
+    Parameters
+    ----------
+    path : Path
+        The file; weights beside it are read from its own folder only.
+    """
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = ERRORS_ONLY
+    try:
+        session = onnxruntime.InferenceSession(
+            str(path), options, providers=["CPUExecutionProvider"]
+        )
+    except Exception as error:
+        msg = f"onnxruntime cannot load {path}: {error}"
+        raise BadFileError(msg) from error
+    return OnnxModel(session, chosen_output(session.get_outputs()))
+
+
+def chosen_output(outputs: Sequence[Any]) -> str:
+    """The only output; of several, probabilities of classes rather than their labels."""
+    for is_wanted in (
+        lambda o: o.type.startswith("seq(map("),
+        lambda o: "prob" in o.name.lower() and o.type in NUMBERS,
+        lambda o: o.type in NUMBERS,
+    ):
+        found = next((o.name for o in outputs if is_wanted(o)), None)
+        if found:
+            return str(found)
+    types = ", ".join(f"{o.name}: {o.type}" for o in outputs)
+    msg = f"the ONNX graph gives no numbers to explain, but {types}"
+    raise UnknownModelError(msg)

@@ -1,0 +1,223 @@
+"""The command as a process: what it prints, what it writes, how it ends."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import rhale
+
+pytest.importorskip("typer")
+pd = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+
+COMMAND = [sys.executable, "-W", "error", "-m", "rhale.cli"]
+SHOP = """
+import os
+import time
+from pathlib import Path
+
+def price(rows):
+    return 3 * rows["area"].to_numpy() + rows["rooms"].to_numpy() ** 2
+
+def noisy(rows):
+    print("a model that talks")
+    return price(rows)
+
+def slow(rows):
+    Path("pid").write_text(str(os.getpid()))
+    time.sleep(0.2)
+    return price(rows)
+"""
+
+
+def table(n_rows=400):
+    rng = np.random.default_rng(0)
+    rooms = rng.integers(0, 30, n_rows)
+    return pd.DataFrame({"area": rng.uniform(20, 90, n_rows), "rooms": rooms})
+
+
+def price(rows):
+    return 3 * rows["area"].to_numpy() + rows["rooms"].to_numpy() ** 2
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("shop")
+    (place / "shop.py").write_text(SHOP)
+    rows = table()
+    sold = rows.assign(sold=price(rows))
+    sold.to_csv(place / "rows.csv", index=False)
+    sold[:150].to_parquet(place / "part_1.parquet")
+    sold[150:].to_parquet(place / "part_2.parquet")
+    sold.to_feather(place / "rows.feather")
+    return place
+
+
+def run(folder, *arguments, **options):
+    return subprocess.run(  # noqa: S603 - our own command
+        [*COMMAND, *arguments],
+        cwd=folder,
+        capture_output=True,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+        timeout=120,
+        check=False,
+        **options,
+    )
+
+
+def in_memory(**settings):
+    return rhale.explain(price, table(), progress=lambda *_: None, **settings)
+
+
+def same_numbers(one, other):
+    assert one.features == other.features
+    for mine, theirs in zip(one, other, strict=True):
+        np.testing.assert_allclose(mine.edges, theirs.edges)
+        np.testing.assert_allclose(mine.mean, theirs.mean)
+        np.testing.assert_allclose(mine.std, theirs.std, atol=1e-9)
+
+
+def test_a_function_and_a_csv_give_the_numbers_of_python(folder, tmp_path):
+    numbers = tmp_path / "effects.json"
+    done = run(folder, "explain", "shop:price", "rows.csv", "--target", "sold", "--json", numbers)
+    assert done.returncode == 0, done.stderr
+    same_numbers(rhale.load(numbers), in_memory())
+    assert done.stdout.startswith("rhale of a function, 400 rows\nfeature")
+    assert done.stderr.strip() == f"wrote {numbers}"  # no terminal, no progress
+
+
+def test_numbers_on_standard_output_stand_alone(folder, tmp_path):
+    settings = ("--target", "sold", "--features", "area", "--bins", "fixed:7", "--json", "-")
+    done = run(folder, "explain", "shop:noisy", "part_*.parquet", *settings)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    (tmp_path / "effects.json").write_text(done.stdout)
+    same_numbers(
+        rhale.load(tmp_path / "effects.json"), in_memory(features="area", bins=rhale.Fixed(7))
+    )
+
+
+def test_pictures_come_one_a_feature(folder, tmp_path):
+    settings = ("--target", "sold", "--method", "ale", "--rows", "200", "--plots", tmp_path / "new")
+    done = run(folder, "explain", "shop:price", "rows.feather", *settings)
+    assert done.returncode == 0, done.stderr
+    assert "ale of a function, 200 of 400 rows" in done.stdout
+    names = sorted(path.name for path in (tmp_path / "new").iterdir())
+    assert names == ["01_rooms.png", "02_area.png", "all_features.png"]
+
+
+def test_a_report_is_one_page(folder, tmp_path):
+    pytest.importorskip("altair")
+    page = tmp_path / "page.html"
+    done = run(folder, "explain", "shop:price", "rows.csv", "--target", "sold", "--out", page)
+    assert done.returncode == 0, done.stderr
+    assert "<html" in page.read_text(encoding="utf-8")[:500]
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_check_tells_the_path_and_the_price(folder):
+    done = run(folder, "check", "shop:price", "rows.csv", "--target", "sold", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["path"] == "secants"
+    assert found["rows"] == 400
+    assert 0 < found["rows_asked"] < 400 * 5 * 2 + 5000
+    assert found["seconds"] > 0
+
+
+def test_a_note_is_told_without_a_terminal_too(folder):
+    lines = "class Model:\n    feature_names_in_ = ['area']\n    predict = lambda _, t: t['area']\n"
+    (folder / "small.py").write_text(lines + "model = Model()\n")
+    rows = table().assign(**{"\x1b[2Jodd": 1.0})
+    rows.to_csv(folder / "odd.csv", index=False)
+    done = run(folder, "explain", "small:model", "odd.csv", "--rows", "50")
+    assert done.returncode == 0, done.stderr
+    left_out = "note: columns that the model does not know are left out: rooms, [2Jodd"
+    assert done.stderr.strip() == left_out
+
+
+def test_an_error_is_one_line_and_no_traceback(folder):
+    done = run(folder, "explain", "shop:price", "rows.csv", "--target", "soldd")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: there is no column 'soldd' to leave out; did you mean")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_debug_shows_the_traceback_of_the_model(folder):
+    done = run(folder, "explain", "shop:price", "rows.csv", "--features", "x9", "--debug")
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+    assert "find_columns" in done.stderr
+
+
+def test_wrong_usage_ends_with_two(folder):
+    done = run(folder, "explain", "shop:price", "rows.csv", "--method", "shap")
+    assert done.returncode == 2
+    assert "shap" in done.stderr
+
+
+def is_running(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def wait_until(happened, seconds=30):
+    end = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
+def test_an_end_from_outside_leaves_no_file_and_no_process(folder, tmp_path, sent, code):
+    (folder / "pid").unlink(missing_ok=True)
+    places = ("--json", tmp_path / "a.json", "--plots", tmp_path / "plots")
+    command = subprocess.Popen(  # noqa: S603 - our own command
+        [*COMMAND, "explain", "shop:slow", "rows.csv", *places],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    wait_until(lambda: (folder / "pid").exists() and (folder / "pid").read_text())
+    child = int((folder / "pid").read_text())
+    command.send_signal(sent)
+    out, err = command.communicate(timeout=30)
+    assert command.returncode == code
+    assert out == err == b""
+    assert list(tmp_path.iterdir()) == []
+    wait_until(lambda: not is_running(child))
+
+
+def test_a_terminal_shows_progress(folder):
+    """Rows done, rate and remaining time, on the terminal behind standard error."""
+    mine, theirs = pty.openpty()
+    command = subprocess.Popen(  # noqa: S603 - our own command
+        [*COMMAND, "explain", "shop:slow", "rows.csv", "--target", "sold"],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
+    )
+    os.close(theirs)
+    shown = b""
+    try:
+        while piece := os.read(mine, 2**16):
+            shown += piece
+    except OSError:  # Linux tells the end of a terminal so
+        pass
+    os.close(mine)
+    assert command.wait(timeout=30) == 0
+    for words in (b"explaining", b"of 400 rows", b"/s", b"left"):
+        assert words in shown

@@ -1,0 +1,120 @@
+"""Commands that need no model, in this process."""
+
+import json
+
+import numpy as np
+import pytest
+
+import rhale
+
+pytest.importorskip("typer")
+
+from rhale.cli.app import run
+from rhale.cli.output import whole
+from rhale.cli.parent import rebuilt
+from rhale.errors import BadTableError, RhaleError
+
+
+@pytest.fixture
+def saved(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    x = np.random.default_rng(0).uniform(-1, 1, (300, 2))
+    rhale.explain(lambda r: r[:, 0] + r[:, 1] ** 2, x).save("one.json")
+    rhale.explain(lambda r: 3 * r[:, 0] + r[:, 1] ** 2, x).save("two.json")
+    rhale.explain(lambda r: r[:, 0], x, features=0).save("part.json")
+    return tmp_path
+
+
+def ended(*arguments):
+    with pytest.raises(SystemExit) as ended:
+        run(list(arguments))
+    return ended.value.code
+
+
+@pytest.mark.usefixtures("saved")
+def test_compare_ranks_by_the_distance_of_the_curves(capsys):
+    assert ended("compare", "one.json", "two.json", "--json", "-") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["feature"] == ["x0", "x1"]
+    x = rhale.load("one.json").sample_x[:, 0]
+    assert found["apart"] == pytest.approx([2 * x.std(), 0], abs=0.03)  # curves x and 3 x
+    assert found["importance_b"][0] == pytest.approx(3 * found["importance_a"][0])
+
+
+@pytest.mark.usefixtures("saved")
+def test_compare_prints_a_table_and_says_what_only_one_has(capsys):
+    assert ended("compare", "one.json", "part.json") == 0
+    told = capsys.readouterr()
+    names, header, row, *_ = told.out.splitlines()
+    assert names == "a: one, b: part"
+    assert " ".join(header.split()).startswith("feature curves apart of effect effect a effect b")
+    assert row.startswith("x0 ")
+    assert told.err == "only in one: x1\n"
+
+
+def test_compare_writes_a_table_and_pictures(saved):
+    assert ended("compare", "one.json", "two.json", "--out", "d.csv", "--plots", "both") == 0
+    assert (saved / "d.csv").read_text().startswith("feature,output,importance_a")
+    assert sorted(p.name for p in (saved / "both").iterdir()) == ["01_x0.png", "02_x1.png"]
+
+
+@pytest.mark.usefixtures("saved")
+def test_a_missing_file_is_one_line(capsys):
+    assert ended("compare", "one.json", "none.json") == 1
+    assert capsys.readouterr().err == "error: none.json: no such file or directory\n"
+
+
+def test_a_file_of_another_program_is_one_line(saved, capsys):
+    (saved / "other.json").write_text("{}")
+    assert ended("report", "other.json") == 1
+    assert capsys.readouterr().err.startswith("error: other.json is JSON, but not written by")
+
+
+def test_a_report_stands_beside_its_numbers(saved):
+    pytest.importorskip("altair")
+    assert ended("report", "one.json") == 0
+    assert (saved / "one.html").stat().st_size > 1000
+
+
+@pytest.mark.usefixtures("saved")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["explain", "m.txt"],
+        ["explain", "m.txt", "d.csv", "--bins", "many"],
+        ["explain", "m.txt", "d.csv", "--max-memory", "lots"],
+        ["explain", "m.txt", "d.csv", "--allow-pickle", "yes"],
+        ["explain", "m.txt", "d.csv", "--rows", "1"],
+        ["explain", "m.txt", "d.csv", "--json", "no/such/folder.json"],
+        ["explain", "m.txt", "d.csv", "--plots", "one.json"],
+        ["predict"],
+    ],
+)
+def test_wrong_usage_is_told_before_any_work(arguments, capsys):
+    assert ended(*arguments) == 2
+    assert "Error" in capsys.readouterr().err
+
+
+def test_the_version_is_told(capsys):
+    assert ended("--version") == 0
+    assert capsys.readouterr().out.strip() == rhale.__version__
+
+
+def test_a_file_appears_whole_or_not_at_all(tmp_path):
+    def interrupted():
+        with whole(tmp_path / "a.txt") as part:
+            part.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert list(tmp_path.iterdir()) == []
+    with whole(tmp_path / "a.txt") as part:
+        part.write_text("all")
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("a.txt", "all")]
+
+
+def test_errors_of_the_child_keep_their_kind():
+    told = {"message": "m", "trace": "t"}
+    assert type(rebuilt({"kind": "BadTableError", **told}, debug=False)) is BadTableError
+    assert type(rebuilt({"kind": "annotations", **told}, debug=False)) is RhaleError
