@@ -20,7 +20,7 @@ help: ## Show this list
 demo: $(STAMP) ## Explain two small models; tables on screen, plots and pages in demo/
 	$(VENV)/bin/rhale demo
 
-figures: $(STAMP) ## Draw the pictures of the README anew
+figures: $(STAMP) ## Draw the pictures of the README and of docs/ anew
 	$(VENV)/bin/python examples/figures.py
 
 # DATA=file.csv names a local copy of California Housing; without it scikit-learn fetches one.

@@ -18,7 +18,7 @@ LevelResult = LevelEffect | Profile
 EMPTY = "(empty)"  # a label of no letters
 ROOM_FOR_MISSING = 1.5  # in slots, after the last category
 NUMBER_ROOM = 0.2  # the same after the last number, as a share of their range
-MARGIN = 0.05
+MARGIN, GAP_MARGIN = 0.05, 0.25  # beside numbers: of their range, of their least distance
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Slots:
     @property
     def limits(self) -> tuple[float, float]:
         """How far the axis reaches."""
-        margin = MARGIN * self.span if self.is_number else 0.6
+        margin = max(MARGIN * self.span, GAP_MARGIN * self.gap) if self.is_number else 0.6
         margin = margin if self.places.size > 1 else 0.6
         last = self.missing if self.has_missing else float(self.places[-1])
         return float(self.places[0]) - margin, last + margin
