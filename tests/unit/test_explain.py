@@ -905,3 +905,34 @@ def test_another_explanation_lends_its_levels_and_their_order():
     message = refusal(errors.BadSettingError, model, table, bins=first)
     assert "no levels 'e'" in message
     assert "categorical=" in message
+
+
+def test_a_gradient_may_be_undefined_where_the_value_is_missing():
+    rows = X.copy()
+    rows[::7, 0] = np.nan
+
+    def model(rows):
+        return 3 * np.nan_to_num(rows[:, 0]) + rows[:, 1]
+
+    def gradient(rows):
+        slopes = np.tile([3.0, 1.0, 0.0], (len(rows), 1))
+        slopes[np.isnan(rows[:, 0]), 0] = np.nan
+        return slopes
+
+    fx = rhale.explain(model, rows, gradient=gradient)
+    assert fx["x0"].mean == pytest.approx([3.0])
+    assert fx["x0"].count.sum() == np.sum(~np.isnan(rows[:, 0]))
+    wrong = refusal(
+        errors.BadPredictionError, model, rows, gradient=lambda r: np.full((len(r), 3), np.inf)
+    )
+    assert "gradient is" in wrong
+
+
+def test_the_sample_of_an_effect_of_levels_holds_the_steps_of_its_rows():
+    table = pd.DataFrame({"few": [0, 0, 2, 2, 3, 3], "scale": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]})
+    effect = rhale.explain(lambda r: r["few"] ** 2 * r["scale"], table, features="few")["few"]
+    found = sorted(zip(effect.sample.x, effect.sample.local_effects, strict=True))
+    first = [(1.0, 2.0 * scale) for scale in (1, 2, 3, 4)]  # (2² - 0²) / 2
+    second = [(2.5, 5.0 * scale) for scale in (3, 4, 5, 6)]  # 3² - 2²
+    assert [x for x, _ in found] == [x for x, _ in first + second]
+    assert [d for _, d in found] == pytest.approx([d for _, d in first + second])

@@ -4,7 +4,7 @@ import pytest
 import rhale
 from rhale.effect import Effect
 from rhale.errors import BadSettingError, UnknownFeatureError, UnknownOutputError
-from rhale.explanation import partition_for
+from rhale.explanation import heights, partition_for
 from rhale.kernels.partition import Edges, Fixed
 from rhale.profile import Profile
 
@@ -374,3 +374,42 @@ def test_plot_draws_one_feature_or_all(fx):
 
 def test_effects_are_effects(fx):
     assert all(isinstance(e, Effect) for e in fx)
+
+
+# --- Rows without a value ------------------------------------------------------------------------
+
+
+def gappy():
+    rows = np.random.default_rng(3).normal(size=(300, 2))
+    rows[::10, 0] = np.nan
+    return rows
+
+
+def filled(rows):
+    return np.where(np.isnan(rows[:, 0]), -5.0, rows[:, 0]) + rows[:, 1]
+
+
+def test_rows_without_a_value_stand_at_their_own_point():
+    effect = rhale.explain(filled, gappy())["x0"]
+    known = np.nanmean(gappy()[:, 0])
+    found = heights(effect, np.array([np.nan, 1.0, 99.0]))
+    assert found[:2] == pytest.approx([-5.0 - known, 1.0 - known])
+    assert np.isnan(found[2])
+
+
+def test_rows_without_a_value_stand_at_the_centred_point_of_a_profile():
+    profile = rhale.explain(filled, gappy(), method="pdp")["x0"]
+    level = profile.share @ profile.mean
+    (found,) = heights(profile, np.array([np.nan]))
+    assert found == pytest.approx(-5.0 + gappy()[:, 1].mean() - level)
+
+
+def test_rows_without_a_value_count_for_the_explained_variance():
+    def model(rows):
+        empty = np.isnan(rows[:, 0])
+        return np.where(empty, 10 * rows[:, 1], np.nan_to_num(rows[:, 0]))
+
+    fx = rhale.explain(model, gappy())
+    total = sum(heights(fx[i], gappy()[:, i]) for i in range(2))
+    answer = model(gappy())
+    assert fx.explained_variance == pytest.approx(1 - np.var(answer - total) / np.var(answer))
