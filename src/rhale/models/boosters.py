@@ -19,6 +19,7 @@ from rhale.errors import BadFileError, BadTableError, MissingExtraError
 from rhale.models.read_trees import classes_of, first_line
 from rhale.models.trees import taken_apart
 
+DEEPEST, BLOCK = 100, 2**24  # brackets in brackets (a model has seven), letters looked at a time
 LIBRARY_OF = {".json": "xgboost", ".ubj": "xgboost", ".txt": "lightgbm", ".cbm": "catboost"}
 
 
@@ -83,6 +84,8 @@ def load_model(path: str | Path) -> Any:
 
 def _load_xgboost(path: str) -> Any:
     """A Booster, or the estimator that saved it: that one stops at its best round."""
+    if path.lower().endswith(".json"):
+        check_depth(Path(path).read_bytes())
     library = import_module("xgboost")
     booster = library.Booster()
     booster.load_model(path)
@@ -93,6 +96,24 @@ def _load_xgboost(path: str) -> Any:
     estimator = getattr(library, f"XGB{kind.capitalize()}")()
     estimator.load_model(path)
     return estimator
+
+
+def check_depth(content: bytes) -> None:
+    """Refuse JSON that is nested too deep, or raise ValueError: XGBoost's reader crashes on it.
+
+    Examples
+    --------
+    >>> check_depth(b'{"a": [1, 2]}')
+    """
+    depth = 0
+    for start in range(0, len(content), BLOCK):
+        letters = np.frombuffer(content[start : start + BLOCK], dtype=np.uint8)
+        opened, closed = np.isin(letters, list(b"[{")), np.isin(letters, list(b"]}"))
+        steps = np.cumsum(opened.astype(np.int64) - closed)
+        if depth + int(steps.max()) > DEEPEST:
+            msg = f"its brackets are nested more than {DEEPEST} deep"
+            raise ValueError(msg)
+        depth += int(steps[-1])
 
 
 def _load_lightgbm(path: str) -> Any:

@@ -1,9 +1,16 @@
 import numpy as np
 import pytest
 
-from rhale.errors import BadTableError, MissingExtraError
+from rhale.errors import BadFileError, BadTableError, MissingExtraError
 from rhale.models import boosters
-from rhale.models.boosters import check_lightgbm_text, in_short, is_model_file, load_model
+from rhale.models.boosters import (
+    DEEPEST,
+    check_depth,
+    check_lightgbm_text,
+    in_short,
+    is_model_file,
+    load_model,
+)
 from rhale.models.read_trees import first_line
 
 TEXT = b"tree\nmax_feature_idx=1\ntree_sizes=%d\n\n%send of trees\n\nmore"
@@ -88,3 +95,20 @@ def test_arrays_have_no_names_to_be_wrong():
 )
 def test_messages_lose_the_lines_of_source_that_raised_them(message, expected):
     assert first_line(ValueError(message)) == expected
+
+
+@pytest.mark.parametrize("pair", ["[]", "{}"])
+def test_json_that_is_nested_too_deep_is_refused(pair, monkeypatch):
+    monkeypatch.setattr(boosters, "BLOCK", 7)
+    deep = (pair[0] * DEEPEST + pair[1] * DEEPEST).encode()
+    assert check_depth(deep * 3) is None
+    with pytest.raises(ValueError, match="nested more than 100 deep"):
+        check_depth(deep + pair[0].encode() * (DEEPEST + 1))
+
+
+def test_a_file_that_would_crash_xgboost_is_refused(tmp_path):
+    pytest.importorskip("xgboost")
+    path = tmp_path / "deep.json"
+    path.write_text("[" * 200_000 + "]" * 200_000)
+    with pytest.raises(BadFileError, match="nested"):
+        load_model(path)
