@@ -11,18 +11,25 @@ from rhale.plan import MEAN_SHARE
 from rhale.tables.survey import Survey
 from rhale.times import AxisKind, written
 
+MISSING_POINT = ": they are no part of the curve, 'missing' is a point of its own"
+LONGEST_REASON = 100
 
-def about_missing(feature: Feature, survey: Survey, *, is_asked: bool | None) -> tuple[str, ...]:
-    """Say how many rows have no value, and what becomes of them (None: nothing)."""
+
+def about_missing(feature: Feature, survey: Survey) -> tuple[str, ...]:
+    """Say how many rows have no value, if some have none."""
     if not feature.n_missing:
         return ()
     share = f"{100 * feature.missing_share:.2g} %"
-    n_rows = f"{feature.n_missing:,} of {survey.n_rows:,} rows ({share}) have no value"
-    if is_asked is None:
-        return (n_rows,)
-    if is_asked:
-        return (f"{n_rows}: they are no part of the curve, 'missing' is a point of its own",)
-    return (f"{n_rows} and are no part of the curve; the model takes no others without one",)
+    return (f"{feature.n_missing:,} of {survey.n_rows:,} rows ({share}) have no value",)
+
+
+def without_point(why: str) -> str:
+    """Say why there is no point for missing values, as the end of a sentence."""
+    line = why.strip().split("\n")[0]
+    line = line if len(line) <= LONGEST_REASON else line[: LONGEST_REASON - 1] + "…"
+    return (
+        f" and are no part of the curve; without its value the model answers no other row ({line})"
+    )
 
 
 def about_curves(survey: Survey, last_key: np.uint64, n_kept: int) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from rhale.features import Feature
 from rhale.kernels import FloatArray
 from rhale.kernels.moments import Moments
 from rhale.level_effect import LevelEffect
-from rhale.local import LocalTask, StepPlan, takes_missing
+from rhale.local import LocalTask, StepPlan, refuses_missing
 from rhale.models import Predictor
 from rhale.notes import about_curves, about_missing, left_out
 from rhale.plan import (
@@ -129,7 +129,8 @@ class Job:
         plans, how, asked = plan_local(
             self.settings, self.predictor, self.survey, binned, cells, names, self.rows.batch_rows
         )
-        gone, more = self.removable()
+        refused, more = self.removable()
+        gone = [f for f in self.features if f.n_missing and refused[f.name] is None]
         task = LocalTask(
             self.predictor,
             names,
@@ -142,7 +143,7 @@ class Job:
             self.rows.batch_rows,
             self.seed,
         )
-        found = Found(self.rows.fold(task), binned, stepped, gone, len(outputs))
+        found = Found(self.rows.fold(task), binned, stepped, gone, refused, len(outputs))
         measured, sample = found.measured, found.measured.sample
         fine = {f.name: m for f, m in zip(binned, measured.cells, strict=True)}
         ways = {f.name: text for f, text in zip(binned, how, strict=True)}
@@ -174,11 +175,11 @@ class Job:
                 made[feature.name] = [maker.constant(feature, o) for o in every]
         return tuple(effect for f in self.features for effect in made[f.name])
 
-    def removable(self) -> tuple[list[Feature], int]:
-        """Features with missing values that the model can do without, and rows asked."""
+    def removable(self) -> tuple[dict[str, str | None], int]:
+        """Why the model cannot do without features with missing values (None: it can); rows asked."""
         probe = self.survey.probe.chunk
         some = [f for f in self.features if f.n_missing]
-        found = [f for f in some if takes_missing(self.predictor, probe, f.column)]
+        found = {f.name: refuses_missing(self.predictor, probe, f.column) for f in some}
         return found, probe.n_rows * len(some)
 
     def profiles(self) -> Made:
@@ -188,7 +189,7 @@ class Job:
             grids = [plan_marginal(settings, f, outputs[0]) for f in self.features]
         else:
             grids = [grid_of_points(plan_points(settings, f, outputs[0])) for f in self.features]
-        gone, asked = self.removable() if settings.method != "mplot" else ([], 0)
+        refused, asked = self.removable() if settings.method != "mplot" else ({}, 0)
         n_points = max(g.n_cells for g in grids) if settings.method == "ice" else 1
         task = ProfileTask(
             self.predictor,
@@ -197,7 +198,7 @@ class Job:
             tuple(f.column for f in self.features),
             tuple(grids),
             tuple(f.levels for f in self.features),
-            tuple(f in gone for f in self.features),
+            tuple(refused.get(f.name, "") is None for f in self.features),
             self.last_key(1 + n_points * len(outputs)),
             self.rows.batch_rows,
             self.seed,
@@ -225,7 +226,7 @@ class Job:
         outside = "are left out" if method == "mplot" else outside
         notes = about_curves(self.survey, last_key, n_kept) if method == "ice" else ()
         notes += left_out(n_known, cells, outside, feature.axis_kind) + feature.notes
-        notes += about_missing(feature, self.survey, is_asked=None)
+        notes += about_missing(feature, self.survey)
         return notes + self.predictor.notes
 
     def last_key(self, n_numbers: int) -> np.uint64:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from rhale.kernels.levels import LevelMoments
 from rhale.kernels.moments import Moments
 from rhale.level_effect import LevelEffect
 from rhale.local import Measured
-from rhale.notes import about_gaps, about_missing, left_out
+from rhale.notes import MISSING_POINT, about_gaps, about_missing, left_out, without_point
 from rhale.plan import Cells, require_rows
 from rhale.profile import Profile
 from rhale.tables.survey import Survey
@@ -28,6 +29,7 @@ class Found:
     binned: list[Feature]
     stepped: list[Feature]
     gone: list[Feature]
+    refused: Mapping[str, str | None]
     n_outputs: int
 
     @property
@@ -161,7 +163,11 @@ class Maker:
         return replace(made, local_notes=notes, missing=self.found.missing(feature, output))
 
     def _about_missing(self, feature: Feature) -> tuple[str, ...]:
-        return about_missing(feature, self.survey, is_asked=feature in self.found.gone)
+        notes = about_missing(feature, self.survey)
+        if not notes:
+            return ()
+        why = self.found.refused[feature.name]
+        return (notes[0] + (MISSING_POINT if why is None else without_point(why)),)
 
 
 def constant_effect(feature: Feature, output: str, survey: Survey) -> Effect | LevelEffect:

@@ -3,7 +3,7 @@
 from rhale.local.measure import LocalTask, Measured
 from rhale.local.probe import probe_smoothness, reacts
 from rhale.local.secant import OwnBin, SecantPlan
-from rhale.local.steps import StepPlan, takes_missing
+from rhale.local.steps import StepPlan, refuses_missing
 
 __all__ = [
     "LocalTask",
@@ -13,5 +13,5 @@ __all__ = [
     "StepPlan",
     "probe_smoothness",
     "reacts",
-    "takes_missing",
+    "refuses_missing",
 ]

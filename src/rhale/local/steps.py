@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rhale.errors import BadPredictionError, ModelFailedError
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.sample import KeyArray
+from rhale.local.ask import reason
 from rhale.models import Predictor
 from rhale.tables import Chunk
 from rhale.tables.chunk import Change
@@ -100,11 +100,6 @@ def without_value(chunk: Chunk, column: int) -> Change:
     return column, np.full(chunk.n_rows, np.nan)
 
 
-def takes_missing(predictor: Predictor, probe: Chunk, column: int) -> bool:
-    """Tell whether the model has an answer for rows without this value."""
-    rows = probe.replaced([without_value(probe, column)])
-    try:
-        predictor.predict(rows, probe.n_rows)
-    except (ModelFailedError, BadPredictionError):
-        return False
-    return True
+def refuses_missing(predictor: Predictor, probe: Chunk, column: int) -> str | None:
+    """Why the model has no answer for rows without this value; None if it has one."""
+    return reason(predictor, probe.replaced([without_value(probe, column)]), probe.n_rows)

@@ -9,8 +9,8 @@ from rhale.local.steps import (
     StepPlan,
     chances,
     questions,
+    refuses_missing,
     row_steps,
-    takes_missing,
     without_value,
 )
 from rhale.models import meet, wrap
@@ -133,4 +133,7 @@ def test_a_model_without_an_answer_for_missing_values_is_recognised(kind):
         return np.where(empty, np.nan if kind == "answers nan" else 0.0, rows["scale"])
 
     predictor, chunk, _ = parts(model)
-    assert takes_missing(predictor, chunk, 1) is (kind == "answers")
+    why = refuses_missing(predictor, chunk, 1)
+    expected = {"answers": None, "answers nan": "its answer is no finite number"}
+    assert why == expected.get(kind, why)
+    assert (why is None) == (kind == "answers")
