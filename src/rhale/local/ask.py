@@ -44,10 +44,8 @@ def ask(
     -------
     ndarray of shape (n_changes, n_rows, n_outputs)
     """
-    walker, answers = (
-        predictor.walker,
-        np.empty((len(changes), chunk.n_rows, len(predictor.chosen))),
-    )
+    walker = predictor.walker
+    answers = np.empty((len(changes), chunk.n_rows, len(predictor.chosen)))
     seen = [walker is not None and walker.sees(column) for column, _ in changes]
     for can_walk in sorted(set(seen)):
         mine = [i for i, s in enumerate(seen) if s == can_walk]

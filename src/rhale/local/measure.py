@@ -99,8 +99,8 @@ class LocalTask:
         """Ask the model once about every row and feature, and keep moments."""
         key = rows_keys(chunk, self.seed)
         rows = np.flatnonzero(key <= self.last_key)
-        base = self.answers(chunk)
-        answers, effects, asked = self.local_effects(chunk, rows, base)
+        base, slopes, n_asked = self.as_they_are(chunk)
+        answers, effects, asked = self.local_effects(chunk, rows, base, slopes)
         cells, kept = [], []
         for column, grid, series in zip(self.columns, self.grids, effects, strict=True):
             cells.append(measure(grid, chunk.column(column), series, chunk.weights))
@@ -117,24 +117,25 @@ class LocalTask:
             kept += [steps.down[:, rows].T, steps.up[:, rows].T]
             x.append(plan.levels.stand(level)[rows, None])
         gone = tuple(self.change(chunk, c, next(replies) - base) for c in self.gone)
-        asked += chunk.n_rows * (len(changes) + (len(base) > 0))
+        asked += n_asked + chunk.n_rows * len(changes)
         sample = keep(chunk, rows, key[rows], np.hstack([*x, answers, *kept]))
         return Measured(tuple(cells), tuple(levels), gone, sample, asked)
 
-    def answers(self, chunk: Chunk) -> FloatArray:
-        """Predictions of all rows as they are, where steps or gaps are measured from them."""
-        if not (self.steps or self.gone):
-            return np.empty((0, len(self.predictor.chosen)))
-        return self.predictor.predict(chunk.rows, chunk.n_rows)
+    def as_they_are(self, chunk: Chunk) -> tuple[FloatArray, FloatArray | None, int]:
+        """Predictions of all rows where something is measured from them, slopes, rows asked."""
+        if self.columns and not self.plans:
+            return *self.predictor.gradient(chunk), chunk.n_rows
+        if self.steps or self.gone:
+            return self.predictor.predict(chunk.rows, chunk.n_rows), None, chunk.n_rows
+        return np.empty((0, len(self.predictor.chosen))), None, 0
 
     def local_effects(
-        self, chunk: Chunk, rows: IntArray, base: FloatArray
+        self, chunk: Chunk, rows: IntArray, base: FloatArray, slopes: FloatArray | None
     ) -> tuple[FloatArray, Iterable[FloatArray], int]:
-        """Predictions of some rows, the series of every feature in turn, and rows asked."""
-        if self.columns and not self.plans:
-            answers, slopes = self.predictor.gradient(chunk)
-            by_feature = np.ascontiguousarray(slopes.transpose(2, 1, 0)[list(self.columns)])
-            return answers[rows], by_feature, chunk.n_rows
+        """Predictions of some rows, the series of every feature in turn, and more rows asked."""
+        if slopes is not None:
+            by_feature = slopes.transpose(2, 1, 0)[list(self.columns)]
+            return base[rows], np.ascontiguousarray(by_feature), 0
         answers, n_asked = base[rows] if len(base) else base, 0
         if rows.size and not len(base):
             answers = self.predictor.predict(chunk.take(rows).rows, rows.size)

@@ -161,3 +161,18 @@ def test_answers_about_the_features_do_not_pile_up_in_memory():
         tracemalloc.stop()
     columns = 8 * 20_000 * 24
     assert peaks[1] - peaks[0] < 8 * columns
+
+
+def test_steps_beside_gradients_do_not_ask_about_the_rows_again():
+    rows, seen = X.copy(), []
+    rows[:, 2] = np.arange(N) % 5
+
+    def model(rows):
+        seen.append(len(rows))
+        return rows[:, 0] + rows[:, 2]
+
+    fx = rhale.explain(model, rows, gradient=lambda r: np.tile([1.0, 0.0, 1.0], (len(r), 1)))
+    assert fx.provenance["kinds"]["x2"] == "steps"
+    flat = 2 * PROBE  # x1 is flat: its windows are probed
+    assert sum(seen) == FIRST + PROBE + flat + N + 2 * N
+    assert fx.provenance["rows_asked"] == sum(seen)
