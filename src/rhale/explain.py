@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from os import PathLike
 from typing import Any, cast
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from rhale.binning import bin_cells, fine_grid
 from rhale.effect import Effect, LocalEffects
+from rhale.engines import rows_of_parts, spread_table
 from rhale.errors import BadEffectsError, BadSettingError, BadTableError
 from rhale.explanation import Bins, Explanation, named_bins, partition_for
 from rhale.features import Reader, check_columns, has_no_order, read_categorical
@@ -21,9 +23,11 @@ from rhale.kernels.moments import measure
 from rhale.kernels.partition import require_count
 from rhale.kernels.sample import collect, row_keys
 from rhale.models import Predictor, meet, wrap
+from rhale.models.columns import columns_for
 from rhale.models.sklearn import Response
+from rhale.models.wrap import loaded
 from rhale.notes import left_out
-from rhale.passes import SAMPLE_ROWS, Job, Progress, Rows
+from rhale.passes import SAMPLE_ROWS, Job
 from rhale.plan import (
     PROFILES,
     USUAL_BINS,
@@ -34,13 +38,18 @@ from rhale.plan import (
     require_rows,
 )
 from rhale.results import constant_effect
+from rhale.rows import FIRST_LOOK, Progress, Rows
 from rhale.summary import describe
-from rhale.tables import Table, open_table
+from rhale.tables import Table, TableInMemory, open_table
 from rhale.tables.chunk import find_columns
-from rhale.tables.open import check_weights
+from rhale.tables.files import names_files, open_files
+from rhale.tables.open import check_weights, require_two_rows
+from rhale.tables.pieced import PiecedTable, settled_chunk
 from rhale.tables.survey import Survey, survey
 
 SURVEY_ROWS = 20_000  # distinct rows behind quantiles and windows
+PROBE_ROWS = 32, 256  # rows that a model is asked about first, at least and at most
+Opened = TableInMemory | PiecedTable
 WALKED_NUMBERS, FEWEST_WALKED = 2**21, 2**9  # answers of one walk in memory, rows in one
 
 
@@ -55,6 +64,7 @@ def explain(
     gradient: Callable[[Any], Any] | None = None,
     output: str | int | Sequence[str | int] | None = None,
     response: Response = "auto",
+    columns: Sequence[str] | None = None,
     weights: npt.ArrayLike | str | None = None,
     categorical: Any = None,
     limits: tuple[float, float] | Mapping[str | int, tuple[float, float]] | None = None,
@@ -63,6 +73,8 @@ def explain(
     n_rows: int | None = None,
     seed: int = 0,
     batch_size: int | None = None,
+    n_jobs: int | None = None,
+    checkpoint: str | PathLike[str] | None = None,
     progress: bool | Progress | None = None,
 ) -> Explanation:
     """Explain how each feature moves a model's predictions, how rows differ, and how sure we are.
@@ -72,8 +84,11 @@ def explain(
     model : callable, estimator with `predict`, torch module, JAX function or path
         A fitted model, left as it was; or a model file: ONNX, XGBoost, LightGBM, CatBoost, skops
         or an exported program of torch. Pickles are refused.
-    data : NumPy array, pandas, polars or pyarrow table
-        Rows to explain the model on; the model sees the same kind of table. Never modified.
+    data : table, path or paths
+        Rows to explain the model on. In memory: NumPy array, pandas, polars or pyarrow table; the
+        model sees the same kind, and nothing is modified. Larger: the path of Parquet, CSV or
+        Arrow files (`"rows/*.parquet"`), a pyarrow dataset, a Dask data frame or array, a Spark
+        data frame or a Ray dataset; the model sees pieces of it, as pandas (as NumPy, for arrays).
     features : str, int or sequence of these, optional
         Names or positions of the features to explain; all by default.
     method : {"rhale", "dale", "ale", "pdp", "ice", "mplot"}
@@ -92,6 +107,9 @@ def explain(
         Which answer of an estimator to explain: "auto" is `predict`, and `predict_proba` for
         classifiers; "margin" is the answer before the link function, "log_odds" is
         log(p / (1 - p)).
+    columns : sequence of str, optional
+        Columns that the model sees, in its order; only they are read. All by default; of tables
+        that are not in memory, those that the model was fitted on, where it says so.
     weights : array-like of shape (n_rows,) or str, optional
         How much each row matters; or the column that says so, which is then no feature and is
         not shown to the model.
@@ -108,8 +126,15 @@ def explain(
         Of the row draw and of the bounded sample.
     batch_size : int, optional
         Rows in one call of the model.
+    n_jobs : int, optional
+        Threads to use in this process, those of the model included; -1 for one per core. By
+        default the model uses as many as it likes, and rhale adds none but for trees that it walks.
+    checkpoint : path, optional
+        Folder where finished work is kept. The same call, made again after an interruption, goes
+        on from there and ends with the same numbers.
     progress : bool or callable, optional
-        True shows a bar; a callable gets (rows done, rows in all).
+        True shows a bar; a callable gets (rows done, rows in all). Tables that are not in memory
+        are read twice, and both readings count.
 
     Returns
     -------
@@ -123,17 +148,17 @@ def explain(
     array([3.])
     """
     _check_arguments(gradient, seed)
-    table = open_table(data, weights)
+    model = loaded(model)
+    table = _opened(model, data, weights, columns)
     bins, limits = named_bins(bins, table.names), named_bins(limits, table.names)
     settings = Settings(method, bins, local, limits, window, spread_window)
-    n_in_table = table.n_rows
-    table = _drawn(table, n_rows, seed)
-    columns = find_columns(table.names, features)
-    rows = Rows(table, _batch_rows(batch_size, len(table.names)), progress)
+    table, n_in_table = _drawn(table, n_rows, seed)
+    places = find_columns(table.names, features)
+    rows = Rows(table, _batch_rows(batch_size, len(table.names)), progress, table.n_rows)
     adapter = wrap(model, gradient=gradient, response=response)
     with adapter.session():
-        first, reader = _first_pass(rows, settings, columns, categorical, seed)
-        rows = replace(rows, table=reader.table)
+        first, reader = _first_pass(rows, settings, places, categorical, seed)
+        rows = replace(rows, table=reader.table, n_rows=first.n_rows)
         known = list_features(reader, limits)
         predictor, asked = meet(adapter, first.probe.chunk, output)
         if predictor.walks:
@@ -150,7 +175,7 @@ def explain(
         made.cells,
         {
             **_provenance(settings, predictor, table, first, seed),
-            "rows_in_table": n_in_table,
+            "rows_in_table": first.n_rows if n_in_table is None else n_in_table,
             "kinds": {f.name: f.kind for f in known},
             "rows_asked": asked + (predictor.checked_rows if predictor.walks else made.asked),
             "answers_walked": made.asked if predictor.walks else 0,
@@ -242,6 +267,17 @@ def effect(
     )
 
 
+def _opened(model: Any, data: Any, weights: Any, columns: Sequence[str] | None) -> Opened:
+    """Open a table, with the columns that the model is to see."""
+    pieced = open_files(data) if names_files(data) else spread_table(data)
+    if pieced is None:
+        table = open_table(data, weights)
+        return table if columns is None else table.select(find_columns(table.names, columns))
+    pieced = pieced.weighed(weights)
+    wanted = columns_for(model, pieced.names) if columns is None else list(columns)
+    return pieced if wanted is None else pieced.only(wanted)
+
+
 def _first_pass(
     rows: Rows, settings: Settings, columns: list[int], categorical: Any, seed: int
 ) -> tuple[Survey, Reader]:
@@ -249,39 +285,47 @@ def _first_pass(
     table = rows.table
     said = read_categorical(categorical, table.names)
     check_columns(table, columns, said)
-    probe_rows = int(np.clip(table.n_rows // 20, 32, 256))
     unordered = [c for c in columns if has_no_order(table, c, said.get(c))]
     beside = [c for c in range(len(table.names)) if c not in columns] if unordered else []
     look = partial(
         survey,
         columns=columns,
         names=table.names,
-        sizes=(SURVEY_ROWS, probe_rows),
+        sizes=(SURVEY_ROWS, PROBE_ROWS[1]),
         seed=seed,
         beside=beside,
         counted=[c for c in columns if said.get(c)],
+        is_pieced=isinstance(table, PiecedTable),
     )
-    first = rows.fold(look, silent=True)
+    first = rows.fold(look, FIRST_LOOK)
+    require_two_rows(first.n_rows)
+    if isinstance(table, PiecedTable):
+        table = table.settled(first.seen)
     wants = settings.wants_numbers, settings.levels_of
     reader = Reader(table, first, columns, beside, said, *wants)
-    labels = reader.labels()
-    chunk = first.probe.chunk.labelled(labels)
-    first = replace(first, probe=replace(first.probe, chunk=chunk))
-    return first, replace(reader, table=table.labelled(labels), survey=first)
+    table = table.labelled(reader.labels())
+    probe = first.probe.first(int(np.clip(first.n_rows // 20, *PROBE_ROWS)))
+    first = replace(first, probe=replace(probe, chunk=settled_chunk(probe.chunk, table)))
+    return first, replace(reader, table=table, survey=first)
 
 
-def _drawn(table: Table, n_rows: int | None, seed: int) -> Table:
-    """Draw rows if the user wants fewer."""
+def _drawn(table: Opened, n_rows: int | None, seed: int) -> tuple[Opened, int | None]:
+    """Draw rows if the user wants fewer; and say how many there are, as far as that is known."""
     if n_rows is None:
-        return table
+        return table, table.n_rows
     require_count("n_rows", n_rows)
-    if n_rows >= table.n_rows:
-        return table
     if n_rows < 2:
-        msg = "n_rows=1 leaves one row; an effect needs at least two"
+        msg = f"n_rows={n_rows} leaves one row; an effect needs at least two"
         raise BadSettingError(msg)
+    part_rows = rows_of_parts(table) if isinstance(table, PiecedTable) else (table.n_rows,)
+    n_all = sum(part_rows)
+    if n_rows >= n_all:
+        return table, n_all
     rng = np.random.default_rng(seed)
-    return table.take(np.sort(rng.choice(table.n_rows, n_rows, replace=False)))
+    places = np.sort(rng.choice(n_all, n_rows, replace=False))
+    if isinstance(table, PiecedTable):
+        return table.drawn(places, part_rows), n_all
+    return table.take(places), n_all
 
 
 def _batch_rows(batch_size: int | None, n_columns: int) -> int:
@@ -296,7 +340,7 @@ def _rows_to_walk(rows: Rows, n_features: int, predictor: Predictor) -> Rows:
     """Chunks whose features are all answered by one walk, a few for every core."""
     fit = WALKED_NUMBERS // (4 * n_features * predictor.n_all)
     n_threads = predictor.n_threads
-    shared = -(-rows.table.n_rows // (3 * n_threads)) if n_threads > 1 else rows.batch_rows
+    shared = -(-(rows.n_rows or 0) // (3 * n_threads)) if n_threads > 1 else rows.batch_rows
     size = int(np.clip(min(fit, shared), FEWEST_WALKED, max(rows.batch_rows, FEWEST_WALKED)))
     return replace(rows, batch_rows=size, n_threads=n_threads)
 

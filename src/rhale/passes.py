@@ -1,17 +1,14 @@
-"""The passes over the rows, and the results that are made of what they bring back."""
+"""The second pass over the rows, and the results that are made of what it brings back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from rhale.effect import Density, Effect
-from rhale.engines import map_chunks, map_in_threads
 from rhale.features import Feature
 from rhale.kernels import FloatArray
 from rhale.kernels.moments import Moments
@@ -31,68 +28,12 @@ from rhale.plan import (
 )
 from rhale.profiles import ProfileTask, grid_of_points, make_profiles
 from rhale.results import Found, Maker, finished
-from rhale.tables import Chunk, Table
-from rhale.tables.chunk import read_chunks
+from rhale.rows import SECOND_LOOK, Rows
 from rhale.tables.survey import Survey
 
-Progress = Callable[[int, int], object]
-Piece = TypeVar("Piece")
 SAMPLE_ROWS = 2_000  # distinct rows kept in the result
 SAMPLE_NUMBERS = 400_000  # and not many more numbers than this, however wide the table
 FEWEST_SAMPLED = 200
-N_STEPS, FEWEST_ROWS = 50, 256  # of a progress bar, and rows in each
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """The table, read in chunks as often as needed, with progress."""
-
-    table: Table
-    batch_rows: int
-    progress: bool | Progress | None
-    n_threads: int = 1
-
-    def fold(self, task: Callable[[Chunk], Piece], *, silent: bool = False) -> Piece:
-        """Apply a task to all chunks and add up what comes back, in order."""
-        size = self.batch_rows if silent else self.chunk_rows
-        chunks = read_chunks(self.table, size)
-        if self.n_threads > 1 and size < self.table.n_rows:
-            pieces = map_in_threads(task, chunks, self.n_threads)
-        else:
-            pieces = map_chunks(task, chunks)
-        return reduce(add, pieces if silent else self._shown(pieces))
-
-    @property
-    def chunk_rows(self) -> int:
-        """Rows in a chunk: as many as the model takes at once, fewer where progress is watched.
-
-        A slow model answers for minutes about one large chunk. Small ones cost little: changes of
-        several features are stacked until the model's batch is full.
-        """
-        if not self.progress:
-            return self.batch_rows
-        return min(max(self.table.n_rows // N_STEPS, FEWEST_ROWS), self.batch_rows)
-
-    def _shown(self, pieces: Iterator[Piece]) -> Iterator[Piece]:
-        """Pass pieces on, and tell how far the work is."""
-        if not self.progress:
-            yield from pieces
-            return
-        n_rows, done = self.table.n_rows, 0
-        if callable(self.progress):
-            for piece in pieces:
-                yield piece
-                done = min(done + self.chunk_rows, n_rows)
-                self.progress(done, n_rows)
-            return
-        from tqdm.auto import tqdm
-
-        with tqdm(total=n_rows, unit="row", unit_scale=True, desc="rhale") as bar:
-            for piece in pieces:
-                yield piece
-                step = min(self.chunk_rows, n_rows - done)
-                done += step
-                bar.update(step)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +84,9 @@ class Job:
             self.rows.batch_rows,
             self.seed,
         )
-        found = Found(self.rows.fold(task), binned, stepped, gone, refused, len(outputs))
+        found = Found(
+            self.rows.fold(task, SECOND_LOOK), binned, stepped, gone, refused, len(outputs)
+        )
         measured, sample = found.measured, found.measured.sample
         fine = {f.name: m for f, m in zip(binned, measured.cells, strict=True)}
         ways = {f.name: text for f, text in zip(binned, how, strict=True)}
@@ -203,7 +146,7 @@ class Job:
             self.rows.batch_rows,
             self.seed,
         )
-        traced = self.rows.fold(task)
+        traced = self.rows.fold(task, SECOND_LOOK)
         values, cells = traced.sample.values, zip(self.features, traced.cells, strict=True)
         notes = [self.about_profile(f, c, task.last_key, len(values)) for f, c in cells]
         made, owner = make_profiles(task, traced, notes), np.repeat(range(n_features), len(outputs))

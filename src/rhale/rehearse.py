@@ -11,7 +11,6 @@ import numpy as np
 from rhale.explain import explain
 from rhale.explanation import Explanation
 from rhale.plan import BY_GRADIENT, BY_STEPS, OVER_BINS
-from rhale.tables import open_table
 
 FEW, MORE = 250, 1_000  # rows of the two trials
 SHOWN = 5
@@ -76,15 +75,16 @@ def rehearse(model: Any, data: Any, **settings: Any) -> Rehearsal:
     >>> rehearse(lambda rows: rows[:, 0], x, gradient=np.ones_like).path
     'gradient'
     """
-    n_rows = open_table(data, settings.get("weights")).n_rows
-    n_rows = min(n_rows, settings.get("n_rows") or n_rows)
+    most = settings.get("n_rows")
     start, found = time.perf_counter(), list[tuple[Explanation, float]]()
     for size in (FEW, MORE):
-        fx = explain(model, data, **{**settings, "n_rows": min(size, n_rows)})
+        fx = explain(model, data, **{**settings, "n_rows": min(size, most or size)})
         now = time.perf_counter()
         found.append((fx, now - start))
         start = now
     (few, cold), (more, warm) = found
+    n_rows = int(more.provenance["rows_in_table"])
+    n_rows = min(n_rows, most or n_rows)
     return _told(few, more, n_rows, (cold, warm))
 
 

@@ -39,6 +39,36 @@ def columns_of(model: Any) -> tuple[str, ...] | None:
     return None if not names or all(NAMELESS.fullmatch(n) for n in names) else names
 
 
+def columns_for(model: Any, have: Sequence[str]) -> list[str] | None:
+    """Columns of a table that a model takes, in its order; None if it does not say.
+
+    Parameters
+    ----------
+    model : object
+        The model.
+    have : sequence of str
+        Columns of the table.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> columns_for(SimpleNamespace(feature_names_in_=["age", "bmi"]), ["id", "bmi", "age"])
+    ['age', 'bmi']
+    """
+    wanted = columns_of(model)
+    if wanted is None:
+        return None
+    spelled = {name.replace(" ", "_"): name for name in have}  # as LightGBM writes them
+    found = [name if name in have else spelled.get(name, name) for name in wanted]
+    missing = [name for name in found if name not in have]
+    if missing:
+        shown = ", ".join(repr(name) for name in missing[:SHOWN])
+        more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
+        msg = f"the table has no column {shown}{more}, which the model was trained on; "
+        raise BadTableError(msg + near_names(missing[0], have))
+    return found
+
+
 def fitted_to(
     model: Any, table: Any, *, besides: Sequence[str] = ()
 ) -> tuple[Any, tuple[str, ...]]:
@@ -60,18 +90,11 @@ def fitted_to(
     left_out : tuple of str
         Columns that the model does not know.
     """
-    wanted, frame = columns_of(model), nw.from_native(table, eager_only=True)
+    frame = nw.from_native(table, eager_only=True)
+    have = list(frame.columns)
+    wanted = columns_for(model, have)
     if wanted is None:
         return table, ()
-    have = list(frame.columns)
-    spelled = {name.replace(" ", "_"): name for name in have}  # as LightGBM writes them
-    wanted = tuple(name if name in have else spelled.get(name, name) for name in wanted)
-    missing = [name for name in wanted if name not in have]
-    if missing:
-        shown = ", ".join(repr(name) for name in missing[:SHOWN])
-        more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
-        msg = f"the table has no column {shown}{more}, which the model was trained on; "
-        raise BadTableError(msg + near_names(missing[0], have))
     kept = [*wanted, *(name for name in besides if name in have and name not in wanted)]
     left_out = tuple(name for name in have if name not in kept)
     return (table if kept == have else frame.select(kept).to_native()), left_out

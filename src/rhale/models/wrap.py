@@ -63,7 +63,7 @@ def wrap(
             raise UnknownModelError(msg)
         return cast(Adapter, model)
     if isinstance(model, str | Path):
-        return wrap(_loaded(model), kind=kind, gradient=gradient, response=response, walk=walk)
+        return wrap(loaded(model), kind=kind, gradient=gradient, response=response, walk=walk)
     found = kind or recognised_kind(model)
     if found == "estimator":
         asked = estimator_model(askable(model), response=response, gradient=gradient)
@@ -114,8 +114,10 @@ def _is_adapter(model: Any) -> bool:
     return type(model).__module__.startswith("rhale.models")
 
 
-def _loaded(model: str | Path) -> Any:
+def loaded(model: Any) -> Any:
     """Read a model file; names of objects are for the command line, which has no other way."""
+    if not isinstance(model, str | Path):
+        return model
     from rhale.models.files import is_named_object, load_file
 
     if isinstance(model, str) and is_named_object(model):

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from rhale.kernels import FloatArray, IntArray
 from rhale.tables.chunk import Change, numbers_at, numbers_between
 from rhale.tables.columns import Holds, Labels, cast
+from rhale.tables.seen import NOTHING_SEEN, Seen
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +22,7 @@ class ArrayChunk:
     array: npt.NDArray[Any]
     row_numbers: IntArray
     weights: FloatArray | None = None
+    where: str = ""
 
     @property
     def n_rows(self) -> int:
@@ -46,6 +48,10 @@ class ArrayChunk:
     def keys(self) -> FloatArray:
         """Numbers that tell rows apart: all columns as floats."""
         return np.asarray(self.array, dtype=np.float64)
+
+    def seen(self) -> Seen:
+        """Arrays hide nothing."""
+        return NOTHING_SEEN
 
     def shown(self, index: int, value: float) -> str:  # noqa: ARG002
         """A value as people write it."""
@@ -73,7 +79,7 @@ class ArrayChunk:
     def take(self, rows: IntArray) -> ArrayChunk:
         """Some of the rows, in the given order."""
         weights = None if self.weights is None else self.weights[rows]
-        return ArrayChunk(self.array[rows], self.row_numbers[rows], weights)
+        return ArrayChunk(self.array[rows], self.row_numbers[rows], weights, self.where)
 
     def joined(self, other: ArrayChunk) -> ArrayChunk:
         """These rows followed by the others."""
@@ -137,6 +143,11 @@ class ArrayTable:
         """The same table without one column; the others keep their names."""
         names = tuple(n for i, n in enumerate(self.names) if i != index)
         return replace(self, array=np.delete(self.array, index, axis=1), column_names=names)
+
+    def select(self, columns: Sequence[int]) -> ArrayTable:
+        """The same table with these columns only; they keep their names."""
+        names = tuple(self.names[column] for column in columns)
+        return replace(self, array=self.array[:, list(columns)], column_names=names)
 
     def missing_value(self, index: int) -> float:  # noqa: ARG002
         """What stands for a missing value: nan."""

@@ -11,6 +11,7 @@ from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray, IntArray
 from rhale.names import find_feature, list_asked
 from rhale.tables.columns import Apart, Holds, Labels
+from rhale.tables.seen import Seen
 
 Change = tuple[int, FloatArray]  # a column and its new values, as `Chunk.column` reads them
 
@@ -25,6 +26,10 @@ class Chunk(Protocol):
     @property
     def weights(self) -> FloatArray | None:
         """How much each row matters; None if all the same."""
+
+    @property
+    def where(self) -> str:
+        """The file or the partition that the rows come from; nothing for a table in memory."""
 
     @property
     def n_rows(self) -> int:
@@ -45,6 +50,9 @@ class Chunk(Protocol):
 
     def keys(self) -> FloatArray:
         """Numbers that tell rows apart, shape (n_rows, n_columns)."""
+
+    def seen(self) -> Seen:
+        """What these rows tell about the columns, for tables that come in pieces."""
 
     def shown(self, index: int, value: float) -> str:
         """A value of a column as people write it."""
@@ -69,19 +77,19 @@ class Chunk(Protocol):
 
 
 class Table(Protocol):
-    """A table that can be read in chunks, as often as needed."""
+    """A table whose columns are known and whose rows can be read as often as needed."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """Column names."""
 
     @property
-    def n_rows(self) -> int:
-        """Number of rows."""
+    def n_rows(self) -> int | None:
+        """Number of rows; None where that is not known before they are read."""
 
     @property
     def kind(self) -> str:
-        """The library the table comes from: numpy, pandas, polars, pyarrow."""
+        """What the table is: numpy, pandas, polars, pyarrow, files, dask, spark, ray."""
 
     def holds(self, index: int) -> Holds | None:
         """What a column holds; None for what cannot be explained."""
@@ -92,12 +100,6 @@ class Table(Protocol):
     def is_truth(self, index: int) -> bool:
         """Whether a column holds truth values."""
 
-    def chunk(self, start: int, stop: int) -> Chunk:
-        """Rows start to stop."""
-
-    def take(self, rows: IntArray) -> Table:
-        """Some of the rows, in the given order."""
-
     def missing_value(self, index: int) -> Any:
         """What stands for a missing value in a column."""
 
@@ -105,6 +107,26 @@ class Table(Protocol):
         """Names of a column that was labelled."""
 
     def labelled(self, labels: Mapping[int, Labels]) -> Table:
+        """The same table, with these columns of names read as numbers."""
+
+
+class TableInMemory(Table, Protocol):
+    """A table that can be cut anywhere."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+
+    def chunk(self, start: int, stop: int) -> Chunk:
+        """Rows start to stop."""
+
+    def take(self, rows: IntArray) -> TableInMemory:
+        """Some of the rows, in the given order."""
+
+    def select(self, columns: Sequence[int]) -> TableInMemory:
+        """The same table with these columns only, in this order."""
+
+    def labelled(self, labels: Mapping[int, Labels]) -> TableInMemory:
         """The same table, with these columns of names read as numbers."""
 
 
@@ -118,9 +140,9 @@ def numbers_at(numbers: IntArray | None, rows: IntArray) -> IntArray:
     return rows if numbers is None else numbers[rows]
 
 
-def read_chunks(table: Table, size: int) -> Iterator[Chunk]:
-    """Read a table from top to bottom, a number of rows at a time."""
-    for start in range(0, table.n_rows, size):
+def read_chunks(table: TableInMemory, size: int, first: int = 0) -> Iterator[Chunk]:
+    """Read a table from top to bottom, a number of rows at a time, from the first chunk on."""
+    for start in range(first * size, table.n_rows, size):
         yield table.chunk(start, min(start + size, table.n_rows))
 
 

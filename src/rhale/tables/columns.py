@@ -86,6 +86,8 @@ def factorize(column: Series) -> Apart:
         values = native.drop_nulls().unique(maintain_order=True)
         numbers = native.replace_strict(values, range(len(values)), default=None)
         return values.to_list(), numbers.fill_null(-1).to_numpy().astype(np.int64)
+    if library.is_pyarrow() and column.dtype in (nw.String, nw.Categorical):
+        return _told_apart_by_arrow(native)
     try:
         return _told_apart(column)
     except TypeError as error:
@@ -94,6 +96,18 @@ def factorize(column: Series) -> Apart:
             "name the columns to explain in features= (the model still gets all columns)"
         )
         raise BadTableError(msg) from error
+
+
+def _told_apart_by_arrow(native: Any) -> Apart:
+    """Dictionaries of a column, or one made of its text."""
+    import pyarrow as pa
+
+    encoded = native if pa.types.is_dictionary(native.type) else native.dictionary_encode()
+    whole = encoded.unify_dictionaries().combine_chunks() if len(native) else None
+    if whole is None:
+        return [], np.empty(0, dtype=np.int64)
+    codes = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    return whole.dictionary.to_pylist(), codes
 
 
 def _told_apart(column: Series) -> Apart:
@@ -120,6 +134,17 @@ def missing_value(column: Series) -> Any:
     native = column.to_native()
     empty = np.flatnonzero(native.isna().to_numpy())
     return native.iloc[int(empty[0])] if empty.size else None
+
+
+def categories_of(column: Series) -> tuple[tuple[Any, ...] | None, bool]:
+    """Categories that the type of a column names, and whether it says that they are in order."""
+    native = column.to_native()
+    if column.implementation.is_pandas_like() and hasattr(native, "cat"):
+        return tuple(native.cat.categories), bool(native.cat.ordered)
+    if column.implementation.is_pyarrow() and column.dtype == nw.Categorical:
+        values = native.unify_dictionaries().chunk(0).dictionary if native.num_chunks else []
+        return tuple(getattr(values, "to_pylist", list)()), bool(native.type.ordered)
+    return None, False
 
 
 def hashed(value: Any) -> float:

@@ -10,6 +10,7 @@ from typing import Any
 
 from rhale.errors import BadTableError, MissingExtraError
 from rhale.names import near_names
+from rhale.tables.pieced import PiecedTable
 
 KINDS = "Parquet (.parquet), CSV (.csv, .csv.gz, .tsv), Arrow (.arrow, .ipc) and Feather (.feather)"
 MARKS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "stream", b"FEA1": "feather"}
@@ -123,3 +124,13 @@ def _read_csv(path: Path) -> Any:
         parse_options=csv.ParseOptions(delimiter="\t" if tabs else ","),
         convert_options=csv.ConvertOptions(strings_can_be_null=True),
     )
+
+
+def names_files(data: Any) -> bool:
+    """Tell whether the user passed paths, or a dataset of files."""
+    return isinstance(data, str | Path)
+
+
+def open_files(data: Any) -> PiecedTable:
+    """Open files without reading their rows."""
+    raise NotImplementedError

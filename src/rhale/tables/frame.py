@@ -19,6 +19,7 @@ from rhale.tables.columns import (
     Holds,
     Labels,
     Series,
+    categories_of,
     factorize,
     hashed,
     holds,
@@ -30,6 +31,7 @@ from rhale.tables.columns import (
     numbers_of,
     rounded,
 )
+from rhale.tables.seen import Seen
 from rhale.times import AxisKind, written
 
 Frame = nw.DataFrame[Any]
@@ -49,12 +51,15 @@ class FrameChunk:
         How much each row matters.
     labels : mapping of int to Labels
         Columns of names that are read as numbers.
+    where : str
+        The file or the partition that they come from; nothing for a table in memory.
     """
 
     frame: Frame
     row_numbers: IntArray
     weights: FloatArray | None = None
     labels: Mapping[int, Labels] = field(default_factory=dict)
+    where: str = ""
 
     @property
     def n_rows(self) -> int:
@@ -99,6 +104,10 @@ class FrameChunk:
         if apart is not None:
             return np.array([hashed(v) for v in apart[0]] + [np.nan])[apart[1]]
         return numbers_of(column) if holds(column.dtype) else np.zeros(self.n_rows)
+
+    def seen(self) -> Seen:
+        """What these rows tell about the columns."""
+        return seen_in(self.frame)
 
     def shown(self, index: int, value: float) -> str:
         """A value of a column as people write it."""
@@ -161,7 +170,7 @@ class FrameChunk:
         """Some of the rows, in the given order."""
         weights = None if self.weights is None else self.weights[rows]
         numbers = self.row_numbers[rows]
-        return FrameChunk(self.frame[rows.tolist()], numbers, weights, self.labels)
+        return FrameChunk(self.frame[rows.tolist()], numbers, weights, self.labels, self.where)
 
     def joined(self, other: FrameChunk) -> FrameChunk:
         """These rows followed by the others."""
@@ -237,6 +246,10 @@ class FrameTable:
         """The same table without one column."""
         return replace(self, frame=self.frame.drop(self.frame.columns[index]))
 
+    def select(self, columns: Sequence[int]) -> FrameTable:
+        """The same table with these columns only, in this order."""
+        return replace(self, frame=self.frame[:, list(columns)])
+
     def missing_value(self, index: int) -> Any:
         """What stands for a missing value in a column."""
         return missing_value(self.frame[:, index])
@@ -248,6 +261,19 @@ class FrameTable:
     def labelled(self, labels: Mapping[int, Labels]) -> FrameTable:
         """The same table, with these columns of names read as numbers."""
         return replace(self, labels=labels)
+
+
+def seen_in(frame: Frame) -> Seen:
+    """What the rows of a frame tell about its columns."""
+    columns = [frame[:, place] for place in range(len(frame.columns))]
+    found = [categories_of(column) for column in columns]
+    return Seen(
+        tuple(str(name) for name in frame.columns),
+        tuple(bool(column.null_count()) for column in columns),
+        tuple(categories for categories, _ in found),
+        tuple(ordered for _, ordered in found),
+        tuple(missing_value(column) for column in columns),
+    )
 
 
 def to_write_into(frame: Frame) -> Any:

@@ -13,7 +13,7 @@ from rhale.errors import BadTableError
 from rhale.kernels import FloatArray
 from rhale.names import find_feature
 from rhale.tables.array import ArrayTable
-from rhale.tables.chunk import Table
+from rhale.tables.chunk import TableInMemory
 from rhale.tables.columns import is_number, numbers_of
 from rhale.tables.frame import Frame, FrameTable
 
@@ -21,7 +21,7 @@ FEWEST_ROWS = 2
 LARGEST_WEIGHT = 1e100
 
 
-def open_table(data: Any, weights: npt.ArrayLike | str | None = None) -> Table:
+def open_table(data: Any, weights: npt.ArrayLike | str | None = None) -> TableInMemory:
     """Open a table in memory; rows of weight zero are left out.
 
     Parameters
@@ -37,15 +37,20 @@ def open_table(data: Any, weights: npt.ArrayLike | str | None = None) -> Table:
     if not table.names:
         msg = "the table has no columns"
         raise BadTableError(msg)
-    if table.n_rows < FEWEST_ROWS:
-        found = "no rows" if table.n_rows == 0 else "one row"
-        msg = f"the table has {found}; an effect needs at least two rows with different values"
-        raise BadTableError(msg)
+    require_two_rows(table.n_rows)
     if weights is None:
         return table
     checked = check_weights(weights, table.n_rows)
     table = replace(table, weights=checked)
     return table if np.all(checked > 0) else table.take(np.flatnonzero(checked > 0))
+
+
+def require_two_rows(n_rows: int) -> None:
+    """Refuse a table that has too few rows for any effect."""
+    if n_rows < FEWEST_ROWS:
+        found = "no rows" if n_rows == 0 else "one row"
+        msg = f"the table has {found}; an effect needs at least two rows with different values"
+        raise BadTableError(msg)
 
 
 def _taken_out(

@@ -13,6 +13,7 @@ from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.axis import Axis
 from rhale.kernels.sample import KeyArray, Sample, collect, row_keys
 from rhale.tables.chunk import Chunk
+from rhale.tables.seen import NOTHING_SEEN, Seen
 
 LARGEST = 1e150  # squares of feature values must stay finite
 FEW_VALUES = 20  # so many whole numbers are steps
@@ -26,6 +27,11 @@ class Probe:
     size: int
     key: KeyArray
     chunk: Chunk
+
+    def first(self, size: int) -> Probe:
+        """Fewer rows."""
+        rows = np.arange(min(size, self.key.size))
+        return Probe(size, self.key[rows], self.chunk.take(rows))
 
     def __add__(self, other: Probe) -> Probe:
         key = np.concatenate([self.key, other.key])
@@ -119,6 +125,8 @@ class Survey:
         Values of the features, and of the columns beside them, in a bounded number of rows.
     probe : Probe
         Some whole rows.
+    seen : Seen
+        Facts about all columns, for tables that come in pieces.
     """
 
     n_rows: int
@@ -133,6 +141,7 @@ class Survey:
     census: tuple[Census, ...]
     sample: Sample
     probe: Probe
+    seen: Seen = NOTHING_SEEN
 
     def __add__(self, other: Survey) -> Survey:
         return Survey(
@@ -148,6 +157,7 @@ class Survey:
             tuple(a + b for a, b in zip(self.census, other.census, strict=True)),
             self.sample + other.sample,
             self.probe + other.probe,
+            self.seen + other.seen,
         )
 
     def axis(self, feature: int, limits: tuple[float, float] | None = None) -> Axis:
@@ -173,6 +183,7 @@ def survey(
     *,
     beside: Sequence[int] = (),
     counted: Collection[int] = (),
+    is_pieced: bool = False,
 ) -> Survey:
     """Survey one chunk.
 
@@ -192,6 +203,8 @@ def survey(
         Further columns to keep in the sample.
     counted : collection of int
         Columns of numbers whose distinct values are counted however many there are.
+    is_pieced : bool
+        Whether the table comes in pieces: then types are settled by all of them together.
     """
     weight = np.ones(chunk.n_rows) if chunk.weights is None else chunk.weights
     values = np.stack([chunk.key(c) for c in (*columns, *beside)], axis=1)
@@ -221,6 +234,7 @@ def survey(
         tuple(census),
         collect(key, values, weight, size=sizes[0]),
         smallest(sizes[1], key, chunk),
+        chunk.seen() if is_pieced else NOTHING_SEEN,
     )
 
 

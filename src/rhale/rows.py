@@ -1,0 +1,129 @@
+"""The rows of a table, gone through as often as needed: with progress, threads and checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar, cast
+
+from rhale.engines import Summary, summaries
+from rhale.errors import BadTableError, RhaleError
+from rhale.tables import Chunk, Table
+from rhale.tables.pieced import PiecedTable
+
+Progress = Callable[[int, int], object]
+Piece = TypeVar("Piece")
+N_STEPS, FEWEST_ROWS = 50, 256  # of a progress bar, and rows in each
+FIRST_LOOK, SECOND_LOOK = "first look", "effects"  # the two passes
+
+
+class Memory(Protocol):
+    """Where finished work is kept, so that an interrupted run can go on."""
+
+    def load(self, name: str) -> Any:
+        """What is kept of a pass: pieces done, their sum, whether it is finished; None if nothing."""
+
+    def is_due(self) -> bool:
+        """Whether it is time to save."""
+
+    def save(self, name: str, done: int, folded: Any, *, is_last: bool = False) -> None:
+        """Keep the sum of the pieces so far."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The table, read in chunks as often as needed.
+
+    Attributes
+    ----------
+    table : Table
+        The rows.
+    batch_rows : int
+        Rows in one call of the model.
+    progress : bool, callable or None
+        How to tell how far the work is.
+    n_rows : int or None
+        How many rows there are, as far as that is known.
+    n_threads : int
+        Chunks that are worked on at a time in this process.
+    memory : Memory or None
+        Where finished work is kept.
+    """
+
+    table: Table
+    batch_rows: int
+    progress: bool | Progress | None = None
+    n_rows: int | None = None
+    n_threads: int = 1
+    memory: Memory | None = None
+
+    def fold(self, task: Callable[[Chunk], Piece], name: str) -> Piece:
+        """Apply a task to all rows and add up what comes back, in order."""
+        kept = self.memory.load(name) if self.memory else None
+        done, total = (kept.done, kept.folded) if kept else (0, None)
+        if kept and kept.is_last:
+            return cast(Piece, total)
+        size = self.batch_rows if self.is_silent(name) else self.chunk_rows
+        found = summaries(task, self.table, size, first=done, n_threads=self.n_threads)
+        try:
+            for summary in self._shown(found, name, done * size):
+                if summary.piece is not None:
+                    total = summary.piece if total is None else total + summary.piece
+                done += 1
+                if self.memory and total is not None and self.memory.is_due():
+                    self.memory.save(name, done, total)
+        except BaseException:
+            if self.memory and total is not None:
+                with suppress(RhaleError):  # what stopped the work is worth more than this
+                    self.memory.save(name, done, total)
+            raise
+        if total is None:
+            msg = "the table has no rows; an effect needs at least two rows with different values"
+            raise BadTableError(msg)
+        if self.memory:
+            self.memory.save(name, done, total, is_last=True)
+        return cast(Piece, total)
+
+    def is_silent(self, name: str) -> bool:
+        """Whether a pass is so short that it is not shown: a first look at rows in memory."""
+        return name == FIRST_LOOK and not isinstance(self.table, PiecedTable)
+
+    @property
+    def chunk_rows(self) -> int:
+        """Rows in a chunk: as many as the model takes at once, fewer where progress is watched.
+
+        A slow model answers for minutes about one large chunk. Small ones cost little: changes of
+        several features are stacked until the model's batch is full.
+        """
+        if not self.progress or self.n_rows is None or isinstance(self.table, PiecedTable):
+            return self.batch_rows
+        return min(max(self.n_rows // N_STEPS, FEWEST_ROWS), self.batch_rows)
+
+    def _shown(self, found: Iterator[Summary], name: str, before: int) -> Iterator[Summary]:
+        """Pass summaries on, and tell how far the work is."""
+        if not self.progress or self.is_silent(name):
+            yield from found
+        elif callable(self.progress):
+            yield from self._told(found, name, before, self.progress)
+        else:
+            from tqdm.auto import tqdm
+
+            label = "rhale" if name == SECOND_LOOK else f"rhale, {name}"
+            total = self.n_rows
+            with tqdm(total=total, initial=before, unit="row", unit_scale=True, desc=label) as bar:
+                for summary in found:
+                    yield summary
+                    bar.update(summary.n_rows)
+
+    def _told(
+        self, found: Iterator[Summary], name: str, done: int, progress: Progress
+    ) -> Iterator[Summary]:
+        """Call back with rows done and rows in all; both readings of a table in pieces count."""
+        twice = isinstance(self.table, PiecedTable)
+        offset = self.n_rows or 0 if twice and name == SECOND_LOOK else 0
+        for summary in found:
+            yield summary
+            done += summary.n_rows
+            in_all = max(self.n_rows or 0, done) * (2 if twice else 1)
+            progress(offset + done, in_all)
