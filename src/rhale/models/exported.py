@@ -27,12 +27,19 @@ class Program(torch.nn.Module):
 
     def __init__(self, program: torch.export.ExportedProgram) -> None:
         super().__init__()
+        self.program = program
         self.calls = [program.module()]  # in a list: a program knows no evaluation mode to switch
         self.example = _input_of(program)
         if self.example.is_floating_point():  # tells in which precision to ask
             self.register_parameter(
                 "like", torch.nn.Parameter(torch.zeros(0, dtype=self.example.dtype))
             )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel as the program's own file: what calls it cannot be pickled."""
+        packed = io.BytesIO()
+        torch.export.save(self.program, packed)
+        return _unpacked, (packed.getvalue(),)
 
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
         """Ask; two rows at least, because programs are made for more than one."""
@@ -46,6 +53,12 @@ class Program(torch.nn.Module):
                 raise WrongShapeError(msg) from error
             raise
         return answer[:1] if len(rows) == 1 else answer
+
+
+def _unpacked(content: bytes) -> Program:
+    """A program that came from another process of ours, ready to be asked."""
+    program = Program(torch.export.load(io.BytesIO(content)))
+    return program.eval()
 
 
 def _input_of(program: torch.export.ExportedProgram) -> torch.Tensor:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,7 @@ TYPES: dict[str, Any] = {
     "tensor(string)": np.object_,
 }
 NUMBERS = ("tensor(float)", "tensor(double)", "tensor(float16)")
+LOCATION = re.compile(rb"\n\x08location\x12([\x01-\x7f])", re.DOTALL)  # then a name so long
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +62,15 @@ class OnnxModel:
         """Columns that the graph asks for by name; None if it takes a matrix."""
         inputs = self.session_.get_inputs()
         return tuple(i.name for i in inputs) if len(inputs) > 1 else None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel as the bytes of the graph and of weights beside it: a session cannot."""
+        path, content = self.session_._model_path, self.session_._model_bytes  # noqa: SLF001
+        weights: dict[str, bytes] = {}
+        if path is not None:
+            content = Path(path).read_bytes()
+            weights = weights_beside(Path(path), content)
+        return _unpacked, (content, weights, self.output, self.labels)
 
     def session(self) -> AbstractContextManager[None]:
         """Nothing to prepare."""
@@ -129,16 +140,44 @@ def load_onnx(path: Path) -> OnnxModel:
     path : Path
         The file; weights beside it are read from its own folder only.
     """
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = ERRORS_ONLY
     try:
-        session = onnxruntime.InferenceSession(
-            str(path), options, providers=["CPUExecutionProvider"]
-        )
+        session = opened(str(path))
     except Exception as error:
         msg = f"onnxruntime cannot load {path}: {error}"
         raise BadFileError(msg) from error
     return OnnxModel(session, chosen_output(session.get_outputs()))
+
+
+def opened(graph: str | bytes, weights: Mapping[str, bytes] | None = None) -> Any:
+    """A session on the processor that logs errors only; weights are files that the graph names."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = ERRORS_ONLY
+    if weights:
+        parts = list(weights.values())
+        options.add_external_initializers_from_files_in_memory(
+            list(weights), parts, [len(part) for part in parts]
+        )
+    return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
+
+def weights_beside(path: Path, content: bytes) -> dict[str, bytes]:
+    """Files in the graph's own folder that hold weights, by the names that the graph has for them."""
+    folder, found = path.parent.resolve(), dict[str, bytes]()
+    for match in LOCATION.finditer(content):
+        name = content[match.end() : match.end() + match[1][0]].decode(errors="replace")
+        if not name.isprintable():  # no name: numbers that look like the beginning of one
+            continue
+        place = (folder / name).resolve()
+        if place.is_relative_to(folder) and place.is_file():
+            found[name] = place.read_bytes()
+    return found
+
+
+def _unpacked(
+    content: bytes, weights: Mapping[str, bytes], output: str, labels: tuple[str, ...] | None
+) -> OnnxModel:
+    """A graph that came from another process of ours."""
+    return OnnxModel(opened(content, weights), output, labels)
 
 
 def chosen_output(outputs: Sequence[Any]) -> str:

@@ -117,14 +117,28 @@ class TreeModel:
         """Trees have no slopes."""
         return self.asked.gradient(rows, outputs)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel without the ensemble once its trees were read: it is not asked any more."""
+        state = dict(vars(self))
+        if self.walker is not None:
+            state |= {"model": None, "asked": replace(self.asked, function=_left_behind)}
+        return state
+
     def recognise(self, rows: Any, answer: Any) -> Adapter:
         """Read the trees, and walk them from now on if that gives the library's own answers."""
+        if self.walker is not None:
+            return self
         try:
             walker = read_walker(self.model, self.response, open_table(rows))
             n_checked = check_walker(walker, self.asked, rows, answer)
         except (CannotReadError, RhaleError) as error:
             return replace(self, notes=(f"{BLACK_BOX}: {error}",))
         return replace(self, walker=walker, checked_rows=n_checked)
+
+
+def _left_behind(rows: Any) -> Any:
+    msg = f"an ensemble that is walked was asked about {len(rows)} rows; it was not sent along"
+    raise AssertionError(msg)  # our own mistake
 
 
 @dataclass(frozen=True, eq=False)
