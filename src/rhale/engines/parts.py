@@ -11,6 +11,7 @@ from operator import add
 from typing import Any
 
 from rhale import errors
+from rhale.engines.shipping import Parcel
 from rhale.errors import RhaleError
 from rhale.tables import Chunk
 from rhale.tables.reading import Reading, naming
@@ -82,14 +83,18 @@ class PartTask:
     reading: Reading
     size: int
 
+    @property
+    def predictor(self) -> Any:
+        """The model in it, if there is one."""
+        return getattr(self.task, "predictor", None)
+
     def __call__(self, index: int, pieces: Iterable[Any]) -> Summary:
         """Work through the pieces of a part; errors of ours come back as a summary."""
         try:
-            with session_of(self.task):
+            with session_of(self.predictor):
                 return self._folded(index, pieces)
         except RhaleError as error:
-            trace = "".join(traceback.format_exception(error))
-            return Summary(0, None, Failure(type(error).__name__, str(error), trace))
+            return failed(error)
 
     def _folded(self, index: int, pieces: Iterable[Any]) -> Summary:
         starts, found, where = self.reading.starts, Summary(0), f"partition {index}"
@@ -105,9 +110,23 @@ def united(found: Summary, more: Summary) -> Summary:
     return Summary(found.n_rows + more.n_rows, reduce(add, pieces) if pieces else None)
 
 
-def session_of(task: Task) -> AbstractContextManager[None]:
+def work(parcel: Parcel, index: int, pieces: Iterable[Any]) -> Summary:
+    """Open the task that was sent to this process, and apply it to a part."""
+    try:
+        task: PartTask = parcel.open()
+    except RhaleError as error:
+        return failed(error)
+    return task(index, pieces)
+
+
+def failed(error: RhaleError) -> Summary:
+    """A summary that says what went wrong."""
+    trace = "".join(traceback.format_exception(error))
+    return Summary(0, None, Failure(type(error).__name__, str(error), trace))
+
+
+def session_of(predictor: Any) -> AbstractContextManager[None]:
     """What a model needs around its questions, wherever it is asked."""
-    predictor = getattr(task, "predictor", None)
     return nullcontext() if predictor is None else predictor.adapter.session()
 
 
