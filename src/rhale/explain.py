@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
 from typing import Any, cast
@@ -45,7 +44,7 @@ from rhale.tables.chunk import find_columns
 from rhale.tables.files import names_files, open_files
 from rhale.tables.open import check_weights, require_two_rows
 from rhale.tables.pieced import PiecedTable, settled_chunk
-from rhale.tables.survey import Survey, survey
+from rhale.tables.survey import Survey, SurveyTask, survey
 
 SURVEY_ROWS = 20_000  # distinct rows behind quantiles and windows
 PROBE_ROWS = 32, 256  # rows that a model is asked about first, at least and at most
@@ -287,8 +286,7 @@ def _first_pass(
     check_columns(table, columns, said)
     unordered = [c for c in columns if has_no_order(table, c, said.get(c))]
     beside = [c for c in range(len(table.names)) if c not in columns] if unordered else []
-    look = partial(
-        survey,
+    look = SurveyTask(
         columns=columns,
         names=table.names,
         sizes=(SURVEY_ROWS, PROBE_ROWS[1]),

@@ -31,6 +31,27 @@ class Memory(Protocol):
         """Keep the sum of the pieces so far."""
 
 
+@dataclass(eq=False)
+class Latest:
+    """A task that gets easier with what is known; on workers it is what it was when it left."""
+
+    task: Callable[[Chunk], Any]
+
+    def __call__(self, chunk: Chunk) -> Any:
+        """Apply the task as it is now."""
+        return self.task(chunk)
+
+    @property
+    def predictor(self) -> Any:
+        """The model in it, if there is one."""
+        return getattr(self.task, "predictor", None)
+
+    def learn(self, total: Any) -> None:
+        """Let the task know what was found so far."""
+        after = getattr(self.task, "after", None)
+        self.task = self.task if after is None else after(total)
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """The table, read in chunks as often as needed.
@@ -65,11 +86,13 @@ class Rows:
         if kept and kept.is_last:
             return cast(Piece, total)
         size = self.batch_rows if self.is_silent(name) else self.chunk_rows
-        found = summaries(task, self.table, size, first=done, n_threads=self.n_threads)
+        now = Latest(task)
+        found = summaries(now, self.table, size, first=done, n_threads=self.n_threads)
         try:
             for summary in self._shown(found, name, done * size):
                 if summary.piece is not None:
                     total = summary.piece if total is None else total + summary.piece
+                    now.learn(total)
                 done += 1
                 if self.memory and total is not None and self.memory.is_due():
                     self.memory.save(name, done, total)

@@ -21,7 +21,8 @@ from rhale.kernels.moments import empty, measure
 from rhale.kernels.sample import collect, no_rows, row_keys
 from rhale.kernels.scatter import scatter
 from rhale.tables import open_table
-from rhale.tables.survey import survey
+from rhale.tables.array import ArrayTable
+from rhale.tables.survey import SurveyTask, survey
 
 NAMES = ("weight", "weight_squares", "mean_x", "mean", "sxx", "sxd", "sdd")
 
@@ -212,6 +213,19 @@ def test_surveys_of_pieces_add_up_to_the_survey_of_the_whole(table, seed, rng):
     whole = survey_of(table, seed, weights)
     for merged in ((a + b) + c, a + (b + c), c + b + a):
         assert_same_survey(merged, whole)
+
+
+@given(matrices(), seeds, generators)
+def test_a_survey_that_knows_what_it_no_longer_needs_finds_the_same(table, seed, rng):
+    task = SurveyTask([0, 2], open_table(table).names, (5, 3), seed)
+    found, first = None, task
+    for part in np.array_split(rng.permutation(len(table)), 4):
+        piece = task(ArrayTable(table[part]).chunk(0, part.size))
+        found = piece if found is None else found + piece
+        task = task.after(found)
+    whole = first(open_table(table).chunk(0, len(table)))
+    assert_same_survey(found, whole)
+    assert found.sample.is_complete == whole.sample.is_complete
 
 
 @given(matrices(), seeds)

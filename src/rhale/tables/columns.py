@@ -106,7 +106,7 @@ def _told_apart_by_arrow(native: Any) -> Apart:
     whole = encoded.unify_dictionaries().combine_chunks() if len(native) else None
     if whole is None:
         return [], np.empty(0, dtype=np.int64)
-    codes = whole.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    codes = whole.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
     return whole.dictionary.to_pylist(), codes
 
 

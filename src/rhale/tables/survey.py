@@ -18,6 +18,7 @@ from rhale.tables.seen import NOTHING_SEEN, Seen
 LARGEST = 1e150  # squares of feature values must stay finite
 FEW_VALUES = 20  # so many whole numbers are steps
 FIRST_VALUES = 1_000  # tell of most columns that there are more
+NO_LIMIT = np.uint64(np.iinfo(np.uint64).max)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,6 +185,7 @@ def survey(
     beside: Sequence[int] = (),
     counted: Collection[int] = (),
     is_pieced: bool = False,
+    last_key: np.uint64 = NO_LIMIT,
 ) -> Survey:
     """Survey one chunk.
 
@@ -205,6 +207,8 @@ def survey(
         Columns of numbers whose distinct values are counted however many there are.
     is_pieced : bool
         Whether the table comes in pieces: then types are settled by all of them together.
+    last_key : int
+        Rows with larger keys cannot be among the sampled ones: other chunks have enough of them.
     """
     weight = np.ones(chunk.n_rows) if chunk.weights is None else chunk.weights
     values = np.stack([chunk.key(c) for c in (*columns, *beside)], axis=1)
@@ -221,6 +225,10 @@ def survey(
             census.append(count_values(told, weight, None))
     known = ~np.isnan(own)
     key = row_keys(chunk.keys(), seed)
+    small = np.flatnonzero(key <= last_key)
+    sample = collect(key[small], values[small], weight[small], size=sizes[0])
+    if small.size < key.size:
+        sample = replace(sample, seen=key.size, is_complete=False)
     return Survey(
         chunk.n_rows,
         float(weight.sum()),
@@ -232,10 +240,44 @@ def survey(
         np.where(known, own, -np.inf).max(axis=0, initial=-np.inf),
         np.all(~known | (own == np.rint(own)), axis=0),
         tuple(census),
-        collect(key, values, weight, size=sizes[0]),
+        sample,
         smallest(sizes[1], key, chunk),
         chunk.seen() if is_pieced else NOTHING_SEEN,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class SurveyTask:
+    """Survey chunks one after the other; arguments as for `survey`."""
+
+    columns: Sequence[int]
+    names: Sequence[str]
+    sizes: tuple[int, int]
+    seed: int
+    beside: Sequence[int] = ()
+    counted: Collection[int] = ()
+    is_pieced: bool = False
+    last_key: np.uint64 = NO_LIMIT
+
+    def __call__(self, chunk: Chunk) -> Survey:
+        """Survey a chunk."""
+        return survey(
+            chunk,
+            self.columns,
+            self.names,
+            self.sizes,
+            self.seed,
+            beside=self.beside,
+            counted=self.counted,
+            is_pieced=self.is_pieced,
+            last_key=self.last_key,
+        )
+
+    def after(self, found: Survey) -> SurveyTask:
+        """The task for further chunks, whose sampled rows must have smaller keys than these."""
+        keys = found.sample.key
+        is_full = keys.size == self.sizes[0]
+        return replace(self, last_key=np.uint64(keys[-1])) if is_full else self
 
 
 def rows_keys(chunk: Chunk, seed: int) -> KeyArray:
