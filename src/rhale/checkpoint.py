@@ -18,7 +18,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from rhale.errors import CheckpointError, RhaleError
+from rhale.errors import BadSettingError, CheckpointError, RhaleError
 from rhale.kernels import FloatArray
 from rhale.models.base import REPEATABLE
 from rhale.packing import pack, unpack
@@ -74,7 +74,7 @@ class Checkpoint:
         self._due = -np.inf  # a first time soon: what cannot be written is told at once
 
     @classmethod
-    def open(cls, folder: str | PathLike[str], run: Mapping[str, Any]) -> Checkpoint:
+    def open(cls, folder: Any, run: Mapping[str, Any]) -> Checkpoint:
         """Take a folder for a run: a new one, an empty one, or the one it had before.
 
         Parameters
@@ -89,6 +89,9 @@ class Checkpoint:
         CheckpointError
             If the folder holds other files or another run, or another process has it.
         """
+        if not isinstance(folder, str | PathLike):
+            msg = f"checkpoint={folder!r:.60} is no folder; pass its path"
+            raise BadSettingError(msg)
         place, plain = Path(folder), json.loads(_text(run))
         try:
             place.mkdir(parents=True, exist_ok=True)

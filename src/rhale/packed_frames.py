@@ -159,6 +159,9 @@ def _series_apart(name: Any, series: Any) -> tuple[str, Any]:
         codes = np.asarray(series.array.codes)
         kept = _series_apart(name, pd.Series(dtype.categories))
         return "categories", (codes, kept, dtype.ordered)
+    if isinstance(dtype, pd.StringDtype):  # without pyarrow, too
+        texts = [None if e else v for v, e in zip(series, series.isna(), strict=True)]
+        return "texts", (texts, dtype.storage, dtype.na_value is pd.NA)
     try:
         apart = _arrow_apart(series, dtype)
         again = _series_together(apart)
@@ -188,10 +191,14 @@ def _series_together(apart: Sequence[Any]) -> Any:
     kind, content = apart
     if kind == "objects":
         return pd.Series(content, dtype=object)
+    if kind == "texts":
+        texts, store, is_na = content
+        settings = {} if is_na else {"na_value": np.nan}
+        return pd.Series(texts, dtype=pd.StringDtype(store, **settings))
     if kind == "categories":
         codes, categories, ordered = content
         values = _series_together(categories)
-        values = pd.Index(values, dtype=values.dtype)
+        values = pd.Index(values, dtype=values.dtype).rename(None)
         return pd.Series(pd.Categorical.from_codes(codes, values, ordered=ordered))
     if kind == "arrow":
         column = from_arrow_bytes(content).column(0)
@@ -206,7 +213,7 @@ def _index_apart(what: str, index: Any) -> tuple[str, list[Any], Any]:
     if isinstance(index, pd.RangeIndex):
         return "range", names, (index.start, index.stop, index.step)
     levels = [index.get_level_values(i) for i in range(index.nlevels)]
-    kept = [_series_apart(what, level.to_series(index=range(len(level)))) for level in levels]
+    kept = [_series_apart(what, pd.Series(level, dtype=level.dtype)) for level in levels]
     return "levels" if index.nlevels > 1 else "values", names, kept
 
 
@@ -219,4 +226,4 @@ def _index_together(apart: Sequence[Any]) -> Any:
     levels = [_series_together(level) for level in content]
     if kind == "levels":
         return pd.MultiIndex.from_arrays(levels, names=names)
-    return pd.Index(levels[0], dtype=levels[0].dtype, name=names[0])
+    return pd.Index(levels[0], dtype=levels[0].dtype).rename(names[0])
