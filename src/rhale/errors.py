@@ -70,5 +70,9 @@ class MissingExtraError(RhaleError, ImportError):
     """An optional library is needed and not installed."""
 
 
+class CheckpointError(RhaleError, OSError):
+    """A checkpoint cannot be written or read, or belongs to something else."""
+
+
 class RepairedDataWarning(UserWarning):
     """Data was changed before use; the result's notes say how."""

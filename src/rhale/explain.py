@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -13,11 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from rhale.binning import bin_cells, fine_grid
+from rhale.checkpoint import Checkpoint
 from rhale.effect import Effect, LocalEffects
 from rhale.engines import rows_of_parts, spread_table
 from rhale.errors import BadEffectsError, BadSettingError, BadTableError
 from rhale.explanation import Bins, Explanation, named_bins, partition_for
 from rhale.features import Reader, check_columns, has_no_order, read_categorical
+from rhale.identity import identify
 from rhale.kernels.moments import measure
 from rhale.kernels.partition import require_count
 from rhale.kernels.sample import collect, row_keys
@@ -155,11 +158,16 @@ def explain(
     places = find_columns(table.names, features)
     rows = Rows(table, _batch_rows(batch_size, len(table.names)), progress, table.n_rows)
     adapter = wrap(model, gradient=gradient, response=response)
-    with adapter.session():
+    asked_for = {"output": output, "response": response, "categorical": categorical}
+    with _kept(checkpoint, rows, settings, places, seed, asked_for) as memory, adapter.session():
+        rows = replace(rows, memory=memory)
         first, reader = _first_pass(rows, settings, places, categorical, seed)
         rows = replace(rows, table=reader.table, n_rows=first.n_rows)
         known = list_features(reader, limits)
         predictor, asked = meet(adapter, first.probe.chunk, output)
+        if memory is not None:
+            asked += first.probe.chunk.n_rows
+            memory.same_answers(predictor.predict(first.probe.chunk.rows, first.probe.chunk.n_rows))
         if predictor.walks:
             rows = _rows_to_walk(rows, len(known), predictor)
         job = Job(settings, rows, first, predictor, known, seed)
@@ -275,6 +283,31 @@ def _opened(model: Any, data: Any, weights: Any, columns: Sequence[str] | None) 
     pieced = pieced.weighed(weights)
     wanted = columns_for(model, pieced.names) if columns is None else list(columns)
     return pieced if wanted is None else pieced.only(wanted)
+
+
+@contextmanager
+def _kept(
+    checkpoint: Any,
+    rows: Rows,
+    settings: Settings,
+    places: Sequence[int],
+    seed: int,
+    asked_for: Mapping[str, Any],
+) -> Iterator[Checkpoint | None]:
+    """Open the folder that keeps finished work, if the user names one."""
+    if checkpoint is None:
+        yield None
+        return
+    if rows.table.kind == "ray":
+        msg = (
+            "checkpoint= does not work with Ray, whose blocks have no number to go on from; it "
+            "does lost work again by itself"
+        )
+        raise BadSettingError(msg)
+    said = {**vars(settings), **asked_for, "features": places, "seed": seed}
+    said |= {"batch": rows.batch_rows, "rhale": own_version(), "numpy": np.__version__}
+    with Checkpoint.open(checkpoint, identify(cast(Opened, rows.table), said)) as memory:
+        yield memory
 
 
 def _first_pass(

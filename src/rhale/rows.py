@@ -81,11 +81,12 @@ class Rows:
 
     def fold(self, task: Callable[[Chunk], Piece], name: str) -> Piece:
         """Apply a task to all rows and add up what comes back, in order."""
-        kept = self.memory.load(name) if self.memory else None
+        size = self.batch_rows if self.is_silent(name) else self.chunk_rows
+        kept_as = f"{name.replace(' ', '-')}-{size}"
+        kept = self.memory.load(kept_as) if self.memory else None
         done, total = (kept.done, kept.folded) if kept else (0, None)
         if kept and kept.is_last:
             return cast(Piece, total)
-        size = self.batch_rows if self.is_silent(name) else self.chunk_rows
         now = Latest(task)
         found = summaries(now, self.table, size, first=done, n_threads=self.n_threads)
         try:
@@ -95,17 +96,17 @@ class Rows:
                     now.learn(total)
                 done += 1
                 if self.memory and total is not None and self.memory.is_due():
-                    self.memory.save(name, done, total)
+                    self.memory.save(kept_as, done, total)
         except BaseException:
             if self.memory and total is not None:
                 with suppress(RhaleError):  # what stopped the work is worth more than this
-                    self.memory.save(name, done, total)
+                    self.memory.save(kept_as, done, total)
             raise
         if total is None:
             msg = "the table has no rows; an effect needs at least two rows with different values"
             raise BadTableError(msg)
         if self.memory:
-            self.memory.save(name, done, total, is_last=True)
+            self.memory.save(kept_as, done, total, is_last=True)
         return cast(Piece, total)
 
     def is_silent(self, name: str) -> bool:

@@ -17,6 +17,7 @@ EXPECTED = {
     "BadPredictionError": ValueError,
     "ModelFailedError": RuntimeError,
     "MissingExtraError": ImportError,
+    "CheckpointError": OSError,
 }
 
 

@@ -1,0 +1,81 @@
+"""What makes a run the same run: the settings, the table and the versions, as plain values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from rhale import store
+from rhale.explanation import Explanation
+from rhale.tables import TableInMemory
+from rhale.tables.chunk import read_chunks
+from rhale.tables.pieced import PiecedTable
+from rhale.tables.survey import rows_keys
+
+ROWS_AT_ONCE = 2**16
+
+
+def identify(table: TableInMemory | PiecedTable, said: Mapping[str, Any]) -> dict[str, Any]:
+    """Describe a run, so that another one can be told from it.
+
+    Parameters
+    ----------
+    table : TableInMemory or PiecedTable
+        The rows.
+    said : mapping of str to object
+        The settings.
+    """
+    return {
+        "table": {"columns": list(table.names), "kind": table.kind, **_rows_of(table)},
+        **{name: plain(value) for name, value in said.items()},
+    }
+
+
+def plain(value: Any) -> Any:
+    """Make a setting a plain value.
+
+    Examples
+    --------
+    >>> plain({"a": np.float64(2.0), "b": (1, None)})
+    {'a': 2.0, 'b': [1, None]}
+    """
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Explanation):
+        return "bins of " + _digest(json.dumps(store.pack(value), sort_keys=True).encode())
+    if isinstance(value, Mapping):
+        return {str(key): plain(held) for key, held in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(held) for held in value]
+    return repr(value)
+
+
+def _rows_of(table: TableInMemory | PiecedTable) -> dict[str, Any]:
+    """Tell these rows from others: files by size and time, rows in memory by what is in them."""
+    if isinstance(table, PiecedTable):
+        drawn = table.reading.drawn
+        return {
+            "rows": plain(getattr(table.source, "identity", None)) if _is_files(table) else None,
+            "weights": table.reading.weights,
+            "drawn": None if drawn is None else _digest(drawn.tobytes()),
+        }
+    digest = blake2b(digest_size=16)
+    for chunk in read_chunks(table, ROWS_AT_ONCE):
+        digest.update(rows_keys(chunk, 0).tobytes())
+        if chunk.weights is not None:
+            digest.update(chunk.weights.tobytes())
+    return {"rows": table.n_rows, "content": digest.hexdigest()}
+
+
+def _is_files(table: PiecedTable) -> bool:
+    return table.kind == "files"
+
+
+def _digest(data: bytes) -> str:
+    return blake2b(data, digest_size=16).hexdigest()
