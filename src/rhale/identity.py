@@ -48,7 +48,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, Explanation):
-        return "bins of " + _digest(json.dumps(store.pack(value), sort_keys=True).encode())
+        numbers = {k: v for k, v in store.pack(value).items() if k != "provenance"}
+        return "bins of " + _digest(json.dumps(numbers, sort_keys=True).encode())
     if isinstance(value, Mapping):
         return {str(key): plain(held) for key, held in value.items()}
     if isinstance(value, list | tuple):

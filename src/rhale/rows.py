@@ -88,6 +88,8 @@ class Rows:
         if kept and kept.is_last:
             return cast(Piece, total)
         now = Latest(task)
+        if total is not None:
+            now.learn(total)
         found = summaries(now, self.table, size, first=done, n_threads=self.n_threads)
         try:
             for summary in self._shown(found, name, done * size):
