@@ -25,7 +25,7 @@ def test_the_same_rows_and_settings_are_the_same_run():
         identity(seed=2),
         identity(bins=rhale.Fixed(4), seed=1),
         identity(ROWS[::-1], seed=1),
-        identity(np.where(ROWS == ROWS[3, 1], 0.0, ROWS), seed=1),
+        identity(np.where(ROWS[3, 1] == ROWS, 0.0, ROWS), seed=1),
         identity(pd.DataFrame(ROWS), seed=1),
         identity(weights=np.arange(1.0, 51.0), seed=1),
     ],

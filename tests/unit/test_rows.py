@@ -19,7 +19,7 @@ def total(chunk):
 class Kept:
     """A checkpoint in memory; saves are due when `due` says so."""
 
-    def __init__(self, due=True):
+    def __init__(self, *, due=True):
         self.saved, self.due = {}, due
 
     def load(self, name):
