@@ -9,6 +9,7 @@ import time
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -291,6 +292,20 @@ def test_limits_are_put_back_if_one_of_them_cannot_be_set(library, monkeypatch):
         pytest.fail("it was set")
     assert library == ["limited", "restored"]
     assert limits._n_users == 0
+
+
+@pytest.mark.parametrize(("is_started", "expected"), [(True, [1, 7]), (False, [])])
+def test_functions_of_numba_are_kept_to_one_thread_once_its_threads_were_started(
+    monkeypatch, is_started, expected
+):
+    done = []
+    numba = SimpleNamespace(get_num_threads=lambda: 7, set_num_threads=done.append)
+    pool = SimpleNamespace(_is_initialized=is_started)
+    monkeypatch.setitem(sys.modules, "numba", numba)
+    monkeypatch.setitem(sys.modules, "numba.np.ufunc.parallel", pool)
+    with limited(wrap(lambda rows: rows[:, 0]), 1):
+        assert done == expected[:1]
+    assert done == expected
 
 
 def test_a_model_of_catboost_is_left_without_a_trace():

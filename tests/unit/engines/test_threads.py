@@ -5,7 +5,9 @@ import subprocess
 import sys
 import threading
 import time
-from contextvars import ContextVar
+from concurrent.futures import CancelledError
+from contextvars import ContextVar, copy_context
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +17,8 @@ from rhale.engines import map_in_threads
 from rhale.engines.threads import count_jobs
 from rhale.errors import BadSettingError
 from rhale.models import Predictor, wrap
+from rhale.models.base import STOP
+from rhale.tables import open_table
 
 
 def test_results_come_in_the_order_of_the_chunks():
@@ -91,6 +95,23 @@ def test_results_that_nobody_wants_any_more_are_not_worked_for():
     assert next(results) == 0
     results.close()
     assert len(asked) < 100
+
+
+def test_a_stopped_thread_asks_a_model_nothing_more():
+    predictor = Predictor(wrap(pytest.fail, gradient=pytest.fail), ("y0",), (0,), 1)
+    walker = SimpleNamespace(walk=lambda *_: pytest.fail("it walked"))
+    chunk = open_table(np.ones((3, 1))).chunk(0, 3)
+    stop = threading.Event()
+    stop.set()
+    context = copy_context()
+    context.run(STOP.set, stop)
+    for question in (
+        lambda: predictor.predict(chunk.rows, 3),
+        lambda: predictor.gradient(chunk),
+        lambda: predictor.walk(walker, chunk, [(0, np.ones(3))], ""),
+    ):
+        with pytest.raises(CancelledError):
+            context.run(question)
 
 
 def test_an_interrupt_ends_the_work_before_the_next_question():
