@@ -20,6 +20,7 @@ from rhale.tables.chunk import Chunk
 from rhale.tables.datasets import Fragment, is_dataset, open_dataset
 from rhale.tables.formats import TableFile, is_table, open_file
 from rhale.tables.frame import FrameTable
+from rhale.tables.open import require_two_rows
 from rhale.tables.pieced import PiecedTable
 from rhale.tables.reading import Reading
 
@@ -65,9 +66,9 @@ def open_files(data: Any) -> PiecedTable:
         parts = list(open_dataset(data))
     else:
         parts = [open_file(path) for path in found_files(data)]
-    schema = united(parts)
+    schema, n_rows = united(parts), sum(part.n_rows for part in parts)
+    require_two_rows(n_rows)
     head = FrameTable(nw.from_native(schema.empty_table(), eager_only=True))
-    n_rows = sum(part.n_rows for part in parts)
     return PiecedTable(Reading(head, head.names), Files(tuple(parts), schema), "files", n_rows)
 
 
@@ -164,7 +165,7 @@ def _united(name: str, parts: Sequence[Part]) -> Any:
                 "before it; give it the same type in all files"
             )
             raise BadTableError(msg) from error
-    return found
+    return found.with_type(pa.float64()) if pa.types.is_null(found.type) else found  # as pandas
 
 
 # --- their rows ----------------------------------------------------------------------------------
