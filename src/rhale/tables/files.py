@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from glob import glob
@@ -285,3 +285,16 @@ def _pieces(parts: Iterable[Part], schema: Any, size: int, skip: int) -> Iterato
         for batch in part.batches(schema, size, skip):
             yield batch.replace_schema_metadata(None)
         skip = max(skip - part.n_rows, 0)
+
+
+def read_some(table: PiecedTable, n_rows: int, settings: Mapping[str, Any]) -> Any:
+    """Read a few rows into memory, drawn from all files; settings are those of `explain`."""
+    columns, weights = settings.get("columns"), settings.get("weights")
+    if columns is not None:
+        table = table.only([*columns, *([weights] if weights else [])])
+    n_all = sum(table.source.part_rows)
+    rng = np.random.default_rng(settings.get("seed", 0))
+    places = np.sort(rng.choice(n_all, min(n_rows, n_all), replace=False))
+    drawn = table.drawn(places, table.source.part_rows)
+    (chunk,) = drawn.source.chunks(drawn.reading, n_rows)
+    return drawn.settled(chunk.seen()).reading.settle_chunk(chunk).rows

@@ -1,6 +1,7 @@
 import gzip
 import os
 import pickle
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import rhale
 from rhale.errors import BadTableError, MissingExtraError
 from rhale.tables import files
-from rhale.tables.files import names_files, open_files
+from rhale.tables.files import names_files, open_files, read_some
 
 pa = pytest.importorskip("pyarrow")
 ds = pytest.importorskip("pyarrow.dataset")
@@ -476,3 +477,28 @@ def test_progress_counts_both_readings():
         progress=lambda done, of: told.append((done, of)),
     )
     assert told == [(300 * k, 1800) for k in range(1, 7)]
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, ZeroDivisionError])
+def test_a_run_that_is_stopped_leaves_no_thread_and_no_open_file(stop):
+    write_parts(300, 300)
+    before = set(Path("/proc/self/fd").iterdir()) if Path("/proc/self/fd").exists() else set()
+
+    def model(rows):
+        if len(rows) == 300:
+            raise stop
+        return rows["n"].to_numpy() ** 2
+
+    with pytest.raises((stop, rhale.errors.ModelFailedError)):
+        rhale.explain(model, "*.parquet", batch_size=300)
+    assert [t.name for t in threading.enumerate() if t.name == "rhale reading"] == []
+    if before:
+        assert len(set(Path("/proc/self/fd").iterdir())) <= len(before)
+
+
+def test_few_rows_are_drawn_from_all_files_into_memory():
+    table = write_parts(300, 0, 500)
+    found = read_some(table, 50, {"columns": ["n"], "seed": 3})
+    assert list(found.columns) == ["n"]
+    wanted = np.sort(np.random.default_rng(3).choice(800, 50, replace=False))
+    assert found["n"].tolist() == wanted.tolist()
