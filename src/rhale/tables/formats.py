@@ -29,7 +29,7 @@ class TableFile:
     path : str
         As the user wrote it.
     kind : str
-        "parquet", "csv", "arrow", "stream" or "feather" (its first version).
+        "parquet", "csv", "arrow" (Feather, too) or "stream".
     stamp : (int, int)
         Size in bytes and time of the last change in nanoseconds.
     schema : pyarrow.Schema
@@ -61,7 +61,7 @@ class TableFile:
             if self.kind == "parquet":
                 yield from _parquet(self.path, schema.names, size, skip)
             else:
-                yield from dropped(_others(self, schema, size), skip)
+                yield from dropped(_others(self, schema), skip)
         self.require_unchanged()
 
     def require_unchanged(self) -> None:
@@ -102,6 +102,9 @@ def is_table(path: str) -> bool:
 def kind_of_table(path: str) -> str:
     """Say what a file is, by its first bytes or by its name."""
     kind, name = _marked(path), path.lower()
+    if kind == "feather":
+        msg = f"{path} is Feather of version 1, which pyarrow gives up; write it anew (version 2)"
+        raise BadTableError(msg)
     if kind is not None:
         return kind
     if Path(path).stat().st_size == 0:
@@ -168,9 +171,6 @@ def _measured(path: str, kind: str) -> tuple[Any, int]:
 
         with pq.ParquetFile(path) as table:
             return table.schema_arrow, table.metadata.num_rows
-    if kind == "feather":
-        whole = _feather(path, None)
-        return whole.schema, whole.num_rows
     with pa.OSFile(path) as file:
         if kind == "arrow":
             found = pa.ipc.open_file(file)
@@ -194,14 +194,11 @@ def _parquet(path: str, names: list[str], size: int, skip: int) -> Iterator[Any]
         yield from dropped(batches, skip - starts[first] if starts else 0)
 
 
-def _others(file: TableFile, schema: Any, size: int) -> Iterator[Any]:
+def _others(file: TableFile, schema: Any) -> Iterator[Any]:
     import pyarrow as pa
 
     if file.kind == "csv":
         yield from delimited.read(file.path, schema)
-        return
-    if file.kind == "feather":
-        yield from _feather(file.path, schema.names).to_batches(size)
         return
     with pa.OSFile(file.path) as opened:
         kind = pa.ipc.open_file if file.kind == "arrow" else pa.ipc.open_stream
@@ -213,10 +210,3 @@ def _others(file: TableFile, schema: Any, size: int) -> Iterator[Any]:
             yield from found
         else:
             yield from (found.get_batch(place) for place in range(found.num_record_batches))
-
-
-def _feather(path: str, names: list[str] | None) -> Any:
-    """Read a whole file of the first version of Feather, which has no pieces."""
-    from pyarrow import feather
-
-    return feather.read_table(path, columns=names, memory_map=False)
