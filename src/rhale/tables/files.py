@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from glob import glob
@@ -279,12 +279,12 @@ def together(rows: Sequence[int], size: int) -> Iterator[list[int]]:
         yield held
 
 
-def _pieces(parts: Iterable[Part], schema: Any, size: int, skip: int) -> Iterator[Any]:
+def _pieces(parts: Sequence[Part], schema: Any, size: int, skip: int) -> Iterator[Any]:
     """Batches of some files; what pandas noted in them about types is left out."""
+    assert len(parts) == 1 or not skip  # noqa: S101 - several files together are one chunk
     for part in parts:
         for batch in part.batches(schema, size, skip):
             yield batch.replace_schema_metadata(None)
-        skip = max(skip - part.n_rows, 0)
 
 
 def read_some(table: PiecedTable, n_rows: int, settings: Mapping[str, Any]) -> Any:

@@ -1,3 +1,4 @@
+import gc
 import gzip
 import os
 import pickle
@@ -505,6 +506,7 @@ def test_a_run_that_is_stopped_leaves_no_thread_and_no_open_file(stop):
 
     with pytest.raises((stop, rhale.errors.ModelFailedError)):
         rhale.explain(model, "*.parquet", batch_size=300)
+    gc.collect()  # what is left of the error
     assert [t.name for t in threading.enumerate() if t.name == "rhale reading"] == []
     if before:
         assert len(set(Path("/proc/self/fd").iterdir())) <= len(before)
