@@ -207,7 +207,7 @@ def survey(
         Whether the table comes in pieces: then types are settled by all of them together.
     """
     weight = np.ones(chunk.n_rows) if chunk.weights is None else chunk.weights
-    values = np.stack([chunk.key(c) for c in (*columns, *beside)]).T
+    values = np.stack([chunk.key(c) for c in (*columns, *beside)], axis=1)
     own = values[:, : len(columns)]
     census = []
     for place, c in enumerate(columns):
