@@ -169,9 +169,10 @@ def test_the_model_sees_plain_types_whatever_pandas_noted_in_the_file():
     assert seen == {("int64", "float64", "float64")}
 
 
-@pytest.mark.parametrize("name", ["r.csv", "r.parquet", "r.arrow", "stream.arrow"])
+@pytest.mark.parametrize("name", ["r.csv", "r.parquet", "r.arrow", "stream.arrow", "dataset"])
 def test_only_the_wanted_columns_are_read(name):
-    table = open_files(write(name)).only(["name", "x"])
+    data = ds.dataset(write("r.parquet")) if name == "dataset" else write(name)
+    table = open_files(data).only(["name", "x"])
     pieces = [
         b for part in table.source.parts for b in part.batches(pa.schema([("x", "double")]), 2)
     ]
