@@ -8,19 +8,23 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from itertools import islice, takewhile
 from queue import Queue
 from threading import Event, Thread
 from typing import Any
 from uuid import uuid4
 
-import cloudpickle
+import cloudpickle  # type: ignore[import-untyped]
 import dask
 import numpy as np
+from dask.base import get_scheduler, is_dask_collection, optimize
 from dask.core import flatten, get_dependencies
+from dask.highlevelgraph import HighLevelGraph
 from dask.local import get_sync
 from dask.optimization import cull
 from dask.system import CPU_COUNT
 from dask.threaded import get as get_in_threads
+from dask.utils import parse_bytes
 
 from rhale.engines.parts import PartTask, Summary, work
 from rhale.engines.shipping import Parcel, pack
@@ -31,6 +35,7 @@ from rhale.tables.reading import Reading
 
 Graph = dict[Any, Any]
 Get = Callable[..., Any]  # one of Dask's schedulers
+AT_ONCE = 16  # summaries that are fetched in one go
 LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
 ADVICE = {
     "Series": "pass the data frame that it comes from, or .to_frame()",
@@ -45,7 +50,7 @@ ADVICE = {
 
 def open_table(data: Any) -> PiecedTable | None:
     """Open a data frame or an array of Dask; None for what is no collection of Dask."""
-    if not dask.is_dask_collection(data):
+    if not is_dask_collection(data):
         return None
     if hasattr(data, "rechunk"):
         return _array(data)
@@ -105,11 +110,13 @@ def map_parts(part_task: PartTask, source: Any, first: int) -> Iterator[Summary]
     scheduler, so that it can be made anew wherever the workers that had it die, and a worker gets
     it once, however many partitions it works on.
     """
-    get = dask.base.get_scheduler(collections=[source])
-    client = getattr(get, "__self__", None)
-    sent = part_task if get in (get_in_threads, get_sync) else pack(part_task, cloudpickle.dumps)
+    get: Get = get_scheduler(collections=[source])  # type: ignore[no-untyped-call]
+    is_here, client = get in (get_in_threads, get_sync), getattr(get, "__self__", None)
+    sent = part_task if is_here else pack(part_task, cloudpickle.dumps)
     graph, keys = _graph(sent, _wanted(part_task.reading, source), first)
-    if client is not None:
+    if not keys:
+        return
+    if client is not None and isinstance(sent, Parcel):
         yield from _on_cluster(client, graph, keys, len(sent.content))
     else:
         yield from _on_this_machine(get, graph, keys)
@@ -125,15 +132,16 @@ def _wanted(reading: Reading, source: Any) -> Any:
 
 def _graph(sent: PartTask | Parcel, source: Any, first: int) -> tuple[Graph, list[Any]]:
     """One graph of all partitions and what is done with them, and the keys of the summaries."""
-    (made,) = dask.optimize(source)
+    own = getattr(source, "optimize", None)  # data frames have their own way
+    made = own() if own else optimize(source)[0]  # type: ignore[no-untyped-call]
     graph, name = dict(made.__dask_graph__()), f"rhale-{uuid4().hex}"
     graph[f"{name}-task"] = (partial(_same, sent),)
     keys = []
-    for index, part in enumerate(flatten(made.__dask_keys__())):
+    for index, part in enumerate(flatten(made.__dask_keys__())):  # type: ignore[no-untyped-call]
         if index >= first:
             keys.append((name, index))
             graph[name, index] = (_summarise, f"{name}-task", index, part)
-    return dict(cull(graph, keys)[0]), keys
+    return dict(cull(graph, keys)[0]), keys  # type: ignore[no-untyped-call]
 
 
 def _same(sent: PartTask | Parcel) -> PartTask | Parcel:
@@ -148,18 +156,26 @@ def _summarise(sent: PartTask | Parcel, index: int, part: Any) -> Summary:
 
 def _on_cluster(client: Any, graph: Graph, keys: list[Any], n_bytes: int) -> Iterator[Summary]:
     """Have the workers of a cluster do it; summaries are let go as soon as they are here."""
-    usual = dask.utils.parse_bytes(dask.config.get(LARGE_GRAPH, "10MB"))
+    layer = HighLevelGraph.from_collections(keys[0][0], graph, ())
+    usual = parse_bytes(dask.config.get(LARGE_GRAPH, "10MB"))
     with dask.config.set({LARGE_GRAPH: usual + n_bytes}):  # the model is in it once, not often
-        waiting = deque(client.get(graph, keys, sync=False))
+        waiting = deque(client.get(layer, keys, sync=False))
     try:
-        for _, index in keys:
-            with naming_partition(index):
-                found = waiting[0].result()
-            waiting.popleft().release()
-            yield found
+        while waiting:
+            with naming_partition(waiting[0].key[1]):
+                found = _fetched(client, waiting)
+            for _ in found:
+                waiting.popleft().release()
+            yield from found
     finally:
         if waiting:
             client.cancel(list(waiting))
+
+
+def _fetched(client: Any, waiting: deque[Any]) -> list[Summary]:
+    """The next summaries that are there; the next one, or its error, if none is."""
+    ready = islice(takewhile(lambda future: future.status == "finished", waiting), AT_ONCE)
+    return client.gather(list(ready)) or [waiting[0].result()]
 
 
 def _on_this_machine(get: Get, graph: Graph, keys: list[Any]) -> Iterator[Summary]:
