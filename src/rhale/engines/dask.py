@@ -22,6 +22,7 @@ from dask.core import flatten, get_dependencies
 from dask.highlevelgraph import HighLevelGraph
 from dask.local import get_sync
 from dask.optimization import cull
+from dask.sizeof import sizeof
 from dask.system import CPU_COUNT
 from dask.threaded import get as get_in_threads
 from dask.utils import parse_bytes
@@ -147,6 +148,12 @@ def _graph(sent: PartTask | Parcel, source: Any, first: int) -> tuple[Graph, lis
 def _same(sent: PartTask | Parcel) -> PartTask | Parcel:
     """A task as a value: were it written into the graph, each partition would get a copy."""
     return sent
+
+
+@sizeof.register(Parcel)  # type: ignore[no-untyped-call, untyped-decorator]
+def _size(parcel: Parcel) -> int:
+    """Bytes of a task, for those who plan its way."""
+    return len(parcel.content)
 
 
 def _summarise(sent: PartTask | Parcel, index: int, part: Any) -> Summary:
