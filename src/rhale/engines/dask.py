@@ -53,12 +53,12 @@ def open_table(data: Any) -> PiecedTable | None:
     """Open a data frame or an array of Dask; None for what is no collection of Dask."""
     if not is_dask_collection(data):
         return None
-    if hasattr(data, "rechunk"):
+    kinds = [kind.__name__ for kind in type(data).__mro__]
+    if "Array" in kinds:
         return _array(data)
-    kind = next((k.__name__ for k in type(data).__mro__ if k.__name__ in ADVICE), "")
-    if kind or not hasattr(data, "columns"):
-        advice = ADVICE.get(kind, ".compute() it")
-        msg = f"a Dask {kind or type(data).__name__} is no table; {advice}"
+    if "DataFrame" not in kinds:
+        kind = next((kind for kind in kinds if kind in ADVICE), kinds[0])
+        msg = f"a Dask {kind} is no table; {ADVICE.get(kind, '.compute() it')}"
         raise BadTableError(msg)
     head = recognised(data._meta.iloc[:0])  # noqa: SLF001 - Dask's name for it
     return PiecedTable(Reading(head, head.names), data, "dask")
