@@ -28,7 +28,7 @@ def cluster(n_workers):
     return LocalCluster(
         n_workers=n_workers,
         threads_per_worker=1,
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",
         silence_logs=logging.CRITICAL,
     )
 

@@ -22,7 +22,7 @@ def cluster():
             n_workers=2,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             memory_limit="2GiB",
             silence_logs=logging.CRITICAL,
         ) as made,
