@@ -2,6 +2,7 @@ import threading
 import time
 import weakref
 
+import cloudpickle
 import dask
 import dask.array as da
 import dask.bag as db
@@ -11,8 +12,9 @@ import pandas as pd
 import pytest
 
 import rhale
-from rhale.engines.dask import map_parts, open_table
+from rhale.engines.dask import _graph, map_parts, open_table
 from rhale.engines.parts import PartTask, count_task
+from rhale.engines.shipping import Parcel
 from rhale.errors import BadTableError, ModelFailedError
 
 N = 120
@@ -241,6 +243,16 @@ def test_summaries_come_in_the_order_of_partitions():
     assert [summary.n_rows for summary in found] == list(range(1, 9))
 
 
+def test_the_task_is_in_the_graph_once():
+    source = dd.from_map(lambda n: pd.DataFrame({"a": [float(n)]}), range(9),
+                         meta=pd.DataFrame({"a": [1.0]}))  # fmt: skip
+    parcel = Parcel(b"0" * 100_000, "digest")
+    graph, keys = _graph(parcel, source, 0)
+    sizes = {key: len(cloudpickle.dumps(task)) for key, task in graph.items()}
+    assert max(sizes[key] for key in keys) < 1_000
+    assert sum(size > 100_000 for size in sizes.values()) == 1
+
+
 def test_few_partitions_are_in_memory_at_a_time():
     loaded, done, most = [], [], []
 
@@ -258,7 +270,7 @@ def test_few_partitions_are_in_memory_at_a_time():
 
 @pytest.mark.parametrize("scheduler", ["sync", "threads"])
 def test_work_that_nobody_waits_for_is_given_up(scheduler):
-    loaded = []
+    loaded, n_threads = [], threading.active_count()
 
     def load(index):
         loaded.append(index)
@@ -273,6 +285,7 @@ def test_work_that_nobody_waits_for_is_given_up(scheduler):
     n_loaded = len(loaded)
     time.sleep(0.1)
     assert len(loaded) == n_loaded < 500
+    assert threading.active_count() == n_threads
 
 
 @pytest.mark.parametrize("scheduler", ["sync", "threads"])
