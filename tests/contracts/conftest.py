@@ -1,0 +1,46 @@
+"""A real cluster of two workers, one for each process that runs tests."""
+
+import logging
+import time
+
+import dask
+import distributed
+import pytest
+
+QUIET = {
+    "distributed.worker.memory.terminate": False,  # small workers, busy machines
+    "distributed.comm.timeouts.connect": "60s",
+    "distributed.admin.tick.limit": "600s",
+}
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    with (
+        dask.config.set(QUIET),
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address="127.0.0.1:0",
+            memory_limit="2GiB",
+            silence_logs=logging.CRITICAL,
+        ) as made,
+    ):
+        yield made
+
+
+def until(is_so, seconds=60):
+    end = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def client(cluster):
+    """The cluster as Dask's current one, with all its workers."""
+    with distributed.Client(cluster) as made:
+        made.wait_for_workers(2, timeout=60)
+        until(lambda: all(w.status.name == "running" for w in cluster.workers.values()))
+        yield made
