@@ -95,45 +95,61 @@ def map_parts(part_task: PartTask, source: Any, first: int) -> Iterator[Summary]
 
     context, reading = source.sparkSession.sparkContext, part_task.reading
     wanted = [*reading.names, *([reading.weights] if reading.weights else [])]
-    frame = source.select([_quoted(name) for name in wanted])
     parcel = context.broadcast(pack(part_task, dumps))
     with ExitStack() as stack:
         stack.callback(parcel.destroy)
         jobs = stack.enter_context(Jobs(context))
-        parts = jobs.start(lambda: _mapped(frame, parcel)).result()
+        parts = jobs.start(lambda: _mapped(source, wanted, parcel)).result()
+        _require_order(parts, part_task, source, first)
         size = max(FEWEST_PARTS, min(2 * context.defaultParallelism, MOST_PARTS))
         for found in jobs.in_order(parts, first, size):
             yield pickle.loads(found)  # noqa: S301 - our own bytes, from our own workers
 
 
-def _quoted(name: str) -> str:
-    """A column's name as Spark's expressions write it; dots would mean fields."""
-    return "`" + name.replace("`", "``") + "`"
+def _require_order(parts: Any, part_task: PartTask, source: Any, first: int) -> None:
+    """Refuse to look for rows by their places where a plan may give them in another order."""
+    if not (first or part_task.reading.starts):
+        return
+    level = parts._jrdd.rdd().outputDeterministicLevel().toString()  # noqa: SLF001 - no public way
+    stored = source.storageLevel
+    if level == "DETERMINATE" or (not first and (stored.useMemory or stored.useDisk)):
+        return
+    asked = "checkpoint= goes on after finished partitions" if first else "n_rows= draws rows by place"
+    msg = (
+        f"{asked}, but this data frame is shuffled, and Spark may give its rows in another order "
+        "every time; write it to Parquet and pass the path"
+    )
+    raise BadSettingError(msg if first else f"{msg}, or pass data.cache()")
 
 
-def _mapped(frame: Any, parcel: Any) -> Any:
+def _mapped(source: Any, names: list[str], parcel: Any) -> Any:
     """The summaries of all partitions, to be made when they are asked for."""
+    quoted = ["`" + name.replace("`", "``") + "`" for name in names]  # dots would mean fields
+    columns = [f"{name} as c{place}" for place, name in enumerate(quoted)]
     with warnings.catch_warnings():  # of versions of pandas, which is not used here
         warnings.simplefilter("ignore")
-        mapped = frame.mapInArrow(_summarising(parcel), f"{COLUMN} binary")
+        mapped = source.selectExpr(*columns).mapInArrow(
+            _summarising(parcel, names), f"{COLUMN} binary"
+        )
     return mapped.rdd
 
 
-def _summarising(parcel: Any) -> Callable[[Iterator[Any]], Iterator[Any]]:
+def _summarising(parcel: Any, names: list[str]) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """What a worker does with a partition; closures travel to workers, and this one is small."""
 
     def summarising(batches: Iterator[Any]) -> Iterator[Any]:
-        yield summary_of(parcel.value, batches)
+        yield summary_of(parcel.value, names, batches)
 
     return summarising
 
 
-def summary_of(parcel: Parcel, batches: Iterator[Any]) -> Any:
+def summary_of(parcel: Parcel, names: list[str], batches: Iterator[Any]) -> Any:
     """Summarise the rows of one partition, on a worker; one record batch with bytes."""
     import pyarrow as pa
     from pyspark import TaskContext
 
-    summary = work(parcel, TaskContext.get().partitionId(), batches)
+    pieces = (pa.Table.from_batches([batch]).rename_columns(names) for batch in batches)
+    summary = work(parcel, TaskContext.get().partitionId(), pieces)
     return pa.record_batch({COLUMN: pa.array([pickle.dumps(summary)], pa.binary())})
 
 
@@ -192,7 +208,7 @@ class Jobs:
 
 
 def given_up(error: Exception) -> Exception:
-    """What it means that Spark gave up on a job, after it tried several times."""
+    """What it means that Spark gave up on a job; failed tasks were tried several times."""
     text = str(error)
     if "No module named 'rhale" in text:
         msg = "Spark's workers do not have rhale; install the version that is installed here"
@@ -200,5 +216,5 @@ def given_up(error: Exception) -> Exception:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     ends = [line for line in lines if ": " in line and "Error" in line.split(": ")[0]]
     reason = (ends or lines or [type(error).__name__])[-1]
-    msg = f"Spark tried several times and gave up: {reason:.300}"
+    msg = f"Spark gave up on the work: {reason:.300}"
     return ModelStoppedError(msg)
