@@ -18,7 +18,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from rhale.errors import BadSettingError, CheckpointError, RhaleError
+from rhale.errors import BadSettingError, CheckpointError, MissingExtraError
 from rhale.kernels import FloatArray
 from rhale.models.base import REPEATABLE
 from rhale.packing import pack, unpack
@@ -262,8 +262,9 @@ class Checkpoint:
             raise CheckpointError(_damaged(path, "its checksum is not that of its content"))
         try:
             owner, content = unpack(data[start:])
-        except RhaleError:
-            raise
+        except ImportError as error:
+            msg = f"the checkpoint {path} holds rows of {error.name}, which is not installed here"
+            raise MissingExtraError(msg) from error
         except Exception as error:  # whatever a reader makes of bytes that are not ours
             raise CheckpointError(_damaged(path, f"{error!r:.100}")) from error
         if not of_any_run and owner != self._mark:

@@ -105,9 +105,6 @@ def from_arrow_bytes(data: bytes) -> Any:
 def _polars_bytes(table: Any) -> bytes:
     import polars as pl
 
-    for name, dtype in table.schema.items():
-        if dtype == pl.Object:
-            _refuse(name, dtype, "nothing")
     file = BytesIO()
     table.write_ipc_stream(file)
     again = pl.read_ipc_stream(BytesIO(file.getvalue()))
@@ -168,7 +165,7 @@ def _series_apart(name: Any, series: Any) -> tuple[str, Any]:
     except (TypeError, ValueError, NotImplementedError) as error:
         msg = f"column {name!r} of type {dtype} cannot be written as Arrow ({error}); {ADVICE}"
         raise CheckpointError(msg) from error
-    if again.dtype != dtype or not again.array.equals(series.array):
+    if not again.array.equals(series.array):
         _refuse(name, repr(dtype), repr(again.dtype))
     return apart
 
@@ -197,8 +194,7 @@ def _series_together(apart: Sequence[Any]) -> Any:
         return pd.Series(texts, dtype=pd.StringDtype(store, **settings))
     if kind == "categories":
         codes, categories, ordered = content
-        values = _series_together(categories)
-        values = pd.Index(values, dtype=values.dtype).rename(None)
+        values = pd.Index(_series_together(categories)).rename(None)
         return pd.Series(pd.Categorical.from_codes(codes, values, ordered=ordered))
     if kind == "arrow":
         column = from_arrow_bytes(content).column(0)
@@ -213,7 +209,7 @@ def _index_apart(what: str, index: Any) -> tuple[str, list[Any], Any]:
     if isinstance(index, pd.RangeIndex):
         return "range", names, (index.start, index.stop, index.step)
     levels = [index.get_level_values(i) for i in range(index.nlevels)]
-    kept = [_series_apart(what, pd.Series(level, dtype=level.dtype)) for level in levels]
+    kept = [_series_apart(what, pd.Series(level)) for level in levels]
     return "levels" if index.nlevels > 1 else "values", names, kept
 
 
@@ -226,4 +222,4 @@ def _index_together(apart: Sequence[Any]) -> Any:
     levels = [_series_together(level) for level in content]
     if kind == "levels":
         return pd.MultiIndex.from_arrays(levels, names=names)
-    return pd.Index(levels[0], dtype=levels[0].dtype).rename(names[0])
+    return pd.Index(levels[0]).rename(names[0])

@@ -12,17 +12,24 @@ from functools import reduce
 from operator import add
 from pathlib import Path
 
+import narwhals.stable.v2 as nw
 import numpy as np
+import polars as pl
 import pytest
 
 from rhale import checkpoint
 from rhale.checkpoint import EVERY_SECONDS, Checkpoint
-from rhale.errors import BadSettingError, CheckpointError
+from rhale.errors import BadSettingError, CheckpointError, MissingExtraError
 from rhale.kernels.sample import Sample
 from rhale.tables.array import ArrayTable
 from rhale.tables.survey import survey
 
-RUN = {"seed": 0, "method": "rhale", "files": {"a.parquet": [10, 1.5], "b.parquet": [20, 2.5]}}
+RUN = {
+    "seed": 0,
+    "method": "rhale",
+    "columns": ["a", "b"],
+    "files": {"a.parquet": [10, 1.5], "b.parquet": [20, 2.5]},
+}
 NAMES = {"run.checkpoint", "lock"}
 
 
@@ -124,6 +131,7 @@ def test_a_value_that_cannot_be_kept_leaves_what_was_there(point, folder):
         ({"version": "2"}, r"version is new \('2'\)"),
         ({"files": {**RUN["files"], "b.parquet": [21, 2.5]}}, r"files, b.parquet\[0\] was 20, now 21"),
         ({"files": {"a.parquet": [10, 1.5]}}, r"files, b.parquet is gone \(\[20, 2.5\]\)"),
+        ({"columns": ["a"]}, r"columns was \['a', 'b'\], now \['a'\]"),
         ({"files": [1]}, r"files was \{'a.parquet': .*, now \[1\]"),
     ],
 )  # fmt: skip
@@ -142,14 +150,17 @@ def test_many_differences_are_counted(folder):
 
 
 def test_the_order_of_settings_and_tuples_for_lists_make_no_other_run(folder):
-    Checkpoint.open(folder, {"a": (1, float("nan")), "b": 2}).close()
-    Checkpoint.open(folder, {"b": 2, "a": [1, float("nan")]}).close()
+    with Checkpoint.open(folder, {"a": (1, float("nan")), "b": 2}) as point:
+        point.save("survey", 3, 0)
+    with Checkpoint.open(folder, {"b": 2, "a": [1, float("nan")]}) as point:
+        assert point.load("survey").done == 3
 
 
 def test_a_folder_with_other_files_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("x")
-    with pytest.raises(CheckpointError, match=r"holds other files \('thesis.tex', ...\)"):
+    with pytest.raises(CheckpointError, match=r"holds other files \('thesis.tex'") as caught:
         Checkpoint.open(tmp_path, RUN)
+    assert "cannot be used" not in str(caught.value)
     assert names(tmp_path) == {"thesis.tex"}
 
 
@@ -275,6 +286,13 @@ def test_a_sound_file_of_unsound_content_is_refused(point, monkeypatch):
     monkeypatch.setattr(checkpoint, "pack", lambda _: b"no such thing")
     point.save("survey", 1, 0)
     with pytest.raises(CheckpointError, match=r"survey.checkpoint is damaged"):
+        point.load("survey")
+
+
+def test_rows_of_a_library_that_is_gone_are_no_damage(point, monkeypatch):
+    point.save("survey", 1, nw.from_native(pl.DataFrame({"a": [1]}), eager_only=True))
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(MissingExtraError, match="holds rows of polars, which is not installed"):
         point.load("survey")
 
 
@@ -460,6 +478,62 @@ def test_a_killed_process_leaves_a_whole_checkpoint_and_no_lock(folder):
         assert saved.done > before
         assert np.all(saved.folded == saved.done)
         before = saved.done
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+import numpy as np
+from rhale.checkpoint import Checkpoint
+
+def kill(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+class Half:
+    def __init__(self, file):
+        self.file = file
+    def __enter__(self):
+        return self
+    def __exit__(self, *_):
+        pass
+    def write(self, data):
+        self.file.write(data[: len(data) // 2])
+        self.file.flush()
+        kill()
+
+own_open, own_sync, own_replace = Path.open, os.fsync, Path.replace
+
+def die_while(step):
+    if step == "writing":
+        Path.open = lambda path, mode: Half(own_open(path, mode))
+    if step == "syncing the file":
+        os.fsync = kill
+    if step == "renaming":
+        Path.replace = kill
+    if step == "syncing the folder":
+        Path.replace = lambda *paths: (own_replace(*paths), setattr(os, "fsync", kill))
+
+for step in ("writing", "syncing the file", "renaming", "syncing the folder"):
+    child = os.fork()
+    if not child:
+        point = Checkpoint.open(sys.argv[1], {"seed": 0})
+        point.save("count", 1, np.full(1000, 1.0))
+        die_while(step)
+        point.save("count", 2, np.full(1000, 2.0))
+    assert os.waitpid(child, 0)[1] == signal.SIGKILL
+    with Checkpoint.open(sys.argv[1], {"seed": 0}) as point:
+        saved = point.load("count")
+    assert np.all(saved.folded == saved.done)
+    print(step, saved.done)
+"""
+
+
+def test_a_process_killed_at_any_step_of_writing_leaves_the_old_file_or_the_new(folder):
+    command = [sys.executable, "-c", KILLED, str(folder)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    assert run.stdout.splitlines() == [
+        "writing 1", "syncing the file 1", "renaming 1", "syncing the folder 2"
+    ], run.stderr  # fmt: skip
 
 
 def test_a_folder_in_use_is_refused_to_others_until_the_process_is_gone(folder):

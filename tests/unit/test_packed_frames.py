@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from rhale import packed_frames
 from rhale.errors import CheckpointError, MissingExtraError
 from rhale.packing import pack, unpack
 
@@ -129,6 +130,16 @@ def test_a_pandas_column_that_would_not_come_back_is_refused_by_name(values):
         pack(nw.from_native(pd.DataFrame({"fine": [1, 2, 3], "odd": values}), eager_only=True))
 
 
+@pytest.mark.parametrize(
+    "other", [pd.Series([1, 2], dtype="Int16"), pd.Series([1, 3], dtype="Int8")]
+)
+def test_another_type_or_value_after_the_way_back_is_refused_by_name(monkeypatch, other):
+    monkeypatch.setattr(packed_frames, "_series_together", lambda _: other)
+    frame = pd.DataFrame({"fine": [1, 2], "odd": pd.Series([1, 2], dtype="Int8")})
+    with pytest.raises(CheckpointError, match="column 'odd' has type Int8Dtype"):
+        pack(nw.from_native(frame, eager_only=True))
+
+
 def test_pandas_columns_that_need_pyarrow_say_how_to_get_it(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
     frame = nw.from_native(pd.DataFrame({"a": pd.Series([1, None], dtype="Int8")}), eager_only=True)
@@ -208,6 +219,14 @@ def test_an_arrow_table_comes_back_with_its_schema_and_joins_what_it_was_cut_fro
     assert back.schema.equals(table.schema, check_metadata=True)
     assert repr(pa.concat_tables([back, table[3:]]).to_pylist()) == repr(table.to_pylist())
     assert again(table[:0]).schema.equals(table.schema, check_metadata=True)
+
+
+def test_arrow_bytes_that_point_beyond_their_end_are_refused():
+    data = pack(nw.from_native(pa.table({"a": ["one", "two", "three"]}), eager_only=True))
+    limits, odd = (np.array(v, "<i4").tobytes() for v in ([0, 3, 6, 11], [0, 3, 6, 10**6]))
+    assert data.count(limits) == 1
+    with pytest.raises(pa.ArrowInvalid):
+        unpack(data.replace(limits, odd))
 
 
 def test_an_arrow_slice_keeps_only_its_own_rows():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -117,13 +118,23 @@ def row_keys(columns: FloatArray, seed: int = 0) -> KeyArray:
     O(n_rows n_columns). Each column is stirred in by the finaliser of SplitMix64; the shift comes
     first, because whole numbers have their information in the high bits of a float.
     """
-    key = np.full(len(columns), np.random.default_rng(seed).integers(2**63), dtype=np.uint64)
-    for column in np.asarray(columns, dtype=np.float64).T:
-        known = np.where(np.isnan(column), np.nan, column + 0.0)  # there are many kinds of nan
+    return column_keys(np.asarray(columns, dtype=np.float64).T, len(columns), seed)
+
+
+def column_keys(columns: Iterable[FloatArray], n_rows: int, seed: int = 0) -> KeyArray:
+    """Keys of rows that are given column by column."""
+    key = np.full(n_rows, np.random.default_rng(seed).integers(2**63), dtype=np.uint64)
+    shifted = np.empty_like(key)
+    for column in columns:
+        known = column + 0.0  # -0.0 is 0.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            has_nan = np.isnan(known.sum())  # or infinities that cancel: no harm
+        if has_nan:
+            known[np.isnan(known)] = np.nan  # there are many kinds of it
         key ^= known.view(np.uint64)
-        key ^= key >> np.uint64(30)
+        key ^= np.right_shift(key, np.uint64(30), out=shifted)
         key *= np.uint64(0xBF58476D1CE4E5B9)
-        key ^= key >> np.uint64(27)
+        key ^= np.right_shift(key, np.uint64(27), out=shifted)
         key *= np.uint64(0x94D049BB133111EB)
-        key ^= key >> np.uint64(31)
+        key ^= np.right_shift(key, np.uint64(31), out=shifted)
     return key

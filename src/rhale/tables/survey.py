@@ -11,13 +11,14 @@ import numpy as np
 from rhale.errors import BadTableError
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.axis import Axis
-from rhale.kernels.sample import KeyArray, Sample, collect, row_keys
+from rhale.kernels.sample import KeyArray, Sample, collect, column_keys, row_keys
 from rhale.tables.chunk import Chunk
 from rhale.tables.seen import NOTHING_SEEN, Seen
 
 LARGEST = 1e150  # squares of feature values must stay finite
 FEW_VALUES = 20  # so many whole numbers are steps
 FIRST_VALUES = 1_000  # tell of most columns that there are more
+Facts = tuple[int, float, float, float, float, bool]
 NO_LIMIT = np.uint64(np.iinfo(np.uint64).max)
 
 
@@ -211,39 +212,59 @@ def survey(
         Rows with larger keys cannot be among the sampled ones: other chunks have enough of them.
     """
     weight = np.ones(chunk.n_rows) if chunk.weights is None else chunk.weights
-    values = np.stack([chunk.key(c) for c in (*columns, *beside)], axis=1)
-    own = values[:, : len(columns)]
-    census = []
-    for place, c in enumerate(columns):
-        apart = chunk.told_apart(c)
+    held = {c: chunk.key(c) for c in range(len(names))}
+    census, facts = [], []
+    for c in columns:
+        apart, most = chunk.told_apart(c), None
+        facts.append(known_facts(held[c], weight))
         if apart is None:
-            check_column(own[:, place], names[c], chunk.row_numbers)
+            check_column(held[c], names[c], chunk.row_numbers)
             most = None if c in counted else FEW_VALUES
-            census.append(count_values(own[:, place], weight, most))
-        else:
-            told = [(type(v), v) for v in apart[0]], apart[1]
-            census.append(count_values(told, weight, None))
-    known = ~np.isnan(own)
-    key = row_keys(chunk.keys(), seed)
+        told = held[c] if apart is None else ([(type(v), v) for v in apart[0]], apart[1])
+        census.append(count_values(told, weight, most))
+    key = column_keys(list(held.values()), chunk.n_rows, seed)
     small = np.flatnonzero(key <= last_key)
-    sample = collect(key[small], values[small], weight[small], size=sizes[0])
+    values = np.stack([held[c][small] for c in (*columns, *beside)], axis=1)
+    sample = collect(key[small], values, weight[small], size=sizes[0])
     if small.size < key.size:
         sample = replace(sample, seen=key.size, is_complete=False)
+    counts, weights, squares, lows, highs, whole = zip(*facts, strict=True)
     return Survey(
         chunk.n_rows,
         float(weight.sum()),
         float((weight**2).sum()),
-        known.sum(axis=0),
-        weight @ known,
-        weight**2 @ known,
-        np.where(known, own, np.inf).min(axis=0, initial=np.inf),
-        np.where(known, own, -np.inf).max(axis=0, initial=-np.inf),
-        np.all(~known | (own == np.rint(own)), axis=0),
+        np.array(counts),
+        np.array(weights),
+        np.array(squares),
+        np.array(lows),
+        np.array(highs),
+        np.array(whole),
         tuple(census),
         sample,
         smallest(sizes[1], key, chunk),
         chunk.seen() if is_pieced else NOTHING_SEEN,
     )
+
+
+def known_facts(values: FloatArray, weight: FloatArray) -> Facts:
+    """Rows with a value, their weight and its squares, smallest and largest, whether all are whole.
+
+    Examples
+    --------
+    >>> known_facts(np.array([2.0, np.nan, 5.0]), np.ones(3))
+    (2, 2.0, 2.0, 2.0, 5.0, True)
+    """
+    low, high = values.min(initial=np.inf), values.max(initial=-np.inf)
+    if np.isnan(low):  # one is missing
+        known = ~np.isnan(values)
+        return known_facts(values[known], weight[known])
+    whole = _is_whole(values[:FIRST_VALUES]) and _is_whole(values)
+    squares = float(weight @ weight)
+    return values.size, float(weight.sum()), squares, float(low), float(high), whole
+
+
+def _is_whole(values: FloatArray) -> bool:
+    return bool(np.all(values == np.rint(values)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,9 +314,10 @@ def keep(chunk: Chunk, rows: IntArray, key: KeyArray, values: FloatArray) -> Sam
 
 def check_column(values: FloatArray, name: str, row_numbers: IntArray) -> None:
     """Refuse infinite and huge values, naming the column and the first such row."""
-    bad = np.flatnonzero(np.abs(values) > LARGEST)
-    if not bad.size:
+    low, high = np.fmin.reduce(values, initial=0.0), np.fmax.reduce(values, initial=0.0)
+    if max(-low, high) <= LARGEST:
         return
+    bad = np.flatnonzero(np.abs(values) > LARGEST)
     row, value = row_numbers[bad[0]], values[bad[0]]
     kind, advice = "infinite values", "replace them by numbers, or leave these rows out"
     if np.isfinite(value):
