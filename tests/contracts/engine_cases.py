@@ -4,6 +4,7 @@ An engine is one entry, `Engine(name, spread)`; a test file names its engines an
 Models are made inside functions: workers that do not know this module can open them all the same.
 """
 
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
@@ -22,7 +23,7 @@ N_ROWS = 600
 CLOSE = 1e-12  # relative
 EXACT = {"edges", "count", "level_count", "levels", "pooled", "spread_edges", "curve_x"}
 SIZED_BY_MEAN = {"std", "std_plain", "standard_error", "level_error", "slope", "slope_error"}
-KEPT = ("rows", "rows_in_table", "columns", "kinds", "weighted", "bins", "local_effects")
+KEPT = ("rows", "columns", "kinds", "weighted", "bins", "local_effects")
 KEPT += ("rows_asked", "answers_walked", "sample_rows", "method", "model")
 
 
@@ -64,11 +65,14 @@ class Case:
         Makes the model.
     options : mapping
         Arguments of `explain`.
+    parts : tuple of int
+        How often the rows are cut: small parts cost much, as models answer for few rows at a time.
     """
 
     name: str
     make: Callable[[], Any]
     options: Mapping[str, Any] = field(default_factory=dict)
+    parts: tuple[int, ...] = (7,)
 
     def __str__(self):
         return self.name
@@ -149,7 +153,7 @@ def stepped():
 
 def trees():
     """Boosted trees behind a step that reads categories and text; they take five columns."""
-    table = frame()[["a", "b", "c", "s", "m"]].assign(c=lambda rows: rows["c"].astype("str"))
+    table = frame()[TREES["columns"]].assign(c=lambda rows: rows["c"].astype("str"))
     target = table["a"] * (table["c"] == "u") + table["b"] + table["m"].fillna(2.0) ** 2
     names = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
     columns = ColumnTransformer([("names", names, ["c", "s"])], remainder="passthrough")
@@ -168,34 +172,32 @@ def of_arrays():
 
 
 WEIGHTS = {"weights": "w"}
+TREES = {**WEIGHTS, "columns": ["a", "b", "c", "s", "m"]}
 GRADIENT = {**WEIGHTS, "gradient": smooth_slopes()}
 CASES = [
-    Case("smooth, rhale", smooth, GRADIENT),
+    Case("smooth, rhale", smooth, GRADIENT, (1, 7)),
+    Case("smooth, three features", smooth, {**GRADIENT, "features": ["a", "m", "s"]}, (100,)),
     Case("smooth, ale", smooth, {**WEIGHTS, "method": "ale", "features": ["a", "b", "d", "s"]}),
     Case("stepped, rhale", stepped, {**WEIGHTS, "features": ["a", "m", "s"]}),
-    Case("trees, rhale", trees, WEIGHTS),
-    Case("trees, pdp", trees, {**WEIGHTS, "method": "pdp", "bins": 8}),
+    Case("trees, rhale", trees, TREES, (1, 7)),
+    Case("trees, pdp", trees, {**TREES, "method": "pdp", "bins": 4, "features": ["a", "m", "c"]}),
     Case("smooth, ice", smooth, {"method": "ice", "bins": 4, "features": ["a", "s"]}),
     Case("smooth, mplot", smooth, {**WEIGHTS, "method": "mplot"}),
-    Case("drawn rows", smooth, {**GRADIENT, "n_rows": 450, "seed": 3}),
+    Case("drawn rows", smooth, {"gradient": smooth_slopes(), "n_rows": 450, "seed": 3}),
 ]
 ARRAY_CASES = [
-    Case("array, rhale", of_arrays, {"weights": "x3"}),
+    Case("array, rhale", of_arrays, {"weights": "x3"}, (1, 7, 100)),
     Case("array, ale", of_arrays, {"method": "ale", "features": ["x0"]}),
 ]
-MANY = {"smooth, rhale", "trees, rhale", "trees, pdp", "array, rhale"}  # in 100 parts too
-RUNS = [
-    (case, n_parts)
-    for case in [*CASES, *ARRAY_CASES]
-    for n_parts in ((1, 7, 100) if case.name in MANY else (7,))
-]
-FRAME_RUNS = [run for run in RUNS if run[0] in CASES]
+FRAME_RUNS = [(case, n_parts) for case in CASES for n_parts in case.parts]
+ARRAY_RUNS = [(case, n_parts) for case in ARRAY_CASES for n_parts in case.parts]
+RUNS = [*FRAME_RUNS, *ARRAY_RUNS]
 
 
 def cut(table, n_parts):
     """The rows in so many parts of about the same size, some of them empty where rows run out."""
     limits = np.linspace(0, len(table), n_parts + 1).astype(int)
-    return [table[low:high] for low, high in zip(limits[:-1], limits[1:], strict=True)]
+    return [table[low:high] for low, high in itertools.pairwise(limits)]
 
 
 # --- the comparison ----------------------------------------------------------------------------

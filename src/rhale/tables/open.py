@@ -31,7 +31,7 @@ def open_table(data: Any, weights: npt.ArrayLike | str | None = None) -> TableIn
     weights : array-like of shape (n_rows,) or str, optional
         How much each row matters; or the column that says so, which is taken out of the table.
     """
-    table = _open(data)
+    table = recognised(data)
     if isinstance(weights, str):
         table, weights = _taken_out(table, find_feature(weights, table.names))
     if not table.names:
@@ -98,7 +98,8 @@ def as_matrix(rows: Any) -> FloatArray:
     return np.stack([numbers_of(s) for s in frame.iter_columns()], axis=1)
 
 
-def _open(data: Any) -> ArrayTable | FrameTable:
+def recognised(data: Any) -> ArrayTable | FrameTable:
+    """A table in memory, with any number of rows."""
     try:
         frame = nw.from_native(data, pass_through=True)
     except nw.exceptions.DuplicateError as error:

@@ -1,0 +1,166 @@
+"""A cluster of Dask on a bad day: dead workers, failing models, a user who has enough."""
+
+import os
+import signal
+import time
+from threading import Timer
+
+import dask
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+
+import rhale
+from rhale.errors import BadTableError, ModelFailedError, ModelStoppedError
+
+N_PARTS = 6
+TABLE = pd.DataFrame(np.random.default_rng(5).normal(size=(300, 2)), columns=["a", "b"])
+PARTS = np.array_split(np.arange(300), N_PARTS)
+
+
+def spread(table=TABLE):
+    return dd.from_map(lambda rows: table.iloc[rows], PARTS, meta=table.iloc[:0])
+
+
+def lines(path):
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def curved(rows):
+    return np.sin(rows["a"].to_numpy()) * rows["b"].to_numpy()
+
+
+def elsewhere(act):
+    """A model that does something first, on workers only."""
+    home = os.getpid()
+
+    def model(rows):
+        if os.getpid() != home:
+            act(rows)
+        return np.sin(rows["a"].to_numpy()) * rows["b"].to_numpy()
+
+    return model
+
+
+def killing(folder, n_deaths):
+    """Kill so many of the processes that are asked."""
+
+    def kill(_):
+        if sum(1 for _ in folder.iterdir()) < n_deaths:
+            (folder / str(os.getpid())).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return kill
+
+
+@pytest.mark.usefixtures("client")
+@pytest.mark.parametrize("n_deaths", [1, 2])
+def test_workers_that_are_killed_leave_no_trace_in_the_result(tmp_path, n_deaths):
+    model = elsewhere(killing(tmp_path, n_deaths))  # 2: all that had the model
+    found = rhale.explain(model, spread(), local="secant")
+    assert sum(1 for _ in tmp_path.iterdir()) == n_deaths
+    assert found.effects == rhale.explain(elsewhere(len), spread(), local="secant").effects
+
+
+@pytest.mark.usefixtures("client")
+def test_a_model_that_kills_every_worker_is_given_up(cluster, monkeypatch):
+    monkeypatch.setattr(cluster.scheduler, "allowed_failures", 0)
+    model = elsewhere(lambda _: os.kill(os.getpid(), signal.SIGKILL))
+    with pytest.raises(ModelStoppedError, match=r"^partition 0: the workers that had it died"):
+        rhale.explain(model, dd.from_pandas(TABLE, npartitions=1), method="mplot")
+
+
+@pytest.mark.usefixtures("client")
+def test_a_model_that_fails_in_one_partition_is_quoted_with_its_number():
+    wrong = TABLE.iloc[PARTS[3][4], 0]
+
+    def fail(rows):
+        if (rows["a"] == wrong).any():
+            msg = "the oven is cold"
+            raise RuntimeError(msg)
+
+    with pytest.raises(ModelFailedError, match=r"^partition 3: .*RuntimeError: the oven is cold"):
+        rhale.explain(elsewhere(fail), spread(), method="mplot")
+
+
+@pytest.mark.usefixtures("client")
+def test_a_partition_that_cannot_be_made_is_named():
+    def load(index):
+        if index == 2:
+            msg = "no such disk"
+            raise OSError(msg)
+        return TABLE.iloc[PARTS[index]]
+
+    table = dd.from_map(load, range(N_PARTS), meta=TABLE.iloc[:0])
+    with pytest.raises(BadTableError, match="partition 2: .* OSError: no such disk"):
+        rhale.explain(curved, table)
+
+
+def test_an_interrupted_run_leaves_no_work_behind(client, tmp_path):
+    path = tmp_path / "loaded"
+
+    def load(_):
+        with path.open("a") as file:
+            file.write("once\n")
+        time.sleep(0.25)
+        return TABLE
+
+    table = dd.from_map(load, range(40), meta=TABLE.iloc[:0])
+    Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        rhale.explain(curved, table)
+    end = time.monotonic() + 20
+    while any(client.processing().values()) and time.monotonic() < end:
+        time.sleep(0.1)
+    loaded = len(lines(path))
+    time.sleep(0.5)
+    assert len(lines(path)) <= loaded + 2 < 30
+
+
+class Heavy:
+    """A model of twelve megabytes that notes where it is opened."""
+
+    def __init__(self, path):
+        self.path, self.weights = path, np.zeros(1_500_000)
+
+    def __call__(self, rows):
+        return rows["a"].to_numpy() + self.weights[: len(rows)]
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        with self.path.open("a") as file:
+            file.write(f"{os.getpid()}\n")
+
+
+def test_a_large_model_goes_once_to_each_worker(client, tmp_path):
+    table = dd.from_pandas(pd.concat([TABLE] * 4, ignore_index=True), npartitions=24, sort=False)
+    rhale.explain(Heavy(tmp_path / "opened"), table, method="mplot", features="a")
+    opened = lines(tmp_path / "opened")
+    assert 1 <= len(opened) == len(set(opened)) <= 2
+    logs = client.run(lambda dask_worker: list(dask_worker.transfer_incoming_log))
+    sizes = [
+        size
+        for log in logs.values()
+        for transfer in log
+        for key, size in transfer["keys"].items()
+        if "-task" in str(key)
+    ]
+    assert len(sizes) <= 2  # one a pass: a worker made it, the other one fetched it
+
+
+@pytest.mark.parametrize("where", ["cluster", "threads"])
+def test_what_partitions_share_is_computed_once_a_pass(request, tmp_path, where):
+    if where == "cluster":
+        request.getfixturevalue("client")
+    path = tmp_path / "made"
+
+    def whole():
+        with path.open("a") as file:
+            file.write("once\n")
+        return TABLE
+
+    shared = dask.delayed(whole)()
+    parts = [dask.delayed(lambda table, rows: table.iloc[rows])(shared, rows) for rows in PARTS]
+    rhale.explain(curved, dd.from_delayed(parts, meta=TABLE.iloc[:0], verify_meta=False))
+    assert len(lines(path)) == 2
