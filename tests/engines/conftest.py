@@ -1,6 +1,7 @@
 import os
 import shutil
 import sys
+import warnings
 
 import pytest
 
@@ -11,7 +12,7 @@ QUIET = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "512m",
     "spark.sql.shuffle.partitions": "4",
-    "spark.sql.session.timeZone": "America/New_York",
+    "spark.sql.session.timeZone": "Europe/Paris",
     "spark.log.level": "OFF",
 }
 
@@ -44,5 +45,8 @@ def ray():
         logging_level="error",
         log_to_driver=False,
     )
+    with warnings.catch_warnings():  # its settings warn of each other when they are made
+        warnings.simplefilter("ignore", DeprecationWarning)
+        ray.data.DataContext.get_current()
     yield ray
     ray.shutdown()

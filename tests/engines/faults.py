@@ -1,6 +1,9 @@
 """Models with faults, made inside functions: workers open them without this module."""
 
+import _thread
 import sys
+import threading
+import time
 from types import ModuleType
 
 import numpy as np
@@ -70,6 +73,17 @@ def known_here_only(name, monkeypatch, function=square):
     alone.__module__, alone.__qualname__, alone.__kwdefaults__ = name, "alone", None
     module.alone = alone
     return alone
+
+
+class interrupt_in_second_pass:  # noqa: N801 - reads as a sentence at its call
+    """Progress that has the main thread interrupted while it waits for the second pass."""
+
+    when = 0.0
+
+    def __call__(self, done, total):
+        if done == total / 2:  # the first pass is over
+            self.when = time.monotonic() + 2
+            threading.Timer(2, _thread.interrupt_main).start()
 
 
 def same_bits(one, other):

@@ -15,9 +15,10 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
+from rhale.engines.lost import lost
 from rhale.engines.parts import PartTask, Summary, work
 from rhale.engines.shipping import Parcel, pack
-from rhale.errors import BadSettingError, BadTableError, ModelStoppedError
+from rhale.errors import BadSettingError, BadTableError
 from rhale.tables.frame import FrameTable
 from rhale.tables.pieced import PiecedTable
 from rhale.tables.reading import Reading
@@ -34,7 +35,7 @@ def open_table(data: Any) -> PiecedTable | None:
         raise BadTableError(msg)
     if not isinstance(data, Dataset):
         return None
-    with _quietly():
+    with _running():
         schema = _copied(data).schema()
     if schema is None:
         msg = "the table has no rows; an effect needs at least two rows with different values"
@@ -67,14 +68,16 @@ def map_parts(part_task: PartTask, source: Any, first: int) -> Iterator[Summary]
     is_arrow = part_task.reading.head.kind == "pyarrow"
     task, waiting = ray.remote(summary_of), deque[Any]()
     n_tasks = max(FEWEST_TASKS, min(2 * int(ray.cluster_resources().get("CPU", 1)), MOST_TASKS))
-    with _quietly():
+    with _running():
         try:
             for index, block in enumerate(_blocks(part_task.reading, source)):
                 waiting.append(task.remote(parcel, index, block, is_arrow=is_arrow))
                 if len(waiting) >= n_tasks:
-                    yield _fetched(waiting.popleft())
+                    yield ray.get(waiting[0])
+                    waiting.popleft()
             while waiting:
-                yield _fetched(waiting.popleft())
+                yield ray.get(waiting[0])
+                waiting.popleft()
         finally:
             for one in waiting:
                 ray.cancel(one)
@@ -100,13 +103,22 @@ def _copied(data: Any) -> Any:
 
 
 @contextmanager
-def _quietly() -> Iterator[None]:
-    """Let Ray's log of a run be quiet."""
+def _running() -> Iterator[None]:
+    """Keep Ray's log of a run quiet, and say what it means that Ray gave up."""
+    from pyarrow import ArrowException
+    from ray.exceptions import RayError, RayTaskError
+
     log = logging.getLogger("ray.data")
     before = log.level
-    log.setLevel(logging.ERROR)
+    log.setLevel(logging.CRITICAL)  # errors are raised as well
     try:
         yield
+    except ArrowException as error:
+        msg = f"the blocks of the dataset do not make one table: {error}"
+        raise BadTableError(msg) from error
+    except RayError as error:
+        is_dead = not isinstance(error, RayTaskError)
+        raise lost("Ray", str(error), is_dead=is_dead) from error
     finally:
         log.setLevel(before)
 
@@ -117,26 +129,3 @@ def summary_of(parcel: Parcel, index: int, block: Any, *, is_arrow: bool) -> Sum
 
     blocks = BlockAccessor.for_block(block)
     return work(parcel, index, [blocks.to_arrow() if is_arrow else blocks.to_pandas()])
-
-
-def _fetched(reference: Any) -> Summary:
-    """A summary, or what it means that Ray gave up on it."""
-    import ray
-
-    try:
-        found: Summary = ray.get(reference)
-    except ray.exceptions.RayError as error:
-        raise given_up(error) from error
-    return found
-
-
-def given_up(error: Exception) -> Exception:
-    """What it means that Ray gave up on a task."""
-    text = str(error)
-    if "No module named 'rhale" in text:
-        msg = "Ray's workers do not have rhale; install the version that is installed here"
-        return BadSettingError(msg)
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    reason = (lines or [type(error).__name__])[-1]
-    msg = f"Ray gave up on a task: {reason:.300}"
-    return ModelStoppedError(msg)

@@ -19,9 +19,10 @@ from uuid import uuid4
 
 import narwhals.stable.v2 as nw
 
+from rhale.engines.lost import lost
 from rhale.engines.parts import PartTask, Summary, work
 from rhale.engines.shipping import Parcel, pack
-from rhale.errors import BadSettingError, BadTableError, ModelStoppedError
+from rhale.errors import BadSettingError, BadTableError
 from rhale.tables.frame import FrameTable
 from rhale.tables.pieced import PiecedTable
 from rhale.tables.reading import Reading
@@ -30,6 +31,7 @@ COLUMN = "summary"
 JOBS = 2  # at a time: the next one fills the cores that the last tasks of one leave
 FEWEST_PARTS, MOST_PARTS = 8, 200  # of one job: the driver holds their summaries, a MB each
 INHERITED = ("spark.scheduler.pool", "spark.jobGroup.id", "spark.job.description", "spark.job.tags")
+DEATH = ("Python worker exited unexpectedly", "ExecutorLostFailure")  # in Spark's words
 NOT_TABLES = {
     "pyspark.sql.connect": (
         "a data frame of Spark Connect has no Spark context to send models with; "
@@ -114,7 +116,9 @@ def _require_order(parts: Any, part_task: PartTask, source: Any, first: int) -> 
     stored = source.storageLevel
     if level == "DETERMINATE" or (not first and (stored.useMemory or stored.useDisk)):
         return
-    asked = "checkpoint= goes on after finished partitions" if first else "n_rows= draws rows by place"
+    asked = (
+        "checkpoint= goes on after finished partitions" if first else "n_rows= draws rows by place"
+    )
     msg = (
         f"{asked}, but this data frame is shuffled, and Spark may give its rows in another order "
         "every time; write it to Parquet and pass the path"
@@ -188,7 +192,9 @@ class Jobs:
             try:
                 return job()
             except Exception as error:
-                raise given_up(error) from error
+                trace = str(error)
+                is_dead = any(word in trace for word in DEATH)
+                raise lost("Spark", trace, is_dead=is_dead) from error
 
         return self._pool.submit(run)
 
@@ -205,16 +211,3 @@ class Jobs:
 
     def _part_of(self, parts: Any, numbers: Sequence[int]) -> Future[Any]:
         return self.start(lambda: self._context.runJob(parts, contents, numbers))
-
-
-def given_up(error: Exception) -> Exception:
-    """What it means that Spark gave up on a job; failed tasks were tried several times."""
-    text = str(error)
-    if "No module named 'rhale" in text:
-        msg = "Spark's workers do not have rhale; install the version that is installed here"
-        return BadSettingError(msg)
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    ends = [line for line in lines if ": " in line and "Error" in line.split(": ")[0]]
-    reason = (ends or lines or [type(error).__name__])[-1]
-    msg = f"Spark gave up on the work: {reason:.300}"
-    return ModelStoppedError(msg)
