@@ -4,21 +4,9 @@ import logging
 import time
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
 from ray.data.expressions import col
-
-import rhale
-from rhale.engines import ray as engine
-from rhale.engines import spread_table
-from rhale.engines.parts import count_task
-from rhale.errors import (
-    BadSettingError,
-    BadTableError,
-    ModelFailedError,
-    ModelStoppedError,
-)
 from tests.contracts.engine_cases import CASES, Engine, assert_same, check, cut, frame
 from tests.engines.faults import (
     dying,
@@ -30,12 +18,18 @@ from tests.engines.faults import (
     square,
 )
 
+import rhale
+from rhale.engines import ray as engine
+from rhale.engines import spread_table
+from rhale.engines.parts import count_task
+from rhale.errors import (
+    BadSettingError,
+    BadTableError,
+    ModelFailedError,
+    ModelStoppedError,
+)
+
 RUNS = [(case, 7) for case in CASES] + [(CASES[0], 1), (CASES[0], 100)]
-
-
-def in_microseconds(table):
-    """Arrow keeps the unit of dates that pandas has made, and ours are made here."""
-    return table.assign(d=table["d"].astype("datetime64[us]"))
 
 
 def arrow_blocks(ray, table, n_parts):
@@ -69,14 +63,14 @@ def test_files_that_ray_reads_lazily_give_the_numbers_of_the_table_in_memory(ray
     assert_same(rhale.explain(square, data, columns=["a", "b"]), wanted)
 
 
-def test_steps_whose_columns_are_not_known_are_asked_for_them(ray, numbers):
+def test_steps_whose_columns_are_not_known_are_asked_for_them(numbers):
     data = numbers.map_batches(lambda rows: {**rows, "c": rows["a"] ** 2})
     held = frame()[["a", "b"]].assign(c=lambda rows: rows["a"] ** 2)
     assert data.schema(fetch_if_missing=False) is None
     assert_same(rhale.explain(square, data), rhale.explain(square, held))
 
 
-def test_blocks_come_in_order_although_late_ones_are_faster(ray, numbers):
+def test_blocks_come_in_order_although_late_ones_are_faster(numbers):
     def slow_at_first(rows):
         time.sleep(0.5 if rows["a"][0] == frame()["a"][0] else 0.0)
         return rows
@@ -114,7 +108,7 @@ def test_a_block_with_other_columns_is_named(ray):
 def test_blocks_of_other_types_are_refused(ray):
     parts = [pa.table({"a": np.arange(5.0)}) for _ in range(3)]
     parts[2] = pa.table({"a": ["x"] * 5})
-    with pytest.raises(BadTableError, match="do not make one table.*a has incompatible types"):
+    with pytest.raises(BadTableError, match=r"do not make one table.*a has incompatible types"):
         rhale.explain(square, ray.data.from_arrow(parts))
 
 
@@ -147,7 +141,7 @@ def test_an_error_of_the_model_comes_back(numbers, tmp_path):
 
 
 def test_an_error_of_the_users_steps_is_told_of(numbers):
-    def wrong(rows):
+    def wrong(_):
         msg = "a step that fails"
         raise ValueError(msg)
 

@@ -9,6 +9,16 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from tests.contracts.engine_cases import CASES, Engine, assert_same, check, frame
+from tests.engines.faults import (
+    dying,
+    failing,
+    interrupt_in_second_pass,
+    known_here_only,
+    same_bits,
+    slow,
+    square,
+)
 
 import rhale
 from rhale.engines import spark as engine
@@ -19,16 +29,6 @@ from rhale.errors import (
     BadTableError,
     ModelFailedError,
     ModelStoppedError,
-)
-from tests.contracts.engine_cases import CASES, Engine, assert_same, check, frame
-from tests.engines.faults import (
-    dying,
-    failing,
-    interrupt_in_second_pass,
-    known_here_only,
-    same_bits,
-    slow,
-    square,
 )
 
 TYPES = "a double, b bigint, c string, s string, d timestamp_ntz, m double, t boolean, w double"
@@ -131,7 +131,7 @@ def test_types_of_spark_are_shown_as_pandas_has_them(spark):
     def model(rows):
         late = rows["moment"].dt.hour.to_numpy() >= 18
         days = rows["day"].dt.day.to_numpy()
-        paid = rows["paid"].fillna(False).to_numpy(dtype=bool)
+        paid = rows["paid"].to_numpy(dtype=bool, na_value=False)
         return rows["price"].to_numpy() * (1 + paid) + late + 0.1 * days
 
     rows = [

@@ -35,11 +35,11 @@ def lost(engine: str, trace: str, *, is_dead: bool) -> RhaleError:
 
 
 def last_words(trace: str) -> str:
-    """The line of a trace that says what went wrong first.
+    r"""The line of a trace that says what went wrong first.
 
     Examples
     --------
-    >>> last_words("Traceback ...\\n  line 3\\nValueError: no such day\\n\\nStage 4 failed")
+    >>> last_words("Traceback ...\n  line 3\nValueError: no such day\n\nStage 4 failed")
     'ValueError: no such day'
     """
     said = ERROR.search(trace)

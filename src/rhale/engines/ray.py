@@ -23,6 +23,7 @@ from rhale.tables.frame import FrameTable
 from rhale.tables.pieced import PiecedTable
 from rhale.tables.reading import Reading
 
+NAME = "Ray"
 FEWEST_TASKS, MOST_TASKS = 4, 200  # at a time: this process may hold all their summaries
 
 
@@ -118,7 +119,7 @@ def _running() -> Iterator[None]:
         raise BadTableError(msg) from error
     except RayError as error:
         is_dead = not isinstance(error, RayTaskError)
-        raise lost("Ray", str(error), is_dead=is_dead) from error
+        raise lost(NAME, str(error), is_dead=is_dead) from error
     finally:
         log.setLevel(before)
 

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, Self
 from uuid import uuid4
 
 import narwhals.stable.v2 as nw
@@ -27,7 +27,7 @@ from rhale.tables.frame import FrameTable
 from rhale.tables.pieced import PiecedTable
 from rhale.tables.reading import Reading
 
-COLUMN = "summary"
+NAME, COLUMN = "Spark", "summary"
 JOBS = 2  # at a time: the next one fills the cores that the last tasks of one leave
 FEWEST_PARTS, MOST_PARTS = 8, 200  # of one job: the driver holds their summaries, a MB each
 INHERITED = ("spark.scheduler.pool", "spark.jobGroup.id", "spark.job.description", "spark.job.tags")
@@ -172,7 +172,7 @@ class Jobs:
         self._context, self._tag = context, f"rhale-{uuid4().hex}"
         self._inherited = {name: context.getLocalProperty(name) for name in INHERITED}
 
-    def __enter__(self) -> Jobs:
+    def __enter__(self) -> Self:
         self._pool = ThreadPoolExecutor(JOBS, thread_name_prefix="rhale")
         return self
 
@@ -194,7 +194,7 @@ class Jobs:
             except Exception as error:
                 trace = str(error)
                 is_dead = any(word in trace for word in DEATH)
-                raise lost("Spark", trace, is_dead=is_dead) from error
+                raise lost(NAME, trace, is_dead=is_dead) from error
 
         return self._pool.submit(run)
 
