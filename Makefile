@@ -5,17 +5,19 @@ JOBS ?= 2
 
 VENV := .venv
 BENCH := .venv-bench
+ENGINES := .venv-engines
 STAMP := $(VENV)/.installed
 PAPER := intro running cases study_1 study_2 settings california_data california_effects \
 	california_bins run_time disagreements page
 ACCURACY := random_problems california_subsets curves trees intervals page
 BENCH_STAMP := $(BENCH)/.installed
+ENGINES_STAMP := $(ENGINES)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo figures paper accuracy test test-all lint bench clean
+.PHONY: help demo figures paper accuracy test test-all test-engines lint bench clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(STAMP) ## Explain two small models; tables on screen, plots and pages in demo/
 	$(VENV)/bin/rhale demo
@@ -39,14 +41,18 @@ accuracy: $(STAMP) ## Measure bins, curves and intervals against known truths; w
 	done
 
 # One thread for each test process: the processes already fill the cores.
-test test-all: export OMP_NUM_THREADS := 1
-test test-all: export NUMBA_NUM_THREADS := 1
+test test-all test-engines: export OMP_NUM_THREADS := 1
+test test-all test-engines: export NUMBA_NUM_THREADS := 1
 
 test: $(STAMP) ## Run the tests, except the slow ones
 	$(VENV)/bin/python -m pytest -m "not slow" -n $(JOBS)
 
 test-all: $(STAMP) ## Run all tests
 	$(VENV)/bin/python -m pytest -n $(JOBS)
+
+# Spark and Ray bring worker processes of their own: one process of tests, two cores for theirs.
+test-engines: $(ENGINES_STAMP) ## Run the tests on Spark and Ray, in an environment of their own
+	$(ENGINES)/bin/python -m pytest tests/engines
 
 lint: $(STAMP) ## Check style, types and the direction of imports
 	$(VENV)/bin/ruff check
@@ -58,7 +64,7 @@ bench: $(BENCH_STAMP) ## Measure rhale against other programs, in an environment
 	$(BENCH)/bin/python -m pytest benchmarks -p no:xdist -q -s --override-ini addopts=
 
 clean: ## Remove environments, caches and everything that was made
-	rm -rf $(VENV) $(BENCH) demo dist build htmlcov .coverage .coverage.* .benchmarks paper/.parts accuracy/.parts \
+	rm -rf $(VENV) $(BENCH) $(ENGINES) demo dist build htmlcov .coverage .coverage.* .benchmarks paper/.parts accuracy/.parts \
 		.hypothesis benchmarks/.pytest_cache .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests benchmarks examples paper accuracy -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
@@ -78,3 +84,6 @@ $(STAMP): pyproject.toml constraints.txt requirements/dev.txt
 
 $(BENCH_STAMP): pyproject.toml constraints-bench.txt requirements/bench.txt
 	$(call install,$(BENCH),requirements/bench.txt,constraints-bench.txt)
+
+$(ENGINES_STAMP): pyproject.toml constraints-engines.txt requirements/engines.txt
+	$(call install,$(ENGINES),requirements/engines.txt,constraints-engines.txt)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -12,7 +12,7 @@ from typing import Any
 
 from rhale import errors
 from rhale.engines.shipping import Parcel
-from rhale.errors import RhaleError
+from rhale.errors import BadTableError, RhaleError
 from rhale.tables import Chunk
 from rhale.tables.reading import Reading, naming
 
@@ -98,10 +98,26 @@ class PartTask:
 
     def _folded(self, index: int, pieces: Iterable[Any]) -> Summary:
         starts, found, where = self.reading.starts, Summary(0), f"partition {index}"
-        start = starts[index] if starts else 0
+        start = starts[min(index, len(starts) - 1)] if starts else 0
+        pieces = self._counted(index, pieces) if starts else pieces
         for chunk in self.reading.chunks(pieces, self.size, where=where, start=start):
             found = united(found, summarise(self.task, chunk))
         return found
+
+    def _counted(self, index: int, pieces: Iterable[Any]) -> Iterator[Any]:
+        """Pass pieces on; rows are drawn by their places, so parts must have as many as before."""
+        starts, n_rows = self.reading.starts, 0
+        for piece in pieces:
+            n_rows += len(piece)
+            yield piece
+        before = starts[index + 1] - starts[index] if index + 1 < len(starts) else 0
+        if n_rows != before:
+            msg = (
+                f"{n_rows} rows here, and {before} when they were counted: the engine cut the "
+                "table anew, so no rows can be drawn from it; write it to Parquet files and pass "
+                "their path, or leave n_rows= out"
+            )
+            raise BadTableError(msg)
 
 
 def united(found: Summary, more: Summary) -> Summary:

@@ -1,0 +1,132 @@
+"""Ray: the blocks of a dataset are summarised by tasks, as they stream out of it.
+
+Blocks have no names: they are numbered in the order of the dataset, which a copy of it is told to
+keep. The same dataset gives the same blocks in both passes where its steps do; `materialize` makes
+sure of it. Whatever the blocks, sums agree to rounding.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from rhale.engines.lost import lost
+from rhale.engines.parts import PartTask, Summary, work
+from rhale.engines.shipping import Parcel, pack
+from rhale.errors import BadSettingError, BadTableError
+from rhale.tables.frame import FrameTable
+from rhale.tables.pieced import PiecedTable
+from rhale.tables.reading import Reading
+
+NAME = "Ray"
+FEWEST_TASKS, MOST_TASKS = 4, 200  # at a time: this process may hold all their summaries
+
+
+def open_table(data: Any) -> PiecedTable | None:
+    """Open a Ray dataset; None for what is no table."""
+    from ray.data import DataIterator, Dataset
+
+    if isinstance(data, DataIterator):
+        msg = "rows of an iterator come once, and two passes need them; pass the dataset"
+        raise BadTableError(msg)
+    if not isinstance(data, Dataset):
+        return None
+    with _running():
+        schema = _copied(data).schema()
+    if schema is None:
+        msg = "the table has no rows; an effect needs at least two rows with different values"
+        raise BadTableError(msg)
+    head = FrameTable(nw.from_native(_no_rows(schema.base_schema), eager_only=True))
+    return PiecedTable(Reading(head, head.names), data, "ray")
+
+
+def _no_rows(schema: Any) -> Any:
+    """An empty table of the blocks' own kind: Arrow or pandas."""
+    if hasattr(schema, "empty_table"):
+        return schema.empty_table()
+    import pandas as pd
+
+    columns = zip(schema.names, schema.types, strict=True)
+    return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in columns})
+
+
+def map_parts(part_task: PartTask, source: Any, first: int) -> Iterator[Summary]:
+    """Summarise every block, results in order."""
+    import ray
+
+    if first:
+        msg = (
+            "checkpoint= does not work with Ray: its blocks have no names by which finished ones "
+            "could be left out. Ray does lost work again by itself; leave checkpoint= out"
+        )
+        raise BadSettingError(msg)
+    parcel = ray.put(pack(part_task, ray.cloudpickle.dumps))
+    is_arrow = part_task.reading.head.kind == "pyarrow"
+    task, waiting = ray.remote(summary_of), deque[Any]()
+    n_tasks = max(FEWEST_TASKS, min(2 * int(ray.cluster_resources().get("CPU", 1)), MOST_TASKS))
+    with _running():
+        try:
+            for index, block in enumerate(_blocks(part_task.reading, source)):
+                waiting.append(task.remote(parcel, index, block, is_arrow=is_arrow))
+                if len(waiting) >= n_tasks:
+                    yield ray.get(waiting[0])
+                    waiting.popleft()
+            while waiting:
+                yield ray.get(waiting[0])
+                waiting.popleft()
+        finally:
+            for one in waiting:
+                ray.cancel(one)
+
+
+def _blocks(reading: Reading, source: Any) -> Iterator[Any]:
+    """References to the blocks, in the dataset's order."""
+    from ray.data.dataset import MaterializedDataset
+
+    wanted = [*reading.names, *([reading.weights] if reading.weights else [])]
+    if len(wanted) < len(reading.everything) and not isinstance(source, MaterializedDataset):
+        source = source.select_columns(wanted)  # files are then read without the others
+    for bundle in _copied(source).iter_internal_ref_bundles():
+        yield from bundle.block_refs
+
+
+def _copied(data: Any) -> Any:
+    """The same dataset with settings of its own: rows in order, no bars."""
+    copied = type(data).copy(data, _deep_copy=True)
+    copied.context.execution_options.preserve_order = True
+    copied.context.enable_progress_bars = False
+    return copied
+
+
+@contextmanager
+def _running() -> Iterator[None]:
+    """Keep Ray's log of a run quiet, and say what it means that Ray gave up."""
+    from pyarrow import ArrowException
+    from ray.exceptions import RayError, RayTaskError
+
+    log = logging.getLogger("ray.data")
+    before = log.level
+    log.setLevel(logging.CRITICAL)  # errors are raised as well
+    try:
+        yield
+    except ArrowException as error:
+        msg = f"the blocks of the dataset do not make one table: {error}"
+        raise BadTableError(msg) from error
+    except RayError as error:
+        is_dead = not isinstance(error, RayTaskError)
+        raise lost(NAME, str(error), is_dead=is_dead) from error
+    finally:
+        log.setLevel(before)
+
+
+def summary_of(parcel: Parcel, index: int, block: Any, *, is_arrow: bool) -> Summary:
+    """Summarise one block, on a worker."""
+    from ray.data.block import BlockAccessor
+
+    blocks = BlockAccessor.for_block(block)
+    return work(parcel, index, [blocks.to_arrow() if is_arrow else blocks.to_pandas()])
