@@ -14,7 +14,7 @@ from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.moments import check_magnitude
 from rhale.kernels.sample import KeyArray
 from rhale.local.measure import LocalTask, Measured
-from rhale.models import Adapter
+from rhale.models import Adapter, Predictor
 from rhale.models.base import blaming_the_model
 from rhale.tables import Chunk, Table, as_matrix
 from rhale.tables.array import ArrayTable
@@ -24,7 +24,7 @@ SLAB_NUMBERS = 2**26  # slopes that are in the device's memory at a time
 HOST_ROWS = 2**18  # rows that come to the host at a time
 
 
-def place(adapter: Adapter, table: Table, device: Any = None) -> tuple[Adapter, Table]:
+def place(adapter: Adapter, table: Any, device: Any = None) -> tuple[Adapter, Any]:
     """Bring a model and a table to one device.
 
     Parameters
@@ -65,7 +65,7 @@ def place(adapter: Adapter, table: Table, device: Any = None) -> tuple[Adapter, 
         if device is None:
             msg = f"the table is on {here} and the module on {home}; move one, or pass device="
             raise BadSettingError(msg)
-        return adapter, replace(table, device=home)  # type: ignore[type-var]
+        return adapter, replace(table, device=home)
     if home is not None and isinstance(table, ArrayTable):
         from rhale.tables.tensor import sent_to
 
@@ -110,6 +110,11 @@ class DeviceTask:
     """
 
     task: LocalTask
+
+    @property
+    def predictor(self) -> Predictor:
+        """The model."""
+        return self.task.predictor
 
     def __call__(self, chunk: Chunk) -> Measured:
         """Differentiate once, and bring moments and the sampled rows back."""

@@ -17,6 +17,7 @@ from rhale.kernels.device import as_keys, on_host, ordered, row_facts, up_to
 from rhale.kernels.sample import Sample
 from rhale.tables.chunk import Change, numbers_at, numbers_between
 from rhale.tables.columns import Holds, Labels
+from rhale.tables.seen import NOTHING_SEEN, Seen
 from rhale.tables.survey import (
     FEW_VALUES,
     FIRST_VALUES,
@@ -87,6 +88,10 @@ class TensorChunk:
         """Numbers that tell rows apart: all columns as floats."""
         found: FloatArray = on_host(self.tensor)[0]
         return found
+
+    def seen(self) -> Seen:
+        """Tensors hide nothing."""
+        return NOTHING_SEEN
 
     def shown(self, index: int, value: float) -> str:  # noqa: ARG002
         """A value as people write it."""
