@@ -20,7 +20,6 @@ from rhale.tables.array import ArrayTable
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "scale.md"
 MARKS = "<!-- on paper: start -->\n", "<!-- on paper: end -->"
 N_ROWS, PART_ROWS, CORES, NETWORK = 1e11, 1_000_000, 1_000, 1e9  # bytes per second
-WINDOW = 256  # partitions whose summaries are on the way at a time
 TABLES = {"8 features": 8, "30 features": 30}
 
 
@@ -29,7 +28,6 @@ class Part:
     """What the two passes over one partition cost."""
 
     first_bytes: int
-    later_bytes: int
     effect_bytes: int
     first_add: float
     effect_add: float
@@ -55,24 +53,17 @@ def measured(n_features):
     finally:
         passes.Rows.fold = fold
     chunk = ArrayTable(rows).chunk(0, PART_ROWS)
-    look, survey = pieces[passes.FIRST_LOOK]
-    task, _ = pieces[passes.SECOND_LOOK]
-    later = replace(look, last_key=share_of_keys(look.sizes[0], WINDOW))(chunk)
-    effects = replace(task, last_key=share_of_keys(SAMPLE_ROWS, N_ROWS / PART_ROWS))(chunk)
+    survey, task = pieces[passes.FIRST_LOOK][1], pieces[passes.SECOND_LOOK][0]
+    last_key = np.uint64(SAMPLE_ROWS / N_ROWS * np.iinfo(np.uint64).max)  # of all partitions
+    effects = replace(task, last_key=last_key)(chunk)
     return Part(
         n_bytes(survey),
-        n_bytes(later),
         n_bytes(effects),
-        adding(survey, later),
+        adding(survey, survey),
         adding(effects, effects),
         seconds[passes.FIRST_LOOK],
         seconds[passes.SECOND_LOOK],
     )
-
-
-def share_of_keys(n_kept, n_parts):
-    """Largest key that is still needed when so many rows are kept of so many partitions."""
-    return np.uint64(n_kept / (n_parts * PART_ROWS) * np.iinfo(np.uint64).max)
 
 
 def smooth(rows):
@@ -104,9 +95,6 @@ def lines(parts):
         return f"| {title} | " + " | ".join(number(p) for p in parts.values()) + " |"
 
     yield line("first pass, summary of a partition", lambda p: size(p.first_bytes))
-    yield line(
-        f"the same, once {WINDOW} partitions are known (Spark)", lambda p: size(p.later_bytes)
-    )
     yield line("second pass, summary of a partition", lambda p: size(p.effect_bytes))
     yield line(
         "adding one of each to the sum",
@@ -123,10 +111,6 @@ def lines(parts):
     yield line(
         "through the driver's network (1 GB/s), first pass",
         lambda p: f"{size(p.first_bytes * n_parts)}, {time(p.first_bytes * n_parts / NETWORK)}",
-    )
-    yield line(
-        "the same with Spark's windows",
-        lambda p: f"{size(p.later_bytes * n_parts)}, {time(p.later_bytes * n_parts / NETWORK)}",
     )
     yield line(
         "through the driver's network, second pass",

@@ -17,6 +17,8 @@ from rhale.binning import bin_cells, fine_grid
 from rhale.checkpoint import Checkpoint
 from rhale.effect import Effect, LocalEffects
 from rhale.engines import rows_of_parts, spread_table
+from rhale.engines.limits import limited
+from rhale.engines.threads import count_jobs
 from rhale.errors import BadEffectsError, BadSettingError, BadTableError
 from rhale.explanation import Bins, Explanation, named_bins, partition_for
 from rhale.features import Reader, check_columns, has_no_order, read_categorical
@@ -156,10 +158,15 @@ def explain(
     settings = Settings(method, bins, local, limits, window, spread_window)
     table, n_in_table = _drawn(table, n_rows, seed)
     places = find_columns(table.names, features)
-    rows = Rows(table, _batch_rows(batch_size, len(table.names)), progress, table.n_rows)
+    jobs = count_jobs(n_jobs)
+    rows = Rows(table, _batch_rows(batch_size, len(table.names)), progress, table.n_rows, jobs or 1)
     adapter = wrap(model, gradient=gradient, response=response)
     asked_for = {"output": output, "response": response, "categorical": categorical}
-    with _kept(checkpoint, rows, settings, places, seed, asked_for) as memory, adapter.session():
+    with (
+        _kept(checkpoint, rows, settings, places, seed, asked_for) as memory,
+        limited(adapter, jobs) as adapter,
+        adapter.session(),
+    ):
         rows = replace(rows, memory=memory)
         first, reader = _first_pass(rows, settings, places, categorical, seed)
         rows = replace(rows, table=reader.table, n_rows=first.n_rows)
@@ -169,7 +176,7 @@ def explain(
             asked += first.probe.chunk.n_rows
             memory.same_answers(predictor.predict(first.probe.chunk.rows, first.probe.chunk.n_rows))
         if predictor.walks:
-            rows = _rows_to_walk(rows, len(known), predictor)
+            rows = _rows_to_walk(rows, len(known), predictor, jobs)
         job = Job(settings, rows, first, predictor, known, seed)
         made = job.profiles() if method in PROFILES else job.effects()
     return Explanation(
@@ -367,10 +374,10 @@ def _batch_rows(batch_size: int | None, n_columns: int) -> int:
     return int(np.clip(2**23 // n_columns, 2**10, 2**16))
 
 
-def _rows_to_walk(rows: Rows, n_features: int, predictor: Predictor) -> Rows:
+def _rows_to_walk(rows: Rows, n_features: int, predictor: Predictor, jobs: int | None) -> Rows:
     """Chunks whose features are all answered by one walk, a few for every core."""
     fit = WALKED_NUMBERS // (4 * n_features * predictor.n_all)
-    n_threads = predictor.n_threads
+    n_threads = predictor.n_threads if jobs is None else jobs
     shared = -(-(rows.n_rows or 0) // (3 * n_threads)) if n_threads > 1 else rows.batch_rows
     size = int(np.clip(min(fit, shared), FEWEST_WALKED, max(rows.batch_rows, FEWEST_WALKED)))
     return replace(rows, batch_rows=size, n_threads=n_threads)

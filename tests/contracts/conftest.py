@@ -1,6 +1,7 @@
 """A real cluster of two workers, one for each process that runs tests."""
 
 import logging
+import time
 
 import dask
 import distributed
@@ -21,7 +22,7 @@ def cluster():
             n_workers=2,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
             memory_limit="2GiB",
             silence_logs=logging.CRITICAL,
         ) as made,
@@ -29,9 +30,17 @@ def cluster():
         yield made
 
 
+def until(is_so, seconds=60):
+    end = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
 @pytest.fixture
 def client(cluster):
     """The cluster as Dask's current one, with all its workers."""
     with distributed.Client(cluster) as made:
         made.wait_for_workers(2, timeout=60)
+        until(lambda: all(w.status.name == "running" for w in cluster.workers.values()))
         yield made

@@ -176,10 +176,10 @@ TREES = {**WEIGHTS, "columns": ["a", "b", "c", "s", "m"]}
 GRADIENT = {**WEIGHTS, "gradient": smooth_slopes()}
 CASES = [
     Case("smooth, rhale", smooth, GRADIENT, (1, 7)),
-    Case("smooth, three features", smooth, {**GRADIENT, "features": ["a", "m", "s"]}, (100,)),
+    Case("smooth, two features", smooth, {**GRADIENT, "features": ["m", "s"]}, (100,)),
     Case("smooth, ale", smooth, {**WEIGHTS, "method": "ale", "features": ["a", "b", "d", "s"]}),
     Case("stepped, rhale", stepped, {**WEIGHTS, "features": ["a", "m", "s"]}),
-    Case("trees, rhale", trees, TREES, (1, 7)),
+    Case("trees, rhale", trees, TREES),
     Case("trees, pdp", trees, {**TREES, "method": "pdp", "bins": 4, "features": ["a", "m", "c"]}),
     Case("smooth, ice", smooth, {"method": "ice", "bins": 4, "features": ["a", "s"]}),
     Case("smooth, mplot", smooth, {**WEIGHTS, "method": "mplot"}),

@@ -32,6 +32,10 @@ def test_a_cluster_of_dask_gives_the_numbers_of_the_table_in_memory(case, n_part
     check(case, DASK, n_parts)
 
 
-@pytest.mark.parametrize(("case", "n_parts"), [run for run in FRAME_RUNS if run[1] == 7], ids=str)
+# scikit-learn is left out: what it does to filters of warnings is not made for threads
+IN_THREADS = [run for run in FRAME_RUNS if run[1] == 7 and "trees" not in run[0].name]
+
+
+@pytest.mark.parametrize(("case", "n_parts"), IN_THREADS, ids=str)
 def test_threads_of_dask_give_the_numbers_of_the_table_in_memory(case, n_parts):
     check(case, DASK, n_parts)

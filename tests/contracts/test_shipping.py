@@ -4,6 +4,7 @@ import pickle
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import catboost
@@ -14,6 +15,8 @@ import lightgbm
 import numpy as np
 import onnx
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 import skops.io
 import torch
@@ -32,6 +35,9 @@ from sklearn.preprocessing import OrdinalEncoder, PolynomialFeatures, StandardSc
 
 import rhale
 from rhale.engines.shipping import pack
+from rhale.local import LocalTask
+from rhale.profiles import ProfileTask
+from rhale.tables.survey import survey
 
 X = np.random.default_rng(1).normal(size=(120, 3))
 WEIGHTS = np.random.default_rng(2).normal(size=(3, 2))
@@ -267,6 +273,73 @@ def shipped(tmp_path_factory):
     assert run.returncode == 0, run.stderr
     found = pickle.loads((folder / "parcels.found").read_bytes())  # noqa: S301 - our own
     return here, found, can
+
+
+def test_trees_that_were_read_travel_alone_and_are_not_read_again():
+    model = xgboost.XGBRegressor(n_estimators=5, n_jobs=1).fit(X, Y)
+    probe = rhale.tables.open_table(X).chunk(0, ROWS)
+    predictor, _ = rhale.models.meet(rhale.models.wrap(model), probe)
+    content = pickle.dumps(predictor)
+    assert b"xgboost.sklearn" not in content
+    adapter = pickle.loads(content).adapter  # noqa: S301 - our own
+    assert adapter.recognise(X, adapter.predict(X)) is adapter
+
+
+def test_a_graph_that_has_travelled_may_travel_on(tmp_path):
+    outside = {"save_as_external_data": True, "location": "weights.bin", "size_threshold": 0}
+    onnx.save(graph(), tmp_path / "outside.onnx", **outside)
+    first = rhale.models.wrap(tmp_path / "outside.onnx")
+    second = pickle.loads(pickle.dumps(first))  # noqa: S301 - our own
+    for file in tmp_path.iterdir():
+        file.unlink()
+    third = pickle.loads(pickle.dumps(second))  # noqa: S301 - our own
+    with third.alone() as alone:
+        for model in (second, third, alone):
+            np.testing.assert_array_equal(model.predict(X), first.predict(X))
+
+
+TABLES = {
+    "arrays": FRAME[["a", "b", "c"]].to_numpy(),
+    "pandas": FRAME,
+    "polars": pl.from_pandas(FRAME.astype({"d": "str"})),
+    "pyarrow": pa.Table.from_pandas(FRAME.astype({"d": "str"}), preserve_index=False),
+}
+
+
+def of_any_table(rows):
+    columns = rows.T if isinstance(rows, np.ndarray) else [np.asarray(rows[n]) for n in "abc"]
+    return np.sin(columns[0]) + np.where(np.isnan(columns[1]), 0.0, columns[1]) * columns[2]
+
+
+@pytest.mark.parametrize("dumps", [pickle.dumps, cloudpickle.dumps], ids=["pickle", "cloudpickle"])
+@pytest.mark.parametrize("method", ["rhale", "ice", "mplot"])
+@pytest.mark.parametrize("kind", TABLES)
+def test_tasks_chunks_and_pieces_travel_without_a_change(kind, method, dumps, monkeypatch):
+    def travelled(thing):
+        return pickle.loads(dumps(thing))  # noqa: S301 - our own
+
+    def far_away(task, chunk):
+        return travelled(calls[type(task)](travelled(task), travelled(chunk)))
+
+    options = {"method": method, "batch_size": 50, "bins": 4}
+    here = rhale.explain(of_any_table, TABLES[kind], **options)
+    calls = {one: one.__call__ for one in (LocalTask, ProfileTask)}
+    for one in calls:
+        monkeypatch.setattr(one, "__call__", far_away)
+    there = rhale.explain(of_any_table, TABLES[kind], **options)
+    assert all(a == b for a, b in zip(here, there, strict=True))
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_surveys_add_up_after_a_journey_as_before(kind):
+    table = rhale.tables.open_table(TABLES[kind])
+    look = partial(survey, columns=[0, 1], names=table.names, sizes=(90, 30), seed=0)
+    here = [look(table.chunk(0, 50)), look(table.chunk(50, 120))]
+    there = [pickle.loads(cloudpickle.dumps(piece)) for piece in here]  # noqa: S301 - our own
+    whole, again = sum(here[1:], here[0]), sum(there[1:], there[0])
+    np.testing.assert_array_equal(again.sample.values, whole.sample.values)
+    np.testing.assert_array_equal(again.probe.chunk.keys(), whole.probe.chunk.keys())
+    assert again.n_rows == whole.n_rows == 120
 
 
 @pytest.mark.parametrize("name", [*(case.name for case in CASES), *FILES])

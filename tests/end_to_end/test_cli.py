@@ -144,6 +144,18 @@ def test_a_note_is_told_without_a_terminal_too(folder):
     assert done.stderr.strip() == left_out
 
 
+def test_weights_are_a_column_beside_those_of_the_model(folder, tmp_path):
+    rows = table()
+    rows = rows.assign(w=rows["rooms"] % 3, sold=price(rows))
+    rows.to_parquet(folder / "weighed.parquet")
+    numbers = tmp_path / "effects.json"
+    settings = ("--target", "sold", "--weights", "w", "--json", numbers)
+    done = run(folder, "explain", "shop:price", "weighed.parquet", *settings)
+    assert done.returncode == 0, done.stderr
+    wanted = rhale.explain(price, rows.drop(columns="sold"), weights="w")
+    same_numbers(rhale.load(numbers), wanted)
+
+
 def test_an_error_is_one_line_and_no_traceback(folder):
     done = run(folder, "explain", "shop:price", "rows.csv", "--target", "soldd")
     assert done.returncode == 1
@@ -201,7 +213,7 @@ def test_an_end_from_outside_leaves_no_file_and_no_process(folder, tmp_path, sen
 
 
 def test_a_terminal_shows_progress(folder):
-    """Rows done, rate and remaining time, on the terminal behind standard error."""
+    """Rows done (both readings count), rate and remaining time, on the terminal behind standard error."""
     mine, theirs = pty.openpty()
     command = subprocess.Popen(  # noqa: S603 - our own command
         [*COMMAND, "explain", "shop:slow", "rows.csv", "--target", "sold"],
@@ -219,5 +231,5 @@ def test_a_terminal_shows_progress(folder):
         pass
     os.close(mine)
     assert command.wait(timeout=30) == 0
-    for words in (b"explaining", b"of 400 rows", b"/s", b"left"):
+    for words in (b"explaining", b"of 800 rows", b"/s", b"left"):
         assert words in shown

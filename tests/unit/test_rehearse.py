@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 
@@ -34,3 +35,25 @@ def test_trees_are_walked():
 )
 def test_methods_have_their_paths(settings, path):
     assert rehearse(lambda rows: rows[:, 0], X[:300], **settings).path == path
+
+
+def test_a_few_rows_of_files_tell_the_price_of_all(tmp_path):
+    """Reading counts twice, and not once for every few rows."""
+    rows = pd.DataFrame(np.tile(X, (100, 1)), columns=["a", "b"]).assign(w=1.0, t="left out")
+    rows.to_parquet(tmp_path / "rows.parquet")
+    asked = {"columns": ["a", "b"], "weights": "w"}
+    seen = set()
+
+    def model(rows):
+        seen.add(tuple(rows.columns))
+        return rows["a"].to_numpy()
+
+    def gradient(rows):
+        return np.tile([1.0, 0.0], (len(rows), 1))
+
+    told = rehearse(model, tmp_path / "rows.parquet", gradient=gradient, **asked)
+    assert (told.rows, told.columns, told.path) == (300_000, 2, "gradient")
+    assert seen == {("a", "b")}
+    wanted = rehearse(model, rows, gradient=gradient, **asked)
+    assert told.rows_asked == wanted.rows_asked
+    assert rehearse(model, tmp_path / "rows.parquet", n_rows=400, **asked).rows == 400

@@ -74,6 +74,7 @@ def explain(
     out: opt.Out = None,
     json: opt.Json = None,
     plots: opt.Plots = None,
+    checkpoint: opt.Checkpoint = None,
     trust: opt.Trust = [],  # noqa: B006 - never changed
     allow_pickle: opt.AllowPickle = None,
     max_memory: opt.MaxMemory = "",

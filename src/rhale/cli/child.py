@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import IO, Any
 
@@ -18,12 +18,13 @@ from rhale import store
 from rhale.cli.bins import read_bins
 from rhale.cli.limits import limit_this_process, written_size
 from rhale.cli.request import Request, read_request
-from rhale.errors import RhaleError
+from rhale.errors import BadTableError, RhaleError
 from rhale.explain import explain
-from rhale.models.columns import fitted_to
+from rhale.models.columns import columns_for
 from rhale.models.files import is_named_object, load_file, load_named
+from rhale.names import near_names
 from rhale.rehearse import rehearse
-from rhale.tables.files import read_files
+from rhale.tables.files import open_files
 
 Say = Callable[..., None]
 
@@ -46,22 +47,37 @@ def main() -> None:
 def work(request: Request, say: Say) -> dict[str, Any]:
     """Read the files, and explain or rehearse."""
     say(doing="reading the table")
-    table = read_files(request.data, without=request.target)
+    table = open_files(request.data)
     say(doing="reading the model")
     if is_named_object(request.model):
         model = load_named(request.model)
     else:
         model = load_file(request.model, trust=request.trust, allow_pickle=request.allow_pickle)
-    besides = () if request.weights is None else (request.weights,)
-    table, left_out = fitted_to(model, table, besides=besides)
+    have = columns_left(table.names, request)
+    columns = columns_for(model, have) or have
+    left_out = [name for name in have if name not in columns]
     if left_out:
         say(note=f"columns that the model does not know are left out: {', '.join(left_out)}")
-    settings = settings_of(request)
+    settings = {"columns": columns, **settings_of(request)}
     say(doing="explaining" if request.task == "explain" else "trying a few rows")
     if request.task == "check":
         return asdict(rehearse(model, table, **settings))
-    fx = explain(model, table, progress=lambda done, n: say(done=done, of=n), **settings)
+    fx = explain(
+        model,
+        table,
+        checkpoint=request.checkpoint,
+        progress=lambda done, n: say(done=done, of=n),
+        **settings,
+    )
     return {store.VERSION: store.FORMAT, **store.pack(fx)}
+
+
+def columns_left(names: Sequence[str], request: Request) -> list[str]:
+    """Columns that are neither the target nor the weights."""
+    if request.target is not None and request.target not in names:
+        msg = f"there is no column {request.target!r} to leave out; "
+        raise BadTableError(msg + near_names(request.target, names))
+    return [name for name in names if name not in (request.target, request.weights)]
 
 
 def settings_of(request: Request) -> dict[str, Any]:

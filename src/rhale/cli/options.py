@@ -18,7 +18,7 @@ MODEL_HELP = (
     "ONNX (.onnx), XGBoost (.json, .ubj), LightGBM (.txt), CatBoost (.cbm), skops (.skops), torch "
     "exported program (.pt2), or module:object for code on the path."
 )
-DATA_HELP = "Parquet, CSV, Arrow or Feather; several files, or a quoted pattern, are one table."
+DATA_HELP = "Parquet, CSV, Arrow or Feather; files, folders, quoted patterns are one table."
 RESPONSES = "auto, predict, predict_proba, decision_function, margin or log_odds"
 Model = Annotated[str, typer.Argument(metavar="MODEL", help=MODEL_HELP, show_default=False)]
 Data = Annotated[list[str], typer.Argument(metavar="DATA", help=DATA_HELP, show_default=False)]
@@ -68,6 +68,14 @@ Response = Annotated[
     Literal["auto", "predict", "predict_proba", "decision_function", "margin", "log_odds"],
     typer.Option(
         metavar="NAME", help=f"Answer of an estimator: {RESPONSES}.", rich_help_panel=EXPLAINED
+    ),
+]
+Checkpoint = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR",
+        help="Folder for finished work; the same command, given again, goes on from there.",
+        rich_help_panel=WRITTEN,
     ),
 ]
 Out = Annotated[

@@ -23,6 +23,7 @@ class Request:
     rows: int | None = None
     seed: int = 0
     response: str = "auto"
+    checkpoint: str | None = None
     trust: tuple[str, ...] = ()
     allow_pickle: str | None = None
     max_memory: int = 2**33

@@ -22,6 +22,7 @@ from dask.core import flatten, get_dependencies
 from dask.highlevelgraph import HighLevelGraph
 from dask.local import get_sync
 from dask.optimization import cull
+from dask.sizeof import sizeof
 from dask.system import CPU_COUNT
 from dask.threaded import get as get_in_threads
 from dask.utils import parse_bytes
@@ -52,12 +53,12 @@ def open_table(data: Any) -> PiecedTable | None:
     """Open a data frame or an array of Dask; None for what is no collection of Dask."""
     if not is_dask_collection(data):
         return None
-    if hasattr(data, "rechunk"):
+    kinds = [kind.__name__ for kind in type(data).__mro__]
+    if "Array" in kinds:
         return _array(data)
-    kind = next((k.__name__ for k in type(data).__mro__ if k.__name__ in ADVICE), "")
-    if kind or not hasattr(data, "columns"):
-        advice = ADVICE.get(kind, ".compute() it")
-        msg = f"a Dask {kind or type(data).__name__} is no table; {advice}"
+    if "DataFrame" not in kinds:
+        kind = next((kind for kind in kinds if kind in ADVICE), kinds[0])
+        msg = f"a Dask {kind} is no table; {ADVICE.get(kind, '.compute() it')}"
         raise BadTableError(msg)
     head = recognised(data._meta.iloc[:0])  # noqa: SLF001 - Dask's name for it
     return PiecedTable(Reading(head, head.names), data, "dask")
@@ -147,6 +148,12 @@ def _graph(sent: PartTask | Parcel, source: Any, first: int) -> tuple[Graph, lis
 def _same(sent: PartTask | Parcel) -> PartTask | Parcel:
     """A task as a value: were it written into the graph, each partition would get a copy."""
     return sent
+
+
+@sizeof.register(Parcel)  # type: ignore[no-untyped-call, untyped-decorator]
+def _size(parcel: Parcel) -> int:
+    """Bytes of a task, for those who plan its way."""
+    return len(parcel.content)
 
 
 def _summarise(sent: PartTask | Parcel, index: int, part: Any) -> Summary:

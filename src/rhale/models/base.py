@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from threading import Event
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,6 +26,7 @@ from rhale.tables.chunk import Change, Chunk
 REPEATABLE = 1e-5  # relative; far above float32 rounding, far below dropout
 FIRST_ROWS = 32
 Answers = tuple[FloatArray, FloatArray]
+STOP: ContextVar[Event | None] = ContextVar("STOP", default=None)  # ends work in other threads
 
 
 class Adapter(Protocol):
@@ -90,6 +94,7 @@ class Predictor:
 
     def predict(self, rows: Any, n_rows: int, question: object = "") -> FloatArray:
         """Answers of the chosen outputs, shape (n_rows, n_outputs)."""
+        heed_stop()
         with blaming_the_model(n_rows, question):
             answer = self.adapter.predict(rows)
         return self._chosen(check_answer(answer, n_rows, question))
@@ -123,6 +128,7 @@ class Predictor:
         self, walker: Walker, chunk: Chunk, changes: Sequence[Change], question: object
     ) -> FloatArray:
         """Answers of the chosen outputs for each change, shape (n_changes, n_rows, n_outputs)."""
+        heed_stop()
         with blaming_the_model(chunk.n_rows, question):
             answers = walker.walk(chunk, changes)
         flat = answers.reshape(len(changes) * chunk.n_rows, -1)
@@ -132,6 +138,7 @@ class Predictor:
 
     def gradient(self, chunk: Chunk) -> Answers:
         """Answers (n_rows, n_outputs) and slopes (n_rows, n_outputs, n_columns)."""
+        heed_stop()
         with blaming_the_model(chunk.n_rows, "asked for its gradient"):
             answer, slopes = self.adapter.gradient(chunk.rows, self.chosen)
         checked = np.asarray(slopes, dtype=np.float64)
@@ -152,6 +159,13 @@ class Predictor:
             raise WrongShapeError(msg)
         everything = self.chosen == tuple(range(self.n_all))
         return answer if everything else answer[:, list(self.chosen)]
+
+
+def heed_stop() -> None:
+    """End the work of a thread that nobody waits for any more, before its next question."""
+    stop = STOP.get()
+    if stop is not None and stop.is_set():
+        raise CancelledError
 
 
 def without_gaps(chunk: Chunk, slopes: FloatArray) -> FloatArray:

@@ -1,12 +1,10 @@
-"""Which columns a model was made for, and a table brought to them."""
+"""Which columns a model was made for, and those of a table that it takes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from typing import Any
-
-import narwhals.stable.v2 as nw
 
 from rhale.errors import BadTableError
 from rhale.models.read_trees import classes_of
@@ -67,34 +65,3 @@ def columns_for(model: Any, have: Sequence[str]) -> list[str] | None:
         msg = f"the table has no column {shown}{more}, which the model was trained on; "
         raise BadTableError(msg + near_names(missing[0], have))
     return found
-
-
-def fitted_to(
-    model: Any, table: Any, *, besides: Sequence[str] = ()
-) -> tuple[Any, tuple[str, ...]]:
-    """Bring a table to the columns of a model.
-
-    Parameters
-    ----------
-    model : object
-        The model; one that does not say its columns gets the table as it is.
-    table : pandas, polars or pyarrow table
-        The rows.
-    besides : sequence of str
-        Columns to keep although the model does not take them, such as weights.
-
-    Returns
-    -------
-    table : same kind
-        With the model's columns in the model's order.
-    left_out : tuple of str
-        Columns that the model does not know.
-    """
-    frame = nw.from_native(table, eager_only=True)
-    have = list(frame.columns)
-    wanted = columns_for(model, have)
-    if wanted is None:
-        return table, ()
-    kept = [*wanted, *(name for name in besides if name in have and name not in wanted)]
-    left_out = tuple(name for name in have if name not in kept)
-    return (table if kept == have else frame.select(kept).to_native()), left_out

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,6 +48,14 @@ class FunctionModel:
     def session(self) -> AbstractContextManager[None]:
         """Prepare the model behind the function, if there is one."""
         return self.open_session()
+
+    @contextmanager
+    def alone(self) -> Iterator[Adapter]:
+        """Answer in the thread that asks, for a while."""
+        from rhale.models.own_threads import asked_alone
+
+        with asked_alone(self.function):
+            yield self
 
     def predict(self, rows: Any) -> Any:
         """Call the function."""

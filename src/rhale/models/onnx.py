@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,11 +43,14 @@ class OnnxModel:
         The output that is explained.
     labels : tuple of str or None
         Classes, where the graph answers with a mapping from class to probability.
+    weights : mapping of str to bytes
+        Files that the graph names, where it was not read from a file itself.
     """
 
     session_: Any
     output: str
     labels: tuple[str, ...] | None = None
+    weights: Mapping[str, bytes] = field(default_factory=dict, repr=False)
 
     kind = "ONNX graph"
     is_differentiable = False
@@ -66,7 +69,7 @@ class OnnxModel:
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel as the bytes of the graph and of weights beside it: a session cannot."""
         path, content = self.session_._model_path, self.session_._model_bytes  # noqa: SLF001
-        weights: dict[str, bytes] = {}
+        weights = self.weights
         if path is not None:
             content = Path(path).read_bytes()
             weights = weights_beside(Path(path), content)
@@ -75,6 +78,12 @@ class OnnxModel:
     def session(self) -> AbstractContextManager[None]:
         """Nothing to prepare."""
         return nullcontext()
+
+    @contextmanager
+    def alone(self) -> Iterator[Adapter]:
+        """Answer in the thread that asks: a session of its own, threads are chosen at its start."""
+        graph = self.session_._model_path or self.session_._model_bytes  # noqa: SLF001
+        yield replace(self, session_=opened(graph, self.weights, n_threads=1))
 
     def predict(self, rows: Any) -> Any:
         """Answers of the chosen output, shape (n_rows, n_outputs)."""
@@ -95,7 +104,7 @@ class OnnxModel:
         raw = self.session_.run([self.output], self._feed(rows))[0]
         if not isinstance(raw, list) or not raw or not isinstance(raw[0], dict):
             return self
-        return OnnxModel(self.session_, self.output, tuple(str(name) for name in raw[0]))
+        return replace(self, labels=tuple(str(name) for name in raw[0]))
 
     def _feed(self, rows: Any) -> dict[str, Any]:
         inputs = self.session_.get_inputs()
@@ -148,10 +157,23 @@ def load_onnx(path: Path) -> OnnxModel:
     return OnnxModel(session, chosen_output(session.get_outputs()))
 
 
-def opened(graph: str | bytes, weights: Mapping[str, bytes] | None = None) -> Any:
-    """A session on the processor that logs errors only; weights are files that the graph names."""
+def opened(
+    graph: str | bytes, weights: Mapping[str, bytes] | None = None, n_threads: int = 0
+) -> Any:
+    """A session on the processor that logs errors only.
+
+    Parameters
+    ----------
+    graph : str or bytes
+        The file, or what is in it.
+    weights : mapping of str to bytes, optional
+        Files that the graph names, where it is not read from a file itself.
+    n_threads : int
+        Threads of one question; 0 for onnxruntime's own choice.
+    """
     options = onnxruntime.SessionOptions()
     options.log_severity_level = ERRORS_ONLY
+    options.intra_op_num_threads = n_threads
     if weights:
         parts = list(weights.values())
         options.add_external_initializers_from_files_in_memory(
@@ -177,7 +199,7 @@ def _unpacked(
     content: bytes, weights: Mapping[str, bytes], output: str, labels: tuple[str, ...] | None
 ) -> OnnxModel:
     """A graph that came from another process of ours."""
-    return OnnxModel(opened(content, weights), output, labels)
+    return OnnxModel(opened(content, weights), output, labels, weights)
 
 
 def chosen_output(outputs: Sequence[Any]) -> str:

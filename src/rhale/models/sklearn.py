@@ -138,15 +138,18 @@ def _classes(estimator: Any) -> tuple[str, ...] | None:
 
 
 def _method(estimator: Any, name: str) -> Callable[[Any], Any]:
-    method = getattr(estimator, name, None)
-    if method is None:
+    if getattr(estimator, name, None) is None:
         known = [r for r in get_args(Response)[1:4] if hasattr(estimator, r)]
         msg = (
             f"{type(estimator).__name__} has no {name}; it has {', '.join(known) or 'none of them'}"
         )
         raise UnknownModelError(msg)
-    found: Callable[[Any], Any] = method
-    return found
+    return partial(_ask, estimator, name)
+
+
+def _ask(estimator: Any, name: str, rows: Any, **arguments: Any) -> Any:
+    """Call a method as it is now: it may be covered by another one for a while."""
+    return getattr(estimator, name)(rows, **arguments)
 
 
 def _margin(estimator: Any) -> Callable[[Any], Any]:
@@ -154,5 +157,5 @@ def _margin(estimator: Any) -> Callable[[Any], Any]:
     for base in type(last_step(estimator)).__mro__:
         arguments = MARGIN_ARGUMENTS.get(base.__module__.partition(".")[0])
         if arguments:
-            return partial(estimator.predict, **arguments)
+            return partial(_ask, estimator, "predict", **arguments)
     return _method(estimator, "decision_function")

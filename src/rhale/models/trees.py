@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
@@ -108,6 +108,12 @@ class TreeModel:
     def session(self) -> AbstractContextManager[None]:
         """Nothing to prepare."""
         return self.asked.session()
+
+    @contextmanager
+    def alone(self) -> Iterator[Adapter]:
+        """Answer in the thread that asks, for a while."""
+        with self.asked.alone():
+            yield self
 
     def predict(self, rows: Any) -> Any:
         """Walk the rows' own paths, or ask the library."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from queue import Full, Queue
 from threading import Event, Thread
 from typing import Any, TypeVar
@@ -31,10 +31,11 @@ def read_ahead(items: Iterable[Item], n_ahead: int = AHEAD) -> Iterator[Item]:
 
     def fetch() -> None:
         try:
-            for item in items:
-                put("item", item)
-                if is_over.is_set():
-                    return
+            with closing_of(items):
+                for item in items:
+                    put("item", item)
+                    if is_over.is_set():
+                        return
             put("end")
         except BaseException as error:  # noqa: BLE001 - it is raised where the items are used
             put("error", error)
@@ -52,3 +53,8 @@ def read_ahead(items: Iterable[Item], n_ahead: int = AHEAD) -> Iterator[Item]:
     finally:
         is_over.set()
         thread.join()
+
+
+def closing_of(items: Iterable[Any]) -> AbstractContextManager[Any]:
+    """Close what is read, files above all, in the thread that reads it."""
+    return closing(items) if hasattr(items, "close") else nullcontext()

@@ -1,136 +1,300 @@
-"""Tables from files: Parquet, CSV, Arrow and Feather, one file or many, read into memory."""
+"""Tables in files, larger than memory: Parquet, CSV, Arrow and Feather, one file or many."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from glob import glob
 from importlib.util import find_spec
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
+import narwhals.stable.v2 as nw
+import numpy as np
+
 from rhale.errors import BadTableError, MissingExtraError
-from rhale.names import near_names
+from rhale.kernels import IntArray
+from rhale.tables.chunk import Chunk
+from rhale.tables.datasets import Fragment, is_dataset, open_dataset
+from rhale.tables.formats import TableFile, is_table, open_file
+from rhale.tables.frame import FrameTable
+from rhale.tables.open import require_two_rows
 from rhale.tables.pieced import PiecedTable
+from rhale.tables.reading import Reading
 
-KINDS = "Parquet (.parquet), CSV (.csv, .csv.gz, .tsv), Arrow (.arrow, .ipc) and Feather (.feather)"
-MARKS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "stream", b"FEA1": "feather"}
-ARROW = (".arrow", ".ipc", ".feather")
+SHOWN = 10
+Part = TableFile | Fragment
 
 
-def read_files(patterns: str | Sequence[str], *, without: str | None = None) -> Any:
-    """Read one file or many into one table.
+def names_files(data: Any) -> bool:
+    """Tell whether the user passed paths, a dataset of files, or files that are open already.
+
+    Examples
+    --------
+    >>> names_files("rows/*.parquet"), names_files(["a.csv", Path("b.csv")]), names_files([1, 2])
+    (True, True, False)
+    """
+    if isinstance(data, list | tuple):
+        return bool(data) and all(isinstance(item, str | Path) for item in data)
+    is_open = isinstance(data, PiecedTable) and data.kind == "files"
+    return isinstance(data, str | Path) or is_open or is_dataset(data)
+
+
+def open_files(data: Any) -> PiecedTable:
+    """Open files without holding their rows.
 
     Parameters
     ----------
-    patterns : str or sequence of str
-        Paths, or patterns such as `rows/*.parquet`; the rows of all files follow each other.
-    without : str, optional
-        A column to leave out, such as the target.
+    data : str, Path, sequence of these, or pyarrow.dataset.Dataset
+        Paths of files and folders, and patterns such as `rows/*.parquet`; the rows of all files
+        follow each other. Of a folder, all tables below it are read in the order of their names.
 
-    Returns
-    -------
-    pandas.DataFrame, or pyarrow.Table where pandas is not installed
+    Notes
+    -----
+    Columns and numbers of rows of Parquet and Arrow files stand in their footers. CSV files are
+    read once here, because the type of a column is known after its last row only.
     """
+    if isinstance(data, PiecedTable):
+        return data
     if find_spec("pyarrow") is None:
         msg = 'tables are read from files by pyarrow: pip install "rhale[files]"'
         raise MissingExtraError(msg)
-    asked = [patterns] if isinstance(patterns, str) else list(patterns)
-    paths = [path for pattern in asked for path in found_files(pattern)]
-    table = joined([(path, _read(Path(path))) for path in paths])
-    if without is not None:
-        if without not in table.column_names:
-            msg = f"there is no column {without!r} to leave out; "
-            raise BadTableError(msg + near_names(without, table.column_names))
-        table = table.drop_columns([without])
-    return table.to_pandas() if find_spec("pandas") else table
+    parts: list[Any]
+    if is_dataset(data):
+        parts = list(open_dataset(data))
+    else:
+        parts = [open_file(path) for path in found_files(data)]
+    schema, n_rows = united(parts), sum(part.n_rows for part in parts)
+    require_two_rows(n_rows)
+    head = FrameTable(nw.from_native(schema.empty_table(), eager_only=True))
+    return PiecedTable(Reading(head, head.names), Files(tuple(parts), schema), "files", n_rows)
 
 
-def found_files(pattern: str) -> list[str]:
-    """The files that a path or a pattern names, in order of their names."""
-    if Path(pattern).is_file():
-        return [pattern]
-    paths = sorted(path for path in glob(pattern, recursive=True) if Path(path).is_file())  # noqa: PTH207
-    if not paths:
-        what = "is a folder; name the files in it" if Path(pattern).is_dir() else "names no file"
-        msg = f"the table {pattern!r} {what}"
+# --- which files ---------------------------------------------------------------------------------
+
+
+def found_files(asked: str | Path | Sequence[str | Path]) -> list[str]:
+    """The files that paths and patterns name."""
+    patterns = [asked] if isinstance(asked, str | Path) else asked
+    paths = [path for pattern in patterns for path in _found(str(pattern))]
+    places = [Path(path).resolve() for path in paths]
+    if len(set(places)) < len(places):
+        twice = next(
+            path for path, place in zip(paths, places, strict=True) if places.count(place) > 1
+        )
+        msg = f"the file {twice} is named twice; its rows would count twice"
         raise BadTableError(msg)
     return paths
 
 
-def joined(parts: Sequence[tuple[str, Any]]) -> Any:
-    """Put the rows of several files below each other; all need the same columns."""
-    import pyarrow as pa
-
-    first_path, first = parts[0]
-    for path, part in parts[1:]:
-        if set(part.column_names) != set(first.column_names):
-            here, there = set(part.column_names), set(first.column_names)
-            odd = sorted(here ^ there)
-            msg = f"{path} and {first_path} have different columns: {', '.join(odd[:10])}"
-            raise BadTableError(msg)
-    tables = [part.select(first.column_names) for _, part in parts]
-    try:
-        return pa.concat_tables(tables, promote_options="permissive")
-    except pa.ArrowException as error:
-        msg = f"the files have columns of the same name and of different types: {error}"
-        raise BadTableError(msg) from error
-
-
-def _read(path: Path) -> Any:
-    import pyarrow as pa
-
-    kind = kind_of_table(path)
-    try:
-        if kind == "csv":
-            return _read_csv(path)
-        if kind == "parquet":
-            import pyarrow.parquet as pq
-
-            return pq.read_table(str(path), partitioning=None)
-        if kind == "stream":
-            with pa.OSFile(str(path)) as file:
-                return pa.ipc.open_stream(file).read_all()
-        from pyarrow import feather
-
-        return feather.read_table(str(path), memory_map=False)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        msg = f"{path} cannot be read as {kind}: {error}"
-        raise BadTableError(msg) from error
-
-
-def kind_of_table(path: Path) -> str:
-    """Say what a file is, by its first bytes or by its name."""
-    with path.open("rb") as file:
-        head = file.read(8)
-    for mark, kind in MARKS.items():
-        if head.startswith(mark):
-            return kind
-    name = path.name.lower()
-    if name.endswith((".csv", ".csv.gz", ".tsv", ".tsv.gz")):
-        return "csv"
-    if name.endswith((".parquet", *ARROW)):
-        msg = f"{path} is named as a table, but its content is none: it may be damaged"
+def _found(pattern: str) -> list[str]:
+    """The files that a path or a pattern names, in order of their names."""
+    if Path(pattern).is_dir():
+        return _below(pattern)
+    if Path(pattern).exists():
+        return [pattern]
+    matches = sorted(glob(pattern, recursive=True))  # noqa: PTH207 - keeps paths as they are written
+    paths = [path for path in matches if Path(path).is_file()]
+    if paths:
+        return paths
+    if not matches:
+        msg = f"the table {pattern!r} names no file"
         raise BadTableError(msg)
-    msg = f"{path} is no table that rhale reads; it reads {KINDS}"
-    raise BadTableError(msg)
+    return [path for folder in matches for path in _below(folder)]
 
 
-def _read_csv(path: Path) -> Any:
-    from pyarrow import csv
+def _below(folder: str) -> list[str]:
+    """All tables below a folder."""
+    paths = list[str]()
+    for path in sorted(Path(folder).rglob("*")):
+        below = path.relative_to(folder).parts
+        if any(name.startswith((".", "_")) for name in below) or not path.is_file():
+            continue
+        if any("=" in name for name in below[:-1]):
+            msg = (
+                f"the folder {folder} has folders such as {below[0]!r}, whose names are values of "
+                f"a column; pass pyarrow.dataset.dataset({folder!r}, partitioning='hive')"
+            )
+            raise BadTableError(msg)
+        if is_table(str(path)):
+            paths.append(str(path))
+    if not paths:
+        msg = f"there is no table in the folder {folder}"
+        raise BadTableError(msg)
+    return paths
 
-    tabs = path.name.lower().endswith((".tsv", ".tsv.gz"))
-    return csv.read_csv(
-        str(path),
-        parse_options=csv.ParseOptions(delimiter="\t" if tabs else ","),
-        convert_options=csv.ConvertOptions(strings_can_be_null=True),
-    )
+
+# --- their columns -------------------------------------------------------------------------------
 
 
-def names_files(data: Any) -> bool:
-    """Tell whether the user passed paths, or a dataset of files."""
-    return isinstance(data, str | Path)
+def united(parts: Sequence[Part]) -> Any:
+    """Columns of all files together; each needs the same, with types that have one in common."""
+    import pyarrow as pa
+
+    first = parts[0]
+    for part in parts[1:]:
+        odd = sorted(set(part.schema.names) ^ set(first.schema.names))
+        if odd:
+            shown = ", ".join(odd[:SHOWN])
+            msg = f"{part.path} and {first.path} have different columns: {shown}"
+            raise BadTableError(msg)
+    if not first.schema.names:
+        msg = f"{first.path} has no columns"
+        raise BadTableError(msg)
+    return pa.schema([_united(name, parts) for name in first.schema.names])
 
 
-def open_files(data: Any) -> PiecedTable:
-    """Open files without reading their rows."""
-    raise NotImplementedError
+def _united(name: str, parts: Sequence[Part]) -> Any:
+    """The column that holds the values of a column in all files."""
+    import pyarrow as pa
+
+    found, seen = parts[0].schema.field(name), {parts[0].schema.field(name).type}
+    for part in parts[1:]:
+        field = part.schema.field(name)
+        if field.type in seen:
+            continue
+        seen.add(field.type)
+        both = [pa.schema([found]), pa.schema([field])]
+        try:
+            found = pa.unify_schemas(both, promote_options="permissive").field(0)
+        except pa.ArrowException as error:
+            msg = (
+                f"{part.path}: column {name!r} holds {field.type}, and {found.type} in the files "
+                "before it; give it the same type in all files"
+            )
+            raise BadTableError(msg) from error
+    return found.with_type(pa.float64()) if pa.types.is_null(found.type) else found  # as pandas
+
+
+# --- their rows ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Files:
+    """Files that are one table: its rows are theirs, one file after the other.
+
+    Attributes
+    ----------
+    parts : tuple of TableFile or Fragment
+        The files.
+    schema : pyarrow.Schema
+        Columns and types of all files together.
+    """
+
+    parts: tuple[Part, ...]
+    schema: Any
+
+    @cached_property
+    def part_rows(self) -> tuple[int, ...]:
+        """Rows of every file."""
+        return tuple(part.n_rows for part in self.parts)
+
+    @property
+    def identity(self) -> list[list[Any]]:
+        """What tells whether these are the same files as before: path, size and time of each."""
+        return [[part.path, *part.stamp] for part in self.parts]
+
+    def chunks(self, reading: Reading, size: int, first: int = 0) -> Iterator[Chunk]:
+        """Read all rows in chunks.
+
+        Parameters
+        ----------
+        reading : Reading
+            Which columns and rows, and how they become chunks.
+        size : int
+            Rows in a chunk; small files are read together until there are about as many.
+        first : int
+            How many chunks to leave out at the start; most of them are not read.
+        """
+        if reading.weights is not None:  # a chunk whose weights are all zero does not come
+            yield from islice(self._chunks(reading, size, 0), first, None)
+        else:
+            yield from self._chunks(reading, size, first)
+
+    def _chunks(self, reading: Reading, size: int, first: int) -> Iterator[Chunk]:
+        rows = self._wanted_rows(reading)
+        for group in together(rows, size):
+            n_chunks = -(-sum(rows[place] for place in group) // size)
+            if first < n_chunks:
+                yield from self._read(group, reading, size, first * size)
+            first = max(first - n_chunks, 0)
+
+    def _read(
+        self, group: Sequence[int], reading: Reading, size: int, n_known: int
+    ) -> Iterator[Chunk]:
+        """Read some files as if they were one, without the first wanted rows."""
+        parts = [self.parts[place] for place in group]
+        if reading.drawn is not None:
+            drawn = self._drawn(reading.drawn, group)
+            reading, n_known = replace(reading, drawn=drawn), int(drawn[n_known]) if n_known else 0
+        wanted = [*reading.names, *([reading.weights] if reading.weights else [])]
+        schema = self.schema.empty_table().select(wanted).schema
+        pieces = _pieces(parts, schema, size, n_known)
+        where = parts[0].path
+        if len(parts) > 1:
+            where = f"{where} to {parts[-1].path} ({len(parts)} files, rows counted through)"
+        yield from reading.chunks(pieces, size, where=where, first_row=n_known, start=n_known)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """Places of the first rows of all files."""
+        return list(accumulate(self.part_rows, initial=0))
+
+    def _wanted_rows(self, reading: Reading) -> list[int]:
+        """How many rows of every file are wanted."""
+        if reading.drawn is None:
+            return list(self.part_rows)
+        return [int(n) for n in np.diff(np.searchsorted(reading.drawn, self._starts))]
+
+    def _drawn(self, drawn: IntArray, group: Sequence[int]) -> IntArray:
+        """Places of drawn rows among the rows of some files alone."""
+        found, before = list[IntArray](), 0
+        for place in group:
+            start, stop = self._starts[place], self._starts[place + 1]
+            low, high = np.searchsorted(drawn, [start, stop])
+            found.append(drawn[low:high] - start + before)
+            before += stop - start
+        return np.concatenate(found)
+
+
+def together(rows: Sequence[int], size: int) -> Iterator[list[int]]:
+    """Files that are read together: neighbours of at most `size` rows in all, large ones alone.
+
+    Examples
+    --------
+    >>> list(together([2, 3, 9, 1, 0, 4], 5))
+    [[0, 1], [2], [3, 5]]
+    """
+    held, n_held = list[int](), 0
+    for place, n_rows in enumerate(rows):
+        if held and n_rows and n_held + n_rows > size:
+            yield held
+            held, n_held = [], 0
+        if n_rows:
+            held.append(place)
+            n_held += n_rows
+    if held:
+        yield held
+
+
+def _pieces(parts: Sequence[Part], schema: Any, size: int, skip: int) -> Iterator[Any]:
+    """Batches of some files; what pandas noted in them about types is left out."""
+    assert len(parts) == 1 or not skip  # noqa: S101 - several files together are one chunk
+    for part in parts:
+        for batch in part.batches(schema, size, skip):
+            yield batch.replace_schema_metadata(None)
+
+
+def read_some(table: PiecedTable, n_rows: int, settings: Mapping[str, Any]) -> Any:
+    """Read a few rows into memory, drawn from all files; settings are those of `explain`."""
+    columns, weights = settings.get("columns"), settings.get("weights")
+    if columns is not None:
+        table = table.only([*columns, *([weights] if weights else [])])
+    n_all = sum(table.source.part_rows)
+    rng = np.random.default_rng(settings.get("seed", 0))
+    places = np.sort(rng.choice(n_all, min(n_rows, n_all), replace=False))
+    drawn = table.drawn(places, table.source.part_rows)
+    (chunk,) = drawn.source.chunks(drawn.reading, n_rows)
+    return drawn.settled(chunk.seen()).reading.settle_chunk(chunk).rows

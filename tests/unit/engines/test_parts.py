@@ -1,40 +1,99 @@
+import pickle
+
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import pytest
 
-from rhale.engines.parts import PartTask, Summary
-from rhale.errors import BadTableError
+from rhale import errors
+from rhale.engines.parts import (
+    Failure,
+    PartTask,
+    Summary,
+    count_task,
+    failed,
+    united,
+    work,
+)
+from rhale.engines.shipping import Parcel, pack
+from rhale.errors import BadTableError, ModelFailedError, RhaleError
 from rhale.tables.frame import FrameTable
-from rhale.tables.pieced import PiecedTable
 from rhale.tables.reading import Reading
 
-PART = pd.DataFrame({"a": np.arange(4.0)})
+FRAME = pd.DataFrame({"a": np.arange(5.0), "w": [1.0, 0.0, 1.0, 0.0, 1.0]})
+HEAD = FrameTable(nw.from_native(FRAME[:0], eager_only=True))
+READING = Reading(HEAD, HEAD.names)
 
 
-def drawn(part_rows):
-    """A task that lists the drawn rows of a table whose parts have so many rows."""
-    head = FrameTable(nw.from_native(PART[:0], eager_only=True))
-    table = PiecedTable(Reading(head, head.names), None, "toy").drawn(np.array([1, 6]), part_rows)
-    return PartTask(lambda chunk: chunk.column(0).tolist(), table.reading, 100)
+def total(chunk):
+    return float(chunk.column(0).sum())
 
 
-def test_rows_are_drawn_by_their_places():
-    task = drawn([4, 4])
-    assert task(0, [PART]).piece == [1.0]
-    assert task(1, [PART[:3], PART[3:]]).piece == [2.0]
+def refuse(chunk):
+    msg = f"{chunk.n_rows} rows are too many"
+    raise ModelFailedError(msg)
 
 
-@pytest.mark.parametrize(
-    ("part_rows", "index"), [([5, 3], 0), ([3, 5], 0), ([4, 4], 2), ([4, 4], 7)]
-)
-def test_rows_are_not_drawn_from_parts_that_are_cut_anew(part_rows, index):
-    found = drawn(part_rows)(index, [PART])
-    with pytest.raises(BadTableError, match=f"^partition {index}: 4 rows here, and"):
+def test_a_part_is_one_summary_of_all_its_chunks():
+    found = PartTask(total, READING, 2)(0, [FRAME[:1], FRAME[1:]])
+    assert (found.n_rows, found.piece, found.failure) == (5, 10.0, None)
+
+
+def test_a_part_without_rows_contributes_nothing():
+    found = PartTask(total, READING, 2)(0, [FRAME[:0]])
+    assert (found.n_rows, found.piece) == (0, None)
+    assert united(found, Summary(3, 7.0)).piece == 7.0
+
+
+def test_pieces_are_added_in_order():
+    found = united(Summary(1, [1]), Summary(2, [2, 3]))
+    assert (found.n_rows, found.piece) == (3, [1, 2, 3])
+
+
+def test_errors_of_ours_come_back_with_the_number_of_the_part():
+    found = pickle.loads(pickle.dumps(PartTask(refuse, READING, 9)(4, [FRAME])))  # noqa: S301
+    with pytest.raises(ModelFailedError, match=r"^partition 4: 5 rows are too many") as caught:
         found.checked()
+    assert "in refuse" in caught.value.__notes__[0]
 
 
-def test_parts_may_be_empty_where_rows_are_drawn():
-    found = drawn([4, 4])(9, [PART[:0]])
-    assert (found.n_rows, found.piece, found.failure) == (0, None, None)
-    assert isinstance(found, Summary)
+def test_errors_of_others_are_left_to_the_engine():
+    def fail(_):
+        raise OSError
+
+    with pytest.raises(OSError, match=r"^$"):
+        PartTask(fail, READING, 9)(0, [FRAME])
+
+
+def test_a_kind_of_error_that_is_not_known_here_is_still_one_of_ours():
+    assert type(Failure("NewError", "words", "").raised()) is RhaleError
+    for kind in vars(errors).values():
+        if isinstance(kind, type) and issubclass(kind, RhaleError):
+            assert type(failed(kind("words")).failure.raised()) is kind
+
+
+def test_rows_are_drawn_by_the_place_of_the_part():
+    drawn = Reading(HEAD, HEAD.names, drawn=np.array([5, 9, 11]), starts=(0, 5, 10))
+    assert PartTask(total, drawn, 9)(1, [FRAME]).piece == 0.0 + 4.0
+    assert PartTask(total, drawn, 9)(2, [FRAME]).piece == 1.0
+
+
+def test_rows_are_counted_whatever_their_weight():
+    reading = READING.with_weights("w")
+    assert PartTask(total, reading, 9)(0, [FRAME]).n_rows == 3
+    assert count_task(reading)(0, [FRAME]).n_rows == 5
+
+
+def test_a_worker_opens_what_was_sent_to_it():
+    parcel = pack(PartTask(total, READING, 9), pickle.dumps)
+    assert work(parcel, 0, [FRAME]).piece == 10.0
+
+
+def test_a_worker_that_cannot_open_it_says_so():
+    with pytest.raises(ModelFailedError, match="a worker cannot open"):
+        work(Parcel(b"nothing", "digest of nothing"), 0, []).checked()
+
+
+def test_a_part_with_other_columns_is_named():
+    with pytest.raises(BadTableError, match=r"^partition 3: there is no column 'w'"):
+        PartTask(total, READING, 9)(3, [FRAME[["a"]]]).checked()

@@ -1,10 +1,24 @@
 """Chunks in threads: in order, errors passed on, never many in memory."""
 
+import os
+import subprocess
+import sys
 import threading
+import time
+from concurrent.futures import CancelledError
+from contextvars import ContextVar, copy_context
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
+import sklearn
 
 from rhale.engines import map_in_threads
+from rhale.engines.threads import count_jobs
+from rhale.errors import BadSettingError
+from rhale.models import Predictor, wrap
+from rhale.models.base import STOP
+from rhale.tables import open_table
 
 
 def test_results_come_in_the_order_of_the_chunks():
@@ -38,3 +52,116 @@ def test_an_error_in_a_task_is_raised_where_the_result_is_taken():
 def test_tasks_run_at_the_same_time():
     together = threading.Barrier(2, timeout=10)
     assert list(map_in_threads(lambda _: together.wait() >= 0, range(4), 2)) == [True] * 4
+
+
+def predictor_of(function):
+    return Predictor(wrap(function), ("y0",), (0,), 1)
+
+
+def test_after_an_error_no_task_begins_and_those_at_work_ask_no_more():
+    asked, begun, may_fail = [], [], threading.Event()
+
+    def answer(rows):
+        asked.append(1)
+        may_fail.set()
+        time.sleep(0.01)
+        return rows[:, 0]
+
+    predictor = predictor_of(answer)
+
+    def task(n):
+        begun.append(n)
+        if n == 0:
+            may_fail.wait(10)
+            msg = "broken"
+            raise ValueError(msg)
+        for _ in range(500):
+            predictor.predict(np.ones((1, 1)), 1)
+
+    with pytest.raises(ValueError, match="broken"):
+        list(map_in_threads(task, range(50), 2))
+    assert len(asked) < 100
+    assert max(begun) <= 2
+
+
+def test_results_that_nobody_wants_any_more_are_not_worked_for():
+    asked = []
+    predictor = predictor_of(lambda rows: asked.append(1) or time.sleep(0.01) or rows[:, 0])
+
+    def task(n):
+        return [predictor.predict(np.ones((1, 1)), 1) for _ in range(500)] if n else n
+
+    results = map_in_threads(task, range(50), 2)
+    assert next(results) == 0
+    results.close()
+    assert len(asked) < 100
+
+
+def test_a_stopped_thread_asks_a_model_nothing_more():
+    predictor = Predictor(wrap(pytest.fail, gradient=pytest.fail), ("y0",), (0,), 1)
+    walker = SimpleNamespace(walk=lambda *_: pytest.fail("it walked"))
+    chunk = open_table(np.ones((3, 1))).chunk(0, 3)
+    stop = threading.Event()
+    stop.set()
+    context = copy_context()
+    context.run(STOP.set, stop)
+    for question in (
+        lambda: predictor.predict(chunk.rows, 3),
+        lambda: predictor.gradient(chunk),
+        lambda: predictor.walk(walker, chunk, [(0, np.ones(3))], ""),
+    ):
+        with pytest.raises(CancelledError):
+            context.run(question)
+
+
+def test_an_interrupt_ends_the_work_before_the_next_question():
+    code = """
+import os, signal, threading, time
+import numpy as np
+from rhale.engines import map_in_threads
+from rhale.models import Predictor, wrap
+def answer(rows):
+    time.sleep(0.05)
+    return rows[:, 0]
+predictor = Predictor(wrap(answer), ("y0",), (0,), 1)
+task = lambda n: [predictor.predict(np.ones((1, 1)), 1) for _ in range(10**4)]
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+begun = time.monotonic()
+try:
+    list(map_in_threads(task, range(9), 2))
+except KeyboardInterrupt:
+    print(time.monotonic() - begun)
+"""
+    run = subprocess.run(  # noqa: S603 - our own code
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert float(run.stdout) < 10  # all questions would take eight minutes
+
+
+def test_threads_have_the_settings_of_the_caller():
+    with np.errstate(divide="raise"), sklearn.config_context(transform_output="pandas"):
+        found = list(map_in_threads(lambda _: (np.geterr(), sklearn.get_config()), range(4), 2))
+    assert all(numbers["divide"] == "raise" for numbers, _ in found)
+    assert all(settings["transform_output"] == "pandas" for _, settings in found)
+
+
+def test_what_a_task_sets_for_itself_does_not_reach_the_next():
+    name = ContextVar("name", default="")
+
+    def task(n):
+        before = name.get()
+        name.set(str(n))
+        return before
+
+    assert list(map_in_threads(task, range(6), 2)) == [""] * 6
+
+
+def test_a_number_of_jobs_is_read_as_users_write_it():
+    assert [count_jobs(n) for n in (None, 1, np.int64(3))] == [None, 1, 3]
+    assert 1 <= count_jobs(-1) <= os.cpu_count()
+
+
+@pytest.mark.parametrize("n_jobs", [0, -2, 1.5, True, "two"])
+def test_other_numbers_of_jobs_are_refused(n_jobs):
+    with pytest.raises(BadSettingError, match=r"n_jobs=.* is no number of threads; use 1 or more"):
+        count_jobs(n_jobs)
