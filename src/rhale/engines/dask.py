@@ -18,7 +18,7 @@ import cloudpickle  # type: ignore[import-untyped]
 import dask
 import numpy as np
 from dask.base import get_scheduler, is_dask_collection, optimize
-from dask.core import flatten, get_dependencies
+from dask.core import flatten, get_dependencies, reverse_dict
 from dask.highlevelgraph import HighLevelGraph
 from dask.local import get_sync
 from dask.optimization import cull
@@ -220,7 +220,10 @@ def _run(get: Get, graph: Graph, keys: Sequence[Any], done: Queue[Any], is_over:
         with ThreadPoolExecutor(dask.config.get("num_workers", None) or CPU_COUNT) as pool:
             if get is get_in_threads and dask.config.get("pool", None) is None:
                 options["pool"] = pool  # Dask would keep those of this thread after its end
-            get(graph, keys, **options)
+            results = get(graph, keys, **options)
+        for key, value in zip(keys, results, strict=True):
+            if value is not None:  # a scheduler of the user's own that calls nobody back
+                done.put((key, value))
     except BaseException as error:  # noqa: BLE001 - it is raised where the summaries are used
         done.put((None, error))
 
@@ -251,18 +254,18 @@ def naming_partition(index: int | None) -> Iterator[None]:
 def _partition_of(error: BaseException, graph: Graph, keys: Sequence[Any]) -> int | None:
     """The one partition that a failed task of a local scheduler belongs to; None if unknown."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    failed = next(
-        (f.f_locals.get("key") for f in frames if f.f_code.co_name == "execute_task"), None
-    )
-    found = [index for _, index in keys if failed in _behind(graph, (keys[0][0], index))]
+    failed = [f.f_locals.get("key") for f in frames if f.f_code.co_name == "execute_task"]
+    reached = _reached(graph, failed[:1])
+    found = [index for name, index in keys if (name, index) in reached]
     return found[0] if len(found) == 1 else None
 
 
-def _behind(graph: Graph, key: Any) -> set[Any]:
-    """A task and all that it needs."""
-    found, open_ones = {key}, [key]
-    while open_ones:
-        new = get_dependencies(graph, open_ones.pop()) - found
-        found |= new
-        open_ones += new
+def _reached(graph: Graph, some: list[Any]) -> set[Any]:
+    """These tasks, and all that need them."""
+    after = reverse_dict({key: get_dependencies(graph, key) for key in graph})
+    found, new = set(some), some
+    while new:
+        more = set(after.get(new.pop(), ())) - found
+        found |= more
+        new += more
     return found

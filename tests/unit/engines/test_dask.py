@@ -317,6 +317,17 @@ def test_a_model_that_fails_is_quoted_with_the_number_of_the_partition():
         rhale.explain(model, spread(pd.DataFrame({"a": A, "b": A})), method="mplot")
 
 
+def test_a_scheduler_of_the_users_own_that_calls_nobody_back_will_do():
+    def own(graph, keys, **_):
+        return dask.get(graph, keys)
+
+    source = dd.from_map(lambda n: pd.DataFrame({"a": np.arange(float(n))}), [3, 5],
+                         meta=pd.DataFrame({"a": [1.0]}))  # fmt: skip
+    with dask.config.set(scheduler=own):
+        found = list(map_parts(count_task(open_table(source).reading), source, 0))
+    assert [summary.n_rows for summary in found] == [3, 5]
+
+
 @pytest.mark.slow
 def test_processes_of_dask_give_the_same_numbers():
     table = pd.DataFrame({"a": A, "size": SIZES})
