@@ -2,7 +2,7 @@
 
 It needs the environment of the tests of engines: after `make test-engines`, run
 `.venv-engines/bin/python benchmarks/bench_engines.py`. Every cluster is a process of its own, and
-the four take turns, so that a busy machine is busy for all of them. A first run on each, which
+the two of an engine take turns, so that a busy machine is busy for both. A first run on each, which
 starts workers and imports libraries, does not count.
 """
 
@@ -69,7 +69,7 @@ def ray_rows(folder, n_workers):
 
     quiet = {"include_dashboard": False, "logging_level": "error", "log_to_driver": False}
     ray.init(num_cpus=n_workers, object_store_memory=300_000_000, **quiet)
-    return ray.data.read_parquet(str(folder), override_num_blocks=N_PARTS).materialize()
+    return ray.data.read_parquet(str(folder), override_num_blocks=N_PARTS)
 
 
 def serve(engine, n_workers, folder):

@@ -1,6 +1,6 @@
 """Models with faults, made inside functions: workers open them without this module."""
 
-import _thread
+import signal
 import sys
 import threading
 import time
@@ -12,7 +12,6 @@ import numpy as np
 def dying(folder, times):
     """A model that kills its process so many times, wherever it is not the one that made it."""
     import os
-    import signal
 
     home = os.getpid()
 
@@ -78,12 +77,14 @@ def known_here_only(name, monkeypatch, function=square):
 class interrupt_in_second_pass:  # noqa: N801 - reads as a sentence at its call
     """Progress that has the main thread interrupted while it waits for the second pass."""
 
-    when = 0.0
+    def __init__(self, n_rows):
+        self.n_rows, self.when = n_rows, 0.0
 
-    def __call__(self, done, total):
-        if done == total / 2:  # the first pass is over
+    def __call__(self, done, _):
+        if done == self.n_rows and not self.when:
             self.when = time.monotonic() + 2
-            threading.Timer(2, _thread.interrupt_main).start()
+            main = threading.main_thread().ident
+            threading.Timer(2, signal.pthread_kill, (main, signal.SIGINT)).start()
 
 
 def same_bits(one, other):

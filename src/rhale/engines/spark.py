@@ -12,7 +12,7 @@ import pickle
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from typing import Any, Self
 from uuid import uuid4
@@ -170,6 +170,7 @@ class Jobs:
 
     def __init__(self, context: Any) -> None:
         self._context, self._tag = context, f"rhale-{uuid4().hex}"
+        self._running: set[Future[Any]] = set()
         self._inherited = {name: context.getLocalProperty(name) for name in INHERITED}
 
     def __enter__(self) -> Self:
@@ -178,8 +179,10 @@ class Jobs:
 
     def __exit__(self, *error: object) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
-        self._context.cancelJobsWithTag(self._tag)
-        self._pool.shutdown()
+        running = True
+        while running:  # a thread may be about to start its job
+            self._context.cancelJobsWithTag(self._tag)
+            running = bool(wait(set(self._running), timeout=0.5).not_done)
 
     def start(self, job: Callable[[], Any]) -> Future[Any]:
         """Start a job in a thread."""
@@ -196,7 +199,10 @@ class Jobs:
                 is_dead = any(word in trace for word in DEATH)
                 raise lost(NAME, trace, is_dead=is_dead) from error
 
-        return self._pool.submit(run)
+        started = self._pool.submit(run)
+        self._running.add(started)
+        started.add_done_callback(self._running.discard)
+        return started
 
     def in_order(self, parts: Any, first: int, size: int) -> Iterator[bytes]:
         """What the partitions hold, in order: a few of them in one job, a few jobs at a time."""

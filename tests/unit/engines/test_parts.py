@@ -73,9 +73,25 @@ def test_a_kind_of_error_that_is_not_known_here_is_still_one_of_ours():
 
 
 def test_rows_are_drawn_by_the_place_of_the_part():
-    drawn = Reading(HEAD, HEAD.names, drawn=np.array([5, 9, 11]), starts=(0, 5, 10))
+    drawn = Reading(HEAD, HEAD.names, drawn=np.array([5, 9, 11]), starts=(0, 5, 10, 15))
     assert PartTask(total, drawn, 9)(1, [FRAME]).piece == 0.0 + 4.0
     assert PartTask(total, drawn, 9)(2, [FRAME]).piece == 1.0
+
+
+@pytest.mark.parametrize(
+    ("starts", "index"),
+    [((0, 6, 10), 0), ((0, 4, 10), 0), ((0, 5, 10), 2), ((0, 5, 10), 7)],
+)
+def test_rows_are_not_drawn_from_parts_that_are_cut_anew(starts, index):
+    drawn = Reading(HEAD, HEAD.names, drawn=np.array([1, 8]), starts=starts)
+    with pytest.raises(BadTableError, match=f"^partition {index}: 5 rows here, and"):
+        PartTask(total, drawn, 9)(index, [FRAME]).checked()
+
+
+def test_new_parts_may_be_empty_where_rows_are_drawn():
+    drawn = Reading(HEAD, HEAD.names, drawn=np.array([1, 8]), starts=(0, 5, 10))
+    found = PartTask(total, drawn, 9)(9, [FRAME[:0]])
+    assert (found.n_rows, found.piece, found.failure) == (0, None, None)
 
 
 def test_rows_are_counted_whatever_their_weight():
