@@ -164,7 +164,8 @@ def explain(
     table, n_in_table = _drawn(table, n_rows, seed)
     places = find_columns(table.names, features)
     jobs = count_jobs(n_jobs)
-    adapter, table = place(wrap(model, gradient=gradient, response=response), table, device)
+    adapter, placed = place(wrap(model, gradient=gradient, response=response), table, device)
+    table = placed if checkpoint is None else table  # checkpoints keep rows of the host's memory
     batch_rows = _batch_rows(batch_size, table, adapter)
     rows = Rows(table, batch_rows, progress, table.n_rows, jobs or 1)
     asked_for = {"output": output, "response": response, "categorical": categorical}
@@ -311,6 +312,9 @@ def _kept(
     if checkpoint is None:
         yield None
         return
+    if hasattr(rows.table, "device"):
+        msg = "checkpoint= does not work with rows on a device; pass them from the host's memory"
+        raise BadSettingError(msg)
     if rows.table.kind == "ray":
         msg = (
             "checkpoint= does not work with Ray, whose blocks have no number to go on from; it "
