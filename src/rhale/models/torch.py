@@ -171,7 +171,7 @@ def find_device(name: Any) -> torch.device:
     n_found = torch.cuda.device_count() if torch.cuda.is_available() else 0
     known: int | None = device.index
     if (known or 0) >= n_found:
-        found = f"{n_found} CUDA devices" if n_found else "no CUDA device"
+        found = {0: "no CUDA device", 1: "one CUDA device"}.get(n_found, f"{n_found} CUDA devices")
         msg = f"device={str(name)!r} was asked for, but torch finds {found} here; leave device= out"
         raise BadSettingError(msg)
     return torch.device("cuda", torch.cuda.current_device() if known is None else known)
