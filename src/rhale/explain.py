@@ -26,7 +26,8 @@ from rhale.identity import identify
 from rhale.kernels.moments import measure
 from rhale.kernels.partition import require_count
 from rhale.kernels.sample import collect, row_keys
-from rhale.models import Predictor, meet, wrap
+from rhale.local.device import cuda_of, place
+from rhale.models import Adapter, Predictor, meet, wrap
 from rhale.models.columns import columns_for
 from rhale.models.sklearn import Response
 from rhale.models.wrap import loaded
@@ -78,6 +79,7 @@ def explain(
     seed: int = 0,
     batch_size: int | None = None,
     n_jobs: int | None = None,
+    device: Any = None,
     checkpoint: str | PathLike[str] | None = None,
     progress: bool | Progress | None = None,
 ) -> Explanation:
@@ -133,6 +135,9 @@ def explain(
     n_jobs : int, optional
         Threads to use in this process, those of the model included; -1 for one per core. By
         default the model uses as many as it likes, and rhale adds none but for trees that it walks.
+    device : str, torch.device or JAX device, optional
+        Where a torch module or JAX function computes, on a copy of it there; by default where it
+        is. With a module on a CUDA device, slopes and moments stay there.
     checkpoint : path, optional
         Folder where finished work is kept. The same call, made again after an interruption, goes
         on from there and ends with the same numbers.
@@ -159,8 +164,10 @@ def explain(
     table, n_in_table = _drawn(table, n_rows, seed)
     places = find_columns(table.names, features)
     jobs = count_jobs(n_jobs)
-    rows = Rows(table, _batch_rows(batch_size, len(table.names)), progress, table.n_rows, jobs or 1)
-    adapter = wrap(model, gradient=gradient, response=response)
+    adapter, placed = place(wrap(model, gradient=gradient, response=response), table, device)
+    table = placed if checkpoint is None else table  # checkpoints keep rows of the host's memory
+    batch_rows = _batch_rows(batch_size, table, adapter)
+    rows = Rows(table, batch_rows, progress, table.n_rows, jobs or 1)
     asked_for = {"output": output, "response": response, "categorical": categorical}
     with (
         _kept(checkpoint, rows, settings, places, seed, asked_for) as memory,
@@ -305,6 +312,9 @@ def _kept(
     if checkpoint is None:
         yield None
         return
+    if hasattr(rows.table, "device"):
+        msg = "checkpoint= does not work with rows on a device; pass them from the host's memory"
+        raise BadSettingError(msg)
     if rows.table.kind == "ray":
         msg = (
             "checkpoint= does not work with Ray, whose blocks have no number to go on from; it "
@@ -366,12 +376,14 @@ def _drawn(table: Opened, n_rows: int | None, seed: int) -> tuple[Opened, int | 
     return table.take(places), n_all
 
 
-def _batch_rows(batch_size: int | None, n_columns: int) -> int:
+def _batch_rows(batch_size: int | None, table: Table, adapter: Adapter) -> int:
     """Rows in one call of the model: tens of thousands, fewer for very wide tables."""
     if batch_size is not None:
         require_count("batch_size", batch_size)
         return batch_size
-    return int(np.clip(2**23 // n_columns, 2**10, 2**16))
+    usual: int | None = getattr(table, "usual_rows", None)  # of a table on a device
+    most = 2**16 if cuda_of(adapter) is None else 2**19  # a GPU has room for more
+    return usual or int(np.clip(2**23 // len(table.names), 2**10, most))
 
 
 def _rows_to_walk(rows: Rows, n_features: int, predictor: Predictor, jobs: int | None) -> Rows:

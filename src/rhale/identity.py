@@ -43,10 +43,10 @@ def plain(value: Any) -> Any:
     >>> plain({"a": np.float64(2.0), "b": (1, None)})
     {'a': 2.0, 'b': [1, None]}
     """
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
     if isinstance(value, np.generic):
         return value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
     if isinstance(value, Explanation):
         numbers = {k: v for k, v in store.pack(value).items() if k != "provenance"}
         return "bins of " + _digest(json.dumps(numbers, sort_keys=True).encode())

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from rhale.kernels import FloatArray
 from rhale.kernels.moments import Moments
 from rhale.level_effect import LevelEffect
 from rhale.local import LocalTask, StepPlan, refuses_missing
+from rhale.local.device import most_rows, on_device
 from rhale.models import Predictor
 from rhale.notes import about_curves, about_missing, left_out
 from rhale.plan import (
@@ -28,7 +29,8 @@ from rhale.plan import (
 )
 from rhale.profiles import ProfileTask, grid_of_points, make_profiles
 from rhale.results import Found, Maker, finished
-from rhale.rows import SECOND_LOOK, Rows
+from rhale.rows import SECOND_LOOK, Piece, Rows
+from rhale.tables import Chunk
 from rhale.tables.survey import Survey
 
 SAMPLE_ROWS = 2_000  # distinct rows kept in the result
@@ -84,10 +86,9 @@ class Job:
             self.rows.batch_rows,
             self.seed,
         )
-        found = Found(
-            self.rows.fold(task, SECOND_LOOK), binned, stepped, gone, refused, len(outputs)
-        )
-        measured, sample = found.measured, found.measured.sample
+        measured = self.fold(on_device(task))
+        found = Found(measured, binned, stepped, gone, refused, len(outputs))
+        sample = measured.sample
         fine = {f.name: m for f, m in zip(binned, measured.cells, strict=True)}
         ways = {f.name: text for f, text in zip(binned, how, strict=True)}
         return Made(
@@ -99,6 +100,13 @@ class Job:
             asked + more + measured.asked,
             {**ways, **{f.name: BY_STEPS for f in stepped}},
         )
+
+    def fold(self, task: Callable[[Chunk], Piece]) -> Piece:
+        """Go through the rows, in chunks that suit the task."""
+        rows, most = self.rows, most_rows(self.rows.table, task)
+        if most is not None:
+            rows = replace(rows, batch_rows=min(rows.batch_rows, most))
+        return rows.fold(task, SECOND_LOOK)
 
     def made(
         self, found: Found, cells: Sequence[Cells], how: Sequence[str]
@@ -146,7 +154,7 @@ class Job:
             self.rows.batch_rows,
             self.seed,
         )
-        traced = self.rows.fold(task, SECOND_LOOK)
+        traced = self.fold(task)
         values, cells = traced.sample.values, zip(self.features, traced.cells, strict=True)
         notes = [self.about_profile(f, c, task.last_key, len(values)) for f, c in cells]
         made, owner = make_profiles(task, traced, notes), np.repeat(range(n_features), len(outputs))

@@ -122,7 +122,8 @@ class Rows:
         A slow model answers for minutes about one large chunk. Small ones cost little: changes of
         several features are stacked until the model's batch is full.
         """
-        if not self.progress or self.n_rows is None or isinstance(self.table, PiecedTable):
+        is_spread = isinstance(self.table, PiecedTable) and self.table.kind != "files"
+        if not self.progress or self.n_rows is None or is_spread:
             return self.batch_rows
         return min(max(self.n_rows // N_STEPS, FEWEST_ROWS), self.batch_rows)
 

@@ -140,8 +140,9 @@ def test_a_large_model_goes_once_to_each_worker(client, tmp_path):
     opened = lines(tmp_path / "opened")
     assert 1 <= len(opened) == len(set(opened)) <= 2
     logs = client.run(lambda dask_worker: list(dask_worker.transfer_incoming_log))
-    sizes = [size for log in logs.values() for sent in log for size in sent["keys"].values()]
-    assert sum(size > 10_000_000 for size in sizes) <= 1  # a worker made it, the other fetched it
+    for log in logs.values():  # a worker made it, or fetched it from the other
+        sizes = [size for sent in log for size in sent["keys"].values()]
+        assert sum(size > 10_000_000 for size in sizes) <= 1
 
 
 @pytest.mark.parametrize("where", ["cluster", "threads"])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -55,11 +56,12 @@ def summaries(
         for found in _engine(table).map_parts(part_task, table.source, first):
             yield found.checked()
         return
-    mapped, chunks = partial(summarise, task), read(table, size, first)
-    if n_threads > 1:
-        yield from map_in_threads(mapped, chunks, n_threads)
-    else:
-        yield from map_chunks(mapped, chunks)
+    with closing(read(table, size, first)) as chunks:
+        mapped = partial(summarise, task)
+        if n_threads > 1:
+            yield from map_in_threads(mapped, chunks, n_threads)
+        else:
+            yield from map_chunks(mapped, chunks)
 
 
 def rows_of_parts(table: PiecedTable) -> tuple[int, ...]:
@@ -70,7 +72,7 @@ def rows_of_parts(table: PiecedTable) -> tuple[int, ...]:
     return tuple(summary.checked().n_rows for summary in found)
 
 
-def read(table: Any, size: int, first: int = 0) -> Iterator[Chunk]:
+def read(table: Any, size: int, first: int = 0) -> Generator[Chunk]:
     """Chunks of a table that is read in this process; those of files are read ahead."""
     if isinstance(table, PiecedTable):
         return read_ahead(table.source.chunks(table.reading, size, first))

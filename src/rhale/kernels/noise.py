@@ -185,6 +185,8 @@ def residual_map(moments: Moments, cells: slice, *, linear: bool) -> FloatArray:
     if linear:
         offset = x - share @ x
         residual -= np.outer(offset, share * offset / (share @ offset**2))
+    if filled.all():
+        return residual
     places = np.where(filled, moments.mean_x[cells], moments.grid.middles[cells])
     return np.asarray(interpolation(places, filled) @ residual)
 

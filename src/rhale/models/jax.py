@@ -11,21 +11,34 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from rhale.errors import NotDifferentiableError
+from rhale.errors import BadSettingError, NotDifferentiableError
 from rhale.models.base import Adapter
 from rhale.tables import as_matrix
 
 
 @dataclass(frozen=True, eq=False)
 class JaxModel:
-    """A function of a matrix (n_rows, n_features), written in JAX."""
+    """A function of a matrix (n_rows, n_features), written in JAX.
+
+    Attributes
+    ----------
+    function : callable
+        The function.
+    device : jax.Device or None
+        Where it computes; None for JAX's usual device.
+    """
 
     function: Callable[[Any], Any]
+    device: Any = None
 
     kind = "JAX function"
     is_differentiable = True
     labels = None
     usual_outputs = None
+
+    def placed(self, device: Any) -> JaxModel:
+        """The function on a device, or the name of one."""
+        return JaxModel(self.function, find_device(device))
 
     def session(self) -> AbstractContextManager[None]:
         """Nothing to prepare."""
@@ -58,4 +71,17 @@ class JaxModel:
 
     def _matrix(self, rows: Any) -> jax.Array:
         """Bring rows to the floating type that JAX is set to."""
-        return jnp.asarray(as_matrix(rows), dtype=jnp.result_type(float))
+        return jnp.asarray(as_matrix(rows), dtype=jnp.result_type(float), device=self.device)
+
+
+def find_device(name: Any) -> Any:
+    """The device of that name, or what there is instead."""
+    if not isinstance(name, str):
+        return name
+    platform, _, number = name.partition(":")
+    try:
+        return jax.devices(platform)[int(number or 0)]
+    except (RuntimeError, IndexError, ValueError) as error:
+        found = ", ".join(f"{d.platform}:{d.id}" for d in jax.devices())
+        msg = f"device={name!r} was asked for, but JAX finds {found} here; leave device= out"
+        raise BadSettingError(msg) from error

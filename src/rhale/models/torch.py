@@ -2,30 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
-from rhale.errors import NotDifferentiableError, WrongShapeError
+from rhale.errors import BadSettingError, NotDifferentiableError, WrongShapeError
 from rhale.models.base import Adapter
 from rhale.tables import as_matrix
 
+Found = TypeVar("Found")
 CPU_ROWS = 2**12  # activations of so many rows stay in the processor's cache
+DEVICE_ROWS, DEVICE_NUMBERS, FEWEST_ROWS = 2**19, 2**23, 2**10  # many rows keep a GPU busy
 
 
 @dataclass(frozen=True, eq=False)
 class TorchModel:
-    """A module that maps (n_rows, n_features) to (n_rows,) or (n_rows, n_outputs)."""
+    """A module that maps (n_rows, n_features) to (n_rows,) or (n_rows, n_outputs).
+
+    Attributes
+    ----------
+    module : torch.nn.Module
+        The module.
+    where : torch.device or None
+        Where a module without weights computes; others compute where their weights are.
+    """
 
     module: torch.nn.Module
+    where: torch.device | None = None
 
     kind = "torch module"
     is_differentiable = True
     labels = None
     usual_outputs = None
+
+    @property
+    def device(self) -> torch.device:
+        """Where the module computes."""
+        weight = self._weight
+        return self.where or torch.device("cpu") if weight is None else weight.device
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether it computes there and nowhere else."""
+        return self._weight is not None or self.where is not None
+
+    def placed(self, device: Any) -> TorchModel:
+        """The module, or a copy of it, on a device."""
+        found = find_device(device)
+        if self._weight is None or self.device == found:
+            return TorchModel(self.module, found)
+        return TorchModel(deepcopy(self.module).to(found))
 
     def session(self) -> AbstractContextManager[None]:
         """Switch to evaluation, and afterwards every part back to what it was."""
@@ -34,23 +64,30 @@ class TorchModel:
     def predict(self, rows: Any) -> Any:
         """Answer without keeping a graph."""
         with torch.no_grad():
-            answers = [self._answer(part) for part in self._parts(rows)]
+            answers = self._in_parts(rows, self._answer)
             return torch.cat(answers).cpu().double().numpy()
 
     def gradient(self, rows: Any, outputs: Sequence[int]) -> tuple[Any, Any]:
         """One forward pass, and one backward pass per output."""
-        answers, slopes = [], []
+        answer, slopes = self.differentiate(rows, outputs)
+        return answer.cpu().double().numpy(), slopes.cpu().double().numpy()
+
+    def differentiate(self, rows: Any, outputs: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Answers, and slopes (n_rows, n_chosen, n_columns), where the module computes them."""
+
+        def work(part: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            tensor = part.requires_grad_()
+            answer = self._answer(tensor)
+            if not answer.requires_grad:
+                msg = "the module's output does not depend on its input in a differentiable way"
+                raise NotDifferentiableError(msg)
+            found = [self._slope(answer, tensor, o, o == outputs[-1]) for o in outputs]
+            slopes = found[0][:, None] if len(found) == 1 else torch.stack(found, dim=1)
+            return answer.detach(), slopes
+
         with torch.inference_mode(mode=False), torch.enable_grad():
-            for part in self._parts(rows):
-                tensor = part.requires_grad_()
-                answer = self._answer(tensor)
-                if not answer.requires_grad:
-                    msg = "the module's output does not depend on its input in a differentiable way"
-                    raise NotDifferentiableError(msg)
-                answers.append(answer.detach())
-                found = [self._slope(answer, tensor, o, o == outputs[-1]) for o in outputs]
-                slopes.append(torch.stack(found, dim=1))
-        return torch.cat(answers).cpu().double().numpy(), torch.cat(slopes).cpu().double().numpy()
+            answers, slopes = zip(*self._in_parts(rows, work), strict=True)
+        return torch.cat(answers), torch.cat(slopes)
 
     def recognise(self, rows: Any, answer: Any) -> Adapter:  # noqa: ARG002
         """Nothing more to learn."""
@@ -85,16 +122,59 @@ class TorchModel:
             raise WrongShapeError(msg)
         return answer
 
-    def _parts(self, rows: Any) -> Iterator[torch.Tensor]:
-        """Bring rows to the module's own device and precision, in batches that suit the device."""
-        weight = next((p for p in self.module.parameters() if p.is_floating_point()), None)
-        dtype = torch.get_default_dtype() if weight is None else weight.dtype
-        device = torch.device("cpu") if weight is None else weight.device
-        matrix = as_matrix(rows)
-        size = CPU_ROWS if device.type == "cpu" else len(matrix)
+    @property
+    def _weight(self) -> torch.Tensor | None:
+        """A parameter that tells device and precision; None if there is none."""
+        return next((p for p in self.module.parameters() if p.is_floating_point()), None)
+
+    def _in_parts(self, rows: Any, work: Callable[[torch.Tensor], Found]) -> list[Found]:
+        """Do some work on rows in the module's own precision, in batches that suit its device."""
+        matrix = rows if isinstance(rows, torch.Tensor) else as_matrix(rows)
+        size = CPU_ROWS
+        if self.device.type != "cpu":
+            fit = DEVICE_NUMBERS // max(matrix.shape[1], 1)
+            size = max(FEWEST_ROWS, min(DEVICE_ROWS, fit))
+        found = []
         for start in range(0, len(matrix), size):
-            # a copy: the module must not be able to write into the user's table
-            yield torch.tensor(matrix[start : start + size], dtype=dtype, device=device)
+            found += self._if_it_fits(matrix[start : start + size], work)
+        return found
+
+    def _if_it_fits(self, rows: Any, work: Callable[[torch.Tensor], Found]) -> list[Found]:
+        """Do some work on a batch, in halves where the device has not enough memory."""
+        try:
+            return [work(self._own(rows))]
+        except torch.cuda.OutOfMemoryError:
+            if len(rows) <= FEWEST_ROWS:
+                raise
+        torch.cuda.empty_cache()
+        half = len(rows) // 2
+        return self._if_it_fits(rows[:half], work) + self._if_it_fits(rows[half:], work)
+
+    def _own(self, rows: Any) -> torch.Tensor:
+        """A copy in the module's precision: it must not be able to write into the user's table."""
+        weight, device = self._weight, self.device
+        dtype = torch.get_default_dtype() if weight is None else weight.dtype
+        if isinstance(rows, torch.Tensor):
+            return rows.detach().to(device, dtype, copy=True)
+        return torch.tensor(rows, dtype=dtype, device=device)
+
+
+def find_device(name: Any) -> torch.device:
+    """The device of that name, or what there is instead."""
+    try:
+        device = torch.device(name)
+    except (RuntimeError, TypeError) as error:
+        msg = f"device={name!r} is no device of torch; pass 'cpu', 'cuda' or 'cuda:1'"
+        raise BadSettingError(msg) from error
+    if device.type != "cuda":
+        return device
+    n_found = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    known: int | None = device.index
+    if (known or 0) >= n_found:
+        found = f"{n_found} CUDA devices" if n_found else "no CUDA device"
+        msg = f"device={str(name)!r} was asked for, but torch finds {found} here; leave device= out"
+        raise BadSettingError(msg)
+    return torch.device("cuda", torch.cuda.current_device() if known is None else known)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from queue import Full, Queue
 from threading import Event, Thread
@@ -12,7 +12,7 @@ Item = TypeVar("Item")
 AHEAD = 2  # chunks
 
 
-def read_ahead(items: Iterable[Item], n_ahead: int = AHEAD) -> Iterator[Item]:
+def read_ahead(items: Iterable[Item], n_ahead: int = AHEAD) -> Generator[Item]:
     """Pass items on in order, and fetch a few more in a thread meanwhile.
 
     Examples

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -140,7 +140,7 @@ def numbers_at(numbers: IntArray | None, rows: IntArray) -> IntArray:
     return rows if numbers is None else numbers[rows]
 
 
-def read_chunks(table: TableInMemory, size: int, first: int = 0) -> Iterator[Chunk]:
+def read_chunks(table: TableInMemory, size: int, first: int = 0) -> Generator[Chunk]:
     """Read a table from top to bottom, a number of rows at a time, from the first chunk on."""
     for start in range(first * size, table.n_rows, size):
         yield table.chunk(start, min(start + size, table.n_rows))

@@ -74,7 +74,19 @@ class FrameChunk:
     def column(self, index: int) -> FloatArray:
         """One column as floats; missing values are nan."""
         apart = self.told_apart(index) if index in self.labels else None
-        return numbers_of(self.frame[:, index]) if apart is None else self.labels[index].read(apart)
+        return self._numbers(index) if apart is None else self.labels[index].read(apart)
+
+    def _numbers(self, index: int) -> FloatArray:
+        """A column of numbers, read once and not to be written into."""
+        if index not in self._read:
+            self._read[index] = numbers_of(self.frame[:, index])
+            self._read[index].flags.writeable = False
+        return self._read[index]
+
+    @cached_property
+    def _read(self) -> dict[int, FloatArray]:
+        """Columns of numbers, each read once."""
+        return {}
 
     def told_apart(self, index: int) -> Apart | None:
         """Distinct names of a column and which each row has; None for a column of numbers."""
@@ -103,7 +115,7 @@ class FrameChunk:
             return np.array([hashed(v) for v in column.to_list()])
         if apart is not None:
             return np.array([hashed(v) for v in apart[0]] + [np.nan])[apart[1]]
-        return numbers_of(column) if holds(column.dtype) else np.zeros(self.n_rows)
+        return self._numbers(index) if holds(column.dtype) else np.zeros(self.n_rows)
 
     def seen(self) -> Seen:
         """What these rows tell about the columns."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -16,6 +16,9 @@ from rhale.tables.array import ArrayTable
 from rhale.tables.chunk import TableInMemory
 from rhale.tables.columns import is_number, numbers_of
 from rhale.tables.frame import Frame, FrameTable
+
+if TYPE_CHECKING:  # torch is imported with the user's tensor
+    from rhale.tables.tensor import TensorTable
 
 FEWEST_ROWS = 2
 LARGEST_WEIGHT = 1e100
@@ -31,7 +34,7 @@ def open_table(data: Any, weights: npt.ArrayLike | str | None = None) -> TableIn
     weights : array-like of shape (n_rows,) or str, optional
         How much each row matters; or the column that says so, which is taken out of the table.
     """
-    table = recognised(data)
+    table = _opened(data)
     if isinstance(weights, str):
         table, weights = _taken_out(table, find_feature(weights, table.names))
     if not table.names:
@@ -54,8 +57,8 @@ def require_two_rows(n_rows: int) -> None:
 
 
 def _taken_out(
-    table: ArrayTable | FrameTable, column: int
-) -> tuple[ArrayTable | FrameTable, FloatArray]:
+    table: ArrayTable | FrameTable | TensorTable, column: int
+) -> tuple[ArrayTable | FrameTable | TensorTable, FloatArray]:
     """Take a column of weights out of a table."""
     if table.holds(column) != "numbers":
         msg = f"weights={table.names[column]!r} is a column without numbers"
@@ -65,6 +68,8 @@ def _taken_out(
 
 def check_weights(weights: npt.ArrayLike, n_rows: int) -> FloatArray:
     """Turn weights into floats, or say what is wrong with them."""
+    on_device: Any = weights
+    weights = on_device.cpu() if getattr(weights, "is_cuda", False) else weights
     try:
         values = np.array(weights, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -96,6 +101,15 @@ def as_matrix(rows: Any) -> FloatArray:
             msg = f"the model takes a matrix of numbers, but column {name!r} holds {dtype}"
             raise BadTableError(msg)
     return np.stack([numbers_of(s) for s in frame.iter_columns()], axis=1)
+
+
+def _opened(data: Any) -> ArrayTable | FrameTable | TensorTable:
+    """A table in the memory of this machine or of its device."""
+    if getattr(data, "is_cuda", False):
+        from rhale.tables.tensor import open_tensor
+
+        return open_tensor(data)
+    return recognised(data)
 
 
 def recognised(data: Any) -> ArrayTable | FrameTable:

@@ -1,0 +1,181 @@
+"""A network and its rows on a GPU: what moments cost beyond slopes, rows per second, agreement.
+
+Runs by itself, on a CPU too, with fewer rows:
+
+    python benchmarks/bench_gpu.py                           # 5e7 rows on the first CUDA device
+    python benchmarks/bench_gpu.py --device cpu --rows 200000
+
+Ratios and agreement are what counts; nothing is asserted about times.
+"""
+
+from __future__ import annotations
+
+import argparse
+from functools import reduce
+from itertools import pairwise
+from operator import add
+from statistics import median
+from time import perf_counter
+
+import numpy as np
+import torch
+from measuring import Ledger, table_of
+
+import rhale
+from rhale.kernels.grid import Grid
+from rhale.local import LocalTask
+from rhale.local.device import DeviceTask
+from rhale.models import wrap
+from rhale.models.base import Predictor
+from rhale.tables.tensor import TensorTable
+
+N_FEATURES, WIDTHS = 8, (8, 256, 128, 36, 1)
+MOST_ADDED, LEAST_ROWS = 0.10, 100e6
+CPU_CHECKED = 1_000_000
+
+
+def network(device):
+    torch.manual_seed(0)
+    layers = []
+    for n_in, n_out in pairwise(WIDTHS):
+        layers += [torch.nn.Linear(n_in, n_out), torch.nn.SiLU()]
+    return torch.nn.Sequential(*layers[:-1]).eval().to(device)
+
+
+def timed(work, rounds, device):
+    """Median time of several runs, after one that warms up; and what the last one gave."""
+    times, answer = [], work()
+    for _ in range(rounds):
+        wait(device)
+        start = perf_counter()
+        answer = work()
+        wait(device)
+        times.append(perf_counter() - start)
+    return median(times), answer
+
+
+def wait(device):
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def pass_of_slopes(model, rows, batch):
+    """Slopes of all rows, with nothing kept but their sum."""
+    total = torch.zeros(N_FEATURES, dtype=torch.float64, device=rows.device)
+    for start in range(0, len(rows), batch):
+        part = rows[start : start + batch].clone().requires_grad_()
+        (slopes,) = torch.autograd.grad(model(part).sum(), part)
+        total += slopes.sum(dim=0)
+    return total
+
+
+def second_pass(model, table, n_cells=200):
+    """The second pass of `explain` alone: slopes, cells and moments, chunk by chunk."""
+    sample = table.tensor[:100_000].double().cpu().numpy()
+    shares = np.linspace(0, 1, n_cells + 1)
+    grids = tuple(Grid(np.unique(np.quantile(c, shares))) for c in sample.T)
+    predictor = Predictor(wrap(model), ("y0",), (0,), 1)
+    every, last = tuple(range(N_FEATURES)), np.uint64(2**64 * min(1.0, 2000 / table.n_rows) * 0.9)
+    task = DeviceTask(
+        LocalTask(predictor, table.names, every, grids, (), (), (), last, table.usual_rows, 0)
+    )
+
+    def work():
+        starts = range(0, table.n_rows, table.usual_rows)
+        chunks = (table.chunk(s, min(s + table.usual_rows, table.n_rows)) for s in starts)
+        return reduce(add, (task(c) for c in chunks))
+
+    return work
+
+
+def disagreement(ours, theirs):
+    """Largest difference of curves, of their range, and of typical spreads, of their size."""
+    curves, spreads = [], []
+    for a, b in zip(ours, theirs, strict=True):
+        x = np.linspace(max(a.edges[0], b.edges[0]), min(a.edges[-1], b.edges[-1]), 200)
+        curves.append(np.abs(a.curve(x) - b.curve(x)).max() / np.ptp(b.curve(x)))
+        spreads.append(abs(a.heterogeneity / b.heterogeneity - 1))
+    return max(curves), max(spreads)
+
+
+def per_second(n_rows, time):
+    return f"{time:.3f} s, {n_rows / time / 1e6:.1f} million rows/s"
+
+
+def run(n_rows, device, rounds):
+    ledger, model = Ledger(), network(device)
+    size = f"8 features, {n_rows:,} rows, float32"
+    rows = torch.randn(n_rows, N_FEATURES, device=device, generator=seeded(device))
+    batches = [2**b for b in ((18, 19, 20) if device.type == "cuda" else (12, 14))]
+    alone, batch = min(
+        (timed(lambda b=b: pass_of_slopes(model, rows, b), rounds, device)[0], b) for b in batches
+    )
+    table = TensorTable(rows, device)
+    whole, measured = timed(second_pass(model, table), rounds, device)
+    assert all(m.count.sum() > 0.9 * n_rows for m in measured.cells)
+    ledger.add(
+        "slopes, cells and moments, against slopes alone", size, per_second(n_rows, whole),
+        f"{per_second(n_rows, alone)} in batches of {batch:,}", f"{whole / alone:.3f}",
+        f"<= {1 + MOST_ADDED:.2f}", met=whole <= (1 + MOST_ADDED) * alone,
+    )  # fmt: skip
+    sources = [("rows in the device's memory", rows)] if device.type == "cuda" else []
+    host = rows.cpu().numpy()
+    sources += [("rows in the host's memory", host), ("the same in float64", host.astype(float))]
+    for place, (name, data) in enumerate(sources):
+        time, found = timed(lambda data=data: rhale.explain(model, data), rounds, device)
+        met = n_rows / time >= LEAST_ROWS if place == 0 and device.type == "cuda" else None
+        ledger.add(
+            f"explain, {name}", size, per_second(n_rows, time), "", "",
+            ">= 100 million rows/s" if met is not None else "", met=met,
+        )  # fmt: skip
+        del found
+    compare(ledger, model, rows[:CPU_CHECKED], device)
+    return ledger
+
+
+def compare(ledger, model, rows, device):
+    """The same rows on this device and on the CPU, in single and in double precision."""
+    on_cpu = network(torch.device("cpu"))
+    on_cpu.load_state_dict(model.state_dict())
+    theirs = rhale.explain(on_cpu, rows.cpu().numpy())
+    exact = rhale.explain(on_cpu.double(), rows.cpu().double().numpy())
+    ours = rhale.explain(model, rows)
+    double = rhale.explain(network(device).double(), rows.double())
+    size = f"8 features, {len(rows):,} rows"
+    for name, a, b in (
+        ("float32, against the CPU", ours, theirs),
+        ("float32, against float64 on the CPU", ours, exact),
+        ("float64, against the CPU", double, exact),
+    ):
+        curve, spread = disagreement(a, b)
+        same = sum(np.array_equal(e.edges, f.edges) for e, f in zip(a, b, strict=True))
+        said = f"{same} of {len(a.features)} features have the same bins"
+        told = f"curves differ by {curve:.1e} of their range, spreads by {spread:.1e}"
+        ledger.add(f"agreement, {name}", size, told, said, "", "")
+
+
+def seeded(device):
+    generator = torch.Generator(device=device)
+    generator.manual_seed(0)
+    return generator
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    usual = "cuda" if torch.cuda.is_available() else "cpu"
+    parser.add_argument("--device", default=usual, help="where to compute")
+    parser.add_argument("--rows", type=float, help="5e7 on a GPU, 2e5 on a CPU")
+    parser.add_argument("--rounds", type=int, default=5, help="runs of which the median counts")
+    said = parser.parse_args()
+    device = torch.device(said.device)
+    if device.type == "cuda":
+        device = torch.device("cuda", device.index or 0)
+    n_rows = int(said.rows or (5e7 if device.type == "cuda" else 2e5))
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU"
+    ledger = run(n_rows, device, said.rounds)
+    print(f"{name}, torch {torch.__version__.partition('+')[0]}, numpy {np.__version__}\n")
+    print(table_of(ledger.lines))
+
+
+if __name__ == "__main__":
+    main()
