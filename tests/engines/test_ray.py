@@ -1,6 +1,7 @@
 """Ray on two cores gives what the same rows in memory give, whatever happens to its workers."""
 
 import logging
+import threading
 import time
 
 import numpy as np
@@ -179,6 +180,23 @@ def test_an_interrupt_cancels_the_tasks(ray, numbers):
         rhale.explain(slow(5.0), numbers, progress=interrupted)
     assert ray.get(ray.remote(num_cpus=2)(lambda: "free").remote()) == "free"
     assert time.monotonic() < interrupted.when + 10  # each block takes longer
+
+
+def test_cores_that_others_hold_do_not_stop_the_work(ray, numbers):
+    class Holder:
+        def ping(self):
+            return "here"
+
+    holders = [ray.remote(num_cpus=1)(Holder).remote() for _ in range(2)]
+    assert ray.get([holder.ping.remote() for holder in holders]) == ["here", "here"]
+    found = []
+    work = threading.Thread(target=lambda: found.append(rhale.explain(square, numbers)))
+    work.start()
+    work.join(timeout=60)
+    for holder in holders:
+        ray.kill(holder)
+    assert found  # before the cores were free
+    work.join()
 
 
 # --- the user's settings -----------------------------------------------------------------------

@@ -24,7 +24,8 @@ from rhale.tables.pieced import PiecedTable
 from rhale.tables.reading import Reading
 
 NAME = "Ray"
-FEWEST_TASKS, MOST_TASKS = 4, 200  # at a time: this process may hold all their summaries
+MOST_TASKS = 200  # at a time
+AHEAD = 2  # so many times as many blocks are worked on or done before the next in order is
 
 
 def open_table(data: Any) -> PiecedTable | None:
@@ -67,13 +68,17 @@ def map_parts(part_task: PartTask, source: Any, first: int) -> Iterator[Summary]
         raise BadSettingError(msg)
     parcel = ray.put(pack(part_task, ray.cloudpickle.dumps))
     is_arrow = part_task.reading.head.kind == "pyarrow"
-    task, waiting = ray.remote(summary_of), deque[Any]()
-    n_tasks = max(FEWEST_TASKS, min(2 * int(ray.cluster_resources().get("CPU", 1)), MOST_TASKS))
+    # The dataset's own tasks and actors keep their cores while nobody takes their blocks: tasks
+    # that asked for a core to take them with might wait forever. We count cores ourselves.
+    task, n_tasks = ray.remote(num_cpus=0)(summary_of), _cores()
+    waiting, running = deque[Any](), list[Any]()
     with _running():
         try:
             for index, block in enumerate(_blocks(part_task.reading, source)):
-                waiting.append(task.remote(parcel, index, block, is_arrow=is_arrow))
-                if len(waiting) >= n_tasks:
+                running = running if len(running) < n_tasks else ray.wait(running)[1]
+                running.append(task.remote(parcel, index, block, is_arrow=is_arrow))
+                waiting.append(running[-1])
+                if len(waiting) > AHEAD * n_tasks:
                     yield ray.get(waiting[0])
                     waiting.popleft()
             while waiting:
@@ -81,7 +86,14 @@ def map_parts(part_task: PartTask, source: Any, first: int) -> Iterator[Summary]
                 waiting.popleft()
         finally:
             for one in waiting:
-                ray.cancel(one)
+                ray.cancel(one, force=True)  # an interrupted import would spoil a worker
+
+
+def _cores() -> int:
+    """How many tasks may run at a time."""
+    import ray
+
+    return max(1, min(int(ray.cluster_resources().get("CPU", 1)), MOST_TASKS))
 
 
 def _blocks(reading: Reading, source: Any) -> Iterator[Any]:
