@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast
 
@@ -92,13 +92,14 @@ class Rows:
             now.learn(total)
         found = summaries(now, self.table, size, first=done, n_threads=self.n_threads)
         try:
-            for summary in self._shown(found, name, done * size):
-                if summary.piece is not None:
-                    total = summary.piece if total is None else total + summary.piece
-                    now.learn(total)
-                done += 1
-                if self.memory and total is not None and self.memory.is_due():
-                    self.memory.save(kept_as, done, total)
+            with closing(found):  # else an error would keep files open and engines at work
+                for summary in self._shown(found, name, done * size):
+                    if summary.piece is not None:
+                        total = summary.piece if total is None else total + summary.piece
+                        now.learn(total)
+                    done += 1
+                    if self.memory and total is not None and self.memory.is_due():
+                        self.memory.save(kept_as, done, total)
         except BaseException:
             if self.memory and total is not None:
                 with suppress(RhaleError):  # what stopped the work is worth more than this

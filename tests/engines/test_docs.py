@@ -14,7 +14,9 @@ def test_the_block_about_an_engine_runs(engine, request, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = PAGE.read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    (own,) = [block for block in blocks if re.search(rf"^(from py|import ){engine}", block, re.MULTILINE)]
+    (own,) = [
+        block for block in blocks if re.search(rf"^(from py|import ){engine}", block, re.MULTILINE)
+    ]
     names = {"__name__": "docs"}
     exec(compile(blocks[0] + own, str(PAGE), "exec"), names)  # noqa: S102
     assert names["fx"].features == ("age", "income", "city")

@@ -179,11 +179,11 @@ def test_both_readings_of_a_table_in_pieces_count(monkeypatch, name, expected):
 def test_the_end_of_a_table_of_unknown_length_moves_on(monkeypatch):
     from rhale.tables.pieced import PiecedTable
 
-    monkeypatch.setattr("rhale.rows.summaries", lambda *_, **__: iter([Summary(4, 1.0)] * 2))
+    monkeypatch.setattr("rhale.rows.summaries", lambda *_, **__: (s for s in [Summary(4, 1.0)] * 2))
     assert progress_of(FIRST_LOOK, PiecedTable(None, None, "dask"), None) == [(4, 8), (8, 16)]
 
 
 def test_a_part_without_rows_adds_nothing(monkeypatch):
     found = [Summary(0), Summary(4, 1.5), Summary(0)]
-    monkeypatch.setattr("rhale.rows.summaries", lambda *_, **__: iter(found))
+    monkeypatch.setattr("rhale.rows.summaries", lambda *_, **__: (s for s in found))
     assert Rows(TABLE, 3).fold(total, SECOND_LOOK) == 1.5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import closing
 from functools import partial
 from importlib import import_module
@@ -35,7 +35,7 @@ def spread_table(data: Any) -> PiecedTable | None:
 
 def summaries(
     task: Task, table: Table, size: int, *, first: int = 0, n_threads: int = 1
-) -> Iterator[Summary]:
+) -> Generator[Summary]:
     """Apply a task to all rows; one summary for each chunk, or for each part on an engine.
 
     Parameters

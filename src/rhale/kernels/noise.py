@@ -181,7 +181,7 @@ def residual_map(moments: Moments, cells: slice, *, linear: bool) -> FloatArray:
     filled = heard(moments)[cells]
     weight, x = moments.weight[cells][filled], moments.mean_x[cells][filled]
     share = weight / weight.sum()
-    residual = np.eye(share.size) - share
+    residual: FloatArray = np.eye(share.size) - share
     if linear:
         offset = x - share @ x
         residual -= np.outer(offset, share * offset / (share @ offset**2))

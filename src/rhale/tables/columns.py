@@ -45,6 +45,14 @@ def is_number(dtype: Any) -> bool:
     return holds(dtype) == "numbers"
 
 
+def dtype_of(column: Series) -> Any:
+    """Type of a column; narwhals does not know pandas' dates in zones such as America/New_York."""
+    zone = getattr(getattr(column.to_native(), "dtype", None), "tz", None)
+    if zone is None or column.dtype != nw.Unknown:
+        return column.dtype
+    return nw.Datetime(column.to_native().dtype.unit, str(zone))
+
+
 def is_object(column: Series) -> bool:
     """Tell whether a column may hold values of any type.
 
@@ -58,8 +66,10 @@ def is_object(column: Series) -> bool:
 
 def numbers_of(column: Series) -> FloatArray:
     """Read a column as floats: dates in days since 1970, durations in seconds; missing is nan."""
-    kind = holds(column.dtype)
+    kind = holds(dtype_of(column))
     if kind == "dates":
+        if column.dtype == nw.Unknown:  # see dtype_of
+            column = nw.from_native(column.to_native().dt.tz_convert("UTC"), series_only=True)
         return _floats(column.dt.timestamp("us")) / MICRODAY
     if kind == "durations":
         return in_seconds(np.asarray(column.to_numpy(), dtype="timedelta64"))
@@ -210,13 +220,14 @@ def texts_of(values: Sequence[Any]) -> tuple[str, ...]:
 def new_column(like: Series, values: FloatArray) -> Series:
     """Make a column of the same name and type with other values; nan becomes missing."""
     missing = np.isnan(values)
-    kind = holds(like.dtype)
+    dtype = dtype_of(like)
+    kind = holds(dtype)
     if kind == "numbers":
         known = np.where(missing, 0.0, values)
-        return made_like(like, cast(known, numpy_type(like.dtype)), missing)
+        return made_like(like, cast(known, numpy_type(dtype)), missing)
     filled = np.where(missing, 0.0, values)
-    filled = np.rint(filled) if like.dtype == nw.Date else filled
-    tick = TICKS.get(getattr(like.dtype, "time_unit", "us"), 1.0)
+    filled = np.rint(filled) if dtype == nw.Date else filled
+    tick = TICKS.get(getattr(dtype, "time_unit", "us"), 1.0)
     ticks = filled * (MICRODAY if kind == "dates" else MICROSECOND) / tick
     moment = (np.rint(ticks) * tick).astype(np.int64)
     unit = "datetime64[us]" if kind == "dates" else "timedelta64[us]"
@@ -298,7 +309,7 @@ def made_like(like: Series, values: Any, missing: BoolArray | None = None) -> Se
 def _made_like_pandas(like: Series, values: Any, missing: BoolArray | None) -> Series:
     """One of pandas' several types for the same values: NumPy, nullable, Arrow-backed."""
     pandas, dtype = like.implementation.to_native_namespace(), like.to_native().dtype
-    zone = getattr(like.dtype, "time_zone", None)
+    zone = getattr(dtype_of(like), "time_zone", None)
     if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
         values = values.copy()
         if missing is not None:

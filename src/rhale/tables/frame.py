@@ -20,6 +20,7 @@ from rhale.tables.columns import (
     Labels,
     Series,
     categories_of,
+    dtype_of,
     factorize,
     hashed,
     holds,
@@ -91,7 +92,7 @@ class FrameChunk:
     def told_apart(self, index: int) -> Apart | None:
         """Distinct names of a column and which each row has; None for a column of numbers."""
         column = self.frame[:, index]
-        if holds(column.dtype) not in ("names", "objects"):
+        if holds(dtype_of(column)) not in ("names", "objects"):
             return None
         if index not in self._apart:
             self._apart[index] = factorize(column)
@@ -115,7 +116,7 @@ class FrameChunk:
             return np.array([hashed(v) for v in column.to_list()])
         if apart is not None:
             return np.array([hashed(v) for v in apart[0]] + [np.nan])[apart[1]]
-        return self._numbers(index) if holds(column.dtype) else np.zeros(self.n_rows)
+        return self._numbers(index) if holds(dtype_of(column)) else np.zeros(self.n_rows)
 
     def seen(self) -> Seen:
         """What these rows tell about the columns."""
@@ -128,7 +129,7 @@ class FrameChunk:
         if index in self.labels:
             return repr(self.labels[index].values[int(value)])
         kinds: dict[str | None, AxisKind] = {"dates": "date", "durations": "duration"}
-        return written(value, kinds.get(holds(self.frame[:, index].dtype), "number"))
+        return written(value, kinds.get(holds(dtype_of(self.frame[:, index])), "number"))
 
     def representable(self, index: int, values: FloatArray) -> FloatArray:
         """The values after a round trip through the column's own type."""
@@ -225,7 +226,7 @@ class FrameTable:
     @cached_property
     def _dtypes(self) -> list[Any]:
         """Types of all columns; narwhals looks into columns of objects for them."""
-        return list(self.frame.schema.values())
+        return [dtype_of(self.frame[:, place]) for place in range(len(self.frame.columns))]
 
     def holds(self, index: int) -> Holds | None:
         """What a column holds."""

@@ -75,6 +75,7 @@ NUMBERS = {
 MOMENTS = {
     **{f"pandas {u}": (of_pandas(TIMES, f"datetime64[{u}]"), AT_NOON) for u in UNITS},
     **{f"pandas zone {u}": (in_zone(TIMES, u, "Europe/Zurich"), AT_NOON) for u in UNITS},
+    "pandas zone with two words": (in_zone(TIMES, "us", "America/New_York"), AT_NOON),
     **{
         f"pandas Arrow {u}": (of_pandas(TIMES, pd.ArrowDtype(pa.timestamp(u))), AT_NOON)
         for u in UNITS
