@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-from bench_torch import average, network
+from bench_torch import average
 from measuring import race, seconds
+from networks import network
 
 import rhale
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 from functools import reduce
-from itertools import pairwise
 from operator import add
 from statistics import median
 from time import perf_counter
@@ -20,6 +19,7 @@ from time import perf_counter
 import numpy as np
 import torch
 from measuring import Ledger, table_of
+from networks import network
 
 import rhale
 from rhale.kernels.grid import Grid
@@ -29,17 +29,9 @@ from rhale.models import wrap
 from rhale.models.base import Predictor
 from rhale.tables.tensor import TensorTable
 
-N_FEATURES, WIDTHS = 8, (8, 256, 128, 36, 1)
+N_FEATURES = 8
 MOST_ADDED, LEAST_ROWS = 0.10, 100e6
 CPU_CHECKED = 1_000_000
-
-
-def network(device):
-    torch.manual_seed(0)
-    layers = []
-    for n_in, n_out in pairwise(WIDTHS):
-        layers += [torch.nn.Linear(n_in, n_out), torch.nn.SiLU()]
-    return torch.nn.Sequential(*layers[:-1]).eval().to(device)
 
 
 def timed(work, rounds, device):

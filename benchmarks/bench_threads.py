@@ -1,13 +1,12 @@
 """Chunks in two threads against one thread; models answer in the thread that asks."""
 
 import os
-from itertools import pairwise
 
 import numpy as np
 import pytest
-import torch
 import xgboost
 from measuring import race, seconds
+from networks import network
 
 from rhale.engines import map_chunks, map_in_threads
 from rhale.engines.limits import limited
@@ -17,7 +16,6 @@ from rhale.tables.chunk import read_chunks
 
 TARGET = 1.6
 N_THREADS, N_CHUNKS = 2, 16
-WIDTHS = (8, 256, 128, 36, 1)
 WEIGHTS = np.random.default_rng(1).standard_normal((8, 64))
 
 
@@ -28,14 +26,6 @@ def smooth(rows):
 def by_row(rows):
     """A function in Python alone, which holds the interpreter all the time."""
     return [max(row) - min(row) for row in rows.tolist()]
-
-
-def network():
-    torch.manual_seed(0)
-    layers = []
-    for n_in, n_out in pairwise(WIDTHS):
-        layers += [torch.nn.Linear(n_in, n_out), torch.nn.SiLU()]
-    return torch.nn.Sequential(*layers[:-1]).eval()
 
 
 def trees():

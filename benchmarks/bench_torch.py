@@ -1,16 +1,14 @@
 """A neural network, all features: against one forward and backward pass over the rows."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 import torch
 from measuring import race, seconds
+from networks import network
 
 import rhale
 
 TARGET = 1.15
-WIDTHS = (8, 256, 128, 36, 1)
 USUAL_BATCH = 2**16
 
 
@@ -21,14 +19,6 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
-
-
-def network():
-    torch.manual_seed(0)
-    layers = []
-    for n_in, n_out in pairwise(WIDTHS):
-        layers += [torch.nn.Linear(n_in, n_out), torch.nn.SiLU()]
-    return torch.nn.Sequential(*layers[:-1]).eval()
 
 
 def plain_pass(model, rows, batch):
