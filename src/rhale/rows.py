@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 from rhale.engines import Summary, summaries
 from rhale.errors import BadTableError, RhaleError
@@ -47,9 +47,23 @@ class Latest:
         return getattr(self.task, "predictor", None)
 
     def learn(self, total: Any) -> None:
-        """Let the task know what was found so far."""
+        """Let the task know what was found so far, if anything was."""
         after = getattr(self.task, "after", None)
-        self.task = self.task if after is None else after(total)
+        self.task = self.task if after is None or total is None else after(total)
+
+
+class Folded(NamedTuple):
+    """How many summaries are done, and their sum: one value, so that no interruption parts them."""
+
+    done: int
+    total: Any
+
+    def with_one(self, summary: Summary) -> Folded:
+        """One more summary; a part without rows adds nothing."""
+        if summary.piece is None:
+            return Folded(self.done + 1, self.total)
+        total = summary.piece if self.total is None else self.total + summary.piece
+        return Folded(self.done + 1, total)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,33 +98,33 @@ class Rows:
         size = self.batch_rows if self.is_silent(name) else self.chunk_rows
         kept_as = f"{name.replace(' ', '-')}-{size}"
         kept = self.memory.load(kept_as) if self.memory else None
-        done, total = (kept.done, kept.folded) if kept else (0, None)
+        so_far = Folded(kept.done, kept.folded) if kept else Folded(0, None)
         if kept and kept.is_last:
-            return cast(Piece, total)
+            return cast(Piece, so_far.total)
         now = Latest(task)
-        if total is not None:
-            now.learn(total)
-        found = summaries(now, self.table, size, first=done, n_threads=self.n_threads)
+        now.learn(so_far.total)
+        found = summaries(now, self.table, size, first=so_far.done, n_threads=self.n_threads)
         try:
             with closing(found):  # else an error would keep files open and engines at work
-                for summary in self._shown(found, name, done * size):
-                    if summary.piece is not None:
-                        total = summary.piece if total is None else total + summary.piece
-                        now.learn(total)
-                    done += 1
-                    if self.memory and total is not None and self.memory.is_due():
-                        self.memory.save(kept_as, done, total)
+                for summary in self._shown(found, name, so_far.done * size):
+                    so_far = so_far.with_one(summary)
+                    now.learn(so_far.total)
+                    if self.memory and self.memory.is_due():
+                        self._keep(kept_as, so_far)
         except BaseException:
-            if self.memory and total is not None:
-                with suppress(RhaleError):  # what stopped the work is worth more than this
-                    self.memory.save(kept_as, done, total)
+            with suppress(RhaleError):  # what stopped the work is worth more than this
+                self._keep(kept_as, so_far)
             raise
-        if total is None:
+        if so_far.total is None:
             msg = "the table has no rows; an effect needs at least two rows with different values"
             raise BadTableError(msg)
-        if self.memory:
-            self.memory.save(kept_as, done, total, is_last=True)
-        return cast(Piece, total)
+        self._keep(kept_as, so_far, is_last=True)
+        return cast(Piece, so_far.total)
+
+    def _keep(self, name: str, so_far: Folded, *, is_last: bool = False) -> None:
+        """Keep what is done, if there is a place for it."""
+        if self.memory and so_far.total is not None:
+            self.memory.save(name, so_far.done, so_far.total, is_last=is_last)
 
     def is_silent(self, name: str) -> bool:
         """Whether a pass is so short that it is not shown: a first look at rows in memory."""

@@ -58,6 +58,29 @@ def test_an_interrupted_pass_goes_on_behind_the_last_whole_chunk(stop_at):
     assert len(seen) == 4 + 1  # the chunk that failed, once more
 
 
+def test_an_interruption_right_behind_a_chunk_counts_it_once():
+    memory = Kept(due=False)
+
+    @dataclass
+    class Interrupted:
+        n_learned: int = 0
+
+        def __call__(self, chunk):
+            return total(chunk)
+
+        def after(self, _):
+            if self.n_learned == 1:
+                raise KeyboardInterrupt
+            return Interrupted(self.n_learned + 1)
+
+    rows = Rows(TABLE, 3, memory=memory)
+    with pytest.raises(KeyboardInterrupt):
+        rows.fold(Interrupted(), SECOND_LOOK)
+    (kept,) = memory.saved.values()
+    assert (kept.done, kept.folded) == (2, TABLE.array[:6].sum())
+    assert rows.fold(total, SECOND_LOOK) == TABLE.array.sum()
+
+
 def test_what_is_done_when_a_pass_fails_is_kept_even_if_no_save_was_due():
     memory = Kept(due=False)
 
