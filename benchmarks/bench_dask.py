@@ -12,7 +12,7 @@ from measuring import race, seconds
 import rhale
 
 TARGET = 1.6
-N_PARTS, N_ROWS = 16, 10_000  # rows in a partition
+N_PARTS, N_ROWS = 16, 40_000  # rows in a partition
 WEIGHTS = np.random.default_rng(1).normal(size=(4, 256))
 
 

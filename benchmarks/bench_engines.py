@@ -17,7 +17,7 @@ import numpy as np
 
 import rhale
 
-N_PARTS, PART_ROWS, N_FEATURES = 16, 10_000, 4
+N_PARTS, PART_ROWS, N_FEATURES = 16, 40_000, 4
 ROUNDS = 3
 TARGET = 1.6  # two workers against one
 SPARK = {
