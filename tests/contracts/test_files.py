@@ -1,10 +1,13 @@
 """Files give the numbers of the same table in memory, however they are cut."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import rhale
+from rhale.errors import BadTableError
 
 pa = pytest.importorskip("pyarrow")
 ds = pytest.importorskip("pyarrow.dataset")
@@ -232,3 +235,36 @@ def test_types_are_those_of_all_files_together(tmp_path):
     found = rhale.explain(model, tmp_path, batch_size=25)
     assert kinds == {("float64", "float64", "boolean", str(whole["z"].dtype), "float64")}
     assert_same(found, rhale.explain(model, whole))
+
+
+def test_a_damaged_file_names_itself_and_the_run_goes_on_once_it_is_whole(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("rhale.checkpoint.EVERY_SECONDS", 0)
+    rng = np.random.default_rng(3)
+    for part in range(4):
+        rows = pd.DataFrame(rng.normal(size=(500, 2)), columns=["a", "b"])
+        rows.to_parquet(f"{part}.parquet", compression="zstd")
+    asked = []
+
+    def model(rows):
+        asked.append(len(rows))
+        return (rows["a"] ** 2 * rows["b"]).to_numpy()
+
+    whole = rhale.explain(model, "*.parquet", batch_size=500)
+    n_asked = sum(asked)
+    content = Path("2.parquet").read_bytes()
+    with monkeypatch.context() as patch:  # damage it between the two readings, unseen
+        patch.setattr("rhale.tables.formats.TableFile.require_unchanged", lambda _: None)
+
+        def spoil(rows):
+            Path("2.parquet").write_bytes(content[:200] + bytes(2000) + content[2200:])
+            return model(rows)
+
+        with pytest.raises(BadTableError, match="2.parquet"):
+            rhale.explain(spoil, "*.parquet", batch_size=500, checkpoint="kept")
+    Path("2.parquet").write_bytes(content)
+    asked.clear()
+    again = rhale.explain(model, "*.parquet", batch_size=500, checkpoint="kept")
+    assert sum(asked) < 0.75 * n_asked
+    for one, other in zip(whole.effects, again.effects, strict=True):
+        np.testing.assert_array_equal(one.mean, other.mean)

@@ -37,6 +37,7 @@ from rhale.tables.reading import Reading
 Graph = dict[Any, Any]
 Get = Callable[..., Any]  # one of Dask's schedulers
 AT_ONCE = 16  # summaries that are fetched in one go
+DIGITS = 9  # of a partition's number: Dask begins with the key that comes first as text
 LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
 ADVICE = {
     "Series": "pass the data frame that it comes from, or .to_frame()",
@@ -140,8 +141,8 @@ def _graph(sent: PartTask | Parcel, source: Any, first: int) -> tuple[Graph, lis
     keys = []
     for index, part in enumerate(flatten(made.__dask_keys__())):  # type: ignore[no-untyped-call]
         if index >= first:
-            keys.append((name, index))
-            graph[name, index] = (_summarise, f"{name}-task", index, part)
+            keys.append((name, f"{index:0{DIGITS}}"))
+            graph[keys[-1]] = (_summarise, f"{name}-task", index, part)
     return dict(cull(graph, keys)[0]), keys  # type: ignore[no-untyped-call]
 
 
@@ -169,7 +170,7 @@ def _on_cluster(client: Any, graph: Graph, keys: list[Any], n_bytes: int) -> Ite
         waiting = deque(client.get(layer, keys, sync=False))
     try:
         while waiting:
-            with naming_partition(waiting[0].key[1]):
+            with naming_partition(int(waiting[0].key[1])):
                 found = _fetched(client, waiting)
             for _ in found:
                 waiting.popleft().release()
@@ -256,7 +257,7 @@ def _partition_of(error: BaseException, graph: Graph, keys: Sequence[Any]) -> in
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     failed = [f.f_locals.get("key") for f in frames if f.f_code.co_name == "execute_task"]
     reached = _reached(graph, failed[:1])
-    found = [index for name, index in keys if (name, index) in reached]
+    found = [int(key[1]) for key in keys if key in reached]
     return found[0] if len(found) == 1 else None
 
 

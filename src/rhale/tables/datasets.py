@@ -38,6 +38,11 @@ class Fragment:
         """Where it is in its file system."""
         return str(self.fragment.path)
 
+    @property
+    def identity(self) -> list[Any]:
+        """What tells it from another file: size and time of the last change."""
+        return [self.path, *self.stamp]
+
     def batches(self, schema: Any, size: int, skip: int = 0) -> Iterator[Any]:
         """Read rows in record batches of at most about `size` rows."""
         self.require_unchanged()

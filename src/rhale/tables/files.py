@@ -193,8 +193,8 @@ class Files:
 
     @property
     def identity(self) -> list[list[Any]]:
-        """What tells whether these are the same files as before: path, size and time of each."""
-        return [[part.path, *part.stamp] for part in self.parts]
+        """What tells whether these are the same files as before."""
+        return [part.identity for part in self.parts]
 
     def chunks(self, reading: Reading, size: int, first: int = 0) -> Iterator[Chunk]:
         """Read all rows in chunks.

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import blake2b
 from itertools import accumulate
+from os import SEEK_END
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ MARKS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "stream", 
 NAMED = (".parquet", ".arrow", ".ipc", ".feather")
 DELIMITED = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 BUFFER = 2**20  # bytes of a Parquet column that are read at a time
+FOOTER_END = 8  # bytes behind a Parquet footer: its length, and four letters
 Stamp = tuple[int, int]
 
 
@@ -64,6 +67,15 @@ class TableFile:
                 yield from dropped(_others(self, schema), skip)
         self.require_unchanged()
 
+    @property
+    def identity(self) -> list[Any]:
+        """What tells it from another file: a Parquet file's footer describes all of its columns.
+
+        A damaged file that is replaced by a whole copy is then the same file.
+        """
+        size, changed = self.stamp
+        return [self.path, size, footer_digest(self.path) if self.kind == "parquet" else changed]
+
     def require_unchanged(self) -> None:
         """Refuse a file that is not as it was when it was opened."""
         if stamp_of(self.path) != self.stamp:
@@ -82,6 +94,15 @@ def open_file(path: str) -> TableFile:
         msg = f"{path}: column names must differ; repeated: {repeated}"
         raise BadTableError(msg)
     return TableFile(path, kind, stamp, schema, n_rows)
+
+
+def footer_digest(path: str) -> str:
+    """Name of the bytes at the end of a Parquet file that say where everything is, and its ranges."""
+    with Path(path).open("rb") as file:
+        file.seek(-FOOTER_END, SEEK_END)
+        n_bytes = int.from_bytes(file.read(4), "little")
+        file.seek(-FOOTER_END - n_bytes, SEEK_END)
+        return blake2b(file.read(n_bytes), digest_size=16).hexdigest()
 
 
 def stamp_of(path: str) -> Stamp:

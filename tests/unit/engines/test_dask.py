@@ -45,6 +45,46 @@ def same(found, wanted):
     return found
 
 
+def test_partitions_are_worked_on_in_their_order():
+    table = dd.from_pandas(pd.DataFrame({"a": np.arange(40.0)}), npartitions=20, sort=False)
+    numbers = []
+    task = PartTask(lambda chunk: numbers.append(chunk.where) or 1, open_table(table).reading, 9)
+    with dask.config.set(scheduler="sync"):
+        assert len(list(map_parts(task, table, 0))) == 20
+    assert numbers == [f"partition {number}" for number in range(20)]
+
+
+@pytest.mark.parametrize("share", [0.3, 0.7])
+def test_an_interrupted_run_goes_on_behind_the_partitions_that_are_done(
+    tmp_path, monkeypatch, share
+):
+    monkeypatch.setattr("rhale.checkpoint.EVERY_SECONDS", 0)
+    monkeypatch.setattr("rhale.checkpoint.SPARED_SHARE", 0)
+    frame = pd.DataFrame({"a": RNG.normal(size=400), "b": RNG.normal(size=400)})
+    table = dd.from_pandas(frame, npartitions=20, sort=False)
+    calls, last = [], float("inf")
+
+    def model(rows):
+        calls.append(len(rows))
+        if len(calls) > last:
+            raise KeyboardInterrupt
+        return rows["a"].to_numpy() ** 2 * rows["b"].to_numpy()
+
+    with dask.config.set(scheduler="sync"):
+        whole = rhale.explain(model, table)
+        n_calls, last = len(calls), share * len(calls)
+        calls.clear()
+        with pytest.raises(KeyboardInterrupt):
+            rhale.explain(model, table, checkpoint=tmp_path / "kept")
+        calls.clear()
+        last = float("inf")
+        resumed = rhale.explain(model, table, checkpoint=tmp_path / "kept")
+    assert len(calls) < (1 - share) * n_calls + 8  # the first questions, and one partition again
+    for one, other in zip(whole.effects, resumed.effects, strict=True):
+        np.testing.assert_array_equal(one.mean, other.mean)
+        np.testing.assert_array_equal(one.std, other.std)
+
+
 # --- tables ------------------------------------------------------------------------------------
 
 

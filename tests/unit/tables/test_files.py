@@ -474,13 +474,22 @@ def test_files_travel(as_dataset):
 
 
 def test_the_identity_of_files_is_plain_and_follows_their_content():
-    table = write_parts(3, 3)
-    found = table.source.identity
+    found = write_parts(3, 3).source.identity
     assert [entry[0] for entry in found] == ["0.parquet", "1.parquet"]
-    assert found[0][1:] == [Path("0.parquet").stat().st_size, Path("0.parquet").stat().st_mtime_ns]
-    os.utime("1.parquet", ns=(0, 0))
+    assert found[0][1] == Path("0.parquet").stat().st_size
+    os.utime("1.parquet", ns=(0, 0))  # a copy of the same content
+    assert open_files("*.parquet").source.identity == found
+    content = pq.read_table("1.parquet")
+    pq.write_table(content.set_column(0, "n", pa.array([7, 8, 9])), "1.parquet")
     other = open_files("*.parquet").source.identity
-    assert (other[0], other[1]) == (found[0], ["1.parquet", found[1][1], 0])
+    assert other[0] == found[0]
+    assert other[1] != found[1]
+
+
+def test_the_identity_of_a_text_file_is_its_size_and_time():
+    Path("a.csv").write_text("n\n1\n2\n")
+    os.utime("a.csv", ns=(5, 5))
+    assert open_files("a.csv").source.identity == [["a.csv", 6, 5]]
 
 
 def test_progress_counts_both_readings():
