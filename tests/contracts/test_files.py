@@ -260,7 +260,7 @@ def test_a_damaged_file_names_itself_and_the_run_goes_on_once_it_is_whole(tmp_pa
             Path("2.parquet").write_bytes(content[:200] + bytes(2000) + content[2200:])
             return model(rows)
 
-        with pytest.raises(BadTableError, match="2.parquet"):
+        with pytest.raises(BadTableError, match=r"2\.parquet"):
             rhale.explain(spoil, "*.parquet", batch_size=500, checkpoint="kept")
     Path("2.parquet").write_bytes(content)
     asked.clear()
