@@ -233,3 +233,18 @@ def test_a_terminal_shows_progress(folder):
     assert command.wait(timeout=30) == 0
     for words in (b"explaining", b"of 800 rows", b"/s", b"left"):
         assert words in shown
+
+
+def test_a_checkpoint_answers_the_same_command_and_refuses_another(folder, tmp_path):
+    command = ["explain", "shop:price", "part_*.parquet", "--target", "sold"]
+    command += ["--checkpoint", tmp_path / "kept"]
+    first = run(folder, *command, "--json", tmp_path / "first.json")
+    assert first.returncode == 0, first.stderr
+    again = run(folder, *command, "--json", tmp_path / "again.json")
+    assert again.returncode == 0, again.stderr
+    one, other = (rhale.load(tmp_path / f"{name}.json") for name in ("first", "again"))
+    same_numbers(one, in_memory())
+    assert one.effects == other.effects
+    refused = run(folder, *command, "--seed", "3")
+    assert refused.returncode == 1
+    assert "seed was 0, now 3" in refused.stderr
