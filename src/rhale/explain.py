@@ -8,13 +8,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from rhale.binning import bin_cells, fine_grid
-from rhale.checkpoint import Checkpoint
 from rhale.effect import Effect, LocalEffects
 from rhale.engines import rows_of_parts, spread_table
 from rhale.engines.limits import limited
@@ -51,6 +50,9 @@ from rhale.tables.files import names_files, open_files
 from rhale.tables.open import check_weights, require_two_rows
 from rhale.tables.pieced import PiecedTable, settled_chunk
 from rhale.tables.survey import Survey, SurveyTask, survey
+
+if TYPE_CHECKING:
+    from rhale.checkpoint import Checkpoint
 
 SURVEY_ROWS = 20_000  # distinct rows behind quantiles and windows
 PROBE_ROWS = 32, 256  # rows that a model is asked about first, at least and at most
@@ -321,6 +323,8 @@ def _kept(
             "does lost work again by itself"
         )
         raise BadSettingError(msg)
+    from rhale.checkpoint import Checkpoint  # takes a tenth of the time of all imports
+
     said = {**vars(settings), **asked_for, "features": places, "seed": seed}
     said |= {"batch": rows.batch_rows, "rhale": own_version(), "numpy": np.__version__}
     with Checkpoint.open(checkpoint, identify(cast(Opened, rows.table), said)) as memory:
