@@ -106,7 +106,8 @@ class Rows:
         found = summaries(now, self.table, size, first=so_far.done, n_threads=self.n_threads)
         try:
             with closing(found):  # else an error would keep files open and engines at work
-                for summary in self._shown(found, name, so_far.done * size):
+                before = 0 if self.is_spread else so_far.done * size
+                for summary in self._shown(found, name, before):
                     so_far = so_far.with_one(summary)
                     now.learn(so_far.total)
                     if self.memory and self.memory.is_due():
@@ -131,14 +132,18 @@ class Rows:
         return name == FIRST_LOOK and not isinstance(self.table, PiecedTable)
 
     @property
+    def is_spread(self) -> bool:
+        """Whether an engine has the rows: its summaries are of partitions, not of chunks."""
+        return isinstance(self.table, PiecedTable) and self.table.kind != "files"
+
+    @property
     def chunk_rows(self) -> int:
         """Rows in a chunk: as many as the model takes at once, fewer where progress is watched.
 
         A slow model answers for minutes about one large chunk. Small ones cost little: changes of
         several features are stacked until the model's batch is full.
         """
-        is_spread = isinstance(self.table, PiecedTable) and self.table.kind != "files"
-        if not self.progress or self.n_rows is None or is_spread:
+        if not self.progress or self.n_rows is None or self.is_spread:
             return self.batch_rows
         return min(max(self.n_rows // N_STEPS, FEWEST_ROWS), self.batch_rows)
 

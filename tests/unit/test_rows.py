@@ -206,6 +206,18 @@ def test_the_end_of_a_table_of_unknown_length_moves_on(monkeypatch):
     assert progress_of(FIRST_LOOK, PiecedTable(None, None, "dask"), None) == [(4, 8), (8, 16)]
 
 
+@pytest.mark.parametrize(("kind", "first"), [("files", 3 * 2 + 4), ("dask", 4)])
+def test_a_resumed_pass_tells_the_rows_before_it_where_they_are_known(monkeypatch, kind, first):
+    from rhale.tables.pieced import PiecedTable
+
+    memory, calls = Kept(), []
+    memory.save("first-look-3", 2, 1.0)
+    monkeypatch.setattr("rhale.rows.summaries", lambda *_, **__: (s for s in [Summary(4, 1.0)]))
+    rows = Rows(PiecedTable(None, None, kind), 3, lambda done, _: calls.append(done), memory=memory)
+    rows.fold(total, FIRST_LOOK)
+    assert calls == [first]
+
+
 def test_a_part_without_rows_adds_nothing(monkeypatch):
     found = [Summary(0), Summary(4, 1.5), Summary(0)]
     monkeypatch.setattr("rhale.rows.summaries", lambda *_, **__: (s for s in found))
