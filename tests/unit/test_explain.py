@@ -1,6 +1,7 @@
 """explain() and effect(): what they refuse and why, what they record, and that they stop cleanly."""
 
 import warnings
+from types import SimpleNamespace
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -11,6 +12,7 @@ from scipy import sparse
 
 import rhale
 from rhale import errors, problems
+from rhale.explain import _kept
 
 RNG = np.random.default_rng(6)
 X = RNG.normal(size=(200, 3))
@@ -936,3 +938,40 @@ def test_the_sample_of_an_effect_of_levels_holds_the_steps_of_its_rows():
     second = [(2.5, 5.0 * scale) for scale in (3, 4, 5, 6)]  # 3² - 2²
     assert [x for x, _ in found] == [x for x, _ in first + second]
     assert [d for _, d in found] == pytest.approx([d for _, d in first + second])
+
+
+def test_a_checkpoint_of_another_model_is_refused(tmp_path):
+    rows = np.random.default_rng(3).normal(size=(200, 2))
+    rhale.explain(lambda x: x[:, 0], rows, checkpoint=tmp_path)
+    with pytest.raises(errors.CheckpointError, match="another model"):
+        rhale.explain(lambda x: 2 * x[:, 0], rows, checkpoint=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (SimpleNamespace(kind="ray"), "does not work with Ray"),
+        (SimpleNamespace(kind="torch", device="cuda"), "does not work with rows on a device"),
+    ],
+)
+def test_tables_that_cannot_be_gone_on_with_get_no_checkpoint(tmp_path, table, message):
+    kept = _kept(tmp_path / "kept", SimpleNamespace(table=table), None, [], 0, {})
+    with pytest.raises(errors.BadSettingError, match=message), kept:
+        pass
+    assert not (tmp_path / "kept").exists()
+
+
+@pytest.mark.parametrize(
+    "make", [np.asarray, lambda x: pd.DataFrame(x, columns=["x0", "x1", "x2"])]
+)
+def test_the_model_sees_the_columns_that_were_asked_for_in_their_order(make):
+    rows, seen = np.random.default_rng(3).normal(size=(100, 3)), []
+
+    def model(x):
+        seen.append(np.asarray(x))
+        return seen[-1][:, 0]
+
+    fx = rhale.explain(model, make(rows), columns=["x2", "x0"], method="mplot")
+    assert fx.features == ("x2", "x0")
+    assert np.isin(seen[0][:, 0], rows[:, 2]).all()
+    assert np.isin(seen[0][:, 1], rows[:, 0]).all()

@@ -7,6 +7,7 @@ import pytest
 import rhale
 from rhale.identity import identify, plain
 from rhale.tables import open_table
+from rhale.tables.files import open_files
 
 ROWS = np.random.default_rng(0).normal(size=(50, 2))
 
@@ -52,3 +53,11 @@ def test_a_description_is_plain_json():
     found = identity(**said)
     assert json.loads(json.dumps(found)) == found
     assert found["limits"] == {"x0": [0, 1.5]}
+
+
+def test_other_drawn_rows_of_files_are_another_run(tmp_path):
+    pd.DataFrame(ROWS, columns=["a", "b"]).to_parquet(tmp_path / "rows.parquet")
+    table = open_files(tmp_path / "rows.parquet")
+    one, same, other = (table.drawn(np.array(p), [50]) for p in ([0, 1], [0, 1], [0, 2]))
+    assert identify(one, {}) == identify(same, {}) != identify(other, {})
+    assert identify(table, {}) != identify(one, {})

@@ -1,4 +1,6 @@
 import pickle
+from contextlib import contextmanager
+from types import SimpleNamespace
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -113,3 +115,25 @@ def test_a_worker_that_cannot_open_it_says_so():
 def test_a_part_with_other_columns_is_named():
     with pytest.raises(BadTableError, match=r"^partition 3: there is no column 'w'"):
         PartTask(total, READING, 9)(3, [FRAME[["a"]]]).checked()
+
+
+def test_the_model_is_asked_inside_its_session():
+    entered = []
+
+    class Asking:
+        @property
+        def predictor(self):
+            return SimpleNamespace(adapter=SimpleNamespace(session=self.session))
+
+        @contextmanager
+        def session(self):
+            entered.append("in")
+            yield
+            entered.append("out")
+
+        def __call__(self, chunk):
+            entered.append(chunk.n_rows)
+            return 1
+
+    assert PartTask(Asking(), READING, 9)(0, [FRAME]).piece == 1
+    assert entered == ["in", 5, "out"]

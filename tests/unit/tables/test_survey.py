@@ -3,8 +3,10 @@ import pandas as pd
 import pytest
 
 from rhale.errors import BadTableError
+from rhale.kernels.sample import row_keys
 from rhale.tables import open_table
-from rhale.tables.survey import check_column, survey
+from rhale.tables.array import ArrayTable
+from rhale.tables.survey import SurveyTask, check_column, survey
 
 X = np.random.default_rng(0).normal(size=(500, 2))
 X[:, 1] = np.rint(3 * X[:, 1])
@@ -102,3 +104,27 @@ def test_columns_that_are_not_explained_may_have_gaps():
 
 def test_good_columns_pass():
     assert check_column(np.array([-1e150, 0, 1e150]), "a", np.arange(3)) is None
+
+
+def in_turn(parts, size):
+    """Survey parts of one column, each knowing what was found before."""
+    task = SurveyTask([0], ["x"], (size, 2), 0)
+    found = task(ArrayTable(parts[0]).chunk(0, len(parts[0])))
+    for part in parts[1:]:
+        task = task.after(found)
+        found = found + task(ArrayTable(part).chunk(0, len(part)))
+    return found
+
+
+def test_a_repeated_row_counts_again_although_the_sample_is_full():
+    rows = np.arange(8.0)[:, None]
+    found = in_turn([rows, rows, rows], size=5)
+    np.testing.assert_array_equal(found.sample.weight, [3.0] * 5)  # the last kept key included
+
+
+def test_a_sample_is_not_complete_if_a_later_row_was_not_even_looked_at():
+    rows = np.arange(9.0)[:, None]
+    rows = rows[np.argsort(row_keys(rows))]  # the first ones are those that are kept
+    assert in_turn([rows[:5]], size=5).sample.is_complete
+    found = in_turn([rows[:5], rows[5:]], size=5).sample
+    assert (found.is_complete, found.seen) == (False, 9)
