@@ -253,11 +253,16 @@ def test_a_damaged_file_names_itself_and_the_run_goes_on_once_it_is_whole(tmp_pa
     whole = rhale.explain(model, "*.parquet", batch_size=500)
     n_asked = sum(asked)
     content = Path("2.parquet").read_bytes()
+    place = pq.ParquetFile("2.parquet").metadata.row_group(0).column(0).data_page_offset
+    damaged = (
+        content[:place] + bytes([255] * 100) + content[place + 100 :]
+    )  # what a page says it is
     with monkeypatch.context() as patch:  # damage it between the two readings, unseen
         patch.setattr("rhale.tables.formats.TableFile.require_unchanged", lambda _: None)
 
         def spoil(rows):
-            Path("2.parquet").write_bytes(content[:200] + bytes(2000) + content[2200:])
+            if Path("2.parquet").read_bytes() == content:
+                Path("2.parquet").write_bytes(damaged)  # once, before the second reading begins
             return model(rows)
 
         with pytest.raises(BadTableError, match=r"2\.parquet"):

@@ -207,7 +207,8 @@ def _parquet(path: str, names: list[str], size: int, skip: int) -> Iterator[Any]
     """Read row groups from the one where the first wanted row is; columns through small buffers."""
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(path, buffer_size=BUFFER, pre_buffer=False) as table:
+    options = {"buffer_size": BUFFER, "pre_buffer": False, "page_checksum_verification": True}
+    with pq.ParquetFile(path, **options) as table:
         known = table.metadata
         rows = (known.row_group(g).num_rows for g in range(known.num_row_groups))
         starts = list(accumulate(rows, initial=0))[:-1]

@@ -123,3 +123,9 @@ def test_keys_do_not_change_their_rows():
     rows = np.array([[-0.0, 1.0]])
     row_keys(rows)
     assert np.signbit(rows[0, 0])
+
+
+def test_all_kinds_of_nan_and_of_zero_are_the_same():
+    odd = np.array([0x7FF8000000000001, 0xFFF8000000000000], dtype=np.uint64).view(np.float64)
+    keys = row_keys(np.array([[np.nan], [odd[0]], [odd[1]], [0.0], [-0.0]]))
+    assert len(set(keys[:3].tolist())) == len(set(keys[3:].tolist())) == 1

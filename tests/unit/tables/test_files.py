@@ -191,6 +191,18 @@ def test_damage_in_a_column_that_is_not_wanted_is_not_even_seen():
         rhale.explain(lambda r: r["x"].to_numpy(), "r.parquet")
 
 
+def test_a_flipped_bit_is_seen_where_the_file_has_checksums():
+    rows = pa.table({"x": np.random.default_rng(0).normal(size=500)})
+    pq.write_table(
+        rows, "r.parquet", compression=None, use_dictionary=False, write_page_checksum=True
+    )
+    content = bytearray(Path("r.parquet").read_bytes())
+    content[2000] ^= 1  # another number, and no sign of it but the checksum
+    Path("r.parquet").write_bytes(content)
+    with pytest.raises(BadTableError, match=r"^r.parquet cannot be read as parquet: .*CRC"):
+        rhale.explain(lambda r: r["x"].to_numpy(), "r.parquet")
+
+
 def damage(path, column, row_group=0):
     """Overwrite the bytes of one column."""
     place = pq.ParquetFile(path).metadata.row_group(row_group).column(column)
