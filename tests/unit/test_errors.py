@@ -12,6 +12,8 @@ EXPECTED = {
     "BadTableError": ValueError,
     "BadSettingError": ValueError,
     "BadFileError": ValueError,
+    "UnsafeFileError": ValueError,
+    "ModelFileError": ValueError,
     "BadEffectsError": ValueError,
     "WrongShapeError": ValueError,
     "BadPredictionError": ValueError,
