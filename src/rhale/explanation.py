@@ -26,6 +26,7 @@ from rhale.level_effect import LevelEffect
 from rhale.names import find_feature, find_output, near_names
 from rhale.profile import Profile
 from rhale.records import same_fields, same_value
+from rhale.writing import write_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -223,9 +224,7 @@ class Explanation:
         from rhale.report.page import make_page
         from rhale.report.render import render
 
-        store.write_text(
-            path, render(make_page(self.effects, self.provenance, **self._told(title)))
-        )
+        write_text(path, render(make_page(self.effects, self.provenance, **self._told(title))))
         return Path(path)
 
     def _told(self, title: str | None = None) -> dict[str, Any]:

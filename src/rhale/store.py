@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import fields, is_dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -19,6 +18,7 @@ from rhale.kernels.grid import Grid
 from rhale.kernels.moments import Moments
 from rhale.level_effect import LevelEffect
 from rhale.profile import Profile
+from rhale.writing import write_text
 
 VERSION = "rhale_format"
 FORMAT = 3
@@ -131,18 +131,6 @@ def _numbers(array: np.ndarray[Any, Any]) -> list[Any]:
 def write(path: str | PathLike[str], content: dict[str, Any]) -> None:
     """Write an explanation whole or not at all."""
     write_text(path, json.dumps({VERSION: FORMAT, **content}, allow_nan=False))
-
-
-def write_text(path: str | PathLike[str], text: str) -> None:
-    """Write a file whole or not at all, with the same bytes on every system."""
-    target = Path(path)
-    part = target.with_name(f"{target.name}.{os.getpid()}.part")
-    try:
-        part.write_text(text, encoding="utf-8", newline="\n")
-        part.replace(target)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
 
 
 def read(path: str | PathLike[str]) -> dict[str, Any]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +19,11 @@ from rhale import store, summary
 from rhale.cli.pictures import write_comparisons, write_pictures
 from rhale.differences import difference_rows, only_in
 from rhale.explanation import Explanation
+from rhale.writing import whole, write_text
 
 Pair = tuple[Explanation, Explanation]
 LONGEST = 2_000  # letters of a message
+FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # beginnings of cells that spreadsheets run
 
 
 @dataclass(frozen=True)
@@ -36,23 +37,13 @@ class Destinations:
     def __post_init__(self) -> None:
         files = [self.out, Path(self.json) if self.json and self.json != "-" else None]
         for path in filter(None, files):
-            if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
-                msg = f"{path} cannot be written: its folder is missing or closed, or it is one"
+            is_other = path.exists() and not path.is_file()
+            if is_other or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+                msg = f"{path} cannot be written: its folder is missing or closed, or it is no file"
                 raise typer.BadParameter(msg)
         if self.plots is not None and self.plots.exists() and not self.plots.is_dir():
             msg = f"--plots {self.plots} is a file; name a folder"
             raise typer.BadParameter(msg)
-
-
-@contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """Give a place to write to; the file appears when it is complete, or not at all."""
-    part = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
-    try:
-        yield part
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def write_explanation(fx: Explanation, places: Destinations) -> None:
@@ -206,7 +197,7 @@ def write_differences(pair: Pair, names: tuple[str, str], places: Destinations) 
         _write_json({"a": names[0], "b": names[1], **rows}, places.json)
     if places.out:
         with whole(places.out) as part:
-            summary.as_frame(rows, "pandas").to_csv(part, index=False)
+            summary.as_frame(without_formulas(rows), "pandas").to_csv(part, index=False)
         note_line(f"wrote {places.out}")
     if places.plots:
         places.plots.mkdir(parents=True, exist_ok=True)
@@ -214,13 +205,26 @@ def write_differences(pair: Pair, names: tuple[str, str], places: Destinations) 
         note_line(f"wrote {n_pictures} pictures to {places.plots}")
 
 
+def without_formulas(rows: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+    """Mark texts that a spreadsheet would run as formulas as what they are, with an apostrophe.
+
+    Examples
+    --------
+    >>> without_formulas({"feature": ["age", "=1+1"], "apart": [-1.0, 2.0]})
+    {'feature': ['age', "'=1+1"], 'apart': [-1.0, 2.0]}
+    """
+    return {
+        name: [f"'{v}" if isinstance(v, str) and v.startswith(FORMULAS) else v for v in values]
+        for name, values in rows.items()
+    }
+
+
 def _write_json(content: dict[str, Any], place: str) -> None:
     text = json.dumps(_without_nan(content), indent=2) + "\n"
     if place == "-":
         sys.stdout.write(text)
         return
-    with whole(Path(place)) as part:
-        part.write_text(text, encoding="utf-8")
+    write_text(place, text)
     note_line(f"wrote {place}")
 
 

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import rhale
@@ -10,9 +11,10 @@ import rhale
 pytest.importorskip("typer")
 
 from rhale.cli.app import run
-from rhale.cli.output import whole
-from rhale.cli.parent import rebuilt
-from rhale.errors import BadTableError, RhaleError
+from rhale.cli.parent import retold, stopped
+from rhale.cli.request import Request
+from rhale.errors import ModelStoppedError
+from rhale.processes import NotUnderstoodError, SilentError, TooLongError
 
 
 @pytest.fixture
@@ -100,21 +102,36 @@ def test_the_version_is_told(capsys):
     assert capsys.readouterr().out.strip() == rhale.__version__
 
 
-def test_a_file_appears_whole_or_not_at_all(tmp_path):
-    def interrupted():
-        with whole(tmp_path / "a.txt") as part:
-            part.write_text("half")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert list(tmp_path.iterdir()) == []
-    with whole(tmp_path / "a.txt") as part:
-        part.write_text("all")
-    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("a.txt", "all")]
+def test_cells_that_a_spreadsheet_would_run_are_texts(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    x = np.random.default_rng(0).uniform(-1, 1, (50, 6))
+    names = ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(1)", "\tx", "age"]
+    fx = rhale.explain(lambda r: r.to_numpy().sum(axis=1), pd.DataFrame(x, columns=names))
+    fx.save("one.json")
+    assert ended("compare", "one.json", "one.json", "--out", "d.csv") == 0
+    found = pd.read_csv("d.csv")
+    assert set(found["feature"]) == {*(f"'{name}" for name in names[:5]), "age"}
+    assert found["importance_a"].dtype == float
 
 
-def test_errors_of_the_child_keep_their_kind():
-    told = {"message": "m", "trace": "t"}
-    assert type(rebuilt({"kind": "BadTableError", **told}, debug=False)) is BadTableError
-    assert type(rebuilt({"kind": "annotations", **told}, debug=False)) is RhaleError
+def test_errors_of_the_child_bring_their_traceback_to_those_who_ask():
+    told = {"kind": "BadTableError", "message": "m", "trace": "t"}
+    assert not hasattr(retold(told, debug=False), "__notes__")
+    assert retold(told, debug=True).__notes__ == ["t"]
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (TooLongError(), "took longer than 9 seconds"),
+        (NotUnderstoodError(), "does not understand"),
+        (SilentError(""), "closed the pipe"),
+        (SilentError("exit code 3"), "ended its process with exit code 3"),
+        (SilentError("SIGXCPU"), "processor time"),
+        (SilentError("SIGSEGV"), r"ended by SIGSEGV. .* need more than 1 GiB of memory"),
+    ],
+)
+def test_each_end_of_the_child_has_its_sentence(error, words):
+    request = Request("check", "m", ("t",), max_memory=2**30, max_seconds=9)
+    with pytest.raises(ModelStoppedError, match=words):
+        raise stopped(error, request)
