@@ -6,10 +6,10 @@ import pty
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
+from tests.children import is_running, wait_until
 
 import rhale
 
@@ -19,6 +19,7 @@ pytest.importorskip("pyarrow")
 
 COMMAND = [sys.executable, "-W", "error", "-m", "rhale.cli"]
 SHOP = """
+import ctypes
 import os
 import time
 from pathlib import Path
@@ -33,6 +34,22 @@ def noisy(rows):
 def slow(rows):
     Path("pid").write_text(str(os.getpid()))
     time.sleep(0.2)
+    return price(rows)
+
+def locked(rows):
+    Path("pid").write_text(str(os.getpid()))
+    ctypes.PyDLL(None).sleep(600)  # and holds the lock of Python
+
+def interrupting(rows):
+    raise KeyboardInterrupt("of its own")
+
+def closing(rows):
+    os.closerange(3, 100)
+    time.sleep(600)
+
+def shouting(rows):
+    for _ in range(64):
+        os.write(2, b"x" * 2**20)
     return price(rows)
 """
 
@@ -177,27 +194,16 @@ def test_wrong_usage_ends_with_two(folder):
     assert "shap" in done.stderr
 
 
-def is_running(pid):
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-def wait_until(happened, seconds=30):
-    end = time.monotonic() + seconds
-    while not happened():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.05)
-
-
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
-def test_an_end_from_outside_leaves_no_file_and_no_process(folder, tmp_path, sent, code):
+@pytest.mark.parametrize("model", ["slow", "locked"])
+@pytest.mark.parametrize(
+    ("sent", "code"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGKILL, -9)],
+)
+def test_an_end_from_outside_leaves_no_file_and_no_process(folder, tmp_path, model, sent, code):
     (folder / "pid").unlink(missing_ok=True)
     places = ("--json", tmp_path / "a.json", "--plots", tmp_path / "plots")
     command = subprocess.Popen(  # noqa: S603 - our own command
-        [*COMMAND, "explain", "shop:slow", "rows.csv", *places],
+        [*COMMAND, "explain", f"shop:{model}", "rows.csv", *places],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -210,6 +216,44 @@ def test_an_end_from_outside_leaves_no_file_and_no_process(folder, tmp_path, sen
     assert out == err == b""
     assert list(tmp_path.iterdir()) == []
     wait_until(lambda: not is_running(child))
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [
+        ("interrupting", "error: the model raised KeyboardInterrupt, which ends a program: of its"),
+        ("closing", "error: the model closed the pipe to rhale"),
+    ],
+)
+def test_a_model_that_ends_oddly_is_told_as_what_it_did(folder, model, sentence):
+    done = run(folder, "explain", f"shop:{model}", "rows.csv", "--target", "sold")
+    assert done.returncode == 1
+    assert done.stderr.startswith(sentence)
+    assert len(done.stderr.splitlines()) == 1
+
+
+MEASURED = """
+import resource, sys
+from rhale.cli.app import run
+try:
+    run(sys.argv[1:])
+finally:
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is in KiB on Linux")
+def test_a_model_that_prints_without_end_does_not_fill_the_memory_of_the_command(folder):
+    """64 MiB at each question without a new line; the parent keeps the last 64 KiB."""
+
+    def peak(model):
+        command = [sys.executable, "-c", MEASURED, "explain", f"shop:{model}", "rows.csv"]
+        done = subprocess.run(  # noqa: S603 - our own command
+            [*command, "--target", "sold"], cwd=folder, capture_output=True, text=True, check=True
+        )
+        return int(done.stdout.splitlines()[-1])
+
+    assert peak("shouting") < peak("price") + 2**25
 
 
 def test_a_terminal_shows_progress(folder):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from importlib.util import find_spec
+from typing import NoReturn
 
 NEEDED = ("typer", "rich")
+ENDING = ("SIGTERM", "SIGHUP")  # what ends a command from outside, beside Ctrl-C
 
 
 def main() -> None:
@@ -15,6 +18,14 @@ def main() -> None:
         needed = " and ".join(missing)
         print(f'the command rhale needs {needed}: pip install "rhale[cli]"', file=sys.stderr)
         sys.exit(1)
+    for number in (getattr(signal, name) for name in ENDING if hasattr(signal, name)):
+        if signal.getsignal(number) is signal.SIG_DFL:  # nohup, for one, wants it ignored
+            signal.signal(number, _leave)
     from rhale.cli.app import run
 
     run()
+
+
+def _leave(number: int, _frame: object) -> NoReturn:
+    """Leave in order, so that neither the model's process nor half a file stays behind."""
+    sys.exit(128 + number)

@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 import typer
 
 from rhale.cli import options as opt
-from rhale.cli.limits import can_limit
 from rhale.cli.output import (
     Destinations,
     error_line,
@@ -26,6 +25,7 @@ from rhale.cli.progress import shown
 from rhale.cli.request import Request
 from rhale.errors import MissingExtraError, RhaleError
 from rhale.explanation import load, unpacked
+from rhale.processes import can_limit
 
 app = typer.Typer(
     name="rhale",

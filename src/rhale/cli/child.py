@@ -5,42 +5,46 @@ A model that crashes, hangs or eats memory ends this process, and nothing else.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import IO, Any
+from typing import Any
 
 from rhale import store
 from rhale.cli.bins import read_bins
-from rhale.cli.limits import limit_this_process, written_size
 from rhale.cli.request import Request, read_request
+from rhale.cli.sizes import written_size
 from rhale.errors import BadTableError, RhaleError
 from rhale.explain import explain
 from rhale.models.columns import columns_for
 from rhale.models.files import is_named_object, load_file, load_named
 from rhale.names import near_names
+from rhale.processes import (
+    Say,
+    claimed_output,
+    end_with_parent,
+    is_about_memory,
+    limit_this_process,
+    speaker,
+)
 from rhale.rehearse import rehearse
 from rhale.tables.files import open_files
-
-Say = Callable[..., None]
 
 
 def main() -> None:
     """Read one request, do it, answer."""
     request = read_request(sys.stdin.buffer.readline())
     limit_this_process(request.max_memory, request.max_seconds)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     say = speaker(claimed_output())
     try:
         say(result=work(request, say))
-    except Exception as error:  # noqa: BLE001 - whatever it is, the parent tells it
-        say(error=described(error, request))
     except SystemExit as left:
         os._exit(left.code if isinstance(left.code, int) else 1)
+    except BaseException as error:  # noqa: BLE001 - whatever it is, the parent tells it
+        say(error=described(error, request))
     os._exit(0)  # no farewell of libraries, some of which hang in it
 
 
@@ -52,7 +56,9 @@ def work(request: Request, say: Say) -> dict[str, Any]:
     if is_named_object(request.model):
         model = load_named(request.model)
     else:
-        model = load_file(request.model, trust=request.trust, allow_pickle=request.allow_pickle)
+        model = load_file(
+            request.model, trust=request.trust, allow_pickle=request.allow_pickle, contained=True
+        )
     have = columns_left(table.names, request)
     columns = columns_for(model, have) or have
     left_out = [name for name in have if name not in columns]
@@ -98,49 +104,20 @@ def _name_or_place(output: str | None) -> str | int | None:
     return int(output) if output is not None and output.isdigit() else output
 
 
-def described(error: Exception, request: Request) -> dict[str, str]:
+def described(error: BaseException, request: Request) -> dict[str, str]:
     """What to tell of an error: its kind, one sentence, and its traceback for those who ask."""
     trace = "".join(traceback.format_exception(error))
-    if _is_about_memory(error):
+    if is_about_memory(error):
         size = written_size(request.max_memory)
         msg = f"the model and the table need more than {size} of memory; --max-memory allows more"
         return {"kind": "ModelStoppedError", "message": msg, "trace": trace}
     if isinstance(error, RhaleError):
         return {"kind": type(error).__name__, "message": str(error), "trace": trace}
+    if not isinstance(error, Exception):  # Ctrl-C does not come here: it ends the parent
+        msg = f"the model raised {type(error).__name__}, which ends a program: {error}"
+        return {"kind": "ModelFailedError", "message": msg, "trace": trace}
     msg = f"something unexpected happened ({type(error).__name__}: {error}); --debug shows where"
     return {"kind": "RhaleError", "message": msg, "trace": trace}
-
-
-def _is_about_memory(error: BaseException | None) -> bool:
-    while error is not None:
-        if isinstance(error, MemoryError) or "std::bad_alloc" in str(error):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
-
-
-def claimed_output() -> IO[bytes]:
-    """Keep standard output for answers; what models print goes to standard error."""
-    mine = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    return mine
-
-
-def speaker(stream: IO[bytes]) -> Say:
-    """A function that writes its arguments as one line of JSON."""
-
-    def say(**words: Any) -> None:
-        stream.write(json.dumps(words).encode() + b"\n")
-        stream.flush()
-
-    return say
-
-
-def _end_with_parent() -> None:
-    """End when the parent is gone: it never writes again, so reading ends with it."""
-    while os.read(0, 2**12):
-        continue
-    os._exit(1)
 
 
 if __name__ == "__main__":

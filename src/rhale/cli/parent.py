@@ -1,28 +1,30 @@
-"""Start the process that holds the model, listen to it, and end it whatever happens."""
+"""Have a request done by the process that holds the model, and tell how it ended."""
 
 from __future__ import annotations
 
-import json
-import os
-import queue
-import signal
-import subprocess
+import re
 import sys
-import threading
-import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import IO, Any
+from subprocess import Popen
+from typing import Any
 
-from rhale import errors
-from rhale.cli.limits import written_size
 from rhale.cli.request import Request
+from rhale.cli.sizes import written_size
 from rhale.errors import ModelStoppedError, RhaleError
+from rhale.processes import (
+    NotUnderstoodError,
+    SilentError,
+    TooLongError,
+    heard,
+    last_words,
+    rebuilt,
+    send,
+    started,
+)
 
 COMMAND = (sys.executable, "-P", "-m", "rhale.cli.child")  # -P: imports nothing from this folder
-LONGEST = 2**31  # bytes of one answer
-KEPT = 200  # last lines that the child printed
+STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # what a terminal does not take for text
 Hear = Callable[[dict[str, Any]], None]
 
 
@@ -43,144 +45,58 @@ def run_child(request: Request, hear: Hear, *, debug: bool = False) -> dict[str,
     dict
         The child's answer.
     """
-    with started() as child, echoed(child, debug=debug):
+    with started(COMMAND) as child, echoed(child, debug=debug):
+        send(child, request.written())
         try:
-            _stream(child.stdin).write(request.written())
-            _stream(child.stdin).flush()
-        except BrokenPipeError as error:
-            raise stopped(child, request) from error
-        for words in heard(child, request):
-            if "result" in words:
-                return dict(words["result"])
-            if "error" in words:
-                raise rebuilt(words["error"], debug=debug)
-            hear(words)
-        raise stopped(child, request)
+            for words in heard(child, request.max_seconds):
+                if isinstance(words.get("result"), dict):
+                    return dict(words["result"])
+                if isinstance(words.get("error"), dict):
+                    raise retold(words["error"], debug=debug)
+                hear(words)
+        except (SilentError, TooLongError, NotUnderstoodError) as error:
+            raise stopped(error, request) from error
+    raise AssertionError  # a child is heard until it answers or ends
 
 
 @contextmanager
-def started() -> Iterator[subprocess.Popen[bytes]]:
-    """A child in a group of its own: Ctrl-C reaches this process, which ends the whole group."""
-    child = subprocess.Popen(  # noqa: S603 - our own module
-        COMMAND,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
+def echoed(child: Popen[bytes], *, debug: bool) -> Iterator[None]:
+    """Show the last words of a child, once it has ended, to those who look for mistakes."""
+    printed = bytearray()
     try:
-        yield child
+        with last_words(child) as printed:
+            yield
     finally:
-        end(child)
-        _stream(child.stdin).close()
+        if debug:
+            sys.stderr.write(STEERING.sub("", bytes(printed).decode(errors="replace")))
 
 
-def end(child: subprocess.Popen[bytes]) -> None:
-    """End a child and all that it has started, if it has not ended before."""
-    if child.returncode is not None:
-        return
-    if hasattr(os, "killpg"):
-        try:
-            os.killpg(child.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            child.kill()
-    else:
-        child.kill()
-    child.wait()
-
-
-@contextmanager
-def echoed(child: subprocess.Popen[bytes], *, debug: bool) -> Iterator[None]:
-    """Keep the last lines that a child prints, and show them to those who look for mistakes."""
-    last: deque[bytes] = deque(maxlen=KEPT)
-    with read_aside(_stream(child.stderr), last.append, lambda: end(child)):
-        yield
-    if debug and last:
-        sys.stderr.write(b"".join(last).decode(errors="replace"))
-
-
-def heard(child: subprocess.Popen[bytes], request: Request) -> Iterator[dict[str, Any]]:
-    """What a child says, until it ends; a life that is too long is an error."""
-    lines: queue.Queue[bytes] = queue.Queue(maxsize=16)
-    deadline = time.monotonic() + request.max_seconds
-
-    def stop() -> None:
-        end(child)
-        while not lines.empty():  # so that the reader, who may wait for a place, sees the end
-            lines.get_nowait()
-
-    with read_aside(_stream(child.stdout), lines.put, stop):
-        while True:
-            try:
-                line = lines.get(timeout=max(deadline - time.monotonic(), 0.001))
-            except queue.Empty:
-                msg = (
-                    f"the model took longer than {request.max_seconds:g} seconds and was stopped; "
-                    "--max-seconds allows more, --rows uses fewer rows"
-                )
-                raise ModelStoppedError(msg) from None
-            if not line:
-                return
-            yield _understood(line)
-
-
-@contextmanager
-def read_aside(
-    stream: IO[bytes], take: Callable[[bytes], None], stop: Callable[[], None]
-) -> Iterator[None]:
-    """Read the lines of a stream in a thread of its own; the last one is empty."""
-
-    def read() -> None:
-        while line := stream.readline(LONGEST):
-            take(line)
-        take(b"")
-
-    reader = threading.Thread(target=read, daemon=True)
-    reader.start()
-    try:
-        yield
-    finally:
-        stop()
-        reader.join(timeout=1)
-        if not reader.is_alive():  # else someone beyond our reach holds the other end
-            stream.close()
-
-
-def _understood(line: bytes) -> dict[str, Any]:
-    try:
-        words = json.loads(line)
-    except ValueError as error:
-        msg = "the process of the model answered in a way that rhale does not understand"
-        raise ModelStoppedError(msg) from error
-    return words if isinstance(words, dict) else {}
-
-
-def stopped(child: subprocess.Popen[bytes], request: Request) -> ModelStoppedError:
+def stopped(error: Exception, request: Request) -> ModelStoppedError:
     """Say in one sentence how a child ended without an answer."""
-    code = child.wait()
-    if code >= 0:
-        return ModelStoppedError(f"the model ended its process with exit code {code}")
-    name = signal.Signals(-code).name
-    if name == "SIGXCPU":
-        return ModelStoppedError("the model used up its processor time; --max-seconds allows more")
-    size = written_size(request.max_memory)
-    msg = (
-        f"the model crashed: its process was ended by {name}. It may be damaged, or need more "
-        f"than {size} of memory (--max-memory)"
-    )
+    if isinstance(error, TooLongError):
+        msg = (
+            f"the model took longer than {request.max_seconds:g} seconds and was stopped; "
+            "--max-seconds allows more, --rows uses fewer rows"
+        )
+    elif isinstance(error, NotUnderstoodError):
+        msg = "the process of the model answered in a way that rhale does not understand"
+    elif not (how := str(error)):
+        msg = "the model closed the pipe to rhale, so its answers cannot be heard; it was stopped"
+    elif how.startswith("exit code"):
+        msg = f"the model ended its process with {how}"
+    elif how == "SIGXCPU":
+        msg = "the model used up its processor time; --max-seconds allows more"
+    else:
+        msg = (
+            f"the model crashed: its process was ended by {how}. It may be damaged, or need more "
+            f"than {written_size(request.max_memory)} of memory (--max-memory)"
+        )
     return ModelStoppedError(msg)
 
 
-def rebuilt(told: dict[str, str], *, debug: bool) -> RhaleError:
-    """The child's error, as an error of this process."""
-    kind = getattr(errors, told["kind"], RhaleError)
-    known = isinstance(kind, type) and issubclass(kind, RhaleError)
-    error: RhaleError = (kind if known else RhaleError)(told["message"])
+def retold(told: dict[str, Any], *, debug: bool) -> RhaleError:
+    """The child's error, with its traceback for those who look for mistakes."""
+    error = rebuilt(told)
     if debug:
-        error.add_note(told["trace"])
+        error.add_note(str(told.get("trace")))
     return error
-
-
-def _stream(stream: IO[bytes] | None) -> IO[bytes]:
-    assert stream is not None  # noqa: S101 - all three are pipes
-    return stream

@@ -14,6 +14,7 @@ from typing import Any
 
 from rhale.errors import BadFileError, MissingExtraError, RhaleError
 from rhale.models import boosters, pickles
+from rhale.models.trial import require_survivor, stamp_of
 
 KINDS = {
     ".onnx": "ONNX",
@@ -33,7 +34,11 @@ NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
 def load_file(
-    path: str | Path, *, trust: Sequence[str] = (), allow_pickle: str | None = None
+    path: str | Path,
+    *,
+    trust: Sequence[str] = (),
+    allow_pickle: str | None = None,
+    contained: bool = False,
 ) -> Any:
     """Load a model from a file, without running code that the file brings.
 
@@ -46,6 +51,8 @@ def load_file(
         Types that a skops file may make although skops does not know them.
     allow_pickle : str, optional
         "sha256:" and the hash of the one pickle that may be read.
+    contained : bool
+        Whether this process may be ended by a damaged file; else a child tries it first.
 
     Returns
     -------
@@ -53,10 +60,7 @@ def load_file(
         What `rhale.explain` takes as a model.
     """
     place = Path(path)
-    if not place.is_file():
-        hint = "; it is a folder" if place.is_dir() else ""
-        msg = f"there is no model file {str(path)!r}{hint}; give the path of a saved model"
-        raise BadFileError(msg)
+    require_file(place)
     content = _beginning(place)
     if writer := pickles.pickle_inside(content):
         content = place.read_bytes()
@@ -68,7 +72,25 @@ def load_file(
     if library and find_spec(library) is None:
         msg = f"{path} is a file of kind {kind}, which {library} reads: {install}"
         raise MissingExtraError(msg)
-    return _read(kind, place, content, trust)
+    if contained:
+        return _read(kind, place, content, trust)
+    before = stamp_of(place, trust)
+    require_survivor(place, trust)
+    model = _read(kind, place, content, trust)
+    if stamp_of(place, trust) != before:
+        msg = f"{path} changed while it was being read; let it rest, and start again"
+        raise BadFileError(msg)
+    return model
+
+
+def require_file(place: Path) -> None:
+    """Refuse what is no regular file: a pipe, for one, would be waited for."""
+    if place.is_file():
+        return
+    hint = "; it is a folder" if place.is_dir() else ""
+    hint = "; it is no regular file" if place.exists() and not hint else hint
+    msg = f"there is no model file {str(place)!r}{hint}; give the path of a saved model"
+    raise BadFileError(msg)
 
 
 def _beginning(place: Path) -> bytes:

@@ -589,7 +589,7 @@ def _nested_tree(tree: Any, floats: Any, n_outputs: int, scale: float) -> Tree:
     )
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     """The first words of a long message, without the line of source that raised it."""
     lines = SOURCE_LINE.sub("", str(error).strip()).splitlines()
     return lines[0][:200] if lines else type(error).__name__

@@ -1,0 +1,296 @@
+"""Processes of our own: limited, listened to in bounded memory, and ended with us."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from typing import IO, Any
+
+from rhale import errors
+from rhale.errors import RhaleError
+
+KEPT = 2**16  # last bytes of what a child printed
+BLOCK = 2**16  # bytes that are read at a time
+LONGEST = 2**30  # bytes of one answer; that of 10,000 features has a third of it
+FAREWELL = 10.0  # seconds in which a child that says no more may end by itself
+RESERVED = 2**34  # addresses beyond the memory itself: code, files and stacks that are only mapped
+LEAST, SHARE = 2**31, 0.75
+PR_SET_PDEATHSIG = 1  # of Linux' prctl: the signal that a process gets when its parent ends
+Say = Callable[..., None]
+
+
+# --- the parent's side -------------------------------------------------------------------------
+
+
+class SilentError(Exception):
+    """A child ended, or closed its pipe, without an answer; the argument says how it ended."""
+
+
+class TooLongError(Exception):
+    """A child did not answer in time."""
+
+
+class NotUnderstoodError(Exception):
+    """A child wrote something else than lines of JSON."""
+
+
+@contextmanager
+def started(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """A child in a group of its own: Ctrl-C reaches this process, which ends the whole group.
+
+    Parameters
+    ----------
+    command : sequence of str
+        What to run.
+    **options
+        Passed on to `subprocess.Popen`.
+    """
+    child = subprocess.Popen(  # noqa: S603 - our own modules
+        list(command),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        **options,
+    )
+    try:
+        yield child
+    finally:
+        end(child)
+        with suppress(BrokenPipeError):  # what was not sent is of no use any more
+            stream_of(child.stdin).close()
+
+
+def end(child: subprocess.Popen[bytes]) -> None:
+    """End a child and all that it has started, if it has not ended before."""
+    if child.returncode is not None:
+        return
+    if hasattr(os, "killpg"):
+        try:
+            os.killpg(child.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            child.kill()
+    else:
+        child.kill()
+    child.wait()
+
+
+def send(child: subprocess.Popen[bytes], line: bytes) -> None:
+    """Write the one line that a child reads; one that ended already is heard of by its silence."""
+    with suppress(BrokenPipeError):
+        stream_of(child.stdin).write(line)
+        stream_of(child.stdin).flush()
+
+
+@contextmanager
+def last_words(child: subprocess.Popen[bytes]) -> Iterator[bytearray]:
+    """The last bytes that a child prints, however much that is."""
+    words = bytearray()
+
+    def keep(block: bytes) -> None:
+        words.extend(block)
+        del words[:-KEPT]
+
+    stream = stream_of(child.stderr)
+    with read_aside(stream, lambda: os.read(stream.fileno(), BLOCK), keep, lambda: end(child)):
+        yield words
+
+
+def heard(child: subprocess.Popen[bytes], seconds: float) -> Iterator[dict[str, Any]]:
+    """What a child says, line by line, for as long as one listens.
+
+    Raises
+    ------
+    SilentError
+        If it says no more.
+    TooLongError
+        If it is still silent after so many seconds from now.
+    NotUnderstoodError
+        If it says something that is no JSON, or far too much.
+    """
+    lines: queue.Queue[bytes] = queue.Queue(maxsize=1)
+    deadline = time.monotonic() + seconds
+
+    def stop() -> None:
+        end(child)
+        while not lines.empty():  # so that the reader, who may wait for a place, sees the end
+            lines.get_nowait()
+
+    stream = stream_of(child.stdout)
+    with read_aside(stream, lambda: stream.readline(LONGEST), lines.put, stop):
+        while True:
+            try:
+                line = lines.get(timeout=max(deadline - time.monotonic(), 0.001))
+            except queue.Empty:
+                raise TooLongError from None
+            if not line:
+                raise SilentError(_how_it_ends(child))
+            yield _understood(line)
+
+
+@contextmanager
+def read_aside(
+    stream: IO[bytes],
+    read: Callable[[], bytes],
+    take: Callable[[bytes], None],
+    stop: Callable[[], None],
+) -> Iterator[None]:
+    """Read pieces of a stream in a thread of its own; the last one is empty."""
+
+    def read_all() -> None:
+        while piece := read():
+            take(piece)
+        take(b"")
+
+    reader = threading.Thread(target=read_all, daemon=True)
+    reader.start()
+    try:
+        yield
+    finally:
+        stop()
+        reader.join(timeout=1)
+        if not reader.is_alive():  # else someone beyond our reach holds the other end
+            stream.close()
+
+
+def _understood(line: bytes) -> dict[str, Any]:
+    try:
+        words = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise NotUnderstoodError from error
+    return words if isinstance(words, dict) else {}
+
+
+def _how_it_ends(child: subprocess.Popen[bytes]) -> str:
+    """A signal's name or an exit code; empty for a child that lives on and says nothing."""
+    try:
+        code = child.wait(timeout=FAREWELL)
+    except subprocess.TimeoutExpired:
+        return ""
+    return signal.Signals(-code).name if code < 0 else f"exit code {code}"
+
+
+def rebuilt(told: dict[str, Any]) -> RhaleError:
+    """An error that a child has told, its kind and one sentence, as an error of this process."""
+    kind = getattr(errors, str(told.get("kind")), RhaleError)
+    known = isinstance(kind, type) and issubclass(kind, RhaleError)
+    return (kind if known else RhaleError)(str(told.get("message")))
+
+
+def stream_of(stream: IO[bytes] | None) -> IO[bytes]:
+    """One of a child's three pipes."""
+    assert stream is not None  # noqa: S101 - all three are pipes
+    return stream
+
+
+# --- the child's side --------------------------------------------------------------------------
+
+
+def end_with_parent() -> None:
+    """End this process when its parent is gone, even while a model holds Python's lock.
+
+    Notes
+    -----
+    Linux sends a signal. Elsewhere, and for a parent that is gone already, a thread sees that the
+    input ends: the parent holds its other end and never writes again.
+    """
+    if sys.platform == "linux":
+        import ctypes
+
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    threading.Thread(target=_end_with_input, daemon=True).start()
+
+
+def _end_with_input() -> None:
+    while os.read(0, 2**12):
+        continue
+    os._exit(1)
+
+
+def claimed_output() -> IO[bytes]:
+    """Keep standard output for answers; what models print goes to standard error."""
+    mine = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return mine
+
+
+def speaker(stream: IO[bytes]) -> Say:
+    """A function that writes its arguments as one line of JSON."""
+
+    def say(**words: Any) -> None:
+        stream.write(json.dumps(words).encode() + b"\n")
+        stream.flush()
+
+    return say
+
+
+def usual_memory() -> int:
+    """Three quarters of the machine's memory, at least 2 GiB."""
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 2**33
+    return max(int(SHARE * memory), LEAST)
+
+
+def can_limit() -> bool:
+    """Whether this system lets a process limit its memory."""
+    return find_spec("resource") is not None
+
+
+def limit_this_process(max_memory: int, max_seconds: float) -> None:
+    """Limit memory and processor time of this process, where the system can.
+
+    Parameters
+    ----------
+    max_memory : int
+        Bytes.
+    max_seconds : float
+        The parent ends the process after so many seconds; should the parent be gone by then,
+        processor time does.
+
+    Notes
+    -----
+    Data is what a process really writes to. Addresses also count what it only maps, of which
+    large libraries have gigabytes, so their limit is wider; it holds where data has none.
+    """
+    if not can_limit():
+        return
+    import resource
+
+    cores = os.cpu_count() or 1
+    _lower(resource.RLIMIT_CPU, int(max_seconds * cores) + 60)
+    _lower(resource.RLIMIT_CORE, 0)
+    _lower(resource.RLIMIT_DATA, max_memory)
+    _lower(resource.RLIMIT_AS, max_memory + RESERVED)
+
+
+def _lower(which: int, limit: int) -> None:
+    """Set a limit, unless a stricter one holds already."""
+    import resource
+
+    _, hard = resource.getrlimit(which)
+    if hard == resource.RLIM_INFINITY or limit < hard:
+        try:
+            resource.setrlimit(which, (limit, limit))
+        except (ValueError, OSError):  # macOS knows the name of some limits only
+            return
+
+
+def is_about_memory(error: BaseException | None) -> bool:
+    """Tell whether an error, or one behind it, says that memory ran out."""
+    while error is not None:
+        if isinstance(error, MemoryError) or "std::bad_alloc" in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
