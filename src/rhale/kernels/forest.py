@@ -167,6 +167,8 @@ def plant(
     -----
     O(n log n) in the number of nodes.
     """
+    for tree in trees:
+        _require_bounds(tree, n_features, n_outputs)
     sizes = np.array([len(t.feature) for t in trees], dtype=np.int64)
     roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]) if len(trees) else np.empty(0, np.int64)
     joined = _join(trees, roots)
@@ -202,6 +204,23 @@ def plant(
         _depth(joined, roots),
         is_single,
     )
+
+
+def _require_bounds(tree: Tree, n_features: int, n_outputs: int) -> None:
+    """Refuse numbers that lead out of the arrays: the walk is compiled, and would follow them."""
+    n_nodes, splits = len(tree.feature), np.asarray(tree.feature) >= 0
+    children = np.stack([tree.left, tree.right])[:, splits]
+    is_inside = (
+        n_nodes > 0
+        and all(len(a) == n_nodes for a in (tree.threshold, tree.missing_left, tree.value))
+        and np.all((children > 0) & (children < n_nodes))
+        and np.all(np.asarray(tree.feature) < n_features)
+        and all(0 <= node < n_nodes and splits[node] for node in tree.sets)
+        and 0 <= tree.target <= n_outputs - tree.value.shape[1]
+    )
+    if not is_inside:
+        msg = "a tree leads beyond its nodes, its features or the outputs"
+        raise ValueError(msg)
 
 
 def _join(trees: Sequence[Tree], roots: IntArray) -> Tree:

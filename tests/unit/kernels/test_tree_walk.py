@@ -168,7 +168,7 @@ def test_a_change_of_a_column_that_no_tree_sees_changes_nothing():
 def test_nodes_that_form_no_tree_are_refused():
     line = np.array([0, 0, -1])
     circle = Tree(
-        line, np.zeros(3), np.array([1, 0, -1]), np.array([2, 2, -1]), line > 0, np.zeros((3, 1))
+        line, np.zeros(3), np.array([1, 1, -1]), np.array([2, 2, -1]), line > 0, np.zeros((3, 1))
     )
     with pytest.raises(ValueError, match="do not form trees"):
         plant([circle], 1)
@@ -178,6 +178,40 @@ def test_nodes_that_form_no_tree_are_refused():
     )  # fmt: skip
     with pytest.raises(ValueError, match="no threshold"):
         plant([bad], 1)
+
+
+@pytest.mark.parametrize(
+    ("changed", "value"),
+    [
+        ("left", [3, -1, -1]),
+        ("left", [-2, -1, -1]),
+        ("right", [0, -1, -1]),
+        ("feature", [2, -1, -1]),
+        ("threshold", [0.0]),
+        ("value", [[0.0], [0.0]]),
+        ("value", [[0.0] * 3] * 3),
+        ("missing_left", []),
+        ("sets", {1: Categories(np.array([1]), np.array([2]))}),
+        ("sets", {-3: Categories(np.array([1]), np.array([2]))}),
+        ("target", 2),
+        ("target", -1),
+    ],
+)
+def test_numbers_that_lead_out_of_the_arrays_are_refused(changed, value):
+    """The walk is compiled and checks nothing: it would read whatever stands there."""
+    whole = {
+        "feature": np.array([0, -1, -1]),
+        "threshold": np.zeros(3),
+        "left": np.array([1, -1, -1]),
+        "right": np.array([2, -1, -1]),
+        "missing_left": np.zeros(3, np.bool_),
+        "value": np.zeros((3, 1)),
+    }
+    assert plant([Tree(**whole)], 2, n_outputs=2).depth == 1
+    is_plain = changed in ("sets", "target")
+    whole[changed] = value if is_plain else np.array(value)
+    with pytest.raises(ValueError, match="leads beyond its nodes, its features or the outputs"):
+        plant([Tree(**whole)], 2, n_outputs=2)
 
 
 def test_leaves_that_are_not_finite_and_mixed_splits_are_refused():
