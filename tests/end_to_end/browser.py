@@ -74,6 +74,12 @@ class Report:
         asked = [e["params"] for e in entries if e["method"] == "Network.requestWillBeSent"]
         return [p["request"]["url"] for p in asked if not p["request"]["url"].startswith(SCHEMES)]
 
+    def settle(self):
+        """Wait until what is in view has been told so: a later observer hears of it later."""
+        self.driver.execute_async_script(
+            "const done = arguments[0]; new IntersectionObserver(() => done()).observe(document.body)"
+        )
+
     def show(self, selector):
         """Scroll to an element, and wait until its chart is drawn."""
         self.driver.execute_script(
