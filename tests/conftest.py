@@ -1,8 +1,38 @@
-"""What every test may count on, wherever the tests were started."""
+"""What every test may count on, wherever and however the tests were started."""
 
+import os
 import signal
+import sys
 
+import numpy as np
 import pytest
+
+try:
+    from hypothesis import HealthCheck, settings
+except ImportError:  # tests of engines have an environment without it
+    pass
+else:  # how many examples are tried; a run can be repeated, however slow the machine is
+    QUIET = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+    REPEATABLE = {"max_examples": 60, "derandomize": True, "database": None}
+    settings.register_profile("repeatable", **REPEATABLE, **QUIET)
+    settings.register_profile("explore", max_examples=500, **QUIET)
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+def begin_anew():
+    """Models that take no seed draw from these: the same numbers whatever ran before."""
+    np.random.seed(0)  # noqa: NPY002
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(0)
+
+
+def pytest_collectstart():
+    begin_anew()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup():
+    begin_anew()
 
 
 @pytest.fixture

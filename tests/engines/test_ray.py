@@ -88,8 +88,8 @@ def test_blocks_come_in_order_although_late_ones_are_faster(numbers, tmp_path):
         time.sleep(1.0)  # so that it arrives first, if anyone lets it
         return rows
 
-    table = spread_table(numbers.map_batches(slow_at_first, batch_size=None))
-    found = engine.map_parts(count_task(table.reading), table.source, 0)
+    data = numbers.map_batches(slow_at_first, batch_size=None)  # of the same columns
+    found = engine.map_parts(count_task(spread_table(numbers).reading), data, 0)
     sizes = [len(part) for part in cut(frame(), 7)]
     assert len(set(sizes)) > 1
     assert [summary.n_rows for summary in found] == sizes
