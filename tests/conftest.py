@@ -1,5 +1,6 @@
 """What every test may count on, wherever and however the tests were started."""
 
+import multiprocessing
 import os
 import signal
 import sys
@@ -33,6 +34,15 @@ def pytest_collectstart():
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup():
     begin_anew()
+
+
+@pytest.fixture(scope="session")
+def shared_locks():
+    """Skip where processes cannot share locks: Linux keeps them in /dev/shm."""
+    try:
+        multiprocessing.Lock()
+    except OSError as error:
+        pytest.skip(f"processes cannot share locks here: {error}")
 
 
 @pytest.fixture

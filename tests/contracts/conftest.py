@@ -17,7 +17,7 @@ QUIET = {
 
 
 @pytest.fixture(scope="session")
-def cluster():
+def cluster(shared_locks):  # noqa: ARG001
     with (
         dask.config.set(QUIET),
         distributed.LocalCluster(

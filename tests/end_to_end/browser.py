@@ -24,6 +24,7 @@ def open_browser(width=1280, height=900):
     for argument in (
         "--headless=new",
         "--disable-gpu",
+        "--disable-dev-shm-usage",  # which is small, or not there, in some containers
         "--hide-scrollbars",
         *["--no-sandbox"] * root,
     ):

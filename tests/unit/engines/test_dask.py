@@ -387,6 +387,7 @@ def test_a_scheduler_of_the_users_own_that_calls_nobody_back_will_do():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("shared_locks")
 def test_processes_of_dask_give_the_same_numbers():
     table = pd.DataFrame({"a": A, "size": SIZES})
     with dask.config.set(scheduler="processes", num_workers=2):

@@ -17,6 +17,7 @@ import pytest
 
 from rhale.engines import limits, map_in_threads
 from rhale.engines.limits import limited
+from rhale.engines.threads import count_jobs
 from rhale.errors import MissingExtraError
 from rhale.models import meet, wrap
 from rhale.tables import open_table
@@ -27,6 +28,7 @@ USED = 1e6  # nanoseconds that a thread has worked
 BUSY = 0.1  # of the work of all threads; to hand out work takes some too
 N_TRIES = 50  # until a thread of a library is seen; a busy machine has others to run
 SHARE = Path("/proc/self/task")
+N_CORES = count_jobs(-1)
 needs_counts = pytest.mark.skipif(
     not Path("/proc/self/schedstat").exists(), reason="threads are counted in /proc"
 )
@@ -256,7 +258,8 @@ def test_no_more_threads_work_than_were_asked_for(counts, name):
 
 
 @needs_counts
-@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="some libraries look at the cores")
+@pytest.mark.usefixtures("shared_locks")  # without them joblib starts no threads
+@pytest.mark.skipif(N_CORES < 2, reason="some libraries look at the cores")
 @pytest.mark.parametrize("name", [name for name in MODELS if name != "walked trees"])
 def test_without_limits_these_models_take_more(counts, name):
     assert counts["models"][name]["free"] > 1
