@@ -7,15 +7,17 @@ import dask
 import distributed
 import pytest
 
+PATIENCE = 300  # seconds: they bound a hang, and nothing else
 QUIET = {
     "distributed.worker.memory.terminate": False,  # small workers, busy machines
-    "distributed.comm.timeouts.connect": "60s",
+    "distributed.comm.timeouts.connect": f"{PATIENCE}s",
+    "distributed.comm.timeouts.tcp": f"{PATIENCE}s",
     "distributed.admin.tick.limit": "600s",
 }
 
 
 @pytest.fixture(scope="session")
-def cluster():
+def cluster(shared_locks):  # noqa: ARG001
     with (
         dask.config.set(QUIET),
         distributed.LocalCluster(
@@ -30,10 +32,10 @@ def cluster():
         yield made
 
 
-def until(is_so, seconds=60):
-    end = time.monotonic() + seconds
+def until(is_so):
+    end = time.monotonic() + PATIENCE
     while not is_so():
-        assert time.monotonic() < end
+        assert time.monotonic() < end, "it did not happen"
         time.sleep(0.05)
 
 
@@ -41,6 +43,6 @@ def until(is_so, seconds=60):
 def client(cluster):
     """The cluster as Dask's current one, with all its workers."""
     with distributed.Client(cluster) as made:
-        made.wait_for_workers(2, timeout=60)
+        made.wait_for_workers(2, timeout=PATIENCE)
         until(lambda: all(w.status.name == "running" for w in cluster.workers.values()))
         yield made

@@ -2,15 +2,14 @@
 
 import os
 import signal
-import time
-from threading import Timer
+import threading
 
 import dask
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
-from tests.contracts.conftest import until
+from tests.contracts.conftest import PATIENCE, until
 
 import rhale
 from rhale.errors import BadTableError, ModelFailedError, ModelStoppedError
@@ -22,6 +21,11 @@ PARTS = np.array_split(np.arange(300), N_PARTS)
 
 def spread(table=TABLE):
     return dd.from_map(lambda rows: table.iloc[rows], PARTS, meta=table.iloc[:0])
+
+
+def note(path):
+    with path.open("a") as file:
+        file.write("once\n")
 
 
 def lines(path):
@@ -44,13 +48,17 @@ def elsewhere(act):
     return model
 
 
-def killing(folder, victims):
-    """Kill some of the workers, each as soon as it is asked."""
+def killing(folder, others):
+    """The first worker that is asked kills others, and then itself."""
 
     def kill(_):
-        if os.getpid() in victims:
-            (folder / str(os.getpid())).touch()
-            os.kill(os.getpid(), signal.SIGKILL)
+        try:
+            (folder / "first").touch(exist_ok=False)
+        except FileExistsError:
+            return
+        for victim in (*set(others) - {os.getpid()}, os.getpid()):
+            (folder / f"{victim} killed").touch()
+            os.kill(victim, signal.SIGKILL)
 
     return kill
 
@@ -58,9 +66,9 @@ def killing(folder, victims):
 @pytest.mark.parametrize("n_deaths", [1, 2])
 def test_workers_that_are_killed_leave_no_trace_in_the_result(client, tmp_path, n_deaths):
     undisturbed = rhale.explain(elsewhere(len), spread(), local="secant")
-    victims = set(list(client.run(os.getpid).values())[:n_deaths])  # 2: all that get the model
-    found = rhale.explain(elsewhere(killing(tmp_path, victims)), spread(), local="secant")
-    assert {int(path.name) for path in tmp_path.iterdir()} == victims
+    others = client.run(os.getpid).values() if n_deaths == 2 else ()  # all that get the model
+    found = rhale.explain(elsewhere(killing(tmp_path, list(others))), spread(), local="secant")
+    assert len(list(tmp_path.glob("* killed"))) == n_deaths
     assert found.effects == undisturbed.effects
     assert np.array_equal(found.predictions, undisturbed.predictions)
 
@@ -99,23 +107,45 @@ def test_a_partition_that_cannot_be_made_is_named():
         rhale.explain(curved, table)
 
 
+@pytest.mark.usefixtures("interrupts")
 def test_an_interrupted_run_leaves_no_work_behind(client, tmp_path):
-    path = tmp_path / "loaded"
+    loaded, held = tmp_path / "loaded", tmp_path / "held"
+    stop, go_on = tmp_path / "stop", tmp_path / "go on"
 
     def load(_):
-        with path.open("a") as file:
-            file.write("once\n")
-        time.sleep(0.25)
+        note(loaded)
+        if stop.exists():
+            note(held)
+            until(go_on.exists)
         return TABLE
 
+    def interrupt():
+        until(held.exists)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    def watch(*_):  # partitions come in: those that are loaded from now on have to wait
+        if not stop.exists():
+            stop.touch()
+            sender.start()
+
+    def n_at_work():
+        return sum(client.run(lambda dask_worker: dask_worker.state.executing_count).values())
+
+    def n_to_do():
+        return sum(client.run(lambda dask_worker: len(dask_worker.state.ready)).values())
+
+    sender = threading.Thread(target=interrupt)
     table = dd.from_map(load, range(40), meta=TABLE.iloc[:0])
-    Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt) as caught:  # kept, as by a notebook
-        rhale.explain(curved, table)
-    until(lambda: not any(client.processing().values()))
-    loaded = len(lines(path))
-    time.sleep(0.5)
-    assert len(lines(path)) <= loaded + 2 < 30
+        rhale.explain(curved, table, progress=watch)
+    sender.join()
+    until(lambda: not any(client.processing().values()) and n_to_do() == 0)
+    until(lambda: n_at_work() == len(lines(held)))
+    n_loaded = len(lines(loaded))
+    go_on.touch()
+    for worker in client.scheduler_info()["workers"]:  # each has one thread: ours comes last
+        client.submit(len, (), workers=[worker], pure=False).result(timeout=PATIENCE)
+    assert len(lines(loaded)) == n_loaded < 2 * 40
     assert caught.traceback
 
 
@@ -152,8 +182,7 @@ def test_what_partitions_share_is_computed_once_a_pass(request, tmp_path, where)
     path = tmp_path / "made"
 
     def whole():
-        with path.open("a") as file:
-            file.write("once\n")
+        note(path)
         return TABLE
 
     shared = dask.delayed(whole)()

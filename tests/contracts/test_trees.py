@@ -169,7 +169,7 @@ def options(name, rng):
 
 @each_family
 @pytest.mark.parametrize("n_classes", [0, 2, 3])
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(seed=st.integers(0, 10**6), missing=st.sampled_from([0.0, 0.2]))
 def test_every_change_of_every_column_is_answered_as_the_library_does(
     family, n_classes, seed, missing

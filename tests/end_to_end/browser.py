@@ -8,6 +8,7 @@ import time
 import pytest
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+PATIENCE = 120  # seconds: they bound a hang, and nothing else
 SCHEMES = ("file:", "data:", "blob:", "about:", "chrome:")
 
 
@@ -23,6 +24,7 @@ def open_browser(width=1280, height=900):
     for argument in (
         "--headless=new",
         "--disable-gpu",
+        "--disable-dev-shm-usage",  # which is small, or not there, in some containers
         "--hide-scrollbars",
         *["--no-sandbox"] * root,
     ):
@@ -40,19 +42,17 @@ class Report:
         self.driver = driver
 
     def open(self, path):
-        """Open the page, and wait until it can be used; says how long that took."""
+        """Open the page, and wait until it can be used."""
         for kind in ("browser", "performance"):
             self.driver.get_log(kind)
-        start = time.monotonic()
         self.driver.get(path.resolve().as_uri())
         self.wait("document.documentElement.dataset.ready === 'true'")
-        return time.monotonic() - start
 
     def ask(self, expression, *arguments):
         return self.driver.execute_script(f"return {expression}", *arguments)
 
-    def wait(self, expression, seconds=20):
-        end = time.monotonic() + seconds
+    def wait(self, expression):
+        end = time.monotonic() + PATIENCE
         while not self.ask(expression):
             assert time.monotonic() < end, f"waited in vain for {expression}"
             time.sleep(0.02)
@@ -74,6 +74,12 @@ class Report:
         entries = [json.loads(e["message"])["message"] for e in self.driver.get_log("performance")]
         asked = [e["params"] for e in entries if e["method"] == "Network.requestWillBeSent"]
         return [p["request"]["url"] for p in asked if not p["request"]["url"].startswith(SCHEMES)]
+
+    def settle(self):
+        """Wait until what is in view has been told so: a later observer hears of it later."""
+        self.driver.execute_async_script(
+            "const done = arguments[0]; new IntersectionObserver(() => done()).observe(document.body)"
+        )
 
     def show(self, selector):
         """Scroll to an element, and wait until its chart is drawn."""

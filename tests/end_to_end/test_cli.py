@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from tests.children import is_running, wait_until
+from tests.children import PATIENCE, is_running, wait_until
 
 import rhale
 
@@ -31,13 +31,17 @@ def noisy(rows):
     print("a model that talks")
     return price(rows)
 
-def slow(rows):
-    Path("pid").write_text(str(os.getpid()))
-    time.sleep(0.2)
-    return price(rows)
+def tell():
+    Path("pid.part").write_text(str(os.getpid()))
+    Path("pid.part").rename("pid")
+
+def endless(rows):
+    tell()
+    while True:
+        time.sleep(1)
 
 def locked(rows):
-    Path("pid").write_text(str(os.getpid()))
+    tell()
     ctypes.PyDLL(None).sleep(600)  # and holds the lock of Python
 
 def interrupting(rows):
@@ -84,7 +88,7 @@ def run(folder, *arguments, **options):
         capture_output=True,
         encoding="utf-8",
         env={**os.environ, "PYTHONIOENCODING": "utf-8"},
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
         **options,
     )
@@ -194,7 +198,8 @@ def test_wrong_usage_ends_with_two(folder):
     assert "shap" in done.stderr
 
 
-@pytest.mark.parametrize("model", ["slow", "locked"])
+@pytest.mark.usefixtures("interrupts")
+@pytest.mark.parametrize("model", ["endless", "locked"])
 @pytest.mark.parametrize(
     ("sent", "code"),
     [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGKILL, -9)],
@@ -208,10 +213,10 @@ def test_an_end_from_outside_leaves_no_file_and_no_process(folder, tmp_path, mod
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    wait_until(lambda: (folder / "pid").exists() and (folder / "pid").read_text())
+    wait_until((folder / "pid").exists)
     child = int((folder / "pid").read_text())
     command.send_signal(sent)
-    out, err = command.communicate(timeout=30)
+    out, err = command.communicate(timeout=PATIENCE)
     assert command.returncode == code
     assert out == err == b""
     assert list(tmp_path.iterdir()) == []
@@ -260,7 +265,7 @@ def test_a_terminal_shows_progress(folder):
     """Rows done (both readings count), rate and remaining time, on the terminal behind standard error."""
     mine, theirs = pty.openpty()
     command = subprocess.Popen(  # noqa: S603 - our own command
-        [*COMMAND, "explain", "shop:slow", "rows.csv", "--target", "sold"],
+        [*COMMAND, "explain", "shop:price", "rows.csv", "--target", "sold"],
         cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=theirs,
@@ -274,7 +279,7 @@ def test_a_terminal_shows_progress(folder):
     except OSError:  # Linux tells the end of a terminal so
         pass
     os.close(mine)
-    assert command.wait(timeout=30) == 0
+    assert command.wait(timeout=PATIENCE) == 0
     for words in (b"explaining", b"of 800 rows", b"/s", b"left"):
         assert words in shown
 

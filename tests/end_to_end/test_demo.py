@@ -27,7 +27,7 @@ def ran(tmp_path_factory):
         env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONIOENCODING": "utf-8"},
         capture_output=True,
         encoding="utf-8",
-        timeout=300,
+        timeout=1_200,
         check=False,
     )
     assert done.returncode == 0, done.stderr

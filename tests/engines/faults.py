@@ -4,9 +4,12 @@ import signal
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from types import ModuleType
 
 import numpy as np
+
+PATIENCE = 300  # seconds: they bound a hang, and nothing else
 
 
 def dying(folder, times):
@@ -45,16 +48,20 @@ def failing(folder):
     return model
 
 
-def slow(seconds):
-    """A model that takes its time on workers."""
+def endless(folder):
+    """A model that notes that a worker asks it, and does not answer before someone ends that."""
     import os
     import time
 
-    home = os.getpid()
+    home, patience = os.getpid(), PATIENCE
 
     def model(rows):
         if os.getpid() != home:
-            time.sleep(seconds)
+            (folder / "asked").touch()
+            end = time.monotonic() + patience
+            while time.monotonic() < end:
+                time.sleep(0.05)
+            (folder / "waited in vain").touch()
         return rows["a"].to_numpy() ** 2
 
     return model
@@ -74,17 +81,22 @@ def known_here_only(name, monkeypatch, function=square):
     return alone
 
 
-class interrupt_in_second_pass:  # noqa: N801 - reads as a sentence at its call
-    """Progress that has the main thread interrupted while it waits for the second pass."""
+@contextmanager
+def interrupt_when_asked(folder):
+    """Have the main thread interrupted while it waits for a worker that asks an endless model."""
 
-    def __init__(self, n_rows):
-        self.n_rows, self.when = n_rows, 0.0
+    def send():
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            if (folder / "asked").exists():
+                signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+                return
+            time.sleep(0.05)
 
-    def __call__(self, done, _):
-        if done == self.n_rows and not self.when:
-            self.when = time.monotonic() + 2
-            main = threading.main_thread().ident
-            threading.Timer(2, signal.pthread_kill, (main, signal.SIGINT)).start()
+    sender = threading.Thread(target=send)
+    sender.start()
+    yield
+    sender.join()
 
 
 def same_bits(one, other):

@@ -10,12 +10,13 @@ import pytest
 from ray.data.expressions import col
 from tests.contracts.engine_cases import CASES, Engine, assert_same, check, cut, frame
 from tests.engines.faults import (
+    PATIENCE,
     dying,
+    endless,
     failing,
-    interrupt_in_second_pass,
+    interrupt_when_asked,
     known_here_only,
     same_bits,
-    slow,
     square,
 )
 
@@ -80,13 +81,15 @@ def test_blocks_come_in_order_although_late_ones_are_faster(numbers, tmp_path):
         if rows["a"][0] != first:
             is_done.touch()
             return rows
-        for _ in range(200):
-            time.sleep(0.0 if is_done.exists() else 0.1)
-        time.sleep(1.0)
+        end = time.monotonic() + PATIENCE
+        while not is_done.exists():
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        time.sleep(1.0)  # so that it arrives first, if anyone lets it
         return rows
 
-    table = spread_table(numbers.map_batches(slow_at_first, batch_size=None))
-    found = engine.map_parts(count_task(table.reading), table.source, 0)
+    data = numbers.map_batches(slow_at_first, batch_size=None)  # of the same columns
+    found = engine.map_parts(count_task(spread_table(numbers).reading), data, 0)
     sizes = [len(part) for part in cut(frame(), 7)]
     assert len(set(sizes)) > 1
     assert [summary.n_rows for summary in found] == sizes
@@ -174,12 +177,12 @@ def test_a_worker_without_rhale_is_told_of(numbers, monkeypatch):
         rhale.explain(square, numbers)
 
 
-def test_an_interrupt_cancels_the_tasks(ray, numbers):
-    interrupted = interrupt_in_second_pass(len(frame()))
-    with pytest.raises(KeyboardInterrupt):
-        rhale.explain(slow(5.0), numbers, progress=interrupted)
+@pytest.mark.usefixtures("interrupts")
+def test_an_interrupt_cancels_the_tasks(ray, numbers, tmp_path):
+    with interrupt_when_asked(tmp_path), pytest.raises(KeyboardInterrupt):
+        rhale.explain(endless(tmp_path), numbers)
     assert ray.get(ray.remote(num_cpus=2)(lambda: "free").remote()) == "free"
-    assert time.monotonic() < interrupted.when + 10  # each block takes longer
+    assert not (tmp_path / "waited in vain").exists()
 
 
 def test_cores_that_others_hold_do_not_stop_the_work(ray, numbers):
@@ -192,7 +195,7 @@ def test_cores_that_others_hold_do_not_stop_the_work(ray, numbers):
     found = []
     work = threading.Thread(target=lambda: found.append(rhale.explain(square, numbers)))
     work.start()
-    work.join(timeout=60)
+    work.join(timeout=PATIENCE)
     for holder in holders:
         ray.kill(holder)
     assert found  # before the cores were free

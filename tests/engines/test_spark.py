@@ -2,8 +2,6 @@
 
 import datetime
 import decimal
-import signal
-import time
 
 import numpy as np
 import pandas as pd
@@ -12,11 +10,11 @@ import pytest
 from tests.contracts.engine_cases import CASES, Engine, assert_same, check, frame
 from tests.engines.faults import (
     dying,
+    endless,
     failing,
-    interrupt_in_second_pass,
+    interrupt_when_asked,
     known_here_only,
     same_bits,
-    slow,
     square,
 )
 
@@ -230,18 +228,14 @@ def test_a_worker_without_rhale_is_told_of(numbers, monkeypatch):
         rhale.explain(square, numbers)
 
 
-def test_an_interrupt_cancels_the_job(spark, numbers, monkeypatch):
+@pytest.mark.usefixtures("interrupts")  # Spark's own handler cancels all jobs
+def test_an_interrupt_cancels_the_job(spark, numbers, monkeypatch, tmp_path):
     monkeypatch.setattr(engine, "FEWEST_PARTS", 2)
     monkeypatch.setattr(engine, "MOST_PARTS", 2)
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # Spark's cancels all jobs
-    interrupted = interrupt_in_second_pass(len(frame()))
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            rhale.explain(slow(5.0), numbers, progress=interrupted)
-    finally:
-        signal.signal(signal.SIGINT, handler)
+    with interrupt_when_asked(tmp_path), pytest.raises(KeyboardInterrupt):
+        rhale.explain(endless(tmp_path), numbers)
     assert not spark.sparkContext.statusTracker().getActiveJobsIds()
-    assert time.monotonic() < interrupted.when + 10  # each partition takes longer
+    assert not (tmp_path / "waited in vain").exists()
 
 
 # --- rows by their places ----------------------------------------------------------------------

@@ -219,8 +219,24 @@ def test_kinks_off_the_grid_cost_what_the_reference_says():
                 assert abs(runs[:, column].mean() - value) <= 3 * error[column]
 
 
-def test_a_fit_with_a_hundred_cells_takes_no_seconds():
-    run_time = load("run_time")
-    choose, fit = run_time.measure(15_639, 100)
-    assert choose < 0.2
-    assert fit < 0.4
+@pytest.mark.parametrize(("step", "n_timed"), [(0.001, 100), (0.125, 5), (2.0, 3)])
+def test_a_time_is_the_shortest_of_several(monkeypatch, step, n_timed):
+    """By a clock that moves while a call runs: by `step`, in the second one by half of it."""
+    run_time, now, calls = load("run_time"), [0.0], []
+
+    def call():
+        calls.append(step)
+        now[0] += step if len(calls) != 3 else step / 2  # the first warms up
+
+    monkeypatch.setattr(run_time, "perf_counter", lambda: now[0])
+    assert run_time.best_time(call) == pytest.approx(step / 2)
+    assert len(calls) == 1 + n_timed
+
+
+def test_bins_and_fits_of_a_hundred_cells_are_timed(monkeypatch):
+    run_time, found = load("run_time"), []
+    monkeypatch.setattr(run_time, "best_time", lambda call: found.append(call()) or len(found))
+    assert run_time.measure(500, 100) == (1, 2)
+    chosen, fitted = found
+    np.testing.assert_array_equal(chosen[0].edges, fitted.edges)
+    np.testing.assert_allclose(chosen[0].mean, fitted.mean)

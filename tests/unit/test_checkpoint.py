@@ -11,6 +11,7 @@ import time
 from functools import reduce
 from operator import add
 from pathlib import Path
+from types import SimpleNamespace
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -93,7 +94,7 @@ def test_a_fold_that_goes_on_ends_with_the_same_bits(folder):
 
 def test_a_checkpoint_is_due_at_once_and_then_every_ten_seconds(point, monkeypatch):
     now = [100.0]
-    monkeypatch.setattr(checkpoint.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(checkpoint, "time", SimpleNamespace(monotonic=lambda: now[0]))
     assert point.is_due()
     point.save("survey", 1, 0)
     assert not point.is_due()
@@ -105,7 +106,7 @@ def test_a_checkpoint_is_due_at_once_and_then_every_ten_seconds(point, monkeypat
 
 def test_a_slow_disk_gets_fewer_checkpoints(point, monkeypatch):
     ticks = iter([0.0, 3.0, 59.0, 63.0])  # three seconds to write
-    monkeypatch.setattr(checkpoint.time, "monotonic", lambda: next(ticks))
+    monkeypatch.setattr(checkpoint, "time", SimpleNamespace(monotonic=lambda: next(ticks)))
     point.save("survey", 1, 0)
     assert not point.is_due()
     assert point.is_due()
@@ -457,11 +458,13 @@ with Checkpoint.open(sys.argv[1], {"seed": 0}) as point:
     while True:
         done, folded = done + 1, folded + 1
         point.save("count", done, folded)
+        if len(sys.argv) == 3 and done == int(sys.argv[2]):
+            print("saved", flush=True)
 """
 
 
-def start_saving(folder):
-    command = [sys.executable, "-c", SAVING, str(folder)]
+def start_saving(folder, *told_of):
+    command = [sys.executable, "-c", SAVING, str(folder), *map(str, told_of)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603
     assert process.stdout.readline() == "ready\n"
     return process
@@ -470,8 +473,9 @@ def start_saving(folder):
 def test_a_killed_process_leaves_a_whole_checkpoint_and_no_lock(folder):
     chance, before = random.Random(5), 0  # noqa: S311
     for _ in range(4):
-        with start_saving(folder) as process:
-            time.sleep(chance.uniform(0.02, 0.2))
+        with start_saving(folder, before + 1) as process:
+            assert process.stdout.readline() == "saved\n"
+            time.sleep(chance.uniform(0, 0.2))  # any moment will do
             process.send_signal(signal.SIGKILL)
         with Checkpoint.open(folder, {"seed": 0}) as point:
             saved = point.load("count")

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from tests.children import FOR_A_HANG, is_running, wait_until
+from tests.children import PATIENCE, is_running, wait_until
 
 from rhale import processes
 from rhale.errors import BadTableError, ModelFileError, RhaleError
@@ -42,7 +42,7 @@ def child(code):
     return started([sys.executable, "-c", SAYS + code])
 
 
-def listen(code, seconds=FOR_A_HANG):
+def listen(code, seconds=PATIENCE):
     """All that a child says, and the error that ends it."""
     found = []
     with child(code) as process, last_words(process):
@@ -97,7 +97,7 @@ def test_of_what_a_child_prints_only_the_end_is_kept():
     """Sixteen times as much as is kept, without a single new line."""
     code = f"sys.stderr.write('x' * {16 * KEPT} + 'the end'); sys.stderr.flush(); say({{}})"
     with child(code) as process, last_words(process) as printed:
-        next(heard(process, FOR_A_HANG))
+        next(heard(process, PATIENCE))
     assert len(printed) == KEPT
     assert printed.endswith(b"xxxthe end")
 
@@ -110,7 +110,7 @@ def test_what_a_child_has_started_ends_with_it():
         "say({'pid': inner.pid})\ntime.sleep(600)"
     )
     with child(code) as process, last_words(process):
-        pid = next(heard(process, FOR_A_HANG))["pid"]
+        pid = next(heard(process, PATIENCE))["pid"]
     wait_until(lambda: not is_running(pid))
 
 
@@ -141,7 +141,7 @@ def test_a_child_that_ended_already_takes_what_is_sent_without_an_error():
         process.wait()
         send(process, b"x" * 2**20)
         with pytest.raises(SilentError, match="exit code 0"):
-            next(heard(process, FOR_A_HANG))
+            next(heard(process, PATIENCE))
 
 
 def test_errors_of_a_child_keep_their_kind():

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,7 +20,14 @@ def test_rows_asked_are_close_to_those_of_the_whole_run():
     assert told.rows == 3_000
     assert told.rows_asked == pytest.approx(asked, rel=0.3)
     assert told.path == "secants"
-    assert 0 < told.seconds < 60
+
+
+def test_seconds_grow_with_the_rows_after_the_start(monkeypatch):
+    """250 rows take 7 s, 1,000 take 3 s: a start of 4 s or less, and 3 ms for each of 3,000 rows."""
+    ticks = iter([0.0, 7.0, 10.0])
+    clock = SimpleNamespace(perf_counter=lambda: next(ticks))
+    monkeypatch.setattr("rhale.rehearse.time", clock)
+    assert rehearse(lambda rows: rows[:, 0], X).seconds == pytest.approx(4 + 0.003 * 3_000)
 
 
 def test_trees_are_walked():

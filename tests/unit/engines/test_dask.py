@@ -1,5 +1,4 @@
 import threading
-import time
 import weakref
 
 import cloudpickle
@@ -12,6 +11,7 @@ import pandas as pd
 import pytest
 
 import rhale
+from rhale.engines import dask as engine
 from rhale.engines.dask import _graph, map_parts, open_table
 from rhale.engines.parts import PartTask, count_task
 from rhale.engines.shipping import Parcel
@@ -22,6 +22,7 @@ RNG = np.random.default_rng(11)
 A = RNG.normal(size=N)
 SIZES = np.array(["S", "M", "L"])[RNG.integers(0, 3, N)]
 PARTS = np.array_split(np.arange(N), 5)
+PATIENCE = 120  # seconds: they bound a hang, and nothing else
 
 
 def spread(table, cut=lambda rows: rows):
@@ -308,24 +309,41 @@ def test_few_partitions_are_in_memory_at_a_time():
     assert max(most) <= 4
 
 
+class Moment(threading.Event):
+    """What functions can wait for that Dask names by their pickles."""
+
+    def __reduce__(self):
+        return Moment, ()
+
+
 @pytest.mark.parametrize("scheduler", ["sync", "threads"])
-def test_work_that_nobody_waits_for_is_given_up(scheduler):
-    loaded, n_threads = [], threading.active_count()
+def test_work_that_nobody_waits_for_is_given_up(scheduler, monkeypatch):
+    is_over, loaded, in_vain, at_work = Moment(), [], [], []
+
+    class Noted(threading.Thread):
+        def start(self):
+            at_work.append(self)
+            super().start()
+
+    monkeypatch.setattr(engine, "Event", lambda: is_over)
+    monkeypatch.setattr(engine, "Thread", Noted)
 
     def load(index):
         loaded.append(index)
-        time.sleep(0.001)
+        at_work.append(threading.current_thread())
+        if index and not is_over.wait(PATIENCE):
+            in_vain.append(index)
+            raise TimeoutError
         return pd.DataFrame({"a": [1.0]})
 
     source = dd.from_map(load, range(500), meta=pd.DataFrame({"a": [1.0]}))
-    with dask.config.set(scheduler=scheduler):
+    with dask.config.set(scheduler=scheduler, num_workers=2):
         found = map_parts(count_task(open_table(source).reading), source, 0)
         next(found)
         found.close()
-    n_loaded = len(loaded)
-    time.sleep(0.1)
-    assert len(loaded) == n_loaded < 500
-    assert threading.active_count() == n_threads
+    assert in_vain == []
+    assert len(loaded) <= 4  # the first, and what the two workers had then
+    assert not any(thread.is_alive() for thread in at_work)
 
 
 @pytest.mark.parametrize("scheduler", ["sync", "threads"])
@@ -369,6 +387,7 @@ def test_a_scheduler_of_the_users_own_that_calls_nobody_back_will_do():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("shared_locks")
 def test_processes_of_dask_give_the_same_numbers():
     table = pd.DataFrame({"a": A, "size": SIZES})
     with dask.config.set(scheduler="processes", num_workers=2):
@@ -382,12 +401,11 @@ class Piece(list):
 
 
 def test_a_summary_is_let_go_as_soon_as_it_is_passed_on():
-    is_seen = []
+    is_seen = Moment()
 
     def load(index):
-        end = time.monotonic() + 10
-        while index == 5 and not is_seen and time.monotonic() < end:
-            time.sleep(0.01)
+        if index == 5 and not is_seen.wait(PATIENCE):
+            raise TimeoutError
         return pd.DataFrame({"a": [1.0]})
 
     source = dd.from_map(load, range(6), meta=pd.DataFrame({"a": [1.0]}))
@@ -396,5 +414,5 @@ def test_a_summary_is_let_go_as_soon_as_it_is_passed_on():
         found = map_parts(task, source, 0)
         pieces = [weakref.ref(next(found).piece) for _ in range(5)]
         assert [piece() for piece in pieces[:3]] == [None] * 3
-        is_seen.append(True)
+        is_seen.set()
         assert len(list(found)) == 1

@@ -14,6 +14,7 @@ from rhale.engines.shipping import Parcel, pack
 from rhale.errors import BadTableError, ModelFailedError
 
 MADE = []
+PATIENCE = 120  # seconds: they bound a hang, and nothing else
 
 
 class Task:
@@ -75,7 +76,8 @@ def test_an_old_task_is_let_go_before_the_next_one_is_made(monkeypatch):
 
 
 def test_threads_that_open_a_parcel_together_make_it_once():
-    parcel, together, found = pack(Task(7), pickle.dumps), threading.Barrier(8, timeout=10), []
+    parcel, found = pack(Task(7), pickle.dumps), []
+    together = threading.Barrier(8, timeout=PATIENCE)
 
     def opened():
         together.wait()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 pytest.importorskip("numba")
@@ -64,7 +64,6 @@ def answers_by_hand(trees, rows, n_outputs):
     return sums
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     seed=st.integers(0, 10**6),
     n_trees=st.integers(0, 5),

@@ -1,39 +1,61 @@
+import queue
 import threading
-import time
 
 import pytest
 
+from rhale.tables import ahead
 from rhale.tables.ahead import AHEAD, read_ahead
 
-
-def reading_threads():
-    return [t for t in threading.enumerate() if t.name == "rhale reading"]
+PATIENCE = 120  # seconds: they bound a hang, and nothing else
 
 
-def test_items_come_in_order_and_the_thread_ends():
+@pytest.fixture
+def reading_threads(monkeypatch):
+    """Those threads of this test that still read, when asked."""
+    started = []
+
+    class Noted(threading.Thread):
+        def start(self):
+            started.append(self)
+            super().start()
+
+    monkeypatch.setattr(ahead, "Thread", Noted)
+
+    def still_reading():
+        assert started
+        return [thread for thread in started if thread.is_alive()]
+
+    return still_reading
+
+
+def test_items_come_in_order_and_the_thread_ends(reading_threads):
     assert list(read_ahead(iter(range(100)))) == list(range(100))
     assert reading_threads() == []
 
 
-def test_a_few_items_are_fetched_while_one_is_worked_on_and_no_more():
-    fetched = []
+def test_a_few_items_are_fetched_while_one_is_worked_on_and_no_more(monkeypatch):
+    fetched, is_full = [], threading.Event()
+
+    class Told(queue.Queue):
+        def put(self, item, **settings):
+            if self.full() and item == ("item", 1 + AHEAD):
+                is_full.set()
+            super().put(item, **settings)
 
     def items():
         for number in range(100):
             fetched.append(number)
             yield number
 
+    monkeypatch.setattr(ahead, "Queue", Told)
     found = read_ahead(items())
     assert next(found) == 0
-    deadline = time.monotonic() + 5
-    while len(fetched) < 2 + AHEAD and time.monotonic() < deadline:
-        time.sleep(0.001)
-    time.sleep(0.05)
+    assert is_full.wait(PATIENCE)
     assert len(fetched) == 2 + AHEAD  # one in use, the queue, one that waits for a place
     found.close()
 
 
-def test_an_error_comes_where_the_items_are_used_after_those_before_it():
+def test_an_error_comes_where_the_items_are_used_after_those_before_it(reading_threads):
     def items():
         yield 1
         msg = "damaged"
@@ -47,7 +69,7 @@ def test_an_error_comes_where_the_items_are_used_after_those_before_it():
 
 
 @pytest.mark.parametrize("stop", [RuntimeError, KeyboardInterrupt])
-def test_an_early_stop_ends_the_thread_and_closes_what_it_reads(stop):
+def test_an_early_stop_ends_the_thread_and_closes_what_it_reads(stop, reading_threads):
     closed = []
 
     def items():
