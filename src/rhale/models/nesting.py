@@ -1,0 +1,27 @@
+"""Brackets in brackets: counted before a reader that calls itself for each of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+DEEPEST = 100  # brackets in brackets; a model has seven
+OTHERS = bytes(set(range(256)) - set(b"[]{}"))
+
+
+def check_depth(content: bytes) -> None:
+    """Refuse JSON that is nested too deep, or raise ValueError: native readers crash on it.
+
+    Parameters
+    ----------
+    content : bytes
+        The whole text.
+
+    Examples
+    --------
+    >>> check_depth(b'{"a": [1, 2]}')
+    """
+    brackets = np.frombuffer(content.translate(None, OTHERS), dtype=np.uint8)
+    steps = np.where((brackets == ord("[")) | (brackets == ord("{")), 1, -1)
+    if np.cumsum(steps).max(initial=0) > DEEPEST:
+        msg = f"its brackets are nested more than {DEEPEST} deep"
+        raise ValueError(msg)
