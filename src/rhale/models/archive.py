@@ -28,25 +28,48 @@ def repack(content: bytes) -> bytes:
     bytes
         An archive of the same members; a reader that unpacks it whole meets no surprise.
     """
-    return _repack(content, max(LEAST_ROOM, TIMES * len(content)))
+    return _repack(content, room_of(content))
+
+
+def room_of(content: bytes) -> int:
+    """Bytes that an archive may have when it is unpacked.
+
+    Examples
+    --------
+    >>> room_of(b"")
+    67108864
+    """
+    return max(LEAST_ROOM, TIMES * len(content))
 
 
 def _repack(content: bytes, room: int) -> bytes:
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w") as packed:
-        for name, member in _unpack(content, room).items():
-            if name.endswith(PACKED_ARRAYS):
-                room -= len(member)
-                packed.writestr(name, _repack(member, room))
-            else:
-                packed.writestr(name, member)
+        for name, member in unpack(content, room).items():
             if name.endswith(".npy"):
                 check_array(member)
+            kept = _repack(member, room) if name.endswith(PACKED_ARRAYS) else member
+            room -= len(kept)
+            packed.writestr(name, kept)
     return held.getvalue()
 
 
-def _unpack(content: bytes, room: int) -> dict[str, bytes]:
-    """Members by name; ValueError where they are too many or too large."""
+def unpack(content: bytes, room: int | None = None) -> dict[str, bytes]:
+    """Unpack an archive; ValueError where its members are too many or too large.
+
+    Parameters
+    ----------
+    content : bytes
+        The whole archive.
+    room : int, optional
+        Bytes that all members may have; `room_of(content)` if not given.
+
+    Returns
+    -------
+    dict of str to bytes
+        Members by name.
+    """
+    room = room_of(content) if room is None else room
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = archive.infolist()

@@ -10,6 +10,7 @@ from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -23,6 +24,11 @@ from rhale.models.read_trees import classes_of, first_line
 from rhale.models.trees import taken_apart
 from rhale.models.ubjson import read_json, read_ubj
 
+ESTIMATORS = {
+    "classifier": "XGBClassifier",
+    "regressor": "XGBRegressor",
+    "ranker": "XGBRanker",
+}
 LIBRARY_OF = {".json": "xgboost", ".ubj": "xgboost", ".txt": "lightgbm", ".cbm": "catboost"}
 
 
@@ -104,7 +110,7 @@ def _load_xgboost(content: bytes) -> Any:
     if written is None:
         return booster
     kind = json.loads(written).get("_estimator_type", "regressor")
-    estimator = getattr(library, f"XGB{kind.capitalize()}")()
+    estimator = getattr(library, ESTIMATORS[kind])()
     estimator.load_model(bytearray(content))
     return estimator
 
@@ -118,12 +124,15 @@ def _load_catboost(content: bytes) -> Any:
     """With the face that answers as the saved model did: probabilities, counts or sums."""
     check_catboost(content)
     library = import_module("catboost")
-    model = library.CatBoost().load_model(blob=content)
-    loss = str(model.get_all_params().get("loss_function", "")).partition(":")[0]
-    if len(model.classes_):
-        return library.CatBoostClassifier().load_model(blob=content)
-    linked = loss in ("Poisson", "Tweedie", "RMSEWithUncertainty")
-    return library.CatBoostRegressor().load_model(blob=content) if linked else model
+    with TemporaryDirectory() as folder:  # from bytes, CatBoost forgets its settings
+        path = str(Path(folder) / "model.cbm")
+        Path(path).write_bytes(content)
+        model = library.CatBoost().load_model(path)
+        loss = str(model.get_all_params().get("loss_function", "")).partition(":")[0]
+        if len(model.classes_):
+            return library.CatBoostClassifier().load_model(path)
+        linked = loss in ("Poisson", "Tweedie", "RMSEWithUncertainty")
+        return library.CatBoostRegressor().load_model(path) if linked else model
 
 
 _LOADERS = {

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from typing import Any
 
 import numpy as np
 
 from rhale.kernels import IntArray
+from rhale.models.nesting import check_depth
 
 MARK = b"CBM1"
 DEEPEST = 16  # splits of a symmetric tree
-LARGEST = 2**31 - 1
+LARGEST, MOST_CLASSES = 2**31 - 1, 2**20
+CLASS_NOTES = (b"class_params", b"multiclass_params")
 IN_BUCKET = 254  # splits of one column that CatBoost counts together
 # places of fields in CatBoost's tables
-TREES, PARTS = 1, 3
+TREES, NOTES, PARTS = 1, 2, 3
 DIMENSION, SPLITS, SIZES, STARTS, LEAVES, WEIGHTS, STEPS, LEAF_OF, BIAS, BINS = (
     0, 1, 2, 3, 8, 9, 10, 11, 16, 17,
 )  # fmt: skip
@@ -52,9 +55,10 @@ def check_catboost(content: bytes) -> None:
         trees = root.table(TREES)
         _check_features(trees)
         _check_trees(trees)
+        _check_classes(root, trees.number(DIMENSION))
         if root.texts(PARTS) == [COUNTS]:
             _check_counts(content[8 + size :], trees)
-    except (struct.error, IndexError, OverflowError):
+    except (struct.error, IndexError, OverflowError, AttributeError, TypeError):
         msg = "its tables lead beyond their end"
         raise ValueError(msg) from None
 
@@ -69,6 +73,21 @@ def _check_features(trees: _Table) -> None:
     if any(sorted(numbers) != list(range(len(numbers))) for numbers in listed):
         msg = "its columns are not numbered one after the other"
         raise ValueError(msg)
+
+
+def _check_classes(root: _Table, dimension: int) -> None:
+    """Names of classes, and which of them an answer means."""
+    for note in root.tables(NOTES):
+        if note.text(0) not in CLASS_NOTES:
+            continue
+        check_depth(note.text(1))
+        found = json.loads(note.text(1))
+        names, labels = found.get("class_names", []), found.get("class_to_label", [])
+        n_classes = len(names) or found.get("classes_count", 0)
+        is_known = all(isinstance(i, int | float) and 0 <= i < n_classes for i in labels)
+        if not is_known or len(labels) < dimension or n_classes > MOST_CLASSES:
+            msg = "its classes do not fit its outputs"
+            raise ValueError(msg)
 
 
 def _check_trees(trees: _Table) -> None:
@@ -226,6 +245,11 @@ class _Table:
     def texts(self, number: int) -> list[bytes]:
         """A list of texts."""
         return [self.core[t.place + 4 : _after(t)] for t in self.tables(number)]
+
+    def text(self, number: int) -> bytes:
+        """A text."""
+        text = self.table(number)
+        return self.core[text.place + 4 : _after(text)]
 
     def array(self, number: int, dtype: Any) -> Any:
         """Numbers of one type, as many as there are bytes for."""

@@ -13,6 +13,7 @@ from rhale.kernels import IntArray
 Fields = Mapping[bytes, bytes]
 
 HEADER_LINE = re.compile(rb"([a-z_]+)(?:=(.*))?")
+OBJECTIVE = re.compile(rb"\w+(?: \S+)*")
 TREE_LINE = re.compile(rb"([a-z_]+)=(.*)")
 PARAMETER = re.compile(rb"\[[a-z_0-9]+: .*\]")
 # Atomic throughout: a list of a million numbers is read once, whatever stands in it.
@@ -76,12 +77,13 @@ def _check_header(header: Fields, n_trees: int) -> int:
     n_classes = _read_count(header, b"num_class", "its header")
     n_in_round = _read_count(header, b"num_tree_per_iteration", "its header")
     _read_whole(header, b"label_index", "its header", length=1)
-    named = re.findall(rb"\bnum_class:(\S*)", header.get(b"objective", b""))
+    objective = header.get(b"objective", b"custom")
+    named = re.findall(rb"\bnum_class:(\S*)", objective)
     if not 0 < n_classes == n_in_round or n_trees % n_in_round:
         msg = f"its {n_trees} trees do not make up rounds of {n_in_round} for {n_classes} classes"
         raise ValueError(msg)
-    if any(name != b"%d" % n_classes for name in named):
-        msg = "its objective has another number of classes than its header"
+    if not OBJECTIVE.fullmatch(objective) or any(name != b"%d" % n_classes for name in named):
+        msg = "its objective is damaged, or has another number of classes than its header"
         raise ValueError(msg)
     for name in (b"feature_names", b"feature_infos"):
         if len(header.get(name, b"").split()) != n_columns:

@@ -177,6 +177,28 @@ def _check_neighbours(tree: Any) -> None:
         _refuse("a search tree with a child that is not there")
 
 
+def _check_machine(model: Any) -> None:
+    """Support vector machines: libsvm counts through arrays that it is not told the lengths of."""
+    n_vectors, counts = len(model.support_), np.asarray(model._n_support)  # noqa: SLF001
+    n_classes = len(getattr(model, "classes_", (0, 1)))
+    is_classifier = hasattr(model, "classes_")
+    n_pairs = n_classes * (n_classes - 1) // 2
+    weights, starts = model._dual_coef_, model._intercept_
+    n_weights = len(weights.data) if hasattr(weights, "indptr") else np.size(weights)
+    vectors = model.support_vectors_
+    counted = counts.sum() if is_classifier else counts[0]
+    if np.any(counts < 0) or counted != n_vectors or (is_classifier and len(counts) != n_classes):
+        _refuse("another number of support vectors than it counts")
+    if n_weights != (n_classes - 1) * n_vectors or np.shape(weights)[1] != n_vectors:
+        _refuse("weights of other support vectors")
+    is_given = model.kernel == "precomputed" or callable(model.kernel)
+    if not is_given and vectors.shape != (n_vectors, model.n_features_in_):
+        _refuse("support vectors of other columns than its model")
+    lengths = {len(starts), len(model._probA) or n_pairs, len(model._probB) or n_pairs}  # noqa: SLF001
+    if lengths != {n_pairs}:
+        _refuse("constants of other classes than its model")
+
+
 def _refuse(what: str) -> None:
     msg = f"it holds {what}"
     raise ValueError(msg)
@@ -191,5 +213,6 @@ CHECKS = {
     "sklearn.BaseHistGradientBoosting": _check_histograms,
     "sklearn.BinaryTree32": _check_neighbours,
     "sklearn.BinaryTree64": _check_neighbours,
+    "sklearn.BaseLibSVM": _check_machine,
     "scipy._spbase": _check_sparse,
 }

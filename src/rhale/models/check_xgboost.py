@@ -167,7 +167,7 @@ def _read_lists(tree: Any, number: int, n_columns: int, n_outputs: int) -> Lists
         name = wrong[0] if wrong else "num_nodes"
         msg = f"the {name} of {where} do not fit its {n_nodes} nodes"
         raise ValueError(msg)
-    if n_values > 1 and "leaf_weights" in tree:
+    if n_values > 1:  # XGBoost before 3.2 wrote no such list, and 3.2 crashes without it
         _check_leaves(lists, len(_numbers(tree, "leaf_weights", where)) // n_values, where)
     lists["num_deleted"] = np.array([_count(settings, "num_deleted", where, usual=0)])
     return lists

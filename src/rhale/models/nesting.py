@@ -8,13 +8,15 @@ DEEPEST = 100  # brackets in brackets; a model has seven
 OTHERS = bytes(set(range(256)) - set(b"[]{}"))
 
 
-def check_depth(content: bytes) -> None:
+def check_depth(content: bytes, deepest: int = DEEPEST) -> None:
     """Refuse JSON that is nested too deep, or raise ValueError: native readers crash on it.
 
     Parameters
     ----------
     content : bytes
         The whole text.
+    deepest : int
+        Brackets in brackets that are allowed.
 
     Examples
     --------
@@ -22,6 +24,6 @@ def check_depth(content: bytes) -> None:
     """
     brackets = np.frombuffer(content.translate(None, OTHERS), dtype=np.uint8)
     steps = np.where((brackets == ord("[")) | (brackets == ord("{")), 1, -1)
-    if np.cumsum(steps).max(initial=0) > DEEPEST:
-        msg = f"its brackets are nested more than {DEEPEST} deep"
+    if np.cumsum(steps).max(initial=0) > deepest:
+        msg = f"its brackets are nested more than {deepest} deep"
         raise ValueError(msg)
