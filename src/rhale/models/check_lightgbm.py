@@ -16,10 +16,11 @@ HEADER_LINE = re.compile(rb"([a-z_]+)(?:=(.*))?")
 OBJECTIVE = re.compile(rb"\w+(?: \S+)*")
 TREE_LINE = re.compile(rb"([a-z_]+)=(.*)")
 PARAMETER = re.compile(rb"\[[a-z_0-9]+: .*\]")
-# Atomic throughout: a list of a million numbers is read once, whatever stands in it.
-NUMBER = rb"-?(?>\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
-NUMBERS = re.compile(rb"(?:%s )*+%s" % (NUMBER, NUMBER))
-WHOLE = re.compile(rb"(?:-?\d++ )*+-?\d++")
+# Possessive throughout: a list of a million numbers is read once, whatever stands in it.
+NUMBER = rb"-?[0-9]++(?:\.[0-9]++)?+(?:e[-+]?[0-9]++)?+"
+ODD_NUMBER = rb"-?(?>[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?|nan|inf)"
+NUMBERS, ODD_NUMBERS = (re.compile(rb"(?:%s )*+%s" % (n, n)) for n in (NUMBER, ODD_NUMBER))
+WHOLE = re.compile(rb"(?:-?[0-9]++ )*+-?[0-9]++")
 MOST_LINES = 22  # LightGBM reads no more of a tree
 CATEGORICAL, DECISIONS = 1, 12  # a bit of decision_type; below 12, missing values are known
 WORD = 2**32  # categories are bits of words
@@ -265,7 +266,8 @@ def _read_whole(fields: Fields, name: bytes, where: str, *, length: int | None =
 def _check_numbers(fields: Fields, name: bytes, length: int, where: str) -> None:
     """Refuse what is no list of as many numbers, without reading them one by one."""
     text = fields.get(name, b"")
-    if text.count(b" ") + 1 != length or not NUMBERS.fullmatch(text):
+    is_list = NUMBERS.fullmatch(text) or ODD_NUMBERS.fullmatch(text)  # the second is slower
+    if text.count(b" ") + 1 != length or not is_list:
         _refuse_list(name, where)
 
 

@@ -11,7 +11,6 @@ from rhale.kernels import BoolArray, IntArray
 from rhale.models.read_trees import classes_of
 
 LEAF = -1
-WIDE = ("sklearn.BaseForest", "sklearn.BaseGradientBoosting", "sklearn.BaseBagging")
 PLAIN = (str, bytes, int, float, bool, type(None), np.generic)
 
 
