@@ -109,6 +109,9 @@ def _check_trees(trees: _Table) -> None:
     _check_splits(trees, splits, bins["bucket"])
     steps, leaf_of = trees.array(STEPS, STEP), trees.array(LEAF_OF, "<u4").astype(np.int64)
     if len(steps) or len(leaf_of):
+        if n_weights == 0:  # CatBoost itself can then not write these trees
+            msg = "its trees have no weights of leaves"
+            raise ValueError(msg)
         _check_nodes(steps, leaf_of, starts + sizes, sizes, n_leaves - dimension)
     elif np.any(sizes > DEEPEST) or np.sum(2**sizes) * dimension != n_leaves:
         msg = "its trees have other leaves than their splits make"

@@ -153,7 +153,7 @@ def _read_lists(tree: Any, number: int, n_columns: int, n_outputs: int) -> Lists
     settings = _part(tree, "tree_param", where)
     n_nodes = _count(settings, "num_nodes", where)
     n_values = max(_count(settings, "size_leaf_vector", where, usual=1), 1)
-    if n_values not in (1, n_outputs) or _count(settings, "num_feature", where) != n_columns:
+    if n_values not in (1, n_outputs) or _count(settings, "num_feature", where) > n_columns:
         msg = f"{where} has leaves or columns unlike the model's"
         raise ValueError(msg)
     lists = {name: _whole(tree, name, where) for name in INDICES}

@@ -14,6 +14,7 @@ from rhale.models.check_catboost import (
     STARTS,
     STEPS,
     TREES,
+    WEIGHTS,
     _follow,
     _Table,
     check_catboost,
@@ -121,6 +122,15 @@ def test_trees_that_lead_out_of_their_arrays_are_refused(name, field, kind, valu
     damaged = with_value(files[name], field, place, kind, value)
     with pytest.raises(ValueError, match=r"tree"):
         check_catboost(damaged)
+
+
+def test_trees_of_nodes_without_weights_are_refused(files):
+    trees = trees_of(files["nodes"])
+    offsets = trees.place - struct.unpack_from("<i", trees.core, trees.place)[0]
+    damaged = bytearray(files["nodes"])
+    struct.pack_into("<H", damaged, 8 + offsets + 4 + 2 * WEIGHTS, 0)  # the field is not there
+    with pytest.raises(ValueError, match="no weights"):
+        check_catboost(bytes(damaged))
 
 
 def test_columns_that_are_numbered_otherwise_are_refused(files):
