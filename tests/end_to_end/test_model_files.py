@@ -304,6 +304,22 @@ def test_onnx_of_a_classifier_names_its_classes():
     np.testing.assert_allclose(fx["b"].mean, 0, atol=1e-6)
 
 
+def test_an_error_of_onnx_is_one_line_that_names_the_file():
+    onnx = pytest.importorskip("onnx")
+    make, kind = onnx.helper.make_tensor_value_info, onnx.TensorProto.FLOAT
+    tensor = onnx.helper.make_tensor("w", kind, [3], np.zeros(3, np.float32).tobytes(), raw=True)
+    tensor.ClearField("raw_data")
+    tensor.data_location = onnx.TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="../../etc/passwd")
+    node = onnx.helper.make_node("Add", ["x", "w"], ["y"])
+    ends = [make("x", kind, [None, 3])], [make("y", kind, [None, 3])]
+    graph = onnx.helper.make_graph([node], "g", *ends, [tensor])
+    Path("m.onnx").write_bytes(onnx.helper.make_model(graph, ir_version=9).SerializeToString())
+    with pytest.raises(BadFileError, match=r"^onnxruntime cannot load m\.onnx: .*") as refused:
+        load_file("m.onnx")
+    assert "\n" not in str(refused.value)
+
+
 # --- pickles, in every disguise ----------------------------------------------------------------
 
 

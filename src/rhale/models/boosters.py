@@ -10,16 +10,25 @@ from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
 from rhale.errors import BadFileError, BadTableError, MissingExtraError
+from rhale.models.check_catboost import check_catboost
+from rhale.models.check_lightgbm import check_lightgbm
+from rhale.models.check_xgboost import check_xgboost
 from rhale.models.read_trees import classes_of, first_line
 from rhale.models.trees import taken_apart
+from rhale.models.ubjson import read_json, read_ubj
 
-DEEPEST, BLOCK = 100, 2**24  # brackets in brackets (a model has seven), letters looked at a time
+ESTIMATORS = {
+    "classifier": "XGBClassifier",
+    "regressor": "XGBRegressor",
+    "ranker": "XGBRanker",
+}
 LIBRARY_OF = {".json": "xgboost", ".ubj": "xgboost", ".txt": "lightgbm", ".cbm": "catboost"}
 
 
@@ -73,7 +82,7 @@ def load_model(path: str | Path) -> Any:
         msg = f"{place.name} is a model of {library}; pip install {library} to load it"
         raise MissingExtraError(msg)
     try:
-        return _LOADERS[library](str(place))
+        return _LOADERS[place.suffix.lower()](place.read_bytes())
     except Exception as error:
         msg = (
             f"{library} cannot load {str(path)!r}: {first_line(error)}. Is it a whole file that "
@@ -82,108 +91,56 @@ def load_model(path: str | Path) -> Any:
         raise BadFileError(msg) from error
 
 
-def _load_xgboost(path: str) -> Any:
+def _load_xgboost_json(content: bytes) -> Any:
+    check_xgboost(read_json(content))
+    return _load_xgboost(content)
+
+
+def _load_xgboost_ubj(content: bytes) -> Any:
+    check_xgboost(read_ubj(content))
+    return _load_xgboost(content)
+
+
+def _load_xgboost(content: bytes) -> Any:
     """A Booster, or the estimator that saved it: that one stops at its best round."""
-    if path.lower().endswith(".json"):
-        check_depth(Path(path).read_bytes())
     library = import_module("xgboost")
     booster = library.Booster()
-    booster.load_model(path)
+    booster.load_model(bytearray(content))
     written = booster.attr("scikit_learn")
     if written is None:
         return booster
     kind = json.loads(written).get("_estimator_type", "regressor")
-    estimator = getattr(library, f"XGB{kind.capitalize()}")()
-    estimator.load_model(path)
+    estimator = getattr(library, ESTIMATORS[kind])()
+    estimator.load_model(bytearray(content))
     return estimator
 
 
-def check_depth(content: bytes) -> None:
-    """Refuse JSON that is nested too deep, or raise ValueError: XGBoost's reader crashes on it.
-
-    Examples
-    --------
-    >>> check_depth(b'{"a": [1, 2]}')
-    """
-    depth = 0
-    for start in range(0, len(content), BLOCK):
-        letters = np.frombuffer(content[start : start + BLOCK], dtype=np.uint8)
-        opened, closed = np.isin(letters, list(b"[{")), np.isin(letters, list(b"]}"))
-        steps = np.cumsum(opened.astype(np.int64) - closed)
-        if depth + int(steps.max()) > DEEPEST:
-            msg = f"its brackets are nested more than {DEEPEST} deep"
-            raise ValueError(msg)
-        depth += int(steps[-1])
+def _load_lightgbm(content: bytes) -> Any:
+    check_lightgbm(content)
+    return import_module("lightgbm").Booster(model_str=content.decode())
 
 
-def _load_lightgbm(path: str) -> Any:
-    check_lightgbm_text(Path(path).read_bytes())
-    return import_module("lightgbm").Booster(model_file=path)
-
-
-def check_lightgbm_text(content: bytes) -> None:
-    """Refuse a damaged model, or raise ValueError: LightGBM ends the whole process on some.
-
-    Notes
-    -----
-    Its header lists how many bytes each tree has. Children must be behind their parents, so that
-    no row walks in a circle or out of the arrays.
-    """
-    head, _, rest = content.partition(b"\nTree=0")
-    sizes = re.search(rb"^tree_sizes=([\d ]+)$", head, re.MULTILINE)
-    n_columns = re.search(rb"^max_feature_idx=(\d+)$", head, re.MULTILINE)
-    if not content.startswith(b"tree\n") or sizes is None or n_columns is None:
-        msg = "it does not begin as a model of LightGBM does"
-        raise ValueError(msg)
-    rest, end = b"Tree=0" + rest, 0
-    for number, size in enumerate(sizes[1].split()):
-        tree, end = rest[end : end + int(size)], end + int(size)
-        if not tree.startswith(b"Tree=%d\n" % number) or not _is_whole(tree, int(n_columns[1])):
-            msg = f"its tree {number} is damaged or cut off"
-            raise ValueError(msg)
-    if not rest[end:].startswith(b"end of trees"):
-        msg = "its end is damaged or cut off"
-        raise ValueError(msg)
-
-
-def _is_whole(tree: bytes, last_column: int) -> bool:
-    """Tell whether a tree's arrays fit together."""
-    lists = {k: v.split() for k, _, v in (line.partition(b"=") for line in tree.splitlines())}
-    try:
-        n_leaves = int(lists[b"num_leaves"][0])
-        leaves = np.array(lists[b"leaf_value"], dtype=np.float64)
-        if n_leaves == 1:
-            return len(leaves) == 1
-        children = np.array([lists[b"left_child"], lists[b"right_child"]], dtype=np.int64)
-        features = np.array(lists[b"split_feature"], dtype=np.int64)
-        thresholds = np.array(lists[b"threshold"], dtype=np.float64)
-        n_others = {thresholds.size, len(lists[b"decision_type"])}
-    except (KeyError, ValueError, IndexError):
-        return False
-    splits = np.arange(n_leaves - 1)
-    used = np.sort(np.concatenate([children.ravel(), [0]]))  # each node once; 0 is the root
-    return (
-        len(leaves) == n_leaves
-        and n_others == {features.size} == {splits.size}
-        and children.shape == (2, splits.size)
-        and bool(np.all((children < 0) | (children > splits)))
-        and used.tolist() == list(range(-n_leaves, n_leaves - 1))
-        and bool(np.all((features >= 0) & (features <= last_column)))
-    )
-
-
-def _load_catboost(path: str) -> Any:
+def _load_catboost(content: bytes) -> Any:
     """With the face that answers as the saved model did: probabilities, counts or sums."""
+    check_catboost(content)
     library = import_module("catboost")
-    model = library.CatBoost().load_model(path)
-    loss = str(model.get_all_params().get("loss_function", "")).partition(":")[0]
-    if len(model.classes_):
-        return library.CatBoostClassifier().load_model(path)
-    linked = loss in ("Poisson", "Tweedie", "RMSEWithUncertainty")
-    return library.CatBoostRegressor().load_model(path) if linked else model
+    with TemporaryDirectory() as folder:  # from bytes, CatBoost forgets its settings
+        path = str(Path(folder) / "model.cbm")
+        Path(path).write_bytes(content)
+        model = library.CatBoost().load_model(path)
+        loss = str(model.get_all_params().get("loss_function", "")).partition(":")[0]
+        if len(model.classes_):
+            return library.CatBoostClassifier().load_model(path)
+        linked = loss in ("Poisson", "Tweedie", "RMSEWithUncertainty")
+        return library.CatBoostRegressor().load_model(path) if linked else model
 
 
-_LOADERS = {"xgboost": _load_xgboost, "lightgbm": _load_lightgbm, "catboost": _load_catboost}
+_LOADERS = {
+    ".json": _load_xgboost_json,
+    ".ubj": _load_xgboost_ubj,
+    ".txt": _load_lightgbm,
+    ".cbm": _load_catboost,
+}
 
 
 # --- columns in the order of the training ------------------------------------------------------

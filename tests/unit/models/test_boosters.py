@@ -3,55 +3,8 @@ import pytest
 
 from rhale.errors import BadFileError, BadTableError, MissingExtraError
 from rhale.models import boosters
-from rhale.models.boosters import (
-    DEEPEST,
-    check_depth,
-    check_lightgbm_text,
-    in_short,
-    is_model_file,
-    load_model,
-)
+from rhale.models.boosters import in_short, is_model_file, load_model
 from rhale.models.read_trees import first_line
-
-TEXT = b"tree\nmax_feature_idx=1\ntree_sizes=%d\n\n%send of trees\n\nmore"
-TREE = (
-    b"Tree=0\nnum_leaves=3\nsplit_feature=0 1\nthreshold=0.5 -1\ndecision_type=2 2\n"
-    b"left_child=1 -1\nright_child=-2 -3\nleaf_value=1 2 3\n\n"
-)
-
-
-def test_a_whole_text_passes():
-    check_lightgbm_text(TEXT % (len(TREE), TREE))
-
-
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        (b"", "begin"),
-        (b"tree\nmax_feature_idx=1\n", "begin"),
-        (b"\n" + TEXT % (len(TREE), TREE), "begin"),
-        (TEXT % (len(TREE) - 1, TREE), "end"),
-        (TEXT % (len(TREE) + 1, TREE), "end"),
-        (TEXT % (len(TREE) - 40, TREE), "tree 0"),
-        (TEXT % (len(TREE), TREE.replace(b"left_child=1", b"left_child=0")), "tree 0"),
-        (TEXT % (len(TREE), TREE.replace(b"num_leaves=3", b"num_leaves=4")), "tree 0"),
-        (TEXT % (len(TREE), TREE.replace(b"num_leaves=3", b"num_leaves=1")), "tree 0"),
-        (TEXT % (len(TREE), TREE.replace(b"split_feature=0 1", b"split_feature=0 2")), "tree 0"),
-        (TEXT % (len(TREE), TREE.replace(b"Tree=0", b"Tree=1")), "begin|damaged"),
-    ],
-)
-def test_a_damaged_text_is_refused_with_the_place(content, reason):
-    with pytest.raises(ValueError, match=reason):
-        check_lightgbm_text(content)
-
-
-def test_a_circle_of_nodes_that_no_row_enters_is_refused():
-    tree = (
-        b"Tree=0\nnum_leaves=4\nsplit_feature=0 1 1\nthreshold=0.5 -1 2\ndecision_type=2 2 2\n"
-        b"left_child=-1 2 1\nright_child=-2 -3 -4\nleaf_value=1 2 3 4\n\n"
-    )
-    with pytest.raises(ValueError, match="tree 0"):
-        check_lightgbm_text(TEXT % (len(tree), tree))
 
 
 @pytest.mark.parametrize("name", ["m.json", "m.UBJ", "a.b.txt", "m.cbm"])
@@ -97,18 +50,41 @@ def test_messages_lose_the_lines_of_source_that_raised_them(message, expected):
     assert first_line(ValueError(message)) == expected
 
 
-@pytest.mark.parametrize("pair", ["[]", "{}"])
-def test_json_that_is_nested_too_deep_is_refused(pair, monkeypatch):
-    monkeypatch.setattr(boosters, "BLOCK", 7)
-    deep = (pair[0] * DEEPEST + pair[1] * DEEPEST).encode()
-    assert check_depth(deep * 3) is None
-    with pytest.raises(ValueError, match="nested more than 100 deep"):
-        check_depth(deep + pair[0].encode() * (DEEPEST + 1))
-
-
 def test_a_file_that_would_crash_xgboost_is_refused(tmp_path):
     pytest.importorskip("xgboost")
     path = tmp_path / "deep.json"
     path.write_text("[" * 200_000 + "]" * 200_000)
     with pytest.raises(BadFileError, match="nested"):
         load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "check"),
+    [
+        ("m.json", "read_json"),
+        ("m.ubj", "read_ubj"),
+        ("m.txt", "check_lightgbm"),
+        ("m.cbm", "check_catboost"),
+    ],
+)
+def test_the_bytes_that_were_checked_are_the_ones_that_are_read(name, check, tmp_path, monkeypatch):
+    pytest.importorskip(boosters.LIBRARY_OF[f".{name.partition('.')[2]}"])
+    (tmp_path / name).write_bytes(b"content")
+
+    def refuse(content):
+        (tmp_path / name).unlink()  # nothing else may be read from there
+        raise ValueError(content.decode())
+
+    monkeypatch.setattr(boosters, check, refuse)
+    with pytest.raises(BadFileError, match=rf"cannot load .*{name}.*: content\."):
+        load_model(tmp_path / name)
+
+
+def test_an_estimator_of_a_strange_kind_is_refused(tmp_path):
+    xgboost = pytest.importorskip("xgboost")
+    rows = np.arange(20.0).reshape(10, 2)
+    booster = xgboost.train({"nthread": 1}, xgboost.DMatrix(rows, rows[:, 0]), 1)
+    booster.set_attr(scikit_learn='{"_estimator_type": "model"}')
+    booster.save_model(tmp_path / "m.json")
+    with pytest.raises(BadFileError, match=r"m\.json"):
+        load_model(tmp_path / "m.json")
