@@ -193,8 +193,8 @@ def _check_machine(model: Any) -> None:
     is_given = model.kernel == "precomputed" or callable(model.kernel)
     if not is_given and vectors.shape != (n_vectors, model.n_features_in_):
         _refuse("support vectors of other columns than its model")
-    lengths = {len(starts), len(model._probA) or n_pairs, len(model._probB) or n_pairs}  # noqa: SLF001
-    if lengths != {n_pairs}:
+    scales = [getattr(model, name, ()) for name in ("_probA", "_probB")]  # not of all versions
+    if {len(starts), *(len(scale) or n_pairs for scale in scales)} != {n_pairs}:
         _refuse("constants of other classes than its model")
 
 
