@@ -155,7 +155,7 @@ def _kind_of_archive(content: bytes) -> str | None:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             names = archive.namelist()
-    except zipfile.BadZipFile:
+    except pickles.DAMAGED:
         return None
     if "schema.json" in names:
         return "skops"

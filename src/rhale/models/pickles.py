@@ -9,6 +9,7 @@ import io
 import lzma
 import pickle
 import pickletools
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -34,6 +35,17 @@ WAYS_OUT = {
     "pickle": "skops.io.dump(model, 'model.skops')",
 }
 HASH = "sha256:"
+# what a damaged or encrypted archive raises; NotImplementedError is a RuntimeError
+DAMAGED = (
+    zipfile.BadZipFile,
+    RuntimeError,
+    OSError,
+    EOFError,
+    ValueError,
+    struct.error,
+    zlib.error,
+    lzma.LZMAError,
+)
 
 
 def pickle_inside(content: bytes) -> str | None:
@@ -94,7 +106,7 @@ def _inside_zip(content: bytes) -> str | None:
                 return "torch"
             if any(_begins_as_pickle(archive, name) for name in names):
                 return "pickle"
-    except (zipfile.BadZipFile, RuntimeError, OSError, EOFError, zlib.error, lzma.LZMAError):
+    except DAMAGED:
         return None  # damaged or encrypted: its reader says so
     return None
 

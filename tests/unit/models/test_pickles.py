@@ -4,6 +4,7 @@ import zipfile
 
 import pytest
 
+from rhale.models.files import kind_of_content
 from rhale.models.pickles import pickle_inside
 
 
@@ -43,3 +44,16 @@ def test_members_of_an_archive_are_looked_into():
 )
 def test_other_files_are_not(content):
     assert pickle_inside(content) is None
+
+
+def test_no_damage_of_an_archive_is_more_than_damage():
+    """Each byte in turn; offsets that lead before the beginning are a ValueError of zipfile's."""
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        archive.writestr("schema.json", "{}")
+    whole = held.getvalue()
+    for place in range(2, len(whole)):
+        for byte in (0, 127, 255):
+            damaged = whole[:place] + bytes([byte]) + whole[place + 1 :]
+            assert pickle_inside(damaged) is None
+            assert kind_of_content(damaged) in ("skops", None)
