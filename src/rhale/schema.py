@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from math import inf
 from typing import Any, get_args
 
@@ -101,15 +102,13 @@ def _agree_levels(effect: LevelEffect, where: str) -> None:
 
 def _agree_profile(profile: Profile, where: str) -> None:
     """Points are in order; labels, if any, and single curves have one entry for each point."""
-    n_points, n_curves = profile.grid.size, profile.curve_x.size
+    n_points, (n_curves, size) = profile.grid.size, profile.curves.shape
     if len(profile.levels) not in (0, n_points):
         refuse(f"{where}levels has {len(profile.levels)} entries for {n_points} points")
+    if n_curves > 0 and size != n_points:
+        refuse(f"{where}curves has {size} columns for {n_points} points")
     if not np.any(np.isfinite(profile.mean)):
         refuse(f"{where}mean is unknown at all points")
-    if profile.curves.shape not in ((n_curves, n_points), (0, 0)) or (
-        n_curves > 0 and profile.curves.size == 0
-    ):
-        refuse(f"{where}curves has the shape {profile.curves.shape} for {n_curves} curves")
     if np.any(np.diff(profile.grid) < 0):
         refuse(f"{where}grid does not increase")
     if not profile.share.sum() > 0:
@@ -125,11 +124,10 @@ def _agree_moments(moments: Moments, where: str) -> None:
 def _agree_explanation(found: dict[str, Any], where: str) -> None:
     """Each feature and output has its result, in order; results and cells are of the same kind."""
     features, outputs, effects = found["features"], found["outputs"], found["effects"]
-    pairs = [(feature, output) for feature in features for output in outputs]
-    if len(effects) != len(pairs):
+    if len(effects) != len(features) * len(outputs):
         shape = f"{len(features)} features and {len(outputs)} outputs"
         refuse(f"{where}effects has {len(effects)} entries for {shape}")
-    for i, (effect, pair) in enumerate(zip(effects, pairs, strict=True)):
+    for i, (effect, pair) in enumerate(zip(effects, product(features, outputs), strict=True)):
         if (effect.name, effect.output) != pair:
             refuse(f"{where}effects[{i}] is of another feature or output than the names say")
         first = effects[i - i % len(outputs)]
