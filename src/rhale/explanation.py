@@ -14,7 +14,6 @@ from rhale import store, summary
 from rhale.binning import bin_cells
 from rhale.effect import Effect
 from rhale.errors import (
-    BadFileError,
     BadSettingError,
     UnknownOutputError,
 )
@@ -284,7 +283,7 @@ class Explanation:
             (self.predictions[:, output] - total)[inside],
         )
         variance = float(weight @ (answer - weight @ answer) ** 2)
-        if variance <= (1e-12 * float(np.abs(answer).max())) ** 2:
+        if np.sqrt(variance) <= 1e-12 * float(np.abs(answer).max()):
             return float("nan")  # a constant model, up to rounding: nothing to explain
         return 1.0 - float(weight @ (rest - weight @ rest) ** 2) / variance
 
@@ -397,12 +396,18 @@ def load(path: str | PathLike[str]) -> Explanation:
     ----------
     path : path-like
         The JSON file.
+
+    Raises
+    ------
+    BadFileError
+        If the file is of another program, or anything in it is not as `Explanation.save` writes
+        it. What is loaded can be used like any other explanation, wherever it comes from.
     """
     return unpacked(store.read(path), str(path))
 
 
-def unpacked(content: dict[str, Any], source: str) -> Explanation:
-    """Make an explanation of the plain values in a file or a message.
+def unpacked(content: Any, source: str) -> Explanation:
+    """Make an explanation of the plain values in a file or a message, which may be hostile.
 
     Parameters
     ----------
@@ -411,8 +416,4 @@ def unpacked(content: dict[str, Any], source: str) -> Explanation:
     source : str
         Where it came from, for messages.
     """
-    try:
-        return Explanation(**store.unpack(content))
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        msg = f"{source} is damaged: {type(error).__name__}: {error}"
-        raise BadFileError(msg) from error
+    return Explanation(**store.unpack(content, source))

@@ -6,35 +6,22 @@ import json
 from dataclasses import fields, is_dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from rhale.effect import Effect, LocalEffects, Missing
+from rhale.effect import Effect
 from rhale.errors import BadFileError
-from rhale.kernels.curve import CellMeans, fill_gaps, middles
+from rhale.kernels.curve import fill_gaps, middles
 from rhale.kernels.doubt import bridged
-from rhale.kernels.grid import Grid
-from rhale.kernels.moments import Moments
-from rhale.level_effect import LevelEffect
-from rhale.profile import Profile
+from rhale.plain_values import RECORD, shown
+from rhale.schema import EXPLANATION, RECORDS
 from rhale.writing import write_text
 
 VERSION = "rhale_format"
 FORMAT = 3
 READABLE = (1, 2, 3)
-RECORD, OLD_RECORD = "record", "kind"  # results have a field "kind" since format 3
-RECORDS: dict[str, type[Any]] = {
-    "effect": Effect,
-    "level_effect": LevelEffect,
-    "profile": Profile,
-    "moments": Moments,
-    "grid": Grid,
-    "local_effects": LocalEffects,
-    "cell_means": CellMeans,
-    "missing": Missing,
-}
-NAMES = {record: name for name, record in RECORDS.items()}
+NAMES = {record.make: name for name, record in RECORDS.items()}
 
 
 def pack(explanation: Any) -> dict[str, Any]:
@@ -42,14 +29,40 @@ def pack(explanation: Any) -> dict[str, Any]:
     return {f.name: _field(getattr(explanation, f.name)) for f in fields(explanation)}
 
 
-def unpack(content: dict[str, Any]) -> dict[str, Any]:
-    """Turn plain values back into the fields of an explanation."""
-    found = {name: restored(value) for name, value in content.items() if name != VERSION}
-    for name in ("features", "outputs", "effects", "notes"):
-        found[name] = tuple(found[name])
-    if content[VERSION] == 1:
-        found["effects"] = tuple(map(_from_format_1, found["effects"]))
-    return found
+def unpack(content: Any, source: str) -> dict[str, Any]:
+    """Turn plain values back into the fields of an explanation; anything else is refused.
+
+    Parameters
+    ----------
+    content : dict
+        What `pack` gave, with the version of its format; or what someone else made up.
+    source : str
+        Where it came from, for messages.
+    """
+    version = _readable_version(content, source)
+    try:
+        found = EXPLANATION.read({k: v for k, v in content.items() if k != VERSION}, "")
+        if version == 1:
+            found["effects"] = tuple(map(_from_format_1, found["effects"]))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        msg = f"{source} is damaged: {error}; save the explanation again"
+        raise BadFileError(msg) from error
+    return dict(found)
+
+
+def _readable_version(content: Any, source: str) -> int:
+    """The version of the format, or why it cannot be read."""
+    version = content.get(VERSION) if isinstance(content, dict) else None
+    if version is None:
+        msg = f"{source} is JSON, but not written by Explanation.save: it has no {VERSION!r}"
+        raise BadFileError(msg)
+    if type(version) is not int or version not in READABLE:  # true is no 1
+        msg = (
+            f"{source} has format {shown(version)}; "
+            f"this version of rhale reads formats 1 to {FORMAT}: upgrade"
+        )
+        raise BadFileError(msg)
+    return version
 
 
 def _from_format_1(effect: Any) -> Any:
@@ -68,7 +81,7 @@ def _from_format_1(effect: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Turn arrays and records into lists and dictionaries, so that `restored` can undo it."""
+    """Turn arrays and records into lists and dictionaries, so that `unpack` can undo it."""
     if isinstance(value, np.ndarray):
         return {"array": _numbers(value), "type": value.dtype.name, "shape": list(value.shape)}
     if type(value) in NAMES:
@@ -92,34 +105,6 @@ def _field(value: Any) -> Any:
     return [plain(v) for v in value] if type(value) is tuple else plain(value)
 
 
-def restored(value: Any) -> Any:
-    """Undo `plain`."""
-    if isinstance(value, list):
-        return [restored(v) for v in value]
-    if not isinstance(value, dict):
-        return value
-    if "array" in value:
-        flat = [
-            np.nan if v is None else float(v) if isinstance(v, str) else v for v in value["array"]
-        ]
-        return np.array(flat, dtype=value["type"]).reshape(value["shape"])
-    if "mapping" in value:
-        return {k: restored(v) for k, v in value["mapping"]}
-    if "tuple" in value:
-        return tuple(restored(value["tuple"]))
-    if "number" in value:
-        return float(value["number"])
-    return _record(value)
-
-
-def _record(value: dict[str, Any]) -> Any:
-    """Restore a result, or a part of one."""
-    tag = RECORD if RECORD in value else OLD_RECORD
-    content = {name: restored(v) for name, v in value.items() if name != tag}
-    content.update({n: tuple(v) for n, v in content.items() if isinstance(v, list)})
-    return RECORDS[value[tag]](**content)
-
-
 def _numbers(array: np.ndarray[Any, Any]) -> list[Any]:
     """List the numbers; nan and infinity, which JSON lacks, as null and text."""
     flat = array.ravel().tolist()
@@ -133,21 +118,41 @@ def write(path: str | PathLike[str], content: dict[str, Any]) -> None:
     write_text(path, json.dumps({VERSION: FORMAT, **content}, allow_nan=False))
 
 
-def read(path: str | PathLike[str]) -> dict[str, Any]:
-    """Read a file, or say why it is none of ours."""
+def read(path: str | PathLike[str]) -> Any:
+    """Read the plain values of a file, or say why there are none."""
+    file = Path(path)
+    if file.exists() and not file.is_file():  # a pipe would be waited for
+        msg = f"{path} is a folder or a device; name a file that Explanation.save wrote"
+        raise BadFileError(msg)
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        return parsed(file.read_text(encoding="utf-8"))
+    except RecursionError as error:
+        msg = f"{path} is damaged: lists are nested too deep; save the explanation again"
+        raise BadFileError(msg) from error
+    except ValueError as error:
         msg = f"{path} is not a JSON file ({error}); it may be damaged or of another program"
         raise BadFileError(msg) from error
-    version = content.get(VERSION) if isinstance(content, dict) else None
-    if version is None:
-        msg = f"{path} is JSON, but not written by Explanation.save: it has no 'rhale_format'"
+
+
+def parsed(text: str) -> Any:
+    """Read JSON as it is defined: no numbers but numbers, no name twice.
+
+    Examples
+    --------
+    >>> parsed('{"a": [1, null]}')
+    {'a': [1, None]}
+    """
+    return json.loads(text, parse_constant=_no_number, object_pairs_hook=_once_each)
+
+
+def _no_number(text: str) -> NoReturn:
+    msg = f"{text} is not a number"
+    raise BadFileError(msg)
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        msg = "an object has a name twice"
         raise BadFileError(msg)
-    if version not in READABLE:
-        msg = (
-            f"{path} has format {version}; "
-            f"this version of rhale reads formats 1 to {FORMAT}: upgrade"
-        )
-        raise BadFileError(msg)
-    return dict(content)
+    return found

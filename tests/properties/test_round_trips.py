@@ -81,6 +81,38 @@ def test_several_outputs_and_cells_survive_the_file(table, model):
     assert again.rebin(3) == fx.rebin(3)
 
 
+@settings(max_examples=10)
+@given(
+    generators,
+    st.sampled_from(["rhale", "ale", "pdp", "ice", "mplot"]),
+    st.sampled_from([None, rhale.Adaptive(spread_bins="own"), rhale.Fixed(12, "right"), 1]),
+)
+def test_columns_of_every_kind_survive_the_file(rng, method, bins):
+    n = int(rng.integers(30, 120))
+    frame = pd.DataFrame(
+        {
+            "number": rng.normal(size=n),
+            "gap": np.where(rng.random(n) < 0.3, np.nan, rng.normal(size=n)),
+            "word": rng.choice([*"ab", *(f"r{i}" for i in range(9))], n),
+            "truth": rng.random(n) < 0.5,
+            "whole": rng.integers(-2, 3, n),
+            "day": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, n), "D"),
+            "took": pd.to_timedelta(rng.uniform(0, 9e4, n), "s"),
+            "same": 1.5,
+        }
+    )
+
+    def model(rows):
+        known = np.nan_to_num(rows["gap"].to_numpy(), nan=2.0) + (rows["word"] == "a").to_numpy()
+        days = (rows["day"] - pd.Timestamp("2020-01-01")).dt.days.to_numpy()
+        one = rows["number"].to_numpy() * known + rows["whole"].to_numpy() + days / 100
+        return np.column_stack([one, -(one**2)])
+
+    weights = rng.uniform(0.1, 3, n) if rng.random() < 0.5 else None
+    fx = rhale.explain(model, frame, method=method, bins=bins, weights=weights)
+    assert reopened(fx) == fx
+
+
 @settings(max_examples=25)
 @given(
     matrices(least=10),

@@ -71,7 +71,7 @@ class Slots:
         if self.is_number:
             return x
         mine = np.array([self.labels.index(label) for label in result.levels], dtype=np.float64)
-        return mine[np.rint(x).astype(np.intp)]
+        return mine[np.searchsorted(places_of(result), x)]  # numbers may stand among names
 
 
 def gather_slots(results: Sequence[LevelResult]) -> Slots:

@@ -29,6 +29,7 @@ def test_numbers_of_several_results_are_united_in_order(make_levels):
     assert slots.places.tolist() == [0, 1, 2, 5]
     mixed = gather_slots([first, make_levels(("5", "a"), 1.0)])
     assert (mixed.labels, mixed.is_number) == (("1", "5", "a"), False)
+    np.testing.assert_array_equal(mixed.locate(first, np.array([1.0, 5.0])), [0, 1])
 
 
 @pytest.mark.parametrize(
