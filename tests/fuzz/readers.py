@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tests.fuzz import lies, samples
 from tests.fuzz import mutations as m
-from tests.fuzz import samples
 from tests.fuzz.mutations import Mutation
 
 import rhale
@@ -128,7 +128,7 @@ def use_nothing(found: Any, variant: str) -> None:
 JSON = (*[m.lie_in_json] * 8, *m.TEXT)
 NUMBERS = (*[m.change_stored_number] * 8, *m.TEXT)
 ZIP = (*[m.lie_in_zip] * 12, m.damage_end, m.truncate, *m.BYTES)
-PARQUET = (*[m.damage_end] * 6, m.lie_in_notes, *m.BYTES)
+PARQUET = (*[m.damage_end] * 6, lies.lie_in_notes, *m.BYTES)
 ARROW = (*[m.damage_end] * 2, *[m.damage_start] * 2, *[m.change_stored_number] * 4, *m.BYTES)
 model = partial(Reader, load=load_model, use=ask_model, has_trial=True)
 table = partial(Reader, load=load_table, use=explain_table, libraries=("pyarrow.dataset",))
@@ -149,7 +149,7 @@ READERS = {
     "lightgbm": model(
         make=samples.make_lightgbm,
         ending=".txt",
-        mutations=(*[m.lie_in_lines] * 8, *m.TEXT),
+        mutations=(*[lies.lie_in_lines] * 8, *m.TEXT),
         libraries=("lightgbm", "sklearn.ensemble"),
     ),
     "catboost": model(
@@ -161,7 +161,7 @@ READERS = {
     "onnx": model(
         make=samples.make_onnx,
         ending=".onnx",
-        mutations=(*[m.lie_in_graph] * 8, *m.BYTES),
+        mutations=(*[lies.lie_in_graph] * 8, *m.BYTES),
         libraries=("onnx", "onnxruntime"),
     ),
     "skops": model(
@@ -181,18 +181,18 @@ READERS = {
     "arrow": table(
         make=samples.make_arrow,
         ending=(".arrow", ".feather"),
-        mutations=(*ARROW, m.lie_in_notes),
+        mutations=(*ARROW, lies.lie_in_notes),
     ),
     "stream": table(make=samples.make_stream, ending=".arrow", mutations=ARROW),
     "csv": table(
         make=partial(samples.make_csv, ending=".csv"),
         ending=".csv",
-        mutations=(*[m.lie_in_rows] * 8, *m.TEXT),
+        mutations=(*[lies.lie_in_rows] * 8, *m.TEXT),
     ),
     "csv-gz": table(
         make=partial(samples.make_csv, ending=".csv.gz"),
         ending=".csv.gz",
-        mutations=(*[m.lie_in_gzip] * 8, *m.BYTES),
+        mutations=(*[lies.lie_in_gzip] * 8, *m.BYTES),
     ),
     "explanation": Reader(
         make=samples.make_explanations,
@@ -204,7 +204,7 @@ READERS = {
     "checkpoint": Reader(
         make=samples.make_checkpoints,
         ending="",
-        mutations=(*[m.lie_in_checkpoint] * 8, *m.BYTES),
+        mutations=(*[lies.lie_in_checkpoint] * 8, *m.BYTES),
         load=load_checkpoint,
         use=use_nothing,
         cold=("polars",),

@@ -302,7 +302,7 @@ def judged(reader: Reader, sample: Path, *, contained: bool) -> tuple[str, str]:
         is_loaded = True
         reader.use(found, sample.name)
     except BaseException as error:  # noqa: BLE001 - whatever it is
-        text = f"{type(error).__name__}: {error}"
+        text = f"{type(error).__name__}: {error}".replace(f"{sample.parent}{os.sep}", "")
         if is_about_memory(error):
             return "memory", text
         if not isinstance(error, RhaleError):

@@ -150,7 +150,7 @@ def make_skops(folder):
         "forest": forest.fit(NUMBERS, Y),
         "histogram": histogram.fit(NUMBERS, Y),
         "pipeline": sklearn.pipeline.make_pipeline(*scaled).fit(NUMBERS, CLASSES),
-        "machine": sklearn.svm.SVC(max_iter=50).fit(NUMBERS, CLASSES),
+        "machine": sklearn.svm.SVC().fit(NUMBERS, CLASSES),
         "neighbours": sklearn.neighbors.KNeighborsRegressor(3).fit(NUMBERS, Y),
     }
     for variant, model in models.items():
