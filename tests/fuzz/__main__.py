@@ -34,9 +34,10 @@ def main(arguments: list[str]) -> int:
     names = asked.reader or list(READERS)
     with ThreadPoolExecutor(asked.jobs) as pool:
         found: Found = dict(zip(names, pool.map(one, names), strict=True))
-    print(table(counted(found)))
+    numbers_found = counted(found, asked.seed)
+    print(table(numbers_found))
     if asked.write:
-        write(asked.write, asked.seed, counted(found))
+        write(asked.write, numbers_found)
     return int(any(outcome in BAD for outcomes in found.values() for outcome in outcomes))
 
 
@@ -56,10 +57,11 @@ def is_bad_control(result: Result) -> bool:
     return not result.mutations and result.outcome in GOOD[1:]
 
 
-def counted(found: Found) -> dict[str, Any]:
+def counted(found: Found, seed: int) -> dict[str, Any]:
     """How often each outcome was met, and the first cases of each fault."""
     return {
         name: {
+            "seed": seed,
             "outcomes": {o: len(outcomes[o]) for o in (*GOOD, *BAD) if o in outcomes},
             "first": {o: outcomes[o][:SHOWN] for o in BAD if o in outcomes},
         }
@@ -69,25 +71,22 @@ def counted(found: Found) -> dict[str, Any]:
 
 def table(readers: dict[str, Any]) -> str:
     """The numbers as a table of Markdown."""
-    rows = [["reader", "cases", *GOOD, *BAD], ["---"] * (2 + len(GOOD) + len(BAD))]
+    rows = [["reader", "seed", "cases", *GOOD, *BAD], ["---"] * (3 + len(GOOD) + len(BAD))]
     for name, numbers in readers.items():
         outcomes = numbers["outcomes"]
         counts = [sum(outcomes.values()), *(outcomes.get(o, 0) for o in (*GOOD, *BAD))]
-        rows.append([name, *(f"{n:,}" for n in counts)])
+        rows.append([name, str(numbers["seed"]), *(f"{n:,}" for n in counts)])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def write(label: str, seed: int, readers: dict[str, Any]) -> None:
+def write(label: str, readers: dict[str, Any]) -> None:
     """Keep the numbers beside those of other runs, and put all tables into the page."""
     runs = json.loads(NUMBERS.read_text()) if NUMBERS.exists() else {}
-    runs[label] = {"seed": seed, "readers": {**runs.get(label, {}).get("readers", {}), **readers}}
+    runs[label] = {**runs.get(label, {}), **readers}
     NUMBERS.write_text(json.dumps(runs, indent=1) + "\n")
     begin, end = (MARK.format(word) for word in ("Beginning", "End"))
     before, _, rest = PAGE.read_text().partition(begin)
-    tables = (
-        f"### {name}\n\nSeed {run['seed']}.\n\n{table(run['readers'])}"
-        for name, run in runs.items()
-    )
+    tables = (f"### {name}\n\n{table(known)}" for name, known in runs.items())
     PAGE.write_text("\n\n".join([before + begin, *tables, end]) + rest.partition(end)[2])
 
 

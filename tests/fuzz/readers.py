@@ -108,8 +108,8 @@ def load_explanation(path: Path, **_: Any) -> Any:
 def show_explanation(fx: Any, variant: str) -> None:  # noqa: ARG001
     """All that is done with saved numbers: words, tables, a page, a comparison."""
     with redirect_stdout(io.StringIO()):
-        print(fx, repr(fx))  # noqa: T201
-        print(fx.explained_variance)  # noqa: T201
+        print(fx, repr(fx))
+        print(fx.explained_variance)
     fx.to_frame()
     fx.summary()
     fx._repr_html_()
