@@ -21,6 +21,10 @@ Mutation = Callable[[bytes, Random], bytes]
 
 BITE = "bitten"  # no good file has this word: code with it came out of a bad one
 CODE = (f"__import__('os').mkdir('{BITE}')", f"os.{BITE}", f"{BITE}.system", "os.system")
+HOSTILE = (  # what was seen to run code, to hang or to eat memory
+    *("torch.ops.aten.from_file.default", "Integer(9)**9**9**9", "U500000000", "(9999,9999)f8"),
+    *({"as_operator": "torch.ops.aten.from_file.default"}, {"as_string": f"../../{BITE}"}),
+)
 EXTREMES = (-(2**31), -1, 0, 1, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 10**9)
 WRITTEN = (*(b"%d" % n for n in EXTREMES), b"", b"nan", b"-inf", b"1e400", b"1e-320", b"7" * 5000)
 NUMBER = re.compile(rb"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
@@ -28,7 +32,23 @@ SMALL = 5000  # a count or a place, not a piece of text
 STORED = ("<i", ">i", "<q", ">q", "<h", ">h")
 # what `json` cannot write, or cannot write without ending this process
 RAW = {"@deep": "[" * 50_000 + "]" * 50_000, "@huge": "1e400", "@digits": "7" * 5000, "@nan": "NaN"}
-ODD = (None, True, -1, 1.5, "", "text", [], {}, [[]], {"a": 1}, [None], "\ud800", *CODE, *RAW)
+ODD = (
+    None,
+    True,
+    -1,
+    1.5,
+    "",
+    "text",
+    [],
+    {},
+    [[]],
+    {"a": 1},
+    [None],
+    "\ud800",
+    *CODE,
+    *HOSTILE,
+    *RAW,
+)
 OF_GOOD_FILES = ("lie_in_graph", "lie_in_notes")  # native code takes these files apart
 BOMB = 2**32  # bytes that a member of an archive becomes when it is unpacked
 PACKED_DATE = (1980, 1, 1, 0, 0, 0)
@@ -157,10 +177,8 @@ def _place(tree: Any, rng: Random) -> tuple[Any, Any]:
         inside = holder[key]
         if rng.random() < 0.15 and key != "":
             break
-        holder, key = (
-            inside,
-            rng.choice(list(inside) if isinstance(inside, dict) else range(len(inside))),
-        )
+        keys = list(inside) if isinstance(inside, dict) else range(len(inside))
+        holder, key = inside, rng.choice(keys)
     return holder, key
 
 

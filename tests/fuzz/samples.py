@@ -54,9 +54,7 @@ def make_xgboost(folder, ending):
         "classes": xgboost.XGBClassifier(**few).fit(NUMBERS, CLASSES),
         "categories": xgboost.XGBRegressor(enable_categorical=True, **few).fit(MIXED, Y),
         "dart": xgboost.XGBRegressor(booster="dart", rate_drop=0.5, **few).fit(NUMBERS, Y),
-        "linear": xgboost.XGBRegressor(booster="gblinear", n_estimators=3, n_jobs=1).fit(
-            NUMBERS, Y
-        ),
+        "linear": xgboost.XGBRegressor(booster="gblinear", n_estimators=3).fit(NUMBERS, Y),
     }
     for variant, model in models.items():
         model.get_booster().save_model(place(folder, variant, ending))
@@ -103,7 +101,8 @@ def make_onnx(folder):
     onnx = import_module("onnx")
     make, node = onnx.helper.make_tensor_value_info, onnx.helper.make_node
     rows, answers = make("x", 1, [None, 3]), make("y", 1, [None, 1])
-    weights = {"w": RNG.normal(size=(3, 4)), "v": RNG.normal(size=(4, 1))}
+    rng = np.random.default_rng(1)
+    weights = {"w": rng.normal(size=(3, 4)), "v": rng.normal(size=(4, 1))}
     layers = [
         node("MatMul", ["x", "w"], ["h"]),
         node("Tanh", ["h"], ["t"]),
