@@ -54,7 +54,8 @@ test-all: $(STAMP) ## Run all tests
 test-engines: $(ENGINES_STAMP) ## Run the tests on Spark and Ray, in an environment of their own
 	$(ENGINES)/bin/python -m pytest tests/engines
 
-# READER=name, SEED=n, CASES=n choose; CASE=n runs one case, KEEP=folder leaves its file there.
+# READER=name, SEED=n and CASES=n choose, NAME=word keeps the numbers under another word than "now";
+# CASE=n runs one case, and KEEP=folder leaves its file there.
 fuzz: $(STAMP) ## Give each reader thousands of damaged files; writes docs/fuzzing.md
 	$(VENV)/bin/python -m tests.fuzz --seed $(or $(SEED),0) --cases $(or $(CASES),2000) --jobs $(JOBS) \
 		$(if $(READER),--reader $(READER)) $(if $(CASE),--case $(CASE),--write $(or $(NAME),now)) \

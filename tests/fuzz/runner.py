@@ -8,6 +8,7 @@ import ctypes
 import io
 import json
 import os
+import re
 import resource
 import select
 import shutil
@@ -35,6 +36,7 @@ GOOD = ("read", "refused", "held")
 BAD = ("crashed", "memory", "hung", "raw", "ran")
 LONGEST = 2000  # letters of a message
 MEMORY, GROWTH = 3 * 2**30, 2**30  # bytes a case may ask for, and may fill
+NEVER = re.compile(r"malloc of size \d{14,} failed|allocate [\d.]+ [PEZ]iB")  # 10 TB and more
 OUTPUT = 2**26  # bytes that a case may print or write to one file
 PROCESSOR_SECONDS = int(os.environ.get("RHALE_FUZZ_SECONDS", "30"))  # a case takes less than one
 WALL_SECONDS = float(os.environ.get("RHALE_FUZZ_WALL", "300"))  # only for what waits for ever
@@ -297,10 +299,10 @@ def flaw_of(message: str, name: str) -> str:
 
 
 def is_about_memory(error: BaseException | None) -> bool:
-    """Tell whether memory was the reason."""
+    """Tell whether memory was the reason; a request that no machine can grant does no harm."""
     while error is not None:
         if isinstance(error, MemoryError) or "bad_alloc" in str(error):
-            return True
+            return NEVER.search(str(error)) is None
         error = error.__cause__ or error.__context__
     return False
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 from tests.fuzz.mutations import BITE, BYTES
 from tests.fuzz.readers import Reader
 
@@ -52,6 +53,14 @@ def refuse_for_memory(path):
         take_memory(path)
     except MemoryError as error:
         msg = f"{path} is too large"
+        raise BadFileError(msg) from error
+
+
+def refuse_for_absurd_memory(path):
+    try:
+        np.zeros(2**55)
+    except MemoryError as error:
+        msg = f"{path} announces too many numbers"
         raise BadFileError(msg) from error
 
 
@@ -102,6 +111,7 @@ MISBEHAVIOUR = {
     "takes memory": take_memory,
     "fills memory": fill_memory,
     "refuses for memory": refuse_for_memory,
+    "refuses for absurd memory": refuse_for_absurd_memory,
     "turns for ever": turn_for_ever,
     "waits for ever": lambda _: time.sleep(10_000),
     "writes": write_elsewhere,

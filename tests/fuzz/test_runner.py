@@ -37,6 +37,7 @@ EXPECTED = {
     "takes memory": "memory",
     "fills memory": "memory",
     "refuses for memory": "memory",
+    "refuses for absurd memory": "refused",
     "turns for ever": "hung",
     "waits for ever": "hung",
     "writes": "ran",
