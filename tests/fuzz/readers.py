@@ -125,7 +125,7 @@ def use_nothing(found: Any, variant: str) -> None:
     """Nothing is left to do."""
 
 
-JSON = (*[m.lie_in_json] * 8, *m.TEXT)
+JSON = (*[m.lie_in_json] * 24, *m.TEXT)
 NUMBERS = (*[m.change_stored_number] * 8, *m.TEXT)
 ZIP = (*[m.lie_in_zip] * 12, m.damage_end, m.truncate, *m.BYTES)
 PARQUET = (*[m.damage_end] * 6, lies.lie_in_notes, *m.BYTES)
@@ -149,7 +149,7 @@ READERS = {
     "lightgbm": model(
         make=samples.make_lightgbm,
         ending=".txt",
-        mutations=(*[lies.lie_in_lines] * 8, *m.TEXT),
+        mutations=(*[lies.lie_in_lines] * 16, *m.TEXT),
         libraries=("lightgbm", "sklearn.ensemble"),
     ),
     "catboost": model(
@@ -204,7 +204,7 @@ READERS = {
     "checkpoint": Reader(
         make=samples.make_checkpoints,
         ending="",
-        mutations=(*[lies.lie_in_checkpoint] * 8, *m.BYTES),
+        mutations=(*[lies.lie_in_checkpoint] * 16, *m.BYTES),
         load=load_checkpoint,
         use=use_nothing,
         cold=("polars",),
