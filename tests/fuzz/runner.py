@@ -205,7 +205,7 @@ def in_fork(work: Callable[[Callable[[str, str], None]], None]) -> End:
 
 
 def write_line(place: int, words: tuple[str, ...]) -> None:
-    os.write(place, (json.dumps(words)[: 2**15] + "\n").encode())
+    os.write(place, json.dumps([word[:LONGEST] for word in words]).encode() + b"\n")
 
 
 def read_all(place: int) -> tuple[bytes, bool]:

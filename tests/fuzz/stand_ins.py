@@ -101,7 +101,7 @@ MISBEHAVIOUR = {
     "refuses": raising("{} is damaged; save it again"),
     "refuses without the name": raising("it is damaged"),
     "refuses in two lines": raising("{} is damaged\nsave it again"),
-    "refuses at length": raising("{} is damaged" + "!" * 2000),
+    "refuses at length": raising("{} is damaged" + "!" * 10**6),
     "raises": raise_raw,
     "exits": lambda _: sys.exit(3),
     "leaves": lambda _: os._exit(0),
