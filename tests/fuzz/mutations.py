@@ -12,7 +12,7 @@ import struct
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from random import Random
 from typing import Any
@@ -225,6 +225,27 @@ def _change_number(holder: Any, key: Any, rng: Random) -> None:
     held = int(was) if number else was if type(was) is int else 3
     new = rng.choice((held + 1, held - 1, held * 2, -held, *EXTREMES, "@huge", "@digits", "@nan"))
     holder[key] = str(new) if number else new
+
+
+def change_json_numbers(content: bytes, rng: Random) -> bytes:
+    """Change one to three whole numbers of a tree, in place: the tree keeps its shape."""
+    tree = json.loads(content)
+    places = list(_whole_numbers(tree))
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        holder, key = rng.choice(places)
+        was = int(holder[key])
+        new = rng.choice((was + 1, was - 1, -was, len(holder), -1, 0, 1, 100, 2**30, 2**31 - 1))
+        holder[key] = type(holder[key])(new)
+    return json.dumps(tree).encode()
+
+
+def _whole_numbers(tree: Any) -> Iterator[tuple[Any, Any]]:
+    """Places of whole numbers, and of text that is one."""
+    for key, held in tree.items() if isinstance(tree, dict) else enumerate(tree):
+        if isinstance(held, dict | list):
+            yield from _whole_numbers(held)
+        elif type(held) is int or (type(held) is str and re.fullmatch(r"-?\d{1,18}", held)):
+            yield tree, key
 
 
 JSON_LIES = (_remove, _repeat, _rename, _swap, _retype, _shorten, *[_change_number] * 4)

@@ -125,7 +125,7 @@ def use_nothing(found: Any, variant: str) -> None:
     """Nothing is left to do."""
 
 
-JSON = (*[m.lie_in_json] * 24, *m.TEXT)
+JSON = (*[m.lie_in_json] * 12, *[m.change_json_numbers] * 12, *m.TEXT)
 NUMBERS = (*[m.change_stored_number] * 8, *m.TEXT)
 ZIP = (*[m.lie_in_zip] * 12, m.damage_end, m.truncate, *m.BYTES)
 PARQUET = (*[m.damage_end] * 6, lies.lie_in_notes, *m.BYTES)
