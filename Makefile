@@ -14,7 +14,7 @@ BENCH_STAMP := $(BENCH)/.installed
 ENGINES_STAMP := $(ENGINES)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo figures paper accuracy test test-all test-engines lint bench clean
+.PHONY: help demo figures paper accuracy test test-all test-engines fuzz lint bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +53,13 @@ test-all: $(STAMP) ## Run all tests
 # Spark and Ray bring worker processes of their own: one process of tests, two cores for theirs.
 test-engines: $(ENGINES_STAMP) ## Run the tests on Spark and Ray, in an environment of their own
 	$(ENGINES)/bin/python -m pytest tests/engines
+
+# READER=name, SEED=n and CASES=n choose, NAME=word keeps the numbers under another word than "now";
+# CASE=n runs one case, and KEEP=folder leaves its file there.
+fuzz: $(STAMP) ## Give each reader thousands of damaged files; writes docs/fuzzing.md
+	$(VENV)/bin/python -m tests.fuzz --seed $(or $(SEED),0) --cases $(or $(CASES),2000) --jobs $(JOBS) \
+		$(if $(READER),--reader $(READER)) $(if $(CASE),--case $(CASE),--write $(or $(NAME),now)) \
+		$(if $(KEEP),--keep $(KEEP))
 
 lint: $(STAMP) ## Check style, types and the direction of imports
 	$(VENV)/bin/ruff check
