@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import partial
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ import rhale
 from rhale.models.files import load_file
 from rhale.tables.files import open_files
 
-HAS_TRIAL = "contained" in signature(load_file).parameters
 TRUSTED = (  # what the good skops files need
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.metrics._dist_metrics.EuclideanDistance64",
@@ -71,8 +69,7 @@ class Reader:
 
 def load_model(path: Path, *, contained: bool = True) -> Any:
     """Load a model; without a trial in a child where the caller is such a child itself."""
-    options = {"contained": contained} if HAS_TRIAL else {}
-    return load_file(path, trust=TRUSTED, **options)
+    return load_file(path, trust=TRUSTED, contained=contained)
 
 
 def ask_model(model: Any, variant: str) -> None:
