@@ -29,6 +29,7 @@ MARK = b"rhale checkpoint, format 1\n"
 DIGEST_BYTES = 32
 ENDING, PART, LOCK = ".checkpoint", ".part", "lock"
 RUN, ANSWERS = "run", "answers"
+PASS: dict[str, type] = {"done": int, "folded": object, "is_last": bool}  # kept of a pass
 SHOWN = 3  # differences between two runs
 NO_SUCH_CALL = (errno.EINVAL, errno.EBADF, errno.ENOTSUP)  # of disks that do not sync folders
 
@@ -142,9 +143,15 @@ class Checkpoint:
         path = self._path(name)
         if not path.exists():
             return None
-        saved = Saved(**self._read(path))
+        saved = Saved(**self._read(path, PASS))
+        if saved.done < 0:
+            raise self.damaged(name, f"it has {saved.done} chunks")
         self._note(name, saved.done)
         return saved
+
+    def damaged(self, name: str, why: str) -> CheckpointError:
+        """The error to raise where what was kept of a pass turns out to be something else."""
+        return CheckpointError(_damaged(self._path(name), why))
 
     def save(self, name: str, done: int, folded: Any, *, is_last: bool = False) -> None:
         """Keep the sum of the first chunks of a pass, in place of what was kept of it before.
@@ -187,8 +194,10 @@ class Checkpoint:
         if not path.exists():
             self._write(ANSWERS, {"answers": predictions})
             return
-        first = self._read(path)["answers"]
+        first = self._read(path, {"answers": np.ndarray})["answers"]
         advice = "this is another model; name another folder, or remove this one to begin anew"
+        if first.ndim != 2 or first.dtype.kind != "f":
+            raise self.damaged(ANSWERS, "it holds no answers of a model")
         if first.shape != predictions.shape:
             was, now = (f"{len(a)} rows with {a.shape[1]}" for a in (first, predictions))
             msg = (
@@ -214,7 +223,8 @@ class Checkpoint:
         if not path.exists():
             self._write(RUN, {"run": self._run})
             return
-        found = list(_differences(self._read(path, of_any_run=True)["run"], self._run))
+        was = self._read(path, {"run": dict}, of_any_run=True)["run"]
+        found = list(_differences(was, self._run))
         if found:
             more = f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
             msg = (
@@ -249,8 +259,10 @@ class Checkpoint:
             )
             raise CheckpointError(msg) from error
 
-    def _read(self, path: Path, *, of_any_run: bool = False) -> Any:
-        """Read a file, or say that it is damaged or not of this run."""
+    def _read(
+        self, path: Path, kinds: Mapping[str, type], *, of_any_run: bool = False
+    ) -> dict[str, Any]:
+        """Read the fields of a file, or say that it is damaged or not of this run."""
         try:
             data = path.read_bytes()
         except OSError as error:
@@ -269,6 +281,10 @@ class Checkpoint:
             raise CheckpointError(_damaged(path, f"{error!r:.100}")) from error
         if not of_any_run and owner != self._mark:
             raise CheckpointError(_damaged(path, "it is of another run than its folder"))
+        if not isinstance(content, dict) or content.keys() != kinds.keys():
+            raise CheckpointError(_damaged(path, f"its fields are not {', '.join(kinds)}"))
+        if not all(isinstance(content[name], kind) for name, kind in kinds.items()):
+            raise CheckpointError(_damaged(path, "a field is of another type than it was"))
         return content
 
 
@@ -349,7 +365,7 @@ def _text(run: Any) -> str:
 def _differences(was: Any, now: Any, name: str = "") -> Iterator[str]:
     """Say what is different between two runs, part by part."""
     if isinstance(was, dict) and isinstance(now, dict):
-        for key in sorted({*was, *now}):
+        for key in sorted({*was, *now}, key=str):
             here = f"{name}, {key}" if name else key
             if key not in now or key not in was:
                 held = was.get(key, now.get(key))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
@@ -29,6 +29,9 @@ class Memory(Protocol):
 
     def save(self, name: str, done: int, folded: Any, *, is_last: bool = False) -> None:
         """Keep the sum of the pieces so far."""
+
+    def damaged(self, name: str, why: str) -> RhaleError:
+        """The error to raise where what was kept turns out to be something else."""
 
 
 @dataclass(eq=False)
@@ -102,14 +105,16 @@ class Rows:
         if kept and kept.is_last:
             return cast(Piece, so_far.total)
         now = Latest(task)
-        now.learn(so_far.total)
+        with self._fitting(kept_as, kept):
+            now.learn(so_far.total)
         found = summaries(now, self.table, size, first=so_far.done, n_threads=self.n_threads)
         try:
             with closing(found):  # else an error would keep files open and engines at work
                 before = 0 if self.is_spread else so_far.done * size
                 for summary in self._shown(found, name, before):
-                    so_far = so_far.with_one(summary)
-                    now.learn(so_far.total)
+                    with self._fitting(kept_as, kept):
+                        so_far = so_far.with_one(summary)
+                        now.learn(so_far.total)
                     if self.memory and self.memory.is_due():
                         self._keep(kept_as, so_far)
         except BaseException:
@@ -121,6 +126,17 @@ class Rows:
             raise BadTableError(msg)
         self._keep(kept_as, so_far, is_last=True)
         return cast(Piece, so_far.total)
+
+    @contextmanager
+    def _fitting(self, name: str, kept: Any) -> Iterator[None]:
+        """Blame the sum that was kept, if there was one, where nothing can be added to it."""
+        try:
+            yield
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            if self.memory is None or kept is None or isinstance(error, RhaleError):
+                raise
+            why = f"it does not fit the rows: {type(error).__name__}"
+            raise self.memory.damaged(name, why) from error
 
     def _keep(self, name: str, so_far: Folded, *, is_last: bool = False) -> None:
         """Keep what is done, if there is a place for it."""

@@ -290,6 +290,40 @@ def test_a_sound_file_of_unsound_content_is_refused(point, monkeypatch):
         point.load("survey")
 
 
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (3.5, "its fields are not done, folded, is_last"),
+        ({"done": 1, "folded": 0}, "its fields are not done, folded, is_last"),
+        ({"done": 1, "folded": 0, "is_last": False, "more": 1}, "its fields are not"),
+        ({"done": "1", "folded": 0, "is_last": False}, "a field is of another type"),
+        ({"done": 1, "folded": 0, "is_last": 0}, "a field is of another type"),
+        ({"done": -1, "folded": 0, "is_last": False}, "it has -1 chunks"),
+    ],
+)
+def test_fields_that_are_not_those_of_a_pass_are_damage(point, content, why):
+    """The checksum is right, and whoever wrote it lied."""
+    point._write("survey", content)
+    with pytest.raises(CheckpointError, match=rf"survey.checkpoint is damaged \({why}"):
+        point.load("survey")
+
+
+@pytest.mark.parametrize("run", [3.5, [1], "a text", None])
+def test_a_run_that_is_no_list_of_settings_is_damage(folder, run):
+    saved(folder)
+    with Checkpoint.open(folder, RUN) as point:
+        point._write("run", {"run": run})
+    with pytest.raises(CheckpointError, match=r"run.checkpoint is damaged .* remove the folder"):
+        Checkpoint.open(folder, RUN)
+
+
+@pytest.mark.parametrize("answers", [np.zeros(3), np.array([["a", "b"]]), np.zeros((2, 2, 2))])
+def test_answers_that_no_model_gives_are_damage(point, answers):
+    point._write("answers", {"answers": answers})
+    with pytest.raises(CheckpointError, match=r"answers.checkpoint is damaged"):
+        point.same_answers(ANSWERS)
+
+
 def test_rows_of_a_library_that_is_gone_are_no_damage(point, monkeypatch):
     point.save("survey", 1, nw.from_native(pl.DataFrame({"a": [1]}), eager_only=True))
     monkeypatch.setitem(sys.modules, "polars", None)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from rhale.engines.parts import Summary
-from rhale.errors import BadTableError, RhaleError
+from rhale.errors import BadTableError, CheckpointError, RhaleError
 from rhale.rows import FIRST_LOOK, SECOND_LOOK, Latest, Rows
 from rhale.tables.array import ArrayTable
 
@@ -30,6 +30,23 @@ class Kept:
 
     def save(self, name, done, folded, *, is_last=False):
         self.saved[name] = SimpleNamespace(done=done, folded=folded, is_last=is_last)
+
+    def damaged(self, name, why):
+        return CheckpointError(f"{name}: {why}")
+
+
+def test_a_sum_to_which_nothing_can_be_added_is_told_as_what_it_is():
+    memory = Kept()
+    memory.save(f"{SECOND_LOOK}-3", 1, "no sum")
+    with pytest.raises(CheckpointError, match=r"effects-3: it does not fit the rows: \w+Error"):
+        Rows(TABLE, 3, memory=memory).fold(total, SECOND_LOOK)
+
+
+def test_mistakes_of_a_task_are_not_blamed_on_a_checkpoint():
+    memory = Kept()
+    memory.save(f"{SECOND_LOOK}-3", 1, 0.0)
+    with pytest.raises(ZeroDivisionError):
+        Rows(TABLE, 3, memory=memory).fold(lambda chunk: 1 / 0, SECOND_LOOK)  # noqa: ARG005
 
 
 def test_pieces_are_added_in_order():
