@@ -139,16 +139,16 @@ class PandasView:
     def _from_arrow(self, table: Any) -> Any:
         import pyarrow as pa
 
-        mixed = []
+        mixed, columns = [], table.columns
         for place, field in enumerate(table.schema):
             is_gappy = self.seen.gaps[place]
             whole, truth = pa.types.is_integer(field.type), pa.types.is_boolean(field.type)
             if pa.types.is_decimal(field.type) or (whole and is_gappy):
-                floats = table.column(place).cast(pa.float64(), safe=False)
-                table = table.set_column(place, field.name, floats)
+                columns[place] = columns[place].cast(pa.float64(), safe=False)
             elif truth and is_gappy:
                 mixed.append(place)
-        frame = table.to_pandas(date_as_object=False)
+        plain = pa.table(columns, names=table.column_names)
+        frame = plain.to_pandas(date_as_object=False)
         for place in mixed:
             frame.isetitem(place, frame.iloc[:, place].astype("boolean"))
         return frame
