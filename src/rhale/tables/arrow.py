@@ -8,8 +8,8 @@ from struct import Struct
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from rhale.kernels import IntArray
 from rhale.tables.expanding import require_likely
 from rhale.tables.regular import RegularFile
 
@@ -19,6 +19,7 @@ PREFIX = 8  # bytes before a compressed buffer: its length when it is not
 DICTIONARY, RECORDS = 2, 3  # kinds of messages
 BLOCK = np.dtype([("place", "<i8"), ("head", "<i4"), ("", "<i4"), ("body", "<i8")])
 BUFFER = np.dtype([("place", "<i8"), ("size", "<i8")])
+Records = npt.NDArray[np.void]
 WORD, SHORT, LONG, BYTE = Struct("<i"), Struct("<H"), Struct("<q"), Struct("<B")
 
 
@@ -95,10 +96,12 @@ def _listed(file: RegularFile) -> Iterator[tuple[int, bytes, int]]:
     footer = Fields.root(file.read_at(file.size - FOOTER_END - size, size))
     for slot in (2, 3):  # dictionaries, then rows
         for place, head, body in footer.structs(slot, BLOCK)[["place", "head", "body"]].tolist():
-            if body < 0 or place + head + body > file.size:
-                msg = f"it says that it has a batch of {body} bytes at {place}"
+            message = _after_length(file.read_at(place, head))
+            if Fields.root(message).number(3, LONG) != body:
+                msg = f"its footer and the batch at byte {place} say different sizes"
                 raise ValueError(msg)
-            yield place + head, _after_length(file.read_at(place, head)), body
+            _require_inside(file, place + head, body)
+            yield place + head, message, body
 
 
 def _after_length(head: bytes) -> bytes:
@@ -121,11 +124,16 @@ def _streamed(file: RegularFile) -> Iterator[tuple[int, bytes, int]]:
         head = file.read_at(place, size)
         body = Fields.root(head).number(3, LONG)
         place += size
-        if body < 0 or place + body > file.size:
-            msg = f"it says that it has a batch of {body} bytes at {place}"
-            raise ValueError(msg)
+        _require_inside(file, place, body)
         yield place, head, body
         place += body
+
+
+def _require_inside(file: RegularFile, place: int, size: int) -> None:
+    """Refuse bytes that a file does not have."""
+    if size < 0 or place + size > file.size:
+        msg = f"it says that it has {size} bytes at {place}, but it is {file.size} bytes long"
+        raise ValueError(msg)
 
 
 # --- what a message says -------------------------------------------------------------------------
@@ -147,7 +155,7 @@ class Head:
 
     n_rows: int
     is_compressed: bool
-    buffers: IntArray
+    buffers: Records
 
 
 def read_head(message: bytes) -> Head | None:
@@ -209,7 +217,7 @@ class Fields:
         place = self.find(slot)
         return None if place is None else Fields(self.content, place + self.at(place, WORD))
 
-    def structs(self, slot: int, kind: np.dtype[Any]) -> IntArray:
+    def structs(self, slot: int, kind: np.dtype[Any]) -> Records:
         """A list of several numbers each."""
         place = self.find(slot)
         if place is None:

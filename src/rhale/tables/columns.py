@@ -66,6 +66,11 @@ def column_at(frame: nw.DataFrame[Any], index: int) -> Series:
     return frame[:, index]
 
 
+def columns_in(frame: nw.DataFrame[Any]) -> list[Series]:
+    """All columns."""
+    return [column_at(frame, index) for index in range(len(frame.columns))]
+
+
 def repeated_in(names: Iterable[str]) -> list[str]:
     """Names that stand for several columns, in order."""
     return sorted(name for name, count in Counter(names).items() if count > 1)

@@ -8,7 +8,8 @@ from typing import Any
 
 from rhale.errors import BadTableError
 from rhale.tables.arrow import dropped
-from rhale.tables.formats import naming_file, without_index
+from rhale.tables.damage import naming_file
+from rhale.tables.formats import without_index
 from rhale.tables.regular import Stamp
 
 AHEAD = 1  # batches and fragments that pyarrow reads before they are asked for

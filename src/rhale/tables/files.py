@@ -20,22 +20,15 @@ import numpy as np
 from rhale.errors import BadTableError, MissingExtraError
 from rhale.kernels import IntArray
 from rhale.tables.chunk import Chunk
+from rhale.tables.damage import excerpt, naming_failure, shown_names
 from rhale.tables.datasets import Fragment, is_dataset, open_dataset
-from rhale.tables.formats import (
-    DAMAGED,
-    TableFile,
-    excerpt,
-    is_named_as_table,
-    is_table,
-    open_file,
-)
+from rhale.tables.formats import TableFile, is_named_as_table, is_table, open_file
 from rhale.tables.frame import FrameTable
 from rhale.tables.open import require_two_rows
 from rhale.tables.pieced import PiecedTable
-from rhale.tables.reading import Reading
+from rhale.tables.reading import Reading, naming
 from rhale.tables.regular import look
 
-SHOWN = 10
 Part = TableFile | Fragment
 
 
@@ -78,7 +71,8 @@ def open_files(data: Any) -> PiecedTable:
     else:
         parts = [open_file(path) for path in found_files(data)]
     schema, n_rows = united(parts), sum(part.n_rows for part in parts)
-    require_two_rows(n_rows)
+    with naming(_places(parts)):
+        require_two_rows(n_rows)
     head = FrameTable(nw.from_native(empty_table(schema, parts[0].path), eager_only=True))
     return PiecedTable(Reading(head, head.names), Files(tuple(parts), schema), "files", n_rows)
 
@@ -164,8 +158,7 @@ def united(parts: Sequence[Part]) -> Any:
     for part in parts[1:]:
         odd = sorted(set(part.schema.names) ^ set(names))
         if odd:
-            shown = ", ".join(excerpt(name, 60) for name in odd[:SHOWN])
-            msg = f"{part.path} and {first.path} have different columns: {shown}"
+            msg = f"{part.path} and {first.path} have different columns: {shown_names(odd)}"
             raise BadTableError(msg)
     if not names:
         msg = f"{first.path} has no columns"
@@ -179,6 +172,7 @@ def _united(fields: Sequence[Any], paths: Sequence[str]) -> Any:
     """The column that holds the values of a column in all files."""
     import pyarrow as pa
 
+    fields = [field.with_type(plain_type(field.type)) for field in fields]
     found, seen = fields[0], {fields[0].type}
     for field, path in zip(fields[1:], paths[1:], strict=True):
         if field.type in seen:
@@ -197,20 +191,24 @@ def _united(fields: Sequence[Any], paths: Sequence[str]) -> Any:
     return found.with_type(pa.float64()) if pa.types.is_null(found.type) else found  # as pandas
 
 
-def empty_table(schema: Any, path: str) -> Any:
-    """A table of these columns without rows."""
+def plain_type(kind: Any) -> Any:
+    """A type that holds the same values and that rows can be taken from: text that is no view."""
     import pyarrow as pa
 
-    columns = []
+    if kind.equals(pa.string_view()):
+        return pa.string()
+    return pa.binary() if kind.equals(pa.binary_view()) else kind
+
+
+def empty_table(schema: Any, path: str) -> Any:
+    """A table of these columns without rows; refuse types that Arrow itself can do little with."""
+    import pyarrow as pa
+
+    columns, none = [], pa.array([], pa.int64())
     for field in schema:
-        try:
-            columns.append(pa.array([], field.type))
-        except (pa.ArrowException, *DAMAGED) as error:
-            msg = (
-                f"{path}: column {excerpt(field.name, 60)!r} holds {excerpt(field.type, 60)}, which "
-                "rhale does not read; write the file without it"
-            )
-            raise BadTableError(msg) from error
+        name, kind = excerpt(field.name, 60), excerpt(field.type, 60)
+        with naming_failure(f"{path}: column {name!r} holds {kind}, write the file without it"):
+            columns.append(pa.array([], field.type).take(none))
     return pa.table(columns, schema=schema)
 
 
@@ -278,9 +276,7 @@ class Files:
         wanted = [*reading.names, *([reading.weights] if reading.weights else [])]
         schema = self._schema_of(wanted)
         pieces = _pieces(parts, schema, size, n_known)
-        where = parts[0].path
-        if len(parts) > 1:
-            where = f"{where} to {parts[-1].path} ({len(parts)} files, rows counted through)"
+        where = _places(parts, ", rows counted through")
         yield from reading.chunks(pieces, size, where=where, first_row=n_known, start=n_known)
 
     def _schema_of(self, names: Sequence[str]) -> Any:
@@ -314,6 +310,12 @@ class Files:
             found.append(drawn[low:high] - start + before)
             before += stop - start
         return np.concatenate(found)
+
+
+def _places(parts: Sequence[Part], more: str = "") -> str:
+    """Say which files are meant."""
+    first, last = parts[0].path, parts[-1].path
+    return first if len(parts) == 1 else f"{first} to {last} ({len(parts)} files{more})"
 
 
 def together(rows: Sequence[int], size: int) -> Iterator[list[int]]:

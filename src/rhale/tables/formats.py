@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from rhale.errors import BadTableError, RhaleError
+from rhale.errors import BadTableError
 from rhale.tables import arrow, delimited, parquet
 from rhale.tables.columns import repeated_in
+from rhale.tables.damage import excerpt, naming_file, shown_names
 from rhale.tables.expanding import require_likely_rows
 from rhale.tables.regular import RegularFile, Stamp, look, stamp
 
@@ -19,10 +19,6 @@ MARKS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "stream", 
 NAMED = (".parquet", ".arrow", ".ipc", ".feather")
 DELIMITED = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 FOOTER_END = 8  # bytes behind a Parquet footer: its length, and four letters
-EXCERPT = 300  # letters of what a library says about a file
-# Whatever pyarrow raises for bytes that nobody wrote on purpose.
-DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError)
-DAMAGED += (NotImplementedError, RecursionError, MemoryError)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +101,7 @@ def open_file(path: str) -> TableFile:
             schema = without_index(schema, path)
             repeated = repeated_in(schema.names)
         if repeated:
-            msg = f"{path}: column names must differ; repeated: {shown_names(repeated)}"
+            msg = f"{path}: column names must differ; repeated: [{shown_names([repr(name) for name in repeated])}]"
             raise BadTableError(msg)
         if kind != "csv":
             require_likely_rows(path, n_rows, file.size)
@@ -165,40 +161,6 @@ def _marked(file: RegularFile) -> str | None:
     file.seek(0)
     head = file.read(8)
     return next((kind for mark, kind in MARKS.items() if head.startswith(mark)), None)
-
-
-@contextmanager
-def naming_file(path: str, kind: str) -> Iterator[None]:
-    """Say which file it was that could not be read."""
-    from pyarrow import ArrowException
-
-    try:
-        yield
-    except RhaleError:
-        raise
-    except (ArrowException, *DAMAGED) as error:
-        said = excerpt(getattr(error, "strerror", None) or error) or type(error).__name__
-        msg = f"{path} cannot be read as {kind}: {said}"
-        raise BadTableError(msg) from error
-
-
-def excerpt(said: Any, length: int = EXCERPT) -> str:
-    r"""One line of what a library says: it may quote rows, which are long or have several lines.
-
-    Examples
-    --------
-    >>> excerpt("got 3 columns: 1,2\n\x1b[31m3" + "0" * 1000, 28)
-    'got 3 columns: 1,2 [31m3000 ...'
-    """
-    text = "".join(sign if sign.isprintable() else " " for sign in str(said)[: 4 * length])
-    text = " ".join(text.split())
-    return text if len(text) <= length else f"{text[: length - 1]} ..."
-
-
-def shown_names(names: list[str]) -> str:
-    """Some names of columns, for a message."""
-    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
-    return f"{[excerpt(name, 60) for name in names[:10]]}{more}"
 
 
 def without_index(schema: Any, path: str) -> Any:

@@ -21,6 +21,7 @@ from rhale.tables.columns import (
     Series,
     categories_of,
     column_at,
+    columns_in,
     dtype_of,
     factorize,
     hashed,
@@ -227,7 +228,7 @@ class FrameTable:
     @cached_property
     def _dtypes(self) -> list[Any]:
         """Types of all columns; narwhals looks into columns of objects for them."""
-        return [dtype_of(column) for column in self.frame.iter_columns()]
+        return [dtype_of(column) for column in columns_in(self.frame)]
 
     def holds(self, index: int) -> Holds | None:
         """What a column holds."""
@@ -279,7 +280,7 @@ class FrameTable:
 
 def seen_in(frame: Frame) -> Seen:
     """What the rows of a frame tell about its columns."""
-    columns = list(frame.iter_columns())
+    columns = columns_in(frame)
     found = [categories_of(column) for column in columns]
     return Seen(
         tuple(str(name) for name in frame.columns),

@@ -48,7 +48,8 @@ def read(file: RegularFile, names: list[str], size: int, skip: int) -> Iterator[
 def _narrow(batches: Iterable[Any], size: int, n_bytes: int) -> Iterator[Any]:
     """Refuse rows so large that as many as are worked on together cannot come from these bytes."""
     for batch in batches:
-        width = batch.nbytes // max(batch.num_rows, 1)
+        plain = [column for column in batch.columns if not is_dictionary(column.type)]
+        width = sum(column.nbytes for column in plain) // max(batch.num_rows, 1)
         require_likely(width * size, n_bytes, f"the file with rows of {width:,} bytes")
         yield batch
 
@@ -66,6 +67,7 @@ def safe_rows(
 ) -> int:
     """How many rows can be read at a time, however large their text may turn out to be."""
     leaves, rows = leaves_of(table.metadata.schema, names), size
+    whole = {field.name for field in table.schema_arrow if is_dictionary(field.type)}
     for group in groups:
         known = table.metadata.row_group(group)
         for leaf, is_nested in leaves.items():
@@ -73,7 +75,7 @@ def safe_rows(
             if is_nested:
                 what = f"column {column.path_in_schema!r}"
                 require_likely(NUMBER * column.num_values, file.size, what)
-            is_text = column.physical_type == "BYTE_ARRAY"
+            is_text = column.physical_type == "BYTE_ARRAY" and column.path_in_schema not in whole
             if column.compression == "UNCOMPRESSED" and not is_text:
                 continue
             pages = Pages.of(file, column)
@@ -149,13 +151,19 @@ def _rows_of_text(file: RegularFile, pages: Pages, column: Any, group: int, n_ro
 
 def longest_entry(file: RegularFile, path: str, group: int) -> int:
     """Bytes of the longest text in the dictionary of a stored column; many for a column of lists."""
-    import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(file, read_dictionary=[path], **OPTIONS) as table:
         batches = table.iter_batches(1, row_groups=[group], columns=[path], use_threads=False)
         first = next(batches).column(0)
-    if not pa.types.is_dictionary(first.type):
+    if not is_dictionary(first.type):
         return HELD
     return pc.max(pc.binary_length(first.dictionary)).as_py() or 0
+
+
+def is_dictionary(kind: Any) -> bool:
+    """Whether values of a type refer to a dictionary, and stay so when they are read."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_dictionary(kind))

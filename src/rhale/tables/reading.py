@@ -16,6 +16,7 @@ from rhale.names import find_feature, near_names
 from rhale.tables.array import ArrayChunk, ArrayTable
 from rhale.tables.chunk import Chunk
 from rhale.tables.columns import Holds, Labels, column_at, numbers_of
+from rhale.tables.damage import excerpt
 from rhale.tables.frame import Frame, FrameChunk, FrameTable
 from rhale.tables.seen import NOTHING_SEEN, Seen
 from rhale.tables.view import PandasView, ViewedChunk
@@ -217,7 +218,7 @@ class Reading:
             except pa.ArrowException as error:
                 msg = (
                     f"column {wanted.name!r} holds {found.type} here and {wanted.type} in other "
-                    f"pieces of the table: {error}"
+                    f"pieces of the table: {excerpt(error)}"
                 )
                 raise BadTableError(msg) from error
         if not changed:

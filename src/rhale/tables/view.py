@@ -12,6 +12,7 @@ import narwhals.stable.v2 as nw
 from rhale.kernels import FloatArray, IntArray
 from rhale.tables.chunk import Change
 from rhale.tables.columns import Apart, Labels
+from rhale.tables.damage import naming_failure
 from rhale.tables.frame import FrameChunk
 from rhale.tables.seen import Seen
 
@@ -36,8 +37,10 @@ class ViewedChunk:
     @cached_property
     def view(self) -> FrameChunk:
         """The rows as the model sees them."""
-        shown = nw.from_native(self.show(self.source.frame.to_native()), eager_only=True)
-        return replace(self.source, frame=shown)
+        what = f"{self.where or 'the table'} cannot be made into a table of pandas"
+        with naming_failure(what):  # an hour beyond 24, a category that stands there twice
+            shown = self.show(self.source.frame.to_native())
+        return replace(self.source, frame=nw.from_native(shown, eager_only=True))
 
     @property
     def row_numbers(self) -> IntArray:
