@@ -12,13 +12,13 @@ from rhale.tables import arrow, delimited, parquet
 from rhale.tables.columns import repeated_in
 from rhale.tables.damage import excerpt, naming_file, shown_names
 from rhale.tables.expanding import require_likely_rows
+from rhale.tables.pages import footer_of
 from rhale.tables.regular import RegularFile, Stamp, look, stamp
 
 KINDS = "Parquet (.parquet), CSV (.csv, .csv.gz, .tsv), Arrow (.arrow, .ipc) and Feather (.feather)"
 MARKS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "stream", b"FEA1": "feather"}
 NAMED = (".parquet", ".arrow", ".ipc", ".feather")
 DELIMITED = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
-FOOTER_END = 8  # bytes behind a Parquet footer: its length, and four letters
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,9 +118,7 @@ def _measured(file: RegularFile, kind: str) -> tuple[Any, int]:
 def footer_digest(path: str) -> str:
     """Name of the bytes at the end of a Parquet file that say where everything is, and its ranges."""
     with naming_file(path, "parquet"), RegularFile(path) as file:
-        place = file.size - FOOTER_END
-        n_bytes = int.from_bytes(file.read_at(place, 4), "little")
-        return blake2b(file.read_at(place - n_bytes, n_bytes), digest_size=16).hexdigest()
+        return blake2b(footer_of(file), digest_size=16).hexdigest()
 
 
 def is_table(path: str) -> bool:

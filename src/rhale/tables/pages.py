@@ -1,17 +1,47 @@
-"""Pages of a Parquet file: what stands before each of them."""
+"""What a Parquet file says about its row groups, the columns stored in them, and their pages."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from rhale.tables.regular import RegularFile
+from rhale.tables.thrift import STRUCT, Cursor
 
-WINDOWS = (2**8, 2**12, 2**16, 2**24)  # bytes; Arrow reads no head that is larger
-DEEPEST = 8  # a page holds statistics, and these hold numbers
-KIND, EXPANDED, SIZE = 1, 2, 3  # fields of every page
+FOOTER_END = 8  # bytes behind a footer: its length, and four letters
+WINDOWS = (2**8, 2**12, 2**16, 2**24)  # bytes; Arrow reads no head of a page that is larger
 DICTIONARY = 2  # a kind of page
-# Types of the compact protocol of Thrift that are no whole numbers.
-TRUE, FALSE, BYTE, DOUBLE, BINARY, LIST, SET, STRUCT = 1, 2, 3, 7, 8, 9, 10, 12  # no maps
+TEXT, UNPACKED = 6, 0  # a type of values, and no compression
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A column as it is stored in a row group.
+
+    Attributes
+    ----------
+    path : tuple of bytes
+        Name of the column, and of what is inside it.
+    kind, codec : int
+        What the values are, and how they are packed.
+    place, size : int
+        Where its pages are, and how many bytes they have.
+    """
+
+    path: tuple[bytes, ...]
+    kind: int
+    codec: int
+    place: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Group:
+    """A row group."""
+
+    n_rows: int
+    columns: tuple[Stored, ...]
 
 
 @dataclass(frozen=True)
@@ -22,6 +52,8 @@ class Page:
     ----------
     is_dictionary : bool
         Whether it holds the values that other pages refer to.
+    n_values : int
+        How many values it says it has.
     expanded, size : int
         Its bytes, unpacked and as they are stored.
     end : int
@@ -29,101 +61,96 @@ class Page:
     """
 
     is_dictionary: bool
+    n_values: int
     expanded: int
     size: int
     end: int
+
+
+def footer_of(file: RegularFile) -> bytes:
+    """The bytes at the end of a file that say where everything is, and its ranges."""
+    place = file.size - FOOTER_END
+    n_bytes = int.from_bytes(file.read_at(place, 4), "little")
+    return file.read_at(place - n_bytes, n_bytes)
+
+
+def read_groups(footer: bytes) -> list[Group]:
+    """Row groups of a file.
+
+    pyarrow has read the same bytes before, and knows them; but it ends the process where it is
+    asked about a column that contradicts itself or is encrypted.
+    """
+    cursor = Cursor(footer)
+    try:
+        found = cursor.fields({4: lambda kind: cursor.each(kind, lambda of: _group(cursor, of))})
+    except IndexError as error:
+        msg = "its footer ends too early"
+        raise ValueError(msg) from error
+    groups: list[Group] = found.get(4, [])
+    return groups
+
+
+def _group(cursor: Cursor, kind: int) -> Group:
+    _require_structure(kind)
+    found = cursor.fields({1: lambda kind: cursor.each(kind, lambda of: _column(cursor, of))})
+    return Group(found.get(3, 0), tuple(column for column in found.get(1, []) if column))
+
+
+def _column(cursor: Cursor, kind: int) -> Stored | None:
+    """A stored column; None where it is encrypted."""
+    _require_structure(kind)
+    return cursor.fields({3: lambda kind: _stored(cursor, kind)}).get(3)
+
+
+def _stored(cursor: Cursor, kind: int) -> Stored:
+    _require_structure(kind)
+    found = cursor.fields({3: lambda kind: cursor.each(kind, cursor.text)})
+    first, dictionary = found.get(9, 0), found.get(11, 0)
+    place = dictionary if 0 < dictionary < first else first
+    path = tuple(found.get(3, ()))
+    return Stored(path, found.get(1, 0), found.get(4, 0), place, found.get(7, 0))
+
+
+def _require_structure(kind: int) -> None:
+    if kind != STRUCT:
+        msg = f"it has a value of type {kind} where a structure should be"
+        raise ValueError(msg)
+
+
+def read_pages(file: RegularFile, column: Stored) -> Iterator[Page]:
+    """Pages of a stored column; none after bytes that are no page, where Arrow stops as well."""
+    place, end = column.place, min(column.place + column.size, file.size)
+    while 0 <= place < end:
+        page = read_page(file, place)
+        if page is None:
+            return
+        yield page
+        place = page.end
 
 
 def read_page(file: RegularFile, place: int) -> Page | None:
     """Read what stands before a page; None if it is no page."""
     for window in WINDOWS:
         file.seek(place)
-        content = file.read(window)
+        cursor = Cursor(file.read(window))
         try:
-            found, end = Cursor(content).fields()
+            return _page(cursor, place)
         except IndexError:
             if place + window >= file.size:
                 return None
-            continue
         except ValueError:
             return None
-        size = found.get(SIZE, -1)
-        if size < 0:
-            return None
-        expanded = found.get(EXPANDED, 0)
-        return Page(found.get(KIND) == DICTIONARY, expanded, size, place + end + size)
     return None
 
 
-@dataclass
-class Cursor:
-    """A place in bytes of the compact protocol of Thrift."""
+def _page(cursor: Cursor, place: int) -> Page | None:
+    def inside(kind: int) -> dict[int, Any]:
+        _require_structure(kind)
+        return cursor.fields()
 
-    content: bytes
-    place: int = 0
-
-    def fields(self) -> tuple[dict[int, int], int]:
-        """Whole numbers among the fields of a structure, and where it ends."""
-        found = dict[int, int]()
-        number = 0
-        while header := self._byte():
-            kind = header & 15
-            number = number + (header >> 4) if header >> 4 else self._number()
-            value = self._skip(kind, 0)
-            if value is not None:
-                found[number] = value
-        return found, self.place
-
-    def _byte(self) -> int:
-        self.place += 1
-        return self.content[self.place - 1]
-
-    def _length(self) -> int:
-        """A whole number without sign, seven bits in a byte."""
-        number = shift = 0
-        while True:
-            byte = self._byte()
-            number |= (byte & 127) << shift
-            if byte < 128:
-                return number
-            shift += 7
-            if shift > 63:
-                msg = "a number of more than 64 bits"
-                raise ValueError(msg)
-
-    def _number(self) -> int:
-        """A whole number whose last bit is its sign."""
-        found = self._length()
-        return (found >> 1) ^ -(found & 1)
-
-    def _skip(self, kind: int, depth: int) -> int | None:
-        """Go past a value; whole numbers are given back."""
-        if depth > DEEPEST:
-            msg = "too deep for a page"
-            raise ValueError(msg)
-        if kind in (TRUE, FALSE):
-            return None
-        if BYTE < kind < DOUBLE:
-            return self._number()
-        if kind == STRUCT:
-            while header := self._byte():
-                if not header >> 4:
-                    self._number()
-                self._skip(header & 15, depth + 1)
-        elif kind in (LIST, SET):
-            self._skip_list(depth)
-        elif kind in (BYTE, DOUBLE, BINARY):
-            self.place += {BYTE: 1, DOUBLE: 8}.get(kind) or self._length()
-        else:
-            msg = f"no type {kind} in a page"
-            raise ValueError(msg)
+    found = cursor.fields({5: inside, 7: inside, 8: inside})
+    if min(found.get(2, 0), found.get(3, -1)) < 0:
         return None
-
-    def _skip_list(self, depth: int) -> None:
-        header = self._byte()
-        count = header >> 4 if header >> 4 < 15 else self._length()
-        for _ in range(min(count, len(self.content))):  # each takes a byte
-            if header & 15 in (TRUE, FALSE):
-                self.place += 1
-            else:
-                self._skip(header & 15, depth + 1)
+    n_values = max(found.get(kind, {}).get(1, 0) for kind in (5, 7, 8))
+    is_dictionary = found.get(1) == DICTIONARY
+    return Page(is_dictionary, n_values, found[2], found[3], place + cursor.place + found[3])

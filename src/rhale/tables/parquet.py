@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import Any
 
 from rhale.tables.arrow import dropped
 from rhale.tables.expanding import HELD, most_from, require_likely
-from rhale.tables.pages import Page, read_page
+from rhale.tables.pages import TEXT, UNPACKED, Group, Stored, footer_of, read_groups, read_pages
 from rhale.tables.regular import RegularFile
 
 BUFFER = 2**20  # bytes of a column that are read at a time
@@ -22,27 +21,31 @@ def measure(file: RegularFile) -> tuple[Any, int]:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(file) as table:
-        said, rows = table.metadata.num_rows, _rows_of_groups(table.metadata)
-        if said != sum(rows) or min(rows, default=0) < 0:
-            msg = f"it says that it has {said:,} rows, and {sum(rows):,} in its row groups"
-            raise ValueError(msg)
-        return table.schema_arrow, said
+        schema, said = table.schema_arrow, table.metadata.num_rows
+    rows = [group.n_rows for group in read_groups(footer_of(file))]
+    if said != sum(rows) or min(rows, default=0) < 0:
+        msg = f"it says that it has {said:,} rows, and {sum(rows):,} in its row groups"
+        raise ValueError(msg)
+    return schema, said
 
 
 def read(file: RegularFile, names: list[str], size: int, skip: int) -> Iterator[Any]:
     """Read row groups from the one where the first wanted row is; columns through small buffers."""
     import pyarrow.parquet as pq
 
+    groups = read_groups(footer_of(file))
+    starts = list(accumulate((group.n_rows for group in groups), initial=0))
+    first = max((g for g, start in enumerate(starts[:-1]) if start <= skip), default=0)
     with pq.ParquetFile(file, **OPTIONS) as table:
-        rows = _rows_of_groups(table.metadata)
-        starts = list(accumulate(rows, initial=0))[:-1]
-        first = max((g for g, start in enumerate(starts) if start <= skip), default=0)
-        groups = range(first, len(starts))
-        safe = safe_rows(file, table, groups, names, size)
-        batches = table.iter_batches(safe, row_groups=groups, columns=names, use_threads=False)
+        whole = {field.name for field in table.schema_arrow if is_dictionary(field.type)}
+        safe = size
+        wanted = range(first, len(groups))
+        for place in wanted:
+            safe = min(safe, safe_rows(file, groups[place], place, set(names), whole, size))
+        batches = table.iter_batches(safe, row_groups=wanted, columns=names, use_threads=False)
         if safe < size:
-            batches = _narrow(batches, min(size, sum(rows)), file.size)
-        yield from dropped(batches, skip - starts[first] if starts else 0)
+            batches = _narrow(batches, min(size, starts[-1]), file.size)
+        yield from dropped(batches, skip - starts[first])
 
 
 def _narrow(batches: Iterable[Any], size: int, n_bytes: int) -> Iterator[Any]:
@@ -54,108 +57,82 @@ def _narrow(batches: Iterable[Any], size: int, n_bytes: int) -> Iterator[Any]:
         yield batch
 
 
-def _rows_of_groups(metadata: Any) -> list[int]:
-    """Rows of every row group."""
-    return [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
-
-
 # --- how large rows can become -------------------------------------------------------------------
 
 
 def safe_rows(
-    file: RegularFile, table: Any, groups: Sequence[int], names: Sequence[str], size: int
+    file: RegularFile, group: Group, place: int, names: set[str], whole: set[str], size: int
 ) -> int:
-    """How many rows can be read at a time, however large their text may turn out to be."""
-    leaves, rows = leaves_of(table.metadata.schema, names), size
-    whole = {field.name for field in table.schema_arrow if is_dictionary(field.type)}
-    for group in groups:
-        known = table.metadata.row_group(group)
-        for leaf, is_nested in leaves.items():
-            column = known.column(leaf)
-            if is_nested:
-                what = f"column {column.path_in_schema!r}"
-                require_likely(NUMBER * column.num_values, file.size, what)
-            is_text = column.physical_type == "BYTE_ARRAY" and column.path_in_schema not in whole
-            if column.compression == "UNCOMPRESSED" and not is_text:
-                continue
-            pages = Pages.of(file, column)
+    """How many rows of a group can be read at a time, however long their text may turn out to be.
+
+    Parameters
+    ----------
+    file : RegularFile
+        The file.
+    group : Group
+        One of its row groups.
+    place : int
+        Which one.
+    names : set of str
+        The columns that are read.
+    whole : set of str
+        Those that stay dictionaries: their text is not repeated for every row.
+    size : int
+        Rows that are wanted at a time.
+    """
+    rows = size
+    for column in group.columns:
+        name = column.path[0].decode(errors="replace") if column.path else ""
+        is_text = column.kind == TEXT and name not in whole
+        is_plain = column.codec == UNPACKED and len(column.path) == 1
+        if name in names and (is_text or not is_plain):
+            longest, total = look_at_pages(file, column, group.n_rows)
             if is_text:
-                at_a_time = min(size, known.num_rows)
-                rows = min(rows, _rows_of_text(file, pages, column, group, at_a_time))
+                n_rows = min(size, group.n_rows)
+                rows = min(rows, _rows_of_text(file, column, place, n_rows, longest, total))
     return max(rows, 1)
 
 
-def leaves_of(schema: Any, names: Sequence[str]) -> dict[int, bool]:
-    """Places of the stored columns that make up these columns, and whether each is one of lists."""
-    wanted, found = set(names), dict[int, bool]()
-    for leaf in range(len(schema)):
-        column = schema.column(leaf)
-        path = column.path
-        ends = [place for place, sign in enumerate(path) if sign == "."]  # names may have dots, too
-        if any(path[:end] in wanted for end in (*ends, len(path))):
-            found[leaf] = column.max_repetition_level > 0
-    return found
+def look_at_pages(file: RegularFile, column: Stored, n_rows: int) -> tuple[tuple[int, int], int]:
+    """Bytes of the dictionary and of the largest other page of a column, and of all of these.
 
-
-@dataclass(frozen=True)
-class Pages:
-    """What the pages of a stored column say of themselves.
-
-    Attributes
-    ----------
-    dictionary : int
-        Bytes of its dictionary, unpacked.
-    data : int
-        Bytes of all other pages, unpacked.
-    largest : int
-        Bytes of the largest of them.
+    A page is refused that says it becomes far larger than its bytes; and so are lists that have
+    far more elements than that.
     """
-
-    dictionary: int
-    data: int
-    largest: int
-
-    @staticmethod
-    def of(file: RegularFile, column: Any) -> Pages:
-        """Look at all pages; refuse one that says it becomes far larger than its bytes."""
-        dictionary, data = [0], [0]
-        for page in listed_pages(file, column):
-            require_likely(page.expanded, page.size, f"a page of column {column.path_in_schema!r}")
-            (dictionary if page.is_dictionary else data).append(page.expanded)
-        return Pages(max(dictionary), sum(data), max(data))
-
-
-def listed_pages(file: RegularFile, column: Any) -> Iterator[Page]:
-    """Pages of a stored column; none after bytes that are no page, where Arrow stops as well."""
-    first = column.dictionary_page_offset
-    place = column.data_page_offset
-    place = min(first, place) if first else place
-    end = min(place + column.total_compressed_size, file.size)
-    while 0 <= place < end:
-        page = read_page(file, place)
-        if page is None:
-            return
-        yield page
-        place = page.end
+    dictionary = largest = total = n_values = 0
+    what = f"column {b'.'.join(column.path).decode(errors='replace')!r}"
+    for page in read_pages(file, column):
+        require_likely(page.expanded, page.size, f"a page of {what}")
+        if page.is_dictionary:
+            dictionary = max(dictionary, page.expanded)
+            continue
+        n_values += page.n_values
+        total, largest = total + page.expanded, max(largest, page.expanded)
+    if n_values > n_rows:
+        require_likely(NUMBER * n_values, file.size, what)
+    return (dictionary, largest), total
 
 
-def _rows_of_text(file: RegularFile, pages: Pages, column: Any, group: int, n_rows: int) -> int:
+def _rows_of_text(
+    file: RegularFile, column: Stored, place: int, n_rows: int, longest: tuple[int, int], total: int
+) -> int:
     """Rows of text that can be read at a time: each could be as long as the longest there is."""
-    most, longest = most_from(file.size), pages.dictionary
-    if longest * n_rows > most:
-        longest = min(longest, longest_entry(file, column.path_in_schema, group))
-    if longest * n_rows + pages.data <= most:
-        return n_rows
-    return HELD // max(longest, pages.largest)
+    most, (entry, page) = most_from(file.size), longest
+    if entry * n_rows > most:
+        entry = min(entry, longest_entry(file, column, place))
+    return n_rows if entry * n_rows + total <= most else HELD // max(entry, page)
 
 
-def longest_entry(file: RegularFile, path: str, group: int) -> int:
-    """Bytes of the longest text in the dictionary of a stored column; many for a column of lists."""
+def longest_entry(file: RegularFile, column: Stored, place: int) -> int:
+    """Bytes of the longest text in the dictionary of a stored column; many where it is nested."""
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(file, read_dictionary=[path], **OPTIONS) as table:
-        batches = table.iter_batches(1, row_groups=[group], columns=[path], use_threads=False)
+    if len(column.path) > 1:
+        return HELD
+    name = column.path[0].decode()
+    with pq.ParquetFile(file, read_dictionary=[name], **OPTIONS) as table:
+        batches = table.iter_batches(1, row_groups=[place], columns=[name], use_threads=False)
         first = next(batches).column(0)
     if not is_dictionary(first.type):
         return HELD
