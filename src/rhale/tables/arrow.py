@@ -55,9 +55,15 @@ def read(file: RegularFile, kind: str, names: list[str], size: int) -> Iterator[
     found = _opened(file, kind, options=wanted)
     batches = found if kind == "stream" else map(found.get_batch, range(found.num_record_batches))
     for batch in batches:
-        batch.validate(full=True)
+        validated(batch)
         for start in range(0, batch.num_rows, size):
             yield batch.slice(start, size)
+
+
+def validated(batch: Any) -> Any:
+    """The same batch, if all that it refers to is there and its text is text."""
+    batch.validate(full=True)
+    return batch
 
 
 def dropped(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:

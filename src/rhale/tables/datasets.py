@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rhale.errors import BadTableError
-from rhale.tables.arrow import dropped
+from rhale.tables.arrow import dropped, validated
 from rhale.tables.damage import naming_file
 from rhale.tables.formats import without_index
 from rhale.tables.regular import Stamp
@@ -58,9 +58,7 @@ class Fragment:
                 fragment_readahead=AHEAD,
                 use_threads=False,
             )
-            for batch in dropped(found.to_batches(), skip):
-                batch.validate(full=True)
-                yield batch
+            yield from dropped(map(validated, found.to_batches()), skip)
         self.require_unchanged()
 
     def require_unchanged(self) -> None:

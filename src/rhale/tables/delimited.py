@@ -9,6 +9,7 @@ from typing import Any
 from rhale.tables.regular import RegularFile
 
 BLOCK = 2**21  # bytes that are parsed at a time
+TOO_LONG = "straddl"  # how it says that a row does not fit into two blocks
 FAILED = re.compile(r"In CSV column #(\d+):")  # how Arrow says which column has another type
 
 
@@ -21,10 +22,13 @@ def settle(file: RegularFile) -> tuple[Any, int]:
     read once more as text, and each block strikes out the types that one of its values is not of.
     Of those that are left Arrow would take the first with all rows in memory.
     """
-    found = read(file)
     try:
+        found = read(file)
         return found.schema, sum(batch.num_rows for batch in found)
     except ValueError as error:
+        if TOO_LONG in str(error):
+            msg = f"a row has more than {BLOCK:,} bytes, or a quote is not closed"
+            raise ValueError(msg) from error
         if FAILED.search(str(error)) is None:
             raise
     return _settle_from_text(file, found.schema.names)

@@ -27,7 +27,7 @@ from rhale.tables.frame import FrameTable
 from rhale.tables.open import require_two_rows
 from rhale.tables.pieced import PiecedTable
 from rhale.tables.reading import Reading, naming
-from rhale.tables.regular import look
+from rhale.tables.regular import look, require_regular
 
 Part = TableFile | Fragment
 
@@ -115,7 +115,9 @@ def _below(folder: str) -> list[str]:
         below = path.relative_to(folder).parts
         if any(name.startswith((".", "_")) for name in below) or path.is_dir():
             continue
-        if not (is_named_as_table(str(path)) or path.is_file()):  # what is named so is opened
+        if is_named_as_table(str(path)):
+            require_regular(str(path), look(str(path)).st_mode)
+        elif not path.is_file():
             continue
         if any("=" in name for name in below[:-1]):
             msg = (
