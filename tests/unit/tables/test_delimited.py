@@ -28,7 +28,7 @@ KINDS = {  # cells of each type that Arrow tells apart, and some that belong to 
 @pytest.fixture(autouse=True)
 def in_own_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(delimited, "BLOCK", 128)
+    monkeypatch.setattr(delimited, "BLOCK", 512)
 
 
 def quoted(cell):
@@ -53,7 +53,7 @@ COLUMN = st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=3, unique
     lambda kinds: st.tuples(
         *[
             st.lists(st.sampled_from(KINDS[kind]), min_size=n, max_size=n)
-            for kind, n in zip(kinds, (34, 4, 2), strict=False)
+            for kind, n in zip(kinds, (84, 4, 2), strict=False)
         ]
     )
 )
@@ -86,7 +86,7 @@ def count_readings(monkeypatch):
 @pytest.mark.parametrize("n_columns", [1, 20])
 @pytest.mark.parametrize("late", ["text", "0.5", "2020-01-01"])
 def test_however_many_columns_change_late_the_file_is_read_once_more(monkeypatch, late, n_columns):
-    write([["1"] * 200 + [late]] * n_columns)
+    write([["1"] * 300 + [late]] * n_columns)
     opened = count_readings(monkeypatch)
     open_files("r.csv")
     assert len(opened) == 2
@@ -110,7 +110,7 @@ def test_types_that_are_struck_out_are_not_tried_again(monkeypatch):
     assert tried.count("date32[day]") == 1
     last = len(tried) - 1 - tried[::-1].index("int64")
     assert set(tried[last + 1 :]) <= {"bool", "double", "string"}
-    assert set(tried[-5:]) == {"string"}
+    assert tried[-1] == "string"
 
 
 def test_bytes_that_are_no_text_are_bytes():
@@ -122,8 +122,8 @@ def test_bytes_that_are_no_text_are_bytes():
 
 
 def test_a_row_that_is_too_long_is_said_to_be():
-    Path("r.csv").write_text("x,y\n1," + "a" * 1000 + "\n", encoding="utf-8")
-    with pytest.raises(BadTableError, match=r"r.csv .*: a row has more than 128 bytes, or a quote"):
+    Path("r.csv").write_text("x,y\n1," + "a" * 4000 + "\n", encoding="utf-8")
+    with pytest.raises(BadTableError, match=r"r.csv .*: a row has more than 512 bytes, or a quote"):
         open_files("r.csv")
 
 
