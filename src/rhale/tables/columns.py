@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -51,6 +51,29 @@ def dtype_of(column: Series) -> Any:
     if zone is None or column.dtype != nw.Unknown:
         return column.dtype
     return nw.Datetime(column.to_native().dtype.unit, str(zone))
+
+
+def column_at(frame: nw.DataFrame[Any], index: int) -> Series:
+    """One column by its place; narwhals lists the names of all columns to find one."""
+    native, library = frame.to_native(), frame.implementation
+    if library.is_pyarrow():
+        column: Series = nw.from_native(native.column(index), series_only=True)
+        return column.alias(native.field(index).name)
+    if library.is_pandas_like():
+        return nw.from_native(native.iloc[:, index], series_only=True)
+    if library.is_polars():
+        return nw.from_native(native.to_series(index), series_only=True)
+    return frame[:, index]
+
+
+def columns_in(frame: nw.DataFrame[Any]) -> list[Series]:
+    """All columns."""
+    return [column_at(frame, index) for index in range(len(frame.columns))]
+
+
+def repeated_in(names: Iterable[str]) -> list[str]:
+    """Names that stand for several columns, in order."""
+    return sorted(name for name, count in Counter(names).items() if count > 1)
 
 
 def is_object(column: Series) -> bool:

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from rhale.errors import BadTableError
-from rhale.tables.formats import Stamp, dropped, naming_file, without_index
+from rhale.tables.arrow import dropped, validated
+from rhale.tables.damage import naming_file
+from rhale.tables.formats import without_index
+from rhale.tables.regular import Stamp
 
 AHEAD = 1  # batches and fragments that pyarrow reads before they are asked for
 
@@ -55,7 +58,7 @@ class Fragment:
                 fragment_readahead=AHEAD,
                 use_threads=False,
             )
-            yield from dropped(found.to_batches(), skip)
+            yield from dropped(map(validated, found.to_batches()), skip)
         self.require_unchanged()
 
     def require_unchanged(self) -> None:
@@ -85,19 +88,23 @@ def open_dataset(dataset: Any) -> list[Fragment]:
     if not found:
         msg = "the dataset has no files"
         raise BadTableError(msg)
-    schema = without_index(dataset.schema)
+    schema = without_index(dataset.schema, found[0].path)
     return [_opened(fragment, schema) for fragment in found]
 
 
 def _opened(fragment: Any, schema: Any) -> Fragment:
+    stamp = stamp_of_fragment(fragment)  # first: to count the rows of a pipe would wait for ever
     with naming_file(fragment.path, "part of a dataset"):
         n_rows = fragment.count_rows()
-    return Fragment(fragment, stamp_of_fragment(fragment), schema, n_rows)
+    return Fragment(fragment, stamp, schema, n_rows)
 
 
 def stamp_of_fragment(fragment: Any) -> Stamp:
     """Size of a file, and when it was changed; -1 where the file system does not tell."""
     with naming_file(fragment.path, "part of a dataset"):
         found = fragment.filesystem.get_file_info(fragment.path)
+    if found.type.name not in ("File", "NotFound"):
+        msg = f"{fragment.path} is no regular file; leave it out of the dataset"
+        raise BadTableError(msg)
     size, time = found.size, found.mtime_ns
     return -1 if size is None else size, -1 if time is None else time

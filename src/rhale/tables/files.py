@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from glob import glob
 from importlib.util import find_spec
 from itertools import accumulate, islice
 from pathlib import Path
+from stat import S_ISDIR
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -17,14 +20,15 @@ import numpy as np
 from rhale.errors import BadTableError, MissingExtraError
 from rhale.kernels import IntArray
 from rhale.tables.chunk import Chunk
+from rhale.tables.damage import excerpt, naming_failure, shown_names
 from rhale.tables.datasets import Fragment, is_dataset, open_dataset
-from rhale.tables.formats import TableFile, is_table, open_file
+from rhale.tables.formats import TableFile, is_named_as_table, is_table, open_file
 from rhale.tables.frame import FrameTable
 from rhale.tables.open import require_two_rows
 from rhale.tables.pieced import PiecedTable
-from rhale.tables.reading import Reading
+from rhale.tables.reading import Reading, naming
+from rhale.tables.regular import look, require_regular
 
-SHOWN = 10
 Part = TableFile | Fragment
 
 
@@ -67,8 +71,9 @@ def open_files(data: Any) -> PiecedTable:
     else:
         parts = [open_file(path) for path in found_files(data)]
     schema, n_rows = united(parts), sum(part.n_rows for part in parts)
-    require_two_rows(n_rows)
-    head = FrameTable(nw.from_native(schema.empty_table(), eager_only=True))
+    with naming(_places(parts)):
+        require_two_rows(n_rows)
+    head = FrameTable(nw.from_native(empty_table(schema, parts[0].path), eager_only=True))
     return PiecedTable(Reading(head, head.names), Files(tuple(parts), schema), "files", n_rows)
 
 
@@ -79,30 +84,28 @@ def found_files(asked: str | Path | Sequence[str | Path]) -> list[str]:
     """The files that paths and patterns name."""
     patterns = [asked] if isinstance(asked, str | Path) else asked
     paths = [path for pattern in patterns for path in _found(str(pattern))]
-    places = [Path(path).resolve() for path in paths]
-    if len(set(places)) < len(places):
-        twice = next(
-            path for path, place in zip(paths, places, strict=True) if places.count(place) > 1
-        )
-        msg = f"the file {twice} is named twice; its rows would count twice"
-        raise BadTableError(msg)
+    known = set[Path]()
+    for path in paths:
+        place = Path(path).resolve()
+        if place in known:
+            msg = f"the file {path} is named twice; its rows would count twice"
+            raise BadTableError(msg)
+        known.add(place)
     return paths
 
 
 def _found(pattern: str) -> list[str]:
     """The files that a path or a pattern names, in order of their names."""
-    if Path(pattern).is_dir():
-        return _below(pattern)
-    if Path(pattern).exists():
-        return [pattern]
+    if os.path.lexists(pattern):
+        return _below(pattern) if S_ISDIR(look(pattern).st_mode) else [pattern]
+    if "**" in pattern:
+        require_tree(pattern[: pattern.index("**")] or ".")
     matches = sorted(glob(pattern, recursive=True))  # noqa: PTH207 - keeps paths as they are written
-    paths = [path for path in matches if Path(path).is_file()]
-    if paths:
-        return paths
     if not matches:
         msg = f"the table {pattern!r} names no file"
         raise BadTableError(msg)
-    return [path for folder in matches for path in _below(folder)]
+    paths = [path for path in matches if not S_ISDIR(look(path).st_mode)]
+    return paths or [path for folder in matches for path in _below(folder)]
 
 
 def _below(folder: str) -> list[str]:
@@ -110,7 +113,11 @@ def _below(folder: str) -> list[str]:
     paths = list[str]()
     for path in sorted(Path(folder).rglob("*")):
         below = path.relative_to(folder).parts
-        if any(name.startswith((".", "_")) for name in below) or not path.is_file():
+        if any(name.startswith((".", "_")) for name in below) or path.is_dir():
+            continue
+        if is_named_as_table(str(path)):
+            require_regular(str(path), look(str(path)).st_mode)
+        elif not path.is_file():
             continue
         if any("=" in name for name in below[:-1]):
             msg = (
@@ -126,6 +133,22 @@ def _below(folder: str) -> list[str]:
     return paths
 
 
+def require_tree(folder: str) -> None:
+    """Refuse folders that links lead back into: a pattern with ** would go round in circles."""
+    known, left = dict[tuple[int, int], str](), [folder]
+    while left:
+        path = left.pop()
+        with suppress(OSError):  # a folder that may not be read has no tables for us
+            found = Path(path).stat()
+            place = (found.st_dev, found.st_ino)
+            if place in known:
+                msg = f"{path} leads to {known[place]} again, by a link; its rows would count twice"
+                raise BadTableError(msg)
+            known[place] = path
+            with os.scandir(path) as entries:
+                left += [entry.path for entry in entries if entry.is_dir()]
+
+
 # --- their columns -------------------------------------------------------------------------------
 
 
@@ -133,26 +156,27 @@ def united(parts: Sequence[Part]) -> Any:
     """Columns of all files together; each needs the same, with types that have one in common."""
     import pyarrow as pa
 
-    first = parts[0]
+    first, names = parts[0], parts[0].schema.names
     for part in parts[1:]:
-        odd = sorted(set(part.schema.names) ^ set(first.schema.names))
+        odd = sorted(set(part.schema.names) ^ set(names))
         if odd:
-            shown = ", ".join(odd[:SHOWN])
-            msg = f"{part.path} and {first.path} have different columns: {shown}"
+            msg = f"{part.path} and {first.path} have different columns: {shown_names(odd)}"
             raise BadTableError(msg)
-    if not first.schema.names:
+    if not names:
         msg = f"{first.path} has no columns"
         raise BadTableError(msg)
-    return pa.schema([_united(name, parts) for name in first.schema.names])
+    fields = [{field.name: field for field in part.schema} for part in parts]
+    paths = [part.path for part in parts]
+    return pa.schema([_united([own[name] for own in fields], paths) for name in names])
 
 
-def _united(name: str, parts: Sequence[Part]) -> Any:
+def _united(fields: Sequence[Any], paths: Sequence[str]) -> Any:
     """The column that holds the values of a column in all files."""
     import pyarrow as pa
 
-    found, seen = parts[0].schema.field(name), {parts[0].schema.field(name).type}
-    for part in parts[1:]:
-        field = part.schema.field(name)
+    fields = [field.with_type(plain_type(field.type)) for field in fields]
+    found, seen = fields[0], {fields[0].type}
+    for field, path in zip(fields[1:], paths[1:], strict=True):
         if field.type in seen:
             continue
         seen.add(field.type)
@@ -161,11 +185,33 @@ def _united(name: str, parts: Sequence[Part]) -> Any:
             found = pa.unify_schemas(both, promote_options="permissive").field(0)
         except pa.ArrowException as error:
             msg = (
-                f"{part.path}: column {name!r} holds {field.type}, and {found.type} in the files "
-                "before it; give it the same type in all files"
+                f"{path}: column {field.name!r} holds {excerpt(field.type, 60)}, and "
+                f"{excerpt(found.type, 60)} in the files before it; give it the same type in all "
+                "files"
             )
             raise BadTableError(msg) from error
     return found.with_type(pa.float64()) if pa.types.is_null(found.type) else found  # as pandas
+
+
+def plain_type(kind: Any) -> Any:
+    """A type that holds the same values and that rows can be taken from: text that is no view."""
+    import pyarrow as pa
+
+    if kind.equals(pa.string_view()):
+        return pa.string()
+    return pa.binary() if kind.equals(pa.binary_view()) else kind
+
+
+def empty_table(schema: Any, path: str) -> Any:
+    """A table of these columns without rows; refuse types that Arrow itself can do little with."""
+    import pyarrow as pa
+
+    columns, none = [], pa.array([], pa.int64())
+    for field in schema:
+        name, kind = excerpt(field.name, 60), excerpt(field.type, 60)
+        with naming_failure(f"{path}: column {name!r} holds {kind}, write the file without it"):
+            columns.append(pa.array([], field.type).take(none))
+    return pa.table(columns, schema=schema)
 
 
 # --- their rows ----------------------------------------------------------------------------------
@@ -230,12 +276,21 @@ class Files:
             drawn = self._drawn(reading.drawn, group)
             reading, n_known = replace(reading, drawn=drawn), int(drawn[n_known]) if n_known else 0
         wanted = [*reading.names, *([reading.weights] if reading.weights else [])]
-        schema = self.schema.empty_table().select(wanted).schema
+        schema = self._schema_of(wanted)
         pieces = _pieces(parts, schema, size, n_known)
-        where = parts[0].path
-        if len(parts) > 1:
-            where = f"{where} to {parts[-1].path} ({len(parts)} files, rows counted through)"
+        where = _places(parts, ", rows counted through")
         yield from reading.chunks(pieces, size, where=where, first_row=n_known, start=n_known)
+
+    def _schema_of(self, names: Sequence[str]) -> Any:
+        """Some of the columns."""
+        import pyarrow as pa
+
+        return pa.schema([self._fields[name] for name in names])
+
+    @cached_property
+    def _fields(self) -> dict[str, Any]:
+        """Columns by their names."""
+        return {field.name: field for field in self.schema}
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -257,6 +312,12 @@ class Files:
             found.append(drawn[low:high] - start + before)
             before += stop - start
         return np.concatenate(found)
+
+
+def _places(parts: Sequence[Part], more: str = "") -> str:
+    """Say which files are meant."""
+    first, last = parts[0].path, parts[-1].path
+    return first if len(parts) == 1 else f"{first} to {last} ({len(parts)} files{more})"
 
 
 def together(rows: Sequence[int], size: int) -> Iterator[list[int]]:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import accumulate
-from os import SEEK_END
-from pathlib import Path
 from typing import Any
 
-from rhale.errors import BadTableError, RhaleError
-from rhale.tables import delimited
+from rhale.errors import BadTableError
+from rhale.tables import arrow, delimited, parquet
+from rhale.tables.columns import repeated_in
+from rhale.tables.damage import excerpt, naming_file, shown_names
+from rhale.tables.expanding import require_likely_rows
+from rhale.tables.pages import footer_of
+from rhale.tables.regular import RegularFile, Stamp, look, stamp
 
 KINDS = "Parquet (.parquet), CSV (.csv, .csv.gz, .tsv), Arrow (.arrow, .ipc) and Feather (.feather)"
 MARKS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "stream", b"FEA1": "feather"}
 NAMED = (".parquet", ".arrow", ".ipc", ".feather")
 DELIMITED = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
-BUFFER = 2**20  # bytes of a Parquet column that are read at a time
-FOOTER_END = 8  # bytes behind a Parquet footer: its length, and four letters
-Stamp = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,12 +58,23 @@ class TableFile:
             Rows to leave out at the start.
         """
         self.require_unchanged()
-        with naming_file(self.path, self.kind):
-            if self.kind == "parquet":
-                yield from _parquet(self.path, schema.names, size, skip)
-            else:
-                yield from dropped(_others(self, schema), skip)
+        n_rows = min(skip, self.n_rows)
+        with naming_file(self.path, self.kind), RegularFile(self.path) as file:
+            for batch in self._read(file, schema, size, skip):
+                n_rows += batch.num_rows
+                yield batch
         self.require_unchanged()
+        if n_rows != self.n_rows:
+            msg = f"{self.path} says that it has {self.n_rows:,} rows, but has {n_rows:,}"
+            raise BadTableError(msg)
+
+    def _read(self, file: RegularFile, schema: Any, size: int, skip: int) -> Iterator[Any]:
+        """Batches of the file."""
+        if self.kind == "parquet":
+            return parquet.read(file, schema.names, size, skip)
+        if self.kind == "csv":
+            return arrow.dropped(delimited.read(file, schema), skip)
+        return arrow.dropped(arrow.read(file, self.kind, schema.names, size), skip)
 
     @property
     def identity(self) -> list[Any]:
@@ -78,57 +87,62 @@ class TableFile:
 
     def require_unchanged(self) -> None:
         """Refuse a file that is not as it was when it was opened."""
-        if stamp_of(self.path) != self.stamp:
+        if stamp(look(self.path)) != self.stamp:
             msg = f"{self.path} changed while it was being explained; let it rest, and start again"
             raise BadTableError(msg)
 
 
 def open_file(path: str) -> TableFile:
-    """Find out what a file holds; of rows, only those of CSV and of Arrow streams are read."""
-    stamp, kind = stamp_of(path), kind_of_table(path)
-    with naming_file(path, kind):
-        schema, n_rows = _measured(path, kind)
-    schema = without_index(schema)
-    repeated = sorted({name for name in schema.names if schema.names.count(name) > 1})
-    if repeated:
-        msg = f"{path}: column names must differ; repeated: {repeated}"
-        raise BadTableError(msg)
-    return TableFile(path, kind, stamp, schema, n_rows)
+    """Find out what a file holds; of rows, only those of CSV are read."""
+    with naming_file(path, "table"), RegularFile(path) as file:
+        kind = kind_of_table(file, path)
+        with naming_file(path, kind):
+            schema, n_rows = _measured(file, kind)
+            schema = without_index(schema, path)
+            repeated = repeated_in(schema.names)
+        if repeated:
+            msg = f"{path}: column names must differ; repeated: [{shown_names([repr(name) for name in repeated])}]"
+            raise BadTableError(msg)
+        if kind != "csv":
+            require_likely_rows(path, n_rows, file.size)
+        return TableFile(path, kind, file.stamp, schema, n_rows)
+
+
+def _measured(file: RegularFile, kind: str) -> tuple[Any, int]:
+    """Columns and number of rows."""
+    if kind == "csv":
+        return delimited.settle(file)
+    return parquet.measure(file) if kind == "parquet" else arrow.measure(file, kind)
 
 
 def footer_digest(path: str) -> str:
     """Name of the bytes at the end of a Parquet file that say where everything is, and its ranges."""
-    with Path(path).open("rb") as file:
-        file.seek(-FOOTER_END, SEEK_END)
-        n_bytes = int.from_bytes(file.read(4), "little")
-        file.seek(-FOOTER_END - n_bytes, SEEK_END)
-        return blake2b(file.read(n_bytes), digest_size=16).hexdigest()
-
-
-def stamp_of(path: str) -> Stamp:
-    """Size of a file, and when it was changed."""
-    try:
-        found = Path(path).stat()
-    except OSError as error:
-        msg = f"{path} cannot be read: {error.strerror}"
-        raise BadTableError(msg) from error
-    return found.st_size, found.st_mtime_ns
+    with naming_file(path, "parquet"), RegularFile(path) as file:
+        return blake2b(footer_of(file), digest_size=16).hexdigest()
 
 
 def is_table(path: str) -> bool:
     """Tell whether a file is a table, or is named as one."""
-    return path.lower().endswith((*NAMED, *DELIMITED)) or _marked(path) is not None
+    if is_named_as_table(path):
+        return True
+    with naming_file(path, "table"), RegularFile(path) as file:
+        return _marked(file) is not None
 
 
-def kind_of_table(path: str) -> str:
+def is_named_as_table(path: str) -> bool:
+    """Tell whether a file is named as a table."""
+    return path.lower().endswith((*NAMED, *DELIMITED))
+
+
+def kind_of_table(file: RegularFile, path: str) -> str:
     """Say what a file is, by its first bytes or by its name."""
-    kind, name = _marked(path), path.lower()
+    kind, name = _marked(file), path.lower()
     if kind == "feather":
         msg = f"{path} is Feather of version 1, which pyarrow gives up; write it anew (version 2)"
         raise BadTableError(msg)
     if kind is not None:
         return kind
-    if Path(path).stat().st_size == 0:
+    if file.size == 0:
         msg = f"{path} is empty: 0 bytes, not even names of columns"
         raise BadTableError(msg)
     if name.endswith(DELIMITED):
@@ -140,98 +154,32 @@ def kind_of_table(path: str) -> str:
     raise BadTableError(msg)
 
 
-def _marked(path: str) -> str | None:
+def _marked(file: RegularFile) -> str | None:
     """What the first bytes of a file say."""
-    with naming_file(path, "table"), Path(path).open("rb") as file:
-        head = file.read(8)
+    file.seek(0)
+    head = file.read(8)
     return next((kind for mark, kind in MARKS.items() if head.startswith(mark)), None)
 
 
-@contextmanager
-def naming_file(path: str, kind: str) -> Iterator[None]:
-    """Say which file it was that could not be read."""
-    from pyarrow import ArrowException
-
-    try:
-        yield
-    except RhaleError:
-        raise
-    except (ArrowException, OSError, ValueError) as error:
-        said = str(getattr(error, "strerror", None) or error)
-        msg = f"{path} cannot be read as {kind}: {said}"
-        raise BadTableError(msg) from error
-
-
-def without_index(schema: Any) -> Any:
+def without_index(schema: Any, path: str) -> Any:
     """Columns of a file alone: neither the row names of pandas nor what it notes about types."""
     import pyarrow as pa
 
-    index = (schema.pandas_metadata or {}).get("index_columns", [])
+    index = index_of_pandas(schema, path)
     return pa.schema([field.remove_metadata() for field in schema if field.name not in index])
 
 
-def dropped(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
-    """Leave rows out at the start."""
-    for batch in batches:
-        if n_rows < batch.num_rows:
-            yield batch.slice(n_rows) if n_rows else batch
-        n_rows = max(n_rows - batch.num_rows, 0)
-
-
-# --- kinds ---------------------------------------------------------------------------------------
-
-
-def _measured(path: str, kind: str) -> tuple[Any, int]:
-    """Columns and number of rows."""
-    import pyarrow as pa
-
-    if kind == "csv":
-        return delimited.settled(path)
-    if kind == "parquet":
-        import pyarrow.parquet as pq
-
-        with pq.ParquetFile(path) as table:
-            return table.schema_arrow, table.metadata.num_rows
-    if kind == "arrow":
-        from pyarrow import dataset
-
-        place = str(Path(path).resolve())  # no address, whatever its name looks like
-        found = dataset.dataset(place, format="ipc")  # counts without reading
-        return found.schema, found.count_rows()
-    with pa.OSFile(path) as file:
-        stream = pa.ipc.open_stream(file)
-        return stream.schema, sum(batch.num_rows for batch in stream)
-
-
-def _parquet(path: str, names: list[str], size: int, skip: int) -> Iterator[Any]:
-    """Read row groups from the one where the first wanted row is; columns through small buffers."""
-    import pyarrow.parquet as pq
-
-    options = {"buffer_size": BUFFER, "pre_buffer": False, "page_checksum_verification": True}
-    with pq.ParquetFile(path, **options) as table:
-        known = table.metadata
-        rows = (known.row_group(g).num_rows for g in range(known.num_row_groups))
-        starts = list(accumulate(rows, initial=0))[:-1]
-        first = max((g for g, start in enumerate(starts) if start <= skip), default=0)
-        batches = table.iter_batches(
-            size, row_groups=range(first, len(starts)), columns=names, use_threads=False
+def index_of_pandas(schema: Any, path: str) -> set[str]:
+    """Names of the columns that pandas noted as names of rows."""
+    try:
+        noted = (schema.pandas_metadata or {}).get("index_columns", [])
+        if not isinstance(noted, list) or not all(isinstance(name, str | dict) for name in noted):
+            msg = f"index_columns is {noted!r:.60}"
+            raise ValueError(msg)
+    except (ValueError, AttributeError, RecursionError) as error:
+        msg = (
+            f"{path}: what pandas noted about its columns is damaged ({excerpt(error, 80)}); "
+            "write the file anew, or without its metadata"
         )
-        yield from dropped(batches, skip - starts[first] if starts else 0)
-
-
-def _others(file: TableFile, schema: Any) -> Iterator[Any]:
-    import pyarrow as pa
-
-    if file.kind == "csv":
-        yield from delimited.read(file.path, schema)
-        return
-    with pa.OSFile(file.path) as opened:
-        kind = pa.ipc.open_file if file.kind == "arrow" else pa.ipc.open_stream
-        everything = kind(opened).schema.names
-        opened.seek(0)
-        wanted = [everything.index(name) for name in schema.names]
-        found = kind(opened, options=pa.ipc.IpcReadOptions(included_fields=wanted))
-        if file.kind == "stream":
-            yield from found
-        else:
-            yield from (found.get_batch(place) for place in range(found.num_record_batches))
+        raise BadTableError(msg) from error
+    return {name for name in noted if isinstance(name, str)}  # others describe numbers of rows

@@ -20,6 +20,8 @@ from rhale.tables.columns import (
     Labels,
     Series,
     categories_of,
+    column_at,
+    columns_in,
     dtype_of,
     factorize,
     hashed,
@@ -80,7 +82,7 @@ class FrameChunk:
     def _numbers(self, index: int) -> FloatArray:
         """A column of numbers, read once and not to be written into."""
         if index not in self._read:
-            self._read[index] = numbers_of(self.frame[:, index])
+            self._read[index] = numbers_of(column_at(self.frame, index))
             self._read[index].flags.writeable = False
         return self._read[index]
 
@@ -91,7 +93,7 @@ class FrameChunk:
 
     def told_apart(self, index: int) -> Apart | None:
         """Distinct names of a column and which each row has; None for a column of numbers."""
-        column = self.frame[:, index]
+        column = column_at(self.frame, index)
         if holds(dtype_of(column)) not in ("names", "objects"):
             return None
         if index not in self._apart:
@@ -109,7 +111,7 @@ class FrameChunk:
 
     def key(self, index: int) -> FloatArray:
         """Numbers that tell the values of one column apart, in all chunks alike."""
-        column = self.frame[:, index]
+        column = column_at(self.frame, index)
         try:
             apart = self.told_apart(index)
         except BadTableError:  # it cannot be explained, but its rows differ
@@ -129,11 +131,11 @@ class FrameChunk:
         if index in self.labels:
             return repr(self.labels[index].values[int(value)])
         kinds: dict[str | None, AxisKind] = {"dates": "date", "durations": "duration"}
-        return written(value, kinds.get(holds(dtype_of(self.frame[:, index])), "number"))
+        return written(value, kinds.get(holds(dtype_of(column_at(self.frame, index))), "number"))
 
     def representable(self, index: int, values: FloatArray) -> FloatArray:
         """The values after a round trip through the column's own type."""
-        column = self.frame[:, index]
+        column = column_at(self.frame, index)
         if index in self.labels:
             return values
         if column.dtype in PLAIN:
@@ -170,7 +172,7 @@ class FrameChunk:
 
     def _new(self, frame: Frame, index: int, values: FloatArray, own: BoolArray) -> Series:
         """Make a column with these values; some rows keep their own, or none as they have none."""
-        like = frame[:, index]
+        like = column_at(frame, index)
         if index in self.labels:
             made = self.labels[index].write(like, values)
             is_kept = is_object(like) and bool(np.any(own & np.isnan(values)))  # None or nan?
@@ -204,7 +206,7 @@ class FrameTable:
     row_numbers: IntArray | None = None
     labels: Mapping[int, Labels] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Column names."""
         return tuple(str(c) for c in self.frame.columns)
@@ -226,7 +228,7 @@ class FrameTable:
     @cached_property
     def _dtypes(self) -> list[Any]:
         """Types of all columns; narwhals looks into columns of objects for them."""
-        return [dtype_of(self.frame[:, place]) for place in range(len(self.frame.columns))]
+        return [dtype_of(column) for column in columns_in(self.frame)]
 
     def holds(self, index: int) -> Holds | None:
         """What a column holds."""
@@ -234,7 +236,7 @@ class FrameTable:
 
     def declared_order(self, index: int) -> tuple[Any, ...] | None:
         """Levels of a column whose type says in which order they stand."""
-        dtype, native = self.dtype(index), self.frame[:, index].to_native()
+        dtype, native = self.dtype(index), column_at(self.frame, index).to_native()
         if getattr(getattr(native, "type", None), "ordered", False):  # a dictionary of pyarrow
             return tuple(native.unify_dictionaries().chunk(0).dictionary.to_pylist())
         return tuple(dtype.categories) if dtype == nw.Enum else None
@@ -265,7 +267,7 @@ class FrameTable:
 
     def missing_value(self, index: int) -> Any:
         """What stands for a missing value in a column."""
-        return missing_value(self.frame[:, index])
+        return missing_value(column_at(self.frame, index))
 
     def labels_of(self, index: int) -> Labels:
         """Names of a column that was labelled."""
@@ -278,7 +280,7 @@ class FrameTable:
 
 def seen_in(frame: Frame) -> Seen:
     """What the rows of a frame tell about its columns."""
-    columns = [frame[:, place] for place in range(len(frame.columns))]
+    columns = columns_in(frame)
     found = [categories_of(column) for column in columns]
     return Seen(
         tuple(str(name) for name in frame.columns),

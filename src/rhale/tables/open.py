@@ -14,7 +14,7 @@ from rhale.kernels import FloatArray
 from rhale.names import find_feature
 from rhale.tables.array import ArrayTable
 from rhale.tables.chunk import TableInMemory
-from rhale.tables.columns import is_number, numbers_of
+from rhale.tables.columns import is_number, numbers_of, repeated_in
 from rhale.tables.frame import Frame, FrameTable
 
 if TYPE_CHECKING:  # torch is imported with the user's tensor
@@ -130,7 +130,7 @@ def _frame(frame: Frame) -> FrameTable:
         msg = "the table has several levels of column names; join them into one name each"
         raise BadTableError(msg)
     table = FrameTable(frame)
-    repeated = sorted({n for n in table.names if table.names.count(n) > 1})
+    repeated = repeated_in(table.names)
     if repeated:
         msg = f"column names must differ, also as text; repeated: {repeated}"
         raise BadTableError(msg)

@@ -15,7 +15,8 @@ from rhale.kernels import FloatArray, IntArray
 from rhale.names import find_feature, near_names
 from rhale.tables.array import ArrayChunk, ArrayTable
 from rhale.tables.chunk import Chunk
-from rhale.tables.columns import Holds, Labels, numbers_of
+from rhale.tables.columns import Holds, Labels, column_at, numbers_of
+from rhale.tables.damage import excerpt
 from rhale.tables.frame import Frame, FrameChunk, FrameTable
 from rhale.tables.seen import NOTHING_SEEN, Seen
 from rhale.tables.view import PandasView, ViewedChunk
@@ -79,7 +80,7 @@ class Reading:
             return None
         if self.is_settled:
             return self.seen.categories[index] if self.seen.ordered[index] else None
-        native = self.head.frame[:, index].to_native()
+        native = column_at(self.head.frame, index).to_native()
         ordered = getattr(getattr(native, "type", None), "ordered", False)
         ordered = ordered or getattr(getattr(native, "cat", None), "ordered", False)
         return () if ordered else None
@@ -173,7 +174,8 @@ class Reading:
             if piece.ndim != 2 or piece.shape[1] != len(self.everything):
                 msg = f"shape {piece.shape}, but the table has {len(self.everything)} columns"
                 raise BadTableError(msg)
-            places = [self.everything.index(name) for name in wanted]
+            place_of = {name: place for place, name in enumerate(self.everything)}
+            places = [place_of[name] for name in wanted]
             return piece if places == list(range(piece.shape[1])) else piece[:, places]
         if hasattr(piece, "to_struct_array") and not hasattr(piece, "combine_chunks"):
             import pyarrow as pa
@@ -188,11 +190,12 @@ class Reading:
 
     def _check(self, have: list[str], wanted: list[str]) -> None:
         """Refuse a piece with other columns."""
-        lacking = [name for name in wanted if name not in have]
+        found, known = set(have), set(self.everything)
+        lacking = [name for name in wanted if name not in found]
         if lacking:
             msg = f"there is no column {lacking[0]!r}, which other pieces of the table have; "
             raise BadTableError(msg + near_names(lacking[0], have))
-        new = [name for name in have if name not in self.everything]
+        new = [name for name in have if name not in known]
         if new and len(wanted) == len(self.everything):
             msg = f"there is a column {new[0]!r} that other pieces of the table do not have"
             raise BadTableError(msg)
@@ -204,22 +207,23 @@ class Reading:
         import pyarrow as pa
 
         table, schema = frame.to_native(), self.head.frame.to_native().schema
-        for place, wanted in enumerate(schema):
-            found = table.schema.field(place)
+        columns, changed = table.columns, False
+        for place, (found, wanted) in enumerate(zip(table.schema, schema, strict=False)):
             if found.type.equals(wanted.type):
                 continue
             if pa.types.is_dictionary(wanted.type) and pa.types.is_dictionary(found.type):
                 continue
             try:
-                column = table.column(place).cast(wanted.type)
+                columns[place], changed = columns[place].cast(wanted.type), True
             except pa.ArrowException as error:
                 msg = (
                     f"column {wanted.name!r} holds {found.type} here and {wanted.type} in other "
-                    f"pieces of the table: {error}"
+                    f"pieces of the table: {excerpt(error)}"
                 )
                 raise BadTableError(msg) from error
-            table = table.set_column(place, wanted.name, column)
-        return nw.from_native(table, eager_only=True)
+        if not changed:
+            return frame
+        return nw.from_native(pa.table(columns, names=table.column_names), eager_only=True)
 
     def _weighed(self, rows: Any, numbers: IntArray) -> ArrayChunk | FrameChunk:
         """The rows of positive weight."""

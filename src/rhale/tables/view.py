@@ -12,6 +12,7 @@ import narwhals.stable.v2 as nw
 from rhale.kernels import FloatArray, IntArray
 from rhale.tables.chunk import Change
 from rhale.tables.columns import Apart, Labels
+from rhale.tables.damage import naming_failure
 from rhale.tables.frame import FrameChunk
 from rhale.tables.seen import Seen
 
@@ -36,8 +37,10 @@ class ViewedChunk:
     @cached_property
     def view(self) -> FrameChunk:
         """The rows as the model sees them."""
-        shown = nw.from_native(self.show(self.source.frame.to_native()), eager_only=True)
-        return replace(self.source, frame=shown)
+        what = f"{self.where or 'the table'} cannot be made into a table of pandas"
+        with naming_failure(what):  # an hour beyond 24, a category that stands there twice
+            shown = self.show(self.source.frame.to_native())
+        return replace(self.source, frame=nw.from_native(shown, eager_only=True))
 
     @property
     def row_numbers(self) -> IntArray:
@@ -139,16 +142,16 @@ class PandasView:
     def _from_arrow(self, table: Any) -> Any:
         import pyarrow as pa
 
-        mixed = []
+        mixed, columns = [], table.columns
         for place, field in enumerate(table.schema):
             is_gappy = self.seen.gaps[place]
             whole, truth = pa.types.is_integer(field.type), pa.types.is_boolean(field.type)
             if pa.types.is_decimal(field.type) or (whole and is_gappy):
-                floats = table.column(place).cast(pa.float64(), safe=False)
-                table = table.set_column(place, field.name, floats)
+                columns[place] = columns[place].cast(pa.float64(), safe=False)
             elif truth and is_gappy:
                 mixed.append(place)
-        frame = table.to_pandas(date_as_object=False)
+        plain = pa.table(columns, names=table.column_names)
+        frame = plain.to_pandas(date_as_object=False)
         for place in mixed:
             frame.isetitem(place, frame.iloc[:, place].astype("boolean"))
         return frame

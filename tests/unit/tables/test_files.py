@@ -392,7 +392,7 @@ def test_a_file_that_may_not_be_read_is_named(monkeypatch):
     def refused(*_, **__):
         raise PermissionError(13, "Permission denied", "r.parquet")
 
-    monkeypatch.setattr(Path, "open", refused)
+    monkeypatch.setattr("os.open", refused)
     with pytest.raises(BadTableError, match=r"r.parquet cannot be read .*: Permission denied"):
         open_files("r.parquet")
 

@@ -1,0 +1,97 @@
+"""Regular files: found without waiting for anybody, and never read beyond their end."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable
+from io import FileIO
+from pathlib import Path
+
+from rhale.errors import BadTableError
+
+Stamp = tuple[int, int]
+NO_WAITING = getattr(os, "O_NONBLOCK", 0)  # to open a pipe would wait for a writer
+SPECIAL: dict[Callable[[int], bool], str] = {
+    stat.S_ISDIR: "a folder",
+    stat.S_ISFIFO: "a pipe",
+    stat.S_ISSOCK: "a socket",
+    stat.S_ISCHR: "a device",
+    stat.S_ISBLK: "a device",
+}
+
+
+class RegularFile(FileIO):
+    """A file whose kind was looked at again after it was opened, so that nobody can swap it.
+
+    pyarrow asks for as many bytes as a file says that it needs, and so does Python: both would set
+    that much memory aside before they find out that the file is shorter.
+    """
+
+    def __init__(self, path: str) -> None:
+        require_regular(path, look(path).st_mode)  # to open a device may already do something
+        super().__init__(path, opener=_open)
+        found = os.fstat(self.fileno())
+        self.stamp: Stamp = stamp(found)
+        self.size = found.st_size
+        try:
+            require_regular(path, found.st_mode)
+        except BadTableError:
+            self.close()
+            raise
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read so many bytes, or as many as are left."""
+        left = max(self.size - self.tell(), 0)
+        wanted = left if size is None or size < 0 else min(size, left)
+        found = super().read(wanted) or b""
+        while len(found) < wanted:  # systems read 2 GB at a time
+            more = super().read(wanted - len(found))
+            if not more:  # it became shorter meanwhile
+                break
+            found += more
+        return found
+
+    def read_at(self, place: int, size: int) -> bytes:
+        """Read bytes that must be there."""
+        if place < 0 or size < 0 or place + size > self.size:
+            msg = f"it says that it has {size} bytes at {place}, but it is {self.size} bytes long"
+            raise ValueError(msg)
+        self.seek(place)
+        return self.read(size)
+
+
+def _open(path: str, flags: int) -> int:
+    return os.open(path, flags | NO_WAITING)
+
+
+def stamp(found: os.stat_result) -> Stamp:
+    """Size of a file in bytes, and when it was changed in nanoseconds."""
+    return found.st_size, found.st_mtime_ns
+
+
+def look(path: str) -> os.stat_result:
+    """What the system says of a path; links are followed, and named where they lead nowhere."""
+    try:
+        return Path(path).stat()
+    except (OSError, ValueError) as error:  # ValueError: a path with the sign of zero
+        raise BadTableError(_lost(path, error)) from error
+
+
+def _lost(path: str, error: OSError | ValueError) -> str:
+    """Say why there is no file behind a path."""
+    if getattr(error, "errno", None) == errno.ELOOP:
+        return f"{path} is a link that leads in a circle; link it to a table"
+    if isinstance(error, FileNotFoundError) and Path(path).is_symlink():
+        return f"{path} is a link to {Path(path).readlink()}, which is not there"
+    return f"{path} cannot be read: {getattr(error, 'strerror', None) or error}"
+
+
+def require_regular(path: str, mode: int) -> None:
+    """Refuse what is no file of bytes: it may have no end, and asking for them may wait for ever."""
+    if stat.S_ISREG(mode):
+        return
+    kind = next((words for is_kind, words in SPECIAL.items() if is_kind(mode)), "something else")
+    msg = f"{path} is {kind}, no regular file; write its rows to a file, and pass that"
+    raise BadTableError(msg)
