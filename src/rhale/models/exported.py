@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from rhale.errors import BadFileError, RhaleError, UnsafeFileError, WrongShapeError
+from rhale.errors import BadFileError, UnsafeFileError, WrongShapeError
 from rhale.models.graph_pt2 import ATEN, Graph, Name, Place, Step, Word, damaged, names_in, refuse
 from rhale.models.inspect_pt2 import Inspected, Weight, inspected
 from rhale.models.measure_pt2 import limit_for, measure
@@ -335,13 +335,11 @@ def load_exported(path: Path, content: bytes) -> TorchModel:
     if version < OLDEST:
         msg = f"{path} needs torch 2.6 or newer, and this is {torch.__version__}; upgrade torch"
         raise BadFileError(msg)
-    program = inspected(str(path), content)
     try:
-        return TorchModel(Program(program).eval())
+        return TorchModel(Program(inspected(content)).eval())
     except BadFileError as error:
-        raise type(error)(f"{path} {error}") from error
-    except RhaleError:
-        raise
+        msg = f"{path} {error}"
+        raise type(error)(msg) from error
     except Exception as error:
         msg = f"torch cannot load {path}: {type(error).__name__}: {first_line(error)}"
         raise BadFileError(msg) from error

@@ -18,14 +18,19 @@ from rhale.models.operations import (
 )
 
 ATEN = "torch.ops.aten."
-DTYPES = {
-    **{1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64"},
-    **{6: "float16", 7: "float32", 8: "float64", 10: "complex64", 11: "complex128"},
-    **{12: "bool", 13: "bfloat16"},
-}
-FORMATS = {
-    **{1: "contiguous_format", 2: "channels_last", 3: "channels_last_3d", 4: "preserve_format"},
-}
+DTYPES = dict(  # by torch's numbers; kinds that tables never lead to are left out
+    [
+        *enumerate(
+            ["uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"], start=1
+        ),
+        *enumerate(["complex64", "complex128", "bool", "bfloat16"], start=10),
+    ]
+)
+FORMATS = dict(
+    enumerate(
+        ["contiguous_format", "channels_last", "channels_last_3d", "preserve_format"], start=1
+    )
+)
 STRIDED = 7  # the one layout of tensors that is no special case
 FLOATS = {"Infinity": float("inf"), "-Infinity": float("-inf"), "NaN": float("nan")}
 SETTING = re.compile(r"[\w ,.>+:\-]{0,400}")  # a word for an operation, such as an einsum
@@ -180,7 +185,7 @@ def _check_graphs(target: str, values: list[Any]) -> None:
         refuse(f"graphs at other places of {target!r} than rhale knows")
     if target == GRAD_MODE and not isinstance(values[0], bool):
         damaged("a mode that is neither true nor false")
-    if target == BRANCH and (len(values) != 4 or not isinstance(values[3], list)):  # noqa: PLR2004
+    if target == BRANCH and (len(values) != 4 or not isinstance(values[3], list)):
         damaged("a branch without its four arguments")
 
 

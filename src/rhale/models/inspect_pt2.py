@@ -12,7 +12,7 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
-from rhale.errors import BadFileError, UnsafeFileError
+from rhale.errors import BadFileError
 from rhale.models.graph_pt2 import (
     Graph,
     damaged,
@@ -25,6 +25,7 @@ from rhale.models.graph_pt2 import (
     text,
     whole,
 )
+from rhale.models.read_trees import first_line
 
 GRAPH, ORDER = "models/model.json", "byteorder"
 CONFIGS = {
@@ -119,26 +120,22 @@ class Inspected:
     rows: Rows
 
 
-def inspected(path: str, content: bytes) -> Inspected:
+def inspected(content: bytes) -> Inspected:
     """Read an archive, and refuse all that is more than numbers and known operations.
 
     Parameters
     ----------
-    path : str
-        For messages.
     content : bytes
-        The whole file.
+        The whole file; whoever knows its name puts it in front of messages.
     """
     try:
         return _inspect(content)
-    except (UnsafeFileError, BadFileError) as error:
-        raise type(error)(f"{path} {error}") from error
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError) as error:
-        msg = f"{path} is damaged: {type(error).__name__}: {error}"
-        raise BadFileError(msg) from error
+    except BadFileError:
+        raise
+    except (zipfile.BadZipFile, RuntimeError, OSError, EOFError) as error:
+        damaged(f"{type(error).__name__}: {first_line(error)}")
     except ValueError as error:  # numbers of thousands of digits, bytes that are no text
-        msg = f"{path} is damaged: {str(error):.200}"
-        raise BadFileError(msg) from error
+        damaged(first_line(error))
 
 
 def _inspect(content: bytes) -> Inspected:
@@ -176,8 +173,8 @@ def _members(content: bytes) -> dict[str, bytes]:
             if UNREAD.fullmatch(name):
                 continue
             if PICKLED.fullmatch(name):
-                msg = "was saved by an older torch, which pickles weights; save it with torch 2.9"
-                raise BadFileError(f"{msg} or newer")
+                msg = "was saved by an older torch, as pickles; save it with torch 2.9 or newer"
+                raise BadFileError(msg)
             if name not in (GRAPH, ORDER, *CONFIGS.values()) and not RAW.fullmatch(name):
                 refuse(f"a member {name!r:.80}")
             if name in found:
@@ -185,8 +182,8 @@ def _members(content: bytes) -> dict[str, bytes]:
             found[name] = archive.read(info)
     missing = [name for name in (GRAPH, *CONFIGS.values()) if name not in found]
     if missing:
-        msg = f"was not written by torch.export.save, or by an old one: {missing[0]} is missing"
-        raise BadFileError(f"{msg}; export it anew")
+        msg = f"has no {missing[0]}; write it with torch.export.save of torch 2.9 or newer"
+        raise BadFileError(msg)
     return found
 
 
@@ -199,7 +196,9 @@ def _check_places(listed: list[zipfile.ZipInfo], n_bytes: int) -> None:
             refuse(f"a member {info.filename!r:.80} that is packed")
     ordered = sorted(listed, key=lambda info: info.header_offset)
     ends = [info.header_offset + HEADER + info.file_size for info in ordered]
-    if any(end > later.header_offset for end, (_, later) in zip(ends, pairwise(ordered), strict=False)):
+    if any(
+        end > later.header_offset for end, (_, later) in zip(ends, pairwise(ordered), strict=False)
+    ):
         refuse("members that lie over each other")
     if ends and ends[-1] > n_bytes:
         damaged("a member is longer than the file")
@@ -325,4 +324,3 @@ def _limits(size: Any, ranges: Any) -> tuple[int, int | None]:
         return 0, None
     fewest, most = limits.get("min_val"), limits.get("max_val")
     return whole(fewest or 0), None if most is None else whole(most)
-

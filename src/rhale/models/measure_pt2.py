@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ BY_VALUES = frozenset(  # no larger than their arguments; how large, only the va
     f"{name}.default"
     for name in ("nonzero", "argwhere", "masked_select", "where", "item", "_local_scalar_dense")
 ) | {"_assert_async.default", "_assert_async.msg"}
-PIECES = {
+PIECES: dict[str, Callable[..., int]] = {
     "unbind.int": lambda tensor, dim=0: tensor.shape[dim],
     "split.Tensor": lambda tensor, size, dim=0: -(-tensor.shape[dim] // max(size, 1)),
     **dict.fromkeys(
@@ -37,7 +38,7 @@ def limit_for(n_rows: int, device: torch.device) -> int:
     return min(limit, ON_PROCESSOR) if device.type == "cpu" else limit
 
 
-class Limit(TorchDispatchMode):
+class Limit(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Refuses tensors above a size, also those that an operation makes on its way.
 
     Parameters
@@ -47,13 +48,13 @@ class Limit(TorchDispatchMode):
     """
 
     def __init__(self, most: int) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.most = most
 
     def __torch_dispatch__(
         self,
         func: Any,
-        types: Any,  # noqa: ARG002
+        types: Any,
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
@@ -74,7 +75,9 @@ def refuse_size(operation: str, what: str) -> None:
     raise UnsafeFileError(msg)
 
 
-def measure(operation: Any, name: str, arguments: tuple[list[Any], dict[str, Any]], most: int) -> None:
+def measure(
+    operation: Any, name: str, arguments: tuple[list[Any], dict[str, Any]], most: int
+) -> None:
     """Run an operation on tensors without values first, and refuse what would be too large.
 
     Parameters

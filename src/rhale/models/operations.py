@@ -184,7 +184,10 @@ CONDITIONS: dict[str, tuple[tuple[str, Any], ...]] = {
     "searchsorted.Scalar": (("sorter", None),),
 }
 
-BRANCH, GRAD_MODE = "torch.ops.higher_order.cond", "torch.ops.higher_order.wrap_with_set_grad_enabled"
+BRANCH, GRAD_MODE = (
+    "torch.ops.higher_order.cond",
+    "torch.ops.higher_order.wrap_with_set_grad_enabled",
+)
 LARGEST = 2**63 - 1
 
 
