@@ -125,7 +125,7 @@ def read_graph(graph: Any, depth: int = 0) -> Graph:
     _define(inputs, known)
     steps = []
     for node in nodes:
-        if field(node, "target") not in NOTES:
+        if text(field(node, "target")) not in NOTES:
             steps.append(_read_step(node, known, depth))
             _define(names_in(steps[-1].outputs), known)
     outputs = [_read_value(one, depth) for one in listing(field(graph, "outputs"), MOST_ITEMS)]

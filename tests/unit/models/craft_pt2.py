@@ -4,6 +4,7 @@ import copy
 import io
 import json
 import random
+import warnings
 import zipfile
 
 import torch
@@ -15,12 +16,14 @@ GRAD_MODE = "torch.ops.higher_order.wrap_with_set_grad_enabled"
 
 def exported(module, example, *, decomposed=False, dynamic=True):
     """The bytes of a program, as torch.export.save writes them."""
-    shapes = ({0: torch.export.Dim.DYNAMIC},) if dynamic else None
-    program = torch.export.export(module.eval(), (example,), dynamic_shapes=shapes)
-    if decomposed:
-        program = program.run_decompositions()
-    held = io.BytesIO()
-    torch.export.save(program, held)
+    shapes = ({0: torch.export.Dim.AUTO},) if dynamic else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch warns of its own ways while it exports
+        program = torch.export.export(module, (example,), dynamic_shapes=shapes)
+        if decomposed:
+            program = program.run_decompositions()
+        held = io.BytesIO()
+        torch.export.save(program, held)
     return held.getvalue()
 
 
