@@ -138,7 +138,8 @@ class Program(torch.nn.Module):
             raise WrongShapeError(msg)
         for k, ((fewest, most), size) in enumerate(zip(self.rows.sizes, asked.shape, strict=True)):
             if size < fewest or (most is not None and size > most):
-                what = f"exactly {most}" if fewest == most else f"{fewest} to {most}"
+                what = f"at least {fewest}" if most is None else f"{fewest} to {most}"
+                what = f"exactly {most}" if fewest == most else what
                 msg = f"the program was exported for {what} {'columns' if k else 'rows'}"
                 hint = f", not {size}" if k else f"; make it with {HOW}"
                 raise WrongShapeError(msg + hint)

@@ -342,10 +342,6 @@ def without_slopes():
     return Written(answer, body=nn.Linear(N_COLUMNS, 3), other=nn.Linear(N_COLUMNS, 3))
 
 
-def branches():
-    return Written(lambda _, x: torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,)))
-
-
 def sizes():
     def answer(_, x):
         n = x.shape[0]
@@ -392,7 +388,7 @@ NETWORKS = {
             *(perceptron, activations, activations_in_place, rows_changed_in_place),
             *(normalisations, dropouts, residual, attention, convolutions, cells, encodings),
             *(interactions, gathering, choosing, assignments, assignments_to_rows, reductions),
-            *(elementary, shapes, constants, algebra, without_slopes, branches, sizes, values),
+            *(elementary, shapes, constants, algebra, without_slopes, sizes, values),
             *(shared_weights, weight_norm),
         )
     },
