@@ -27,7 +27,7 @@ from random import Random
 from typing import Any
 
 from tests.fuzz.mutations import BITE, damaged
-from tests.fuzz.readers import HAS_TRIAL, Reader, path_in
+from tests.fuzz.readers import Reader, path_in
 
 from rhale.errors import RhaleError
 
@@ -167,7 +167,7 @@ def run_case(reader: Reader, case: Case, good: Path, folder: Path) -> Result:
     if keep := os.environ.get("RHALE_FUZZ_KEEP"):
         shutil.copytree(sample, Path(keep) / f"{case.reader}-{case.seed}-{case.number}")
     found = outcome(in_fork(lambda say: read_sample(reader, sample, say)))
-    if found[0] in ("crashed", "memory", "hung") and reader.has_trial and HAS_TRIAL:
+    if found[0] in ("crashed", "memory", "hung") and reader.has_trial:
         tried = outcome(in_fork(lambda say: read_sample(reader, sample, say, contained=False)))
         found = ("held", found[1]) if tried[0] == "refused" else (found[0], f"{found[1]}; {tried}")
     return Result(*asdict(case).values(), sample.name, names, *found)
