@@ -49,7 +49,8 @@ class Reader:
     libraries : tuple of str
         Modules to import before forking.
     has_trial : bool
-        Whether rhale tries such files in a child process before this one reads them.
+        Whether rhale tries such files in a child process before this one reads them; what ends
+        a fork is then read once more, with that trial.
     pickled : tuple of str
         Modules whose names a pickle that was inspected may mention.
     cold : tuple of str
@@ -127,7 +128,7 @@ NUMBERS = (*[m.change_stored_number] * 8, *m.TEXT)
 ZIP = (*[m.lie_in_zip] * 12, m.damage_end, m.truncate, *m.BYTES)
 PARQUET = (*[m.damage_end] * 6, lies.lie_in_notes, *m.BYTES)
 ARROW = (*[m.damage_end] * 2, *[m.damage_start] * 2, *[m.change_stored_number] * 4, *m.BYTES)
-model = partial(Reader, load=load_model, use=ask_model, has_trial=True)
+model = partial(Reader, load=load_model, use=ask_model, has_trial=HAS_TRIAL)
 table = partial(Reader, load=load_table, use=explain_table, libraries=("pyarrow.dataset",))
 
 READERS = {

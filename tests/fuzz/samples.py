@@ -178,6 +178,8 @@ def make_programs(folder):
         shapes = ({0: torch.export.Dim("rows")},)
         program = torch.export.export(model.eval(), (torch.zeros(4, 3),), dynamic_shapes=shapes)
         path = place(folder, variant, ".pt2")
+        for node in program.graph.nodes:
+            node.meta.pop("stack_trace", None)  # where this file is, and its lines
         torch.export.save(program, path)
         path.write_bytes(repacked(path.read_bytes()))
 

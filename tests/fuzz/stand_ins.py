@@ -120,6 +120,27 @@ MISBEHAVIOUR = {
     "runs a command": lambda _: os.system("true"),  # noqa: S605, S607 - what must be noticed
     "runs text": run_text,
 }
+
+
+def make_trials(folder):
+    for name in ("noticed", "unnoticed"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "word.txt").write_text("hello, hello")
+
+
+def crash_without_trial(path, *, contained):
+    """End the process, unless a trial has noticed before."""
+    if contained or path.parent.name == "unnoticed":
+        os.abort()
+    raise BadFileError(str(path))
+
+
 READERS = {
-    "stand-in": Reader(make_words, ".txt", BYTES, misbehave, use_nothing, cold=tuple(MISBEHAVIOUR))
-}
+    "stand-in": Reader(
+        make_words, ".txt", BYTES, misbehave, use_nothing, cold=tuple(MISBEHAVIOUR)
+    ),
+    "trial": Reader(
+        make_trials, ".txt", BYTES, crash_without_trial, use_nothing, has_trial=True,
+        cold=("noticed", "unnoticed"),
+    ),
+}  # fmt: skip
