@@ -1,6 +1,8 @@
-"""Every exception and warning."""
+"""Every exception and warning, and what they quote of others."""
 
 from __future__ import annotations
+
+EXCERPT = 300  # letters of what a library says
 
 
 class RhaleError(Exception):
@@ -80,3 +82,16 @@ class CheckpointError(RhaleError, OSError):
 
 class RepairedDataWarning(UserWarning):
     """Data was changed before use; the result's notes say how."""
+
+
+def excerpt(said: object, length: int = EXCERPT) -> str:
+    r"""One line of what a library says: it may quote rows, which are long or have several lines.
+
+    Examples
+    --------
+    >>> excerpt("got 3 columns: 1,2\n\x1b[31m3" + "0" * 1000, 28)
+    'got 3 columns: 1,2 [31m3000 ...'
+    """
+    text = "".join(sign if sign.isprintable() else " " for sign in str(said)[: 4 * length])
+    text = " ".join(text.split())
+    return text if len(text) <= length else f"{text[: length - 1]} ..."

@@ -128,7 +128,7 @@ NUMBERS = (*[m.change_stored_number] * 8, *m.TEXT)
 ZIP = (*[m.lie_in_zip] * 12, m.damage_end, m.truncate, *m.BYTES)
 PARQUET = (*[m.damage_end] * 6, lies.lie_in_notes, *m.BYTES)
 ARROW = (*[m.damage_end] * 2, *[m.damage_start] * 2, *[m.change_stored_number] * 4, *m.BYTES)
-model = partial(Reader, load=load_model, use=ask_model, has_trial=HAS_TRIAL)
+model = partial(Reader, load=load_model, use=ask_model, has_trial=True)
 table = partial(Reader, load=load_table, use=explain_table, libraries=("pyarrow.dataset",))
 
 READERS = {

@@ -18,6 +18,7 @@ from rhale.errors import (
     ModelFailedError,
     RhaleError,
     WrongShapeError,
+    excerpt,
 )
 from rhale.kernels import FloatArray
 from rhale.names import find_output, list_asked
@@ -25,6 +26,7 @@ from rhale.tables.chunk import Change, Chunk
 
 REPEATABLE = 1e-5  # relative; far above float32 rounding, far below dropout
 FIRST_ROWS = 32
+LONGEST = 1000  # letters of what a model says; its own error is the cause of ours
 Answers = tuple[FloatArray, FloatArray]
 STOP: ContextVar[Event | None] = ContextVar("STOP", default=None)  # ends work in other threads
 
@@ -191,7 +193,7 @@ class blaming_the_model:  # noqa: N801 - reads as a sentence at its call
             asked = in_words(self.question)
             msg = (
                 f"the model failed on {self.n_rows} rows{asked}: {type(error).__name__}: "
-                f"{str(error).rstrip('.')}"
+                f"{excerpt(error, LONGEST).rstrip('.')}"
             )
             failed = ModelFailedError(msg)
             failed.add_note("Its own traceback is above; nothing of the run is kept.")

@@ -13,7 +13,13 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import onnxruntime
 
-from rhale.errors import BadFileError, BadTableError, NotDifferentiableError, UnknownModelError
+from rhale.errors import (
+    BadFileError,
+    BadTableError,
+    NotDifferentiableError,
+    UnknownModelError,
+    excerpt,
+)
 from rhale.models.base import Adapter
 from rhale.tables import as_matrix
 
@@ -27,7 +33,6 @@ TYPES: dict[str, Any] = {
     "tensor(bool)": np.bool_,
     "tensor(string)": np.object_,
 }
-LONGEST = 500  # letters of a message
 NUMBERS = ("tensor(float)", "tensor(double)", "tensor(float16)")
 LOCATION = re.compile(rb"\n\x08location\x12([\x01-\x7f])", re.DOTALL)  # then a name so long
 
@@ -153,21 +158,13 @@ def load_onnx(path: Path) -> OnnxModel:
     try:
         session = opened(str(path))
     except Exception as error:
-        msg = f"onnxruntime cannot load {path}: {in_one_line(error)}"
+        msg = f"onnxruntime cannot load {path}: {excerpt(error)}"
         raise BadFileError(msg) from error
-    return OnnxModel(session, chosen_output(session.get_outputs()))
-
-
-def in_one_line(error: Exception) -> str:
-    r"""A message of onnxruntime in one line: it spreads some over several.
-
-    Examples
-    --------
-    >>> in_one_line(ValueError("a node\n is missing\n"))
-    'a node is missing'
-    """
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    try:
+        return OnnxModel(session, chosen_output(session.get_outputs()))
+    except UnknownModelError as error:
+        msg = f"{path} cannot be explained: {error}"
+        raise UnknownModelError(msg) from error
 
 
 def opened(

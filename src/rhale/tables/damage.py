@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
-from rhale.errors import BadTableError, RhaleError
+from rhale.errors import BadTableError, RhaleError, excerpt
 
-EXCERPT, SHOWN = 300, 10  # letters of what a library says, names of columns
+SHOWN = 10  # names of columns
 # What pyarrow, narwhals and pandas raise for bytes that nobody wrote on purpose.
 DAMAGED: tuple[type[Exception], ...] = (OSError, ValueError, LookupError, TypeError, AttributeError)
 DAMAGED += (ArithmeticError, NotImplementedError, RecursionError, MemoryError)
@@ -40,19 +39,6 @@ def is_damage(error: Exception) -> bool:
     """Tell whether an error is one that damaged bytes give; pyarrow need not be there for that."""
     is_of_arrow = any(kind.__name__ == "ArrowException" for kind in type(error).__mro__)
     return is_of_arrow or isinstance(error, DAMAGED)
-
-
-def excerpt(said: Any, length: int = EXCERPT) -> str:
-    r"""One line of what a library says: it may quote rows, which are long or have several lines.
-
-    Examples
-    --------
-    >>> excerpt("got 3 columns: 1,2\n\x1b[31m3" + "0" * 1000, 28)
-    'got 3 columns: 1,2 [31m3000 ...'
-    """
-    text = "".join(sign if sign.isprintable() else " " for sign in str(said)[: 4 * length])
-    text = " ".join(text.split())
-    return text if len(text) <= length else f"{text[: length - 1]} ..."
 
 
 def shown_names(names: Sequence[str]) -> str:

@@ -17,10 +17,10 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from rhale.errors import BadTableError, MissingExtraError
+from rhale.errors import BadTableError, MissingExtraError, excerpt
 from rhale.kernels import IntArray
 from rhale.tables.chunk import Chunk
-from rhale.tables.damage import excerpt, naming_failure, shown_names
+from rhale.tables.damage import naming_failure, shown_names
 from rhale.tables.datasets import Fragment, is_dataset, open_dataset
 from rhale.tables.formats import TableFile, is_named_as_table, is_table, open_file
 from rhale.tables.frame import FrameTable

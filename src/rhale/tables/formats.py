@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from rhale.errors import BadTableError
+from rhale.errors import BadTableError, excerpt
 from rhale.tables import arrow, delimited, parquet
 from rhale.tables.columns import repeated_in
-from rhale.tables.damage import excerpt, naming_file, shown_names
+from rhale.tables.damage import naming_file, shown_names
 from rhale.tables.expanding import require_likely_rows
 from rhale.tables.pages import footer_of
 from rhale.tables.regular import RegularFile, Stamp, look, stamp

@@ -10,13 +10,12 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from rhale.errors import BadSettingError, BadTableError, RhaleError
+from rhale.errors import BadSettingError, BadTableError, RhaleError, excerpt
 from rhale.kernels import FloatArray, IntArray
 from rhale.names import find_feature, near_names
 from rhale.tables.array import ArrayChunk, ArrayTable
 from rhale.tables.chunk import Chunk
 from rhale.tables.columns import Holds, Labels, column_at, numbers_of
-from rhale.tables.damage import excerpt
 from rhale.tables.frame import Frame, FrameChunk, FrameTable
 from rhale.tables.seen import NOTHING_SEEN, Seen
 from rhale.tables.view import PandasView, ViewedChunk

@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 import rhale
-from rhale.errors import BadTableError
-from rhale.tables.damage import excerpt
+from rhale.errors import BadTableError, excerpt
 from rhale.tables.files import open_files
 
 pa = pytest.importorskip("pyarrow")
