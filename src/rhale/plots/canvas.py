@@ -194,7 +194,7 @@ def say_constant(ax: Axes, value: float, words: str, *, heights: bool = False) -
     note.set(gid="rhale:constant", color=style.NOTE, fontsize=style.LEGEND_TEXT)
     if not ax.has_data():
         ax.set_xlim(widen(value, value, 0.0, 0.0))
-        ax.set_xticks([value])
+        ax.set_xticks([value if abs(value) > SMALLEST else 0.0])
         alone = len(ax.get_shared_y_axes().get_siblings(ax)) == 1  # others may read theirs here
         if alone and not heights:
             ax.tick_params(left=False, labelleft=False)
