@@ -34,20 +34,22 @@ from rhale.profile import Profile, ProfileMethod
 from rhale.times import AxisKind
 
 TEXT, TEXTS = Text(), Several(Text())
+HEAVY = 1e120  # more than all rows of the largest weight together
 FAR = 1e300  # axes end here: the room around a drawing must be a number, too
 
 
 def _columns(of: str) -> dict[str, Numbers]:
     """Kinds of arrays with one number for each of something.
 
-    `places` lie on an axis, `counts` and `sizes` are not negative, a `mean` may be unknown, and
-    so may `slopes` and `errors`, which become infinite where the axis is next to nothing.
+    `places` lie on an axis, `counts`, `sizes` and `weights` are not negative, `means` may be
+    unknown, and so may `slopes` and `errors`, which are infinite on an axis of next to no length.
     """
     sides = (Side(of),)
     return {
         "places": Numbers(sides, -FAR, FAR),
         "counts": Numbers(sides, whole=True, least=0),
         "sizes": Numbers(sides, least=0),
+        "weights": Numbers(sides, 0, HEAVY),
         "means": Numbers(sides, -LARGEST, LARGEST, unknown=True),
         "slopes": Numbers(sides, -inf, inf, unknown=True),
         "errors": Numbers(sides, 0, inf, unknown=True),
@@ -107,6 +109,8 @@ def _agree_profile(profile: Profile, where: str) -> None:
         refuse(f"{where}levels has {len(profile.levels)} entries for {n_points} points")
     if n_curves > 0 and size != n_points:
         refuse(f"{where}curves has {size} columns for {n_points} points")
+    if profile.method != "mplot" and not np.all(profile.rows > 0):
+        refuse(f"{where}rows is zero at a point")
     if not np.any(np.isfinite(profile.mean)):
         refuse(f"{where}mean is unknown at all points")
     if np.any(np.diff(profile.grid) < 0):
@@ -145,7 +149,7 @@ BIN, STEP, LEVEL = _columns("bins"), _columns("steps"), _columns("levels")
 POINT, CELL, ROW = _columns("points"), _columns("cells"), _columns("rows")
 SAMPLE = Record(
     LocalEffects,
-    {"x": ROW["places"], "local_effects": ROW["means"], "weight": ROW["sizes"]},
+    {"x": ROW["places"], "local_effects": ROW["means"], "weight": ROW["weights"]},
 )
 MISSING = Record(
     Missing,
@@ -164,8 +168,8 @@ MOMENTS = Record(
     {
         "grid": Part({"grid": GRID}),
         "count": CELL["counts"],
-        "weight": CELL["sizes"],
-        "weight_squares": CELL["sizes"],
+        "weight": CELL["weights"],
+        "weight_squares": Numbers((Side("cells"),), 0, HEAVY**2),
         "mean_x": CELL["places"],
         "sxx": CELL["sizes"],
         "mean": Numbers(SERIES),
@@ -180,7 +184,7 @@ CELL_MEANS = Record(
         "bin": Numbers((Side("cells", least=1),), whole=True, least=0),
         "left": CELL["places"],
         "right": CELL["places"],
-        "weight": CELL["sizes"],
+        "weight": CELL["weights"],
         "mean_x": CELL["places"],
         "std_x": CELL["sizes"],
         "residual": CELL["means"],
@@ -206,7 +210,7 @@ EFFECT = Record(
         "edges": _limits("bins"),
         "count": BIN["counts"],
         "rows": BIN["sizes"],
-        "weight": BIN["sizes"],
+        "weight": BIN["weights"],
         "mean_x": BIN["places"],
         "std_x": BIN["sizes"],
         "mean": BIN["means"],
@@ -231,11 +235,11 @@ LEVEL_EFFECT = Record(
         **NOTED,
         "levels": Several(TEXT, Side("levels", least=1), unique=True),
         "level_count": LEVEL["counts"],
-        "level_weight": LEVEL["sizes"],
+        "level_weight": LEVEL["weights"],
         "edges": Numbers((Side("levels"),), -FAR, FAR, rising=True),
         "count": STEP["counts"],
         "rows": STEP["sizes"],
-        "weight": STEP["sizes"],
+        "weight": STEP["weights"],
         "mean": STEP["means"],
         "std": STEP["errors"],
         "correlation": Numbers((Side("steps"), Side("steps")), unknown=True),
@@ -282,7 +286,7 @@ EXPLANATION = Record(
         "effects": Several(Part({n: RECORDS[n] for n in ("effect", "level_effect", "profile")})),
         "predictions": Numbers((Side("rows"), Side("outputs"))),
         "sample_x": Numbers((Side("rows"), Side("features")), unknown=True),
-        "sample_weight": ROW["sizes"],
+        "sample_weight": ROW["weights"],
         "cells": Named(Part({"moments": MOMENTS})),
         "provenance": Named(Anything(), OF_ALL),
         "notes": TEXTS,

@@ -75,6 +75,11 @@ def test_moments_have_as_many_numbers_as_cells(wavy):
     assert told(damaged) == f"cells['x0'].count has {n_cells} numbers for {n_cells - 1} cells"
 
 
+def test_weights_whose_squares_do_not_fit_into_a_number_are_refused(wavy):
+    heavy = 1e160 * wavy["x0"].weight
+    assert "effects[0].weight holds" in told(with_first(wavy, weight=heavy))
+
+
 def test_spread_has_limits_and_deviations_or_neither(wavy):
     edges = wavy["x0"].edges
     assert "spread_std has no limits" in told(with_first(wavy, spread_edges=edges))
@@ -106,6 +111,7 @@ def test_points_labels_and_curves_agree(ice):
     assert "curves has 5 columns for 6 points" in told(with_first(ice, curves=first.curves[:, 1:]))
     assert "numbers for 0 curves" in told(with_first(ice, curves=np.empty((0, 0))))
     assert "grid does not increase" in told(with_first(ice, grid=first.grid[::-1]))
+    assert "rows is zero at a point" in told(with_first(ice, rows=0.0 * first.rows))
     assert "share is zero" in told(with_first(ice, share=0.0 * first.share))
     assert "mean is unknown" in told(with_first(ice, mean=np.nan * first.mean))
 

@@ -111,7 +111,7 @@ class Doubt:
         weight = cells.weight[mine][filled]
         share, offset = weight / weight.sum(), x[filled] - self.origin[k]
         inside = share * cells.std_x[mine][filled] ** 2
-        scatter = float(share @ offset**2 + inside.sum())
+        scatter = share @ offset**2 + inside.sum()  # its square may be infinite, but no error
         variance = cells.error[mine][filled] ** 2
         pull = cells.trust[mine][0] * (levels @ interpolation(x, filled))
         pull = pull + level[:, None] * share

@@ -15,6 +15,7 @@ from rhale.kernels import BoolArray, FloatArray
 Closed = Literal["left", "right"]
 CellArray = npt.NDArray[np.signedinteger[Any]]
 BUCKETS_PER_CELL, MOST_BUCKETS = 128, 2**15  # the table stays in the nearest caches
+NARROWEST = 1e-300  # an axis that is shorter has more buckets to a unit than numbers can hold
 BUCKETS_PER_SEARCH = 8  # of the table are made in the time that one value takes to be searched
 
 
@@ -90,7 +91,7 @@ class Grid:
         """
         span = self.edges[-1] - self.edges[0]
         rounding = np.spacing(max(abs(self.edges[0]), abs(self.edges[-1])))
-        too_fine = span <= 1e9 * rounding * self._n_buckets
+        too_fine = span <= max(1e9 * rounding * self._n_buckets, NARROWEST)
         is_dear = BUCKETS_PER_SEARCH * x.size < self._n_buckets
         if too_fine or (is_dear and "_bucket_cells" not in self.__dict__):
             return self._search(x)

@@ -21,6 +21,8 @@ from rhale.errors import BadSettingError
 from rhale.plots import style
 from rhale.plots.text import LITERAL, number, shown
 
+SMALLEST = 1e-300  # Matplotlib cannot write ticks nearer to zero
+
 
 def new_figure(size: tuple[float, float]) -> Figure:
     """Make a figure of this many inches.
@@ -153,6 +155,7 @@ def widen(low: float, high: float, below: float, above: float) -> tuple[float, f
     if not (np.isfinite(low) and np.isfinite(high)):
         low, high = 0.0, 0.0
     size = max(abs(low), abs(high))
+    size = size if size > SMALLEST else 0.0
     if high - low <= 1e-12 * size or size == 0.0:  # rounding at most
         low, high = low - (size or 1.0), high + (size or 1.0)
     span = high - low
@@ -191,7 +194,7 @@ def say_constant(ax: Axes, value: float, words: str, *, heights: bool = False) -
     note.set(gid="rhale:constant", color=style.NOTE, fontsize=style.LEGEND_TEXT)
     if not ax.has_data():
         ax.set_xlim(widen(value, value, 0.0, 0.0))
-        ax.set_xticks([value])
+        ax.set_xticks([value if abs(value) > SMALLEST else 0.0])
         alone = len(ax.get_shared_y_axes().get_siblings(ax)) == 1  # others may read theirs here
         if alone and not heights:
             ax.tick_params(left=False, labelleft=False)

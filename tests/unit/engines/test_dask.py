@@ -1,5 +1,6 @@
 import threading
 import weakref
+from uuid import uuid4
 
 import cloudpickle
 import dask
@@ -310,10 +311,14 @@ def test_few_partitions_are_in_memory_at_a_time():
 
 
 class Moment(threading.Event):
-    """What functions can wait for that Dask names by their pickles."""
+    """Something to wait for; Dask, which takes functions of one pickle for one, sees which."""
+
+    def __init__(self, name=None):
+        super().__init__()
+        self.name = name or uuid4().hex
 
     def __reduce__(self):
-        return Moment, ()
+        return Moment, (self.name,)
 
 
 @pytest.mark.parametrize("scheduler", ["sync", "threads"])
@@ -342,7 +347,7 @@ def test_work_that_nobody_waits_for_is_given_up(scheduler, monkeypatch):
         next(found)
         found.close()
     assert in_vain == []
-    assert len(loaded) <= 4  # the first, and what the two workers had then
+    assert 1 <= len(loaded) <= 4  # the first, and what the two workers had then
     assert not any(thread.is_alive() for thread in at_work)
 
 

@@ -174,3 +174,10 @@ def test_uniform_edges_closer_than_rounding_are_one():
     assert (edges[0], edges[-1]) == (1.0, high)
     assert edges.size <= 3
     assert np.all(np.diff(edges) > 0)
+
+
+def test_an_axis_of_next_to_no_length_is_searched():
+    """Buckets to a unit would be infinitely many."""
+    edges = 1e-310 * np.arange(5.0)
+    x = np.repeat(edges[:-1], 5_000)
+    np.testing.assert_array_equal(Grid(edges).locate(x), np.repeat(np.arange(4), 5_000))

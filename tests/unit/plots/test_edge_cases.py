@@ -8,6 +8,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
+import rhale
 from rhale.effect import Missing
 from rhale.plots import plot_all, plot_compare, plot_effect, plot_profile
 
@@ -142,3 +143,9 @@ def test_a_figure_can_be_pickled(effect, make_levels, render):
     for ax in plots:
         copy = pickle.loads(pickle.dumps(ax.figure))  # noqa: S301 - our own bytes
         assert render(copy.axes[0])
+
+
+def test_a_constant_next_to_zero_is_drawn():
+    table = np.column_stack([np.full(50, 1e-320), np.arange(50.0)])
+    axes = rhale.explain(lambda rows: rows[:, 1], table, bins=3).plot("x0")
+    np.ravel(axes)[0].get_figure().canvas.draw()

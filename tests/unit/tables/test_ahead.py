@@ -34,7 +34,7 @@ def test_items_come_in_order_and_the_thread_ends(reading_threads):
 
 
 def test_a_few_items_are_fetched_while_one_is_worked_on_and_no_more(monkeypatch):
-    fetched, is_full = [], threading.Event()
+    fetched, is_used, is_full = [], threading.Event(), threading.Event()
 
     class Told(queue.Queue):
         def put(self, item, **settings):
@@ -44,12 +44,14 @@ def test_a_few_items_are_fetched_while_one_is_worked_on_and_no_more(monkeypatch)
 
     def items():
         for number in range(100):
+            assert number == 0 or is_used.wait(PATIENCE)
             fetched.append(number)
             yield number
 
     monkeypatch.setattr(ahead, "Queue", Told)
     found = read_ahead(items())
     assert next(found) == 0
+    is_used.set()
     assert is_full.wait(PATIENCE)
     assert len(fetched) == 2 + AHEAD  # one in use, the queue, one that waits for a place
     found.close()
