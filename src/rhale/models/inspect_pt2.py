@@ -1,170 +1,326 @@
-"""Look through an exported program before torch does: raw weights, known operations, no code."""
+"""Look through an exported program, and give torch nothing of it but numbers and known names."""
 
 from __future__ import annotations
 
-import ast
 import io
 import json
 import re
+import sys
 import zipfile
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import prod
+from typing import Any
 
-from rhale.errors import BadFileError, UnsafeFileError
+from rhale.errors import BadFileError
+from rhale.models.graph_pt2 import (
+    Graph,
+    damaged,
+    dtype_of,
+    field,
+    listing,
+    only,
+    read_graph,
+    refuse,
+    text,
+    whole,
+)
+from rhale.models.read_trees import first_line
 
-GRAPH, SAMPLE = "models/model.json", "data/sample_inputs/model.pt"
-CONFIGS = ("data/weights/model_weights_config.json", "data/constants/model_constants_config.json")
-PLAIN = ("archive_format", "archive_version", "byteorder", ".data/version")
+GRAPH, ORDER = "models/model.json", "byteorder"
+CONFIGS = {
+    "data/weights/": "data/weights/model_weights_config.json",
+    "data/constants/": "data/constants/model_constants_config.json",
+}
 RAW = re.compile(r"data/(weights/weight|constants/tensor)_\d+")
-IGNORED = re.compile(r"\.data/serialization_id|\.format_version|\.storage_alignment|version")
-WORD = re.compile(r"[\w.+\-]*")  # a name, never an expression
-SENTENCE = re.compile(r"[\w ,.>+:\-]*")  # a setting of an operation, such as an einsum
-ARITHMETIC = (
-    "getitem|add|sub|mul|floordiv|truediv|mod|neg|pow|le|lt|ge|gt|eq|ne|and_|or_|not_|pos|abs"
+PICKLED = re.compile(r"data/(weights|constants)/model\.pt")
+UNREAD = re.compile(
+    r"data/sample_inputs/model\.pt|archive_(format|version)|version"
+    r"|\.data/(version|serialization_id)|\.format_version|\.storage_alignment"
 )
-TARGET = re.compile(
-    rf"torch\.ops\.(aten|prims)\.\w+(\.\w+)?|_operator\.({ARITHMETIC})"
-    r"|torch\.sym_(int|float|max|min|not|ite)|math\.(ceil|floor|trunc|sqrt)"
-    r"|torch\.ops\.higher_order\.(cond|wrap_with_set_grad_enabled)"
-)
-FILES = re.compile(r"torch\.ops\.aten\.(from_file|save|load)\b.*")
-SIZES = re.compile(
-    "Symbol|Integer|Float|Rational|Add|Mul|Pow|Mod|Max|Min|Eq|Ne|Lt|Le|Gt|Ge|And|Or|Not|FloorDiv"
-    "|PythonMod|CeilDiv|CleanDiv|ToFloat|TruncToInt|FloorToInt|CeilToInt|IntTrueDiv|Identity"
-)
-SIZE_NODES = (
-    *(ast.Expression, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.keyword, ast.Load),
-    *(ast.operator, ast.unaryop, ast.cmpop),
-)
-SIZE_NAME = re.compile(r"[a-z]{1,4}\d+")
-CONTAINERS = (None, "builtins.tuple", "builtins.list", "builtins.dict", "collections.OrderedDict")
+SCHEMA = 8  # the format of graphs that is read here
+HEADER = 30  # bytes before the name of a member, at least
+MOST_MEMBERS, LONGEST_GRAPH, MOST_DIMENSIONS = 10**5, 2**26, 64
+LARGEST_WEIGHT = 2**28  # bytes of a weight that repeats what the file holds once
+ITEM_SIZES = {
+    **dict.fromkeys(["uint8", "int8", "bool"], 1),
+    **dict.fromkeys(["int16", "float16", "bfloat16"], 2),
+    **dict.fromkeys(["int32", "float32"], 4),
+    **dict.fromkeys(["int64", "float64", "complex64"], 8),
+    "complex128": 16,
+}
+SYMBOL = re.compile(r"Symbol\('(\w{1,40})'(, \w{1,20}=(True|False)){0,4}\)|(\w{1,40})")
+TRAINING = "call model.eval() before torch.export.export"
+
+
+@dataclass(frozen=True)
+class Weight:
+    """Numbers of the model: how to look at the bytes of a member.
+
+    Attributes
+    ----------
+    member : str
+        Where the bytes are; several weights may share them.
+    dtype : str
+        Kind of numbers, a name of torch.
+    sizes, strides : tuple of int
+        One per dimension.
+    offset : int
+        Numbers before the first.
+    is_trained : bool
+        Whether it was a parameter that learns.
+    """
+
+    member: str
+    dtype: str
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+    is_trained: bool
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What the program wants to be asked.
+
+    Attributes
+    ----------
+    name : str
+        Of the input.
+    dtype : str
+        Kind of numbers, a name of torch.
+    sizes : tuple of (int, int or None)
+        Fewest and most of each dimension; None where there is no limit.
+    """
+
+    name: str
+    dtype: str
+    sizes: tuple[tuple[int, int | None], ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Members:
-    """The members of an inspected archive, without the folder that they stood in."""
+class Inspected:
+    """An exported program of which everything is known.
 
-    content: dict[str, bytes]
+    Attributes
+    ----------
+    graph : Graph
+        What it computes.
+    weights : dict of str to Weight
+        By the name of the graph's input.
+    content : dict of str to bytearray
+        Members that weights refer to.
+    rows : Rows
+        The input that is not a weight.
+    """
 
-    def packed(self) -> io.BytesIO:
-        """Pack them anew, so that what was inspected is what is read."""
-        packed = io.BytesIO()
-        with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
-            for name, data in self.content.items():
-                archive.writestr(f"model/{name}", data)
-        packed.seek(0)
-        return packed
+    graph: Graph
+    weights: dict[str, Weight]
+    content: dict[str, bytearray]
+    rows: Rows
 
 
-def inspected(path: str, content: bytes) -> Members:
-    """Read the members of an archive and refuse all that could run code.
+def inspected(content: bytes) -> Inspected:
+    """Read an archive, and refuse all that is more than numbers and known operations.
 
     Parameters
     ----------
-    path : str
-        For messages.
     content : bytes
-        The whole file.
+        The whole file; whoever knows its name puts it in front of messages.
     """
     try:
-        members = _members(path, content)
+        return _inspect(content)
+    except BadFileError:
+        raise
     except (zipfile.BadZipFile, RuntimeError, OSError, EOFError) as error:
-        msg = f"{path} is damaged: {error}"
-        raise BadFileError(msg) from error
-    if GRAPH not in members or SAMPLE not in members:
-        msg = f"{path} was not written by torch.export.save of torch 2.8 or newer; export it anew"
+        damaged(f"{type(error).__name__}: {first_line(error)}")
+    except ValueError as error:  # numbers of thousands of digits, bytes that are no text
+        damaged(first_line(error))
+
+
+def _inspect(content: bytes) -> Inspected:
+    members = _members(content)
+    if members.get(ORDER, sys.byteorder.encode()) != sys.byteorder.encode():
+        msg = "was saved on a machine with another order of bytes; export it on this one"
         raise BadFileError(msg)
-    try:
-        for name in CONFIGS:
-            _check_weights(path, json.loads(members[name]))
-        graph = json.loads(members[GRAPH])
-        graph["guards_code"] = []  # Python that torch would compile
-        _check(path, "", graph)
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
-        if isinstance(error, BadFileError):
-            raise
-        msg = f"{path} is damaged: {type(error).__name__}: {error}"
-        raise BadFileError(msg) from error
-    members[GRAPH] = json.dumps(graph).encode()
-    return Members(members)
+    program = _parse(members, GRAPH)
+    if field(field(program, "schema_version"), "major") != SCHEMA:
+        msg = f"was saved by a torch whose format rhale does not know; {SCHEMA} is the one it reads"
+        raise BadFileError(msg)
+    module = field(program, "graph_module")
+    stored = _stored_weights(members)
+    graph = read_graph(field(module, "graph"))
+    signature = field(module, "signature")
+    answers = _answers(field(signature, "output_specs"), graph)
+    weights, name = _inputs(field(signature, "input_specs"), stored)
+    if sorted(graph.inputs) != sorted([*weights, name]):
+        damaged("its inputs are not those of its graph")
+    ranges = program.get("range_constraints", {})
+    rows = _rows(name, field(field(module, "graph"), "tensor_values"), ranges)
+    used = {weight.member for weight in weights.values()}
+    content_used = {n: bytearray(members[n]) for n in used}
+    return Inspected(replace(graph, outputs=answers), weights, content_used, rows)
 
 
-def _members(path: str, content: bytes) -> dict[str, bytes]:
+def _members(content: bytes) -> dict[str, bytes]:
     """Members by name; anything unknown is refused, compiled code above all."""
     found: dict[str, bytes] = {}
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        for info in archive.infolist():
+        listed = archive.infolist()
+        _check_places(listed, len(content))
+        for info in listed:
             name = info.filename.partition("/")[2]
-            if IGNORED.fullmatch(name):
+            if UNREAD.fullmatch(name):
                 continue
-            if name not in (GRAPH, SAMPLE, *CONFIGS, *PLAIN) and not RAW.fullmatch(name):
-                _refuse(path, f"a member {name!r:.80}")
-            if name in found or info.compress_type != zipfile.ZIP_STORED:
-                _refuse(path, f"a member {name!r:.80} that is packed or there twice")
+            if PICKLED.fullmatch(name):
+                msg = "was saved by an older torch, as pickles; save it with torch 2.9 or newer"
+                raise BadFileError(msg)
+            if name not in (GRAPH, ORDER, *CONFIGS.values()) and not RAW.fullmatch(name):
+                refuse(f"a member {name!r:.80}")
+            if name in found:
+                refuse(f"a member {name!r:.80} that is there twice")
             found[name] = archive.read(info)
+    missing = [name for name in (GRAPH, *CONFIGS.values()) if name not in found]
+    if missing:
+        msg = f"has no {missing[0]}; write it with torch.export.save of torch 2.9 or newer"
+        raise BadFileError(msg)
     return found
 
 
-def _check_weights(path: str, config: dict[str, Any]) -> None:
-    for name, weight in config["config"].items():
-        if weight["use_pickle"] or not re.fullmatch(r"(weight|tensor)_\d+", weight["path_name"]):
-            _refuse(path, f"weights {name!r:.80} that are a pickle")
+def _check_places(listed: list[zipfile.ZipInfo], n_bytes: int) -> None:
+    """Members are stored as they are, one behind the other, and no larger than the file."""
+    if len(listed) > MOST_MEMBERS:
+        refuse(f"{len(listed)} members")
+    for info in listed:
+        if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
+            refuse(f"a member {info.filename!r:.80} that is packed")
+    ordered = sorted(listed, key=lambda info: info.header_offset)
+    ends = [info.header_offset + HEADER + info.file_size for info in ordered]
+    if any(
+        end > later.header_offset for end, (_, later) in zip(ends, pairwise(ordered), strict=False)
+    ):
+        refuse("members that lie over each other")
+    if ends and ends[-1] > n_bytes:
+        damaged("a member is longer than the file")
 
 
-def _check(path: str, key: str, value: Any) -> None:
-    """Check every text below a place in the graph by what torch does with it."""
-    if isinstance(value, dict):
-        if "metadata" in value:
-            value["metadata"] = {}  # stack traces, of no use here
-        for name, inner in value.items():
-            _check_text(path, "", name)
-            _check(path, name, inner)
-    elif isinstance(value, list):
-        for inner in value:
-            _check(path, key, inner)
-    elif isinstance(value, str):
-        _check_text(path, key, value)
-
-
-def _check_text(path: str, key: str, text: str) -> None:
-    if key == "target":
-        if FILES.fullmatch(text) or not TARGET.fullmatch(text):
-            _refuse(path, f"the operation {text!r:.80}")
-    elif key == "expr_str":
-        _check_size(path, text)
-    elif key in ("in_spec", "out_spec"):
-        _check_containers(path, json.loads(text)[1])
-    elif not (SENTENCE if key in ("as_string", "as_strings") else WORD).fullmatch(text):
-        _refuse(path, f"the text {text!r:.80}")
-
-
-def _check_size(path: str, text: str) -> None:
-    """Allow arithmetic on sizes, and nothing else: torch evaluates these texts."""
+def _parse(members: dict[str, bytes], name: str) -> Any:
+    if len(members[name]) > LONGEST_GRAPH:
+        refuse(f"a member {name!r} of {len(members[name])} bytes")
     try:
-        tree = ast.parse(text, mode="eval")
-    except SyntaxError:
-        _refuse(path, f"the size {text!r:.80}")
-    calls = {id(n.func): n.func for n in ast.walk(tree) if isinstance(n, ast.Call)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            known = SIZES if id(node) in calls else SIZE_NAME
-            allowed = known.fullmatch(node.id) is not None
-        elif isinstance(node, ast.Constant):
-            allowed = not isinstance(node.value, str) or bool(SIZE_NAME.fullmatch(node.value))
+        return json.loads(members[name])
+    except RecursionError as error:
+        msg = f"is damaged: {name} is nested too deep"
+        raise BadFileError(msg) from error
+
+
+def _stored_weights(members: dict[str, bytes]) -> dict[str, Weight]:
+    """All weights and constants by name, each within the bytes of its member."""
+    found: dict[str, Weight] = {}
+    for folder, config in CONFIGS.items():
+        for name, payload in _records(field(_parse(members, config), "config")):
+            if field(payload, "use_pickle") is not False:
+                refuse(f"weights {name!r:.80} that are a pickle")
+            member = folder + text(field(payload, "path_name"))
+            if not RAW.fullmatch(member) or name in found:
+                refuse(f"weights {name!r:.80} in {member!r:.80}")
+            if member not in members:
+                damaged(f"the weights {name!r:.80} are missing")
+            found[name] = _weight(name, member, payload, len(members[member]))
+    return found
+
+
+def _records(value: Any) -> list[tuple[str, Any]]:
+    if not isinstance(value, dict):
+        damaged(f"{value!r:.80} where records by name belong")
+    return list(value.items())
+
+
+def _weight(name: str, member: str, payload: Any, n_bytes: int) -> Weight:
+    """Where the numbers of a weight are, none of them outside of its member."""
+    meta = field(payload, "tensor_meta")
+    dtype = dtype_of(field(meta, "dtype")).name
+    is_trained = payload.get("is_param") is True and meta.get("requires_grad") is True
+    sizes, strides = _numbers(field(meta, "sizes")), _numbers(field(meta, "strides"))
+    (offset,) = _numbers([field(meta, "storage_offset")])
+    item = ITEM_SIZES[dtype]
+    if len(sizes) != len(strides) or n_bytes % item:
+        damaged(f"the weights {name!r:.80} have a shape that does not fit their bytes")
+    last = offset + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
+    if 0 not in sizes and (last + 1) * item > n_bytes:
+        damaged(f"the weights {name!r:.80} lie outside of their {n_bytes} bytes")
+    if prod(sizes) * item > max(n_bytes, LARGEST_WEIGHT) or offset * item > n_bytes:
+        refuse(f"weights {name!r:.80} of {prod(sizes)} numbers in {n_bytes} bytes")
+    return Weight(member, dtype, sizes, strides, offset, is_trained)
+
+
+def _numbers(sizes: Any) -> tuple[int, ...]:
+    """Sizes of a weight: numbers that are there, not below zero."""
+    found = []
+    for size in listing(sizes, MOST_DIMENSIONS):
+        kind, value = only(size)
+        if kind != "as_int" or whole(value) < 0:
+            damaged(f"a weight with the size {value!r:.80}")
+        found.append(value)
+    return tuple(found)
+
+
+def _inputs(specs: Any, stored: dict[str, Weight]) -> tuple[dict[str, Weight], str]:
+    """Weights by the name of the graph's input, and the name of the one input that has none."""
+    weights: dict[str, Weight] = {}
+    asked: list[str] = []
+    for spec in listing(specs, MOST_MEMBERS):
+        kind, value = only(spec)
+        if kind == "user_input":
+            asked.append(_name_of(field(value, "arg")))
+        elif kind in ("parameter", "buffer", "tensor_constant"):
+            target = text(field(value, f"{kind}_name"))
+            if target not in stored:
+                damaged(f"the weights {target!r:.80} are missing")
+            weights[text(field(field(value, "arg"), "name"))] = stored[target]
         else:
-            allowed = isinstance(node, SIZE_NODES)
-        if not allowed:
-            _refuse(path, f"the size {text!r:.80}")
+            refuse(f"an input of the kind {kind!r:.40}")
+    if len(asked) != 1:
+        msg = f"takes {len(asked)} inputs; rhale asks programs of one matrix of rows"
+        raise BadFileError(msg)
+    return weights, asked[0]
 
 
-def _check_containers(path: str, spec: dict[str, Any]) -> None:
-    if spec["type"] not in CONTAINERS:
-        _refuse(path, f"the type {spec['type']!r:.80}")
-    _check_text(path, "", re.sub(r'[\[\]", ]', "", spec["context"] or ""))
-    for child in spec["children_spec"]:
-        _check_containers(path, child)
+def _name_of(union: Any) -> str:
+    kind, value = only(union)
+    if kind != "as_tensor":
+        refuse(f"an input of the kind {kind!r:.40}", "export it with one matrix of rows as input")
+    return text(field(value, "name"))
 
 
-def _refuse(path: str, what: str) -> NoReturn:
-    msg = f"{path} holds {what}, which rhale does not let torch run; export a plainer model, or as ONNX"
-    raise UnsafeFileError(msg)
+def _answers(specs: Any, graph: Graph) -> tuple[Any, ...]:
+    """The outputs that are answers; a program that changes its weights answers differently later."""
+    kinds = [only(spec)[0] for spec in listing(specs, MOST_MEMBERS)]
+    if len(kinds) != len(graph.outputs):
+        damaged("its outputs are not those of its graph")
+    for kind in kinds:
+        if kind in ("buffer_mutation", "parameter_mutation"):
+            refuse("a step that changes its own weights", TRAINING)
+        if kind not in ("user_output", "user_input_mutation"):
+            refuse(f"an output of the kind {kind!r:.40}")
+    pairs = zip(kinds, graph.outputs, strict=True)
+    return tuple(output for kind, output in pairs if kind == "user_output")
+
+
+def _rows(name: str, values: Any, ranges: Any) -> Rows:
+    meta = field(values, name)
+    sizes = listing(field(meta, "sizes"), MOST_DIMENSIONS)
+    return Rows(name, dtype_of(field(meta, "dtype")).name, tuple(_limits(s, ranges) for s in sizes))
+
+
+def _limits(size: Any, ranges: Any) -> tuple[int, int | None]:
+    """Fewest and most: of a symbol what the file says; what else torch works out is not asked."""
+    kind, value = only(size)
+    if kind == "as_int":
+        return whole(value), whole(value)
+    symbol = SYMBOL.fullmatch(str(field(value, "expr_str")))
+    limits = ranges.get(symbol[1] or symbol[4]) if symbol and isinstance(ranges, dict) else None
+    if not isinstance(limits, dict):
+        return 0, None
+    fewest, most = limits.get("min_val"), limits.get("max_val")
+    return whole(fewest or 0), None if most is None else whole(most)
