@@ -1,7 +1,9 @@
 """One suite for every kind of model: same answers, same shapes, right slopes, nothing changed."""
 
 import copy
+import io
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -18,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 import rhale
-from rhale.models.exported import Program
+from rhale.models.exported import load_exported
 from rhale.models.onnx import OnnxModel
 
 AUTO = torch.export.Dim.AUTO
@@ -130,7 +132,9 @@ def from_files():
     program = torch.export.export(
         plain, (torch.zeros(4, N_COLUMNS, dtype=torch.float64),), dynamic_shapes=({0: AUTO},)
     )
-    exported = rhale.models.wrap(Program(program), kind="torch")
+    file = io.BytesIO()
+    torch.export.save(program, file)
+    exported = load_exported(Path("m.pt2"), file.getvalue())
     return [
         Case("exported program", exported, torch_answers(plain), both, has_slopes=True),
         Case("ONNX", onnx_graph(), smooth, both),
