@@ -13,7 +13,7 @@ import torch
 from rhale.errors import BadFileError, UnsafeFileError, WrongShapeError
 from rhale.models.graph_pt2 import ATEN, Graph, Name, Place, Step, Word, damaged, names_in, refuse
 from rhale.models.inspect_pt2 import Inspected, Weight, inspected
-from rhale.models.measure_pt2 import limit_for, measure
+from rhale.models.measure_pt2 import BY_VALUES, limit_for, measure
 from rhale.models.operations import (
     ARITHMETIC,
     BRANCH,
@@ -29,6 +29,7 @@ from rhale.models.torch import TorchModel
 HOW = "torch.export.export(model, (rows,), dynamic_shapes=({0: torch.export.Dim('rows')},))"
 OLDEST = (2, 6)  # versions before could be made to run code by files that were thought safe
 EVALUATION = "call model.eval() before torch.export.export, or pass the module itself in Python"
+VARYING = BY_VALUES | {"index.Tensor", BRANCH}  # sizes that follow from values, not from counts
 DROPPED = ("pin_memory",)  # asks for memory of another kind, and changes no answer
 
 
@@ -85,7 +86,8 @@ class Program(torch.nn.Module):
         super().__init__()
         self.program, self.rows = program, program.rows
         self.routine = prepare(program.graph)
-        self.changes = any(call.name in IN_PLACE for call in all_calls(self.routine))
+        names = {call.name for call in all_calls(self.routine)}
+        self.changes, self.varies = bool(names & IN_PLACE), bool(names & VARYING)
         self.measured: set[int] = set()  # numbers of rows for which sizes are known
         self.dtype = getattr(torch, self.rows.dtype)
         like = self.dtype if self.dtype.is_floating_point else torch.float64
@@ -122,7 +124,7 @@ class Program(torch.nn.Module):
         return found[0] if len(found) == 1 else tuple(found)
 
     def _run(self, asked: torch.Tensor) -> Run:
-        known = len(asked) in self.measured
+        known = len(asked) in self.measured and not self.varies
         most = None if known else limit_for(len(asked), asked.device)
         weights = [*self.parameters(), *self.buffers()]
         fixed = frozenset(w.untyped_storage().data_ptr() for w in weights if w.numel())

@@ -293,6 +293,22 @@ def test_sizes_that_would_take_the_memory_are_refused(simple, name):
         assert isinstance(error.value, UnsafeFileError)
 
 
+def test_sizes_that_follow_from_values_are_measured_each_time(simple):
+    """The first rows ask for a small tensor, the next ones for all the memory."""
+    first = craft.node("torch.ops.aten.amax.default", [INPUT], "largest")
+    size = [{"as_sym_float": {"as_name": "size"}}]
+    number = craft.node("torch.ops.aten.item.default", [("self", craft.named("largest"))], size)
+    whole = [{"as_sym_int": {"as_name": "whole"}}]
+    count = craft.node("torch.sym_int", [("", {"as_sym_float": {"as_name": "size"}})], whole)
+    sizes = {"as_sym_ints": [{"as_name": "whole"}]}
+    zeros = made("zeros.default", ("size", sizes))
+    model = loaded(craft.with_steps(simple, first, number, count, zeros))
+    rows = np.ones((7, N))
+    model.predict(rows)
+    with pytest.raises(UnsafeFileError, match="makes a tensor of"):
+        model.predict(rows * 2.0**40)
+
+
 def test_a_mask_with_numbers_beside_it_is_refused(simple):
     mask = made("gt.Scalar", INPUT, ("other", {"as_int": 0}))
     index = {
@@ -325,6 +341,7 @@ def ask_in_fork(content, folder):
     child = os.fork()
     if child == 0:
         os.chdir(folder)
+        torch.set_num_threads(1)  # a pool of threads does not survive a fork
         try:
             watched["on"] = True
             found = _ask(content)
@@ -372,10 +389,18 @@ def tried(n_files, folder):
     return counts
 
 
+forking = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs forks")
+threads = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+
+
+@forking
+@threads
 def test_programs_changed_at_random_do_nothing_but_answer(tmp_path):
     assert len(tried(40, tmp_path)) > 1
 
 
 @pytest.mark.slow
+@forking
+@threads
 def test_many_programs_changed_at_random_do_nothing_but_answer(tmp_path):
     assert tried(2000, tmp_path)["('refused', [])"] > 500
