@@ -191,7 +191,15 @@ def as_frame(rows: Rows, backend: str | None) -> Any:
     if chosen is None or not find_spec(chosen):
         msg = f"a data frame needs {backend or 'pandas, polars or pyarrow'}: pip install pandas"
         raise MissingExtraError(msg)
-    return nw.from_dict(rows, backend=cast(Any, chosen)).to_native()
+    shown = {name: [_readable(value) for value in values] for name, values in rows.items()}
+    return nw.from_dict(shown, backend=cast(Any, chosen)).to_native()
+
+
+def _readable(value: Any) -> Any:
+    r"""A value as tables can hold it: halves of signs, which UTF-8 has not, as they are escaped."""
+    if not isinstance(value, str) or value.isascii():
+        return value
+    return value.encode(errors="backslashreplace").decode()
 
 
 def as_text(effects: Sequence[Result], provenance: Mapping[str, Any], notes: Sequence[str]) -> str:

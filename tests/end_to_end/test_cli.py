@@ -192,6 +192,21 @@ def test_debug_shows_the_traceback_of_the_model(folder):
     assert "find_columns" in done.stderr
 
 
+def test_names_that_a_terminal_cannot_write_are_told_all_the_same(folder, tmp_path):
+    numbers = tmp_path / "odd.json"
+    in_memory().save(numbers)
+    numbers.write_text(numbers.read_text().replace('"area"', '"\\u8d39area"'))
+    done = subprocess.run(  # noqa: S603 - our own command
+        [*COMMAND, "compare", numbers, numbers],
+        cwd=folder,
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert rb"\u8d39area" in done.stdout
+
+
 def test_wrong_usage_ends_with_two(folder):
     done = run(folder, "explain", "shop:price", "rows.csv", "--method", "shap")
     assert done.returncode == 2

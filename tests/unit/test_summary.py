@@ -309,3 +309,15 @@ def test_columns_are_aligned_with_wide_letters_and_accents(make_levels):
 def test_a_cut_name_is_no_wider_than_the_longest():
     assert summary.shorten("日" * 40, 10) == "日" * 4 + "…"
     assert summary.shorten("e\u0301" * 12, 12) == "e\u0301" * 12
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+def test_halves_of_signs_do_not_keep_a_result_from_becoming_a_table(backend):
+    """Columns of objects can hold them, text in tables cannot."""
+    frame = summary.as_frame({"level": ["\ud800x", "面积"], "mean": [1.0, 2.0]}, backend)
+    assert list(
+        map(str, frame["level"].to_pylist() if backend == "pyarrow" else frame["level"])
+    ) == [
+        r"\ud800x",
+        "面积",
+    ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from importlib.util import find_spec
+from io import TextIOWrapper
 from typing import NoReturn
 
 NEEDED = ("typer", "rich")
@@ -21,6 +22,9 @@ def main() -> None:
     for number in (getattr(signal, name) for name in ENDING if hasattr(signal, name)):
         if signal.getsignal(number) is signal.SIG_DFL:  # nohup, for one, wants it ignored
             signal.signal(number, _leave)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a name that the terminal cannot write is no error
+            stream.reconfigure(errors="backslashreplace")
     from rhale.cli.app import run
 
     run()
