@@ -339,7 +339,8 @@ def _first_pass(
     said = read_categorical(categorical, table.names)
     check_columns(table, columns, said)
     unordered = [c for c in columns if has_no_order(table, c, said.get(c))]
-    beside = [c for c in range(len(table.names)) if c not in columns] if unordered else []
+    asked = set(columns)
+    beside = [c for c in range(len(table.names)) if c not in asked] if unordered else []
     look = SurveyTask(
         columns=columns,
         names=table.names,

@@ -29,7 +29,6 @@ def measure(file: RegularFile, kind: str) -> tuple[Any, int]:
     What the file says about the sizes of its parts is compared with its own size here, as Arrow
     sets memory aside for it without asking.
     """
-    schema = _opened(file, kind).schema
     heads = _listed(file) if kind == "arrow" else _streamed(file)
     n_rows = 0
     for place, head, body in heads:
@@ -37,7 +36,7 @@ def measure(file: RegularFile, kind: str) -> tuple[Any, int]:
         if batch is not None:
             n_rows += batch.n_rows
             _require_likely(file, batch, place, body)
-    return schema, n_rows
+    return _opened(file, kind).schema, n_rows
 
 
 def read(file: RegularFile, kind: str, names: list[str], size: int) -> Iterator[Any]:
@@ -78,8 +77,8 @@ def _opened(file: RegularFile, kind: str, **options: Any) -> Any:
     """The reader of pyarrow."""
     import pyarrow as pa
 
-    file.seek(0)
-    return (pa.ipc.open_file if kind == "arrow" else pa.ipc.open_stream)(file, **options)
+    read_kind = pa.ipc.open_file if kind == "arrow" else pa.ipc.open_stream
+    return read_kind(file.native(), **options)
 
 
 def _require_likely(file: RegularFile, batch: Head, place: int, body: int) -> None:

@@ -9,7 +9,10 @@ from typing import Any
 from rhale.tables.regular import RegularFile
 
 BLOCK = 2**21  # bytes that are parsed at a time
-TOO_LONG = "straddl"  # how it says that a row does not fit into two blocks
+TOO_LONG = {  # how it says that a row does not fit into a block
+    "straddl": "it has a row",
+    "Empty CSV file or block": "it has no rows, or a first one",
+}
 FAILED = re.compile(r"In CSV column #(\d+):")  # how Arrow says which column has another type
 
 
@@ -26,9 +29,10 @@ def settle(file: RegularFile) -> tuple[Any, int]:
         found = read(file)
         return found.schema, sum(batch.num_rows for batch in found)
     except ValueError as error:
-        if TOO_LONG in str(error):
-            msg = f"a row has more than {BLOCK:,} bytes, or a quote is not closed"
-            raise ValueError(msg) from error
+        for sign, words in TOO_LONG.items():
+            if sign in str(error):
+                msg = f"{words} of more than {BLOCK:,} bytes, or a quote is not closed"
+                raise ValueError(msg) from error
         if FAILED.search(str(error)) is None:
             raise
     return _settle_from_text(file, found.schema.names)
@@ -60,12 +64,11 @@ def _opened(file: RegularFile, options: Any) -> Any:
     import pyarrow as pa
     from pyarrow import csv
 
-    file.seek(0)
-    name = str(file.name).lower()
+    source, name = file.native(), str(file.name).lower()
     packed = name.endswith(".gz")
     tabs = name.removesuffix(".gz").endswith(".tsv")
     return csv.open_csv(
-        pa.CompressedInputStream(pa.PythonFile(file, "r"), "gzip") if packed else file,
+        pa.CompressedInputStream(source, "gzip") if packed else source,
         read_options=csv.ReadOptions(block_size=BLOCK, use_threads=False),  # errors tell the row
         parse_options=csv.ParseOptions(delimiter="\t" if tabs else ",", newlines_in_values=True),
         convert_options=options,

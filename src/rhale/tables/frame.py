@@ -82,9 +82,20 @@ class FrameChunk:
     def _numbers(self, index: int) -> FloatArray:
         """A column of numbers, read once and not to be written into."""
         if index not in self._read:
-            self._read[index] = numbers_of(column_at(self.frame, index))
+            self._read[index] = numbers_of(self._column(index))
             self._read[index].flags.writeable = False
         return self._read[index]
+
+    def _column(self, index: int) -> Series:
+        """One column, taken out of the frame once."""
+        if index not in self._taken:
+            self._taken[index] = column_at(self.frame, index)
+        return self._taken[index]
+
+    @cached_property
+    def _taken(self) -> dict[int, Series]:
+        """Columns that were taken out of the frame."""
+        return {}
 
     @cached_property
     def _read(self) -> dict[int, FloatArray]:
@@ -93,7 +104,7 @@ class FrameChunk:
 
     def told_apart(self, index: int) -> Apart | None:
         """Distinct names of a column and which each row has; None for a column of numbers."""
-        column = column_at(self.frame, index)
+        column = self._column(index)
         if holds(dtype_of(column)) not in ("names", "objects"):
             return None
         if index not in self._apart:
@@ -111,7 +122,7 @@ class FrameChunk:
 
     def key(self, index: int) -> FloatArray:
         """Numbers that tell the values of one column apart, in all chunks alike."""
-        column = column_at(self.frame, index)
+        column = self._column(index)
         try:
             apart = self.told_apart(index)
         except BadTableError:  # it cannot be explained, but its rows differ
@@ -131,11 +142,11 @@ class FrameChunk:
         if index in self.labels:
             return repr(self.labels[index].values[int(value)])
         kinds: dict[str | None, AxisKind] = {"dates": "date", "durations": "duration"}
-        return written(value, kinds.get(holds(dtype_of(column_at(self.frame, index))), "number"))
+        return written(value, kinds.get(holds(dtype_of(self._column(index))), "number"))
 
     def representable(self, index: int, values: FloatArray) -> FloatArray:
         """The values after a round trip through the column's own type."""
-        column = column_at(self.frame, index)
+        column = self._column(index)
         if index in self.labels:
             return values
         if column.dtype in PLAIN:

@@ -131,10 +131,8 @@ def read_pages(file: RegularFile, column: Stored) -> Iterator[Page]:
 def read_page(file: RegularFile, place: int) -> Page | None:
     """Read what stands before a page; None if it is no page."""
     for window in WINDOWS:
-        file.seek(place)
-        cursor = Cursor(file.read(window))
         try:
-            return _page(cursor, place)
+            return _page(Cursor(file.peek(place, window)), place)
         except IndexError:
             if place + window >= file.size:
                 return None

@@ -20,7 +20,7 @@ def measure(file: RegularFile) -> tuple[Any, int]:
     """Columns and number of rows, from the footer."""
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(file) as table:
+    with pq.ParquetFile(file.native()) as table:
         schema, said = table.schema_arrow, table.metadata.num_rows
     rows = [group.n_rows for group in read_groups(footer_of(file))]
     if said != sum(rows) or min(rows, default=0) < 0:
@@ -36,7 +36,7 @@ def read(file: RegularFile, names: list[str], size: int, skip: int) -> Iterator[
     groups = read_groups(footer_of(file))
     starts = list(accumulate((group.n_rows for group in groups), initial=0))
     first = max((g for g, start in enumerate(starts[:-1]) if start <= skip), default=0)
-    with pq.ParquetFile(file, **OPTIONS) as table:
+    with pq.ParquetFile(file.native(), **OPTIONS) as table:
         whole = {field.name for field in table.schema_arrow if is_dictionary(field.type)}
         safe = size
         wanted = range(first, len(groups))
@@ -131,7 +131,7 @@ def longest_entry(file: RegularFile, column: Stored, place: int) -> int:
     if len(column.path) > 1:
         return HELD
     name = column.path[0].decode()
-    with pq.ParquetFile(file, read_dictionary=[name], **OPTIONS) as table:
+    with pq.ParquetFile(file.native(), read_dictionary=[name], **OPTIONS) as table:
         batches = table.iter_batches(1, row_groups=[place], columns=[name], use_threads=False)
         first = next(batches).column(0)
     if not is_dictionary(first.type):

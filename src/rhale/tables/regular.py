@@ -8,6 +8,7 @@ import stat
 from collections.abc import Callable
 from io import FileIO
 from pathlib import Path
+from typing import Any
 
 from rhale.errors import BadTableError
 
@@ -23,14 +24,11 @@ SPECIAL: dict[Callable[[int], bool], str] = {
 
 
 class RegularFile(FileIO):
-    """A file whose kind was looked at again after it was opened, so that nobody can swap it.
-
-    pyarrow asks for as many bytes as a file says that it needs, and so does Python: both would set
-    that much memory aside before they find out that the file is shorter.
-    """
+    """A file whose kind was looked at again after it was opened, so that nobody can swap it."""
 
     def __init__(self, path: str) -> None:
         require_regular(path, look(path).st_mode)  # to open a device may already do something
+        self._native = list[Any]()
         super().__init__(path, opener=_open)
         found = os.fstat(self.fileno())
         self.stamp: Stamp = stamp(found)
@@ -41,8 +39,26 @@ class RegularFile(FileIO):
             self.close()
             raise
 
+    def native(self) -> Any:
+        """The same file for pyarrow.
+
+        It is given no file of Python: what it reads ahead in threads of its own would have to call
+        Python then, and an interpreter that is about to end does not survive that.
+        """
+        import pyarrow as pa
+
+        same = Path(f"/proc/self/fd/{self.fileno()}")  # whatever stands at the path by now
+        self._native.append(pa.OSFile(str(same if same.exists() else self.name)))
+        return self._native[-1]
+
+    def close(self) -> None:
+        """Close it for pyarrow as well."""
+        for opened in self._native:
+            opened.close()
+        super().close()
+
     def read(self, size: int | None = -1, /) -> bytes:
-        """Read so many bytes, or as many as are left."""
+        """Read so many bytes, or as many as are left: Python takes memory for all that it is told."""
         left = max(self.size - self.tell(), 0)
         wanted = left if size is None or size < 0 else min(size, left)
         found = super().read(wanted) or b""
@@ -53,13 +69,19 @@ class RegularFile(FileIO):
             found += more
         return found
 
+    def peek(self, place: int, size: int) -> bytes:
+        """Read so many bytes somewhere, or as many as there are."""
+        if hasattr(os, "pread"):
+            return os.pread(self.fileno(), min(size, max(self.size - place, 0)), place)
+        self.seek(place)
+        return self.read(size)
+
     def read_at(self, place: int, size: int) -> bytes:
         """Read bytes that must be there."""
         if place < 0 or size < 0 or place + size > self.size:
             msg = f"it says that it has {size} bytes at {place}, but it is {self.size} bytes long"
             raise ValueError(msg)
-        self.seek(place)
-        return self.read(size)
+        return self.peek(place, size)
 
 
 def _open(path: str, flags: int) -> int:

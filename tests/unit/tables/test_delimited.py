@@ -123,7 +123,10 @@ def test_bytes_that_are_no_text_are_bytes():
 
 def test_a_row_that_is_too_long_is_said_to_be():
     Path("r.csv").write_text("x,y\n1," + "a" * 4000 + "\n", encoding="utf-8")
-    with pytest.raises(BadTableError, match=r"r.csv .*: a row has more than 512 bytes, or a quote"):
+    with pytest.raises(BadTableError, match=r"r.csv .*: it has a row of more than 512 bytes, or a"):
+        open_files("r.csv")
+    Path("r.csv").write_text(",".join(f"c{i}" for i in range(400)) + "\n1\n", encoding="utf-8")
+    with pytest.raises(BadTableError, match=r"no rows, or a first one of more than 512 bytes"):
         open_files("r.csv")
 
 
