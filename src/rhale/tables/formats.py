@@ -166,6 +166,8 @@ def without_index(schema: Any, path: str) -> Any:
     import pyarrow as pa
 
     index = index_of_pandas(schema, path)
+    for field in schema:
+        getattr(field.type, "tz", None)  # a time zone that is no text says so here, not later
     return pa.schema([field.remove_metadata() for field in schema if field.name not in index])
 
 

@@ -351,6 +351,14 @@ def test_a_name_that_is_no_text_names_the_file():
         open_files("r.arrow")
 
 
+def test_a_time_zone_that_is_no_text_names_the_file():
+    write("r.arrow", table().select(["x", "when"]))
+    content = Path("r.arrow").read_bytes()
+    Path("r.arrow").write_bytes(content.replace(b"Europe/Zurich", b"Eu\xff\xfepe/Zurich"))
+    with pytest.raises(BadTableError, match=r"^r.arrow cannot be read as arrow: .*utf-8"):
+        open_files("r.arrow")
+
+
 def test_repeated_names_are_listed_briefly():
     names = [f"c{i // 2}" for i in range(4000)]
     Path("r.csv").write_text(",".join(names) + "\n" + "1," * 3999 + "1\n", encoding="utf-8")
