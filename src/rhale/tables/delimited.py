@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
+from rhale.tables.expanding import most_from
 from rhale.tables.regular import RegularFile
 
 BLOCK = 2**21  # bytes that are parsed at a time
@@ -13,6 +16,7 @@ TOO_LONG = {  # how it says that a row does not fit into a block
     "straddl": "it has a row",
     "Empty CSV file or block": "it has no rows, or a first one",
 }
+COLUMN = 2**13  # bytes that Arrow takes for a column, whatever is in it
 FAILED = re.compile(r"In CSV column #(\d+):")  # how Arrow says which column has another type
 
 
@@ -25,6 +29,7 @@ def settle(file: RegularFile) -> tuple[Any, int]:
     read once more as text, and each block strikes out the types that one of its values is not of.
     Of those that are left Arrow would take the first with all rows in memory.
     """
+    _require_likely_width(file)
     try:
         found = read(file)
         return found.schema, sum(batch.num_rows for batch in found)
@@ -36,6 +41,21 @@ def settle(file: RegularFile) -> tuple[Any, int]:
         if FAILED.search(str(error)) is None:
             raise
     return _settle_from_text(file, found.schema.names)
+
+
+def _require_likely_width(file: RegularFile) -> None:
+    """Refuse a header of more columns than the file can fill: Arrow takes 8 kB for each of them."""
+    file.seek(0)
+    head = file.read(BLOCK)
+    name = str(file.name).lower()
+    if name.endswith(".gz"):
+        with suppress(zlib.error):  # the reader says what is wrong with it
+            head = zlib.decompressobj(31).decompress(head, BLOCK)
+    delimiter = b"\t" if name.removesuffix(".gz").endswith(".tsv") else b","
+    n_columns = head.partition(b"\n")[0].count(delimiter) + 1
+    if COLUMN * n_columns > most_from(file.size):
+        msg = f"its header names {n_columns:,} columns, far more than its {file.size:,} bytes fill"
+        raise ValueError(msg)
 
 
 def read(file: RegularFile, schema: Any = None) -> Any:

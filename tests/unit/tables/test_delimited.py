@@ -1,3 +1,4 @@
+import gzip
 from itertools import pairwise
 from pathlib import Path
 
@@ -141,3 +142,23 @@ def test_guesses_are_tried_in_the_order_of_arrow():
         places.append(known.index(found_by_arrow().field(0).type))
     assert places == list(range(len(known) - 1))
     assert all(a < b for a, b in pairwise(places))
+
+
+@pytest.mark.parametrize("name", ["wide.csv", "wide.tsv", "wide.csv.gz"])
+def test_a_header_that_the_rows_cannot_fill_is_refused_before_arrow_reads_it(name, monkeypatch):
+    """Arrow takes 8 kB for a column: half a megabyte of commas took two gigabytes."""
+    monkeypatch.setattr(delimited, "BLOCK", 2**21)
+    sign = "\t" if ".tsv" in name else ","
+    text = sign.join(f"c{i}" for i in range(100_000)) + "\n1\n"
+    content = gzip.compress(text.encode()) if name.endswith(".gz") else text.encode()
+    Path(name).write_bytes(content)
+    monkeypatch.setattr(delimited, "_opened", lambda *_: pytest.fail("it was read"))
+    with pytest.raises(BadTableError, match=rf"{name} cannot be read .* names 100,000 columns"):
+        open_files(name)
+
+
+def test_wide_rows_that_are_there_are_read(monkeypatch):
+    monkeypatch.setattr(delimited, "BLOCK", 2**21)
+    names, row = ",".join(f"c{i}" for i in range(3000)), ",".join(["1.5"] * 3000)
+    Path("wide.csv").write_text(f"{names}\n{row}\n{row}\n")
+    assert len(open_files("wide.csv").names) == 3000
