@@ -14,7 +14,7 @@ BENCH_STAMP := $(BENCH)/.installed
 ENGINES_STAMP := $(ENGINES)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo figures paper accuracy test test-all test-engines fuzz lint bench clean
+.PHONY: help demo figures paper accuracy test test-all test-engines golden fuzz lint bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +54,16 @@ test-all: $(STAMP) ## Run all tests
 test-engines: $(ENGINES_STAMP) ## Run the tests on Spark and Ray, in an environment of their own
 	$(ENGINES)/bin/python -m pytest tests/engines
 
+# AGAINST=commit names the other one; results of many calls must agree to the bit.
+golden: $(STAMP) ## Compare the numbers of two commits: this tree and AGAINST, HEAD by default
+	rm -rf .golden && mkdir .golden && git worktree prune
+	git worktree add --quiet --detach .golden/tree $(or $(AGAINST),HEAD)
+	rm -rf .golden/tree/tests/golden && cp -r tests/golden .golden/tree/tests/golden
+	cd .golden/tree && PYTHONPATH=src OMP_NUM_THREADS=1 ../../$(VENV)/bin/python -m tests.golden save ../before
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m tests.golden save .golden/after
+	git worktree remove --force .golden/tree
+	$(VENV)/bin/python -m tests.golden compare .golden/before .golden/after
+
 # READER=name, SEED=n and CASES=n choose, NAME=word keeps the numbers under another word than "now";
 # CASE=n runs one case, and KEEP=folder leaves its file there.
 fuzz: $(STAMP) ## Give each reader thousands of damaged files; writes docs/fuzzing.md
@@ -72,7 +82,7 @@ bench: $(BENCH_STAMP) ## Measure rhale against other programs, in an environment
 
 clean: ## Remove environments, caches and everything that was made
 	rm -rf $(VENV) $(BENCH) $(ENGINES) demo dist build htmlcov .coverage .coverage.* .benchmarks paper/.parts accuracy/.parts \
-		.hypothesis benchmarks/.pytest_cache .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+		.golden .hypothesis benchmarks/.pytest_cache .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests benchmarks examples paper accuracy -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # $(call install,FOLDER,REQUIREMENTS,CONSTRAINTS): hatchling comes from the pinned
