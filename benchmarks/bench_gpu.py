@@ -22,12 +22,12 @@ from measuring import Ledger, table_of
 from networks import network
 
 import rhale
+from rhale.gpu.task import DeviceTask
+from rhale.gpu.tensor_table import TensorTable
 from rhale.kernels.grid import Grid
-from rhale.local import LocalTask
-from rhale.local.device import DeviceTask
+from rhale.measures import LocalTask
 from rhale.models import wrap
-from rhale.models.base import Predictor
-from rhale.tables.tensor import TensorTable
+from rhale.models.adapter import Predictor
 
 N_FEATURES = 8
 MOST_ADDED, LEAST_ROWS = 0.10, 100e6

@@ -9,7 +9,7 @@ from measuring import race, seconds
 from networks import network
 
 from rhale.engines import map_chunks, map_in_threads
-from rhale.engines.limits import limited
+from rhale.engines.thread_limits import limited
 from rhale.models import wrap
 from rhale.tables import open_table
 from rhale.tables.chunk import read_chunks

@@ -187,8 +187,8 @@ def test_cost_grows_with_rows_and_trees_and_hardly_with_features(ledger, what):
 
 def walk_alone(model, x, n_rows=5_000):
     """Four changes of every column, in pieces as explain takes them."""
-    from rhale.kernels.tree_walk import walk
-    from rhale.models.trees import read_walker
+    from rhale.models.trees.model import read_walker
+    from rhale.models.trees.walk import walk
     from rhale.tables import open_table
 
     reading = read_walker(model, "predict", open_table(x[:2])).reading
@@ -223,9 +223,9 @@ def test_memory_does_not_grow_with_the_rows(ledger):
 START = """
 import sys, time
 import numpy as np
-from rhale.kernels.forest import Tree, plant
+from rhale.models.trees.forest import Tree, plant
 start = time.perf_counter()
-from rhale.kernels.tree_walk import walk
+from rhale.models.trees.walk import walk
 tree = Tree(*(np.array(v) for v in ([0, -1, -1], [0.5, 0, 0], [1, -1, -1], [2, -1, -1],
     [False] * 3, [[0.0], [1.0], [2.0]])))
 walk(plant([tree], 1), np.zeros((3, 1)), np.array([0]), np.ones((1, 3)), np.zeros(1))

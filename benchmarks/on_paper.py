@@ -13,7 +13,7 @@ from time import perf_counter
 import numpy as np
 
 import rhale
-from rhale import rows as passes
+from rhale.engines import fold as passes
 from rhale.passes import SAMPLE_ROWS
 from rhale.tables.array import ArrayTable
 

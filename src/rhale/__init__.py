@@ -3,15 +3,15 @@
 from typing import Any as _Any
 
 from rhale import models
-from rhale.effect import Effect
+from rhale._explain import effect, explain
+from rhale._explain import own_version as _own_version
 from rhale.errors import RhaleError
-from rhale.explain import effect, explain
-from rhale.explain import own_version as _own_version
 from rhale.explanation import Explanation, load
 from rhale.kernels.adaptive import Adaptive
 from rhale.kernels.partition import Edges, Fixed, Optimal, Quantile
-from rhale.level_effect import LevelEffect
-from rhale.profile import Profile
+from rhale.results.effect import Effect
+from rhale.results.level_effect import LevelEffect
+from rhale.results.profile import Profile
 
 __all__ = [
     "Adaptive",

@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from rhale import store, summary
-from rhale.binning import bin_cells
-from rhale.effect import Effect
 from rhale.errors import (
     BadSettingError,
     UnknownOutputError,
@@ -21,11 +18,14 @@ from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center
 from rhale.kernels.moments import Moments
 from rhale.kernels.partition import Edges, Fixed, Partition
-from rhale.level_effect import LevelEffect
+from rhale.kernels.records import same_fields, same_value
 from rhale.names import find_feature, find_output, near_names
-from rhale.profile import Profile
-from rhale.records import same_fields, same_value
-from rhale.writing import write_text
+from rhale.results import store, summary
+from rhale.results.effect import Effect
+from rhale.results.fit import bin_cells
+from rhale.results.level_effect import LevelEffect
+from rhale.results.profile import Profile
+from rhale.system.writing import write_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -412,7 +412,7 @@ def unpacked(content: Any, source: str) -> Explanation:
     Parameters
     ----------
     content : dict
-        What `rhale.store.pack` gave, with the version of its format.
+        What `rhale.results.store.pack` gave, with the version of its format.
     source : str
         Where it came from, for messages.
     """

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from rhale import store
 from rhale.explanation import Explanation
+from rhale.features.survey import rows_keys
+from rhale.results import store
 from rhale.tables import TableInMemory
 from rhale.tables.chunk import read_chunks
-from rhale.tables.pieced import PiecedTable
-from rhale.tables.survey import rows_keys
+from rhale.tables.pieces.table import PiecedTable
 
 ROWS_AT_ONCE = 2**16
 

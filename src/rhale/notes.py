@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from rhale.features import Feature
+from rhale.features.feature import Feature
+from rhale.features.survey import Survey
 from rhale.kernels.axis import MANY_VALUES, wide_gaps
 from rhale.kernels.moments import Moments
+from rhale.kernels.times import AxisKind, written
 from rhale.plan import MEAN_SHARE
-from rhale.tables.survey import Survey
-from rhale.times import AxisKind, written
 
 MISSING_POINT = ": they are no part of the curve, 'missing' is a point of its own"
 LONGEST_REASON = 100

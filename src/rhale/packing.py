@@ -18,20 +18,20 @@ import numpy as np
 import numpy.typing as npt
 
 from rhale.errors import CheckpointError
+from rhale.features.levels import Levels
+from rhale.features.survey import Census, Probe, Survey
+from rhale.kernels.curve_moments import Scatter
 from rhale.kernels.grid import Grid
-from rhale.kernels.levels import LevelMoments
+from rhale.kernels.level_moments import LevelMoments
 from rhale.kernels.moments import Moments
 from rhale.kernels.sample import Sample
-from rhale.kernels.scatter import Scatter
-from rhale.local.measure import Measured
+from rhale.measures.local_task import Measured
+from rhale.measures.tracing import Traced
 from rhale.packed_frames import blaming, put_together, taken_apart
-from rhale.profiles import Traced
 from rhale.tables.array import ArrayChunk
 from rhale.tables.columns import Labels
 from rhale.tables.frame import FrameChunk
-from rhale.tables.levels import Levels
-from rhale.tables.seen import Seen
-from rhale.tables.survey import Census, Probe, Survey
+from rhale.tables.pieces.facts import Seen
 
 Plain = Any  # what JSON has: None, bool, int, float, str, list, dict
 Value = tuple[type[Any], Callable[[Any], Plain], Callable[[Any], Any]]

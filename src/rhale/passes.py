@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from rhale.effect import Density, Effect
-from rhale.features import Feature
+from rhale.engines.fold import SECOND_LOOK, Piece, Rows
+from rhale.features.feature import Feature
+from rhale.features.survey import Survey
+from rhale.gpu.task import most_rows, on_device
 from rhale.kernels import FloatArray
 from rhale.kernels.moments import Moments
-from rhale.level_effect import LevelEffect
-from rhale.local import LocalTask, StepPlan, refuses_missing
-from rhale.local.device import most_rows, on_device
+from rhale.making import Found, Maker, finished
+from rhale.measures import LocalTask, StepPlan, refuses_missing
+from rhale.measures.tracing import ProfileTask, grid_of_points, make_profiles
 from rhale.models import Predictor
 from rhale.notes import about_curves, about_missing, left_out
 from rhale.plan import (
@@ -27,11 +29,9 @@ from rhale.plan import (
     plan_marginal,
     plan_points,
 )
-from rhale.profiles import ProfileTask, grid_of_points, make_profiles
-from rhale.results import Found, Maker, finished
-from rhale.rows import SECOND_LOOK, Piece, Rows
+from rhale.results.effect import Density, Effect
+from rhale.results.level_effect import LevelEffect
 from rhale.tables import Chunk
-from rhale.tables.survey import Survey
 
 SAMPLE_ROWS = 2_000  # distinct rows kept in the result
 SAMPLE_NUMBERS = 400_000  # and not many more numbers than this, however wide the table

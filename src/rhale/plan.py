@@ -8,22 +8,22 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from rhale.binning import fine_grid
 from rhale.errors import BadSettingError, NotDifferentiableError
 from rhale.explanation import Bins, Explanation, partition_for
-from rhale.features import Feature, Reader
+from rhale.features.feature import Feature, Reader
+from rhale.features.survey import Survey
 from rhale.kernels import FloatArray
 from rhale.kernels.adaptive import Adaptive
 from rhale.kernels.axis import even_window, window
 from rhale.kernels.grid import Grid
 from rhale.kernels.partition import Edges, Fixed, Partition, Quantile
-from rhale.level_effect import LevelEffect
-from rhale.local import OwnBin, SecantPlan, probe_smoothness, reacts
+from rhale.kernels.times import AxisKind, as_numbers, written
+from rhale.measures import OwnBin, SecantPlan, probe_smoothness, reacts
+from rhale.measures.tracing import grid_of_points
 from rhale.models import Predictor
 from rhale.names import find_feature
-from rhale.profiles import grid_of_points
-from rhale.tables.survey import Survey
-from rhale.times import AxisKind, as_numbers, written
+from rhale.results.fit import fine_grid
+from rhale.results.level_effect import LevelEffect
 
 Method = Literal["rhale", "dale", "ale", "pdp", "ice", "mplot"]
 Local = Literal["auto", "gradient", "secant"]

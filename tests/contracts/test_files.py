@@ -259,7 +259,7 @@ def test_a_damaged_file_names_itself_and_the_run_goes_on_once_it_is_whole(tmp_pa
         content[:place] + bytes([255] * 100) + content[place + 100 :]
     )  # what a page says it is
     with monkeypatch.context() as patch:  # damage it between the two readings, unseen
-        patch.setattr("rhale.tables.formats.TableFile.require_unchanged", lambda _: None)
+        patch.setattr("rhale.tables.files.formats.TableFile.require_unchanged", lambda _: None)
 
         def spoil(rows):
             if Path("2.parquet").read_bytes() == content:

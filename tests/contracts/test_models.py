@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 import rhale
-from rhale.models.exported import load_exported
+from rhale.models.files.exported import load_exported
 from rhale.models.onnx import OnnxModel
 
 AUTO = torch.export.Dim.AUTO

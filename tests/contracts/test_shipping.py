@@ -34,10 +34,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder, PolynomialFeatures, StandardScaler
 
 import rhale
-from rhale.engines.shipping import pack
-from rhale.local import LocalTask
-from rhale.profiles import ProfileTask
-from rhale.tables.survey import survey
+from rhale.engines.parcel import pack
+from rhale.features.survey import survey
+from rhale.measures import LocalTask
+from rhale.measures.tracing import ProfileTask
 
 X = np.random.default_rng(1).normal(size=(120, 3))
 WEIGHTS = np.random.default_rng(2).normal(size=(3, 2))

@@ -20,7 +20,7 @@ from tests.contracts.test_trees import (
 from rhale.errors import BadFileError
 from rhale.models import wrap
 from rhale.models.boosters import load_model
-from rhale.models.check_lightgbm import check_lightgbm
+from rhale.models.files.check_lightgbm import check_lightgbm
 
 X = table(0)
 Y = target(X, 0)

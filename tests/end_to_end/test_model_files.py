@@ -18,8 +18,8 @@ from sklearn.preprocessing import FunctionTransformer
 
 import rhale
 from rhale.errors import BadFileError, UnsafeFileError
-from rhale.models.files import load_file
-from rhale.models.pickles import hash_of
+from rhale.models.files.load import load_file
+from rhale.models.files.pickles import hash_of
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.normal(size=(300, 3)), columns=["a", "b", "c"])

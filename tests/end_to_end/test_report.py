@@ -8,7 +8,7 @@ from tests.end_to_end.browser import Report, open_browser
 
 import rhale
 from rhale.report.page import make_page
-from rhale.report.text import fixed, number
+from rhale.report.wording import fixed, number
 
 pytestmark = pytest.mark.browser
 MEGABYTE = 1_000_000

@@ -21,7 +21,7 @@ from tests.engines.faults import (
 import rhale
 from rhale.engines import spark as engine
 from rhale.engines import spread_table
-from rhale.engines.parts import count_task
+from rhale.engines.worker import count_task
 from rhale.errors import (
     BadSettingError,
     BadTableError,

@@ -17,8 +17,8 @@ from tests.fuzz import mutations as m
 from tests.fuzz.mutations import Mutation
 
 import rhale
-from rhale.models.files import load_file
-from rhale.tables.files import open_files
+from rhale.models.files.load import load_file
+from rhale.tables.files.sources import open_files
 
 TRUSTED = (  # what the good skops files need
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",

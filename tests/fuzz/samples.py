@@ -21,7 +21,7 @@ import rhale
 N = 60
 ADDRESS = re.compile(rb"\d{12,}")  # by which skops names the parts of a model
 CITIES = ["Bern", "Oslo", "Rome"]
-OLD_FORMATS = Path(__file__).parents[1] / "unit" / "samples"
+OLD_FORMATS = Path(__file__).parents[1] / "unit" / "results" / "samples"
 RNG = np.random.default_rng(14)
 NUMBERS = pd.DataFrame(RNG.normal(size=(N, 3)), columns=["a", "b", "c"])
 MIXED = NUMBERS.assign(city=pd.Categorical(RNG.choice(CITIES, N), CITIES))

@@ -6,14 +6,14 @@ import pytest
 from tests.peers.r_numbers import MISSING, black_box, cases, read, within
 
 import rhale
-from rhale.kernels.levels import measure_levels
-from rhale.kernels.order import level_distances, order_levels
-from rhale.local.ask import ask
-from rhale.local.steps import StepPlan, questions, row_steps
+from rhale.features.levels import Levels
+from rhale.kernels.level_moments import measure_levels
+from rhale.kernels.level_order import level_distances, order_levels
+from rhale.measures.questions import ask
+from rhale.measures.steps import StepPlan, questions, row_steps
 from rhale.models import meet, wrap
 from rhale.tables import open_table
 from rhale.tables.columns import Labels
-from rhale.tables.levels import Levels
 
 pytestmark = pytest.mark.peer
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.properties.strategies import generators, matrices, models, tables
 
 import rhale
-from rhale.effect import fit_effect
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
+from rhale.results.effect import fit_effect
 
 KINDS = [
     rhale.Adaptive(),

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import rhale
-from rhale.effect import fit_effect
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
 from rhale.kernels.partition import Cuts
+from rhale.results.effect import fit_effect
 
 
 def most(rate, runs):

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from tests.properties.strategies import filled_bins, generators
 
 import rhale
-from rhale.effect import fit_effect
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
 from rhale.kernels.partition import Cuts
+from rhale.results.effect import fit_effect
 
 CENTERS = ("mean", "start", "uniform")
 centers = st.sampled_from(CENTERS)

@@ -20,13 +20,13 @@ pytest.importorskip("pandas")
 from tests.properties.damage import HUGE, damaged, explanations
 
 import rhale
-from rhale.differences import difference_rows
 from rhale.errors import BadFileError, RhaleError
-from rhale.level_effect import LevelEffect
+from rhale.results.differences import difference_rows
+from rhale.results.level_effect import LevelEffect
 
 KINDS = ("outputs", "right", "ale", "own", "frame", "ice", "frame pdp", "frame ice", "frame mplot",
          "format_1", "format_2", "format_3")  # fmt: skip
-SAMPLES = Path(__file__).parents[1] / "unit" / "samples"
+SAMPLES = Path(__file__).parents[1] / "unit" / "results" / "samples"
 CASES = 30  # of each kind
 
 

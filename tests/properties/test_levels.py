@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.properties.strategies import WEIGHTS, generators
 
 import rhale
-from rhale.kernels.levels import measure_levels
-from rhale.kernels.order import level_distances, order_levels
-from rhale.tables.levels import Levels
+from rhale.features.levels import Levels
+from rhale.kernels.level_moments import measure_levels
+from rhale.kernels.level_order import level_distances, order_levels
 
 few = settings(max_examples=12)
 LETTERS = "abcdefgh"

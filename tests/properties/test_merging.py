@@ -16,13 +16,13 @@ from tests.properties.strategies import (
 )
 
 import rhale
+from rhale.features.survey import SurveyTask, survey
+from rhale.kernels.curve_moments import scatter
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import empty, measure
 from rhale.kernels.sample import collect, no_rows, row_keys
-from rhale.kernels.scatter import scatter
 from rhale.tables import open_table
 from rhale.tables.array import ArrayTable
-from rhale.tables.survey import SurveyTask, survey
 
 NAMES = ("weight", "weight_squares", "mean_x", "mean", "sxx", "sxd", "sdd")
 

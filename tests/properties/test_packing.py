@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from rhale.features.survey import Census, survey
 from rhale.packing import pack, unpack
 from rhale.tables.array import ArrayTable
-from rhale.tables.survey import Census, survey
 
 NUMPY_TYPES = st.one_of(
     hnp.boolean_dtypes(),

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.levels import measure_levels
-from rhale.level_effect import LevelEffect
+from rhale.kernels.level_moments import measure_levels
+from rhale.results.level_effect import LevelEffect
 
 
 def make(levels, step, *, name="city", output="y0", rows=10, noise=0.0, edges=None, **fields):

@@ -21,9 +21,9 @@ import pytest
 from rhale import checkpoint
 from rhale.checkpoint import EVERY_SECONDS, Checkpoint
 from rhale.errors import BadSettingError, CheckpointError, MissingExtraError
+from rhale.features.survey import survey
 from rhale.kernels.sample import Sample
 from rhale.tables.array import ArrayTable
-from rhale.tables.survey import survey
 
 RUN = {
     "seed": 0,

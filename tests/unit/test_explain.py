@@ -12,7 +12,7 @@ from scipy import sparse
 
 import rhale
 from rhale import errors, problems
-from rhale.explain import _kept
+from rhale._explain import _kept
 
 RNG = np.random.default_rng(6)
 X = RNG.normal(size=(200, 3))

@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 
 import rhale
-from rhale.effect import Effect
 from rhale.errors import BadSettingError, UnknownFeatureError, UnknownOutputError
 from rhale.explanation import heights, partition_for
 from rhale.kernels.partition import Edges, Fixed
-from rhale.profile import Profile
+from rhale.results.effect import Effect
+from rhale.results.profile import Profile
 
 pd = pytest.importorskip("pandas")
 RNG = np.random.default_rng(0)

@@ -7,7 +7,7 @@ import pytest
 import rhale
 from rhale.identity import identify, plain
 from rhale.tables import open_table
-from rhale.tables.files import open_files
+from rhale.tables.files.sources import open_files
 
 ROWS = np.random.default_rng(0).normal(size=(50, 2))
 

@@ -19,11 +19,11 @@ import pytest
 
 import rhale
 from rhale.errors import CheckpointError
+from rhale.features.survey import Census, Survey
 from rhale.kernels.grid import Grid
-from rhale.local.measure import Measured
+from rhale.measures.local_task import Measured
+from rhale.measures.tracing import Traced
 from rhale.packing import RECORDS, pack, unpack
-from rhale.profiles import Traced
-from rhale.tables.survey import Census, Survey
 
 N = 150
 PIECES = (Survey, Measured, Traced)

@@ -8,7 +8,7 @@ import torch
 import rhale
 from rhale import problems
 from rhale.errors import BadSettingError, UnknownFeatureError
-from rhale.features import Reader
+from rhale.features.feature import Reader
 from rhale.plan import Settings, read_limits
 from rhale.tables import open_table
 

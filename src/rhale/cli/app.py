@@ -25,7 +25,7 @@ from rhale.cli.progress import shown
 from rhale.cli.request import Request
 from rhale.errors import MissingExtraError, RhaleError
 from rhale.explanation import load, unpacked
-from rhale.processes import can_limit
+from rhale.system.processes import can_limit
 
 app = typer.Typer(
     name="rhale",
@@ -51,7 +51,7 @@ def _start(
 ) -> None:
     STATE["debug"] = debug
     if version:
-        from rhale.explain import own_version
+        from rhale._explain import own_version
 
         typer.echo(own_version())
         raise typer.Exit

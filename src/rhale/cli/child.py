@@ -12,16 +12,17 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rhale import store
+from rhale._explain import explain
 from rhale.cli.bins import read_bins
+from rhale.cli.rehearse import rehearse
 from rhale.cli.request import Request, read_request
 from rhale.cli.sizes import written_size
 from rhale.errors import BadTableError, RhaleError
-from rhale.explain import explain
-from rhale.models.columns import columns_for
-from rhale.models.files import is_named_object, load_file, load_named
+from rhale.models.expected_columns import columns_for
+from rhale.models.files.load import is_named_object, load_file, load_named
 from rhale.names import near_names
-from rhale.processes import (
+from rhale.results import store
+from rhale.system.processes import (
     Say,
     claimed_output,
     end_with_parent,
@@ -29,8 +30,7 @@ from rhale.processes import (
     limit_this_process,
     speaker,
 )
-from rhale.rehearse import rehearse
-from rhale.tables.files import open_files
+from rhale.tables.files.sources import open_files
 
 
 def main() -> None:

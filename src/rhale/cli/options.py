@@ -12,7 +12,7 @@ from rhale.cli.bins import KNOWN, read_bins
 from rhale.cli.request import Request
 from rhale.cli.sizes import size_of
 from rhale.errors import BadSettingError
-from rhale.processes import usual_memory
+from rhale.system.processes import usual_memory
 
 EXPLAINED, WRITTEN, GUARDED = "What is explained", "What is written", "What is allowed"
 MODEL_HELP = (

@@ -15,11 +15,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rhale import store, summary
 from rhale.cli.pictures import write_comparisons, write_pictures
-from rhale.differences import difference_rows, only_in
 from rhale.explanation import Explanation
-from rhale.writing import whole, write_text
+from rhale.results import store, summary
+from rhale.results.differences import difference_rows, only_in
+from rhale.system.writing import whole, write_text
 
 Pair = tuple[Explanation, Explanation]
 LONGEST = 2_000  # letters of a message

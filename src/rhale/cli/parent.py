@@ -12,7 +12,7 @@ from typing import Any
 from rhale.cli.request import Request
 from rhale.cli.sizes import written_size
 from rhale.errors import ModelStoppedError, RhaleError
-from rhale.processes import (
+from rhale.system.processes import (
     NotUnderstoodError,
     SilentError,
     TooLongError,

@@ -8,13 +8,13 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from rhale.engines.parts import PartTask, Summary, Task, count_task, summarise
 from rhale.engines.serial import map_chunks
 from rhale.engines.threads import map_in_threads
+from rhale.engines.worker import PartTask, Summary, Task, count_task, summarise
 from rhale.tables import Chunk, Table
-from rhale.tables.ahead import read_ahead
 from rhale.tables.chunk import read_chunks
-from rhale.tables.pieced import PiecedTable
+from rhale.tables.pieces.ahead import read_ahead
+from rhale.tables.pieces.table import PiecedTable
 
 ENGINES = {  # first word of the module of the user's table, and the module here that reads it
     "dask": "rhale.engines.dask",

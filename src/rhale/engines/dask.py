@@ -27,12 +27,12 @@ from dask.system import CPU_COUNT
 from dask.threaded import get as get_in_threads
 from dask.utils import parse_bytes
 
-from rhale.engines.parts import PartTask, Summary, work
-from rhale.engines.shipping import Parcel, pack
+from rhale.engines.parcel import Parcel, pack
+from rhale.engines.worker import PartTask, Summary, work
 from rhale.errors import BadTableError, ModelStoppedError, RhaleError
 from rhale.tables.open import recognised
-from rhale.tables.pieced import PiecedTable
-from rhale.tables.reading import Reading
+from rhale.tables.pieces.reader import Reading
+from rhale.tables.pieces.table import PiecedTable
 
 Graph = dict[Any, Any]
 Get = Callable[..., Any]  # one of Dask's schedulers

@@ -15,13 +15,13 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from rhale.engines.lost import lost
-from rhale.engines.parts import PartTask, Summary, work
-from rhale.engines.shipping import Parcel, pack
+from rhale.engines.failures import lost
+from rhale.engines.parcel import Parcel, pack
+from rhale.engines.worker import PartTask, Summary, work
 from rhale.errors import BadSettingError, BadTableError
 from rhale.tables.frame import FrameTable
-from rhale.tables.pieced import PiecedTable
-from rhale.tables.reading import Reading
+from rhale.tables.pieces.reader import Reading
+from rhale.tables.pieces.table import PiecedTable
 
 NAME = "Ray"
 MOST_TASKS = 200  # at a time

@@ -19,13 +19,13 @@ from uuid import uuid4
 
 import narwhals.stable.v2 as nw
 
-from rhale.engines.lost import lost
-from rhale.engines.parts import PartTask, Summary, work
-from rhale.engines.shipping import Parcel, pack
+from rhale.engines.failures import lost
+from rhale.engines.parcel import Parcel, pack
+from rhale.engines.worker import PartTask, Summary, work
 from rhale.errors import BadSettingError, BadTableError
 from rhale.tables.frame import FrameTable
-from rhale.tables.pieced import PiecedTable
-from rhale.tables.reading import Reading
+from rhale.tables.pieces.reader import Reading
+from rhale.tables.pieces.table import PiecedTable
 
 NAME, COLUMN = "Spark", "summary"
 JOBS = 2  # at a time: the next one fills the cores that the last tasks of one leave

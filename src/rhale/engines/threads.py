@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from rhale.engines.limits import limit_this_thread
+from rhale.engines.thread_limits import limit_this_thread
 from rhale.errors import BadSettingError
-from rhale.models.base import STOP
+from rhale.models.adapter import STOP
 from rhale.tables import Chunk
 
 Result = TypeVar("Result")

@@ -20,7 +20,7 @@ from rhale.kernels.noise import (
     without_outliers,
 )
 from rhale.kernels.partition import Cuts, is_number, require_count
-from rhale.kernels.runs import cheapest_path, run_products, run_sums, run_weights
+from rhale.kernels.segments import cheapest_path, run_products, run_sums, run_weights
 
 Weight = Literal["rows", "width", "geometric"]
 SpreadBins = Literal["joint", "mean", "own"]

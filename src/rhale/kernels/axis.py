@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from rhale.kernels import FloatArray
-from rhale.kernels.lines import Knots
+from rhale.kernels.interpolate import Knots
 
 MANY_VALUES = 100  # up to so many distinct values a feature is a ladder, not a line
 N_KNOTS = 513

@@ -9,7 +9,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.moments import LOST, Moments
-from rhale.kernels.runs import ROUNDING, TIE, without_rounding
+from rhale.kernels.segments import ROUNDING, TIE, without_rounding
 
 WINDOW_SHARE, WINDOW_ROWS = 0.1, 30.0  # the noise is that of so many rows around a cell
 HALF_MEDIAN = 10  # cells on each side of a running median

@@ -14,8 +14,8 @@ from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.axis import Axis
 from rhale.kernels.grid import Closed, Grid, require_closed, uniform_edges
 from rhale.kernels.moments import Moments
-from rhale.kernels.runs import cheapest_path, run_squares, run_weights
-from rhale.times import as_numbers, kind_of
+from rhale.kernels.segments import cheapest_path, run_squares, run_weights
+from rhale.kernels.times import as_numbers, kind_of
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,12 +17,12 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from rhale.errors import BadFileError, BadTableError, MissingExtraError
-from rhale.models.check_catboost import check_catboost
-from rhale.models.check_lightgbm import check_lightgbm
-from rhale.models.check_xgboost import check_xgboost
-from rhale.models.read_trees import classes_of, first_line
-from rhale.models.trees import taken_apart
-from rhale.models.ubjson import read_json, read_ubj
+from rhale.models.files.check_catboost import check_catboost
+from rhale.models.files.check_lightgbm import check_lightgbm
+from rhale.models.files.check_xgboost import check_xgboost
+from rhale.models.files.ubjson import read_json, read_ubj
+from rhale.models.trees.model import taken_apart
+from rhale.models.trees.read import classes_of, first_line
 
 ESTIMATORS = {
     "classifier": "XGBClassifier",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rhale.errors import NotDifferentiableError, WrongShapeError
-from rhale.models.base import Adapter
+from rhale.models.adapter import Adapter
 
 
 @dataclass(frozen=True, eq=False)

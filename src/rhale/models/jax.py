@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from rhale.errors import BadSettingError, NotDifferentiableError
-from rhale.models.base import Adapter
+from rhale.models.adapter import Adapter
 from rhale.tables import as_matrix
 
 

@@ -20,7 +20,7 @@ from rhale.errors import (
     UnknownModelError,
     excerpt,
 )
-from rhale.models.base import Adapter
+from rhale.models.adapter import Adapter
 from rhale.tables import as_matrix
 
 ERRORS_ONLY = 3  # level of onnxruntime's own log

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import torch
 
 from rhale.errors import BadSettingError, NotDifferentiableError, WrongShapeError
-from rhale.models.base import Adapter
+from rhale.models.adapter import Adapter
 from rhale.tables import as_matrix
 
 Found = TypeVar("Found")

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from rhale.errors import UnknownModelError
-from rhale.models.base import Adapter
+from rhale.models.adapter import Adapter
 from rhale.models.boosters import askable, minding_names
 from rhale.models.function import FunctionModel
 from rhale.models.sklearn import Response, estimator_model
-from rhale.models.trees import TreeModel, is_tree_model
+from rhale.models.trees.model import TreeModel, is_tree_model
 
 # library of a class -> file and class of the adapter; a new adapter is one line here
 ADAPTERS = {
@@ -37,7 +37,7 @@ def wrap(
     Parameters
     ----------
     model : callable, estimator, torch module, JAX function or path
-        The model, or the path of a model file (see `rhale.models.files`). An adapter is returned
+        The model, or the path of a model file (see `rhale.models.files.load`). An adapter is returned
         as it is.
     kind : {"function", "estimator", "torch", "jax"}, optional
         Choose by hand instead.
@@ -118,7 +118,7 @@ def loaded(model: Any) -> Any:
     """Read a model file; names of objects are for the command line, which has no other way."""
     if not isinstance(model, str | Path):
         return model
-    from rhale.models.files import is_named_object, load_file
+    from rhale.models.files.load import is_named_object, load_file
 
     if isinstance(model, str) and is_named_object(model):
         module, _, name = model.partition(":")

@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.ticker import Formatter, Locator, MaxNLocator
 
+from rhale.kernels.times import written
 from rhale.plots import layers
 from rhale.plots.text import MINUS, shown
-from rhale.times import written
 
 CALENDAR = (-719_162.0, 2_932_896.0)  # days from 1970 to the years 1 and 9999
 SECOND, MINUTE, HOUR, DAY = 1.0, 60.0, 3_600.0, 86_400.0

@@ -13,7 +13,7 @@ from rhale.kernels.curve import Center
 from rhale.plots import layers, style
 from rhale.plots.board import Board
 from rhale.plots.slots import LevelResult, Slots, places_of
-from rhale.profile import Profile
+from rhale.results.profile import Profile
 
 
 class Spots(NamedTuple):

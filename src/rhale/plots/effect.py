@@ -9,14 +9,14 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 
-from rhale.effect import Effect
 from rhale.kernels import BoolArray, FloatArray
 from rhale.kernels.curve import Center, middles
 from rhale.kernels.grid import Grid
-from rhale.level_effect import LevelEffect
 from rhale.plots import axis, canvas, layers, missing, style
 from rhale.plots.levels import plot_levels
 from rhale.plots.text import LITERAL
+from rhale.results.effect import Effect
+from rhale.results.level_effect import LevelEffect
 
 Truth = Callable[[FloatArray], FloatArray]
 LEAST_FOR_VIOLIN = 8  # fewer rows are drawn one by one

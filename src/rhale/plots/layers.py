@@ -9,15 +9,15 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
-from rhale.effect import Effect, normal_quantile
 from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center
 from rhale.kernels.grid import uniform_edges
-from rhale.level_effect import LevelEffect
+from rhale.kernels.times import UNITS, AxisKind
 from rhale.plots import style
 from rhale.plots.text import joined, shown
-from rhale.profile import Profile
-from rhale.times import UNITS, AxisKind
+from rhale.results.effect import Effect, normal_quantile
+from rhale.results.level_effect import LevelEffect
+from rhale.results.profile import Profile
 
 Result = Effect | LevelEffect | Profile
 N_POINTS = 401  # between the limits, besides the limits: a quadratic looks smooth

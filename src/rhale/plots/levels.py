@@ -10,14 +10,14 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from rhale.effect import normal_quantile
 from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center, middles
-from rhale.level_effect import LevelEffect
 from rhale.plots import axis, canvas, dots, layers, style
 from rhale.plots.board import Board
 from rhale.plots.slots import LevelResult, Slots, fits_level, gather_slots
 from rhale.plots.text import LITERAL, joined, shown
+from rhale.results.effect import normal_quantile
+from rhale.results.level_effect import LevelEffect
 
 Side = Literal["width", "height"]
 LevelTruth = Callable[[Any], FloatArray]

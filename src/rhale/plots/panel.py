@@ -8,13 +8,13 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
 
-from rhale.effect import Effect
 from rhale.kernels.curve import Center
 from rhale.plots import axis, canvas, dots, layers, levels, missing, style
 from rhale.plots.board import Board
 from rhale.plots.compare import draw_line, explain_ribbon
 from rhale.plots.slots import LevelResult, Slots, gather_slots
 from rhale.plots.text import LITERAL, number, wrapped
+from rhale.results.effect import Effect
 
 
 class Feature(NamedTuple):

@@ -7,7 +7,6 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
-from rhale.effect import normal_quantile
 from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.curve import Center
@@ -15,7 +14,8 @@ from rhale.plots import axis, canvas, dots, layers, levels, missing, style
 from rhale.plots.board import Board
 from rhale.plots.slots import Slots, gather_slots
 from rhale.plots.text import LITERAL
-from rhale.profile import Profile
+from rhale.results.effect import normal_quantile
+from rhale.results.profile import Profile
 
 MEANS = {"pdp": "partial dependence", "ice": "partial dependence", "mplot": "mean of rows near x"}
 

@@ -9,10 +9,10 @@ from itertools import pairwise
 import numpy as np
 
 from rhale.kernels import FloatArray
-from rhale.level_effect import LevelEffect
 from rhale.plots import style
 from rhale.plots.text import shown
-from rhale.profile import Profile
+from rhale.results.level_effect import LevelEffect
+from rhale.results.profile import Profile
 
 LevelResult = LevelEffect | Profile
 EMPTY = "(empty)"  # a label of no letters

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from rhale.plots import style
-from rhale.report.shape import Result, shape_of
+from rhale.report.chart_numbers import Result, shape_of
 from rhale.report.sparkline import HEIGHT, WIDTH, path_of
-from rhale.report.text import clean, fixed
-from rhale.summary import kind_of, title
+from rhale.report.wording import clean, fixed
+from rhale.results.summary import kind_of, title
 
 MOST_ROWS = 30
 LONGEST_NAME, LONGEST_NOTE = 60, 300

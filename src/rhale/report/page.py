@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from rhale.effect import Effect
-from rhale.level_effect import LevelEffect
 from rhale.plots.layers import has_levels, is_constant, reach
-from rhale.profile import Profile
-from rhale.report.reading import at, curve_range, read
-from rhale.report.shape import LONGEST_LEVEL, Shape, shape_of
+from rhale.report.chart_numbers import LONGEST_LEVEL, Shape, shape_of
+from rhale.report.sentences import at, curve_range, read
 from rhale.report.sparkline import path_of
-from rhale.report.text import clean, listed, number
-from rhale.summary import kind_of as kind_in_words
+from rhale.report.wording import clean, listed, number
+from rhale.results.effect import Effect
+from rhale.results.level_effect import LevelEffect
+from rhale.results.profile import Profile
+from rhale.results.summary import kind_of as kind_in_words
 
 Result = Effect | LevelEffect | Profile
 PARTITIONS = ("Adaptive(", "Optimal(", "Fixed(", "Quantile(")

@@ -15,7 +15,7 @@ from rhale.plots import style as inks
 from rhale.report.charts import compile_charts, vl_convert
 from rhale.report.extras import load
 from rhale.report.page import Feature, Page, Part
-from rhale.report.text import clean, fixed
+from rhale.report.wording import clean, fixed
 
 jinja2 = load("jinja2")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rhale.report.shape import Shape
+from rhale.report.chart_numbers import Shape
 
 WIDTH, HEIGHT, MARGIN = 96.0, 24.0, 2.0
 

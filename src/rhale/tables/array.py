@@ -12,7 +12,7 @@ import numpy.typing as npt
 from rhale.kernels import FloatArray, IntArray
 from rhale.tables.chunk import Change, numbers_at, numbers_between
 from rhale.tables.columns import Holds, Labels, cast
-from rhale.tables.seen import NOTHING_SEEN, Seen
+from rhale.tables.pieces.facts import NOTHING_SEEN, Seen
 
 
 @dataclass(frozen=True, eq=False)

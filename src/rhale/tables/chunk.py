@@ -11,7 +11,7 @@ from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray, IntArray
 from rhale.names import find_feature, list_asked
 from rhale.tables.columns import Apart, Holds, Labels
-from rhale.tables.seen import Seen
+from rhale.tables.pieces.facts import Seen
 
 Change = tuple[int, FloatArray]  # a column and its new values, as `Chunk.column` reads them
 

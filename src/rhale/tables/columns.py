@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from rhale.errors import BadTableError
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.times import in_seconds
+from rhale.kernels.times import in_seconds
 
 Series = nw.Series[Any]
 Holds = Literal["numbers", "dates", "durations", "names", "objects"]

@@ -12,6 +12,7 @@ import numpy as np
 
 from rhale.errors import BadTableError
 from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.times import AxisKind, written
 from rhale.tables.chunk import Change, numbers_at, numbers_between
 from rhale.tables.columns import (
     PLAIN,
@@ -34,8 +35,7 @@ from rhale.tables.columns import (
     numbers_of,
     rounded,
 )
-from rhale.tables.seen import Seen
-from rhale.times import AxisKind, written
+from rhale.tables.pieces.facts import Seen
 
 Frame = nw.DataFrame[Any]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -17,9 +18,7 @@ from rhale.tables.chunk import TableInMemory
 from rhale.tables.columns import is_number, numbers_of, repeated_in
 from rhale.tables.frame import Frame, FrameTable
 
-if TYPE_CHECKING:  # torch is imported with the user's tensor
-    from rhale.tables.tensor import TensorTable
-
+Opened = Any  # ArrayTable, FrameTable, or the table of a device: that comes with the user's tensor
 FEWEST_ROWS = 2
 LARGEST_WEIGHT = 1e100
 
@@ -41,11 +40,11 @@ def open_table(data: Any, weights: npt.ArrayLike | str | None = None) -> TableIn
         msg = "the table has no columns"
         raise BadTableError(msg)
     require_two_rows(table.n_rows)
-    if weights is None:
-        return table
-    checked = check_weights(weights, table.n_rows)
-    table = replace(table, weights=checked)
-    return table if np.all(checked > 0) else table.take(np.flatnonzero(checked > 0))
+    checked = None if weights is None else check_weights(weights, table.n_rows)
+    found: TableInMemory = replace(table, weights=checked)
+    if checked is None or np.all(checked > 0):
+        return found
+    return found.take(np.flatnonzero(checked > 0))
 
 
 def require_two_rows(n_rows: int) -> None:
@@ -56,9 +55,7 @@ def require_two_rows(n_rows: int) -> None:
         raise BadTableError(msg)
 
 
-def _taken_out(
-    table: ArrayTable | FrameTable | TensorTable, column: int
-) -> tuple[ArrayTable | FrameTable | TensorTable, FloatArray]:
+def _taken_out(table: Opened, column: int) -> tuple[Opened, FloatArray]:
     """Take a column of weights out of a table."""
     if table.holds(column) != "numbers":
         msg = f"weights={table.names[column]!r} is a column without numbers"
@@ -103,12 +100,11 @@ def as_matrix(rows: Any) -> FloatArray:
     return np.stack([numbers_of(s) for s in frame.iter_columns()], axis=1)
 
 
-def _opened(data: Any) -> ArrayTable | FrameTable | TensorTable:
+def _opened(data: Any) -> Opened:
     """A table in the memory of this machine or of its device."""
     if getattr(data, "is_cuda", False):
-        from rhale.tables.tensor import open_tensor
-
-        return open_tensor(data)
+        found: Opened = import_module("rhale.gpu.tensor_table").open_tensor(data)
+        return found
     return recognised(data)
 
 

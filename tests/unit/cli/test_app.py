@@ -14,7 +14,7 @@ from rhale.cli.app import run
 from rhale.cli.parent import retold, stopped
 from rhale.cli.request import Request
 from rhale.errors import ModelStoppedError
-from rhale.processes import NotUnderstoodError, SilentError, TooLongError
+from rhale.system.processes import NotUnderstoodError, SilentError, TooLongError
 
 
 @pytest.fixture

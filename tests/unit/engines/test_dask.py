@@ -14,8 +14,8 @@ import pytest
 import rhale
 from rhale.engines import dask as engine
 from rhale.engines.dask import _graph, map_parts, open_table
-from rhale.engines.parts import PartTask, count_task
-from rhale.engines.shipping import Parcel
+from rhale.engines.parcel import Parcel
+from rhale.engines.worker import PartTask, count_task
 from rhale.errors import BadTableError, ModelFailedError
 
 N = 120

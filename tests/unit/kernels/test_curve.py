@@ -10,7 +10,7 @@ from rhale.kernels.curve import (
     known_center,
     middles,
 )
-from rhale.kernels.doubt import Doubt, bridged
+from rhale.kernels.uncertainty import Doubt, bridged
 
 NAN = np.nan
 

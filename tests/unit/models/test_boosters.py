@@ -4,7 +4,7 @@ import pytest
 from rhale.errors import BadFileError, BadTableError, MissingExtraError
 from rhale.models import boosters
 from rhale.models.boosters import in_short, is_model_file, load_model
-from rhale.models.read_trees import first_line
+from rhale.models.trees.read import first_line
 
 
 @pytest.mark.parametrize("name", ["m.json", "m.UBJ", "a.b.txt", "m.cbm"])

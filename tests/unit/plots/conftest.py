@@ -5,11 +5,11 @@ import warnings
 import numpy as np
 import pytest
 
-from rhale.effect import NO_SAMPLE, LocalEffects, fit_effect
 from rhale.kernels.grid import Grid, uniform_edges
 from rhale.kernels.moments import measure
 from rhale.kernels.partition import Cuts, every_cell
-from rhale.profile import Profile
+from rhale.results.effect import NO_SAMPLE, LocalEffects, fit_effect
+from rhale.results.profile import Profile
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import pytest
 from rhale.errors import MissingExtraError
 from rhale.report import extras
 from rhale.report.page import make_page
-from rhale.report.text import clean
+from rhale.report.wording import clean
 
 pytest.importorskip("jinja2")
 pytest.importorskip("altair")

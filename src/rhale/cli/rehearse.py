@@ -1,0 +1,135 @@
+"""Try a model on a few rows, and say how the whole table would be explained and what it costs."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rhale._explain import explain
+from rhale.explanation import Explanation
+from rhale.plan import BY_GRADIENT, BY_STEPS, OVER_BINS
+from rhale.tables.files.sources import names_files, open_files, read_some
+
+FEW, MORE = 250, 1_000  # rows of the two trials
+SHOWN = 5
+N_READINGS = 2  # of files
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """What a run on the whole table would be.
+
+    Attributes
+    ----------
+    model : str
+        What the model is.
+    rows, columns : int
+        Size of the table.
+    features : int
+        How many features would be explained.
+    outputs : tuple of str
+        Names of the outputs that would be explained.
+    predictions : tuple of tuple of float
+        Answers to the first sampled rows, at most five.
+    path : str
+        How local effects are found: "gradient", "secants", "walked trees", "steps" or "profiles".
+    ways : dict of str to int
+        How many features go each way, in the words of the provenance.
+    rows_asked : int
+        Rows that the model would be asked about, roughly.
+    seconds : float
+        How long it would take, roughly, the start included.
+    notes : tuple of str
+        Why a faster path is not taken, where there is a reason.
+    """
+
+    model: str
+    rows: int
+    columns: int
+    features: int
+    outputs: tuple[str, ...]
+    predictions: tuple[tuple[float, ...], ...]
+    path: str
+    ways: dict[str, int]
+    rows_asked: int
+    seconds: float
+    notes: tuple[str, ...]
+
+
+def rehearse(model: Any, data: Any, **settings: Any) -> Rehearsal:
+    """Explain a model on few rows, twice, and tell from the difference what all rows cost.
+
+    Parameters
+    ----------
+    model, data, **settings
+        As in `explain`.
+
+    Returns
+    -------
+    Rehearsal
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).uniform(size=(300, 2))
+    >>> rehearse(lambda rows: rows[:, 0], x, gradient=np.ones_like).path
+    'gradient'
+    """
+    most, reading, n_all = settings.get("n_rows"), 0.0, None
+    start, found = time.perf_counter(), list[tuple[Explanation, float]]()
+    if names_files(data):  # reading all rows for a few would count as the price of these few
+        table = open_files(data)
+        data, n_all = read_some(table, min(MORE, most or MORE), settings), table.n_rows
+        reading = time.perf_counter() - start
+        start = time.perf_counter()
+    for size in (FEW, MORE):
+        fx = explain(model, data, **{**settings, "n_rows": min(size, most or size)})
+        now = time.perf_counter()
+        found.append((fx, now - start))
+        start = now
+    (few, cold), (more, warm) = found
+    n_rows = n_all or int(more.provenance["rows_in_table"])
+    n_rows = min(n_rows, most or n_rows)
+    told = _told(few, more, n_rows, (cold, warm))
+    return replace(told, seconds=told.seconds + N_READINGS * reading)
+
+
+def _told(
+    few: Explanation, more: Explanation, n_rows: int, seconds: tuple[float, float]
+) -> Rehearsal:
+    """Draw the line from a few rows over some more to all of them."""
+    record = more.provenance
+    n_few, n_more = int(few.provenance["rows"]), int(record["rows"])
+    beyond = (n_rows - n_more) / max(n_more - n_few, 1)
+    asked = np.array([few.provenance["rows_asked"], record["rows_asked"]], dtype=np.float64)
+    cold, warm = seconds
+    rate = warm / n_more  # what a start costs makes it an upper bound
+    ways = list(record["local_effects"].values())
+    return Rehearsal(
+        model=str(record["model"]),
+        rows=n_rows,
+        columns=len(record["columns"]),
+        features=len(more.features),
+        outputs=more.outputs,
+        predictions=tuple(tuple(row) for row in more.predictions[:SHOWN].tolist()),
+        path=_path(more, ways),
+        ways={way: ways.count(way) for way in dict.fromkeys(ways)},
+        rows_asked=round(float(asked[1] + max(beyond, 0.0) * max(asked[1] - asked[0], 0.0))),
+        seconds=max(cold - warm, 0.0) + rate * n_rows,
+        notes=tuple(dict.fromkeys(n for e in more for n in e.notes if "black box" in n)),
+    )
+
+
+def _path(fx: Explanation, ways: list[str]) -> str:
+    """Name the way that most features go."""
+    if fx.provenance["answers_walked"]:
+        return "walked trees"
+    if not ways:
+        return "profiles"
+    if any(BY_GRADIENT in way for way in ways):
+        return "gradient"
+    if all(way == BY_STEPS for way in ways):
+        return "steps"
+    return "secants over bins" if OVER_BINS in ways else "secants"

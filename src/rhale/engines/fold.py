@@ -1,0 +1,192 @@
+"""The rows of a table, gone through as often as needed: with progress, threads and checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
+
+from rhale.engines import Summary, summaries
+from rhale.errors import BadTableError, RhaleError
+from rhale.tables import Chunk, Table
+from rhale.tables.pieces.table import PiecedTable
+
+Progress = Callable[[int, int], object]
+Piece = TypeVar("Piece")
+N_STEPS, FEWEST_ROWS = 50, 256  # of a progress bar, and rows in each
+FIRST_LOOK, SECOND_LOOK = "first look", "effects"  # the two passes
+
+
+class Memory(Protocol):
+    """Where finished work is kept, so that an interrupted run can go on."""
+
+    def load(self, name: str) -> Any:
+        """What is kept of a pass: pieces done, their sum, whether it is finished; None if nothing."""
+
+    def is_due(self) -> bool:
+        """Whether it is time to save."""
+
+    def save(self, name: str, done: int, folded: Any, *, is_last: bool = False) -> None:
+        """Keep the sum of the pieces so far."""
+
+    def damaged(self, name: str, why: str) -> RhaleError:
+        """The error to raise where what was kept turns out to be something else."""
+
+
+@dataclass(eq=False)
+class Latest:
+    """A task that gets easier with what is known; on workers it is what it was when it left."""
+
+    task: Callable[[Chunk], Any]
+
+    def __call__(self, chunk: Chunk) -> Any:
+        """Apply the task as it is now."""
+        return self.task(chunk)
+
+    @property
+    def predictor(self) -> Any:
+        """The model in it, if there is one."""
+        return getattr(self.task, "predictor", None)
+
+    def learn(self, total: Any) -> None:
+        """Let the task know what was found so far, if anything was."""
+        after = getattr(self.task, "after", None)
+        self.task = self.task if after is None or total is None else after(total)
+
+
+class Folded(NamedTuple):
+    """How many summaries are done, and their sum: one value, so that no interruption parts them."""
+
+    done: int
+    total: Any
+
+    def with_one(self, summary: Summary) -> Folded:
+        """One more summary; a part without rows adds nothing."""
+        if summary.piece is None:
+            return Folded(self.done + 1, self.total)
+        total = summary.piece if self.total is None else self.total + summary.piece
+        return Folded(self.done + 1, total)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The table, read in chunks as often as needed.
+
+    Attributes
+    ----------
+    table : Table
+        The rows.
+    batch_rows : int
+        Rows in one call of the model.
+    progress : bool, callable or None
+        How to tell how far the work is.
+    n_rows : int or None
+        How many rows there are, as far as that is known.
+    n_threads : int
+        Chunks that are worked on at a time in this process.
+    memory : Memory or None
+        Where finished work is kept.
+    """
+
+    table: Table
+    batch_rows: int
+    progress: bool | Progress | None = None
+    n_rows: int | None = None
+    n_threads: int = 1
+    memory: Memory | None = None
+
+    def fold(self, task: Callable[[Chunk], Piece], name: str) -> Piece:
+        """Apply a task to all rows and add up what comes back, in order."""
+        size = self.batch_rows if self.is_silent(name) else self.chunk_rows
+        kept_as = f"{name.replace(' ', '-')}-{size}"
+        kept = self.memory.load(kept_as) if self.memory else None
+        so_far = Folded(kept.done, kept.folded) if kept else Folded(0, None)
+        if kept and kept.is_last:
+            return cast(Piece, so_far.total)
+        now = Latest(task)
+        with self._fitting(kept_as, kept):
+            now.learn(so_far.total)
+        found = summaries(now, self.table, size, first=so_far.done, n_threads=self.n_threads)
+        try:
+            with closing(found):  # else an error would keep files open and engines at work
+                before = 0 if self.is_spread else so_far.done * size
+                for summary in self._shown(found, name, before):
+                    with self._fitting(kept_as, kept):
+                        so_far = so_far.with_one(summary)
+                        now.learn(so_far.total)
+                    if self.memory and self.memory.is_due():
+                        self._keep(kept_as, so_far)
+        except BaseException:
+            with suppress(RhaleError):  # what stopped the work is worth more than this
+                self._keep(kept_as, so_far)
+            raise
+        if so_far.total is None:
+            msg = "the table has no rows; an effect needs at least two rows with different values"
+            raise BadTableError(msg)
+        self._keep(kept_as, so_far, is_last=True)
+        return cast(Piece, so_far.total)
+
+    @contextmanager
+    def _fitting(self, name: str, kept: Any) -> Iterator[None]:
+        """Blame the sum that was kept, if there was one, where nothing can be added to it."""
+        try:
+            yield
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            if self.memory is None or kept is None or isinstance(error, RhaleError):
+                raise
+            why = f"it does not fit the rows: {type(error).__name__}"
+            raise self.memory.damaged(name, why) from error
+
+    def _keep(self, name: str, so_far: Folded, *, is_last: bool = False) -> None:
+        """Keep what is done, if there is a place for it."""
+        if self.memory and so_far.total is not None:
+            self.memory.save(name, so_far.done, so_far.total, is_last=is_last)
+
+    def is_silent(self, name: str) -> bool:
+        """Whether a pass is so short that it is not shown: a first look at rows in memory."""
+        return name == FIRST_LOOK and not isinstance(self.table, PiecedTable)
+
+    @property
+    def is_spread(self) -> bool:
+        """Whether an engine has the rows: its summaries are of partitions, not of chunks."""
+        return isinstance(self.table, PiecedTable) and self.table.kind != "files"
+
+    @property
+    def chunk_rows(self) -> int:
+        """Rows in a chunk: as many as the model takes at once, fewer where progress is watched.
+
+        A slow model answers for minutes about one large chunk. Small ones cost little: changes of
+        several features are stacked until the model's batch is full.
+        """
+        if not self.progress or self.n_rows is None or self.is_spread:
+            return self.batch_rows
+        return min(max(self.n_rows // N_STEPS, FEWEST_ROWS), self.batch_rows)
+
+    def _shown(self, found: Iterator[Summary], name: str, before: int) -> Iterator[Summary]:
+        """Pass summaries on, and tell how far the work is."""
+        if not self.progress or self.is_silent(name):
+            yield from found
+        elif callable(self.progress):
+            yield from self._told(found, name, before, self.progress)
+        else:
+            from tqdm.auto import tqdm
+
+            label = "rhale" if name == SECOND_LOOK else f"rhale, {name}"
+            total = self.n_rows
+            with tqdm(total=total, initial=before, unit="row", unit_scale=True, desc=label) as bar:
+                for summary in found:
+                    yield summary
+                    bar.update(summary.n_rows)
+
+    def _told(
+        self, found: Iterator[Summary], name: str, done: int, progress: Progress
+    ) -> Iterator[Summary]:
+        """Call back with rows done and rows in all; both readings of a table in pieces count."""
+        twice = isinstance(self.table, PiecedTable)
+        offset = self.n_rows or 0 if twice and name == SECOND_LOOK else 0
+        for summary in found:
+            yield summary
+            done += summary.n_rows
+            in_all = max(self.n_rows or 0, done) * (2 if twice else 1)
+            progress(offset + done, in_all)

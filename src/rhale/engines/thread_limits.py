@@ -1,0 +1,154 @@
+"""Threads that libraries start by themselves: one each, so that only rhale's own count."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from threading import Lock
+from typing import Any
+
+from rhale.errors import MissingExtraError
+from rhale.models.adapter import Adapter
+
+Undo = Callable[[], object]
+_lock = Lock()
+_limited: dict[str, Undo] = {}  # libraries that are limited in the whole process
+_n_users = 0  # how many ask for that at the moment
+
+
+@contextmanager
+def limited(adapter: Adapter, n_jobs: int | None) -> Iterator[Adapter]:
+    """Keep a model, and all libraries, to the thread that asks.
+
+    Parameters
+    ----------
+    adapter : Adapter
+        The model.
+    n_jobs : int or None
+        How many threads may work in all; None leaves everything as it is.
+
+    Yields
+    ------
+    Adapter
+        The model to ask meanwhile.
+
+    Notes
+    -----
+    Chunks are shared among `n_jobs` threads of rhale's, and each model answers in the thread that
+    asks: the same chunks give the same bits for any number. What a function of the user's own
+    starts in spite of all limits is not bounded, nor is the pool of JAX, which has the size that
+    it was started with.
+    """
+    if n_jobs is None:
+        yield adapter
+        return
+    if find_spec("threadpoolctl") is None:
+        msg = (
+            f"n_jobs={n_jobs} needs threadpoolctl, which bounds threads: pip install threadpoolctl"
+        )
+        raise MissingExtraError(msg)
+    alone = getattr(adapter, "alone", None)
+    with ExitStack() as stack:
+        stack.enter_context(_limited_process())
+        stack.callback(limit_this_thread())
+        yield adapter if alone is None else stack.enter_context(alone())
+
+
+# --- limits of the whole process ----------------------------------------------------------------
+
+
+@contextmanager
+def _limited_process() -> Iterator[None]:
+    """Limit libraries that know one number of threads for all; the last user puts it back."""
+    global _n_users
+    with _lock:
+        _n_users += 1
+    try:
+        with _lock:
+            for name, limit in _PROCESS_LIMITS.items():
+                if name in sys.modules and name not in _limited:
+                    _limited[name] = limit(sys.modules[name])
+        yield
+    finally:
+        with _lock:
+            _n_users -= 1
+            while _limited and not _n_users:
+                _limited.popitem()[1]()
+
+
+def _limit_blas(_: Any) -> Undo:
+    return _limit_pools("blas")
+
+
+def _limit_pools(interface: str) -> Undo:
+    limits = import_module("threadpoolctl").threadpool_limits(1, user_api=interface)
+    restore: Undo = limits.restore_original_limits
+    return restore
+
+
+def _limit_torch(torch: Any) -> Undo:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    return lambda: torch.set_num_threads(before)
+
+
+def _limit_lightgbm(basic: Any) -> Undo:
+    """Limit every model of LightGBM, whatever its n_jobs: they go by it rather than by OpenMP."""
+    library, before = basic._LIB, ctypes.c_int()  # noqa: SLF001 - its C interface is public
+    if not hasattr(library, "LGBM_SetMaxThreads"):
+        msg = "n_jobs needs LightGBM 4.2 or later, whose threads can be bounded; update it"
+        raise MissingExtraError(msg)
+    library.LGBM_GetMaxThreads(ctypes.byref(before))
+    library.LGBM_SetMaxThreads(1)
+    return lambda: library.LGBM_SetMaxThreads(before)
+
+
+_PROCESS_LIMITS: dict[str, Callable[[Any], Undo]] = {
+    "numpy": _limit_blas,
+    "torch": _limit_torch,
+    "lightgbm.basic": _limit_lightgbm,
+}
+
+
+# --- limits of one thread -----------------------------------------------------------------------
+
+
+def limit_this_thread() -> Undo:
+    """Limit libraries that know a number of threads for each thread that calls them."""
+    limits = [limit for name, limit in _THREAD_LIMITS.items() if name in sys.modules]
+    undo = [found for limit in limits if (found := limit()) is not None]
+    return lambda: [one() for one in reversed(undo)]
+
+
+def _limit_openmp() -> Undo | None:
+    """XGBoost, HistGradientBoosting, LightGBM's Booster and torch go by OpenMP's number."""
+    return None if find_spec("threadpoolctl") is None else _limit_pools("openmp")
+
+
+def _limit_joblib() -> Undo:
+    """Forests and others with `n_jobs` go by joblib's backend first."""
+    from joblib import parallel_config
+
+    found: Undo = parallel_config(backend="sequential").unregister
+    return found
+
+
+def _limit_numba() -> Undo | None:
+    """Functions of the user's own with parallel=True, once they have started numba's threads."""
+    numba, pool = sys.modules["numba"], sys.modules.get("numba.np.ufunc.parallel")
+    if not getattr(pool, "_is_initialized", False):  # to ask for their number would start them
+        return None
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    return lambda: numba.set_num_threads(before)
+
+
+_THREAD_LIMITS: dict[str, Callable[[], Undo | None]] = {
+    "numpy": _limit_openmp,
+    "joblib": _limit_joblib,
+    "numba": _limit_numba,
+}

@@ -1,0 +1,156 @@
+"""What a worker does with its part of a table, and what it sends back."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+from typing import Any
+
+from rhale import errors
+from rhale.engines.parcel import Parcel
+from rhale.errors import BadTableError, RhaleError
+from rhale.tables import Chunk
+from rhale.tables.pieces.reader import Reading, naming
+
+Task = Callable[[Chunk], Any]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An error as plain text: engines wrap exceptions, and try again what cannot succeed."""
+
+    kind: str
+    message: str
+    trace: str
+
+    def raised(self) -> RhaleError:
+        """The error, to be raised in the caller's process."""
+        error = getattr(errors, self.kind, RhaleError)(self.message)
+        error.add_note(f"On the worker:\n{self.trace}")
+        return error
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What some rows of a table have to say.
+
+    Attributes
+    ----------
+    n_rows : int
+        How many rows.
+    piece : object or None
+        Adds up with the pieces of other rows; None where there were none.
+    failure : Failure or None
+        What went wrong.
+    """
+
+    n_rows: int
+    piece: Any = None
+    failure: Failure | None = None
+
+    def checked(self) -> Summary:
+        """The same summary, or the error in it."""
+        if self.failure is not None:
+            raise self.failure.raised()
+        return self
+
+
+def summarise(task: Task, chunk: Chunk) -> Summary:
+    """Apply a task to a chunk; what goes wrong names the file or the partition."""
+    with naming(chunk.where):
+        return Summary(chunk.n_rows, task(chunk))
+
+
+@dataclass(frozen=True, eq=False)
+class PartTask:
+    """Summarise one part of a table, chunk by chunk; travels to workers.
+
+    Attributes
+    ----------
+    task : callable
+        From a chunk to a piece that adds up.
+    reading : Reading
+        How pieces become chunks.
+    size : int
+        Rows in a chunk.
+    """
+
+    task: Task
+    reading: Reading
+    size: int
+
+    @property
+    def predictor(self) -> Any:
+        """The model in it, if there is one."""
+        return getattr(self.task, "predictor", None)
+
+    def __call__(self, index: int, pieces: Iterable[Any]) -> Summary:
+        """Work through the pieces of a part; errors of ours come back as a summary."""
+        try:
+            with session_of(self.predictor):
+                return self._folded(index, pieces)
+        except RhaleError as error:
+            return failed(error)
+
+    def _folded(self, index: int, pieces: Iterable[Any]) -> Summary:
+        starts, found, where = self.reading.starts, Summary(0), f"partition {index}"
+        start = starts[min(index, len(starts) - 1)] if starts else 0
+        pieces = self._counted(index, pieces) if starts else pieces
+        for chunk in self.reading.chunks(pieces, self.size, where=where, start=start):
+            found = united(found, summarise(self.task, chunk))
+        return found
+
+    def _counted(self, index: int, pieces: Iterable[Any]) -> Iterator[Any]:
+        """Pass pieces on; rows are drawn by their places, so parts must have as many as before."""
+        starts, n_rows = self.reading.starts, 0
+        for piece in pieces:
+            n_rows += len(piece)
+            yield piece
+        before = starts[index + 1] - starts[index] if index + 1 < len(starts) else 0
+        if n_rows != before:
+            msg = (
+                f"{n_rows} rows here, and {before} when they were counted: the engine cut the "
+                "table anew, so no rows can be drawn from it; write it to Parquet files and pass "
+                "their path, or leave n_rows= out"
+            )
+            raise BadTableError(msg)
+
+
+def united(found: Summary, more: Summary) -> Summary:
+    """Both summaries as one, the rows of the first before those of the second."""
+    pieces = [piece for piece in (found.piece, more.piece) if piece is not None]
+    return Summary(found.n_rows + more.n_rows, reduce(add, pieces) if pieces else None)
+
+
+def work(parcel: Parcel, index: int, pieces: Iterable[Any]) -> Summary:
+    """Open the task that was sent to this process, and apply it to a part."""
+    try:
+        task: PartTask = parcel.open()
+    except RhaleError as error:
+        return failed(error)
+    return task(index, pieces)
+
+
+def failed(error: RhaleError) -> Summary:
+    """A summary that says what went wrong."""
+    trace = "".join(traceback.format_exception(error))
+    return Summary(0, None, Failure(type(error).__name__, str(error), trace))
+
+
+def session_of(predictor: Any) -> AbstractContextManager[None]:
+    """What a model needs around its questions, wherever it is asked."""
+    return nullcontext() if predictor is None else predictor.adapter.session()
+
+
+def count_task(reading: Reading) -> PartTask:
+    """A task that counts the rows of every part, whatever their weight."""
+    plain = replace(reading, weights=None, drawn=None, starts=())
+    return PartTask(_nothing, plain, 2**16)
+
+
+def _nothing(_: Chunk) -> None:
+    """Tell nothing about a chunk."""

@@ -1,0 +1,1 @@
+"""What each column is: the first pass over the rows, and what follows from it."""

@@ -1,0 +1,257 @@
+"""Levels of a feature: what they are called, which are pooled, in which order they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rhale.errors import BadSettingError
+from rhale.features.levels import Levels
+from rhale.features.survey import Survey
+from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.level_order import level_distances, order_levels
+from rhale.kernels.times import AxisKind, as_numbers, in_full, written
+from rhale.results.level_effect import name_others
+from rhale.tables import Table
+from rhale.tables.columns import hashed, texts_of
+
+Said = bool | tuple[Any, ...]
+KINDS: dict[str, AxisKind] = {"numbers": "number", "dates": "date", "durations": "duration"}
+MOST_LEVELS, FEWEST_ROWS = 50, 5  # levels in no order of their own beyond that are pooled
+
+
+def holds_names(table: Table, column: int) -> bool:
+    """Tell whether a column holds names."""
+    return table.holds(column) in ("names", "objects")
+
+
+def axis_kind(table: Table, column: int) -> AxisKind:
+    """Say what the numbers of a column are."""
+    return KINDS.get(str(table.holds(column)), "number")
+
+
+@dataclass(frozen=True, eq=False)
+class LevelReader:
+    """Find the levels of a feature.
+
+    Attributes
+    ----------
+    table : Table
+        The table.
+    survey : Survey
+        What a first pass learned.
+    columns, beside : sequence of int
+        The explained columns, and others that were sampled with them.
+    said : bool, tuple or None
+        What the user said about this feature: an order is a tuple.
+    wanted_order : callable
+        Gives the levels of a feature in the order in which another explanation has them.
+    """
+
+    table: Table
+    survey: Survey
+    columns: Sequence[int]
+    beside: Sequence[int]
+    said: Said | None
+    wanted_order: Callable[[str], tuple[str, ...]]
+
+    def steps(self, place: int) -> tuple[Levels, tuple[str, ...]]:
+        """Few whole numbers or truth values, in their own order."""
+        column, values = self.columns[place], np.array(sorted(self.survey.census[place].found))
+        return Levels(self._texts(column, values.tolist()), values, is_number=True), ()
+
+    def categories(self, place: int) -> tuple[Levels, tuple[str, ...]]:
+        """Categories in the order that was given or declared, or else by similarity."""
+        column, found = self.columns[place], self.survey.census[place].found
+        keys = self._keys(column) if holds_names(self.table, column) else sorted(found)
+        order = self.said if isinstance(self.said, tuple) else self.table.declared_order(column)
+        if order is None:
+            return self._in_no_order(place, keys)
+        chosen = self._declared(column, keys, order)
+        places, texts = self._places(column, keys)[chosen], self._texts(column, keys)
+        increasing = not holds_names(self.table, column) and bool(np.all(np.diff(places) > 0))
+        return Levels(tuple(texts[i] for i in chosen), places, increasing), ()
+
+    def _keys(self, column: int) -> list[Any]:
+        """Keys of a column's names in the order in which they are numbered."""
+        return [(type(v), v) for v in self.table.labels_of(column).values]
+
+    def _places(self, column: int, keys: Sequence[Any]) -> FloatArray:
+        """What `Chunk.column` reads for each of these keys."""
+        if holds_names(self.table, column):
+            return np.arange(len(keys), dtype=np.float64)
+        return np.array(keys, dtype=np.float64)
+
+    def _texts(self, column: int, keys: Sequence[Any]) -> tuple[str, ...]:
+        """What to call the levels."""
+        if holds_names(self.table, column):
+            return texts_of([value for _, value in keys])
+        kind = axis_kind(self.table, column)
+        if kind == "number":
+            is_truth = self.table.is_truth(column)
+            return tuple(str(bool(k)) if is_truth else plain_number(k) for k in keys)
+        texts = tuple(written(k, kind) for k in keys)
+        return texts if len(set(texts)) == len(keys) else tuple(in_full(k, kind) for k in keys)
+
+    def _declared(self, column: int, keys: Sequence[Any], order: Sequence[Any]) -> list[int]:
+        """Positions of the levels that have rows, in the declared order."""
+        at: dict[Any, int]
+        wanted: list[Any]
+        if holds_names(self.table, column):
+            at = {plain_key(v): i for i, (_, v) in enumerate(keys)}
+            wanted = [plain_key(v) for v in order]
+        else:
+            at = {key: i for i, key in enumerate(keys)}
+            wanted = self._as_numbers(column, order)
+        chosen = [at.get(v) for v in wanted]
+        left = set(range(len(keys))) - set(chosen)
+        if left:
+            texts = self._texts(column, keys)
+            shown = ", ".join(sorted(repr(texts[i]) for i in left)[:5])
+            msg = (
+                f"the order given for {self.table.names[column]!r} leaves out {len(left)} of its "
+                f"levels: {shown}; list every level that the rows have"
+            )
+            raise BadSettingError(msg)
+        return [i for i in chosen if i is not None]
+
+    def _as_numbers(self, column: int, order: Sequence[Any]) -> list[float]:
+        """Levels of a column of numbers or dates, as the user listed them."""
+        try:
+            return list(as_numbers(list(order), axis_kind(self.table, column)).tolist())
+        except BadSettingError as error:
+            msg = f"the order given for {self.table.names[column]!r}: {error}"
+            raise BadSettingError(msg) from error
+
+    def _in_no_order(self, place: int, keys: Sequence[Any]) -> tuple[Levels, tuple[str, ...]]:
+        """Pool rare levels, and order the rest as another explanation has them or by similarity."""
+        column, found = self.columns[place], self.survey.census[place].found
+        places, texts = self._places(column, keys), self._texts(column, keys)
+        rows, weight = (np.array([found[key][i] for key in keys]) for i in (0, 1))
+        kept, pooled = split_rare(rows, weight)
+        names = [texts[i] for i in kept]
+        if pooled.size:
+            names.append(_unlike(name_others(pooled.size), texts))
+        order, how = self._ordered(place, keys, kept, names)
+        spots = np.append(places[kept], [np.nan] if pooled.size else [])[order]
+        notes: tuple[str, ...] = (f"levels ordered {how}",) if len(names) > 2 else ()
+        levels = Levels(tuple(names[i] for i in order), spots)
+        if not pooled.size:
+            return levels, notes
+        rare = tuple(texts[i] for i in pooled)
+        more = ", ..." if pooled.size > 3 else ""
+        notes += (f"{pooled.size} rare levels are pooled: {', '.join(rare[:3])}{more}",)
+        return replace(
+            levels, pooled=places[pooled], pooled_weight=weight[pooled], pooled_names=rare
+        ), notes
+
+    def _ordered(
+        self, place: int, keys: Sequence[Any], kept: IntArray, names: Sequence[str]
+    ) -> tuple[IntArray, str]:
+        """Order of the levels, and how it was found."""
+        feature = self.table.names[self.columns[place]]
+        wanted = self.wanted_order(feature)
+        if wanted:
+            return _as_wanted(feature, names, wanted), "as in the other explanation"
+        group = np.full(len(keys), len(kept))
+        group[kept] = np.arange(len(kept))
+        is_named = holds_names(self.table, self.columns[place])
+        own = {hashed(k[1]) if is_named else k: g for k, g in zip(keys, group, strict=True)}
+        sampled = self.survey.sample.values[:, place]
+        level = np.array([own.get(v, -1) for v in sampled], dtype=np.int64)
+        return self._by_similarity(place, level, len(names))
+
+    def _by_similarity(self, place: int, level: IntArray, n_levels: int) -> tuple[IntArray, str]:
+        """Order of the levels by the other columns of the sampled rows."""
+        rows, sample = level >= 0, self.survey.sample
+        numbers, names = self._others(place, rows)
+        if not (numbers or names):
+            return np.arange(n_levels), "by name, for want of other columns to compare them by"
+        if not rows.any():
+            return np.arange(n_levels), "by name, as none of their rows are in the sample"
+        found, own = np.unique(level[rows], return_inverse=True)
+        lacking = np.setdiff1d(np.arange(n_levels), found)
+        weight = sample.weight[rows] * (self.survey.weight / self.survey.weight_squares)
+        order = order_levels(level_distances(own, found.size, numbers, names, weight))
+        how = "by similarity of the other columns"
+        if not sample.is_complete:
+            how += f" in a sample of {len(level):,} rows"
+        if lacking.size:
+            are = "level that it lacks comes" if lacking.size == 1 else "levels that it lacks come"
+            how += f"; {lacking.size} {are} last"
+        return np.concatenate([found[order], lacking]), how
+
+    def _others(self, place: int, rows: BoolArray) -> tuple[list[FloatArray], list[IntArray]]:
+        """The other sampled columns: numbers, and names as codes."""
+        numbers, names = list[FloatArray](), list[IntArray]()
+        for i, column in enumerate((*self.columns, *self.beside)):
+            values = self.survey.sample.values[rows, i]
+            if i == place or self.table.holds(column) is None:
+                continue
+            if holds_names(self.table, column):
+                names.append(np.unique(values, return_inverse=True)[1])
+            else:
+                numbers.append(values)
+        return numbers, names
+
+
+def _as_wanted(feature: str, names: Sequence[str], wanted: Sequence[str]) -> IntArray:
+    """Order of levels that another explanation has."""
+    new = [name for name in names if name not in wanted]
+    if new:
+        msg = (
+            f"the other explanation has no levels {', '.join(map(repr, new[:5]))} of {feature!r}; "
+            f"give their order with categorical={{{feature!r}: [...]}}"
+        )
+        raise BadSettingError(msg)
+    return np.array(sorted(range(len(names)), key=lambda i: wanted.index(names[i])))
+
+
+def split_rare(rows: IntArray, weight: FloatArray) -> tuple[IntArray, IntArray]:
+    """Positions of the levels to keep, and of those to pool; one alone is not pooled.
+
+    Examples
+    --------
+    >>> split_rare(np.array([9, 1, 2, 8]), np.array([9.0, 1.0, 2.0, 8.0]))
+    (array([0, 3]), array([1, 2]))
+    """
+    rank = np.empty(rows.size, dtype=np.int64)
+    rank[np.argsort(-weight, kind="stable")] = np.arange(rows.size)
+    rare = (rows < FEWEST_ROWS) | (rank >= MOST_LEVELS)
+    if rare.sum() < 2:
+        rare[:] = False
+    return np.flatnonzero(~rare), np.flatnonzero(rare)
+
+
+def plain_key(value: Any) -> tuple[type, Any]:
+    """Tell values apart as a model does, but NumPy's from Python's not.
+
+    Examples
+    --------
+    >>> plain_key(np.str_("a")) == plain_key("a"), plain_key(1) == plain_key(True)
+    (True, False)
+    """
+    if isinstance(value, np.generic) and value.dtype.kind in "biufU":
+        value = value.item()
+    return type(value), value
+
+
+def _unlike(name: str, texts: Sequence[str]) -> str:
+    """A name that none of the levels has."""
+    while name in texts:
+        name += " "
+    return name
+
+
+def plain_number(value: float) -> str:
+    """Write a number in full.
+
+    Examples
+    --------
+    >>> plain_number(3.0), plain_number(1e7), plain_number(0.25)
+    ('3', '10000000', '0.25')
+    """
+    return str(int(value)) if value == int(value) else repr(float(value))

@@ -1,0 +1,332 @@
+"""What a first pass over the rows learns: ranges, a bounded sample, a few rows to probe with."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rhale.errors import BadTableError
+from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.axis import Axis
+from rhale.kernels.sample import KeyArray, Sample, collect, column_keys, row_keys
+from rhale.tables.chunk import Chunk
+from rhale.tables.pieces.facts import NOTHING_SEEN, Seen
+
+LARGEST = 1e150  # squares of feature values must stay finite
+FEW_VALUES = 20  # so many whole numbers are steps
+FIRST_VALUES = 1_000  # tell of most columns that there are more
+Facts = tuple[int, float, float, float, float, bool]
+NO_LIMIT = np.uint64(np.iinfo(np.uint64).max)
+
+
+@dataclass(frozen=True, eq=False)
+class Probe:
+    """The few whole rows with the smallest keys, to ask a model first questions with."""
+
+    size: int
+    key: KeyArray
+    chunk: Chunk
+
+    def first(self, size: int) -> Probe:
+        """Fewer rows."""
+        rows = np.arange(min(size, self.key.size))
+        return Probe(size, self.key[rows], self.chunk.take(rows))
+
+    def __add__(self, other: Probe) -> Probe:
+        key = np.concatenate([self.key, other.key])
+        return smallest(self.size, key, self.chunk.joined(other.chunk))
+
+
+def smallest(size: int, key: KeyArray, chunk: Chunk) -> Probe:
+    """Keep the rows with the smallest keys."""
+    rows = np.argpartition(key, size)[:size] if key.size > size else np.arange(key.size)
+    rows = rows[np.argsort(key[rows], kind="stable")]
+    return Probe(size, key[rows], chunk.take(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Census:
+    """Distinct values of a column, as far as they are few enough to be counted.
+
+    Attributes
+    ----------
+    found : dict
+        Rows and weight of each value.
+    most : int or None
+        Beyond so many values they are no longer counted; None counts them all.
+    is_many : bool
+        Whether there were more.
+    """
+
+    found: dict[Any, tuple[int, float]]
+    most: int | None
+    is_many: bool = False
+
+    def __add__(self, other: Census) -> Census:
+        if self.is_many or other.is_many:
+            return Census({}, self.most, is_many=True)
+        found = dict(self.found)
+        for value, (count, weight) in other.found.items():
+            n, w = found.get(value, (0, 0.0))
+            found[value] = (n + count, w + weight)
+        if _beyond(len(found), self.most):
+            return Census({}, self.most, is_many=True)
+        return replace(self, found=found)
+
+
+def _beyond(n_values: int, most: int | None) -> bool:
+    return most is not None and n_values > most
+
+
+def count_values(
+    values: FloatArray | tuple[list[Any], IntArray], weight: FloatArray, most: int | None
+) -> Census:
+    """Count the distinct values of a column of numbers, or of one already told apart."""
+    if isinstance(values, tuple):
+        distinct, codes = values
+    else:
+        first = values[:FIRST_VALUES]
+        if _beyond(np.unique(first[~np.isnan(first)]).size, most):
+            return Census({}, most, is_many=True)
+        known, codes = np.unique(values, return_inverse=True, equal_nan=True)
+        n_known = int(np.sum(~np.isnan(known)))
+        distinct, codes = known[:n_known].tolist(), np.where(codes < n_known, codes, -1)
+    if _beyond(len(distinct), most):
+        return Census({}, most, is_many=True)
+    rows = codes >= 0
+    count = np.bincount(codes[rows], minlength=len(distinct))
+    held = np.bincount(codes[rows], weight[rows], len(distinct))
+    found = zip(distinct, zip(count.tolist(), held.tolist(), strict=True), strict=True)
+    return Census({v: n for v, n in found if n[0]}, most)
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """Facts about the explained columns; surveys of two pieces of a table add up.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows seen.
+    weight, weight_squares : float
+        Sum of their weights, and of the squares.
+    n_known : ndarray of shape (n_features,)
+        Rows that have a value.
+    known_weight, known_squares : ndarray of shape (n_features,)
+        Sum of the weights of these rows, and of the squares.
+    low, high : ndarray of shape (n_features,)
+        Smallest and largest values.
+    whole : ndarray of shape (n_features,)
+        Whether a feature takes whole numbers only.
+    census : tuple of Census
+        Distinct values of each feature.
+    sample : Sample
+        Values of the features, and of the columns beside them, in a bounded number of rows.
+    probe : Probe
+        Some whole rows.
+    seen : Seen
+        Facts about all columns, for tables that come in pieces.
+    """
+
+    n_rows: int
+    weight: float
+    weight_squares: float
+    n_known: IntArray
+    known_weight: FloatArray
+    known_squares: FloatArray
+    low: FloatArray
+    high: FloatArray
+    whole: BoolArray
+    census: tuple[Census, ...]
+    sample: Sample
+    probe: Probe
+    seen: Seen = NOTHING_SEEN
+
+    def __add__(self, other: Survey) -> Survey:
+        return Survey(
+            self.n_rows + other.n_rows,
+            self.weight + other.weight,
+            self.weight_squares + other.weight_squares,
+            self.n_known + other.n_known,
+            self.known_weight + other.known_weight,
+            self.known_squares + other.known_squares,
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            self.whole & other.whole,
+            tuple(a + b for a, b in zip(self.census, other.census, strict=True)),
+            self.sample + other.sample,
+            self.probe + other.probe,
+            self.seen + other.seen,
+        )
+
+    def axis(self, feature: int, limits: tuple[float, float] | None = None) -> Axis:
+        """Describe one feature, within given limits or its own range."""
+        low, high = limits or (float(self.low[feature]), float(self.high[feature]))
+        column, weight = self.sample.values[:, feature], self.sample.weight
+        inside = (column >= low) & (column <= high)
+        rows = float(self.known_weight[feature] ** 2 / self.known_squares[feature])
+        if np.all(weight == weight[0]):  # counting is cheaper than adding up
+            values, count = np.unique(column[inside], return_counts=True)
+            return Axis(low, high, values, count * weight[0], rows)
+        values, place = np.unique(column[inside], return_inverse=True)
+        held = np.bincount(place, weight[inside], values.size).astype(np.float64)
+        return Axis(low, high, values, held, rows)
+
+
+def survey(
+    chunk: Chunk,
+    columns: Sequence[int],
+    names: Sequence[str],
+    sizes: tuple[int, int],
+    seed: int,
+    *,
+    beside: Sequence[int] = (),
+    counted: Collection[int] = (),
+    is_pieced: bool = False,
+    last_key: np.uint64 = NO_LIMIT,
+) -> Survey:
+    """Survey one chunk.
+
+    Parameters
+    ----------
+    chunk : Chunk
+        The rows.
+    columns : sequence of int
+        The explained columns.
+    names : sequence of str
+        Names of all columns.
+    sizes : (int, int)
+        Distinct rows to keep in the sample, and rows to keep for the probe.
+    seed : int
+        Of the rows' keys.
+    beside : sequence of int
+        Further columns to keep in the sample.
+    counted : collection of int
+        Columns of numbers whose distinct values are counted however many there are.
+    is_pieced : bool
+        Whether the table comes in pieces: then types are settled by all of them together.
+    last_key : int
+        Rows with larger keys cannot be among the sampled ones: other chunks have enough of them.
+    """
+    if hasattr(chunk, "survey"):  # rows on a device are surveyed there
+        found: Survey = chunk.survey(columns, names, sizes, seed, beside=beside, counted=counted)
+        return found
+    weight = np.ones(chunk.n_rows) if chunk.weights is None else chunk.weights
+    held = {c: chunk.key(c) for c in range(len(names))}
+    census, facts = [], []
+    for c in columns:
+        apart, most = chunk.told_apart(c), None
+        facts.append(known_facts(held[c], weight))
+        if apart is None:
+            check_column(held[c], names[c], chunk.row_numbers)
+            most = None if c in counted else FEW_VALUES
+        told = held[c] if apart is None else ([(type(v), v) for v in apart[0]], apart[1])
+        census.append(count_values(told, weight, most))
+    key = column_keys(list(held.values()), chunk.n_rows, seed)
+    small = np.flatnonzero(key <= last_key)
+    values = np.stack([held[c][small] for c in (*columns, *beside)], axis=1)
+    sample = collect(key[small], values, weight[small], size=sizes[0])
+    if small.size < key.size:
+        sample = replace(sample, seen=key.size, is_complete=False)
+    counts, weights, squares, lows, highs, whole = zip(*facts, strict=True)
+    return Survey(
+        chunk.n_rows,
+        float(weight.sum()),
+        float((weight**2).sum()),
+        np.array(counts),
+        np.array(weights),
+        np.array(squares),
+        np.array(lows),
+        np.array(highs),
+        np.array(whole),
+        tuple(census),
+        sample,
+        smallest(sizes[1], key, chunk),
+        chunk.seen() if is_pieced else NOTHING_SEEN,
+    )
+
+
+def known_facts(values: FloatArray, weight: FloatArray) -> Facts:
+    """Rows with a value, their weight and its squares, smallest and largest, whether all are whole.
+
+    Examples
+    --------
+    >>> known_facts(np.array([2.0, np.nan, 5.0]), np.ones(3))
+    (2, 2.0, 2.0, 2.0, 5.0, True)
+    """
+    low, high = values.min(initial=np.inf), values.max(initial=-np.inf)
+    if np.isnan(low):  # one is missing
+        known = ~np.isnan(values)
+        return known_facts(values[known], weight[known])
+    whole = _is_whole(values[:FIRST_VALUES]) and _is_whole(values)
+    squares = float(weight @ weight)
+    return values.size, float(weight.sum()), squares, float(low), float(high), whole
+
+
+def _is_whole(values: FloatArray) -> bool:
+    return bool(np.all(values == np.rint(values)))
+
+
+@dataclass(frozen=True, eq=False)
+class SurveyTask:
+    """Survey chunks one after the other; arguments as for `survey`."""
+
+    columns: Sequence[int]
+    names: Sequence[str]
+    sizes: tuple[int, int]
+    seed: int
+    beside: Sequence[int] = ()
+    counted: Collection[int] = ()
+    is_pieced: bool = False
+    last_key: np.uint64 = NO_LIMIT
+
+    def __call__(self, chunk: Chunk) -> Survey:
+        """Survey a chunk."""
+        return survey(
+            chunk,
+            self.columns,
+            self.names,
+            self.sizes,
+            self.seed,
+            beside=self.beside,
+            counted=self.counted,
+            is_pieced=self.is_pieced,
+            last_key=self.last_key,
+        )
+
+    def after(self, found: Survey) -> SurveyTask:
+        """The task for further chunks, whose sampled rows must have smaller keys than these."""
+        keys = found.sample.key
+        is_full = keys.size == self.sizes[0]
+        return replace(self, last_key=np.uint64(keys[-1])) if is_full else self
+
+
+def rows_keys(chunk: Chunk, seed: int) -> KeyArray:
+    """Keys of the rows of a chunk."""
+    return row_keys(chunk.keys(), seed)
+
+
+def keep(chunk: Chunk, rows: IntArray, key: KeyArray, values: FloatArray) -> Sample:
+    """Sample of these rows, all of them."""
+    weight = np.ones(rows.size) if chunk.weights is None else chunk.weights[rows]
+    return collect(key, values, weight, size=np.iinfo(np.int64).max)
+
+
+def check_column(values: FloatArray, name: str, row_numbers: IntArray) -> None:
+    """Refuse infinite and huge values, naming the column and the first such row."""
+    low, high = np.fmin.reduce(values, initial=0.0), np.fmax.reduce(values, initial=0.0)
+    if max(-low, high) <= LARGEST:
+        return
+    bad = np.flatnonzero(np.abs(values) > LARGEST)
+    row, value = row_numbers[bad[0]], values[bad[0]]
+    kind, advice = "infinite values", "replace them by numbers, or leave these rows out"
+    if np.isfinite(value):
+        kind, advice = f"values beyond {LARGEST:g}", "rescale the column"
+    msg = (
+        f"feature {name!r} has {kind} (first in row {row}: {value}); {advice}, or leave the "
+        "feature out of features="
+    )
+    raise BadTableError(msg)

@@ -1,0 +1,297 @@
+"""The method on torch tensors, where they are: keys of rows, cells, joint moments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import torch
+
+from rhale.kernels import FloatArray
+from rhale.kernels.grid import Grid
+from rhale.kernels.moments import Moments
+from rhale.kernels.sample import KeyArray
+
+LOWEST = -(2**63)
+NAN_BITS = 0x7FF8000000000000
+FIRST_FACTOR, SECOND_FACTOR = 0xBF58476D1CE4E5B9 - 2**64, 0x94D049BB133111EB - 2**64
+FUSED_ROWS = 2**16  # fewer are not worth compiling a kernel for
+MOST_COLUMNS = 2**16 - 1  # that a kernel can tell apart
+
+
+# --- keys --------------------------------------------------------------------------------------
+
+
+def row_keys(rows: torch.Tensor, seed: int = 0) -> torch.Tensor:
+    """Keys of rows: the bits of `rhale.kernels.sample.row_keys`.
+
+    Parameters
+    ----------
+    rows : tensor of shape (n_rows, n_columns)
+        Values, of any type.
+    seed : int
+        Another seed gives another order.
+
+    Returns
+    -------
+    tensor of int64 of shape (n_rows,)
+    """
+    if is_fused(rows):
+        from rhale.gpu.fused_moments import fused_keys
+
+        return fused_keys(_readable(rows), _start(seed))
+    key = torch.full((len(rows),), _start(seed), dtype=torch.int64, device=rows.device)
+    for column in rows.unbind(dim=1):
+        known = column.double() + 0.0  # -0.0 is 0.0
+        key ^= known.view(torch.int64).masked_fill_(known.isnan(), NAN_BITS)
+        key ^= _shifted(key, 30)
+        key *= FIRST_FACTOR
+        key ^= _shifted(key, 27)
+        key *= SECOND_FACTOR
+        key ^= _shifted(key, 31)
+    return key
+
+
+def row_facts(rows: torch.Tensor, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+    """Keys of rows, and facts about all columns.
+
+    Returns
+    -------
+    key : tensor of int64 of shape (n_rows,)
+    facts : tensor of float64 of shape (4, n_columns)
+        Lowest and highest value, rows without a value, and 1 where all values are whole.
+    """
+    if is_fused(rows):
+        from rhale.gpu.fused_moments import fused_facts
+
+        return fused_facts(_readable(rows), _start(seed))
+    numbers = rows.double()
+    missing = numbers.isnan()
+    facts = (
+        numbers.masked_fill(missing, torch.inf).amin(dim=0),
+        numbers.masked_fill(missing, -torch.inf).amax(dim=0),
+        missing.sum(dim=0),
+        (missing | (numbers == numbers.round())).all(dim=0),
+    )
+    return row_keys(rows, seed), torch.stack([fact.double() for fact in facts])
+
+
+def _start(seed: int) -> int:
+    """The key that all rows start with."""
+    return int(np.random.default_rng(seed).integers(2**63))
+
+
+def _shifted(key: torch.Tensor, n_bits: int) -> torch.Tensor:
+    """Shift right, zeros moving in; torch moves the sign in."""
+    shifted: torch.Tensor = (key >> n_bits) & (2 ** (64 - n_bits) - 1)
+    return shifted
+
+
+def ordered(key: torch.Tensor) -> torch.Tensor:
+    """Numbers in the order that the keys have as unsigned ones."""
+    flipped: torch.Tensor = key ^ LOWEST
+    return flipped
+
+
+def up_to(key: torch.Tensor, last: np.uint64) -> torch.Tensor:
+    """Rows with keys up to this one, increasing."""
+    found: torch.Tensor = torch.nonzero(ordered(key) <= int(last) + LOWEST)[:, 0]
+    return found
+
+
+def as_keys(key: torch.Tensor) -> KeyArray:
+    """Keys as the host knows them."""
+    bits: KeyArray = key.cpu().numpy().view(np.uint64)
+    return bits
+
+
+# --- moments -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Cells of several columns, ready on a device.
+
+    Attributes
+    ----------
+    grids : tuple of Grid
+        Cells of each explained column.
+    columns : tuple of int
+        The explained columns.
+    edges : tensor of float64 of shape (n_features, n_most + 1)
+        Limits of all cells, filled up with inf.
+    about : tensor of int32 of shape (n_features, 3)
+        Column, number of cells, and whether the left limit belongs to a cell.
+    """
+
+    grids: tuple[Grid, ...]
+    columns: tuple[int, ...]
+    edges: torch.Tensor
+    about: torch.Tensor
+
+    @property
+    def n_most(self) -> int:
+        """Largest number of cells of a column."""
+        return self.edges.shape[1] - 1
+
+
+def prepare(grids: Sequence[Grid], columns: Sequence[int], device: torch.device) -> Cells:
+    """Send cells to a device, before there is work there that a copy would wait for."""
+    edges = np.full((len(grids), 1 + max(grid.n_cells for grid in grids)), np.inf)
+    about = np.zeros((len(grids), 3), dtype=np.int32)
+    for place, (grid, column) in enumerate(zip(grids, columns, strict=True)):
+        edges[place, : grid.edges.size] = grid.edges
+        about[place] = column, grid.n_cells, grid.closed == "left"
+    sent = (torch.from_numpy(array).to(device) for array in (edges, about))
+    return Cells(tuple(grids), tuple(columns), *sent)
+
+
+def measure_all(
+    cells: Cells, rows: torch.Tensor, slopes: torch.Tensor, weights: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Measure the joint moments of several columns and of their slopes in every cell.
+
+    Parameters
+    ----------
+    cells : Cells
+        Columns and cells; rows outside them are left out.
+    rows : tensor of shape (n_rows, n_columns)
+        The table, of any type.
+    slopes : tensor of shape (n_rows, n_outputs, n_columns)
+        Local effects.
+    weights : tensor of float64 of shape (n_rows,), optional
+        How much each row matters.
+
+    Returns
+    -------
+    tensor of float64 of shape (n_features, 5 + 3 n_outputs, n_most)
+        For `unpacked`: count, weight, its squares, mean of x, Sxx, then mean, Sxd, Sdd of each
+        output. It is where the rows are, and nothing has waited for it.
+
+    Notes
+    -----
+    O(n_rows n_features n_outputs). As in `rhale.kernels.moments.measure`, values are taken from
+    one value of their cell first, and from its mean then: nothing is lost to cancellation, and
+    equal values deviate by exactly nothing. On a GPU the order of the additions changes from run
+    to run, and with it the last digits.
+    """
+    if is_fused(rows):
+        from rhale.gpu.fused_moments import fused_moments
+
+        return fused_moments(cells, _readable(rows), slopes, weights)
+    shape = len(cells.grids), 5 + 3 * slopes.shape[1], cells.n_most
+    packed = torch.zeros(shape, dtype=torch.float64, device=rows.device)
+    for place, (grid, column) in enumerate(zip(cells.grids, cells.columns, strict=True)):
+        found = _measure(grid, cells.edges[place], rows[:, column], slopes[:, :, column], weights)
+        packed[place, :, : grid.n_cells] = found
+    return packed
+
+
+def _measure(
+    grid: Grid,
+    edges: torch.Tensor,
+    x: torch.Tensor,
+    slopes: torch.Tensor,
+    weights: torch.Tensor | None,
+) -> torch.Tensor:
+    """Measure one column; rows outside go to one more cell, which is dropped at the end."""
+    x = x.double().contiguous()
+    inner = edges[1 : grid.n_cells].contiguous()
+    outside = ~((x >= edges[0]) & (x <= edges[grid.n_cells]))
+    cell = torch.bucketize(x, inner, right=grid.closed == "left")
+    cell = cell.masked_fill_(outside, grid.n_cells)
+    n_all = grid.n_cells + 1
+    count = torch.bincount(cell, minlength=n_all).double()
+    weight, squares = count, count
+    if weights is not None:
+        weight = torch.bincount(cell, weights, n_all)
+        squares = torch.bincount(cell, weights**2, n_all)
+
+    def total(values: torch.Tensor) -> torch.Tensor:
+        return torch.bincount(cell, values if weights is None else values * weights, n_all)
+
+    def deviations(values: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        one = values.new_zeros(n_all)
+        one[cell] = values  # whichever comes last
+        values = values - one[cell]
+        shift = torch.where(weight > 0, total(values) / weight, 0.0)
+        return one + shift, values - shift[cell]
+
+    mean_x, dx = deviations(x)
+    found = [count, weight, squares, mean_x, total(dx * dx)]
+    for series in slopes.unbind(dim=1):
+        mean, dd = deviations(series.double())
+        found += [mean, total(dx * dd), total(dd * dd)]
+    return torch.stack(found)[:, :-1]
+
+
+def unpacked(grids: Sequence[Grid], packed: FloatArray) -> tuple[Moments, ...]:
+    """Moments of all columns, from what `measure_all` found."""
+    made = []
+    for grid, found in zip(grids, packed, strict=True):
+        own = found[:, : grid.n_cells]
+        count, weight, squares, mean_x, sxx = own[:5]
+        mean, sxd, sdd = (np.ascontiguousarray(own[5 + i :: 3]) for i in range(3))
+        whole = count.astype(np.intp)
+        made.append(Moments(grid, whole, weight, squares, mean_x, sxx, mean, sxd, sdd))
+    return tuple(made)
+
+
+# --- which way ---------------------------------------------------------------------------------
+
+
+def is_fused(rows: torch.Tensor) -> bool:
+    """Whether there are kernels for these rows, and enough rows to compile them for."""
+    fits = len(rows) >= FUSED_ROWS and rows.shape[1] <= MOST_COLUMNS
+    return rows.is_cuda and fits and _has_kernels()
+
+
+@cache
+def _has_kernels() -> bool:
+    """Whether Triton is here and can compile: it needs a C compiler."""
+    try:
+        from rhale.gpu.fused_moments import fused_keys
+
+        fused_keys(torch.zeros(1, 1, device="cuda"), 0)
+    except Exception:  # noqa: BLE001 - whatever is wrong, torch's own operations do the same
+        return False
+    return True
+
+
+def _readable(rows: torch.Tensor) -> torch.Tensor:
+    """Truth values as bytes, which kernels can read."""
+    return rows.view(torch.uint8) if rows.dtype == torch.bool else rows
+
+
+# --- to and fro --------------------------------------------------------------------------------
+
+
+def on_host(*tensors: torch.Tensor) -> list[FloatArray]:
+    """Copies of several tensors in the host's memory, as arrays of floats."""
+    return [tensor.double().cpu().numpy() for tensor in tensors]
+
+
+def as_tensor(rows: Any, device: torch.device) -> torch.Tensor:
+    """Rows or weights on a device: a tensor as it is, an array in single or double precision."""
+    if isinstance(rows, torch.Tensor):
+        return rows.to(device)
+    kind = torch.float32 if rows.dtype == np.float32 else torch.float64
+    return torch.tensor(rows, dtype=kind, device=device)
+
+
+def largest(answers: torch.Tensor, slopes: torch.Tensor) -> torch.Tensor:
+    """Largest absolute slope of each column, then of the answers; nan if one is nan."""
+    of_slopes = torch.linalg.vector_norm(slopes, torch.inf, dim=(0, 1)).double()
+    of_answers = torch.linalg.vector_norm(answers, torch.inf).double()
+    return torch.cat([of_slopes, of_answers[None]])
+
+
+def gather(
+    places: torch.Tensor, rows: torch.Tensor, answers: torch.Tensor, slopes: torch.Tensor
+) -> torch.Tensor:
+    """What the sample may keep of some rows: values, answers, slopes of each column and output."""
+    own = slopes[places].transpose(1, 2).flatten(1)
+    return torch.cat([part.double() for part in (rows[places], answers[places], own)], dim=1)

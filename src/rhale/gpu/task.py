@@ -1,0 +1,184 @@
+"""The second pass where a torch module computes: slopes stay there, moments come back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from rhale.errors import BadSettingError
+from rhale.features.survey import keep
+from rhale.kernels import FloatArray, IntArray
+from rhale.kernels.moments import check_magnitude
+from rhale.kernels.sample import KeyArray
+from rhale.measures.local_task import LocalTask, Measured
+from rhale.models import Adapter, Predictor
+from rhale.models.adapter import blaming_the_model
+from rhale.tables import Chunk, Table, as_matrix
+from rhale.tables.array import ArrayTable
+
+SLAB_NUMBERS = 2**26  # slopes that are in the device's memory at a time
+HOST_ROWS = 2**18  # rows that come to the host at a time
+
+
+def place(adapter: Adapter, table: Any, device: Any = None) -> tuple[Adapter, Any]:
+    """Bring a model and a table to one device.
+
+    Parameters
+    ----------
+    adapter : Adapter
+        The model; the user's own stays where it is.
+    table : Table
+        The rows.
+    device : str, torch.device, JAX device or None
+        Where to compute; None for where the model is.
+
+    Returns
+    -------
+    adapter : Adapter
+        On the device.
+    table : Table
+        An array that a module on a CUDA device is to see is read there; others as they are.
+    """
+    if device is not None:
+        if not hasattr(adapter, "placed"):
+            msg = f"device={device!r} is for torch modules and JAX functions; this is a {adapter.kind}"
+            raise BadSettingError(msg)
+        adapter = adapter.placed(device)
+    here = getattr(table, "device", None)
+    if here is not None and not getattr(adapter, "is_placed", True):
+        adapter = adapter.placed(here)  # type: ignore[attr-defined]
+    home = cuda_of(adapter)
+    if here is not None and home is None:
+        found = getattr(adapter, "device", None)
+        on = "" if found is None else f" on {found}"
+        way = ", or device=" if found is not None and device is None else ""
+        msg = (
+            f"the table is a tensor on {here}, and this {adapter.kind}{on} does not compute there; "
+            f"pass data.cpu(){way}{repr(str(here)) if way else ''}"
+        )
+        raise BadSettingError(msg)
+    if here is not None and here != home:
+        if device is None:
+            msg = f"the table is on {here} and the module on {home}; move one, or pass device="
+            raise BadSettingError(msg)
+        return adapter, replace(table, device=home)
+    if home is not None and isinstance(table, ArrayTable):
+        from rhale.gpu.tensor_table import sent_to
+
+        names = table.column_names
+        sent = sent_to(table.array, home, table.weights, table.row_numbers, names)
+        return adapter, table if sent is None else sent
+    return adapter, table
+
+
+def cuda_of(adapter: Adapter) -> Any:
+    """The CUDA device on which a torch module computes; None for any other model or place."""
+    device = getattr(adapter, "device", None)
+    is_torch = hasattr(adapter, "differentiate")
+    return device if is_torch and getattr(device, "type", None) == "cuda" else None
+
+
+def on_device(task: LocalTask) -> LocalTask | DeviceTask:
+    """The same task on the model's device, where slopes of a torch module are all it needs.
+
+    Secants, steps between levels and removed values are measured on the host: they ask the model
+    about changed rows, and the model answers on its device all the same.
+    """
+    only_slopes = bool(task.columns) and not (task.plans or task.steps or task.gone)
+    is_there = cuda_of(task.predictor.adapter) is not None
+    return DeviceTask(task) if only_slopes and is_there else task
+
+
+def most_rows(table: Table, task: object) -> int | None:
+    """Rows of a table on a device that a task takes at a time if it works on the host, else None."""
+    works_here = hasattr(table, "usual_rows") and not isinstance(task, DeviceTask)
+    return HOST_ROWS if works_here else None
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceTask:
+    """Measure the slopes of some features in a chunk, where the module computes them.
+
+    Attributes
+    ----------
+    task : LocalTask
+        What to measure; it measures chunks where something is wrong, and says what.
+    """
+
+    task: LocalTask
+
+    @property
+    def predictor(self) -> Predictor:
+        """The model."""
+        return self.task.predictor
+
+    def __call__(self, chunk: Chunk) -> Measured:
+        """Differentiate once, and bring moments and the sampled rows back."""
+        from rhale.gpu import device_moments as ops
+
+        task, predictor = self.task, self.task.predictor
+        adapter: Any = predictor.adapter
+        rows = ops.as_tensor(self.rows_of(chunk), adapter.device)
+        key = ops.row_keys(rows, task.seed)
+        sampled = ops.up_to(key, task.last_key)
+        places = sampled.cpu().numpy()
+        weights = None if chunk.weights is None else ops.as_tensor(chunk.weights, adapter.device)
+        cells = ops.prepare(task.grids, task.columns, adapter.device)
+        size = max(1, SLAB_NUMBERS // (len(predictor.chosen) * rows.shape[1]))
+        found = []
+        for start in range(0, chunk.n_rows, size):
+            part = rows[start : start + size]
+            with blaming_the_model(len(part), "asked for its gradient"):
+                answer, slopes = adapter.differentiate(part, predictor.chosen)
+            answer = answer.reshape(len(part), -1)
+            if answer.shape[1] != predictor.n_all:
+                return self.by_the_host(chunk)
+            own = None if weights is None else weights[start : start + size]
+            packed = ops.measure_all(cells, part, slopes, own)
+            first, end = np.searchsorted(places, [start, start + len(part)])
+            mine = sampled[first:end] - start
+            kept = ops.gather(mine, part, answer, slopes)
+            found.append((packed, ops.largest(answer, slopes), kept))
+        return self.measured(chunk, places, ops.as_keys(key[sampled]), found)
+
+    def measured(
+        self, chunk: Chunk, sampled: IntArray, key: KeyArray, found: list[tuple[Any, Any, Any]]
+    ) -> Measured:
+        """Bring to the host what was found; measure there if something is wrong with it."""
+        from rhale.gpu import device_moments as ops
+
+        cells, values = [], []
+        for packed, largest, kept in found:
+            moments, most, some = ops.on_host(packed, largest, kept)
+            if not np.all(np.isfinite(most)):
+                return self.by_the_host(chunk)
+            for column in self.task.columns:
+                check_magnitude(most[column : column + 1])
+            cells.append(ops.unpacked(self.task.grids, moments))
+            values.append(self.chosen(some, most.size - 1))
+        united = tuple(reduce(add, of_one) for of_one in zip(*cells, strict=True))
+        sample = keep(chunk, sampled, key, np.concatenate(values))
+        return Measured(united, (), (), sample, chunk.n_rows)
+
+    def by_the_host(self, chunk: Chunk) -> Measured:
+        """Say where slopes are no numbers; those along missing values are none, and do not count."""
+        starts = range(0, chunk.n_rows, HOST_ROWS)
+        rows = (np.arange(s, min(s + HOST_ROWS, chunk.n_rows)) for s in starts)
+        return reduce(add, (self.task(chunk.take(some)) for some in rows))
+
+    def chosen(self, kept: FloatArray, n_columns: int) -> FloatArray:
+        """Of sampled rows: explained values, chosen answers, slopes feature by feature."""
+        columns, predictor = list(self.task.columns), self.task.predictor
+        x, answers, slopes = np.split(kept, [n_columns, n_columns + predictor.n_all], axis=1)
+        by_feature = slopes.reshape(len(kept), n_columns, len(predictor.chosen))[:, columns]
+        own = by_feature.reshape(len(kept), -1)
+        return np.hstack([x[:, columns], answers[:, list(predictor.chosen)], own])
+
+    def rows_of(self, chunk: Chunk) -> Any:
+        """The rows as one tensor or matrix; nobody writes into it."""
+        own = getattr(chunk, "tensor", None)
+        return as_matrix(chunk.rows) if own is None else own

@@ -1,0 +1,358 @@
+"""Torch tensors on an accelerator as tables: what is learned of them is learned there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from warnings import catch_warnings, filterwarnings
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from rhale.errors import BadTableError
+from rhale.features.survey import (
+    FEW_VALUES,
+    FIRST_VALUES,
+    LARGEST,
+    Census,
+    Survey,
+    check_column,
+    count_values,
+    smallest,
+)
+from rhale.gpu.device_moments import as_keys, on_host, ordered, row_facts, up_to
+from rhale.kernels import FloatArray, IntArray
+from rhale.kernels.sample import Sample
+from rhale.tables.chunk import Change, numbers_at, numbers_between
+from rhale.tables.columns import Holds, Labels
+from rhale.tables.pieces.facts import NOTHING_SEEN, Seen
+
+SENT_NUMBERS, FEWEST_ROWS, MOST_ROWS = 2**27, 2**10, 2**26  # in a chunk
+SPARE = 1.25  # times the wanted rows are looked at: keys are like random numbers
+
+
+@dataclass(frozen=True, eq=False)
+class TensorChunk:
+    """Some rows of a tensor, on the device where the model computes.
+
+    Attributes
+    ----------
+    tensor : tensor of shape (n_rows, n_columns)
+        The rows, of the user's type.
+    first : int
+        Number of the first row.
+    numbers : ndarray or None
+        Numbers of all rows, where they are not `first`, `first` + 1, ...
+    weights : ndarray of shape (n_rows,), optional
+        How much each row matters; in the host's memory.
+    """
+
+    tensor: torch.Tensor
+    first: int = 0
+    numbers: IntArray | None = None
+    weights: FloatArray | None = None
+
+    where = ""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.tensor)
+
+    @property
+    def row_numbers(self) -> IntArray:
+        """Places of the rows in the user's table, for messages."""
+        numbers = self.numbers
+        return np.arange(self.first, self.first + self.n_rows) if numbers is None else numbers
+
+    @property
+    def rows(self) -> torch.Tensor:
+        """A fresh copy: some models write into their input."""
+        return self.tensor.clone()
+
+    def column(self, index: int) -> FloatArray:
+        """One column as floats, in the host's memory."""
+        found: FloatArray = on_host(self.tensor[:, index])[0]
+        return found
+
+    def told_apart(self, index: int) -> None:
+        """Tensors hold no names."""
+
+    def key(self, index: int) -> FloatArray:
+        """Numbers that tell the values of one column apart: the values."""
+        return self.column(index)
+
+    def keys(self) -> FloatArray:
+        """Numbers that tell rows apart: all columns as floats."""
+        found: FloatArray = on_host(self.tensor)[0]
+        return found
+
+    def seen(self) -> Seen:
+        """Tensors hide nothing."""
+        return NOTHING_SEEN
+
+    def shown(self, index: int, value: float) -> str:  # noqa: ARG002
+        """A value as people write it."""
+        return f"{value:g}"
+
+    def representable(self, index: int, values: FloatArray) -> FloatArray:  # noqa: ARG002
+        """The values after a round trip through the tensor's own type."""
+        found: FloatArray = on_host(self._sent(values))[0]
+        return found
+
+    def varied(self, changes: Sequence[Change]) -> torch.Tensor:
+        """Stack one copy of the rows per change, each with one column replaced."""
+        stacked = self.tensor.repeat(len(changes), 1)
+        for i, (index, values) in enumerate(changes):
+            stacked[i * self.n_rows : (i + 1) * self.n_rows, index] = self._sent(values)
+        return stacked
+
+    def replaced(self, changes: Sequence[Change]) -> torch.Tensor:
+        """One copy of the rows with all these columns replaced."""
+        rows = self.rows
+        for index, values in changes:
+            rows[:, index] = self._sent(values)
+        return rows
+
+    def take(self, rows: IntArray) -> TensorChunk:
+        """Some of the rows, in the given order."""
+        weights = None if self.weights is None else self.weights[rows]
+        numbers = self.first + rows if self.numbers is None else self.numbers[rows]
+        return TensorChunk(self.tensor[torch.from_numpy(rows)], 0, numbers, weights)
+
+    def joined(self, other: TensorChunk) -> TensorChunk:
+        """These rows followed by the others."""
+        numbers = np.concatenate([self.row_numbers, other.row_numbers])
+        return TensorChunk(torch.cat([self.tensor, other.tensor]), 0, numbers)
+
+    def labelled(self, labels: Mapping[int, Labels]) -> TensorChunk:  # noqa: ARG002
+        """The same rows: there are no names."""
+        return self
+
+    def _sent(self, values: FloatArray) -> torch.Tensor:
+        """Values on the device, in the tensor's own type."""
+        if self.tensor.dtype == torch.bool:
+            values = values > 0.5  # type: ignore[assignment]
+        elif not self.tensor.is_floating_point():
+            values = np.rint(values)
+        return torch.from_numpy(values).to(self.tensor.device, self.tensor.dtype)
+
+    def survey(
+        self,
+        columns: Sequence[int],
+        names: Sequence[str],
+        sizes: tuple[int, int],
+        seed: int,
+        *,
+        beside: Sequence[int] = (),
+        counted: Collection[int] = (),
+    ) -> Survey:
+        """Survey the rows where they are; the same as `rhale.features.survey.survey`."""
+        chosen, weight = list(columns), None if self.weights is None else self._weight()
+        key, found = row_facts(self.tensor, seed)
+        facts = on_host(found)[0][:, chosen]
+        low, high, missing, whole = facts
+        for place in np.flatnonzero((low < -LARGEST) | (high > LARGEST)).tolist():
+            index = chosen[place]
+            check_column(self.column(index), names[index], self.row_numbers)
+        rows, sample = self._sample(key, (*columns, *beside), sizes[0], weight)
+        near = rows[ordered(key[rows]).topk(min(sizes[1], len(rows)), largest=False).indices]
+        near = near.sort().values
+        held = squares = n_known = (self.n_rows - missing).astype(np.intp)
+        total = total_squares = float(self.n_rows)
+        if weight is not None:
+            total, total_squares = float(weight.sum()), float((weight**2).sum())
+            known = (~self.tensor[:, chosen].isnan()).double()
+            held, squares = on_host(weight @ known, weight**2 @ known)
+        return Survey(
+            self.n_rows,
+            total,
+            total_squares,
+            n_known,
+            held.astype(np.float64),
+            squares.astype(np.float64),
+            low,
+            high,
+            whole.astype(np.bool_),
+            self._census(chosen, counted, weight),
+            sample,
+            smallest(sizes[1], as_keys(key[near]), self.take(near.cpu().numpy())),
+        )
+
+    def _weight(self) -> torch.Tensor:
+        return torch.as_tensor(self.weights, device=self.tensor.device)
+
+    def _census(
+        self, columns: Sequence[int], counted: Collection[int], weight: torch.Tensor | None
+    ) -> tuple[Census, ...]:
+        """Count distinct values; a column comes to the host only as what it holds, and how often."""
+        first, found = on_host(self.tensor[:FIRST_VALUES])[0], []
+        for index in columns:
+            most = None if index in counted else FEW_VALUES
+            start = count_values(first[:, index], np.ones(len(first)), most)
+            found.append(start if start.is_many else _count(self.tensor[:, index], weight, most))
+        return tuple(found)
+
+    def _sample(
+        self, key: torch.Tensor, columns: Sequence[int], size: int, weight: torch.Tensor | None
+    ) -> tuple[torch.Tensor, Sample]:
+        """Rows that surely include those with the smallest keys, and the distinct ones kept."""
+        share = min(1.0, SPARE * size / self.n_rows)
+        rows = up_to(key, np.uint64(min(int(share * 2.0**64), 2**64 - 1)))
+        kept, place = torch.unique(ordered(key[rows]), return_inverse=True)
+        if kept.numel() < size and rows.numel() < self.n_rows:  # many rows are equal
+            rows = torch.arange(self.n_rows, device=key.device)
+            kept, place = torch.unique(ordered(key), return_inverse=True)
+        n_kept = kept.numel()
+        held = torch.bincount(place, None if weight is None else weight[rows], n_kept)
+        first = torch.full((n_kept,), self.n_rows, device=key.device)
+        first = first.scatter_reduce_(0, place, rows, "amin")[:size]
+        values = self.tensor[first][:, list(columns)]
+        complete = rows.numel() == self.n_rows and n_kept <= size
+        small, own, of_rows = as_keys(ordered(kept[:size])), *on_host(held[:size], values)
+        return rows, Sample(size, small, own, of_rows, self.n_rows, complete)
+
+
+@dataclass(frozen=True, eq=False)
+class TensorTable:
+    """A two-dimensional tensor of numbers; columns are called x0, x1, ...
+
+    Attributes
+    ----------
+    tensor : tensor of shape (n_rows, n_columns)
+        The rows; on the device, or in the host's memory if they do not fit there.
+    device : torch.device
+        Where chunks are.
+    weights : ndarray of shape (n_rows,), optional
+        How much each row matters; in the host's memory.
+    row_numbers : ndarray or None
+        Numbers of the rows, where they are not 0, 1, 2, ...
+    column_names : tuple of str
+        Names, where they are not x0, x1, ...
+    kind : str
+        The library the table comes from.
+    """
+
+    tensor: torch.Tensor
+    device: torch.device
+    weights: FloatArray | None = None
+    row_numbers: IntArray | None = None
+    column_names: tuple[str, ...] = ()
+    kind: str = "torch"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names."""
+        return self.column_names or tuple(f"x{i}" for i in range(self.tensor.shape[1]))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.tensor)
+
+    @property
+    def usual_rows(self) -> int:
+        """Rows in a chunk: many, since each chunk makes the device wait for the host.
+
+        Rows that are there already are not copied; those that are not must fit beside the model.
+        """
+        if self.tensor.device == self.device:
+            return MOST_ROWS
+        return max(FEWEST_ROWS, min(SENT_NUMBERS // len(self.names), MOST_ROWS))
+
+    def holds(self, index: int) -> Holds:  # noqa: ARG002
+        """What a column holds: numbers."""
+        return "numbers"
+
+    def declared_order(self, index: int) -> None:
+        """Tensors declare no order of levels."""
+
+    def is_truth(self, index: int) -> bool:  # noqa: ARG002
+        """Whether the tensor holds truth values."""
+        return self.tensor.dtype == torch.bool
+
+    def chunk(self, start: int, stop: int) -> TensorChunk:
+        """Rows start to stop."""
+        weights = None if self.weights is None else self.weights[start:stop]
+        numbers = self.row_numbers
+        own = None if numbers is None else numbers_between(numbers, start, stop)
+        return TensorChunk(self.tensor[start:stop].to(self.device), start, own, weights)
+
+    def take(self, rows: IntArray) -> TensorTable:
+        """Some of the rows, in the given order."""
+        weights = None if self.weights is None else self.weights[rows]
+        tensor = self.tensor[torch.from_numpy(rows).to(self.tensor.device)]
+        numbers = numbers_at(self.row_numbers, rows)
+        return replace(self, tensor=tensor, weights=weights, row_numbers=numbers)
+
+    def select(self, columns: Sequence[int]) -> TensorTable:
+        """The same table with these columns only; they keep their names."""
+        names = tuple(self.names[column] for column in columns)
+        return replace(self, tensor=self.tensor[:, list(columns)], column_names=names)
+
+    def without(self, index: int) -> TensorTable:
+        """The same table without one column; the others keep their names."""
+        return self.select([i for i in range(len(self.names)) if i != index])
+
+    def missing_value(self, index: int) -> float:  # noqa: ARG002
+        """What stands for a missing value: nan."""
+        return float("nan")
+
+    def labels_of(self, index: int) -> Labels:  # noqa: ARG002
+        """Tensors have no names."""
+        return Labels(())
+
+    def labelled(self, labels: Mapping[int, Labels]) -> TensorTable:  # noqa: ARG002
+        """The same table: it has no names."""
+        return self
+
+
+def open_tensor(data: torch.Tensor) -> TensorTable:
+    """Open a tensor on a CUDA device, or say what is wrong with it."""
+    if data.ndim != 2:
+        msg = f"the tensor has shape {tuple(data.shape)}; pass one of shape (n_rows, n_features)"
+        if data.ndim == 1:
+            msg += ", .reshape(-1, 1) makes a table of one feature"
+        raise BadTableError(msg)
+    if data.is_complex() or data.layout != torch.strided:
+        what = data.dtype if data.is_complex() else data.layout
+        msg = f"the tensor is {what}; rhale needs real numbers in rows and columns"
+        raise BadTableError(msg)
+    return TensorTable(data.detach(), data.device)
+
+
+def sent_to(
+    array: npt.NDArray[Any],
+    device: torch.device,
+    weights: FloatArray | None = None,
+    row_numbers: IntArray | None = None,
+    column_names: tuple[str, ...] = (),
+) -> TensorTable | None:
+    """An array as a table on a device, whole if it fits; None if torch lacks its type."""
+    plain = array if all(step > 0 for step in array.strides) else array.copy()
+    try:
+        with catch_warnings():
+            filterwarnings("ignore", "The given NumPy array is not writable")  # nobody writes
+            tensor = torch.from_numpy(plain)
+    except TypeError:
+        return None
+    fits = device.type != "cuda" or array.nbytes < torch.cuda.mem_get_info(device)[0] // 4
+    tensor = tensor.to(device) if fits else tensor
+    return TensorTable(tensor, device, weights, row_numbers, column_names, "numpy")
+
+
+def _count(column: torch.Tensor, weight: torch.Tensor | None, most: int | None) -> Census:
+    """Count the distinct values of a column."""
+    values = column.double()
+    known = ~values.isnan()
+    distinct, place, count = torch.unique(values[known], return_inverse=True, return_counts=True)
+    if most is not None and distinct.numel() > most:
+        return Census({}, most, is_many=True)
+    held = count.double()
+    if weight is not None:
+        held = torch.bincount(place, weight[known], distinct.numel())
+    numbers = (v.tolist() for v in on_host(distinct, held))
+    pairs = zip(*numbers, count.tolist(), strict=True)
+    return Census({value: (n, w) for value, w, n in pairs}, most)

@@ -1,0 +1,103 @@
+"""First questions: is the model smooth along a feature, and does it react at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rhale.kernels import BoolArray, FloatArray
+from rhale.kernels.axis import Window
+from rhale.measures.questions import ask
+from rhale.measures.secant import SecantPlan, known_ends
+from rhale.models import Predictor
+from rhale.tables import Chunk
+
+ROUGH = 0.5  # a smooth curve bends by a few per cent over the window, a staircase by 200 % or more
+
+
+def probe_smoothness(
+    predictor: Predictor,
+    probe: Chunk,
+    columns: Sequence[int],
+    windows: Sequence[Window],
+    names: Sequence[str],
+    batch_rows: int,
+) -> tuple[BoolArray, int]:
+    """Tell along which features the model is smooth.
+
+    Parameters
+    ----------
+    predictor : Predictor
+        The model.
+    probe : Chunk
+        Some rows.
+    columns : sequence of int
+        The features.
+    windows : sequence of Window
+        A narrow window for each.
+    names : sequence of str
+        Column names, for messages.
+    batch_rows : int
+        Rows in one call of the model.
+
+    Returns
+    -------
+    smooth : ndarray of shape (n_features,)
+    asked : int
+        Rows that were predicted.
+
+    Notes
+    -----
+    Compares the slopes left and right of each row. Along a smooth curve they nearly agree; a
+    staircase has its step on one side. A feature without any reaction counts as stepped: its
+    steps may lie elsewhere, and wide windows find them.
+    """
+    base = predictor.predict(probe.rows, probe.n_rows)
+    changes, places = [], []
+    for column, window in zip(columns, windows, strict=True):
+        x = probe.column(column)
+        a, b = (
+            probe.representable(column, end) for end in known_ends(SecantPlan(column, window), x)[0]
+        )
+        changes += [(column, a), (column, b)]
+        places.append((a, x, b))
+    answers = ask(predictor, probe, changes, names, batch_rows)
+    smooth = np.zeros(len(columns), dtype=np.bool_)
+    for i, (a, x, b) in enumerate(places):
+        inner = (x > a) & (x < b)
+        if not inner.any():
+            smooth[i] = True  # two values: the secant is the whole effect
+            continue
+        low, mid, high = answers[2 * i][inner], base[inner], answers[2 * i + 1][inner]
+        left = (mid - low) / (x - a)[inner, None]
+        right = (high - mid) / (b - x)[inner, None]
+        whole = (high - low) / (b - a)[inner, None]
+        bend, size = _rms(right - left), _rms(whole)
+        smooth[i] = bool(np.any(size > 0)) and bool(np.all(bend <= ROUGH * size))
+    return smooth, probe.n_rows * (1 + len(changes))
+
+
+def reacts(
+    predictor: Predictor,
+    probe: Chunk,
+    columns: Sequence[int],
+    windows: Sequence[Window],
+    names: Sequence[str],
+    batch_rows: int,
+) -> tuple[BoolArray, int]:
+    """Tell whether predictions differ between the ends of wide windows, feature by feature."""
+    changes = [
+        (column, probe.representable(column, end))
+        for column, window in zip(columns, windows, strict=True)
+        for end in known_ends(SecantPlan(column, window), probe.column(column))[0]
+    ]
+    answers = ask(predictor, probe, changes, names, batch_rows)
+    moved = np.any(answers[0::2] != answers[1::2], axis=(1, 2))
+    return moved, probe.n_rows * len(changes)
+
+
+def _rms(values: FloatArray) -> FloatArray:
+    """Root mean square over the rows."""
+    with np.errstate(over="ignore"):  # infinite is rough, and refused later with its reason
+        return np.asarray(np.sqrt(np.mean(values**2, axis=0)))

@@ -1,0 +1,1 @@
+"""Model files: told apart, checked, and only then loaded."""

@@ -1,0 +1,213 @@
+"""Models from files: known by content and name, and never by running what is in them."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+import zipfile
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from rhale.errors import BadFileError, MissingExtraError, RhaleError
+from rhale.models import boosters
+from rhale.models.files import pickles
+from rhale.models.files.trial import require_survivor, stamp_of
+
+KINDS = {
+    ".onnx": "ONNX",
+    ".json": "XGBoost JSON",
+    ".ubj": "XGBoost UBJ",
+    ".txt": "LightGBM text",
+    ".cbm": "CatBoost",
+    ".skops": "skops",
+    ".pt2": "torch exported program",
+}
+LIBRARIES = {  # what reads a kind, and how to get it
+    "ONNX": ("onnxruntime", 'pip install "rhale[onnx]"'),
+    "skops": ("skops", 'pip install "rhale[cli]"'),
+    "torch exported program": ("torch", 'pip install "rhale[torch]"'),
+}
+NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+
+
+def load_file(
+    path: str | Path,
+    *,
+    trust: Sequence[str] = (),
+    allow_pickle: str | None = None,
+    contained: bool = False,
+) -> Any:
+    """Load a model from a file, without running code that the file brings.
+
+    Parameters
+    ----------
+    path : str or Path
+        ONNX, XGBoost JSON or UBJ, LightGBM text, CatBoost cbm, skops, or an exported program of
+        torch.
+    trust : sequence of str
+        Types that a skops file may make although skops does not know them.
+    allow_pickle : str, optional
+        "sha256:" and the hash of the one pickle that may be read.
+    contained : bool
+        Whether this process may be ended by a damaged file; else a child tries it first.
+
+    Returns
+    -------
+    object
+        What `rhale.explain` takes as a model.
+    """
+    place = Path(path)
+    require_file(place)
+    content = _beginning(place)
+    if writer := pickles.pickle_inside(content):
+        content = place.read_bytes()
+        if allow_pickle is None:
+            pickles.refuse(str(path), content, writer)
+        return pickles.load_pickle(str(path), content, writer, str(allow_pickle))
+    kind = kind_of_file(place, content)
+    library, install = LIBRARIES.get(kind, (None, ""))
+    if library and find_spec(library) is None:
+        msg = f"{path} is a file of kind {kind}, which {library} reads: {install}"
+        raise MissingExtraError(msg)
+    if contained:
+        return _read(kind, place, content, trust)
+    before = stamp_of(place, trust)
+    require_survivor(place, trust)
+    model = _read(kind, place, content, trust)
+    if stamp_of(place, trust) != before:
+        msg = f"{path} changed while it was being read; let it rest, and start again"
+        raise BadFileError(msg)
+    return model
+
+
+def require_file(place: Path) -> None:
+    """Refuse what is no regular file: a pipe, for one, would be waited for."""
+    if place.is_file():
+        return
+    hint = "; it is a folder" if place.is_dir() else ""
+    hint = "; it is no regular file" if place.exists() and not hint else hint
+    msg = f"there is no model file {str(place)!r}{hint}; give the path of a saved model"
+    raise BadFileError(msg)
+
+
+def _beginning(place: Path) -> bytes:
+    """The bytes that tell what a file is: the first ones, and the whole of an archive."""
+    with place.open("rb") as file:
+        head = file.read(pickles.HEAD)
+        return head + file.read() if head[:2] == b"PK" else head
+
+
+def _read(kind: str, place: Path, content: bytes, trust: Sequence[str]) -> Any:
+    """Pass a file on to the reader of its kind."""
+    if kind == "ONNX":
+        return import_module("rhale.models.onnx").load_onnx(place)
+    if kind == "skops":
+        return import_module("rhale.models.files.skops").load_skops(place, content, trust)
+    if kind == "torch exported program":
+        return import_module("rhale.models.files.exported").load_exported(place, content)
+    return boosters.load_model(place)
+
+
+def kind_of_file(path: Path, content: bytes) -> str:
+    """Say what a model file is; its content and its name must agree.
+
+    Examples
+    --------
+    >>> kind_of_file(Path("m.cbm"), b"CBM1...")
+    'CatBoost'
+    """
+    by_name, by_content = KINDS.get(path.suffix.lower()), kind_of_content(content)
+    if b'"rhale_format"' in content[:200]:
+        msg = f"{path} is a saved explanation, not a model: rhale report {path} shows it"
+        raise BadFileError(msg)
+    if by_name is None:
+        hint = f" By its content it is {by_content}; rename it." if by_content else ""
+        msg = f"{path} is of no kind that rhale reads.{hint} It reads {known_kinds()}"
+        raise BadFileError(msg)
+    if by_content and by_content.partition(" ")[0] != by_name.partition(" ")[0]:
+        msg = (
+            f"rhale cannot load {str(path)!r}: it is named as {by_name}, but its content is "
+            f"{by_content}"
+        )
+        raise BadFileError(msg)
+    return by_name
+
+
+def kind_of_content(content: bytes) -> str | None:
+    """Say what the first bytes, or the members of an archive, tell; None where they do not."""
+    if content[:4] == b"CBM1":
+        return "CatBoost"
+    if content[:5] == b"tree\n" or content[:6] == b"tree\r\n":
+        return "LightGBM text"
+    if content[:1] == b"{":
+        return "XGBoost JSON"
+    if content[:1] == b"\x08":
+        return "ONNX"
+    if content[:2] == b"PK":
+        return _kind_of_archive(content)
+    return None
+
+
+def _kind_of_archive(content: bytes) -> str | None:
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            names = archive.namelist()
+    except pickles.DAMAGED:
+        return None
+    if "schema.json" in names:
+        return "skops"
+    if any(name.endswith("archive_format") for name in names):
+        return "torch exported program"
+    return None
+
+
+def known_kinds() -> str:
+    """The kinds of model files, for messages.
+
+    Examples
+    --------
+    >>> known_kinds().startswith("ONNX (.onnx), XGBoost JSON (.json)")
+    True
+    """
+    return ", ".join(f"{kind} ({suffix})" for suffix, kind in KINDS.items())
+
+
+def is_named_object(model: str) -> bool:
+    """Tell whether a text names an object of a module, as in `package.module:model`.
+
+    Examples
+    --------
+    >>> is_named_object("shop.models:price"), is_named_object("model.onnx")
+    (True, False)
+    """
+    return NAMED.fullmatch(model) is not None and not Path(model).exists()
+
+
+def load_named(model: str) -> Any:
+    """Import an object, from the folder of work too.
+
+    Parameters
+    ----------
+    model : str
+        `package.module:object`.
+    """
+    module, _, name = model.partition(":")
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        found: Any = import_module(module)
+    except RhaleError:
+        raise
+    except Exception as error:
+        msg = f"the module {module!r} cannot be imported: {type(error).__name__}: {error}"
+        raise BadFileError(msg) from error
+    for part in name.split("."):
+        if not hasattr(found, part):
+            msg = f"{module!r} has no {name!r}"
+            raise BadFileError(msg)
+        found = getattr(found, part)
+    return found

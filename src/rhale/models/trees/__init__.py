@@ -1,0 +1,1 @@
+"""Ensembles of trees, read and walked."""

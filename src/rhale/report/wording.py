@@ -1,0 +1,133 @@
+"""Numbers, places on an axis and names as words of a page."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+
+import numpy as np
+
+from rhale.kernels.times import DAY, AxisKind, written
+
+MINUS, UNKNOWN, INSTEAD = "\u2212", "\u2013", "\ufffd"
+LONGEST = 1_000  # letters of a name
+PLAIN = (1e-4, 1e6)  # numbers between these are written without a power of ten
+STEERING = {"Cc", "Cs"}  # control signs and halves of letters, which no page can hold
+UNITS = {"d": DAY, "h": 3_600.0, "min": 60.0, "s": 1.0}
+
+
+def clean(text: object, longest: int = LONGEST) -> str:
+    r"""Write a name on one line, with nothing that a page cannot hold, and cut it if need be.
+
+    Examples
+    --------
+    >>> clean("two\nlines"), clean("a long name", 7)
+    ('two lines', 'a long…')
+    """
+    line = " ".join(str(text).split())
+    line = "".join(INSTEAD if unicodedata.category(c) in STEERING else c for c in line)
+    return line if len(line) <= longest else line[: longest - 1] + "…"
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Write a number with so many digits; a dash if it is not known.
+
+    Examples
+    --------
+    >>> number(0.12345), number(12345.6), number(2.5e7), number(float("nan")) == UNKNOWN
+    ('0.123', '12,346', '2.5e7', True)
+    """
+    if not math.isfinite(value):
+        return UNKNOWN
+    if value != 0 and not PLAIN[0] <= abs(value) < PLAIN[1]:
+        mantissa, _, power = f"{value:.{digits}g}".partition("e")
+        return (f"{mantissa}e{int(power)}" if power else mantissa).replace("-", MINUS)
+    decimals = 0 if value == 0 else max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    return trimmed(value, decimals)
+
+
+def trimmed(value: float, decimals: int) -> str:
+    """Write a number with at most so many decimals; thousands apart from 10,000 on.
+
+    Examples
+    --------
+    >>> trimmed(2019.0, 1), trimmed(65432.1, -2)
+    ('2019', '65,400')
+    """
+    shown = f"{round(value, decimals) + 0.0:,.{max(decimals, 0)}f}"
+    shown = shown.rstrip("0").rstrip(".") if "." in shown else shown
+    if abs(value) < 10_000:
+        shown = shown.replace(",", "")
+    return shown.replace("-", MINUS)
+
+
+def fixed(value: float, largest: float) -> str:
+    """Write a number of a column whose largest one has four digits, so that the points align.
+
+    Examples
+    --------
+    >>> fixed(1.23456, 12.0), fixed(0.0004, 12.0), fixed(0.5, 1e9)
+    ('1.23', '0.00', '0.5')
+    """
+    if not math.isfinite(value) or not PLAIN[0] <= largest < PLAIN[1]:
+        return number(value)
+    decimals = max(0, 3 - math.floor(math.log10(largest)))
+    return f"{value:,.{decimals}f}".replace("-", MINUS)
+
+
+def plus_minus(value: float, error: float) -> str:
+    """Write a number and its standard error with the same decimals.
+
+    Examples
+    --------
+    >>> plus_minus(0.3123, 0.0214), plus_minus(0.3123, 1e-9)
+    ('0.31 ± 0.02', '0.312')
+    """
+    if not math.isfinite(error) or error < 5e-4 * abs(value) or error == 0:
+        return number(value)
+    if not PLAIN[0] <= max(abs(value), error) < PLAIN[1]:
+        return f"{number(value)} ± {number(error, 1)}"
+    decimals = max(0, -math.floor(math.log10(error)))
+    return f"{value:,.{decimals}f} ± {error:,.{decimals}f}".replace("-", MINUS)
+
+
+def place(value: float, kind: AxisKind, span: float) -> str:
+    """Write a place on an axis that is `span` long, to about a hundredth of it.
+
+    Examples
+    --------
+    >>> place(20.123, "number", 60.0), place(18000.0, "date", 400.0), place(5400.0, "duration", 9e3)
+    ('20.1', '2019-04-14', '1.5 h')
+    """
+    if kind == "date":
+        return written(float(np.rint(value)) if span > 10 else value, "date")
+    if kind == "duration":
+        unit = unit_of(span)
+        return f"{place(value / UNITS[unit], 'number', span / UNITS[unit])} {unit}"
+    if not math.isfinite(span) or span <= 0 or not PLAIN[0] <= span < 1e9:
+        return number(value, 4)
+    decimals = 2 - math.floor(math.log10(span))
+    return trimmed(value, decimals if decimals >= 0 else min(0, decimals + 1))
+
+
+def unit_of(seconds: float) -> str:
+    """Name the unit in which a stretch of time is written.
+
+    Examples
+    --------
+    >>> unit_of(7200.0), unit_of(90.0)
+    ('h', 's')
+    """
+    return next((name for name, size in UNITS.items() if seconds >= 2 * size), "s")
+
+
+def listed(names: list[str], most: int = 6) -> str:
+    """List some names, and count the others.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,1 @@
+"""The numbers that users hold, and their plain forms: tables, text, files."""

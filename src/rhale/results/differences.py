@@ -1,0 +1,124 @@
+"""Two explanations side by side: how far their curves are apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rhale.kernels import FloatArray
+from rhale.results.effect import Effect
+from rhale.results.level_effect import LevelEffect
+from rhale.results.profile import Profile
+
+Result = Effect | LevelEffect | Profile
+Rows = dict[str, list[Any]]
+POINTS = 400
+
+
+def difference_rows(first: Sequence[Result], second: Sequence[Result]) -> Rows:
+    """One row per feature and output that both have, the largest difference first.
+
+    Parameters
+    ----------
+    first, second : sequence of Effect, LevelEffect or Profile
+        The effects of two explanations.
+
+    Returns
+    -------
+    dict of str to list
+        `importance_a`, `importance_b` and `error_a`, `error_b`; `spread_a`, `spread_b`; `apart`:
+        the root mean square between the two centred curves, where the rows of the first are, on
+        the stretch (or levels) that both have; `apart_share`: the same over the larger of both
+        importances.
+    """
+    theirs = {(e.name, e.output): e for e in second}
+    if len({e.output for e in first}) == len({e.output for e in second}) == 1:
+        theirs = {
+            (e.name, first[0].output): e for e in second
+        }  # one output each, whatever its name
+    pairs = [(e, theirs[e.name, e.output]) for e in first if (e.name, e.output) in theirs]
+    apart = [distance(a, b) for a, b in pairs]
+    order = sorted(range(len(pairs)), key=lambda i: -np.nan_to_num(apart[i], nan=-1.0))
+    largest = [max(a.importance, b.importance) for a, b in pairs]
+    columns: Rows = {
+        "feature": [a.name for a, _ in pairs],
+        "output": [a.output for a, _ in pairs],
+        "importance_a": [a.importance for a, _ in pairs],
+        "error_a": [a.importance_error for a, _ in pairs],
+        "importance_b": [b.importance for _, b in pairs],
+        "error_b": [b.importance_error for _, b in pairs],
+        "spread_a": [a.typical_spread for a, _ in pairs],
+        "spread_b": [b.typical_spread for _, b in pairs],
+        "apart": apart,
+        "apart_share": [
+            d / size if size > 0 else 0.0 for d, size in zip(apart, largest, strict=True)
+        ],
+    }
+    return {
+        name: [float(v) if isinstance(v, float) else v for v in (values[i] for i in order)]
+        for name, values in columns.items()
+    }
+
+
+def only_in(first: Sequence[Result], second: Sequence[Result]) -> list[str]:
+    """Names of the features that the second explanation does not have."""
+    there = {e.name for e in second}
+    return list(dict.fromkeys(e.name for e in first if e.name not in there))
+
+
+def distance(first: Result, second: Result) -> float:
+    """Root mean square between two centred curves, over the rows of the first.
+
+    Examples
+    --------
+    >>> import rhale
+    >>> x = np.linspace(0, 1, 500)
+    >>> one, two = rhale.effect(x, 0 * x + 1), rhale.effect(x, 0 * x + 3)
+    >>> round(distance(one, two), 3)  # curves x and 3 x: twice the deviation of x
+    0.577
+    """
+    if isinstance(first, LevelEffect) and isinstance(second, LevelEffect):
+        return _between_levels(first, second)
+    if isinstance(first, LevelEffect) or isinstance(second, LevelEffect):
+        return float("nan")
+    leveled = [isinstance(e, Profile) and len(e.levels) > 0 for e in (first, second)]
+    if first.kind != second.kind or any(leveled):
+        return float("nan")
+    axes = _axis(first), _axis(second)
+    low, high = max(a[0] for a in axes), min(a[-1] for a in axes)
+    if not low < high:
+        return 0.0 if low == high else float("nan")
+    x = low + (high - low) * (np.arange(POINTS) + 0.5) / POINTS
+    weight = _density(first, x)
+    gap = first.curve(x) - second.curve(x)
+    return _root_mean_square(gap, weight)
+
+
+def _between_levels(first: LevelEffect, second: LevelEffect) -> float:
+    shared = [level for level in first.levels if level in second.levels]
+    if not shared:
+        return float("nan")
+    mine = [first.levels.index(level) for level in shared]
+    other = [second.levels.index(level) for level in shared]
+    gap = first.curve()[mine] - second.curve()[other]
+    return _root_mean_square(gap, np.asarray(first.level_weight)[mine])
+
+
+def _root_mean_square(gap: FloatArray, weight: FloatArray) -> float:
+    """About the weighted mean: curves are known up to a constant."""
+    share = weight / weight.sum() if weight.sum() > 0 else np.full(len(gap), 1 / len(gap))
+    return float(np.sqrt(share @ (gap - share @ gap) ** 2))
+
+
+def _density(effect: Effect | Profile, x: FloatArray) -> FloatArray:
+    """Rows near each place: rows of its bin over the bin's width; even for profiles."""
+    if isinstance(effect, Profile):
+        return np.ones(len(x))
+    place = np.clip(np.searchsorted(effect.edges, x, "right") - 1, 0, effect.mean.size - 1)
+    return np.asarray((effect.weight / np.diff(effect.edges))[place])
+
+
+def _axis(effect: Effect | Profile) -> FloatArray:
+    return effect.grid if isinstance(effect, Profile) else effect.edges

@@ -1,0 +1,522 @@
+"""Effect: the effect of one feature on one output, as numbers. Frozen, and knows no plot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from statistics import NormalDist
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from rhale.errors import BadSettingError
+from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.curve import (
+    CellMeans,
+    Center,
+    Fit,
+    accumulate_spread,
+    fill_gaps,
+    middles,
+    refine,
+)
+from rhale.kernels.grid import Closed, Grid
+from rhale.kernels.moments import Moments, measure
+from rhale.kernels.noise import heard, interpolation, residual_squares
+from rhale.kernels.partition import Cuts, require_count
+from rhale.kernels.records import freeze, same_fields
+from rhale.kernels.times import AxisKind, as_numbers, written
+from rhale.kernels.uncertainty import Doubt, bridged
+
+Points = Any  # numbers; dates or durations where the feature has them
+Density = Literal["rows", "bins"]
+
+
+class LocalEffects(NamedTuple):
+    """A bounded sample of rows: feature value, local effect, weight."""
+
+    x: FloatArray
+    local_effects: FloatArray
+    weight: FloatArray
+
+
+NO_SAMPLE = LocalEffects(np.empty(0), np.empty(0), np.empty(0))
+
+
+@dataclass(frozen=True)
+class Missing:
+    """What happens to predictions when the value of a feature is removed.
+
+    Attributes
+    ----------
+    count : int
+        Rows that have no value in the table.
+    share : float
+        Their share of the weight.
+    mean, std : float
+        Mean change of the prediction when the value is removed, over the rows that have one, and
+        how much it differs between them.
+    rows : float
+        Effective number of rows that have a value.
+    """
+
+    count: int
+    share: float
+    mean: float
+    std: float
+    rows: float
+
+    @property
+    def standard_error(self) -> float:
+        """Uncertainty of `mean`."""
+        return self.std / self.rows**0.5 if self.rows > 0 else float("nan")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Effect:
+    """How one feature moves one output: bins, effect, spread between rows, uncertainty.
+
+    Attributes
+    ----------
+    name, output : str
+        Feature and output.
+    edges : ndarray of shape (n_bins + 1,)
+        Bin limits.
+    count : ndarray of shape (n_bins,)
+        Rows in each bin.
+    rows, weight : ndarray of shape (n_bins,)
+        Effective number of rows and sum of weights; both equal `count` without weights.
+    mean_x, std_x : ndarray of shape (n_bins,)
+        Mean and deviation (divisor n) of the feature values in each bin.
+    mean, slope : ndarray of shape (n_bins,)
+        Effect of the bin: its fit at the middle, and the slope of that fit (0: constant).
+        A bin without rows is interpolated between its neighbours.
+    std : ndarray of shape (n_bins,)
+        How much the local effects of the rows differ: deviation about the bin's fit, Eq. (11).
+    std_plain : ndarray of shape (n_bins,)
+        Deviation about the bin's mean, whatever the fit.
+    level_error, slope_error : ndarray of shape (n_bins,)
+        Standard errors of the mean local effect and of the slope.
+    closed : {"left", "right"}
+        Which limit belongs to a bin.
+    density : {"rows", "bins"}
+        How rows count for centring and importance: at their own values, or spread evenly over
+        their bin, as R's ALEPlot and iml do.
+    local_notes, bin_notes : tuple of str
+        What a reader should know about the local effects, and about the bins.
+    sample : LocalEffects
+        Feature values and local effects of a bounded number of rows.
+    cells : CellMeans or None
+        Cells whose means the curve follows, in bins whose fit is too plain for it.
+    spread_edges, spread_std : ndarray of shape (n_spread_bins + 1,) and (n_spread_bins,), or None
+        Bins of the spread and the deviation in each, where it has bins of its own.
+    kind : {"number", "date", "duration"}
+        What the feature values are; dates are days since 1970, durations are seconds.
+    missing : Missing or None
+        What happens when the value is removed, where that was measured.
+
+    Notes
+    -----
+    Spread (`std`, `spread`) says how rows differ. Uncertainty (`standard_error`, `ci`) says how
+    well the average is known from these rows, given the model. More rows shrink only the second.
+    """
+
+    name: str
+    output: str
+    edges: FloatArray
+    count: IntArray
+    rows: FloatArray
+    weight: FloatArray
+    mean_x: FloatArray
+    std_x: FloatArray
+    mean: FloatArray
+    slope: FloatArray
+    std: FloatArray
+    std_plain: FloatArray
+    level_error: FloatArray
+    slope_error: FloatArray
+    closed: Closed = "left"
+    density: Density = "rows"
+    local_notes: tuple[str, ...] = ()
+    bin_notes: tuple[str, ...] = ()
+    sample: LocalEffects = NO_SAMPLE
+    cells: CellMeans | None = None
+    spread_edges: FloatArray | None = None
+    spread_std: FloatArray | None = None
+    kind: AxisKind = "number"
+    missing: Missing | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"Effect({self.name!r}, output={self.output!r}, {self.mean.size} bins on "
+            f"[{written(self.edges[0], self.kind)}, {written(self.edges[-1], self.kind)}], "
+            f"importance={self.importance:.4g})"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def linear(self) -> BoolArray:
+        """Whether the fit of a bin is a line, shape (n_bins,)."""
+        return np.asarray(self.measured & ((self.slope != 0) | (self.slope_error != 0)))
+
+    @property
+    def measured(self) -> BoolArray:
+        """Whether a bin has rows, shape (n_bins,); the others are interpolated."""
+        return self.count > 0
+
+    @cached_property
+    def fit(self) -> Fit:
+        """The effect as a function, piece by piece."""
+        edges, centre, scatter = self.edges, self.mean_x, self.std_x
+        if self.density == "bins":
+            centre, scatter = middles(edges), np.diff(edges) / np.sqrt(12.0)
+        level = np.nan_to_num(self.mean + self.slope * (self.mean_x - middles(edges)))
+        bins = Fit(edges, self.mean_x, level, self.slope, self.weight, centre, scatter)
+        pieces = bins if self.cells is None else refine(bins, self.cells)
+        total = float(pieces.share.sum())
+        return replace(pieces, share=pieces.share / total) if total > 0 else pieces
+
+    @property
+    def doubt(self) -> Doubt:
+        """How uncertain the pieces of `fit` are."""
+        # bins of one row borrow their variance from their neighbours
+        level = fill_gaps(self.level_error**2, middles(self.edges))
+        slope = np.nan_to_num(self.slope_error) ** 2
+        bins = np.searchsorted(self.edges, middles(self.fit.edges), "right") - 1
+        return Doubt(
+            self.edges,
+            self.mean_x,
+            self.measured,
+            np.where(self.measured, level, 0.0),
+            slope,
+            self.cells,
+            self.fit.origin,
+            np.clip(bins, 0, self.mean.size - 1),
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know."""
+        return self.local_notes + self.bin_notes
+
+    @property
+    def standard_error(self) -> FloatArray:
+        """Uncertainty of `mean`, shape (n_bins,)."""
+        lever = middles(self.edges) - self.mean_x
+        return np.asarray(np.hypot(self.level_error, lever * self.slope_error))
+
+    def curve(self, x: Points, *, center: Center = "mean") -> FloatArray:
+        """Accumulated effect at x, Eq. (15).
+
+        Parameters
+        ----------
+        x : number, date or array-like of shape (n_x,)
+            Feature values; outside the bins the outermost ones go on.
+        center : {"mean", "start", "uniform"}
+            Zero on average over the rows (see `density`), at the first limit, or on average
+            over x.
+
+        Returns
+        -------
+        ndarray of shape (n_x,), or a number for a number
+        """
+        points, shape = as_points(x, self.kind)
+        return self.fit.curve(points, center).reshape(shape)[()]
+
+    def spread(self, x: Points, *, accumulate: Literal["sum", "quadrature"] = "sum") -> FloatArray:
+        """Accumulated deviation between rows at x, from zero at the first limit.
+
+        Parameters
+        ----------
+        x : number, date or array-like of shape (n_x,)
+            Feature values; outside the bins the outermost ones go on.
+        accumulate : {"sum", "quadrature"}
+            Sum of std times width (what the paper's figures show), or the root of the sum of
+            their squares (Eq. 16 as printed), which shrinks as bins get narrower.
+
+        Returns
+        -------
+        ndarray of shape (n_x,), or a number for a number
+        """
+        if accumulate not in ("sum", "quadrature"):
+            msg = f"accumulate={accumulate!r} is not known; use 'sum' or 'quadrature'"
+            raise BadSettingError(msg)
+        points, shape = as_points(x, self.kind)
+        edges, std, squared = self.edges, self.std, accumulate == "quadrature"
+        if self.spread_edges is not None and self.spread_std is not None:
+            edges, std = self.spread_edges, self.spread_std
+        return accumulate_spread(edges, std, points, squared=squared).reshape(shape)[()]
+
+    def ci(
+        self,
+        x: Points,
+        *,
+        level: float = 0.95,
+        center: Center = "mean",
+        method: Literal["formula", "bootstrap"] = "formula",
+        draws: int = 500,
+        seed: int = 0,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Confidence interval of the curve at x: uncertainty of the mean, not spread.
+
+        Parameters
+        ----------
+        x : number, date or array-like of shape (n_x,)
+            Feature values.
+        level : float
+            Probability that the interval covers the curve of the model over the population the
+            rows were drawn from, at one x, given the bins.
+        center : {"mean", "start", "uniform"}
+            As in `curve`.
+        method : {"formula", "bootstrap"}
+            Exact variance of a linear map of independent means and slopes, with normal quantiles;
+            or refits of these bins to rows drawn anew from `sample`, as a check.
+        draws, seed : int
+            Of the bootstrap.
+
+        Returns
+        -------
+        low, high : ndarray of shape (n_x,)
+
+        Notes
+        -----
+        Covers the draw of the rows. Does not cover how the model would differ after training on
+        other rows, nor that the bins were searched in the same rows.
+        """
+        points, shape = as_points(x, self.kind)
+        quantile, curve = normal_quantile(level), self.fit.curve(points, center)
+        if method not in ("formula", "bootstrap"):
+            msg = f"method={method!r} is not known; use 'formula' or 'bootstrap'"
+            raise BadSettingError(msg)
+        if method == "bootstrap":
+            shifts = self._redrawn(points, center, draws, seed)
+            low, high = curve + np.quantile(shifts, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        else:
+            reach = quantile * np.sqrt(self.doubt.of_curve(self.fit, points, center))
+            low, high = curve - reach, curve + reach
+        return low.reshape(shape)[()], high.reshape(shape)[()]
+
+    def _redrawn(self, x: FloatArray, center: Center, draws: int, seed: int) -> FloatArray:
+        """How curves of rows drawn anew differ from the curve of these rows, (draws, n_x)."""
+        require_count("draws", draws)
+        grid = Grid(self.fit.edges, self.closed)
+        inside = grid.covers(self.sample.x) & (self.sample.weight > 0)
+        places, effects, weight = (np.asarray(column)[inside] for column in self.sample)
+        if places.size < 2:
+            msg = f"the bootstrap draws from the sampled rows, but this effect keeps {places.size}"
+            raise BadSettingError(msg)
+        trust = np.zeros(self.mean.size)
+        if self.cells is not None:
+            trust[self.cells.bin] = self.cells.trust
+        limits = np.searchsorted(grid.edges, self.edges)
+        cuts = Cuts(limits, self.linear, trust=trust, noise=np.zeros(grid.n_cells))
+        same_rows = {name: getattr(self.fit, name) for name in ("share", "centre", "scatter")}
+
+        def refitted(weight: FloatArray) -> FloatArray:
+            drawn = weight > 0
+            cells = measure(grid, places[drawn], effects[drawn], weight[drawn])
+            again = fit_effect(self.name, self.output, cells, cuts).fit
+            return replace(again, **same_rows).curve(x, center)  # zero over the same rows
+
+        # rows that agree are kept once, with their weights added up, so that rows are drawn in
+        # proportion to weight: in each bin as many as its effective rows, of equal weight
+        each = (self.weight / np.where(self.measured, self.rows, 1.0))[
+            Grid(self.edges, self.closed).locate(places)
+        ]
+        times = weight / each
+        own, rng, shifts = refitted(weight), np.random.default_rng(seed), np.empty((draws, x.size))
+        for shift in shifts:
+            drawn = rng.multinomial(round(times.sum()), times / times.sum())
+            shift[:] = refitted(each * drawn) - own
+        kept = min(float(weight.sum() / self.weight.sum()), 1.0)
+        return np.asarray(shifts * np.sqrt(kept))
+
+    @property
+    def importance(self) -> float:
+        """Size of the effect: standard deviation of the curve over the rows."""
+        return self.fit.importance()
+
+    @property
+    def importance_error(self) -> float:
+        """Standard error of `importance`."""
+        return float(np.sqrt(self.doubt.of_importance(self.fit)))
+
+    @property
+    def heterogeneity(self) -> float:
+        """How much rows differ: root of the row-weighted mean of std²; nan if no bin has one.
+
+        In units of the output per unit of the feature, as `std`.
+        """
+        return weighted_root_mean_square(self.std, self.weight)
+
+    @property
+    def typical_spread(self) -> float:
+        """How much rows differ when the feature moves by one standard deviation.
+
+        `heterogeneity` times the standard deviation of the feature over the rows: in units of
+        the output, so that it can be compared with `importance` and between features.
+        """
+        share = self.weight / self.weight.sum()
+        middle = share @ self.mean_x
+        return self.heterogeneity * float(
+            np.sqrt(share @ (self.std_x**2 + (self.mean_x - middle) ** 2))
+        )
+
+
+def fit_effect(
+    name: str,
+    output: str,
+    cells: Moments,
+    cuts: Cuts,
+    *,
+    bins: Moments | None = None,
+    density: Density = "rows",
+    local_notes: tuple[str, ...] = (),
+    bin_notes: tuple[str, ...] = (),
+    sample: LocalEffects = NO_SAMPLE,
+) -> Effect:
+    """Fit every bin and gather the numbers.
+
+    Parameters
+    ----------
+    name, output : str
+        Feature and output.
+    cells : Moments
+        Of the local effects alone, or of three series: local effects, local effects over the
+        spread window, and the part of the latter that is step noise.
+    cuts : Cuts
+        The bins.
+    bins : Moments, optional
+        The cells, united to these bins, where that was done already from finer cells.
+    density : {"rows", "bins"}
+        How rows count for centring and importance.
+    local_notes, bin_notes : tuple of str
+        Notes to carry.
+    sample : LocalEffects
+        Sample to carry.
+    """
+    bins = cells.unite(cuts.limits) if bins is None else bins
+    measured = bins.count > 0
+    linear, middle = cuts.linear & (bins.sxx > 0), bins.grid.middles
+    variance = np.where(linear, bins.residual_variance[0], bins.variance[0])
+    origin, weight = np.where(measured, bins.mean_x, middle), np.where(measured, bins.weight, 1.0)
+    slope = np.where(linear, bins.slope[0], 0.0)
+    level = bridged(bins.grid.edges, measured, origin, bins.mean[0], slope)
+    rows = np.where(measured, bins.rows, np.nan)
+    scatter = np.where(bins.sxx > 0, bins.sxx * rows / weight, np.nan)
+    std, std_plain = spread_of(bins, variance)
+    spread_edges, spread_std = own_spread(cells, cuts)
+    return Effect(
+        name,
+        output,
+        bins.grid.edges,
+        bins.count,
+        bins.rows,
+        bins.weight,
+        origin,
+        np.sqrt(bins.sxx / weight),
+        level + slope * (middle - origin),
+        slope,
+        np.where(measured, std, fill_gaps(std, middle)),
+        np.where(measured, std_plain, fill_gaps(std_plain, middle)),
+        np.sqrt(variance / rows),
+        np.where(linear, np.sqrt(variance / scatter), 0.0),
+        bins.grid.closed,
+        density,
+        local_notes,
+        bin_notes + cuts.notes + thin_bins(bins.count),
+        sample,
+        followed_cells(cells, cuts, origin, level, slope),
+        spread_edges,
+        spread_std,
+    )
+
+
+def spread_of(bins: Moments, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Deviation of each bin's local effects about its fit and about its mean."""
+    if len(bins.mean) == 1:
+        return np.sqrt(variance), np.sqrt(bins.variance[0])
+    about_line, about_mean = (
+        np.sqrt(np.maximum(v[1] - v[2], 0.0)) for v in (bins.residual_variance, bins.variance)
+    )
+    return about_line, about_mean
+
+
+def own_spread(cells: Moments, cuts: Cuts) -> tuple[FloatArray | None, FloatArray | None]:
+    """Bins of the spread and the deviation in each; nothing where it has no bins of its own."""
+    limits = cuts.spread_limits
+    if limits is None:
+        return None, None
+    wide = cells.unite(limits)
+    if len(cells.mean) > 1:
+        return wide.grid.edges, spread_of(wide, wide.variance[0])[0]
+    squares = cells.weight * residual_squares(cells, cuts.limits, cuts.linear)
+    return wide.grid.edges, np.sqrt(np.add.reduceat(squares, limits[:-1]) / wide.weight)
+
+
+def followed_cells(
+    cells: Moments, cuts: Cuts, origin: FloatArray, level: FloatArray, slope: FloatArray
+) -> CellMeans | None:
+    """Cells of the bins whose fit is too plain for the curve; None if all fits are adequate."""
+    if cuts.trust is None or cuts.noise is None or not np.any(cuts.trust > 0):
+        return None
+    place = np.repeat(np.arange(cuts.trust.size), np.diff(cuts.limits))
+    mine = cuts.trust[place] > 0
+    place, filled = place[mine], heard(cells)[mine]
+    x = np.where(cells.weight[mine] > 0, cells.mean_x[mine], cells.grid.middles[mine])
+    residual = cells.mean[0][mine] - level[place] - slope[place] * (x - origin[place])
+    for k in np.unique(place):
+        own = place == k
+        residual[own] = interpolation(x[own], filled[own]) @ residual[own & filled]
+    some = np.where(cells.weight[mine] > 0, cells.weight[mine], 1.0)
+    rows = np.where(filled, cells.rows[mine], np.nan)
+    return CellMeans(
+        place,
+        cells.grid.edges[:-1][mine],
+        cells.grid.edges[1:][mine],
+        cells.weight[mine],
+        x,
+        np.sqrt(cells.sxx[mine] / some),
+        residual,
+        np.sqrt(cuts.noise[mine] / rows),
+        cuts.trust[place],
+    )
+
+
+def thin_bins(count: IntArray) -> tuple[str, ...]:
+    """Say which bins have too few rows to measure."""
+    notes = []
+    if n_empty := int(np.sum(count == 0)):
+        notes.append(f"{n_empty} of {count.size} bins have no rows: they are interpolated")
+    if n_single := int(np.sum(count == 1)):
+        notes.append(f"{n_single} of {count.size} bins have one row: their std is unknown")
+    return tuple(notes)
+
+
+def as_points(x: Any, kind: AxisKind = "number") -> tuple[FloatArray, tuple[int, ...]]:
+    """Flatten to floats, and remember the shape."""
+    points = as_numbers(x, kind)
+    return points.ravel(), points.shape
+
+
+def normal_quantile(level: float) -> float:
+    """Half-width of a two-sided normal interval, in standard errors."""
+    if not 0 < level < 1:
+        msg = f"level={level} is not between 0 and 1, say 0.95"
+        raise BadSettingError(msg)
+    return NormalDist().inv_cdf(0.5 + level / 2)
+
+
+def weighted_root_mean_square(values: FloatArray, weight: FloatArray) -> float:
+    """Root of the weighted mean of squares over the values that are known; nan if none is."""
+    known = np.isfinite(values) & (weight > 0)
+    if not known.any():
+        return float("nan")
+    return float(np.sqrt(np.average(values[known] ** 2, weights=weight[known])))

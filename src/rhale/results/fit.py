@@ -1,0 +1,150 @@
+"""From cells to one Effect: offer limits to a partition, unite the cells it chose."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rhale.errors import BadSettingError
+from rhale.kernels import FloatArray, IntArray
+from rhale.kernels.axis import Axis, nearest
+from rhale.kernels.grid import Closed, Grid, uniform_edges
+from rhale.kernels.moments import Moments
+from rhale.kernels.partition import Partition, Quantile
+from rhale.results.effect import NO_SAMPLE, Density, Effect, LocalEffects, fit_effect
+
+FINE_CELLS = 100  # of each kind, so that finished results can be binned anew
+
+
+def fine_grid(axis: Axis, candidates: FloatArray, closed: Closed) -> Grid:
+    """Cells that contain all candidate limits, and more between them for `rebin`.
+
+    Parameters
+    ----------
+    axis : Axis
+        The feature.
+    candidates : ndarray of shape (n_candidates,)
+        Limits that must be limits of cells; the outermost end the grid.
+    closed : {"left", "right"}
+        Which limit belongs to a cell.
+    """
+    low, high = candidates.min(), candidates.max()
+    if low == high:
+        return Grid(np.array([low, high]), closed)
+    extra = np.concatenate(
+        [uniform_edges(low, high, FINE_CELLS), Quantile(FINE_CELLS).candidates(axis)]
+    )
+    kept = np.unique(candidates)
+    is_new = np.abs(extra - nearest(kept, extra)) > 1e-9 * (high - low)
+    inside = (extra > low) & (extra < high) & is_new
+    return Grid(_apart(np.concatenate([kept, np.unique(extra[inside])]), kept), closed)
+
+
+def _apart(limits: FloatArray, kept: FloatArray) -> FloatArray:
+    """Sort limits and drop additional ones that differ by rounding only."""
+    limits = np.unique(limits)
+    wide = np.append(True, np.diff(limits) > 1e-9 * (limits[-1] - limits[0]))
+    return limits[wide | np.isin(limits, kept)]
+
+
+def axis_of(cells: Moments) -> Axis:
+    """Describe a feature from its cells alone."""
+    filled = cells.weight > 0
+    edges = cells.grid.edges
+    return Axis(
+        float(edges[0]),
+        float(edges[-1]),
+        cells.mean_x[filled],
+        cells.weight[filled],
+        cells.total_rows,
+    )
+
+
+def bin_cells(
+    name: str,
+    output: str,
+    cells: Moments,
+    partition: Partition,
+    *,
+    axis: Axis | None = None,
+    density: Density = "rows",
+    notes: tuple[str, ...] = (),
+    sample: LocalEffects = NO_SAMPLE,
+) -> Effect:
+    """Let a partition choose bins among the limits of the cells, and fit them.
+
+    Parameters
+    ----------
+    name, output : str
+        Feature and output.
+    cells : Moments
+        Of one output: one series, or three (see `fit_effect`).
+    partition : Partition
+        How to choose.
+    axis : Axis, optional
+        The feature; described by its cells if not given.
+    density : {"rows", "bins"}
+        How rows count for centring and importance.
+    notes, sample
+        To carry along.
+    """
+    if partition.closed != cells.grid.closed:
+        msg = (
+            f"the cells of {name!r} are closed on the {cells.grid.closed}, the bins asked for on "
+            f"the {partition.closed}; explain the model again with these bins"
+        )
+        raise BadSettingError(msg)
+    wanted = partition.candidates(axis or axis_of(cells))
+    offered, bin_notes = nearest_limits(cells.grid, wanted)
+    if offered[0] > 0 or offered[-1] < cells.grid.n_cells:
+        cells = _between(cells, int(offered[0]), int(offered[-1]))
+        offered = offered - offered[0]
+    united = cells.unite(offered)
+    cuts = partition(united)
+    return fit_effect(
+        name,
+        output,
+        united,
+        cuts,
+        bins=cells.unite(offered[cuts.limits]),
+        density=density,
+        local_notes=notes,
+        bin_notes=bin_notes,
+        sample=sample,
+    )
+
+
+def nearest_limits(grid: Grid, wanted: FloatArray) -> tuple[IntArray, tuple[str, ...]]:
+    """Find the limits of cells nearest to the wanted ones, and say how far they moved."""
+    if grid.n_cells == 1:
+        return np.array([0, 1]), ()
+    span = grid.edges[-1] - grid.edges[0]
+    right = np.clip(np.searchsorted(grid.edges, wanted), 1, grid.n_cells)
+    left_is_nearer = wanted - grid.edges[right - 1] <= grid.edges[right] - wanted
+    found = np.where(left_is_nearer, right - 1, right)
+    shift = np.abs(grid.edges[found] - wanted)
+    place = np.unique(found)
+    if place.size < 2:
+        msg = f"the bins asked for lie outside the cells [{grid.edges[0]:g}, {grid.edges[-1]:g}]"
+        raise BadSettingError(msg)
+    n_moved = int(np.sum(shift > 1e-9 * span))
+    if not n_moved:
+        return place, ()
+    farthest = f"{shift.max():.3g}"
+    note = f"{n_moved} of {wanted.size} limits moved to limits of cells, by at most {farthest}"
+    return place, (note,)
+
+
+def _between(cells: Moments, first: int, last: int) -> Moments:
+    """Keep the cells between two limits."""
+    part = slice(first, last)
+    return Moments(
+        Grid(cells.grid.edges[first : last + 1], cells.grid.closed),
+        cells.count[part],
+        cells.weight[part],
+        cells.weight_squares[part],
+        cells.mean_x[part],
+        cells.sxx[part],
+        cells.mean[:, part],
+        cells.sxd[:, part],
+        cells.sdd[:, part],
+    )

@@ -1,0 +1,263 @@
+"""LevelEffect: the effect of a feature that has levels (categories, few whole numbers)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from rhale.errors import BadSettingError
+from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.curve import Center, fill_gaps, known_center, middles
+from rhale.kernels.records import freeze, same_fields
+from rhale.names import find_level
+from rhale.results.effect import (
+    NO_SAMPLE,
+    LocalEffects,
+    Missing,
+    normal_quantile,
+    weighted_root_mean_square,
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LevelEffect:
+    """How the levels of one feature move one output: steps between neighbouring levels.
+
+    Attributes
+    ----------
+    name, output : str
+        Feature and output.
+    levels : tuple of str
+        The levels, in order.
+    level_count, level_weight : ndarray of shape (n_levels,)
+        Rows of each level, and the sum of their weights.
+    edges : ndarray of shape (n_levels,)
+        Where the levels stand: their values if they are numbers, else 0, 1, 2, ...
+    count, rows, weight : ndarray of shape (n_steps,)
+        Rows on both sides of each step, their effective number, the sum of their weights.
+    mean, std : ndarray of shape (n_steps,)
+        Mean change of the prediction per unit of `edges` when the rows of both levels are moved
+        from the lower to the higher one, and how much it differs between rows (divisor n - 1).
+    correlation : ndarray of shape (n_steps, n_steps)
+        Of the means: neighbouring steps share the rows of the level between them.
+    is_number : bool
+        Whether the levels are numbers.
+    pooled : tuple of str
+        Rare levels that stand together as one, named "other (k levels)".
+    missing : Missing or None
+        What happens when the value is removed, where that was measured.
+    local_notes, bin_notes : tuple of str
+        What a reader should know about the local effects, and about the levels.
+    sample : LocalEffects
+        Middles of steps and the steps of a bounded number of rows.
+
+    Notes
+    -----
+    Spread (`std`, `spread`) says how rows differ. Uncertainty (`standard_error`, `ci`) says how
+    well the average is known from these rows, given the model.
+    """
+
+    name: str
+    output: str
+    levels: tuple[str, ...]
+    level_count: IntArray
+    level_weight: FloatArray
+    edges: FloatArray
+    count: IntArray
+    rows: FloatArray
+    weight: FloatArray
+    mean: FloatArray
+    std: FloatArray
+    correlation: FloatArray
+    is_number: bool = False
+    pooled: tuple[str, ...] = ()
+    missing: Missing | None = None
+    local_notes: tuple[str, ...] = ()
+    bin_notes: tuple[str, ...] = ()
+    sample: LocalEffects = NO_SAMPLE
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"LevelEffect({self.name!r}, output={self.output!r}, {len(self.levels)} levels, "
+            f"importance={self.importance:.4g})"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know."""
+        return self.local_notes + self.bin_notes
+
+    @property
+    def std_plain(self) -> FloatArray:
+        """The same as `std`: a step has no slope to take out."""
+        return self.std
+
+    @property
+    def slope(self) -> FloatArray:
+        """Zero: a step has no slope."""
+        return np.zeros(self.mean.size)
+
+    @property
+    def linear(self) -> BoolArray:
+        """False: a step has no slope."""
+        return np.zeros(self.mean.size, dtype=np.bool_)
+
+    @property
+    def step(self) -> FloatArray:
+        """Mean change of the prediction from each level to the next, shape (n_steps,)."""
+        return np.asarray(self.mean * np.diff(self.edges))
+
+    @property
+    def standard_error(self) -> FloatArray:
+        """Uncertainty of `mean`, shape (n_steps,)."""
+        return np.asarray(self.std / np.sqrt(self.rows))
+
+    @property
+    def share(self) -> FloatArray:
+        """Share of the data at each level, shape (n_levels,)."""
+        return np.asarray(self.level_weight / self.level_weight.sum())
+
+    def curve(self, x: Any = None, *, center: Center = "mean") -> FloatArray:
+        """Accumulated steps at levels.
+
+        Parameters
+        ----------
+        x : str, number or a sequence of these, optional
+            Levels, all by default. Between levels that are numbers the curve is straight; it is
+            nan beyond them.
+        center : {"mean", "start", "uniform"}
+            Zero on average over the rows, at the first level, or on average over the levels.
+
+        Returns
+        -------
+        ndarray of shape (n_x,), or a number for a single level
+        """
+        return self._read(x, self._map(center) @ self.step)
+
+    def spread(
+        self, x: Any = None, *, accumulate: Literal["sum", "quadrature"] = "sum"
+    ) -> FloatArray:
+        """Accumulated deviation between rows at levels, from zero at the first.
+
+        Parameters
+        ----------
+        x : str, number or a sequence of these, optional
+            Levels, all by default.
+        accumulate : {"sum", "quadrature"}
+            Sum of the steps' deviations, or the root of the sum of their squares.
+        """
+        if accumulate not in ("sum", "quadrature"):
+            msg = f"accumulate={accumulate!r} is not known; use 'sum' or 'quadrature'"
+            raise BadSettingError(msg)
+        std = fill_gaps(self.std, middles(self.edges)) * np.diff(self.edges)
+        if accumulate == "sum":
+            return self._read(x, np.append(0.0, np.cumsum(std)))
+        return self._read(x, np.sqrt(np.append(0.0, np.cumsum(std**2))))
+
+    def ci(
+        self, x: Any = None, *, level: float = 0.95, center: Center = "mean"
+    ) -> tuple[FloatArray, FloatArray]:
+        """Confidence interval of the curve at levels: uncertainty of the mean, not spread.
+
+        Parameters
+        ----------
+        x : str, number or a sequence of these, optional
+            Levels, all by default.
+        level : float
+            Probability that the interval covers the curve of the model over the population the
+            rows were drawn from, at one level, given the order of the levels.
+        center : {"mean", "start", "uniform"}
+            As in `curve`.
+        """
+        matrix = self._map(center)
+        variance = np.einsum("ij,jk,ik->i", matrix, self._covariance, matrix)
+        reach = self._read(x, normal_quantile(level) * np.sqrt(np.maximum(variance, 0.0)))
+        curve = self.curve(x, center=center)
+        return curve - reach, curve + reach
+
+    @property
+    def importance(self) -> float:
+        """Size of the effect: standard deviation of the curve over the rows; nan for one level."""
+        if len(self.levels) == 1:
+            return float("nan")
+        return float(np.sqrt(self.share @ self.curve() ** 2))
+
+    @property
+    def importance_error(self) -> float:
+        """Standard error of `importance`."""
+        size = self.importance
+        if not size > 0.0:
+            return size
+        pull = (self.share * self.curve() / size) @ self._map("mean")
+        return float(np.sqrt(np.maximum(pull @ self._covariance @ pull, 0.0)))
+
+    @property
+    def heterogeneity(self) -> float:
+        """How much rows differ: root of the row-weighted mean of std²; nan if no step has one."""
+        return weighted_root_mean_square(self.std, self.weight)
+
+    @property
+    def typical_spread(self) -> float:
+        """How much rows differ when the feature moves by one standard deviation of `edges`."""
+        middle = self.share @ self.edges
+        return self.heterogeneity * float(np.sqrt(self.share @ (self.edges - middle) ** 2))
+
+    @cached_property
+    def _covariance(self) -> FloatArray:
+        """Covariance of the mean steps; steps of one row borrow from their neighbours."""
+        error = np.nan_to_num(fill_gaps(self.standard_error, middles(self.edges)))
+        error = error * np.diff(self.edges)
+        return np.asarray(error[:, None] * self.correlation * error)
+
+    def _map(self, center: Center) -> FloatArray:
+        """The linear map from steps to the curve at the levels."""
+        known_center(center)
+        n_levels = len(self.levels)
+        summed = np.tri(n_levels, n_levels - 1, -1)
+        if center == "start":
+            return summed
+        share = self.share if center == "mean" else np.full(n_levels, 1 / n_levels)
+        return np.asarray(summed - share @ summed)
+
+    def _read(self, x: Any, values: FloatArray) -> FloatArray:
+        """Values at the levels asked for."""
+        if x is None:
+            return values
+        if self.is_number and np.asarray(x).dtype.kind in "biuf":
+            points = np.asarray(x, dtype=np.float64)
+            found = np.interp(points, self.edges, values, left=np.nan, right=np.nan)
+            return np.asarray(found)[()]
+        single = isinstance(x, str) or not isinstance(x, Iterable)
+        places = [self.find(level) for level in ([x] if single else x)]
+        return np.asarray(values[places[0] if single else places])[()]
+
+    def find(self, level: Any) -> int:
+        """Position of a level, given by its label; a pooled one stands with the others."""
+        if str(level) in self.pooled and str(level) not in self.levels:
+            others = name_others(len(self.pooled))
+            # spaces tell it from a level that is really called so
+            level = max((n for n in self.levels if n.rstrip(" ") == others), key=len)
+        return find_level(self.name, level, self.levels)
+
+
+def name_others(n_pooled: int) -> str:
+    """What several rare levels are called together.
+
+    Examples
+    --------
+    >>> name_others(3)
+    'other (3 levels)'
+    """
+    return f"other ({n_pooled} levels)"

@@ -1,0 +1,243 @@
+"""Profile: predictions of one output along one feature (PDP, ICE, marginal plot), as numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from rhale.errors import BadSettingError
+from rhale.kernels import FloatArray
+from rhale.kernels.curve import Center, fill_gaps, known_center
+from rhale.kernels.records import freeze, same_fields
+from rhale.kernels.times import AxisKind, written
+from rhale.names import find_level
+from rhale.results.effect import (
+    Missing,
+    Points,
+    as_points,
+    normal_quantile,
+    weighted_root_mean_square,
+)
+
+ProfileMethod = Literal["pdp", "ice", "mplot"]
+NO_CURVES, NO_VALUES = np.empty((0, 0)), np.empty(0)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Profile:
+    """Average prediction at the points of a grid, and how the rows' own curves scatter.
+
+    Attributes
+    ----------
+    name, output : str
+        Feature and output.
+    method : {"pdp", "ice", "mplot"}
+        Partial dependence, the same with individual curves kept, or the marginal plot.
+    grid : ndarray of shape (n_points,)
+        Feature values, increasing.
+    mean : ndarray of shape (n_points,)
+        Average prediction; nan where a marginal bin has no rows.
+    std : ndarray of shape (n_points,)
+        Deviation of the rows' predictions at each point, their levels included.
+    covariance : ndarray of shape (n_points, n_points)
+        Covariance over the rows of their curves, each less its own average over the grid
+        (diagonal for "mplot", whose points have different rows).
+    rows : ndarray of shape (n_points,)
+        Effective number of rows behind each point.
+    share : ndarray of shape (n_points,)
+        Share of the data at each point, for centring and importance.
+    curves : ndarray of shape (n_curves, n_points)
+        Curves of a bounded number of rows ("ice" only).
+    curve_x : ndarray of shape (n_curves,)
+        The rows' own feature values.
+    notes : tuple of str
+        What a reader should know.
+    kind : {"number", "date", "duration"}
+        What the feature values are; dates are days since 1970, durations are seconds.
+    levels : tuple of str
+        Labels of the points, where the feature has levels (then the grid is 0, 1, 2, ... or their
+        values, if they are numbers); none otherwise.
+    missing : Missing or None
+        Average prediction without a value ("pdp" and "ice": of all rows with the value removed;
+        "mplot": of the rows that have none).
+    """
+
+    name: str
+    output: str
+    method: ProfileMethod
+    grid: FloatArray
+    mean: FloatArray
+    std: FloatArray
+    covariance: FloatArray
+    rows: FloatArray
+    share: FloatArray
+    curves: FloatArray = field(default_factory=lambda: NO_CURVES)
+    curve_x: FloatArray = field(default_factory=lambda: NO_VALUES)
+    notes: tuple[str, ...] = ()
+    kind: AxisKind = "number"
+    levels: tuple[str, ...] = ()
+    missing: Missing | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"Profile({self.name!r}, output={self.output!r}, {self.method}, {self.grid.size} "
+            f"points on [{written(self.grid[0], self.kind)}, {written(self.grid[-1], self.kind)}], "
+            f"importance={self.importance:.4g})"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def standard_error(self) -> FloatArray:
+        """Uncertainty of `mean`, shape (n_points,)."""
+        return np.asarray(self.std / np.sqrt(np.where(self.rows > 0, self.rows, np.nan)))
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the levels, if there are any, are numbers: then the grid is their values."""
+        try:
+            return bool([float(level) for level in self.levels] == self.grid.tolist())
+        except ValueError:
+            return False
+
+    def centring(self, center: Center | None) -> FloatArray:
+        """Weights whose average of the curve is taken as zero; None leaves the level."""
+        if center is None:
+            return np.zeros(self.grid.size)
+        known_center(center)
+        if center == "start":
+            return np.asarray(np.eye(1, self.grid.size)[0])
+        if center == "mean":
+            return self.share
+        return trapezoid_weights(self.grid)
+
+    def curve(self, x: Points, *, center: Center | None = "mean") -> FloatArray:
+        """Profile at x, straight between the points of the grid; nan outside.
+
+        Parameters
+        ----------
+        x : float or array-like of shape (n_x,)
+            Feature values.
+        center : {"mean", "start", "uniform"} or None
+            Zero on average over the rows, at the first point, on average over x; None keeps the
+            level of the predictions.
+        """
+        return self._read(x, self.mean - self.centring(center) @ np.nan_to_num(self.mean))
+
+    def spread(self, x: Points, *, center: Center | None = "mean") -> FloatArray:
+        """Deviation between the rows' curves at x, each curve centred by itself first."""
+        return self._read(x, np.sqrt(self._variance(center)))
+
+    def ci(
+        self, x: Points, *, level: float = 0.95, center: Center | None = "mean"
+    ) -> tuple[FloatArray, FloatArray]:
+        """Confidence interval of the curve at x: uncertainty of the mean, not spread."""
+        reach = normal_quantile(level) * self._read(x, self._error(center))
+        curve = self.curve(x, center=center)
+        return curve - reach, curve + reach
+
+    def ice(self, *, center: Center | float | None = None) -> FloatArray:
+        """Curves of single rows, shape (n_curves, n_points).
+
+        Parameters
+        ----------
+        center : {"mean", "start", "uniform"}, float or None
+            c-ICE: shift every curve to zero on average, at the first point or at a feature value.
+        """
+        self._require_curves()
+        if isinstance(center, int | float):
+            if not self.grid[0] <= center <= self.grid[-1]:
+                msg = f"center={center} is outside the grid [{self.grid[0]}, {self.grid[-1]}]"
+                raise BadSettingError(msg)
+            level = np.array([np.interp(center, self.grid, curve) for curve in self.curves])
+        else:
+            level = self.curves @ self.centring(center)
+        return np.asarray(self.curves - level[:, None])
+
+    def dice(self) -> FloatArray:
+        """d-ICE: slopes of the rows' curves along the grid, shape (n_curves, n_points)."""
+        self._require_curves()
+        return np.asarray(np.gradient(self.curves, self.grid, axis=1))
+
+    @property
+    def importance(self) -> float:
+        """Size of the effect: standard deviation of the curve over the rows."""
+        centred = np.nan_to_num(self.mean - self.share @ np.nan_to_num(self.mean))
+        return float(np.sqrt(self.share @ centred**2))
+
+    @property
+    def importance_error(self) -> float:
+        """Standard error of `importance`."""
+        size = self.importance
+        if size == 0.0:
+            return 0.0
+        centred = np.nan_to_num(self.mean - self.share @ np.nan_to_num(self.mean))
+        pull = self.share * centred / size / np.sqrt(np.where(self.rows > 0, self.rows, 1.0))
+        return float(np.sqrt(np.maximum(pull @ np.nan_to_num(self.covariance) @ pull, 0.0)))
+
+    @property
+    def heterogeneity(self) -> float:
+        """How much rows differ: root of the weighted mean of their centred curves' variance."""
+        return weighted_root_mean_square(np.sqrt(self._variance("mean")), self.share)
+
+    @property
+    def typical_spread(self) -> float:
+        """The same: a profile's spread is already in units of the output."""
+        return self.heterogeneity
+
+    def _variance(self, center: Center | None) -> FloatArray:
+        """Variance over the rows of their centred curves, at each point."""
+        if center is None or self.method == "mplot":  # points of mplot have different rows
+            return np.asarray(self.std**2)
+        shift = np.eye(self.grid.size) - self.centring(center)
+        variance: FloatArray = np.einsum("ij,jk,ik->i", shift, self.covariance, shift)
+        return np.maximum(variance, 0.0)
+
+    def _error(self, center: Center | None) -> FloatArray:
+        """Standard error of the centred mean curve, at each point: centring is a linear map."""
+        rows = np.where(self.rows > 0, self.rows, np.nan)
+        variance = fill_gaps(self.std**2 / rows, self.grid)
+        if center is None:
+            return np.sqrt(variance)
+        shift = np.eye(self.grid.size) - self.centring(center)
+        if self.method == "mplot":
+            return np.sqrt(shift**2 @ variance)
+        return np.sqrt(self._variance(center) / rows)
+
+    def _read(self, x: Points, values: FloatArray) -> FloatArray:
+        points, shape = as_points(self._places(x), self.kind)
+        known = np.isfinite(values)
+        if not known.any():
+            return np.asarray(np.full(shape, np.nan)[()])
+        out = np.interp(points, self.grid[known], values[known], left=np.nan, right=np.nan)
+        return np.asarray(out.reshape(shape)[()])
+
+    def _places(self, x: Points) -> Points:
+        """Turn labels of levels into places on the grid; anything else stays."""
+        labels = np.asarray(x)
+        if not self.levels or labels.dtype.kind not in "UO":
+            return x
+        return self.grid[[find_level(self.name, n, self.levels) for n in labels.ravel()]].reshape(
+            labels.shape
+        )
+
+    def _require_curves(self) -> None:
+        if self.curves.size == 0:
+            msg = f"this is a {self.method!r} profile without single rows; use method='ice'"
+            raise BadSettingError(msg)
+
+
+def trapezoid_weights(grid: FloatArray) -> FloatArray:
+    """Weights that average a piecewise straight curve over x."""
+    if grid.size == 1:
+        return np.ones(1)
+    gap = np.diff(grid)
+    return np.asarray((np.append(gap, 0) + np.append(0, gap)) / (2 * (grid[-1] - grid[0])))

@@ -1,0 +1,295 @@
+"""What a saved explanation may hold: type, length and range of every field of every record."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import inf
+from typing import Any, get_args
+
+import numpy as np
+
+from rhale.kernels import FloatArray
+from rhale.kernels.curve import CellMeans
+from rhale.kernels.grid import Closed, Grid
+from rhale.kernels.moments import LARGEST, Moments
+from rhale.kernels.times import AxisKind
+from rhale.results.effect import Density, Effect, LocalEffects, Missing
+from rhale.results.level_effect import LevelEffect, name_others
+from rhale.results.plain_values import (
+    Anything,
+    Kind,
+    Maybe,
+    Named,
+    Number,
+    Numbers,
+    Part,
+    Record,
+    Several,
+    Side,
+    Text,
+    Truth,
+    refuse,
+    shown,
+)
+from rhale.results.profile import Profile, ProfileMethod
+
+TEXT, TEXTS = Text(), Several(Text())
+HEAVY = 1e120  # more than all rows of the largest weight together
+FAR = 1e300  # axes end here: the room around a drawing must be a number, too
+
+
+def _columns(of: str) -> dict[str, Numbers]:
+    """Kinds of arrays with one number for each of something.
+
+    `places` lie on an axis, `counts`, `sizes` and `weights` are not negative, `means` may be
+    unknown, and so may `slopes` and `errors`, which are infinite on an axis of next to no length.
+    """
+    sides = (Side(of),)
+    return {
+        "places": Numbers(sides, -FAR, FAR),
+        "counts": Numbers(sides, whole=True, least=0),
+        "sizes": Numbers(sides, least=0),
+        "weights": Numbers(sides, 0, HEAVY),
+        "means": Numbers(sides, -LARGEST, LARGEST, unknown=True),
+        "slopes": Numbers(sides, -inf, inf, unknown=True),
+        "errors": Numbers(sides, 0, inf, unknown=True),
+    }
+
+
+def _limits(of: str) -> Numbers:
+    """Limits of bins or cells, one more than there are of them."""
+    return Numbers((Side(of, 1, least=1),), -FAR, FAR, rising=True)
+
+
+def _agree_effect(effect: Effect, where: str) -> None:
+    """There are rows, the spread has limits and deviations, followed cells fill their bins."""
+    if not effect.weight.sum() > 0:
+        refuse(f"{where}weight is zero in all bins")
+    if (effect.spread_edges is None) != (effect.spread_std is None):
+        refuse(f"{where}spread_std has no limits, or limits without it")
+    if effect.cells is not None:
+        _agree_cells(effect.cells, effect.edges, f"{where}cells.")
+
+
+def _agree_cells(cells: CellMeans, edges: FloatArray, where: str) -> None:
+    """The cells that a curve follows stand bin by bin, fill each bin, and some are measured."""
+    if np.any(np.diff(cells.bin) < 0) or cells.bin[-1] >= edges.size - 1:
+        refuse(f"{where}bin is out of order, or there is no such bin")
+    starts = np.flatnonzero(np.diff(cells.bin, prepend=-1))
+    stops = np.append(starts[1:], cells.bin.size) - 1
+    bins = cells.bin[starts]
+    left, right = np.append(0.0, cells.right[:-1]), cells.right.copy()
+    left[starts], right[stops] = edges[bins], edges[bins + 1]
+    if not (np.array_equal(left, cells.left) and np.array_equal(right, cells.right)):
+        refuse(f"{where}left and {where}right do not fill the bins")
+    if np.any(cells.left >= cells.right):
+        refuse(f"{where}left is not below {where}right")
+    weight = np.where(cells.measured, cells.weight, 0.0)
+    if not np.all(np.add.reduceat(weight, starts) > 0):
+        refuse(f"{where}error is unknown in all cells of a bin")
+
+
+def _agree_levels(effect: LevelEffect, where: str) -> None:
+    """Levels have rows, places and steps between them; pooled ones stand together as one."""
+    if len(effect.levels) != effect.mean.size + 1:
+        refuse(f"{where}mean has {effect.mean.size} numbers for {len(effect.levels)} levels")
+    if not effect.level_weight.sum() > 0:
+        refuse(f"{where}level_weight is zero for all levels")
+    if np.any(np.diff(effect.edges) == 0):
+        refuse(f"{where}edges does not increase")
+    others = name_others(len(effect.pooled))
+    if effect.pooled and not any(level.rstrip(" ") == others for level in effect.levels):
+        refuse(f"{where}levels has no {others!r} for the levels that are pooled")
+
+
+def _agree_profile(profile: Profile, where: str) -> None:
+    """Points are in order; labels, if any, and single curves have one entry for each point."""
+    n_points, (n_curves, size) = profile.grid.size, profile.curves.shape
+    if len(profile.levels) not in (0, n_points):
+        refuse(f"{where}levels has {len(profile.levels)} entries for {n_points} points")
+    if n_curves > 0 and size != n_points:
+        refuse(f"{where}curves has {size} columns for {n_points} points")
+    if profile.method != "mplot" and not np.all(profile.rows > 0):
+        refuse(f"{where}rows is zero at a point")
+    if not np.any(np.isfinite(profile.mean)):
+        refuse(f"{where}mean is unknown at all points")
+    if np.any(np.diff(profile.grid) < 0):
+        refuse(f"{where}grid does not increase")
+    if not profile.share.sum() > 0:
+        refuse(f"{where}share is zero at all points")
+
+
+def _agree_moments(moments: Moments, where: str) -> None:
+    """There are as many numbers as cells."""
+    if moments.count.size != moments.grid.n_cells:
+        refuse(f"{where}count has {moments.count.size} numbers for {moments.grid.n_cells} cells")
+
+
+def _agree_explanation(found: dict[str, Any], where: str) -> None:
+    """Each feature and output has its result, in order; results and cells are of the same kind."""
+    features, outputs, effects = found["features"], found["outputs"], found["effects"]
+    if len(effects) != len(features) * len(outputs):
+        shape = f"{len(features)} features and {len(outputs)} outputs"
+        refuse(f"{where}effects has {len(effects)} entries for {shape}")
+    for i, (effect, pair) in enumerate(zip(effects, product(features, outputs), strict=True)):
+        if (effect.name, effect.output) != pair:
+            refuse(f"{where}effects[{i}] is of another feature or output than the names say")
+        first = effects[i - i % len(outputs)]
+        is_alone = isinstance(effect, Profile) != isinstance(effects[0], Profile)
+        if type(effect) is not type(first) or is_alone:
+            refuse(f"{where}effects[{i}] is of another kind than the effects before it")
+    binned = {e.name for e in effects if isinstance(e, Effect)}
+    for name, moments in found["cells"].items():
+        n_series = moments.mean.shape[0]
+        if name not in binned or n_series not in (len(outputs), 3 * len(outputs)):
+            refuse(f"{where}cells[{shown(name)}] belongs to no effect with bins")
+
+
+BIN, STEP, LEVEL = _columns("bins"), _columns("steps"), _columns("levels")
+POINT, CELL, ROW = _columns("points"), _columns("cells"), _columns("rows")
+SAMPLE = Record(
+    LocalEffects,
+    {"x": ROW["places"], "local_effects": ROW["means"], "weight": ROW["weights"]},
+)
+MISSING = Record(
+    Missing,
+    {
+        "count": Number(whole=True, least=0),
+        "share": Number(),
+        "mean": Number(-FAR, FAR, unknown=True),
+        "std": Number(0, inf, unknown=True),
+        "rows": Number(least=0),
+    },
+)
+GRID = Record(Grid, {"edges": _limits("cells"), "closed": Text(get_args(Closed))})
+SERIES = (Side("series", least=1), Side("cells"))
+MOMENTS = Record(
+    Moments,
+    {
+        "grid": Part({"grid": GRID}),
+        "count": CELL["counts"],
+        "weight": CELL["weights"],
+        "weight_squares": Numbers((Side("cells"),), 0, HEAVY**2),
+        "mean_x": CELL["places"],
+        "sxx": CELL["sizes"],
+        "mean": Numbers(SERIES),
+        "sxd": Numbers(SERIES),
+        "sdd": Numbers(SERIES, least=0),
+    },
+    _agree_moments,
+)
+CELL_MEANS = Record(
+    CellMeans,
+    {
+        "bin": Numbers((Side("cells", least=1),), whole=True, least=0),
+        "left": CELL["places"],
+        "right": CELL["places"],
+        "weight": CELL["weights"],
+        "mean_x": CELL["places"],
+        "std_x": CELL["sizes"],
+        "residual": CELL["means"],
+        "error": CELL["errors"],
+        "trust": Numbers((Side("cells"),), least=0, most=1),
+    },
+)
+RESULT: dict[str, Kind] = {
+    "name": TEXT,
+    "output": TEXT,
+    "missing": Maybe(Part({"missing": MISSING})),
+}
+NOTED: dict[str, Kind] = {
+    "local_notes": TEXTS,
+    "bin_notes": TEXTS,
+    "sample": Part({"local_effects": SAMPLE}),
+}
+EFFECT = Record(
+    Effect,
+    {
+        **RESULT,
+        **NOTED,
+        "edges": _limits("bins"),
+        "count": BIN["counts"],
+        "rows": BIN["sizes"],
+        "weight": BIN["weights"],
+        "mean_x": BIN["places"],
+        "std_x": BIN["sizes"],
+        "mean": BIN["means"],
+        "slope": BIN["slopes"],
+        "std": BIN["errors"],
+        "std_plain": BIN["errors"],
+        "level_error": BIN["errors"],
+        "slope_error": BIN["errors"],
+        "closed": Text(get_args(Closed)),
+        "density": Text(get_args(Density)),
+        "cells": Maybe(Part({"cell_means": CELL_MEANS})),
+        "spread_edges": Maybe(_limits("spread bins")),
+        "spread_std": Maybe(_columns("spread bins")["errors"]),
+        "kind": Text(get_args(AxisKind)),
+    },
+    _agree_effect,
+)
+LEVEL_EFFECT = Record(
+    LevelEffect,
+    {
+        **RESULT,
+        **NOTED,
+        "levels": Several(TEXT, Side("levels", least=1), unique=True),
+        "level_count": LEVEL["counts"],
+        "level_weight": LEVEL["weights"],
+        "edges": Numbers((Side("levels"),), -FAR, FAR, rising=True),
+        "count": STEP["counts"],
+        "rows": STEP["sizes"],
+        "weight": STEP["weights"],
+        "mean": STEP["means"],
+        "std": STEP["errors"],
+        "correlation": Numbers((Side("steps"), Side("steps")), unknown=True),
+        "is_number": Truth(),
+        "pooled": TEXTS,
+    },
+    _agree_levels,
+)
+PROFILE = Record(
+    Profile,
+    {
+        **RESULT,
+        "method": Text(get_args(ProfileMethod)),
+        "grid": Numbers((Side("points", least=1),), -FAR, FAR),
+        "mean": POINT["means"],
+        "std": POINT["errors"],
+        "covariance": Numbers((Side("points"), Side("points")), unknown=True),
+        "rows": POINT["sizes"],
+        "share": POINT["sizes"],
+        "curves": Numbers((Side("curves"), Side("numbers of a curve")), unknown=True),
+        "curve_x": Numbers((Side("curves"),), unknown=True),
+        "notes": TEXTS,
+        "kind": Text(get_args(AxisKind)),
+        "levels": Several(TEXT, unique=True),
+    },
+    _agree_profile,
+)
+RECORDS = {
+    "effect": EFFECT,
+    "level_effect": LEVEL_EFFECT,
+    "profile": PROFILE,
+    "moments": MOMENTS,
+    "grid": GRID,
+    "local_effects": SAMPLE,
+    "cell_means": CELL_MEANS,
+    "missing": MISSING,
+}
+OF_ALL = {"rows": Number(whole=True, least=0), "rows_in_table": Number(whole=True, least=0)}
+EXPLANATION = Record(
+    dict,
+    {
+        "features": Several(TEXT, Side("features", least=1), unique=True),
+        "outputs": Several(TEXT, Side("outputs", least=1), unique=True),
+        "effects": Several(Part({n: RECORDS[n] for n in ("effect", "level_effect", "profile")})),
+        "predictions": Numbers((Side("rows"), Side("outputs"))),
+        "sample_x": Numbers((Side("rows"), Side("features")), unknown=True),
+        "sample_weight": ROW["weights"],
+        "cells": Named(Part({"moments": MOMENTS})),
+        "provenance": Named(Anything(), OF_ALL),
+        "notes": TEXTS,
+    },
+    _agree_explanation,
+)

@@ -1,0 +1,158 @@
+"""Numbers to one versioned JSON file, and back exactly."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, is_dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from rhale.errors import BadFileError
+from rhale.kernels.curve import fill_gaps, middles
+from rhale.kernels.uncertainty import bridged
+from rhale.results.effect import Effect
+from rhale.results.plain_values import RECORD, shown
+from rhale.results.schema import EXPLANATION, RECORDS
+from rhale.system.writing import write_text
+
+VERSION = "rhale_format"
+FORMAT = 3
+READABLE = (1, 2, 3)
+NAMES = {record.make: name for name, record in RECORDS.items()}
+
+
+def pack(explanation: Any) -> dict[str, Any]:
+    """Turn an explanation into plain values."""
+    return {f.name: _field(getattr(explanation, f.name)) for f in fields(explanation)}
+
+
+def unpack(content: Any, source: str) -> dict[str, Any]:
+    """Turn plain values back into the fields of an explanation; anything else is refused.
+
+    Parameters
+    ----------
+    content : dict
+        What `pack` gave, with the version of its format; or what someone else made up.
+    source : str
+        Where it came from, for messages.
+    """
+    version = _readable_version(content, source)
+    try:
+        found = EXPLANATION.read({k: v for k, v in content.items() if k != VERSION}, "")
+        if version == 1:
+            found["effects"] = tuple(map(_from_format_1, found["effects"]))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        msg = f"{source} is damaged: {error}; save the explanation again"
+        raise BadFileError(msg) from error
+    return dict(found)
+
+
+def _readable_version(content: Any, source: str) -> int:
+    """The version of the format, or why it cannot be read."""
+    version = content.get(VERSION) if isinstance(content, dict) else None
+    if version is None:
+        msg = f"{source} is JSON, but not written by Explanation.save: it has no {VERSION!r}"
+        raise BadFileError(msg)
+    if type(version) is not int or version not in READABLE:  # true is no 1
+        msg = (
+            f"{source} has format {shown(version)}; "
+            f"this version of rhale reads formats 1 to {FORMAT}: upgrade"
+        )
+        raise BadFileError(msg)
+    return version
+
+
+def _from_format_1(effect: Any) -> Any:
+    """Interpolate bins without rows: format 1 left their mean and std open."""
+    if not isinstance(effect, Effect) or effect.measured.all():
+        return effect
+    known, middle = effect.measured, middles(effect.edges)
+    level = np.where(known, effect.mean + effect.slope * (effect.mean_x - middle), 0.0)
+    level = bridged(effect.edges, known, effect.mean_x, level, effect.slope)
+    return replace(
+        effect,
+        mean=np.where(known, effect.mean, level),
+        std=np.where(known, effect.std, fill_gaps(effect.std, middle)),
+        std_plain=np.where(known, effect.std_plain, fill_gaps(effect.std_plain, middle)),
+    )
+
+
+def plain(value: Any) -> Any:
+    """Turn arrays and records into lists and dictionaries, so that `unpack` can undo it."""
+    if isinstance(value, np.ndarray):
+        return {"array": _numbers(value), "type": value.dtype.name, "shape": list(value.shape)}
+    if type(value) in NAMES:
+        names = [f.name for f in fields(value)] if is_dataclass(value) else value._fields
+        return {RECORD: NAMES[type(value)], **{n: _field(getattr(value, n)) for n in names}}
+    if isinstance(value, dict):
+        return {"mapping": [[k, plain(v)] for k, v in value.items()]}
+    if isinstance(value, tuple):
+        return {"tuple": _field(value)}
+    if isinstance(value, list):
+        return [plain(v) for v in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float) and not np.isfinite(value):
+        return {"number": str(value)}
+    return value
+
+
+def _field(value: Any) -> Any:
+    """Write a field of a record: a list there is always a tuple, so that it needs no mark."""
+    return [plain(v) for v in value] if type(value) is tuple else plain(value)
+
+
+def _numbers(array: np.ndarray[Any, Any]) -> list[Any]:
+    """List the numbers; nan and infinity, which JSON lacks, as null and text."""
+    flat = array.ravel().tolist()
+    if array.dtype.kind != "f" or np.all(np.isfinite(array)):
+        return flat
+    return [None if v != v else str(v) if abs(v) == np.inf else v for v in flat]  # noqa: PLR0124
+
+
+def write(path: str | PathLike[str], content: dict[str, Any]) -> None:
+    """Write an explanation whole or not at all."""
+    write_text(path, json.dumps({VERSION: FORMAT, **content}, allow_nan=False))
+
+
+def read(path: str | PathLike[str]) -> Any:
+    """Read the plain values of a file, or say why there are none."""
+    file = Path(path)
+    if file.exists() and not file.is_file():  # a pipe would be waited for
+        msg = f"{path} is a folder or a device; name a file that Explanation.save wrote"
+        raise BadFileError(msg)
+    try:
+        return parsed(file.read_text(encoding="utf-8"))
+    except RecursionError as error:
+        msg = f"{path} is damaged: lists are nested too deep; save the explanation again"
+        raise BadFileError(msg) from error
+    except ValueError as error:
+        msg = f"{path} is not a JSON file ({error}); it may be damaged or of another program"
+        raise BadFileError(msg) from error
+
+
+def parsed(text: str) -> Any:
+    """Read JSON as it is defined: no numbers but numbers, no name twice.
+
+    Examples
+    --------
+    >>> parsed('{"a": [1, null]}')
+    {'a': [1, None]}
+    """
+    return json.loads(text, parse_constant=_no_number, object_pairs_hook=_once_each)
+
+
+def _no_number(text: str) -> NoReturn:
+    msg = f"{text} is not a number"
+    raise BadFileError(msg)
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        msg = "an object has a name twice"
+        raise BadFileError(msg)
+    return found

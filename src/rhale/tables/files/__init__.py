@@ -1,0 +1,1 @@
+"""Files of rows: found, checked, and read in pieces."""

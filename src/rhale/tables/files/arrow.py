@@ -1,0 +1,235 @@
+"""Arrow files, Feather and streams: sizes are checked before memory is taken, batches before use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from struct import Struct
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rhale.tables.files.expanding import require_likely
+from rhale.tables.files.regular import RegularFile
+
+FOOTER_END = 10  # bytes behind a footer: its length, and six letters
+CONTINUED = 0xFFFFFFFF  # stands before the length of a message, but not in files of old versions
+PREFIX = 8  # bytes before a compressed buffer: its length when it is not
+DICTIONARY, RECORDS = 2, 3  # kinds of messages
+BLOCK = np.dtype([("place", "<i8"), ("head", "<i4"), ("", "<i4"), ("body", "<i8")])
+BUFFER = np.dtype([("place", "<i8"), ("size", "<i8")])
+Records = npt.NDArray[np.void]
+WORD, SHORT, LONG, BYTE = Struct("<i"), Struct("<H"), Struct("<q"), Struct("<B")
+
+
+def measure(file: RegularFile, kind: str) -> tuple[Any, int]:
+    """Columns and number of rows; rows are not read.
+
+    What the file says about the sizes of its parts is compared with its own size here, as Arrow
+    sets memory aside for it without asking.
+    """
+    heads = _listed(file) if kind == "arrow" else _streamed(file)
+    n_rows = 0
+    for place, head, body in heads:
+        batch = read_head(head)
+        if batch is not None:
+            n_rows += batch.n_rows
+            _require_likely(file, batch, place, body)
+    return _opened(file, kind).schema, n_rows
+
+
+def read(file: RegularFile, kind: str, names: list[str], size: int) -> Iterator[Any]:
+    """Read rows in record batches of at most `size` rows; only these columns are touched.
+
+    Notes
+    -----
+    Arrow trusts the offsets and indices in a file, and reads whatever memory they lead to. They
+    are checked in full before anything looks at the values.
+    """
+    import pyarrow as pa
+
+    place = {name: place for place, name in enumerate(_opened(file, kind).schema.names)}
+    wanted = pa.ipc.IpcReadOptions(included_fields=[place[name] for name in names])
+    found = _opened(file, kind, options=wanted)
+    batches = found if kind == "stream" else map(found.get_batch, range(found.num_record_batches))
+    for batch in batches:
+        validated(batch)
+        for start in range(0, batch.num_rows, size):
+            yield batch.slice(start, size)
+
+
+def validated(batch: Any) -> Any:
+    """The same batch, if all that it refers to is there and its text is text."""
+    batch.validate(full=True)
+    return batch
+
+
+def dropped(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
+    """Leave rows out at the start."""
+    for batch in batches:
+        if n_rows < batch.num_rows:
+            yield batch.slice(n_rows) if n_rows else batch
+        n_rows = max(n_rows - batch.num_rows, 0)
+
+
+def _opened(file: RegularFile, kind: str, **options: Any) -> Any:
+    """The reader of pyarrow."""
+    import pyarrow as pa
+
+    read_kind = pa.ipc.open_file if kind == "arrow" else pa.ipc.open_stream
+    return read_kind(file.native(), **options)
+
+
+def _require_likely(file: RegularFile, batch: Head, place: int, body: int) -> None:
+    """Refuse a batch that says it becomes far larger than the bytes it is made of."""
+    if not batch.is_compressed:
+        return  # then its buffers are parts of the body
+    expanded = 0
+    for start, size in batch.buffers[batch.buffers["size"] > PREFIX].tolist():
+        (found,) = LONG.unpack(file.read_at(place + start, PREFIX))
+        expanded += max(found, size - PREFIX)  # -1 stands for a buffer as it is
+    require_likely(expanded, body, f"the batch at byte {place}")
+
+
+# --- where the batches are -----------------------------------------------------------------------
+
+
+def _listed(file: RegularFile) -> Iterator[tuple[int, bytes, int]]:
+    """Places of the bodies of a file, their heads and sizes, from the footer."""
+    (size,) = WORD.unpack(file.read_at(file.size - FOOTER_END, WORD.size))
+    footer = Fields.root(file.read_at(file.size - FOOTER_END - size, size))
+    for slot in (2, 3):  # dictionaries, then rows
+        for place, head, body in footer.structs(slot, BLOCK)[["place", "head", "body"]].tolist():
+            message = _after_length(file.read_at(place, head))
+            if Fields.root(message).number(3, LONG) != body:
+                msg = f"its footer and the batch at byte {place} say different sizes"
+                raise ValueError(msg)
+            _require_inside(file, place + head, body)
+            yield place + head, message, body
+
+
+def _after_length(head: bytes) -> bytes:
+    """The message behind its length."""
+    (first,) = WORD.unpack(head[: WORD.size].ljust(WORD.size, b"\0"))
+    return head[2 * WORD.size :] if first % 2**32 == CONTINUED else head[WORD.size :]
+
+
+def _streamed(file: RegularFile) -> Iterator[tuple[int, bytes, int]]:
+    """Places of the bodies of a stream, their heads and sizes, from one message to the next."""
+    place = 0
+    while place + WORD.size <= file.size:
+        (size,) = WORD.unpack(file.read_at(place, WORD.size))
+        place += WORD.size
+        if size % 2**32 == CONTINUED:
+            (size,) = WORD.unpack(file.read_at(place, WORD.size))
+            place += WORD.size
+        if size == 0:  # says that the stream is over
+            return
+        head = file.read_at(place, size)
+        body = Fields.root(head).number(3, LONG)
+        place += size
+        _require_inside(file, place, body)
+        yield place, head, body
+        place += body
+
+
+def _require_inside(file: RegularFile, place: int, size: int) -> None:
+    """Refuse bytes that a file does not have."""
+    if size < 0 or place + size > file.size:
+        msg = f"it says that it has {size} bytes at {place}, but it is {file.size} bytes long"
+        raise ValueError(msg)
+
+
+# --- what a message says -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Head:
+    """What stands before the bytes of a batch.
+
+    Attributes
+    ----------
+    n_rows : int
+        How many rows; none for a dictionary.
+    is_compressed : bool
+        Whether its buffers are.
+    buffers : ndarray
+        Their places in the body, and sizes.
+    """
+
+    n_rows: int
+    is_compressed: bool
+    buffers: Records
+
+
+def read_head(message: bytes) -> Head | None:
+    """Read what Arrow writes before a batch; None for messages of other kinds."""
+    root = Fields.root(message)
+    kind = root.number(1, BYTE)
+    if kind not in (DICTIONARY, RECORDS):
+        return None
+    batch = root.table(2)
+    if batch is not None and kind == DICTIONARY:
+        batch = batch.table(1)
+    if batch is None:
+        return None
+    n_rows = batch.number(0, LONG)
+    if n_rows < 0:
+        msg = f"it has a batch of {n_rows} rows"
+        raise ValueError(msg)
+    is_compressed = batch.table(3) is not None
+    return Head(n_rows if kind == RECORDS else 0, is_compressed, batch.structs(2, BUFFER))
+
+
+@dataclass(frozen=True, eq=False)
+class Fields:
+    """A table of a flatbuffer: numbered fields, each of which may be absent."""
+
+    content: bytes
+    place: int
+
+    @staticmethod
+    def root(content: bytes) -> Fields:
+        """The table that holds all others."""
+        fields = Fields(content, 0)
+        return Fields(content, fields.at(0, WORD))
+
+    def at(self, place: int, kind: Struct) -> int:
+        """A number at some place."""
+        if not 0 <= place <= len(self.content) - kind.size:
+            msg = f"the head of a batch leads to byte {place} of {len(self.content)}"
+            raise ValueError(msg)
+        (number,) = kind.unpack_from(self.content, place)
+        return int(number)
+
+    def find(self, slot: int) -> int | None:
+        """Place of a field."""
+        listed = self.place - self.at(self.place, WORD)
+        entry = 4 + 2 * slot
+        if entry >= self.at(listed, SHORT):
+            return None
+        away = self.at(listed + entry, SHORT)
+        return self.place + away if away else None
+
+    def number(self, slot: int, kind: Struct) -> int:
+        """A number; zero where it is absent."""
+        place = self.find(slot)
+        return 0 if place is None else self.at(place, kind)
+
+    def table(self, slot: int) -> Fields | None:
+        """A table inside this one."""
+        place = self.find(slot)
+        return None if place is None else Fields(self.content, place + self.at(place, WORD))
+
+    def structs(self, slot: int, kind: np.dtype[Any]) -> Records:
+        """A list of several numbers each."""
+        place = self.find(slot)
+        if place is None:
+            return np.empty(0, dtype=kind)
+        place += self.at(place, WORD)
+        count = self.at(place, WORD)
+        if count < 0:
+            msg = f"the head of a batch has a list of {count} entries"
+            raise ValueError(msg)
+        return np.frombuffer(self.content, kind, count, place + WORD.size)

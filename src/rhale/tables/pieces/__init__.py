@@ -1,0 +1,1 @@
+"""Tables that come in pieces: files, and the tables of engines."""

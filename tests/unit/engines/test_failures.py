@@ -1,0 +1,34 @@
+import pytest
+
+from rhale.engines.failures import last_words, lost
+from rhale.errors import BadSettingError, BadTableError, ModelStoppedError
+
+TRACE = """An exception was thrown from the Python worker:
+Traceback (most recent call last):
+  File "model.py", line 3, in predict
+shop.errors.PriceError: no price for 'tea'
+"""
+
+
+def test_the_error_itself_is_found_in_a_trace():
+    assert last_words(TRACE) == "PriceError: no price for 'tea'"
+
+
+def test_words_without_an_error_end_with_the_last_line():
+    assert last_words("first\n\n  last \n") == "last"
+    assert last_words("") == "no reason was given"
+
+
+@pytest.mark.parametrize(
+    ("trace", "is_dead", "kind", "said"),
+    [
+        (TRACE, False, BadTableError, "Spark could not compute it: PriceError"),
+        (TRACE, True, ModelStoppedError, "the workers of Spark died"),
+        ("No module named 'rhale.engines'", False, BadSettingError, "do not have rhale"),
+        ("No module named 'rhale'", True, BadSettingError, "do not have rhale"),
+    ],
+)
+def test_an_engine_that_gives_up_is_told_of(trace, is_dead, kind, said):
+    error = lost("Spark", trace, is_dead=is_dead)
+    assert type(error) is kind
+    assert said in str(error)

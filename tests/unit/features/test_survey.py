@@ -1,0 +1,130 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from rhale.errors import BadTableError
+from rhale.features.survey import SurveyTask, check_column, survey
+from rhale.kernels.sample import row_keys
+from rhale.tables import open_table
+from rhale.tables.array import ArrayTable
+
+X = np.random.default_rng(0).normal(size=(500, 2))
+X[:, 1] = np.rint(3 * X[:, 1])
+WEIGHTS = np.random.default_rng(1).uniform(0.5, 2, 500)
+NAMES = ("a", "b")
+
+
+def look(rows, weights=None, sizes=(50, 20), seed=0):
+    table = open_table(rows, weights)
+    return survey(table.chunk(0, table.n_rows), [0, 1], NAMES, sizes, seed)
+
+
+def sorted_rows(values):
+    return sorted(np.asarray(values).tolist())
+
+
+def test_a_survey_knows_ranges_and_whole_numbers():
+    found = look(X, WEIGHTS)
+    assert found.n_rows == 500
+    assert found.low.tolist() == X.min(axis=0).tolist()
+    assert found.high.tolist() == X.max(axis=0).tolist()
+    assert found.whole.tolist() == [False, True]
+    assert found.weight == pytest.approx(WEIGHTS.sum())
+    assert found.weight_squares == pytest.approx((WEIGHTS**2).sum())
+
+
+def test_the_survey_of_pieces_is_the_survey_of_the_whole():
+    table = open_table(X, WEIGHTS)
+    pieces = [
+        survey(table.chunk(a, b), [0, 1], NAMES, (50, 20), 0) for a, b in ((0, 90), (90, 500))
+    ]
+    whole, merged = look(X, WEIGHTS), pieces[0] + pieces[1]
+    assert merged.n_rows == whole.n_rows
+    for other in (merged, pieces[1] + pieces[0]):
+        assert (other.low.tolist(), other.high.tolist()) == (
+            whole.low.tolist(),
+            whole.high.tolist(),
+        )
+    assert merged.whole.tolist() == whole.whole.tolist()
+    assert sorted_rows(merged.sample.values) == sorted_rows(whole.sample.values)
+    assert sorted_rows(merged.probe.chunk.rows) == sorted_rows(whole.probe.chunk.rows)
+    assert merged.weight == pytest.approx(whole.weight, rel=1e-14)
+
+
+def test_the_sample_depends_on_the_seed_and_not_on_the_order_of_the_rows():
+    order = np.random.default_rng(2).permutation(500)
+    assert sorted_rows(look(X[order]).sample.values) == sorted_rows(look(X).sample.values)
+    assert sorted_rows(look(X, seed=1).sample.values) != sorted_rows(look(X).sample.values)
+    assert len(look(X).sample.values) == 50
+    assert look(X).probe.chunk.n_rows == 20
+
+
+def test_an_axis_within_limits_knows_the_rows_inside_only():
+    axis = look(X, sizes=(500, 20)).axis(0, (-1.0, 1.0))
+    inside = np.sort(X[np.abs(X[:, 0]) <= 1, 0])
+    assert (axis.low, axis.high) == (-1.0, 1.0)
+    assert axis.values.tolist() == inside.tolist()
+    assert look(X).axis(0).low == X[:, 0].min()
+
+
+def test_an_axis_counts_repeated_values_by_weight():
+    axis = look(X, WEIGHTS, sizes=(500, 20)).axis(1)
+    for value, weight in zip(axis.values, axis.weight, strict=True):
+        assert weight == pytest.approx(WEIGHTS[X[:, 1] == value].sum())
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "advice"),
+    [
+        (np.inf, "infinite values", "replace them"),
+        (1e200, "values beyond 1e+150", "rescale"),
+    ],
+)
+def test_a_bad_value_is_named_with_feature_row_and_advice(value, kind, advice):
+    rows = X.copy()
+    rows[123, 0] = value
+    table = open_table(rows)
+    with pytest.raises(BadTableError) as caught:
+        survey(table.chunk(100, 200), [0, 1], NAMES, (50, 20), 0)
+    for part in ("'a'", kind, "row 123", advice, "features="):
+        assert part in str(caught.value)
+
+
+def test_a_bad_value_keeps_its_row_number_when_rows_of_weight_zero_are_left_out():
+    rows, weights = X.copy(), np.ones(500)
+    rows[123, 0], weights[:100] = np.inf, 0.0
+    with pytest.raises(BadTableError, match="row 123"):
+        look(rows, weights)
+
+
+def test_columns_that_are_not_explained_may_have_gaps():
+    rows = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "gap": np.where(X[:, 0] > 0, np.nan, 1)})
+    assert look(rows).n_rows == 500
+
+
+def test_good_columns_pass():
+    assert check_column(np.array([-1e150, 0, 1e150]), "a", np.arange(3)) is None
+
+
+def in_turn(parts, size):
+    """Survey parts of one column, each knowing what was found before."""
+    task = SurveyTask([0], ["x"], (size, 2), 0)
+    found = task(ArrayTable(parts[0]).chunk(0, len(parts[0])))
+    for part in parts[1:]:
+        task = task.after(found)
+        found = found + task(ArrayTable(part).chunk(0, len(part)))
+    return found
+
+
+def test_a_repeated_row_counts_again_although_the_sample_is_full():
+    rows = np.arange(8.0)[:, None]
+    found = in_turn([rows, rows, rows], size=5)
+    np.testing.assert_array_equal(found.sample.weight, [3.0] * 5)  # the last kept key included
+
+
+def test_a_sample_is_not_complete_if_a_later_row_was_not_even_looked_at():
+    rows = np.arange(9.0)[:, None]
+    rows = rows[np.argsort(row_keys(rows))]  # the first ones are those that are kept
+    assert in_turn([rows[:5]], size=5).sample.is_complete
+    found = in_turn([rows[:5], rows[5:]], size=5).sample
+    assert (found.is_complete, found.seen) == (False, 9)

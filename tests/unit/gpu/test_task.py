@@ -1,0 +1,398 @@
+"""Everything here runs on the CPU; tests marked `cuda` also run where there is such a device."""
+
+import numpy as np
+import pytest
+import torch
+
+import rhale
+from rhale.errors import BadEffectsError, BadPredictionError, BadSettingError, ModelFailedError
+from rhale.gpu import device_moments as ops
+from rhale.gpu import task as placing
+from rhale.gpu.task import DeviceTask, cuda_of, most_rows, on_device, place
+from rhale.gpu.tensor_table import TensorChunk, TensorTable
+from rhale.kernels.grid import Grid
+from rhale.kernels.moments import measure
+from rhale.measures import LocalTask
+from rhale.models import wrap
+from rhale.models.adapter import Predictor
+from rhale.tables import open_table
+from rhale.tables.array import ArrayTable
+
+HERE = torch.device("cpu")
+DEVICES = [HERE] + ([torch.device("cuda", 0)] if torch.cuda.is_available() else [])
+N = 4000
+EXACT = {"rtol": 1e-12, "atol": 0}
+
+
+class Module(torch.nn.Module):
+    def __init__(self, function, dtype=torch.float64):
+        super().__init__()
+        self.function, self.rows = function, 0
+        self.weight = torch.nn.Parameter(torch.ones(1, dtype=dtype))
+
+    def forward(self, rows):
+        self.rows += len(rows)
+        return self.function(rows) * self.weight
+
+
+def smooth(rows):
+    return torch.tanh(rows[:, 0]) * rows[:, 1] + rows[:, 2] ** 2
+
+
+def several(rows):
+    return torch.stack([smooth(rows), 3 * rows[:, 0], rows[:, 1] * rows[:, 2]], dim=1)
+
+
+class Patched(torch.autograd.Function):
+    """Takes missing values for zeros, and has no slope there."""
+
+    @staticmethod
+    def forward(context, rows):
+        context.save_for_backward(rows)
+        return torch.nan_to_num(rows).sin()
+
+    @staticmethod
+    def backward(context, outer):
+        (rows,) = context.saved_tensors
+        return outer * rows.cos()
+
+
+def table(n_rows=N, dtype=np.float64):
+    x = np.random.default_rng(1).normal(size=(n_rows, 3))
+    x[:, 2] = np.exp(x[:, 2])
+    return x.astype(dtype)
+
+
+def task_for(module, x, *, chosen=(0,), n_all=1, columns=(0, 1, 2), closed="left", last=2**60):
+    grids = [
+        Grid(np.unique(np.nanquantile(x[:, c], np.linspace(0, 1, 20 + c))), closed) for c in columns
+    ]
+    outputs = tuple(f"y{i}" for i in chosen)
+    predictor = Predictor(wrap(module), outputs, tuple(chosen), n_all)
+    names, last_key = ("x0", "x1", "x2"), np.uint64(last)
+    return LocalTask(predictor, names, columns, tuple(grids), (), (), (), last_key, 2**16, 7)
+
+
+def assert_same(found, expected, **close):
+    close = close or EXACT
+    for ours, theirs in zip(found.cells, expected.cells, strict=True):
+        np.testing.assert_array_equal(ours.count, theirs.count)
+        for name in ("weight", "weight_squares", "mean_x", "sxx", "mean", "sdd"):
+            np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), **close)
+        size = np.sqrt(theirs.sxx * theirs.sdd)
+        assert np.all(np.abs(ours.sxd - theirs.sxd) <= close["rtol"] * size + close["atol"])
+    np.testing.assert_array_equal(found.sample.key, expected.sample.key)
+    np.testing.assert_allclose(found.sample.values, expected.sample.values, **close)
+    np.testing.assert_allclose(found.sample.weight, expected.sample.weight, **close)
+    assert found.asked == expected.asked
+
+
+# --- the second pass ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("closed", ["left", "right"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_moments_and_sample_are_those_of_the_host(device, closed, weighted):
+    x = table()
+    weights = np.random.default_rng(2).uniform(0.1, 3, N) if weighted else None
+    host = task_for(Module(smooth), x, closed=closed)
+    there = task_for(Module(smooth).to(device), x, closed=closed)
+    expected = host(ArrayTable(x, weights).chunk(0, N))
+    chunk = TensorTable(torch.from_numpy(x), device, weights).chunk(0, N)
+    assert_same(DeviceTask(there)(chunk), expected)
+    assert 10 < expected.sample.key.size < N
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_several_outputs_keep_their_order(device):
+    x = table()
+    host = task_for(Module(several), x, chosen=(2, 0), n_all=3, columns=(2, 0))
+    there = task_for(Module(several).to(device), x, chosen=(2, 0), n_all=3, columns=(2, 0))
+    expected = host(ArrayTable(x).chunk(0, N))
+    assert_same(DeviceTask(there)(TensorTable(torch.from_numpy(x), device).chunk(0, N)), expected)
+
+
+def test_slopes_that_do_not_fit_into_memory_are_measured_in_slabs(monkeypatch):
+    x = table()
+    task = task_for(Module(several), x, chosen=(0, 1), n_all=3)
+    monkeypatch.setattr(placing, "SLAB_NUMBERS", 6 * 700)
+    weights = np.random.default_rng(2).uniform(0.1, 3, N)
+    chunk = TensorChunk(torch.from_numpy(x), weights=weights)
+    assert_same(DeviceTask(task)(chunk), task(ArrayTable(x, weights).chunk(0, N)))
+
+
+def test_a_module_that_writes_into_its_rows_does_not_change_the_table():
+    x = torch.from_numpy(table())
+    before = x.clone()
+    adapter = wrap(Module(lambda rows: rows.detach().mul_(0).sum(dim=1) + rows[:, 0]))
+    adapter.predict(x)
+    adapter.differentiate(x, [0])
+    assert torch.equal(x, before)
+
+
+def test_tasks_of_the_host_get_smaller_chunks_of_rows_on_a_device():
+    task = task_for(Module(smooth), table())
+    there = TensorTable(torch.from_numpy(table()), HERE)
+    assert most_rows(there, task) == placing.HOST_ROWS
+    assert most_rows(there, DeviceTask(task)) is None
+    assert most_rows(ArrayTable(table()), task) is None
+
+
+def test_rows_outside_the_cells_and_without_a_value_are_left_out():
+    x = table()
+    x[::7, 1] = np.nan
+    task = task_for(Module(lambda rows: smooth(torch.nan_to_num(rows))), x)
+    narrow = Grid(np.array([-0.5, 0.0, 0.25, 0.5]))
+    task = LocalTask(
+        task.predictor, task.names, task.columns, (narrow, *task.grids[1:]), (), (), (),
+        task.last_key, task.batch_rows, task.seed,
+    )  # fmt: skip
+    found = DeviceTask(task)(TensorChunk(torch.from_numpy(x)))
+    assert_same(found, task(ArrayTable(x).chunk(0, N)))
+    assert found.cells[0].count.sum() == np.sum(np.abs(x[:, 0]) <= 0.5)
+    assert found.cells[1].count.sum() == np.sum(~np.isnan(x[:, 1]))
+
+
+def test_data_frames_and_arrays_are_sent_chunk_by_chunk():
+    pd = pytest.importorskip("pandas")
+    x = table()
+    task = task_for(Module(smooth), x)
+    expected = task(ArrayTable(x).chunk(0, N))
+    assert_same(DeviceTask(task)(open_table(pd.DataFrame(x)).chunk(0, N)), expected)
+    assert_same(DeviceTask(task)(ArrayTable(x).chunk(0, N)), expected)
+
+
+def test_single_precision_agrees_to_single_precision():
+    x = table(dtype=np.float32)
+    task = task_for(Module(smooth, torch.float32), x)
+    found = DeviceTask(task)(TensorChunk(torch.from_numpy(x)))
+    assert_same(found, task(ArrayTable(x).chunk(0, N)))  # same slopes, and sums in double
+    double = task_for(Module(smooth), x)(ArrayTable(x.astype(float)).chunk(0, N))
+    assert_same(found, double, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_constant_slopes_have_exactly_no_spread(device):
+    x = table(100_000) + 1e9
+    module = Module(lambda rows: 0.1 * rows[:, 0] + 0.3 * rows[:, 1].abs()).to(device)
+    task = task_for(module, x)
+    found = DeviceTask(task)(TensorTable(torch.from_numpy(x), device).chunk(0, len(x)))
+    for cells, slope in zip(found.cells, (0.1, 0.3, 0.0), strict=True):
+        assert np.all(cells.sdd == 0)
+        assert np.all(cells.mean == slope)
+        assert np.all(cells.sxd == 0)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_cells_with_one_value_have_no_width(device):
+    x = np.random.default_rng(0).choice([0.1, 0.3, 0.7], size=(100_000, 1))
+    grid = Grid(np.array([0.1, 0.2, 0.5, 0.7]))
+    rows = torch.from_numpy(x).to(device)
+    cells = ops.prepare([grid], [0], device)
+    packed = ops.measure_all(cells, rows, torch.sin(100 * rows)[:, None])
+    (cells,) = ops.unpacked([grid], *ops.on_host(packed))
+    assert np.all(cells.sxx == 0)
+    np.testing.assert_array_equal(cells.mean_x, [0.1, 0.3, 0.7])
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int16", "uint8", "bool"])
+def test_any_type_and_layout_of_rows_is_measured_alike(device, dtype):
+    x = (20 * np.random.default_rng(0).random((70_000, 3))).astype(dtype)
+    d = np.random.default_rng(1).standard_cauchy((70_000, 2, 3))  # heavy tails
+    grids = [Grid(np.array([0.0, 0.5, 1.0, 7.3, 20.0])), Grid(np.array([0.0, 3.0, 8.0]))]
+    for rows in (torch.from_numpy(x), torch.from_numpy(np.asfortranarray(x))):
+        cells = ops.prepare(grids, [2, 0], device)
+        packed = ops.measure_all(cells, rows.to(device), torch.from_numpy(d).to(device))
+        found = ops.unpacked(grids, *ops.on_host(packed))
+        for cells, grid, column in zip(found, grids, [2, 0], strict=True):
+            expected = measure(grid, x[:, column].astype(float), d[:, :, column].T.copy())
+            np.testing.assert_array_equal(cells.count, expected.count)
+            for name in ("mean_x", "sxx", "mean", "sdd"):
+                ours, theirs = getattr(cells, name), getattr(expected, name)
+                np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-12)
+
+
+# --- when something is wrong -------------------------------------------------------------------
+
+
+def test_slopes_that_are_no_numbers_are_reported_as_on_the_host():
+    x = table()
+    x[5, 0] = -1.0
+    task = task_for(Module(lambda rows: torch.sqrt((rows[:, 0] + 1).clamp(min=0))), x)
+    with pytest.raises(BadPredictionError, match=r"gradient is .* in row 5, column 0"):
+        DeviceTask(task)(TensorChunk(torch.from_numpy(x)))
+
+
+def test_slopes_along_missing_values_are_none_as_on_the_host(monkeypatch):
+    monkeypatch.setattr(placing, "HOST_ROWS", 1500)
+    x = table()
+    x[::9, 1] = np.nan
+    module = Module(lambda rows: Patched.apply(rows).sum(dim=1))
+    task = task_for(module, x)
+    chunk = TensorChunk(torch.from_numpy(x), weights=np.arange(1.0, N + 1))
+    assert_same(DeviceTask(task)(chunk), task(ArrayTable(x, chunk.weights).chunk(0, N)))
+
+
+def test_answers_that_are_no_numbers_are_reported():
+    x = table()
+    task = task_for(Module(lambda rows: rows[:, 0] + torch.where(rows[:, 1] > 0, torch.nan, 0)), x)
+    with pytest.raises(BadPredictionError, match="nan or infinity"):
+        DeviceTask(task)(TensorChunk(torch.from_numpy(x)))
+
+
+def test_huge_slopes_are_refused():
+    x = table()
+    task = task_for(Module(lambda rows: 1e200 * rows[:, 0]), x)
+    with pytest.raises(BadEffectsError, match="1e\\+200"):
+        DeviceTask(task)(TensorChunk(torch.from_numpy(x)))
+
+
+def test_an_error_of_the_module_is_blamed_on_it():
+    task = task_for(Module(smooth), table())
+    task.predictor.adapter.module.function = lambda rows: rows @ torch.ones(17)
+    with pytest.raises(ModelFailedError, match="asked for its gradient"):
+        DeviceTask(task)(TensorChunk(torch.from_numpy(table())))
+
+
+# --- where things are --------------------------------------------------------------------------
+
+
+def test_a_module_on_the_cpu_is_measured_on_the_host():
+    task = task_for(Module(smooth), table())
+    assert on_device(task) is task
+    assert cuda_of(task.predictor.adapter) is None
+
+
+def test_a_cuda_device_that_is_not_there_is_refused(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(BadSettingError, match=r"device='cuda' was asked for, .* no CUDA device"):
+        rhale.explain(Module(smooth), table(), device="cuda")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    with pytest.raises(BadSettingError, match=r"'cuda:2' was asked for, .* 2 CUDA devices"):
+        rhale.explain(Module(smooth), table(), device=torch.device("cuda:2"))
+
+
+def test_a_word_that_is_no_device_is_refused():
+    with pytest.raises(BadSettingError, match="device='gpu' is no device of torch"):
+        rhale.explain(Module(smooth), table(), device="gpu")
+
+
+def test_a_device_is_for_torch_and_jax():
+    with pytest.raises(
+        BadSettingError, match="torch modules and JAX functions; this is a function"
+    ):
+        rhale.explain(lambda rows: rows[:, 0], table(), device="cpu")
+
+
+def test_a_device_by_name_gives_the_same_effects():
+    x, module = table(), Module(smooth)
+    found, expected = rhale.explain(module, x, device="cpu"), rhale.explain(module, x)
+    assert list(found) == list(expected)
+
+
+def test_the_users_module_stays_where_it_is():
+    module = Module(smooth)
+    there = wrap(module).placed("meta")
+    assert there.device.type == "meta"
+    assert module.weight.device == HERE
+
+
+def test_a_jax_function_goes_to_a_device_by_name():
+    jax = pytest.importorskip("jax")
+    x, function = table(600), jax.jit(lambda rows: rows[:, 0] * rows[:, 1])
+    found = rhale.explain(function, x, device="cpu")
+    assert list(found) == list(rhale.explain(function, x, device=jax.devices("cpu")[0]))
+    for wrong in ("cpu:99", "abacus", "cpu:x"):
+        with pytest.raises(BadSettingError, match=f"'{wrong}' was asked for, but JAX finds"):
+            rhale.explain(function, x, device=wrong)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_all_ways_of_adding_up_on_a_gpu_agree(monkeypatch, dtype):
+    fused = pytest.importorskip("rhale.gpu.fused_moments")
+    rows = torch.randn(300_000, 3, dtype=dtype, device="cuda:0")
+    slopes = torch.randn(300_000, 2, 3, dtype=dtype, device="cuda:0") + 1e3
+    weights = torch.rand(300_000, dtype=torch.float64, device="cuda:0")
+    cells = ops.prepare([Grid(np.linspace(-2, 3, 100))] * 3, [2, 0, 1], rows.device)
+    for own in (None, weights):
+        assert ops.is_fused(rows)
+        ways = [ops.measure_all(cells, rows, slopes, own)]
+        with monkeypatch.context() as patch:
+            patch.setattr(fused, "shared_sums", lambda *_, **__: False)
+            ways.append(ops.measure_all(cells, rows, slopes, own))
+            patch.setattr(ops, "is_fused", lambda _: False)
+            ways.append(ops.measure_all(cells, rows, slopes, own))
+        for way in ways[1:]:
+            size = way.abs().amax(dim=2, keepdim=True)
+            assert ((ways[0] - way).abs() / size).max() < 1e-12
+        used = fused.shared_sums.__globals__["_compiled"]
+        assert used(rows.device, dtype, dtype, weighted=own is not None, squares=True) is not None
+
+
+class Far:
+    """A table that says that it is on some CUDA device."""
+
+    kind, device = "torch", torch.device("cuda", 0)
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (lambda rows: rows[:, 0], r"tensor on cuda:0, and this function does .* data.cpu\(\)$"),
+        (Module(smooth), r"module on cpu does not compute there; .*or device='cuda:0'"),
+    ],
+)
+def test_a_tensor_on_a_device_needs_a_model_that_computes_there(model, said):
+    with pytest.raises(BadSettingError, match=said):
+        place(wrap(model), Far())
+
+
+def test_a_module_without_weights_computes_where_the_rows_are(monkeypatch):
+    monkeypatch.setattr("rhale.models.torch.find_device", torch.device)
+    adapter, found = place(wrap(torch.nn.Tanh()), Far())
+    assert adapter.device == Far.device
+    assert isinstance(found, Far)
+
+
+def test_arrays_follow_a_module_to_its_device(monkeypatch):
+    monkeypatch.setattr(placing, "cuda_of", lambda adapter: adapter.device)
+    module, x = Module(smooth), table()
+    x.flags.writeable = False
+    _, found = place(wrap(module), ArrayTable(x))
+    assert isinstance(found, TensorTable)
+    assert found.kind == "numpy"
+    expected = task_for(module, x)(ArrayTable(x).chunk(0, N))
+    assert_same(DeviceTask(task_for(module, x))(found.chunk(0, N)), expected)
+
+
+@pytest.mark.parametrize("flip", [False, True])
+def test_a_whole_run_on_the_device_gives_the_same_effects(monkeypatch, flip):
+    x, module = table(), Module(several)
+    x = x[::-1] if flip else x
+    weights = np.arange(N) % 4
+    expected = rhale.explain(module, x, weights=weights)
+    monkeypatch.setattr(placing, "cuda_of", lambda adapter: getattr(adapter, "device", None))
+    found = rhale.explain(module, x, weights=weights)
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(ours.edges, theirs.edges)
+        np.testing.assert_allclose(ours.mean, theirs.mean, rtol=1e-10)
+        np.testing.assert_allclose(ours.std, theirs.std, rtol=1e-9, atol=1e-14)
+    assert found.provenance["table"] == "numpy"
+    assert found.provenance["rows_asked"] == expected.provenance["rows_asked"]
+
+
+def test_steps_secants_and_profiles_of_rows_on_a_device_go_the_general_way(monkeypatch):
+    x = table(600)
+    x[:, 1] = np.arange(600) % 3
+    module = Module(smooth)
+    expected = [
+        rhale.explain(module, x, **how) for how in ({}, {"local": "secant"}, {"method": "pdp"})
+    ]
+    monkeypatch.setattr(placing, "cuda_of", lambda adapter: getattr(adapter, "device", None))
+    for how, one in zip(({}, {"local": "secant"}, {"method": "pdp"}), expected, strict=True):
+        for ours, theirs in zip(rhale.explain(module, x, **how), one, strict=True):
+            np.testing.assert_allclose(ours.mean, theirs.mean, rtol=1e-10, atol=1e-14)

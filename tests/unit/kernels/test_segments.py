@@ -1,0 +1,155 @@
+import numpy as np
+import pytest
+
+from rhale.kernels.grid import Grid
+from rhale.kernels.moments import measure
+from rhale.kernels.segments import (
+    cheapest_path,
+    run_products,
+    run_squares,
+    run_sums,
+    run_weights,
+    without_rounding,
+)
+
+INF = np.inf
+
+
+def cells(x, d, edges, weights=None):
+    return measure(Grid(np.asarray(edges, dtype=float)), np.asarray(x), np.asarray(d), weights)
+
+
+def runs(n_cells):
+    """First and last cell of every run."""
+    return [(first, last) for first in range(n_cells) for last in range(first, n_cells)]
+
+
+def rows_of(n_cells, *, weighted):
+    """Rows on [0, n_cells], none in the second cell, and their weights."""
+    rng = np.random.default_rng(n_cells)
+    x = np.append(rng.uniform(0, n_cells, 60), [0.0, n_cells])
+    x = x[(x < 1) | (x >= 2) | (x == n_cells)]
+    d = rng.normal(0, 1, x.size) + x
+    return x, d, rng.lognormal(0, 2, x.size) if weighted else np.ones(x.size)
+
+
+def inside(x, first, last, n_cells):
+    return (x >= first) & ((x < last + 1) | (last == n_cells - 1))
+
+
+def test_sums_of_runs_are_sums_of_slices():
+    values = np.array([1.0, -2.0, 0.5, 4.0])
+    found = run_sums(values)
+    for first, last in runs(4):
+        assert found[first, last] == values[first : last + 1].sum()
+    assert np.all(np.tril(found, -1) == 0.0)
+
+
+@pytest.mark.parametrize("n_cells", [1, 2, 3, 5, 8, 13])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_squares_and_rows_of_every_run_are_those_of_its_rows(n_cells, weighted):
+    x, d, w = rows_of(n_cells, weighted=weighted)
+    d = 1e3 + d
+    moments = cells(x, d, np.arange(n_cells + 1), w if weighted else None)
+    (weight, rows), squares = run_weights(moments), run_squares(moments)
+
+    for first, last in runs(n_cells):
+        mine = inside(x, first, last, n_cells)
+        w_mine, values = w[mine], d[mine]
+        total = w_mine.sum()
+        np.testing.assert_allclose(weight[first, last], total, rtol=1e-12)
+        if total > 0:
+            n = total**2 / (w_mine**2).sum()
+            about = w_mine @ (values - w_mine @ values / total) ** 2
+            np.testing.assert_allclose(rows[first, last], n, rtol=1e-12)
+            np.testing.assert_allclose(squares[first, last], about, rtol=1e-7, atol=1e-9)
+        else:
+            assert rows[first, last] == squares[first, last] == 0.0
+
+
+@pytest.mark.parametrize("n_cells", [1, 2, 3, 7, 8, 13])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("start", [0.0, 1e9])
+def test_products_of_every_run_are_those_of_its_rows(n_cells, weighted, start):
+    """Sxx, Sxd and Sdd about the means of the run, added up row by row."""
+    x, d, w = rows_of(n_cells, weighted=weighted)
+    x = np.round(x * 1024) / 1024  # start + x has no rounding
+    edges = start + np.arange(n_cells + 1)
+    moments = cells(start + x, d, edges, w if weighted else None)
+    means = np.stack([moments.mean_x, moments.mean[0]])
+    products = np.stack([moments.sxx, moments.sxd[0], moments.sdd[0]])
+    found = run_products(moments.weight, means, products)
+
+    assert found.shape == (3, n_cells, n_cells)
+    for first, last in runs(n_cells):
+        mine = inside(x, first, last, n_cells)
+        if not mine.any():
+            assert found[:, first, last].tolist() == [0.0, 0.0, 0.0]
+            continue
+        dx = x[mine] - np.average(x[mine], weights=w[mine])
+        dd = d[mine] - np.average(d[mine], weights=w[mine])
+        exact = w[mine] @ dx**2, w[mine] @ (dx * dd), w[mine] @ dd**2
+        # a mean near 1e9 has a last digit of 1e-7, times the deviations of the rows
+        lost = (w[mine].sum() * max(np.abs(dx).max(), np.abs(dd).max())) * 1e-16 * start * 10
+        np.testing.assert_allclose(found[:, first, last], exact, rtol=1e-9, atol=1e-9 + lost)
+
+
+def test_three_series_have_six_products():
+    """Order of pairs: 00, 01, 02, 11, 12, 22, about the mean of the run of all cells."""
+    rng = np.random.default_rng(0)
+    weight, means = rng.uniform(1, 2, 5), rng.normal(size=(3, 5))
+    found = run_products(weight, means, np.zeros((6, 5)))[:, 0, 4]
+    off = means - (means @ weight / weight.sum())[:, None]
+    gram = (off * weight) @ off.T
+    np.testing.assert_allclose(found, gram[np.triu_indices(3)], rtol=1e-12)
+
+
+def test_run_products_leave_their_arguments_alone():
+    weight, means, products = np.ones(3), np.ones((1, 3)), np.full((1, 3), 1e-30)
+    run_products(weight, means, products)
+    assert np.all(weight == 1)
+    assert np.all(means == 1)
+    assert np.all(products == 1e-30)
+
+
+def test_deviations_far_below_the_last_digits_count_as_none():
+    x = np.repeat(np.arange(4) + 0.5, 3)
+    d = 5.0 * (1 + 1e-14 * np.arange(12))
+    assert np.all(run_squares(cells(x, d, np.arange(5)))[0, 1:] == 0.0)
+
+
+def test_squares_below_the_last_digits_of_the_mean_are_rounding():
+    """The limit is the weight times (1e-11 mean)²."""
+    assert without_rounding(np.ones(1), np.ones(1), np.array([0.9e-22])) == 0.0
+    assert without_rounding(np.ones(1), np.ones(1), np.array([1.1e-22])) == 1.1e-22
+    assert without_rounding(np.array([4.0]), np.ones(1), np.array([3.9e-22])) == 0.0
+    assert without_rounding(np.array([4.0]), np.ones(1), np.array([4.1e-22])) == 4.1e-22
+    assert without_rounding(np.ones(1), np.zeros(1), np.array([5e-324])) == 5e-324
+
+
+@pytest.mark.parametrize(
+    ("cost", "limits"),
+    [
+        ([[1, 3], [INF, 1]], [0, 1, 2]),
+        ([[1, 2], [INF, 1]], [0, 2]),
+        ([[INF, 2], [INF, 1]], [0, 2]),
+        ([[1, INF], [INF, 1]], [0, 1, 2]),
+        ([[1, INF], [INF, INF]], None),
+        ([[0]], [0, 1]),
+    ],
+)
+def test_the_cheapest_path_prefers_the_wider_last_bin(cost, limits):
+    found = cheapest_path(np.array(cost, dtype=float))
+    assert (None if found is None else found.tolist()) == limits
+
+
+def test_prices_that_differ_by_rounding_tie():
+    thirds = np.array([[1 / 3, 2 / 3 + 2e-16], [INF, 1 / 3]])
+    assert thirds[0, 1] > 2 * thirds[0, 0]
+    assert cheapest_path(thirds).tolist() == [0, 2]
+
+
+def test_three_cells_tie_towards_the_wider_last_bin():
+    free = np.where(np.triu(np.ones((3, 3))) > 0, 0.0, INF)
+    free[0, 2] = 1.0
+    assert cheapest_path(free).tolist() == [0, 1, 3]

@@ -1,0 +1,142 @@
+"""Variances of curves against the full map of the rows, moved one by one."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from rhale.kernels.grid import Grid
+from rhale.kernels.moments import measure
+from rhale.kernels.partition import Cuts
+from rhale.kernels.uncertainty import bridged, bridges
+from rhale.results.effect import fit_effect
+
+CENTERS = ("mean", "start", "uniform")
+EDGES = np.array([0.0, 0.5, 1.5, 2.0, 3.0, 3.5, 4.5, 5.0, 6.0, 7.0])
+LIMITS = np.array([0, 4, 5, 9])  # of bins [0, 3), [3, 3.5) and [3.5, 7]
+COUNTS = {
+    "full": [2, 3, 4, 2, 6, 3, 2, 5, 3],
+    "empty cells": [0, 3, 0, 4, 6, 3, 0, 0, 3],
+    "empty bin": [2, 3, 4, 2, 0, 3, 2, 5, 3],
+}
+KINDS = {
+    "constant": ([False, False, False], [0.4, 0.0, 0.7]),
+    "linear": ([True, False, True], [0.4, 0.0, 0.7]),
+    "mixed": ([False, True, True], [0.0, 0.0, 1.0]),
+    "plain": ([True, False, False], [0.0, 0.0, 0.0]),
+}
+
+
+def rows_of(counts, weights):
+    """Rows in pairs of one x; with weights 1 and 3, so that lines of a bin lose nothing to them."""
+    rng = np.random.default_rng(sum(counts))
+    pairs = [rng.uniform(a, b, n) for (a, b), n in zip(pairwise(EDGES), counts, strict=True)]
+    x = np.repeat(np.concatenate(pairs), 2)
+    d = np.sin(x) + x / 2 + rng.normal(0, 0.3, x.size)
+    w = {
+        "none": None,
+        "pairs": np.tile([1.0, 3.0], x.size // 2),
+        "any": rng.lognormal(0, 1, x.size),
+    }
+    return x, d, w[weights]
+
+
+def row_map(effect_of, d, read):
+    """How what is read moves with every row's local effect, shape (n_x, n_rows)."""
+    base = read(effect_of(d))
+    return np.column_stack([read(effect_of(d + unit)) - base for unit in np.eye(d.size)])
+
+
+@pytest.mark.parametrize(
+    ("kind", "weights"),
+    [(kind, weights) for kind in KINDS for weights in ("none", "pairs")] + [("constant", "any")],
+)
+@pytest.mark.parametrize("counts", COUNTS)
+def test_the_variance_is_that_of_the_map_from_rows_to_curve(counts, kind, weights):
+    """Given bins and trust the curve is linear in the rows: Var = sum of coefficient² noise.
+
+    The noise of a row is given for cells that are followed; elsewhere it is its bin's variance.
+    """
+    x, d, w = rows_of(COUNTS[counts], weights)
+    linear, trust = map(np.array, KINDS[kind])
+    noise = np.linspace(0.05, 0.4, EDGES.size - 1)
+    grid, cuts = Grid(EDGES), Cuts(LIMITS, linear, (), trust, noise)
+
+    def effect_of(values):
+        return fit_effect("x", "y", measure(grid, x, values, w), cuts)
+
+    effect, places = effect_of(d), np.linspace(-0.2, 7.2, 23)
+    cell = np.searchsorted(EDGES, x, side="right") - 1
+    bin_ = np.searchsorted(LIMITS, cell, side="right") - 1
+    row_noise = np.where(trust[bin_] > 0, noise[cell], effect.std[bin_] ** 2)
+    for center in CENTERS:
+        coefficients = row_map(effect_of, d, lambda e, c=center: e.curve(places, center=c))
+        expected = np.sqrt(coefficients**2 @ row_noise)
+        low, high = effect.ci(places, level=0.6826894921370859, center=center)
+        np.testing.assert_allclose((high - low) / 2, expected, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_error_of_importance_is_that_of_its_first_order(kind):
+    """The derivative of importance with respect to every row, by small differences."""
+    x, d, w = rows_of(COUNTS["empty cells"], "pairs")
+    linear, trust = map(np.array, KINDS[kind])
+    noise = np.linspace(0.05, 0.4, EDGES.size - 1)
+    grid, cuts = Grid(EDGES), Cuts(LIMITS, linear, (), trust, noise)
+
+    def effect_of(values):
+        return fit_effect("x", "y", measure(grid, x, values, w), cuts)
+
+    effect, step = effect_of(d), 1e-5
+    slope = [
+        (effect_of(d + step * u).importance - effect_of(d - step * u).importance) / (2 * step)
+        for u in np.eye(d.size)
+    ]
+    cell = np.searchsorted(EDGES, x, side="right") - 1
+    bin_ = np.searchsorted(LIMITS, cell, side="right") - 1
+    row_noise = np.where(trust[bin_] > 0, noise[cell], effect.std[bin_] ** 2)
+    expected = np.sqrt(np.square(slope) @ row_noise)
+    np.testing.assert_allclose(effect.importance_error, expected, rtol=1e-5)
+
+
+def test_an_empty_bin_between_two_has_a_share_of_both():
+    """Bins of width 1, 1 and 4: read at 0.5 and, half the empty bin away, at 2.5."""
+    (line,) = bridges(np.array([0.0, 1.0, 2.0, 6.0]), np.array([True, False, True]))
+    assert line.bin == 1
+    assert line.ends == ((0, 0.5, 0.5), (2, 2.5, 0.5))
+
+
+def test_an_empty_bin_at_an_end_has_one_neighbour():
+    first, last = bridges(np.array([0.0, 1.0, 3.0, 4.0]), np.array([False, True, False]))
+    assert first == (0, ((1, 1.5, 1.0),))  # half of the empty bin away from its limit
+    assert last == (2, ((1, 2.5, 1.0),))
+
+
+def test_two_empty_bins_are_read_at_the_same_places():
+    """0.5 on the left, 4.5 on the right: middles 1.5 and 3 are at a quarter and at 5/8."""
+    edges, measured = np.array([0.0, 1, 2, 4, 5]), np.array([True, False, False, True])
+    one, two = bridges(edges, measured)
+    assert one.ends == ((0, 0.5, 0.75), (3, 4.5, 0.25))
+    assert two.ends == ((0, 0.5, 0.375), (3, 4.5, 0.625))
+
+
+def test_no_bin_with_rows_has_no_bridges():
+    assert bridges(np.array([0.0, 1.0, 2.0]), np.array([False, False])) == [
+        (0, ()),
+        (1, ()),
+    ]
+    assert bridges(np.array([0.0, 1.0, 2.0]), np.array([True, True])) == []
+
+
+def test_bridged_levels_are_read_on_the_lines_of_the_neighbours():
+    """10 + 2 (x - 0.4) at 0.5 is 10.2, 4 - (x - 2.2) at 2.5 is 3.7: the middle is 6.95."""
+    level = np.array([10.0, 99.0, 4.0])
+    found = bridged(
+        np.array([0.0, 1.0, 2.0, 3.0]),
+        np.array([True, False, True]),
+        np.array([0.4, 1.5, 2.2]),
+        level,
+        np.array([2.0, 0.0, -1.0]),
+    )
+    np.testing.assert_allclose(found, [10.0, 6.95, 4.0])
+    assert level[1] == 99.0

@@ -1,0 +1,178 @@
+import tracemalloc
+
+import numpy as np
+import pytest
+import torch
+
+import rhale
+from rhale.measures.questions import STACKED_ROWS
+
+N, D = 1500, 3
+X = np.random.default_rng(5).normal(size=(N, D))
+FIRST = 32 + 16  # rows of the first question and of its repetition
+PROBE = N // 20  # rows that tell smooth from stepped
+
+
+def smooth(rows):
+    return np.tanh(rows[:, 0]) + rows[:, 0] * rows[:, 1]
+
+
+def stepped(rows):
+    return np.floor(6 * rows).sum(axis=1) + np.floor(rows[:, 0]) * np.floor(rows[:, 1])
+
+
+def slopes(rows):
+    return np.column_stack([1 - np.tanh(rows[:, 0]) ** 2 + rows[:, 1], rows[:, 0], 0 * rows[:, 2]])
+
+
+class Counter:
+    """Counts calls, rows and the largest call of a model."""
+
+    def __init__(self, function):
+        self.function, self.calls, self.rows, self.largest = function, 0, 0, 0
+
+    def __call__(self, rows):
+        self.calls += 1
+        self.rows += len(rows)
+        self.largest = max(self.largest, len(rows))
+        return self.function(rows)
+
+
+class CountingModule(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function, self.rows = function, 0
+
+    def forward(self, rows):
+        self.rows += len(rows)
+        return self.function(rows)
+
+
+OPTIONS = {
+    "rhale": {},
+    "rhale, batches": {"batch_size": 170},
+    "rhale, windows": {"window": 0.1, "spread_window": 0.3},
+    "rhale, one window": {"window": 0.1},
+    "rhale, few rows": {"n_rows": 400},
+    "rhale, one feature": {"features": 1},
+    "rhale, weights": {"weights": np.arange(N) % 3},
+    "gradient": {"gradient": slopes},
+    "gradient, given": {"gradient": slopes, "local": "gradient"},
+    "gradient, not wanted": {"gradient": slopes, "local": "secant"},
+    "dale": {"gradient": slopes, "method": "dale"},
+    "ale": {"method": "ale"},
+    "ale, batches": {"method": "ale", "batch_size": 100},
+    "pdp": {"method": "pdp"},
+    "pdp, batches": {"method": "pdp", "batch_size": 170},
+    "ice": {"method": "ice", "bins": 9},
+    "mplot": {"method": "mplot"},
+}
+
+
+@pytest.mark.parametrize("model", [smooth, stepped])
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_the_rows_that_were_asked_are_counted_exactly(model, options):
+    counter = Counter(model)
+    fx = rhale.explain(counter, X, **options)
+    assert fx.provenance["rows_asked"] == counter.rows
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda rows: rows[:, 0] * rows[:, 1],
+        lambda rows: rows.sign().sum(dim=1),
+        lambda rows: rows.detach()[:, 0],
+        lambda rows: rows[:, 0].round() + rows[:, 1],
+    ],
+    ids=["smooth", "gradient zero", "no gradient", "gradient partly zero"],
+)
+def test_the_rows_that_a_network_was_asked_are_counted_exactly(function):
+    module = CountingModule(function)
+    fx = rhale.explain(module, X)
+    assert fx.provenance["rows_asked"] == module.rows
+
+
+@pytest.mark.parametrize("model", [smooth, stepped])
+def test_secants_cost_at_most_four_rows_per_row_and_feature_besides_the_sample(model):
+    counter = Counter(model)
+    rhale.explain(counter, X)
+    assert counter.rows <= 4 * N * D + N + FIRST + PROBE * (1 + 2 * D)
+    if model is smooth:  # two for each feature of one window; x2, without effect, may need four
+        assert counter.rows <= (2 + 2 + 4 + 1) * N + FIRST + PROBE * (1 + 2 * D)
+
+
+def test_ale_costs_two_rows_per_row_and_feature_and_a_bounded_sample():
+    rows = np.random.default_rng(0).normal(size=(5000, D))
+    counter = Counter(smooth)
+    rhale.explain(counter, rows, method="ale")
+    assert 2 * 5000 * D <= counter.rows <= 2 * 5000 * D + 2000 + FIRST
+
+
+def test_gradients_cost_one_pass():
+    counter, derivative = Counter(smooth), Counter(slopes)
+    rhale.explain(counter, X, gradient=derivative)
+    assert derivative.rows <= N + PROBE
+    assert counter.rows <= N + PROBE * (1 + 2) + FIRST  # x2 has no effect: is that so?
+
+
+@pytest.mark.parametrize("method", ["pdp", "ice"])
+def test_profiles_ask_in_large_stacked_batches_and_never_once_per_point(method):
+    counter = Counter(stepped)
+    fx = rhale.explain(counter, X, method=method)
+    n_points = sum(profile.grid.size for profile in fx)
+    assert n_points > 100
+    assert counter.rows == FIRST + N + N * n_points
+    assert counter.calls <= 2 + 1 + D * np.ceil(51 * N / STACKED_ROWS)
+    assert counter.largest > 20 * N
+
+
+@pytest.mark.parametrize("method", ["rhale", "ale"])
+def test_secants_of_all_features_are_asked_together(method):
+    counter = Counter(stepped)
+    rhale.explain(counter, X, method=method)
+    assert counter.calls <= 7
+    assert counter.largest >= 2 * N * D
+
+
+@pytest.mark.parametrize("method", ["rhale", "ale", "pdp", "mplot"])
+def test_no_call_is_larger_than_the_batch_that_was_asked_for(method):
+    counter = Counter(stepped)
+    rhale.explain(counter, X, method=method, batch_size=200)
+    assert counter.largest <= 200
+
+
+def test_the_sample_is_bounded_and_does_not_depend_on_batches():
+    rows = np.random.default_rng(0).normal(size=(5000, D))
+    whole, pieces = (rhale.explain(smooth, rows, batch_size=size) for size in (None, 333))
+    assert len(whole.sample_x) == 2000
+    assert {tuple(r) for r in whole.sample_x} == {tuple(r) for r in pieces.sample_x}
+    assert {tuple(r) for r in whole.sample_x} <= {tuple(r) for r in rows}
+    assert whole.predictions[:, 0] == pytest.approx(smooth(whole.sample_x), rel=1e-12)
+
+
+def test_answers_about_the_features_do_not_pile_up_in_memory():
+    """The columns of 24 more features may; the 4 x 4 answers about every number must not."""
+    rows, peaks = np.random.default_rng(0).normal(size=(20_000, 32)), []
+    for n_features in (8, 32):
+        tracemalloc.start()
+        rhale.explain(lambda r: np.floor(r[:, :4]), rows, features=range(n_features))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    columns = 8 * 20_000 * 24
+    assert peaks[1] - peaks[0] < 8 * columns
+
+
+def test_steps_beside_gradients_do_not_ask_about_the_rows_again():
+    rows, seen = X.copy(), []
+    rows[:, 2] = np.arange(N) % 5
+
+    def model(rows):
+        seen.append(len(rows))
+        return rows[:, 0] + rows[:, 2]
+
+    fx = rhale.explain(model, rows, gradient=lambda r: np.tile([1.0, 0.0, 1.0], (len(r), 1)))
+    assert fx.provenance["kinds"]["x2"] == "steps"
+    flat = 2 * PROBE  # x1 is flat: its windows are probed
+    assert sum(seen) == FIRST + PROBE + flat + N + 2 * N
+    assert fx.provenance["rows_asked"] == sum(seen)

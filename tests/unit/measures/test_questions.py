@@ -1,0 +1,81 @@
+import numpy as np
+import pytest
+
+from rhale.errors import ModelFailedError
+from rhale.measures.questions import ask
+from rhale.models import meet, wrap
+from rhale.tables import open_table
+
+X = np.arange(12.0).reshape(6, 2)
+NAMES = ("a", "b")
+
+
+class Recorder:
+    """Sums its columns and remembers the sizes of its batches."""
+
+    def __init__(self):
+        self.sizes = []
+
+    def __call__(self, rows):
+        self.sizes.append(len(rows))
+        return rows.sum(axis=1)
+
+
+def asked(model, changes, batch_rows):
+    chunk = open_table(X).chunk(0, len(X))
+    predictor, _ = meet(wrap(model), chunk)
+    model.sizes.clear()
+    return ask(predictor, chunk, changes, NAMES, batch_rows)
+
+
+def changes(n):
+    return [(i % 2, np.full(6, float(i))) for i in range(n)]
+
+
+def test_every_change_gets_its_own_answers_in_order():
+    found = asked(Recorder(), changes(5), batch_rows=1000)
+    assert found.shape == (5, 6, 1)
+    for i, (column, values) in enumerate(changes(5)):
+        assert found[i, :, 0].tolist() == (values + X[:, 1 - column]).tolist()
+
+
+@pytest.mark.parametrize(
+    ("batch_rows", "sizes"),
+    [(1000, [30]), (30, [30]), (29, [24, 6]), (12, [12, 12, 6]), (6, [6] * 5), (1, [6] * 5)],
+)
+def test_changes_are_stacked_up_to_the_size_of_a_batch(batch_rows, sizes):
+    model = Recorder()
+    asked(model, changes(5), batch_rows)
+    assert model.sizes == sizes
+
+
+def test_batches_do_not_change_the_answers():
+    whole, pieces = (asked(Recorder(), changes(7), size) for size in (1000, 10))
+    assert whole.tolist() == pieces.tolist()
+
+
+def test_a_rejected_value_is_named_with_its_row_and_column():
+    class Fragile(Recorder):
+        def __call__(self, rows):
+            if rows[:, 0].max() > 50:
+                msg = "too old"
+                raise ValueError(msg)
+            return super().__call__(rows)
+
+    values = np.where(np.arange(6) == 4, 99.0, 1.0)
+    with pytest.raises(ModelFailedError) as caught:
+        asked(Fragile(), [(1, values), (0, values)], 1000)
+    row = f"{open_table(X).array[4, 0]:g}"
+    assert f"rejects row 4 when 'a' is changed from {row} to 99" in str(caught.value)
+    assert "ValueError: too old" in str(caught.value)
+
+
+def test_a_failure_on_rows_as_they_are_says_which_features_were_moved_and_how_far():
+    class Moody(Recorder):
+        def __call__(self, rows):
+            if len(rows) > 6:
+                raise ValueError
+            return super().__call__(rows)
+
+    with pytest.raises(ModelFailedError, match="with 'a' between 60 and 99, 'b' set to 3"):
+        asked(Moody(), [(0, np.full(6, 60.0)), (0, np.full(6, 99.0)), (1, np.full(6, 3.0))], 1000)

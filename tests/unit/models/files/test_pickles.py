@@ -1,0 +1,59 @@
+import io
+import pickle
+import zipfile
+
+import pytest
+
+from rhale.models.files.load import kind_of_content
+from rhale.models.files.pickles import pickle_inside
+
+
+@pytest.mark.parametrize("protocol", range(6))
+@pytest.mark.parametrize("value", [{"a": [1, 2]}, ValueError("x"), object()])
+def test_every_protocol_is_recognised(protocol, value):
+    assert pickle_inside(pickle.dumps(value, protocol)) == "pickle"
+
+
+def test_what_only_joblib_packs_is_joblib_s():
+    assert pickle_inside(b"\x04\x22\x4d\x18 and so on") == "joblib"
+
+
+def test_members_of_an_archive_are_looked_into():
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("weights", pickle.dumps([1]))
+    assert pickle_inside(held.getvalue()) == "pickle"
+    assert pickle_inside(held.getvalue()[:-30]) is None  # no archive any more
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"tree\nversion=v4\nnum_class=1\n",
+        b'{"learner": {}}',
+        b"CBM1\x00\x00",
+        b"\x08\x07\x12\x04skl2",
+        b"PK\x05\x06" + bytes(18),
+        b"PK broken",
+        b"x is not compressed",
+        b"BZhello",
+        b"some text that is a text\n",
+        b"\x89HDF\r\n",
+    ],
+)
+def test_other_files_are_not(content):
+    assert pickle_inside(content) is None
+
+
+def test_no_damage_of_an_archive_is_more_than_damage():
+    """Each byte in turn; offsets that lead before the beginning are a ValueError of zipfile's."""
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        archive.writestr("schema.json", "{}")
+    whole = held.getvalue()
+    for place in range(2, len(whole)):
+        for byte in (0, 127, 255):
+            damaged = whole[:place] + bytes([byte]) + whole[place + 1 :]
+            assert pickle_inside(damaged) is None
+            assert kind_of_content(damaged) in ("skops", None)

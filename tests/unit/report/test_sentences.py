@@ -1,0 +1,157 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import rhale
+from rhale.report.sentences import change_between, read, turning_points, zigzag
+from rhale.results.effect import Missing
+
+X = np.linspace(0.0, 10.0, 401)
+
+
+def effect_of(d, bins=20):
+    return rhale.effect(X, d, bins=bins)
+
+
+def test_a_straight_effect_is_one_sentence():
+    assert read(effect_of(np.full(401, 2.0))) == (
+        "From 0 to 10 the prediction rises by 20; rows hardly differ.",
+    )
+
+
+def test_a_peak_is_two_sentences():
+    first, second = read(effect_of(np.where(X < 5, 1.0, -1.0)))
+    assert first.startswith("From 0 to 5 the prediction rises by 5")
+    assert second.startswith("From 5 to 10 it falls by 5")
+
+
+def test_a_step_is_told_where_it_is():
+    (sentence,) = read(effect_of(np.where((X >= 4) & (X < 5), 3.0, 0.0)))
+    assert "rises by 3, nearly all of it between 4" in sentence
+
+
+def test_rows_that_differ_a_lot_are_told_with_their_spread():
+    rng = np.random.default_rng(0)
+    (sentence,) = read(effect_of(1.0 + rng.choice([-2.0, 2.0], 401), bins=1))
+    assert "rows differ a lot: spread 2" in sentence
+
+
+def test_a_flat_average_over_rows_that_differ_says_so():
+    pushes = np.where(np.arange(401) % 2 == 0, 1.0, -1.0)
+    (sentence,) = read(effect_of(pushes, bins=4), largest=1.0)
+    assert sentence.startswith("On average the prediction moves by at most")
+    assert "but rows differ: typical spread 2.9" in sentence
+
+
+def test_no_effect_at_all_is_flat():
+    assert read(effect_of(np.zeros(401)), largest=1.0) == (
+        "On average the prediction does not move over the whole range, and rows hardly differ.",
+    )
+
+
+def test_a_small_effect_beside_a_large_one_is_flat():
+    assert "hardly differ" in read(effect_of(np.full(401, 0.001)), largest=10.0)[0]
+    assert "rises by 0.01" in read(effect_of(np.full(401, 0.001)), largest=0.0)[0]
+
+
+def test_a_feature_of_one_value_has_no_effect():
+    fx = rhale.explain(lambda r: r[:, 0], np.column_stack([X, np.full(401, 3.0)]))
+    assert read(fx["x1"]) == ("Every row has the same value, 3: there is no effect to show.",)
+
+
+def test_the_error_of_a_change_is_that_of_the_mean_times_the_width():
+    d = np.random.default_rng(1).normal(size=401)
+    found = change_between(effect_of(d, bins=1), 2.0, 6.0)
+    assert found.size == pytest.approx(4.0 * d.mean())
+    assert found.error == pytest.approx(4.0 * d.std(ddof=1) / np.sqrt(401))
+    assert found.spread == pytest.approx(4.0 * d.std(ddof=1))
+
+
+def test_the_error_of_a_change_does_not_depend_on_its_direction():
+    effect = effect_of(np.random.default_rng(1).normal(size=401), bins=5)
+    there, back = change_between(effect, 1.0, 7.0), change_between(effect, 7.0, 1.0)
+    assert there.size == pytest.approx(-back.size)
+    assert (there.error, there.spread) == pytest.approx((back.error, back.spread))
+
+
+def test_from_the_first_limit_the_error_is_that_of_the_curve_that_starts_there():
+    effect = effect_of(np.random.default_rng(2).normal(size=401), bins=5)
+    low, high = effect.ci(7.3, center="start", level=0.95)
+    found = change_between(effect, 0.0, 7.3)
+    assert float(high - low) / 2 == pytest.approx(1.959964 * found.error, rel=1e-6)
+
+
+def test_levels_name_the_highest_and_the_lowest(make_levels):
+    effect = make_levels(["a", "b", "c"], [2.0, -1.0])
+    (sentence,) = read(effect)
+    assert sentence.startswith("The prediction is highest at “b” and lowest at “a”: 2")
+
+
+def test_two_levels_are_one_change(make_levels):
+    (sentence,) = read(make_levels(["no", "yes"], [-1.5]))
+    assert sentence.startswith("A change from “no” to “yes” lowers the prediction by 1.5")
+
+
+def test_the_change_over_all_levels_has_the_error_of_the_last_one(make_levels):
+    effect = make_levels(["a", "b", "c", "d"], [1.0, 2.0, 3.0], noise=1.0, rows=30)
+    found = change_between(effect, 0.0, 3.0)
+    low, high = effect.ci("d", center="start")
+    assert found.size == pytest.approx(6.0, abs=1.0)
+    assert float(high - low) / 2 == pytest.approx(1.959964 * found.error, rel=1e-6)
+
+
+def test_steps_between_numbers_read_as_stretches(make_levels):
+    effect = make_levels(["1", "2", "3", "4"], 1.0, edges=[1.0, 2.0, 3.0, 4.0])
+    assert read(effect)[0].startswith("From 1 to 4 the prediction rises by 3")
+
+
+def test_missing_values_have_a_sentence_of_their_own():
+    effect = replace(effect_of(np.ones(401)), missing=Missing(50, 0.1, -2.0, 0.5, 400.0))
+    assert read(effect)[-1] == (
+        "Without a value (10 % of the rows) the prediction is 2.00 ± 0.03 lower than on average; "
+        "rows differ a little: spread 0.5."
+    )
+
+
+def test_missing_values_that_change_nothing_are_told_so():
+    effect = replace(effect_of(np.ones(401)), missing=Missing(50, 0.1, 0.0, 0.0, 400.0))
+    assert read(effect)[-1] == (
+        "Without a value (10 % of the rows) the prediction is about the same as on average; "
+        "rows hardly differ."
+    )
+
+
+def test_what_chance_could_do_is_called_so():
+    d = np.random.default_rng(0).normal(size=401)
+    (sentence,) = read(effect_of(d - d.mean() + 0.01, bins=1), largest=1.0)
+    assert "moves by at most 0.1 over the whole range, which chance alone could do" in sentence
+
+
+def test_dates_and_durations_are_written_as_such():
+    dates = replace(effect_of(np.ones(401)), kind="date", edges=np.linspace(0, 366, 21))
+    assert read(dates)[0].startswith("From 1970-01-01 to 1971-01-02")
+    times = replace(effect_of(np.ones(401)), kind="duration", edges=np.linspace(0, 7200, 21))
+    assert read(times)[0].startswith("From 0 h to 2 h")
+
+
+@pytest.mark.parametrize("method", ["pdp", "ice"])
+def test_a_profile_reads_like_a_curve(method):
+    rows = np.random.default_rng(0).uniform(size=(200, 2))
+    fx = rhale.explain(lambda r: 3 * r[:, 0] + r[:, 1], rows, method=method)
+    (sentence,) = read(fx["x0"])
+    assert "the prediction rises by 2.9" in sentence or "rises by 3" in sentence
+    assert sentence.endswith("rows hardly differ.")
+
+
+def test_turns_that_chance_could_make_are_left_out():
+    rng = np.random.default_rng(3)
+    rows = rng.uniform(size=(400, 2))
+    fx = rhale.explain(lambda r: 2 * r[:, 0] + 3 * r[:, 1], rows, method="mplot")
+    assert turning_points(fx["x0"]).size == 2
+
+
+def test_small_turns_are_left_out():
+    assert zigzag(np.array([0.0, 1.0, 0.9, 2.0, 1.9]), 0.5).tolist() == [0, 4]
+    assert zigzag(np.array([1.0, 0.0, 1.0, 0.0]), 0.5).tolist() == [0, 1, 2, 3]
+    assert zigzag(np.array([2.0, 2.0]), 0.5).tolist() == [0, 1]

@@ -1,0 +1,48 @@
+import pytest
+
+from rhale.report.wording import clean, fixed, number, place, plus_minus
+
+
+@pytest.mark.parametrize("sign", ["\x00", "\x1b", "\ud800", "\x7f"])
+def test_signs_that_no_page_can_hold_are_replaced(sign):
+    assert clean(f"a{sign}b") == "a\ufffdb"
+    clean(f"a{sign}b").encode()
+
+
+def test_a_name_is_one_line_and_bounded():
+    assert clean(" two\u2028lines\r\n here ") == "two lines here"
+    assert len(clean("x" * 5_000)) == 1_000
+
+
+def test_numbers_have_three_digits_and_a_real_minus():
+    assert [number(v) for v in (0.0, -0.51234, 1234.5, 98765.4)] == [
+        "0",
+        "\u22120.512",
+        "1234",
+        "98,765",
+    ]
+    assert [number(v) for v in (1.5e-7, -2e9, float("inf"))] == [
+        "1.5e\u22127",
+        "\u22122e9",
+        "\u2013",
+    ]
+
+
+def test_a_number_and_its_error_have_the_same_decimals():
+    assert plus_minus(1.2345, 0.0312) == "1.23 ± 0.03"
+    assert plus_minus(1234.5, 31.2) == "1,234 ± 31"
+    assert plus_minus(0.5, 0.0) == "0.5"
+
+
+def test_places_follow_the_length_of_the_axis():
+    assert place(0.123456, "number", 1.0) == "0.12"
+    assert place(123_456.0, "number", 100_000.0) == "123,500"
+    assert place(0.5, "date", 2.0) == "1970-01-01 12:00:00"
+    assert place(86_400.0, "duration", 864_000.0) == "1 d"
+
+
+def test_numbers_of_a_column_have_the_same_decimals():
+    assert [fixed(v, 9.9) for v in (9.9, -0.1, 0.00004)] == ["9.900", "\u22120.100", "0.000"]
+    assert [fixed(v, 9_999.0) for v in (9_999.0, 0.4)] == ["9,999", "0"]
+    assert fixed(0.5, 0.0) == "0.5"
+    assert fixed(float("nan"), 1.0) == "\u2013"

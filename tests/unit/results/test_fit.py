@@ -1,0 +1,138 @@
+import numpy as np
+import pytest
+
+from rhale.errors import BadSettingError
+from rhale.kernels.axis import Axis
+from rhale.kernels.grid import Grid
+from rhale.kernels.moments import measure
+from rhale.kernels.partition import Edges, Fixed, Optimal, Quantile
+from rhale.results.fit import FINE_CELLS, axis_of, bin_cells, fine_grid, nearest_limits
+
+
+def axis(x):
+    values, counts = np.unique(x, return_counts=True)
+    return Axis(float(values[0]), float(values[-1]), values, counts.astype(float), float(x.size))
+
+
+FEATURES = {
+    "uniform": np.random.default_rng(0).uniform(0, 1, 3000),
+    "lognormal": np.random.default_rng(1).lognormal(0, 2, 3000),
+    "unix times": 1.7e9 + np.random.default_rng(2).uniform(0, 1e6, 3000),
+    "few values": np.repeat([0.0, 1.0, 5.0], 30),
+    "tiny": 1e-9 * np.random.default_rng(3).normal(size=3000),
+}
+
+
+@pytest.mark.parametrize("partition", [Fixed(7), Optimal(100), Quantile(9), Edges([-1, 0.3, 2e9])])
+@pytest.mark.parametrize("name", FEATURES)
+def test_fine_cells_contain_every_candidate_exactly(name, partition):
+    known = axis(FEATURES[name])
+    candidates = partition.candidates(known)
+    grid = fine_grid(known, candidates, "left")
+    assert np.isin(candidates, grid.edges).all()
+    assert (grid.edges[0], grid.edges[-1]) == (candidates.min(), candidates.max())
+    assert grid.n_cells <= candidates.size + 2 * FINE_CELLS
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_fine_cells_follow_the_axis_and_the_rows(name):
+    """However coarse the bins, there are limits every hundredth of the axis and of the rows."""
+    known = axis(FEATURES[name])
+    grid = fine_grid(known, Fixed(2).candidates(known), "left")
+    span = known.high - known.low
+    assert grid.widths.max() <= span / FINE_CELLS * (1 + 1e-6)
+    if known.values.size > 1000:
+        counts = np.histogram(FEATURES[name], grid.edges)[0]
+        assert counts.max() <= 2 * FEATURES[name].size / FINE_CELLS
+
+
+def test_no_two_additional_limits_differ_by_rounding_only():
+    x = np.linspace(0, 1, 101)  # quantiles of these are the equal limits, but for rounding
+    grid = fine_grid(axis(x), Fixed(10).candidates(axis(x)), "left")
+    assert grid.widths.min() > 1e-9
+    assert grid.n_cells == FINE_CELLS
+
+
+def test_fine_cells_keep_the_side_that_is_closed_and_survive_one_value():
+    assert fine_grid(axis(FEATURES["uniform"]), np.array([0.0, 1.0]), "right").closed == "right"
+    assert fine_grid(axis(np.array([3.0, 3.0])), np.array([3.0, 3.0]), "left").edges.tolist() == [
+        3,
+        3,
+    ]
+
+
+def cells(edges=(0, 1, 2, 3, 4), closed="left"):
+    x = np.array([0.5, 0.6, 1.5, 1.6, 2.5, 2.6, 3.5, 3.6])
+    d = np.array([1.0, 1.0, 1.0, 1.0, 5.0, 5.0, 5.0, 5.0])
+    return measure(Grid(np.array(edges, dtype=float), closed), x, d)
+
+
+def test_a_partition_chooses_among_the_limits_of_cells():
+    effect = bin_cells("x", "y", cells(), Optimal(4, min_points=2))
+    assert effect.edges.tolist() == [0.0, 2.0, 4.0]
+    assert effect.mean.tolist() == [1.0, 5.0]
+    assert effect.notes == ()
+
+
+def test_notes_and_name_are_carried():
+    effect = bin_cells("age", "y", cells(), Fixed(2), notes=("by secant",))
+    assert (effect.name, effect.output, effect.notes) == ("age", "y", ("by secant",))
+
+
+def test_limits_move_to_those_of_cells_and_the_note_says_how_far():
+    effect = bin_cells("x", "y", cells(), Edges([0, 1.4, 4]))
+    assert effect.edges.tolist() == [0.0, 1.0, 4.0]
+    assert effect.notes == ("1 of 3 limits moved to limits of cells, by at most 0.4",)
+
+
+def test_a_limit_half_way_moves_left_and_rounding_is_no_move():
+    found, notes = nearest_limits(Grid(np.arange(5.0)), np.array([0.0, 1.5, 3 + 1e-12, 4.0]))
+    assert found.tolist() == [0, 1, 3, 4]
+    assert len(notes) == 1
+    assert "1 of 4 limits" in notes[0]
+    found, notes = nearest_limits(Grid(np.arange(5.0)), np.array([0.0, 3 + 1e-12, 4.0]))
+    assert (found.tolist(), notes) == ([0, 3, 4], ())
+
+
+def test_limits_that_move_to_the_same_place_become_one():
+    effect = bin_cells("x", "y", cells(), Edges([0, 1.9, 2.0, 2.1, 4]))
+    assert effect.edges.tolist() == [0.0, 2.0, 4.0]
+
+
+def test_bins_narrower_than_the_cells_use_the_rows_between():
+    effect = bin_cells("x", "y", cells(), Edges([1, 2, 3]))
+    assert effect.edges.tolist() == [1.0, 2.0, 3.0]
+    assert effect.count.tolist() == [2, 2]
+    assert effect.mean.tolist() == [1.0, 5.0]
+
+
+def test_bins_outside_the_cells_are_refused():
+    with pytest.raises(BadSettingError, match=r"outside the cells \[0, 4\]"):
+        bin_cells("x", "y", cells(), Edges([10, 11]))
+
+
+def test_bins_closed_on_the_other_side_are_refused():
+    with pytest.raises(BadSettingError, match="'x' are closed on the right"):
+        bin_cells("x", "y", cells(closed="right"), Fixed(2))
+
+
+def test_one_cell_is_one_bin_whatever_is_asked():
+    single = measure(Grid(np.array([0.0, 1.0])), np.array([0.5, 0.6]), np.array([1.0, 2.0]))
+    assert bin_cells("x", "y", single, Fixed(5)).edges.tolist() == [0.0, 1.0]
+
+
+def test_the_axis_of_cells_knows_range_rows_and_weight():
+    x, w = np.array([0.2, 0.4, 2.5]), np.array([1.0, 1.0, 2.0])
+    found = axis_of(measure(Grid(np.array([0.0, 1.0, 2.0, 3.0])), x, x, w))
+    assert (found.low, found.high) == (0.0, 3.0)
+    np.testing.assert_allclose(found.values, [0.3, 2.5])
+    assert found.weight.tolist() == [2.0, 2.0]
+    np.testing.assert_allclose(found.rows, 16 / 6)
+
+
+def test_three_series_choose_by_the_first():
+    x = np.repeat(np.arange(4) + 0.5, 5)
+    d = np.where(x < 2, 0.0, 1.0)
+    other = np.where(x < 1, 0.0, 9.0)
+    series = measure(Grid(np.arange(5.0)), x, np.vstack([d, other, np.zeros(20)]))
+    assert bin_cells("x", "y", series, Optimal(4)).edges.tolist() == [0.0, 2.0, 4.0]

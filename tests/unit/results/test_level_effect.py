@@ -1,0 +1,222 @@
+"""LevelEffect: what it says of steps, and how sure it is."""
+
+import numpy as np
+import pytest
+
+from rhale.errors import BadSettingError
+from rhale.kernels.level_moments import measure_levels
+from rhale.results.level_effect import LevelEffect, name_others
+
+
+def made(levels=("a", "b", "c"), mean=(1.0, 3.0), **other):
+    """An effect with easy numbers: the curve from the first level is 0, 1, 4."""
+    n = len(levels)
+    known = {
+        "level_count": np.full(n, 10),
+        "level_weight": np.full(n, 10.0),
+        "edges": np.arange(n, dtype=float),
+        "count": np.full(n - 1, 20),
+        "rows": np.full(n - 1, 20.0),
+        "weight": np.full(n - 1, 20.0),
+        "mean": np.array(mean),
+        "std": np.full(n - 1, 2.0),
+        "correlation": np.eye(n - 1),
+    }
+    return LevelEffect("f", "y", levels, **(known | other))
+
+
+NUMBERS = made(("1", "2", "4"), edges=np.array([1.0, 2.0, 4.0]), is_number=True)
+
+
+def from_rows(level, down, up, n_levels, weights=None):
+    """The effect of given steps of rows."""
+    found = measure_levels(level, down[None], up[None], n_levels, weights)
+    steps = found.steps
+    return made(
+        tuple("abcdefgh"[:n_levels]),
+        steps.mean[0],
+        level_count=found.count,
+        level_weight=found.weight,
+        count=steps.count,
+        rows=steps.rows,
+        weight=steps.weight,
+        std=steps.std[0],
+        correlation=steps.correlation[0],
+    )
+
+
+def test_the_curve_adds_up_the_steps_and_is_zero_on_average_over_the_rows():
+    effect = made(level_weight=np.array([1.0, 1.0, 2.0]))
+    assert effect.curve(center="start").tolist() == [0, 1, 4]
+    assert effect.curve() == pytest.approx(np.array([0, 1, 4]) - 9 / 4)
+    assert effect.curve(center="uniform") == pytest.approx(np.array([0, 1, 4]) - 5 / 3)
+
+
+def test_levels_are_read_by_name_one_or_many():
+    effect = made()
+    assert effect.curve("c", center="start") == 4.0
+    assert np.ndim(effect.curve("c")) == 0
+    assert effect.curve(["c", "a"], center="start").tolist() == [4.0, 0.0]
+
+
+def test_numbers_are_read_by_value_straight_between_and_unknown_beyond():
+    found = NUMBERS.curve([1, 1.5, 3, 4, 5], center="start")
+    assert found == pytest.approx(np.array([0, 0.5, 4, 7, np.nan]), nan_ok=True)
+    assert NUMBERS.curve(2, center="start") == NUMBERS.curve("2", center="start") == 1.0
+
+
+def test_steps_between_numbers_are_slopes_times_their_distance():
+    assert NUMBERS.step.tolist() == [1.0, 6.0]
+    assert NUMBERS.spread().tolist() == [0.0, 2.0, 6.0]
+
+
+def test_names_that_are_numbers_are_found_as_such():
+    effect = made(("10", "20", "30"))
+    assert effect.curve([20, np.int64(30)], center="start").tolist() == [1.0, 4.0]
+
+
+def test_an_unknown_level_is_refused_with_near_names():
+    with pytest.raises(BadSettingError, match=r"feature 'f' has no level 'A'.*'a'"):
+        made().curve("A")
+
+
+def test_spread_sums_deviations_or_their_squares():
+    assert made().spread().tolist() == [0.0, 2.0, 4.0]
+    assert made().spread(accumulate="quadrature") == pytest.approx([0.0, 2.0, np.sqrt(8)])
+    with pytest.raises(BadSettingError, match="accumulate='mean' is not known"):
+        made().spread(accumulate="mean")
+
+
+def test_an_unknown_centre_is_refused():
+    with pytest.raises(BadSettingError, match="center"):
+        made().curve(center="median")
+
+
+def test_the_interval_from_the_first_level_is_that_of_a_sum_of_means():
+    correlation = np.array([[1.0, 0.4], [0.4, 1.0]])
+    low, high = made(correlation=correlation).ci(center="start")
+    se = 2.0 / np.sqrt(20)
+    expected = 1.959963984540054 * np.array([0.0, se, np.sqrt(2 * se**2 + 0.8 * se**2)])
+    assert high - low == pytest.approx(2 * expected, rel=1e-9)
+    assert low + high == pytest.approx(2 * np.array([0.0, 1.0, 4.0]))
+
+
+def test_intervals_grow_with_their_level_and_follow_the_asked_levels():
+    narrow, wide = (np.diff(made().ci(["c", "a"], level=level), axis=0)[0] for level in (0.5, 0.99))
+    assert np.all(wide > narrow)
+    assert narrow[0] == np.diff(made().ci("c", level=0.5))[0]
+
+
+def test_centring_is_a_linear_map_of_the_same_steps():
+    correlation = np.array([[1.0, -0.3], [-0.3, 1.0]])
+    effect = made(level_weight=np.array([1.0, 2.0, 5.0]), correlation=correlation)
+    error = effect.standard_error
+    covariance = error[:, None] * correlation * error
+    draws = np.random.default_rng(0).multivariate_normal(effect.step, covariance, 200_000)
+    curves = np.cumsum(np.column_stack([np.zeros(len(draws)), draws]), axis=1)
+    curves -= (curves @ effect.share)[:, None]
+    low, high = effect.ci(level=0.95)
+    assert (high - low) / 2 / 1.959963984540054 == pytest.approx(curves.std(axis=0), rel=0.02)
+
+
+def test_intervals_cover_the_truth_as_often_as_they_say():
+    rng, n, covered = np.random.default_rng(1), 300, []
+    share = np.array([0.5, 0.3, 0.2])
+    truth = np.array([0.0, 1.0, 1.0 + 2.0])  # E of the steps below: 1 and 2
+    for _ in range(400):
+        level = rng.choice(3, n, p=share)
+        own = rng.normal(0, 1, n)
+        up = np.where(level == 0, 1 + own, np.where(level == 1, 2 - own, 0.0))
+        down = np.where(level == 1, 1 + own, np.where(level == 2, 2 - own, 0.0))
+        low, high = from_rows(level, down, up, 3).ci(center="start")
+        covered.append((low <= truth) & (truth <= high))
+    assert np.mean(covered, axis=0)[1:] == pytest.approx([0.95, 0.95], abs=0.03)
+
+
+def test_importance_is_the_deviation_of_the_curve_over_the_rows():
+    effect = made(level_weight=np.array([1.0, 1.0, 2.0]))
+    rows = np.array([0.0, 1.0, 4.0, 4.0])
+    assert effect.importance == pytest.approx(rows.std(), rel=1e-12)
+
+
+def test_the_error_of_the_importance_is_its_change_per_step_times_their_errors():
+    effect = made(level_weight=np.array([1.0, 1.0, 2.0]))
+    slopes = []
+    for k in range(2):
+        mean = effect.mean.copy()
+        mean[k] += 1e-6
+        moved = made(mean=mean, level_weight=effect.level_weight)
+        slopes.append((moved.importance - effect.importance) / 1e-6)
+    expected = np.sqrt(np.sum((np.array(slopes) * effect.standard_error) ** 2))
+    assert effect.importance_error == pytest.approx(expected, rel=1e-5)
+
+
+def test_heterogeneity_weighs_deviations_by_rows():
+    effect = made(std=np.array([1.0, 3.0]), weight=np.array([30.0, 10.0]))
+    assert effect.heterogeneity == pytest.approx(np.sqrt((30 * 1 + 10 * 9) / 40))
+
+
+def test_typical_spread_moves_by_one_deviation_of_the_levels():
+    effect = made(std=np.array([2.0, 2.0]))
+    assert effect.typical_spread == pytest.approx(2.0 * np.std([0, 1, 2]))
+
+
+def test_a_feature_that_does_nothing_has_no_importance_and_no_error():
+    effect = made(mean=(0.0, 0.0))
+    assert effect.importance == effect.importance_error == 0.0
+
+
+def test_one_level_has_a_flat_curve_and_no_importance():
+    effect = made(("only",), ())
+    assert effect.curve().tolist() == effect.spread().tolist() == [0.0]
+    assert effect.ci("only") == (0.0, 0.0)
+    assert np.isnan([effect.importance, effect.importance_error, effect.heterogeneity]).all()
+
+
+def test_a_step_without_deviation_borrows_that_of_its_neighbours_for_the_interval():
+    effect = made(("a", "b", "c", "d"), (1.0, 1.0, 1.0), std=np.array([2.0, np.nan, 2.0]))
+    low, high = effect.ci(center="start")
+    assert np.all(np.diff(high - low) > 0)
+    assert effect.spread()[-1] == 6.0
+
+
+def test_pooled_levels_are_found_under_their_common_name():
+    effect = made(("a", name_others(2), "c"), pooled=("x", "y"))
+    assert (
+        effect.curve("y", center="start") == effect.curve("other (2 levels)", center="start") == 1
+    )
+
+
+def test_a_level_really_called_other_is_not_mistaken_for_the_pooled_ones():
+    effect = made((name_others(2), name_others(2) + " ", "c"), pooled=("x", "y"))
+    assert effect.curve("x", center="start") == 1.0
+    assert effect.curve(name_others(2), center="start") == 0.0
+
+
+def test_a_pooled_level_that_has_the_name_of_another_is_that_other():
+    effect = made(("a", name_others(2), "c"), pooled=("a", "y"))
+    assert effect.find("a") == 0
+
+
+def test_effects_are_equal_when_all_their_numbers_are():
+    assert made() == made()
+    assert made() != made(mean=(1.0, 3.5))
+    assert made(std=np.array([np.nan, 1.0])) == made(std=np.array([np.nan, 1.0]))
+
+
+def test_nothing_in_an_effect_can_be_changed():
+    with pytest.raises(ValueError, match="read-only"):
+        made().mean[0] = 5.0
+
+
+def test_the_short_text_names_feature_levels_and_importance():
+    assert repr(made()) == "LevelEffect('f', output='y', 3 levels, importance=1.7)"
+
+
+def test_notes_are_those_of_the_steps_and_of_the_levels():
+    assert made(local_notes=("one",), bin_notes=("two",)).notes == ("one", "two")
+
+
+def test_a_step_has_no_slope_and_one_deviation():
+    assert made().slope.tolist() == [0.0, 0.0]
+    assert made().std_plain is made().std or np.array_equal(made().std_plain, made().std)

@@ -1,0 +1,120 @@
+import json
+
+import numpy as np
+import pytest
+
+from rhale.errors import BadFileError
+from rhale.results.plain_values import (
+    Anything,
+    Named,
+    Number,
+    Numbers,
+    Several,
+    Side,
+    Text,
+    Truth,
+    shown,
+)
+
+ROWS = (Side("rows"),)
+
+
+def array(values, name="float64"):
+    return {"array": values, "type": name, "shape": [len(values)]}
+
+
+def read(kind, value, lengths=None):
+    return kind.read(json.loads(json.dumps(value)), "it", {} if lengths is None else lengths)
+
+
+def test_the_first_length_counts_for_all_others():
+    lengths = {}
+    read(Numbers((Side("bins", 1),)), array([1.0, 2.0, 3.0]), lengths)
+    assert lengths == {"bins": 2}
+    read(Numbers((Side("bins"),)), array([1.0, 2.0]), lengths)
+    with pytest.raises(BadFileError, match="it has 3 numbers for 2 bins"):
+        read(Numbers((Side("bins"),)), array([1.0, 2.0, 3.0]), lengths)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        array([1.0], "float32"),
+        array([1.0], "<f8"),
+        array([1.0], "f8,f8"),
+        array([1.0], None),
+        array(["1.0"]),
+        array([[1.0]]),
+        array([False]),
+        array([None]),
+        array([10**400]),
+        {**array([1.0]), "shape": [1, 1]},
+        {**array([1.0]), "shape": [1.0]},
+        {**array([1.0]), "shape": [True]},
+        {**array([]), "shape": [-1]},
+        {**array([]), "shape": [0, 2**60]},
+        {**array([1.0]), "more": 1},
+        {"array": [1.0]},
+        {**array([1.0]), "array": "1"},
+        [1.0],
+        None,
+    ],
+)
+def test_what_is_no_array_of_numbers_is_refused(value):
+    with pytest.raises(BadFileError, match=r"^it "):
+        read(Numbers(ROWS), value)
+
+
+def test_unknown_numbers_are_read_where_they_may_be():
+    found = read(Numbers(ROWS, -np.inf, np.inf, unknown=True), array([None, "inf", "-inf", 2]))
+    np.testing.assert_array_equal(found, [np.nan, np.inf, -np.inf, 2.0])
+    assert np.isnan(read(Numbers(ROWS, 0.0, unknown=True), array([None, None]))).all()
+    with pytest.raises(BadFileError, match=r"it holds -1\.0, which it cannot"):
+        read(Numbers(ROWS, 0.0, unknown=True), array([None, -1.0]))
+    with pytest.raises(BadFileError, match="it holds inf, which it cannot"):
+        read(Numbers(ROWS, unknown=True), array(["inf"]))
+    with pytest.raises(BadFileError, match="it holds '1e5' where a number belongs"):
+        read(Numbers(ROWS, unknown=True), array(["1e5"]))
+
+
+@pytest.mark.parametrize("value", [True, "1", None, 1.5, [1], {"number": "nan"}, -1, 2**60])
+def test_what_is_no_count_is_refused(value):
+    with pytest.raises(BadFileError, match=r"^it is "):
+        read(Number(least=0, whole=True), value)
+
+
+def test_one_number_may_be_unknown():
+    assert np.isnan(read(Number(unknown=True), {"number": "nan"}))
+    assert type(read(Number(), 3)) is float
+    for value in ({"number": "1e5"}, {"number": 1}, {"number": "nan", "more": 1}):
+        with pytest.raises(BadFileError, match="it is an object, not a number"):
+            read(Number(unknown=True), value)
+
+
+def test_texts_and_truth_values_are_what_they_are():
+    assert read(Several(Text(("a", "b"))), ["a", "b", "a"]) == ("a", "b", "a")
+    assert read(Several(Truth()), [False, True]) == (False, True)
+    for kind, value in ((Text(), 1), (Text(("a",)), "c"), (Truth(), 1), (Several(Text()), "ab")):
+        with pytest.raises(BadFileError, match=r"^it "):
+            read(kind, value)
+
+
+@pytest.mark.parametrize("pairs", [3, [["a"]], [["a", 1, 2]], [[1, 2]], ["ab"], {"a": 1}])
+def test_what_is_no_mapping_is_refused(pairs):
+    with pytest.raises(BadFileError, match=r"^it "):
+        read(Named(Anything()), {"mapping": pairs})
+
+
+def test_plain_values_are_read_down_to_a_limit():
+    assert read(Anything(2), [[1]]) == [[1]]
+    with pytest.raises(BadFileError, match="too deep"):
+        read(Anything(2), [[[1]]])
+    for value in ({"a": 1}, {"tuple": 3}, {"record": "effect"}, array([1.0])):
+        with pytest.raises(BadFileError, match=r"^it is an object"):
+            read(Anything(), value)
+
+
+@pytest.mark.parametrize("value", ["\n\x1b[2J" * 1_000, 10**4_000, 1e308, ["x"] * 10**6, None])
+def test_a_value_in_a_message_is_short_and_on_one_line(value):
+    assert len(shown(value)) <= 60
+    assert shown(value).isprintable()

@@ -1,0 +1,249 @@
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pytest
+
+import rhale
+from rhale.errors import BadSettingError
+from rhale.results.profile import Profile, trapezoid_weights
+
+GRID = np.array([0.0, 1.0, 3.0])
+RNG = np.random.default_rng(0)
+CURVES = RNG.normal(0, 1, (40, 1)) + RNG.normal(0, 1, (40, 1)) * GRID + np.sin(GRID)
+SHARE = np.array([0.5, 0.25, 0.25])
+CENTERS = ("mean", "start", "uniform")
+CENTRING = {
+    "mean": SHARE,
+    "start": np.array([1.0, 0.0, 0.0]),
+    "uniform": np.array([0.5, 1.5, 1.0]) / 3,
+}
+
+
+def profile(method="ice", **changes):
+    """The profile of forty known curves."""
+    shapes = CURVES - CURVES.mean(axis=1, keepdims=True)
+    made = Profile(
+        name="age",
+        output="y0",
+        method=method,
+        grid=GRID,
+        mean=CURVES.mean(axis=0),
+        std=CURVES.std(axis=0, ddof=1),
+        covariance=np.cov(shapes.T),
+        rows=np.full(3, 40.0),
+        share=SHARE,
+        curves=CURVES,
+        curve_x=np.zeros(40),
+    )
+    return replace(made, **changes)
+
+
+def centred(center):
+    return CURVES - (CURVES @ CENTRING[center])[:, None]
+
+
+@pytest.mark.parametrize("center", CENTERS)
+def test_the_curve_is_the_average_of_centred_curves(center):
+    np.testing.assert_allclose(profile().curve(GRID, center=center), centred(center).mean(axis=0))
+
+
+@pytest.mark.parametrize("center", CENTERS)
+def test_spread_is_the_deviation_of_centred_curves(center):
+    found = profile().spread(GRID, center=center)
+    np.testing.assert_allclose(found, centred(center).std(axis=0, ddof=1), atol=1e-7)
+
+
+@pytest.mark.parametrize("center", CENTERS)
+def test_the_interval_is_that_of_a_mean_of_centred_curves(center):
+    low, high = profile().ci(GRID, level=0.6826894921370859, center=center)
+    error = centred(center).std(axis=0, ddof=1) / np.sqrt(40)
+    np.testing.assert_allclose((high - low) / 2, error, atol=1e-7)
+    np.testing.assert_allclose((high + low) / 2, centred(center).mean(axis=0))
+
+
+def test_without_centring_levels_stay():
+    found = profile()
+    np.testing.assert_allclose(found.curve(GRID, center=None), CURVES.mean(axis=0))
+    np.testing.assert_allclose(found.spread(GRID, center=None), CURVES.std(axis=0, ddof=1))
+    np.testing.assert_allclose(found.standard_error, CURVES.std(axis=0, ddof=1) / np.sqrt(40))
+    low, high = found.ci(GRID, level=0.6826894921370859, center=None)
+    np.testing.assert_allclose((high - low) / 2, found.standard_error)
+
+
+def test_between_points_the_curve_is_straight_and_outside_it_is_undefined():
+    found, mean = profile(), CURVES.mean(axis=0)
+    np.testing.assert_allclose(found.curve(2.0, center=None), (mean[1] + mean[2]) / 2)
+    assert np.isnan(found.curve([-0.1, 3.1])).all()
+    assert np.isnan(found.spread([-0.1, 3.1])).all()
+    assert np.ndim(found.curve(2.0)) == 0
+
+
+@pytest.mark.parametrize("center", CENTERS)
+def test_ice_curves_are_centred_one_by_one(center):
+    np.testing.assert_allclose(profile().ice(center=center), centred(center))
+
+
+def test_ice_curves_are_centred_at_a_value():
+    np.testing.assert_allclose(profile().ice(center=1.0), CURVES - CURVES[:, [1]])
+    at_two = (CURVES[:, 1] + CURVES[:, 2]) / 2
+    np.testing.assert_allclose(profile().ice(center=2), CURVES - at_two[:, None])
+    np.testing.assert_allclose(profile().ice(center=np.float64(1.0)), CURVES - CURVES[:, [1]])
+    np.testing.assert_array_equal(profile().ice(), CURVES)
+
+
+def test_a_value_outside_the_grid_is_no_centre():
+    with pytest.raises(BadSettingError, match="center=9 is outside the grid"):
+        profile().ice(center=9)
+
+
+def test_dice_is_the_slope_of_straight_curves():
+    lines = np.array([[0.0, 2.0, 6.0], [1.0, 0.0, -2.0]])
+    np.testing.assert_allclose(profile(curves=lines).dice(), [[2, 2, 2], [-1, -1, -1]])
+
+
+def test_single_rows_are_asked_of_ice_only():
+    with pytest.raises(BadSettingError, match="use method='ice'"):
+        profile("pdp", curves=np.empty((0, 0))).ice()
+    with pytest.raises(BadSettingError, match="use method='ice'"):
+        profile("pdp", curves=np.empty((0, 0))).dice()
+
+
+def test_importance_is_the_deviation_of_the_curve_over_the_rows():
+    mean = CURVES.mean(axis=0)
+    size = np.sqrt(SHARE @ (mean - SHARE @ mean) ** 2)
+    np.testing.assert_allclose(profile().importance, size)
+
+
+def test_the_error_of_importance_is_that_of_its_linear_part():
+    mean = CURVES.mean(axis=0)
+    gap = mean - SHARE @ mean
+    pull = SHARE * gap / np.sqrt(SHARE @ gap**2)
+    error = np.std(CURVES @ (pull - SHARE * pull.sum()), ddof=1) / np.sqrt(40)
+    np.testing.assert_allclose(profile().importance_error, error, rtol=1e-9)
+
+
+def test_a_flat_profile_has_no_importance():
+    flat = profile(mean=np.full(3, 7.0))
+    assert (flat.importance, flat.importance_error) == (0.0, 0.0)
+
+
+def test_heterogeneity_is_the_weighted_deviation_of_centred_curves():
+    variance = centred("mean").var(axis=0, ddof=1)
+    np.testing.assert_allclose(profile().heterogeneity, np.sqrt(SHARE @ variance))
+
+
+def test_marginal_points_have_their_own_rows():
+    """No row has a curve there: spread is as it is, and errors of points are independent."""
+    std, rows = np.array([1.0, 2.0, 3.0]), np.array([4.0, 16.0, 9.0])
+    found = profile("mplot", std=std, rows=rows, covariance=np.diag(std**2))
+    np.testing.assert_allclose(found.spread(GRID), std)
+    error = std / np.sqrt(rows)
+    for center in CENTERS:
+        shift = np.eye(3) - CENTRING[center]
+        low, high = found.ci(GRID, level=0.6826894921370859, center=center)
+        np.testing.assert_allclose((high - low) / 2, np.sqrt(shift**2 @ error**2), atol=1e-12)
+
+
+def test_trapezoid_weights_average_straight_curves():
+    np.testing.assert_allclose(trapezoid_weights(GRID), CENTRING["uniform"])
+    assert trapezoid_weights(np.array([5.0])).tolist() == [1.0]
+
+
+def test_unknown_centres_are_refused():
+    with pytest.raises(BadSettingError, match="center='zero' is not known"):
+        profile().curve(0.5, center="zero")
+
+
+def test_a_profile_is_frozen_and_compares_by_value():
+    found = profile()
+    with pytest.raises(FrozenInstanceError):
+        found.name = "other"
+    with pytest.raises(ValueError, match="read-only"):
+        found.mean[0] = 1
+    assert found == profile()
+    assert found != profile("pdp")
+    assert found != profile(notes=("a note",))
+    assert found != "a profile"
+    with pytest.raises(TypeError):
+        hash(found)
+
+
+def test_repr_is_one_line():
+    text = repr(profile())
+    assert text.startswith("Profile('age', output='y0', ice, 3 points on [0, 3], importance=")
+    assert "\n" not in text
+
+
+# --- through explain -----------------------------------------------------------------------------
+
+TABLE = np.column_stack([np.random.default_rng(1).uniform(-1, 1, (60, 2)), np.full(60, 4.0)])
+
+
+def model(rows):
+    return rows[:, 0] ** 2 + 3 * rows[:, 0] * rows[:, 1]
+
+
+def by_hand(column, points):
+    """One changed copy of the table per point."""
+    answers = []
+    for point in points:
+        changed = TABLE.copy()
+        changed[:, column] = point
+        answers.append(model(changed))
+    return np.array(answers).T
+
+
+@pytest.mark.parametrize("method", ["pdp", "ice"])
+def test_partial_dependence_is_the_average_over_changed_tables(method):
+    found = rhale.explain(model, TABLE, method=method, bins=8)["x0"]
+    np.testing.assert_allclose(found.grid, np.linspace(TABLE[:, 0].min(), TABLE[:, 0].max(), 9))
+    curves = by_hand(0, found.grid)
+    np.testing.assert_allclose(found.mean, curves.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(found.std, curves.std(axis=0, ddof=1), rtol=1e-9)
+    if method == "ice":
+        order, mine = np.argsort(found.curve_x), np.argsort(TABLE[:, 0])
+        np.testing.assert_allclose(found.curves[order], curves[mine], atol=1e-12)
+
+
+def test_weights_count_in_partial_dependence():
+    w = np.random.default_rng(2).uniform(0.1, 2, 60)
+    found = rhale.explain(model, TABLE, method="pdp", bins=4, weights=w)["x1"]
+    expected = np.average(by_hand(1, found.grid), axis=0, weights=w)
+    np.testing.assert_allclose(found.mean, expected, atol=1e-12)
+
+
+def test_the_marginal_plot_averages_predictions_bin_by_bin():
+    edges = np.array([-1.0, -0.2, 0.5, 1.0])
+    found = rhale.explain(model, TABLE, method="mplot", bins=rhale.Edges(edges))["x0"]
+    for k in range(3):
+        inside = (TABLE[:, 0] >= edges[k]) & (TABLE[:, 0] < edges[k + 1])
+        np.testing.assert_allclose(found.grid[k], TABLE[inside, 0].mean())
+        np.testing.assert_allclose(found.mean[k], model(TABLE[inside]).mean())
+        np.testing.assert_allclose(found.std[k], model(TABLE[inside]).std(ddof=1))
+        assert found.rows[k] == inside.sum()
+
+
+@pytest.mark.parametrize("method", ["pdp", "ice", "mplot"])
+def test_a_constant_feature_has_a_profile_of_one_point(method):
+    found = rhale.explain(model, TABLE, method=method, features="x2")["x2"]
+    assert found.grid.tolist() == [4.0]
+    assert found.importance == 0.0
+
+
+def test_a_huge_level_of_the_rows_does_not_drown_the_spread_of_their_shapes():
+    """Curves are 1e8 x1 + x0 x1: their levels differ by 1e8 times as much as their shapes."""
+    found = rhale.explain(
+        lambda rows: rows[:, 1] * (1e8 + rows[:, 0]), TABLE, method="pdp", features="x0"
+    )["x0"]
+    low, high = TABLE[:, 0].min(), TABLE[:, 0].max()
+    expected = (high - low) * TABLE[:, 1].std(ddof=1)
+    np.testing.assert_allclose(found.spread(high, center="start"), expected, rtol=1e-5)
+    np.testing.assert_allclose(found.std[0], 1e8 * TABLE[:, 1].std(ddof=1), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("levels", "expected"),
+    [(("0", "1", "3"), True), (("0.0", "1.0", "3.0"), True), (("a", "1", "3"), False), ((), False)],
+)
+def test_levels_that_are_the_grid_are_numbers(levels, expected):
+    assert profile(levels=levels).is_number is expected

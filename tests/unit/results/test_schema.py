@@ -1,0 +1,131 @@
+"""The schema knows every field, and numbers that do not belong together."""
+
+import json
+from dataclasses import fields, is_dataclass, replace
+
+import numpy as np
+import pytest
+
+import rhale
+from rhale.errors import BadFileError
+from rhale.explanation import Explanation, unpacked
+from rhale.results.schema import EXPLANATION, RECORDS
+from rhale.results.store import FORMAT, VERSION, pack
+
+RNG = np.random.default_rng(0)
+WAVY = RNG.normal(size=(3_000, 2))
+
+
+def names(record):
+    return {f.name for f in fields(record)} if is_dataclass(record) else set(record._fields)
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_the_schema_has_every_field_of_a_record(name):
+    assert set(RECORDS[name].fields) == names(RECORDS[name].make)
+
+
+def test_the_schema_has_every_field_of_an_explanation():
+    assert set(EXPLANATION.fields) == names(Explanation)
+
+
+@pytest.fixture(scope="module")
+def wavy():
+    """The curve of x0 follows its cells."""
+    fx = rhale.explain(lambda x: np.sin(8 * x[:, 0]) + x[:, 1] * np.exp(x[:, 0]), WAVY)
+    assert fx["x0"].cells is not None
+    return fx
+
+
+def told(fx):
+    """What is said of an explanation that went through a file."""
+    content = json.loads(json.dumps({VERSION: FORMAT, **pack(fx)}))
+    with pytest.raises(BadFileError) as error:
+        unpacked(content, "it")
+    return str(error.value).removeprefix("it is damaged: ").partition(";")[0]
+
+
+def with_first(fx, **changes):
+    first, *rest = fx.effects
+    return replace(fx, effects=(replace(first, **changes), *rest))
+
+
+def with_cells(fx, **changes):
+    return with_first(fx, cells=replace(fx.effects[0].cells, **changes))
+
+
+def test_followed_cells_must_fill_their_bins(wavy):
+    cells = wavy["x0"].cells
+    assert "do not fill the bins" in told(with_cells(wavy, right=cells.right + 1e-3))
+    assert "do not fill the bins" in told(with_cells(wavy, left=cells.left[::-1]))
+    assert "is out of order" in told(with_cells(wavy, bin=cells.bin + 1_000))
+    assert "is out of order" in told(with_cells(wavy, bin=cells.bin[::-1] * np.array(1)))
+
+
+def test_some_followed_cells_of_a_bin_must_be_measured(wavy):
+    unknown = np.full(wavy["x0"].cells.bin.size, np.nan)
+    assert "is unknown in all cells of a bin" in told(with_cells(wavy, error=unknown))
+
+
+def test_moments_have_as_many_numbers_as_cells(wavy):
+    cells = wavy.cells["x0"]
+    grid = replace(cells.grid, edges=cells.grid.edges[:-1])
+    damaged = replace(wavy, cells={"x0": replace(cells, grid=grid)})
+    n_cells = cells.grid.n_cells
+    assert told(damaged) == f"cells['x0'].count has {n_cells} numbers for {n_cells - 1} cells"
+
+
+def test_weights_whose_squares_do_not_fit_into_a_number_are_refused(wavy):
+    heavy = 1e160 * wavy["x0"].weight
+    assert "effects[0].weight holds" in told(with_first(wavy, weight=heavy))
+
+
+def test_spread_has_limits_and_deviations_or_neither(wavy):
+    edges = wavy["x0"].edges
+    assert "spread_std has no limits" in told(with_first(wavy, spread_edges=edges))
+
+
+@pytest.fixture(scope="module")
+def levels():
+    table = RNG.integers(0, 4, (200, 2)).astype(float)
+    return rhale.explain(lambda x: x[:, 0] * x[:, 1], table)
+
+
+def test_levels_and_steps_agree(levels):
+    first = levels.effects[0]
+    assert told(with_first(levels, levels=first.levels[:-1])).startswith("effects[0].level_count")
+    assert "names one twice" in told(with_first(levels, levels=("0",) * 4))
+    assert "has no 'other (2 levels)'" in told(with_first(levels, pooled=("8", "9")))
+    assert "correlation has 2 rows for 3 steps" in told(with_first(levels, correlation=np.eye(2)))
+    assert "edges does not increase" in told(with_first(levels, edges=np.array([0.0, 1, 3, 2])))
+
+
+@pytest.fixture(scope="module")
+def ice():
+    return rhale.explain(lambda x: x[:, 0] ** 2, WAVY[:50], method="ice", bins=5)
+
+
+def test_points_labels_and_curves_agree(ice):
+    first = ice.effects[0]
+    assert "levels has 2 entries for" in told(with_first(ice, levels=("a", "b")))
+    assert "curves has 5 columns for 6 points" in told(with_first(ice, curves=first.curves[:, 1:]))
+    assert "numbers for 0 curves" in told(with_first(ice, curves=np.empty((0, 0))))
+    assert "grid does not increase" in told(with_first(ice, grid=first.grid[::-1]))
+    assert "rows is zero at a point" in told(with_first(ice, rows=0.0 * first.rows))
+    assert "share is zero" in told(with_first(ice, share=0.0 * first.share))
+    assert "mean is unknown" in told(with_first(ice, mean=np.nan * first.mean))
+
+
+def test_results_of_one_explanation_are_of_one_kind(ice, wavy):
+    mixed = (wavy.effects[0], replace(ice.effects[1], output=wavy.outputs[0]))
+    assert "effects[1] is of another kind" in told(replace(wavy, effects=mixed, cells={}))
+
+
+def test_many_names_without_results_are_refused_before_they_are_paired(wavy):
+    """A hundred thousand features and outputs have ten thousand million pairs."""
+    many = tuple(map(str, range(100_000)))
+    samples = {"predictions": np.empty((0, 100_000)), "sample_x": np.empty((0, 100_000))}
+    damaged = replace(
+        wavy, features=many, outputs=many, sample_weight=np.empty(0), cells={}, **samples
+    )
+    assert told(damaged) == "effects has 2 entries for 100000 features and 100000 outputs"

@@ -1,0 +1,454 @@
+import json
+import os
+import stat
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rhale
+from rhale.errors import BadFileError
+from rhale.explanation import unpacked
+from rhale.results import store
+from rhale.results.effect import Missing
+
+TABLE = np.random.default_rng(0).normal(size=(50, 2))
+
+
+@pytest.fixture
+def fx():
+    return rhale.explain(lambda rows: rows[:, 0] ** 2, TABLE, bins=6)
+
+
+@pytest.fixture
+def saved(fx, tmp_path):
+    path = tmp_path / "effects.json"
+    fx.save(path)
+    return path
+
+
+def test_a_file_is_plain_json_with_its_format(saved):
+    content = json.loads(saved.read_text(encoding="utf-8"))
+    assert content["rhale_format"] == 3
+    assert content["features"] == ["x0", "x1"]
+
+
+def test_loading_gives_the_same_explanation(fx, saved):
+    again = rhale.load(str(saved))
+    assert again == fx
+    assert isinstance(again.features, tuple)
+    assert isinstance(again["x0"].notes, tuple)
+    assert again["x0"].count.dtype == fx["x0"].count.dtype
+
+
+@pytest.mark.parametrize("name", ["größe.json", "effects", "with space.json"])
+def test_any_file_name_will_do(fx, tmp_path, name):
+    fx.save(tmp_path / name)
+    assert [p.name for p in tmp_path.iterdir()] == [name]
+    assert rhale.load(tmp_path / name) == fx
+
+
+def test_saving_again_replaces_the_file(fx, saved):
+    fx.rebin(2).save(saved)
+    assert rhale.load(saved)["x0"].mean.size == 2
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [[1.5, np.nan, -0.0, 5e-324, 1 / 3, -1e150, 2.0], [0.1] * 7, [float(n) for n in range(7)]],
+)
+def test_numbers_come_back_bit_by_bit(fx, tmp_path, numbers):
+    mean = np.array(numbers[:6])
+    effects = (replace(fx["x0"], mean=mean), fx["x1"])
+    replace(fx, effects=effects).save(tmp_path / "numbers.json")
+    again = rhale.load(tmp_path / "numbers.json")["x0"].mean
+    assert again.tobytes() == mean.tobytes()
+
+
+def test_errors_that_became_infinite_come_back(fx, tmp_path):
+    """The slope of a line over next to no x has a variance that no number can hold."""
+    error = np.array([0.0, np.inf, np.nan, 1.0, 2.0, 0.0])
+    effects = (replace(fx["x0"], slope_error=error), fx["x1"])
+    replace(fx, effects=effects).save(tmp_path / "numbers.json")
+    np.testing.assert_array_equal(rhale.load(tmp_path / "numbers.json")["x0"].slope_error, error)
+
+
+def test_plain_values_and_mappings_come_back(fx, tmp_path):
+    told = {"a": [1, 2.5, None, True, "ü"], "b": {"c": {}}, "array": "a word", "d": (1, ("x",))}
+    told |= {"limits": [float("-inf"), float("inf")]}
+    replace(fx, provenance=told).save(tmp_path / "told.json")
+    assert rhale.load(tmp_path / "told.json").provenance == told
+
+
+def test_numbers_of_numpy_are_written_as_plain_ones():
+    assert store.plain(np.float64(0.1)) == 0.1
+    assert type(store.plain(np.int64(3))) is int
+
+
+def test_whole_numbers_for_floats_are_read_as_other_programs_write_them(fx, saved):
+    text = saved.read_text(encoding="utf-8").replace(".0,", ",").replace(".0]", "]")
+    saved.write_text(text, encoding="utf-8")
+    again = rhale.load(saved)
+    assert again == fx
+    assert again["x0"].weight.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"not json",
+        b"\xff\xfe\x00",
+        b'{"rhale_format": 1',
+        b'\xef\xbb\xbf{"rhale_format": 3}',
+        '{"rhale_format": 3}'.encode("utf-16"),
+        b'{"rhale_format": 3, "notes": NaN}',
+        b'{"rhale_format": 3, "notes": [-Infinity]}',
+        b'{"rhale_format": 3, "rhale_format": 3}',
+        b'{"rhale_format": 3, "seed": ' + b"9" * 5_000 + b"}",
+    ],
+)
+def test_a_file_that_is_no_json_is_refused(tmp_path, content):
+    path = tmp_path / "broken.json"
+    path.write_bytes(content)
+    with pytest.raises(BadFileError, match=r"broken\.json is not a JSON file"):
+        rhale.load(path)
+
+
+@pytest.mark.parametrize("content", ["[]", "3", '"text"', "null", "{}", '{"a": 1}'])
+def test_json_of_another_program_is_refused(tmp_path, content):
+    path = tmp_path / "other.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(BadFileError, match=r"not written by Explanation\.save"):
+        rhale.load(path)
+
+
+@pytest.mark.parametrize("version", [4, 99])
+def test_a_format_of_the_future_says_upgrade(saved, version):
+    content = json.loads(saved.read_text(encoding="utf-8"))
+    saved.write_text(json.dumps({**content, "rhale_format": version}), encoding="utf-8")
+    with pytest.raises(BadFileError, match=f"format {version}.*upgrade"):
+        rhale.load(saved)
+
+
+def test_a_file_of_format_1_is_read_and_its_empty_bin_interpolated():
+    """Means .85 and 6.45 of [0, 1] and [2, 4] are read at 0.5 and 2.5; std at the middles."""
+    effect = rhale.load(Path(__file__).parent / "samples" / "format_1.json")["x0"]
+    assert effect.count.tolist() == [4, 0, 4]
+    np.testing.assert_allclose(effect.mean, [0.85, 3.65, 6.45])
+    np.testing.assert_allclose(effect.std[1], 0.6 * effect.std[0] + 0.4 * effect.std[2])
+    np.testing.assert_allclose(effect.curve([0, 1, 2, 4], center="start"), [0, 0.85, 4.5, 17.4])
+    assert np.all(np.isfinite(effect.ci([0.5, 1.5, 3])))
+
+
+@pytest.mark.parametrize(
+    ("version", "told"),
+    [
+        (0, "0"),
+        ("1.5", "'1.5'"),
+        (True, "true"),
+        (3.0, r"3\.0"),
+        ("3", "'3'"),
+        ([3], "a list"),
+        (10**300, "a huge number"),
+        ("x" * 10_000, "'xxxx"),
+    ],
+)
+def test_an_unknown_format_is_refused(saved, version, told):
+    content = json.loads(saved.read_text(encoding="utf-8"))
+    saved.write_text(json.dumps({**content, "rhale_format": version}), encoding="utf-8")
+    with pytest.raises(BadFileError, match=f"format {told}.*reads formats 1 to 3") as error:
+        rhale.load(saved)
+    assert len(str(error.value)) < 300
+
+
+def without(content, name):
+    return {k: v for k, v in content.items() if k != name}
+
+
+def other_effect(content, **changes):
+    first, *rest = content["effects"]
+    return {**content, "effects": [{**first, **changes}, *rest]}
+
+
+def numbers(values, name="float64"):
+    return {"array": values, "type": name, "shape": [len(values)]}
+
+
+def nested(depth):
+    return [] if depth == 0 else [nested(depth - 1)]
+
+
+DAMAGE = {
+    "features is missing": lambda c: without(c, "features"),
+    "effects is missing": lambda c: without(c, "effects"),
+    "predictions is missing": lambda c: without(c, "predictions"),
+    "'surprise' is unknown": lambda c: {**c, "surprise": 1},
+    "effects[0].'surprise' is unknown": lambda c: other_effect(c, surprise=1),
+    "effects[0] is a record 'mystery', not effect": lambda c: other_effect(c, record="mystery"),
+    "effects[0] is a record a list": lambda c: other_effect(c, record=["effect"]),
+    "effects[0].mean is missing": lambda c: {
+        **c,
+        "effects": [without(e, "mean") for e in c["effects"]],
+    },
+    "effects is 3, not a list": lambda c: {**c, "effects": 3},
+    "effects[1] is null, not a record": lambda c: {**c, "effects": [c["effects"][0], None]},
+    "effects[0].edges has 1 numbers for the shape": lambda c: other_effect(
+        c, edges={"array": [0.0], "type": "float64", "shape": [7]}
+    ),
+    "effects[0].std has 5 numbers for 6 bins": lambda c: other_effect(c, std=numbers([1.0] * 5)),
+    "effects[0].edges has 1 numbers for 0 bins": lambda c: other_effect(c, edges=numbers([1.0])),
+    "effects[0].edges has numbers of the type 'U500000000'": lambda c: other_effect(
+        c, edges=numbers([0.0, 1.0], "U500000000")
+    ),
+    "effects[0].edges has numbers of the type '(11000,11000)f8'": lambda c: other_effect(
+        c, edges=numbers([0.0, 1.0], "(11000,11000)f8")
+    ),
+    "effects[0].count has numbers of the type 'float64'": lambda c: other_effect(
+        c, count=numbers([1.0] * 6)
+    ),
+    "effects[0].mean holds 'much' where a number belongs": lambda c: other_effect(
+        c, mean=numbers(["much"] * 6)
+    ),
+    "effects[0].mean holds true where a number belongs": lambda c: other_effect(
+        c, mean=numbers([0.0, True, 0.0, 0.0, 0.0, 0.0])
+    ),
+    "effects[0].mean holds a list where": lambda c: other_effect(c, mean=numbers([[1.0]] * 6)),
+    "effects[0].weight holds null where": lambda c: other_effect(c, weight=numbers([None] * 6)),
+    "effects[0].weight holds -1.0, which": lambda c: other_effect(c, weight=numbers([-1.0] * 6)),
+    "effects[0].weight is zero in all bins": lambda c: other_effect(c, weight=numbers([0.0] * 6)),
+    "effects[0].mean holds a number that is too large": lambda c: other_effect(
+        c, mean=numbers([10**400] * 6)
+    ),
+    "effects[0].count holds a number that is too large": lambda c: other_effect(
+        c, count=numbers([2**63] * 6, "int64")
+    ),
+    "effects[0].count holds -1, which it cannot": lambda c: other_effect(
+        c, count=numbers([-1] * 6, "int64")
+    ),
+    "effects[0].edges does not increase": lambda c: other_effect(
+        c, edges=numbers([0.0, 1.0, 1.0, 2.0, 3.0, 4.0, 5.0])
+    ),
+    "effects[0].closed is 'both', not one of left, right": lambda c: other_effect(c, closed="both"),
+    "effects[0].name is 7, not a text": lambda c: other_effect(c, name=7),
+    "effects[0] is of another feature": lambda c: other_effect(c, name="x1"),
+    "effects[0].local_notes[1] is null, not a text": lambda c: other_effect(
+        c, local_notes=["a", None]
+    ),
+    "effects has 1 entries for 2 features and 1 outputs": lambda c: {
+        **c,
+        "effects": c["effects"][:1],
+    },
+    "features names one twice": lambda c: {**c, "features": ["x0", "x0"]},
+    "features has 0 entries for 0 features": lambda c: {**c, "features": [], "effects": []},
+    "sample_weight has 49 numbers for 50 rows": lambda c: {
+        **c,
+        "sample_weight": numbers([1.0] * 49),
+    },
+    "cells['surprise'] belongs to no effect": lambda c: {
+        **c,
+        "cells": {"mapping": [["surprise", c["cells"]["mapping"][0][1]]]},
+    },
+    "cells has a name twice": lambda c: {
+        **c,
+        "cells": {"mapping": [c["cells"]["mapping"][0]] * 2},
+    },
+    "provenance['rows'] is 'many', not a whole number": lambda c: {
+        **c,
+        "provenance": {"mapping": [["rows", "many"]]},
+    },
+    "provenance['a'] holds lists within lists, too deep": lambda c: {
+        **c,
+        "provenance": {"mapping": [["a", nested(40)]]},
+    },
+    "provenance['a'] is an object, not a mapping": lambda c: {
+        **c,
+        "provenance": {"mapping": [["a", numbers([1.0])]]},
+    },
+    "notes is an object, not a list": lambda c: {**c, "notes": {}},
+}
+
+
+@pytest.mark.parametrize("told", DAMAGE)
+def test_damage_is_told_by_the_names_of_file_and_field(saved, told):
+    content = DAMAGE[told](json.loads(saved.read_text(encoding="utf-8")))
+    saved.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(BadFileError, match=r"effects\.json is damaged: ") as error:
+        rhale.load(saved)
+    message = str(error.value).removeprefix(f"{saved} is damaged: ")
+    assert message.startswith(told)
+    assert message.endswith("; save the explanation again")
+    assert "\n" not in message
+
+
+def test_a_number_beyond_all_numbers_is_refused(saved):
+    content = other_effect(json.loads(saved.read_text(encoding="utf-8")), mean=numbers(["?"] * 6))
+    saved.write_text(json.dumps(content).replace('"?"', "1e400"), encoding="utf-8")
+    with pytest.raises(BadFileError, match=r"effects\[0\]\.mean holds inf, which it cannot"):
+        rhale.load(saved)
+
+
+def test_names_in_messages_are_short_and_on_one_line(saved):
+    content = json.loads(saved.read_text(encoding="utf-8"))
+    content["line\nbreak" + "x" * 10_000] = 1
+    saved.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(BadFileError, match=r"'line\\nbreakx+… is unknown") as error:
+        rhale.load(saved)
+    assert len(str(error.value)) < len(str(saved)) + 150
+
+
+def test_a_file_that_is_nested_too_deep_is_refused(tmp_path):
+    path = tmp_path / "deep.json"
+    path.write_text('{"rhale_format": 3, "notes": ' + "[" * 100_000, encoding="utf-8")
+    with pytest.raises(BadFileError, match=r"deep\.json is damaged: lists are nested too deep"):
+        rhale.load(path)
+
+
+def test_messages_are_checked_like_files(saved):
+    content = json.loads(saved.read_text(encoding="utf-8"))
+    for message in (None, [], {}, {**content, "rhale_format": True}, without(content, "notes")):
+        with pytest.raises(BadFileError, match="the answer"):
+            unpacked(message, "the answer")
+    assert unpacked(content, "the answer") == rhale.load(saved)
+
+
+def test_a_folder_is_refused(tmp_path):
+    with pytest.raises(BadFileError, match="is a folder or a device"):
+        rhale.load(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names are those of POSIX")
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.json")
+    with pytest.raises(BadFileError, match="is a folder or a device"):
+        rhale.load(tmp_path / "pipe.json")
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="devices with names are those of POSIX")
+def test_a_device_is_refused():
+    with pytest.raises(BadFileError, match="is a folder or a device"):
+        rhale.load("/dev/zero")
+
+
+def test_a_missing_file_is_a_missing_file(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        rhale.load(tmp_path / "nowhere.json")
+
+
+def test_a_missing_folder_leaves_nothing_behind(fx, tmp_path):
+    with pytest.raises(FileNotFoundError):
+        fx.save(tmp_path / "nowhere" / "effects.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()])
+@pytest.mark.parametrize("step", ["replace", "write_text"])
+def test_a_failure_leaves_the_old_file_and_no_other(fx, saved, monkeypatch, error, step):
+    before = saved.read_bytes()
+    real = Path.write_text
+
+    def fail(self, content, **options):
+        if step == "write_text":  # half of it is on disk when the disk is full
+            real(self, content[: len(content) // 2], **options)
+        raise error
+
+    monkeypatch.setattr(Path, step, fail)
+    with pytest.raises(type(error)):
+        fx.rebin(2).save(saved)
+    monkeypatch.undo()
+    assert saved.read_bytes() == before
+    assert [p.name for p in saved.parent.iterdir()] == [saved.name]
+
+
+def test_numbers_that_json_cannot_hold_leave_no_file(tmp_path):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        store.write(tmp_path / "effects.json", {"value": float("nan")})
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+def test_a_saved_file_has_the_permissions_of_any_new_file(saved):
+    other = saved.with_name("other.txt")
+    other.write_text("", encoding="utf-8")
+    assert stat.S_IMODE(saved.stat().st_mode) == stat.S_IMODE(other.stat().st_mode)
+
+
+def test_a_file_of_format_2_is_read():
+    """Local effects of x0² are 2 x0, those of x1 are 1."""
+    fx = rhale.load(Path(__file__).parent / "samples" / "format_2.json")
+    place = np.digitize(fx.sample_x[:, 0], [1, 2])
+    expected = [2 * fx.sample_x[place == k, 0].mean() for k in range(3)]
+    np.testing.assert_allclose(fx["x0"].mean, expected)
+    np.testing.assert_allclose(fx["x1"].curve([0, 3], center="start"), [0, 3])
+    assert (fx["x0"].kind, fx["x0"].missing) == ("number", None)
+
+
+def test_a_file_of_format_3_is_read():
+    """Secants of x0² over [0, 1], [1, 2] and [2, 4] are 1, 3 and 6; b is 2 above a."""
+    fx = rhale.load(Path(__file__).parent / "samples" / "format_3.json")
+    np.testing.assert_allclose(fx["x0"].mean, [1.0, 3.0, 6.0])
+    np.testing.assert_allclose(np.diff(fx["c"].curve(["a", "b"])), 2.0)
+    assert (fx["g"].missing.count, fx["g"].missing.rows) == (4, 20.0)
+
+
+MISSING = Missing(3, 0.25, -1.5, 0.5, 9.0)
+UNKNOWN = Missing(1, 1.0, float("nan"), float("nan"), 0.0)
+
+
+@pytest.fixture
+def mixed(fx, make_levels):
+    """An explanation of all kinds of effects, as far as the file is concerned."""
+    labels = ('"quoted"', "<b>", "\U0001f995", "عربي", "a\nb", "\ud800", "x" * 1000)
+    others = {"pooled": ("c", "d"), "missing": MISSING, "name": "words"}
+    numbers = {"edges": [1.0, 2.0, 5.0], "bin_notes": ("a note",), "name": "numbers"}
+    effects = (
+        replace(fx["x0"], kind="date", missing=UNKNOWN),
+        make_levels((*labels, "other (2 levels)  "), 1.0, noise=0.5, **others),
+        make_levels(("1", "2", "5"), 2.0, **numbers),
+        make_levels(("only",), (), name="one"),
+    )
+    provenance = {"order": ("a", "b"), "kinds": {"x0": "date"}, "list": [1, (2.5, None)]}
+    return of_effects(fx, effects, {**provenance, "limit": float("-inf")})
+
+
+@pytest.fixture
+def profiles(fx):
+    """An explanation of all kinds of profiles, likewise."""
+    pdp = rhale.explain(lambda rows: rows[:, 0], TABLE, method="ice")["x0"]
+    labels = tuple(map(str, range(pdp.grid.size)))
+    effects = (
+        replace(pdp, kind="duration", missing=MISSING),
+        replace(pdp, name="x1", levels=labels),
+        replace(pdp, name="x2", method="mplot", curves=np.empty((0, 0)), curve_x=np.empty(0)),
+    )
+    return of_effects(fx, effects, fx.provenance)
+
+
+def of_effects(fx, effects, provenance):
+    names, sample = tuple(e.name for e in effects), np.zeros((len(fx.sample_x), len(effects)))
+    changes = {"features": names, "effects": effects, "sample_x": sample, "cells": {}}
+    return replace(fx, provenance=provenance, **changes)
+
+
+@pytest.mark.parametrize("kinds", ["mixed", "profiles"])
+def test_every_kind_of_result_comes_back_with_its_types(kinds, request, tmp_path):
+    saved = request.getfixturevalue(kinds)
+    saved.save(tmp_path / "mixed.json")
+    again = rhale.load(tmp_path / "mixed.json")
+    assert again == saved
+    for found, expected in zip(again, saved, strict=True):
+        assert type(found) is type(expected)
+        assert type(found.missing) is type(expected.missing)
+        for field in fields(expected):
+            assert type(getattr(found, field.name)) is type(getattr(expected, field.name))
+    assert again.provenance == saved.provenance
+
+
+def test_what_comes_back_can_be_used(mixed, tmp_path):
+    mixed.save(tmp_path / "mixed.json")
+    levels = rhale.load(tmp_path / "mixed.json").effects[1]
+    np.testing.assert_array_equal(levels.curve(), mixed.effects[1].curve())
+    assert levels.curve("c") == levels.curve("other (2 levels)  ")
+    assert np.isnan(rhale.load(tmp_path / "mixed.json").effects[0].missing.standard_error)
