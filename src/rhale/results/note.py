@@ -1,0 +1,39 @@
+"""What a reader of a result should know: a kind, for programs, and a text, for people."""
+
+from __future__ import annotations
+
+from typing import Self
+
+
+class Note(str):
+    """A text that knows what it is about.
+
+    Parameters
+    ----------
+    kind : str
+        What it is about, in one or two words: "missing", "gap", "black box".
+    text : str
+        What people read. Nothing is ever read back out of it.
+
+    Examples
+    --------
+    >>> note = Note("missing", "3 of 9 rows have no value")
+    >>> note.kind, note == "3 of 9 rows have no value"
+    ('missing', True)
+    """
+
+    __slots__ = ("kind",)
+    kind: str
+
+    def __new__(cls, kind: str, text: str) -> Self:  # noqa: D102 - the class says it
+        note = super().__new__(cls, text)
+        object.__setattr__(note, "kind", kind)
+        return note
+
+    def __reduce__(self) -> tuple[type[Note], tuple[str, str]]:
+        return Note, (self.kind, self.text)
+
+    @property
+    def text(self) -> str:
+        """The text alone."""
+        return str.__str__(self)
