@@ -540,7 +540,7 @@ def test_trees_that_do_not_give_the_model_s_answers_are_not_walked():
 
 @pytest.mark.parametrize("library", ["numba", "treelite"])
 def test_without_the_extra_the_notes_say_what_to_install(library, monkeypatch):
-    from rhale.models import trees
+    from rhale.models.trees import model as trees
 
     real = trees.find_spec
     monkeypatch.setattr(trees, "find_spec", lambda name: None if name == library else real(name))

@@ -225,7 +225,7 @@ def test_a_long_text_that_many_rows_refer_to_is_refused_unless_it_stays_a_catego
     write("plain.parquet", rows, store_schema=False)
     assert sum(len(c.frame) for c in iter_chunks("plain.parquet", 100)) == 1000
     for module in ("expanding", "parquet"):
-        monkeypatch.setattr(f"rhale.tables.{module}.HELD", 2**20)
+        monkeypatch.setattr(f"rhale.tables.files.{module}.HELD", 2**20)
     with pytest.raises(BadTableError, match=r"plain.parquet .* rows of 8,\d+ bytes has"):
         list(iter_chunks("plain.parquet", 1000))
     assert sum(len(chunk.frame) for chunk in iter_chunks("kept.parquet", 100)) == 1000
@@ -233,7 +233,7 @@ def test_a_long_text_that_many_rows_refer_to_is_refused_unless_it_stays_a_catego
 
 def test_one_long_text_among_many_short_ones_is_read(monkeypatch):
     for module in ("expanding", "parquet"):
-        monkeypatch.setattr(f"rhale.tables.{module}.HELD", 2**20)
+        monkeypatch.setattr(f"rhale.tables.files.{module}.HELD", 2**20)
     texts = ["b" * 2**14, *(["a", "c"] * 500)]
     write("r.parquet", pa.table({"x": np.arange(1001.0), "t": texts}))
     found = [chunk.frame["t"].to_list() for chunk in iter_chunks("r.parquet", 1000)]
