@@ -15,6 +15,7 @@ from functools import reduce
 from operator import add
 from statistics import median
 from time import perf_counter
+from types import SimpleNamespace
 
 import numpy as np
 import torch
@@ -25,7 +26,10 @@ import rhale
 from rhale.gpu.task import DeviceTask
 from rhale.gpu.tensor_table import TensorTable
 from rhale.kernels.grid import Grid
-from rhale.measures import LocalTask
+from rhale.measures.binned import Binned, CellChoice
+from rhale.measures.gradient import Gradient
+from rhale.measures.measure import Asking
+from rhale.measures.questions import Asker
 from rhale.models import wrap
 from rhale.models.adapter import Predictor
 
@@ -67,10 +71,13 @@ def second_pass(model, table, n_cells=200):
     shares = np.linspace(0, 1, n_cells + 1)
     grids = tuple(Grid(np.unique(np.quantile(c, shares))) for c in sample.T)
     predictor = Predictor(wrap(model), ("y0",), (0,), 1)
-    every, last = tuple(range(N_FEATURES)), np.uint64(2**64 * min(1.0, 2000 / table.n_rows) * 0.9)
-    task = DeviceTask(
-        LocalTask(predictor, table.names, every, grids, (), (), (), last, table.usual_rows, 0)
+    last = np.uint64(2**64 * min(1.0, 2000 / table.n_rows) * 0.9)
+    measures = tuple(
+        Binned(SimpleNamespace(column=c), Gradient(c), CellChoice(grid, (None,)))
+        for c, grid in enumerate(grids)
     )
+    asker = Asker(predictor, table.names, table.usual_rows)
+    task = DeviceTask(Asking(asker, measures, last, 0))
 
     def work():
         starts = range(0, table.n_rows, table.usual_rows)

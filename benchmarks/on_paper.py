@@ -13,8 +13,8 @@ from time import perf_counter
 import numpy as np
 
 import rhale
+from rhale._run import SAMPLE_ROWS
 from rhale.engines import fold as passes
-from rhale.passes import SAMPLE_ROWS
 from rhale.tables.array import ArrayTable
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "scale.md"

@@ -4,7 +4,7 @@ from typing import Any as _Any
 
 from rhale import models
 from rhale._explain import effect, explain
-from rhale._explain import own_version as _own_version
+from rhale._run import own_version as _own_version
 from rhale.errors import RhaleError
 from rhale.explanation import Explanation, load
 from rhale.kernels.adaptive import Adaptive

@@ -17,7 +17,7 @@ from rhale.errors import (
 from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center
 from rhale.kernels.moments import Moments
-from rhale.kernels.partition import Edges, Fixed, Partition
+from rhale.kernels.partition import Edges, Partition
 from rhale.kernels.records import same_fields, same_value
 from rhale.names import find_feature, find_output, near_names
 from rhale.results import store, summary
@@ -25,6 +25,7 @@ from rhale.results.effect import Effect
 from rhale.results.fit import bin_cells
 from rhale.results.level_effect import LevelEffect
 from rhale.results.profile import Profile
+from rhale.settings import describe_bins, name_keys, partition_for
 from rhale.system.writing import write_text
 
 if TYPE_CHECKING:
@@ -252,10 +253,27 @@ class Explanation:
                 "call explain again with the bins you want"
             )
             raise BadSettingError(msg)
-        bins = named_bins(bins, self.features)
+        bins = name_keys(bins, self.features)
         effects = tuple(self._rebinned(cast(Effect, e), bins) for e in self.effects)
-        provenance = {**self.provenance, "bins": summary.describe(bins)}
+        provenance = {**self.provenance, "bins": describe_bins(bins)}
         return replace(self, effects=effects, provenance=provenance)
+
+    def copy_bins(self, feature: str, output: str) -> Partition | None:
+        """Bins of one feature and output, for another explanation; None where it has levels."""
+        found = self[(feature, output) if len(self.outputs) > 1 else feature]
+        if isinstance(found, Profile):
+            msg = "a profile has no bins to copy; pass an explanation by 'rhale', 'dale' or 'ale'"
+            raise BadSettingError(msg)
+        if isinstance(found, LevelEffect):
+            return None
+        return Edges(found.edges, found.closed, linear=found.linear)
+
+    def level_order(self, feature: str) -> tuple[str, ...]:
+        """Levels of a feature in their order; none where it has none."""
+        if feature not in self:
+            return ()
+        found = self[feature, self.outputs[0]]
+        return found.levels if isinstance(found, LevelEffect) else ()
 
     @property
     def explained_variance(self) -> float | dict[str, float]:
@@ -346,47 +364,6 @@ def heights(effect: Result, x: FloatArray) -> FloatArray:
     if isinstance(effect, Profile):
         level = float(effect.share @ np.nan_to_num(effect.mean))
     return np.where(np.isnan(x), effect.missing.mean - level, found)
-
-
-def named_bins(bins: Any, names: Sequence[str]) -> Any:
-    """Turn positions in a mapping of features into names, and refuse names that are not there."""
-    if not isinstance(bins, Mapping):
-        return bins
-    return {names[find_feature(feature, names)]: value for feature, value in bins.items()}
-
-
-def partition_for(bins: Bins, feature: str, output: str) -> Partition | None:
-    """Find the partition of one feature and output; None leaves it to the method.
-
-    Parameters
-    ----------
-    bins : None, Partition, int, Explanation or mapping
-        What the user gave; a mapping may leave features out.
-    feature, output : str
-        Whose bins.
-    """
-    if isinstance(bins, Mapping):
-        return partition_for(bins.get(feature), feature, output)
-    if bins is None:
-        return None
-    if isinstance(bins, Explanation):
-        key = (feature, output) if len(bins.outputs) > 1 else feature
-        found = bins[key]
-        if isinstance(found, Profile):
-            msg = "a profile has no bins to copy; pass an explanation by 'rhale', 'dale' or 'ale'"
-            raise BadSettingError(msg)
-        if isinstance(found, LevelEffect):
-            return None
-        return Edges(found.edges, found.closed, linear=found.linear)
-    if isinstance(bins, int | np.integer) and not isinstance(bins, bool):
-        return Fixed(int(bins))
-    if isinstance(bins, Partition) and not isinstance(bins, type):
-        return bins
-    msg = (
-        f"bins={bins!r} is not understood; pass Adaptive(), Optimal(...), Fixed(20), Quantile(20), "
-        "Edges([...]), a number, another Explanation, or a mapping from feature to one of these"
-    )
-    raise BadSettingError(msg)
 
 
 def load(path: str | PathLike[str]) -> Explanation:

@@ -25,8 +25,8 @@ from rhale.kernels.grid import Grid
 from rhale.kernels.level_moments import LevelMoments
 from rhale.kernels.moments import Moments
 from rhale.kernels.sample import Sample
-from rhale.measures.local_task import Measured
-from rhale.measures.tracing import Traced
+from rhale.measures.measure import Sums
+from rhale.measures.tracing import Traces
 from rhale.packed_frames import blaming, put_together, taken_apart
 from rhale.tables.array import ArrayChunk
 from rhale.tables.columns import Labels
@@ -40,7 +40,7 @@ RECORDS: dict[str, type[Any]] = {
     record.__name__: record
     for record in (
         *(ArrayChunk, FrameChunk, Labels, Levels, Census, Probe, Sample, Seen, Survey),
-        *(Grid, Moments, LevelMoments, Scatter, Measured, Traced),
+        *(Grid, Moments, LevelMoments, Scatter, Sums, Traces),
     )
 }
 AS_THEY_ARE = (NoneType, bool, int, float, str)  # in JSON, and from it

@@ -1,17 +1,18 @@
 """Levels, missing values and weights as in ALEPlot, iml, effectplots and ale."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 from tests.peers.r_numbers import MISSING, black_box, cases, read, within
+from tests.unit.measures.askers import asker_for, replies_to, rows_of
 
 import rhale
 from rhale.features.levels import Levels
 from rhale.kernels.level_moments import measure_levels
 from rhale.kernels.level_order import level_distances, order_levels
-from rhale.measures.questions import ask
-from rhale.measures.steps import StepPlan, questions, row_steps
-from rhale.models import meet, wrap
+from rhale.measures.steps import Steps, row_steps
 from rhale.tables import open_table
 from rhale.tables.columns import Labels
 
@@ -165,13 +166,10 @@ def test_steps_down_of_the_rows_are_the_one_sided_effects_of_package_ale(name, n
     place, order = opened.names.index(case["feature"]), tuple(case["bins"])
     opened = opened.labelled({place: Labels(order)})
     chunk = opened.chunk(0, opened.n_rows)
-    predictor, _ = meet(wrap(model(name)), chunk, None)
-    base = predictor.predict(chunk.rows, chunk.n_rows)
-    plan = StepPlan(place, Levels(order, np.arange(float(len(order)))))
-    key = np.zeros(chunk.n_rows, dtype=np.uint64)
-    level, changes = questions(chunk, plan, key)
-    answers = ask(predictor, chunk, changes, opened.names, 10_000)
-    steps = row_steps(level, len(order), base, answers)
+    feature = SimpleNamespace(column=place, levels=Levels(order, np.arange(float(len(order)))))
+    asked = Steps(feature).questions(rows_of(chunk))
+    replies = replies_to(asked, asker_for(model(name), chunk, opened.names), chunk)
+    steps = row_steps(asked.memory, len(order), replies.predictions, replies.changed)
     found = measure_levels(steps.level, steps.down, steps.up, len(order))
     curve = np.cumsum(found.mean[0, :, 0])
     assert found.count.tolist() == case["n"]

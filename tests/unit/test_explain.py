@@ -12,7 +12,8 @@ from scipy import sparse
 
 import rhale
 from rhale import errors, problems
-from rhale._explain import _kept
+from rhale._run import _keep
+from rhale.settings import Settings
 
 RNG = np.random.default_rng(6)
 X = RNG.normal(size=(200, 3))
@@ -955,7 +956,8 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path):
     ],
 )
 def test_tables_that_cannot_be_gone_on_with_get_no_checkpoint(tmp_path, table, message):
-    kept = _kept(tmp_path / "kept", SimpleNamespace(table=table), None, [], 0, {})
+    asked = Settings(checkpoint=tmp_path / "kept")
+    kept = _keep(SimpleNamespace(table=table, asked=asked))
     with pytest.raises(errors.BadSettingError, match=message), kept:
         pass
     assert not (tmp_path / "kept").exists()

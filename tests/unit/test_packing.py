@@ -21,12 +21,11 @@ import rhale
 from rhale.errors import CheckpointError
 from rhale.features.survey import Census, Survey
 from rhale.kernels.grid import Grid
-from rhale.measures.local_task import Measured
-from rhale.measures.tracing import Traced
+from rhale.measures.measure import Sums
 from rhale.packing import RECORDS, pack, unpack
 
 N = 150
-PIECES = (Survey, Measured, Traced)
+PIECES = (Survey, Sums)
 
 
 def same(a, b):
@@ -159,7 +158,7 @@ def test_a_run_whose_sums_are_all_packed_ends_with_the_same_bits(
     stopped = explain(library, method, weights=weights, bins=bins)
     assert all(map(same, stopped.effects, straight.effects))
     assert done.count(Survey) == 3
-    assert done.count(Measured) + done.count(Traced) == 3
+    assert done.count(Sums) == 3
 
 
 def test_values_kept_for_later_are_not_packed():

@@ -51,7 +51,7 @@ def _start(
 ) -> None:
     STATE["debug"] = debug
     if version:
-        from rhale._explain import own_version
+        from rhale._run import own_version
 
         typer.echo(own_version())
         raise typer.Exit

@@ -10,7 +10,6 @@ import numpy as np
 
 from rhale._explain import explain
 from rhale.explanation import Explanation
-from rhale.plan import BY_GRADIENT, BY_STEPS, OVER_BINS
 from rhale.tables.files.sources import names_files, open_files, read_some
 
 FEW, MORE = 250, 1_000  # rows of the two trials
@@ -114,7 +113,7 @@ def _told(
         features=len(more.features),
         outputs=more.outputs,
         predictions=tuple(tuple(row) for row in more.predictions[:SHOWN].tolist()),
-        path=_path(more, ways),
+        path=_path(more),
         ways={way: ways.count(way) for way in dict.fromkeys(ways)},
         rows_asked=round(float(asked[1] + max(beyond, 0.0) * max(asked[1] - asked[0], 0.0))),
         seconds=max(cold - warm, 0.0) + rate * n_rows,
@@ -122,14 +121,10 @@ def _told(
     )
 
 
-def _path(fx: Explanation, ways: list[str]) -> str:
-    """Name the way that most features go."""
+def _path(fx: Explanation) -> str:
+    """Name the way that most features go: the first of these that one of them goes."""
     if fx.provenance["answers_walked"]:
         return "walked trees"
-    if not ways:
-        return "profiles"
-    if any(BY_GRADIENT in way for way in ways):
-        return "gradient"
-    if all(way == BY_STEPS for way in ways):
-        return "steps"
-    return "secants over bins" if OVER_BINS in ways else "secants"
+    ways = set(fx.provenance["ways"].values())
+    order = ("gradient", "secants over bins", "secants", "steps")
+    return next((way for way in order if way in ways), "profiles")

@@ -1,4 +1,4 @@
-"""The rows of a table, gone through as often as needed: with progress, threads and checkpoints."""
+"""Passes over the rows of a table, as many as are needed: with progress, threads and checkpoints."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rhale.tables.pieces.table import PiecedTable
 Progress = Callable[[int, int], object]
 Piece = TypeVar("Piece")
 N_STEPS, FEWEST_ROWS = 50, 256  # of a progress bar, and rows in each
-FIRST_LOOK, SECOND_LOOK = "first look", "effects"  # the two passes
+FIRST_LOOK, SECOND_LOOK = 0, 1  # numbers of passes; more may follow
 
 
 class Memory(Protocol):
@@ -69,9 +69,20 @@ class Folded(NamedTuple):
         return Folded(self.done + 1, total)
 
 
+def name_pass(number: int) -> str:
+    """What to call a pass: its checkpoints, and its bar.
+
+    Examples
+    --------
+    >>> [name_pass(n) for n in range(3)]
+    ['first look', 'effects', 'effects, pass 3']
+    """
+    return ("first look", "effects")[number] if number < 2 else f"effects, pass {number + 1}"
+
+
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """The table, read in chunks as often as needed.
+class Passes:
+    """A table that is read in chunks as often as needed.
 
     Attributes
     ----------
@@ -96,10 +107,10 @@ class Rows:
     n_threads: int = 1
     memory: Memory | None = None
 
-    def fold(self, task: Callable[[Chunk], Piece], name: str) -> Piece:
+    def fold(self, task: Callable[[Chunk], Piece], number: int) -> Piece:
         """Apply a task to all rows and add up what comes back, in order."""
-        size = self.batch_rows if self.is_silent(name) else self.chunk_rows
-        kept_as = f"{name.replace(' ', '-')}-{size}"
+        size = self.batch_rows if self.is_silent(number) else self.chunk_rows
+        kept_as = f"{name_pass(number).replace(',', '').replace(' ', '-')}-{size}"
         kept = self.memory.load(kept_as) if self.memory else None
         so_far = Folded(kept.done, kept.folded) if kept else Folded(0, None)
         if kept and kept.is_last:
@@ -111,7 +122,7 @@ class Rows:
         try:
             with closing(found):  # else an error would keep files open and engines at work
                 before = 0 if self.is_spread else so_far.done * size
-                for summary in self._shown(found, name, before):
+                for summary in self._shown(found, number, before):
                     with self._fitting(kept_as, kept):
                         so_far = so_far.with_one(summary)
                         now.learn(so_far.total)
@@ -143,9 +154,9 @@ class Rows:
         if self.memory and so_far.total is not None:
             self.memory.save(name, so_far.done, so_far.total, is_last=is_last)
 
-    def is_silent(self, name: str) -> bool:
+    def is_silent(self, number: int) -> bool:
         """Whether a pass is so short that it is not shown: a first look at rows in memory."""
-        return name == FIRST_LOOK and not isinstance(self.table, PiecedTable)
+        return number == FIRST_LOOK and not isinstance(self.table, PiecedTable)
 
     @property
     def is_spread(self) -> bool:
@@ -163,16 +174,16 @@ class Rows:
             return self.batch_rows
         return min(max(self.n_rows // N_STEPS, FEWEST_ROWS), self.batch_rows)
 
-    def _shown(self, found: Iterator[Summary], name: str, before: int) -> Iterator[Summary]:
+    def _shown(self, found: Iterator[Summary], number: int, before: int) -> Iterator[Summary]:
         """Pass summaries on, and tell how far the work is."""
-        if not self.progress or self.is_silent(name):
+        if not self.progress or self.is_silent(number):
             yield from found
         elif callable(self.progress):
-            yield from self._told(found, name, before, self.progress)
+            yield from self._told(found, number, before, self.progress)
         else:
             from tqdm.auto import tqdm
 
-            label = "rhale" if name == SECOND_LOOK else f"rhale, {name}"
+            label = "rhale" if number == SECOND_LOOK else f"rhale, {name_pass(number)}"
             total = self.n_rows
             with tqdm(total=total, initial=before, unit="row", unit_scale=True, desc=label) as bar:
                 for summary in found:
@@ -180,13 +191,13 @@ class Rows:
                     bar.update(summary.n_rows)
 
     def _told(
-        self, found: Iterator[Summary], name: str, done: int, progress: Progress
+        self, found: Iterator[Summary], number: int, done: int, progress: Progress
     ) -> Iterator[Summary]:
-        """Call back with rows done and rows in all; both readings of a table in pieces count."""
-        twice = isinstance(self.table, PiecedTable)
-        offset = self.n_rows or 0 if twice and name == SECOND_LOOK else 0
+        """Call back with rows done and rows in all: those of all passes that are known to come."""
+        before = number if isinstance(self.table, PiecedTable) else number - 1  # shown so far
+        n_passes = max(before + 1, 2 if isinstance(self.table, PiecedTable) else 1)
         for summary in found:
             yield summary
             done += summary.n_rows
-            in_all = max(self.n_rows or 0, done) * (2 if twice else 1)
-            progress(offset + done, in_all)
+            n_rows = max(self.n_rows or 0, done)
+            progress(before * (self.n_rows or 0) + done, n_passes * n_rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -14,8 +14,10 @@ from rhale.features.level_reader import LevelReader, Said, axis_kind, holds_name
 from rhale.features.levels import Levels
 from rhale.features.survey import Survey
 from rhale.kernels.axis import Axis
-from rhale.kernels.times import AxisKind
+from rhale.kernels.times import AxisKind, written
 from rhale.names import find_feature, list_asked
+from rhale.results.note import Note
+from rhale.settings import Settings
 from rhale.tables import Table
 from rhale.tables.columns import Labels
 
@@ -46,7 +48,7 @@ class Feature:
         Rows without a value.
     missing_share : float
         Their share of the weight.
-    notes : tuple of str
+    notes : tuple of Note
         What a reader should know.
     """
 
@@ -60,7 +62,7 @@ class Feature:
     levels: Levels | None = None
     n_missing: int = 0
     missing_share: float = 0.0
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     @property
     def is_constant(self) -> bool:
@@ -159,10 +161,8 @@ class Reader:
         The explained columns, and others that were sampled with them.
     said : mapping of int to bool or tuple
         From `read_categorical`.
-    as_numbers : callable
-        Tells of a feature of few whole numbers whether the user wants bins all the same.
-    wanted_order : callable
-        Gives the levels of a feature in the order in which another explanation has them.
+    settings : Settings
+        What the user asked for: bins, limits, an order of levels.
     """
 
     table: Table
@@ -170,8 +170,7 @@ class Reader:
     columns: Sequence[int]
     beside: Sequence[int]
     said: Mapping[int, Said]
-    as_numbers: Callable[[str], bool]
-    wanted_order: Callable[[str], tuple[str, ...]] = lambda _: ()
+    settings: Settings
 
     def labels(self) -> dict[int, Labels]:
         """Names of the explained columns of names, numbered in the order of their texts."""
@@ -200,7 +199,9 @@ class Reader:
         census = self.survey.census[place]
         few = len(census.found) > 1 and bool(self.survey.whole[place])  # none if there are many
         numbers = (
-            held == "numbers" and said is None and not self.as_numbers(self.table.names[column])
+            held == "numbers"
+            and said is None
+            and not self.settings.wants_numbers(self.table.names[column])
         )
         if numbers and few:
             return "steps"
@@ -214,7 +215,7 @@ class Reader:
             msg = f"feature {name!r} has no value in any of {seen.n_rows:,} rows; leave it out"
             raise BadTableError(msg)
         kind, levels = self.kind(place), None
-        notes: tuple[str, ...] = ()
+        notes: tuple[Note, ...] = ()
         if kind in ("steps", "categories"):
             if limits is not None:
                 msg = f"limits= are for numbers, but {name!r} has levels; select rows instead"
@@ -225,7 +226,7 @@ class Reader:
                 self.columns,
                 self.beside,
                 self.said.get(column),
-                self.wanted_order,
+                self.settings.level_order(name),
             )
             levels, notes = found.steps(place) if kind == "steps" else found.categories(place)
             axis = Axis(0.0, levels.size - 1.0, levels.edges, np.ones(levels.size), 1.0)
@@ -233,7 +234,32 @@ class Reader:
             axis = seen.axis(place, limits)
         n_missing = seen.n_rows - int(seen.n_known[place])
         share = 1.0 - float(seen.known_weight[place]) / seen.weight if n_missing else 0.0
-        whole, complete = bool(seen.whole[place]), seen.sample.is_complete
         return Feature(
-            name, column, place, kind, axis, whole, complete, levels, n_missing, share, notes
+            name=name,
+            column=column,
+            place=place,
+            kind=kind,
+            axis=axis,
+            whole=bool(seen.whole[place]),
+            is_complete=seen.sample.is_complete,
+            levels=levels,
+            n_missing=n_missing,
+            missing_share=share,
+            notes=notes,
         )
+
+
+def require_rows(
+    feature: Feature, n_rows: int, limits: tuple[float, float], survey: Survey
+) -> None:
+    """Refuse limits between which a feature has no rows."""
+    if n_rows == 0:
+        low, high = (written(v, feature.axis_kind) for v in limits)
+        first, last = (
+            written(float(v[feature.place]), feature.axis_kind) for v in (survey.low, survey.high)
+        )
+        msg = (
+            f"feature {feature.name!r} has no rows within [{low}, {high}]; its values go from "
+            f"{first} to {last}"
+        )
+        raise BadSettingError(msg)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.level_order import level_distances, order_levels
 from rhale.kernels.times import AxisKind, as_numbers, in_full, written
 from rhale.results.level_effect import name_others
+from rhale.results.note import Note
 from rhale.tables import Table
 from rhale.tables.columns import hashed, texts_of
 
@@ -47,8 +48,8 @@ class LevelReader:
         The explained columns, and others that were sampled with them.
     said : bool, tuple or None
         What the user said about this feature: an order is a tuple.
-    wanted_order : callable
-        Gives the levels of a feature in the order in which another explanation has them.
+    wanted : tuple of str
+        The levels in the order in which another explanation has them; none if there is no other.
     """
 
     table: Table
@@ -56,14 +57,14 @@ class LevelReader:
     columns: Sequence[int]
     beside: Sequence[int]
     said: Said | None
-    wanted_order: Callable[[str], tuple[str, ...]]
+    wanted: tuple[str, ...] = ()
 
-    def steps(self, place: int) -> tuple[Levels, tuple[str, ...]]:
+    def steps(self, place: int) -> tuple[Levels, tuple[Note, ...]]:
         """Few whole numbers or truth values, in their own order."""
         column, values = self.columns[place], np.array(sorted(self.survey.census[place].found))
         return Levels(self._texts(column, values.tolist()), values, is_number=True), ()
 
-    def categories(self, place: int) -> tuple[Levels, tuple[str, ...]]:
+    def categories(self, place: int) -> tuple[Levels, tuple[Note, ...]]:
         """Categories in the order that was given or declared, or else by similarity."""
         column, found = self.columns[place], self.survey.census[place].found
         keys = self._keys(column) if holds_names(self.table, column) else sorted(found)
@@ -126,7 +127,7 @@ class LevelReader:
             msg = f"the order given for {self.table.names[column]!r}: {error}"
             raise BadSettingError(msg) from error
 
-    def _in_no_order(self, place: int, keys: Sequence[Any]) -> tuple[Levels, tuple[str, ...]]:
+    def _in_no_order(self, place: int, keys: Sequence[Any]) -> tuple[Levels, tuple[Note, ...]]:
         """Pool rare levels, and order the rest as another explanation has them or by similarity."""
         column, found = self.columns[place], self.survey.census[place].found
         places, texts = self._places(column, keys), self._texts(column, keys)
@@ -137,13 +138,16 @@ class LevelReader:
             names.append(_unlike(name_others(pooled.size), texts))
         order, how = self._ordered(place, keys, kept, names)
         spots = np.append(places[kept], [np.nan] if pooled.size else [])[order]
-        notes: tuple[str, ...] = (f"levels ordered {how}",) if len(names) > 2 else ()
+        notes: tuple[Note, ...] = ()
+        if len(names) > 2:
+            notes = (Note("order", f"levels ordered {how}"),)
         levels = Levels(tuple(names[i] for i in order), spots)
         if not pooled.size:
             return levels, notes
         rare = tuple(texts[i] for i in pooled)
         more = ", ..." if pooled.size > 3 else ""
-        notes += (f"{pooled.size} rare levels are pooled: {', '.join(rare[:3])}{more}",)
+        text = f"{pooled.size} rare levels are pooled: {', '.join(rare[:3])}{more}"
+        notes += (Note("pooled", text),)
         return replace(
             levels, pooled=places[pooled], pooled_weight=weight[pooled], pooled_names=rare
         ), notes
@@ -153,9 +157,8 @@ class LevelReader:
     ) -> tuple[IntArray, str]:
         """Order of the levels, and how it was found."""
         feature = self.table.names[self.columns[place]]
-        wanted = self.wanted_order(feature)
-        if wanted:
-            return _as_wanted(feature, names, wanted), "as in the other explanation"
+        if self.wanted:
+            return _as_wanted(feature, names, self.wanted), "as in the other explanation"
         group = np.full(len(keys), len(kept))
         group[kept] = np.arange(len(kept))
         is_named = holds_names(self.table, self.columns[place])

@@ -12,9 +12,12 @@ import numpy as np
 from rhale.errors import BadSettingError
 from rhale.features.survey import keep
 from rhale.kernels import FloatArray, IntArray
+from rhale.kernels.grid import Grid
 from rhale.kernels.moments import check_magnitude
 from rhale.kernels.sample import KeyArray
-from rhale.measures.local_task import LocalTask, Measured
+from rhale.measures.binned import Binned
+from rhale.measures.constant import Constant
+from rhale.measures.measure import Asking, Sums, lay_out
 from rhale.models import Adapter, Predictor
 from rhale.models.adapter import blaming_the_model
 from rhale.tables import Chunk, Table, as_matrix
@@ -82,15 +85,16 @@ def cuda_of(adapter: Adapter) -> Any:
     return device if is_torch and getattr(device, "type", None) == "cuda" else None
 
 
-def on_device(task: LocalTask) -> LocalTask | DeviceTask:
+def on_device(task: Asking) -> Asking | DeviceTask:
     """The same task on the model's device, where slopes of a torch module are all it needs.
 
     Secants, steps between levels and removed values are measured on the host: they ask the model
     about changed rows, and the model answers on its device all the same.
     """
-    only_slopes = bool(task.columns) and not (task.plans or task.steps or task.gone)
     is_there = cuda_of(task.predictor.adapter) is not None
-    return DeviceTask(task) if only_slopes and is_there else task
+    there, still = DeviceTask(task), [m for m in task.measures if isinstance(m, Constant)]
+    only_slopes = bool(there.slopes) and len(there.slopes) + len(still) == len(task.measures)
+    return there if only_slopes and is_there else task
 
 
 def most_rows(table: Table, task: object) -> int | None:
@@ -105,18 +109,33 @@ class DeviceTask:
 
     Attributes
     ----------
-    task : LocalTask
+    task : Asking
         What to measure; it measures chunks where something is wrong, and says what.
     """
 
-    task: LocalTask
+    task: Asking
 
     @property
     def predictor(self) -> Predictor:
         """The model."""
         return self.task.predictor
 
-    def __call__(self, chunk: Chunk) -> Measured:
+    @property
+    def slopes(self) -> list[Binned]:
+        """Its measures, less those of constant features."""
+        return [m for m in self.task.measures if isinstance(m, Binned) and m.needs == "slopes"]
+
+    @property
+    def columns(self) -> list[int]:
+        """The explained columns."""
+        return [m.feature.column for m in self.slopes]
+
+    @property
+    def grids(self) -> list[Grid]:
+        """Cells of each."""
+        return [m.cells.grid for m in self.slopes]
+
+    def __call__(self, chunk: Chunk) -> Sums:
         """Differentiate once, and bring moments and the sampled rows back."""
         from rhale.gpu import device_moments as ops
 
@@ -127,7 +146,7 @@ class DeviceTask:
         sampled = ops.up_to(key, task.last_key)
         places = sampled.cpu().numpy()
         weights = None if chunk.weights is None else ops.as_tensor(chunk.weights, adapter.device)
-        cells = ops.prepare(task.grids, task.columns, adapter.device)
+        cells = ops.prepare(self.grids, self.columns, adapter.device)
         size = max(1, SLAB_NUMBERS // (len(predictor.chosen) * rows.shape[1]))
         found = []
         for start in range(0, chunk.n_rows, size):
@@ -147,7 +166,7 @@ class DeviceTask:
 
     def measured(
         self, chunk: Chunk, sampled: IntArray, key: KeyArray, found: list[tuple[Any, Any, Any]]
-    ) -> Measured:
+    ) -> Sums:
         """Bring to the host what was found; measure there if something is wrong with it."""
         from rhale.gpu import device_moments as ops
 
@@ -156,27 +175,34 @@ class DeviceTask:
             moments, most, some = ops.on_host(packed, largest, kept)
             if not np.all(np.isfinite(most)):
                 return self.by_the_host(chunk)
-            for column in self.task.columns:
+            for column in self.columns:
                 check_magnitude(most[column : column + 1])
-            cells.append(ops.unpacked(self.task.grids, moments))
+            cells.append(ops.unpacked(self.grids, moments))
             values.append(self.chosen(some, most.size - 1))
-        united = tuple(reduce(add, of_one) for of_one in zip(*cells, strict=True))
+        united = iter([reduce(add, of_one) for of_one in zip(*cells, strict=True)])
         sample = keep(chunk, sampled, key, np.concatenate(values))
-        return Measured(united, (), (), sample, chunk.n_rows)
+        totals = tuple(0 if isinstance(m, Constant) else next(united) for m in self.task.measures)
+        return Sums(totals, sample, chunk.n_rows)
 
-    def by_the_host(self, chunk: Chunk) -> Measured:
+    def by_the_host(self, chunk: Chunk) -> Sums:
         """Say where slopes are no numbers; those along missing values are none, and do not count."""
         starts = range(0, chunk.n_rows, HOST_ROWS)
         rows = (np.arange(s, min(s + HOST_ROWS, chunk.n_rows)) for s in starts)
         return reduce(add, (self.task(chunk.take(some)) for some in rows))
 
     def chosen(self, kept: FloatArray, n_columns: int) -> FloatArray:
-        """Of sampled rows: explained values, chosen answers, slopes feature by feature."""
-        columns, predictor = list(self.task.columns), self.task.predictor
+        """Of sampled rows: chosen answers, and feature by feature where they stand and slopes."""
+        predictor = self.task.predictor
         x, answers, slopes = np.split(kept, [n_columns, n_columns + predictor.n_all], axis=1)
-        by_feature = slopes.reshape(len(kept), n_columns, len(predictor.chosen))[:, columns]
-        own = by_feature.reshape(len(kept), -1)
-        return np.hstack([x[:, columns], answers[:, list(predictor.chosen)], own])
+        by_column = slopes.reshape(len(kept), n_columns, len(predictor.chosen))
+        parts = []
+        for measure in self.task.measures:
+            column = measure.feature.column
+            if isinstance(measure, Constant):
+                parts.append(np.full((len(kept), 1), measure.feature.axis.low))
+            else:
+                parts.append(np.column_stack([x[:, column], by_column[:, column]]))
+        return lay_out(answers[:, list(predictor.chosen)], parts)
 
     def rows_of(self, chunk: Chunk) -> Any:
         """The rows as one tensor or matrix; nobody writes into it."""

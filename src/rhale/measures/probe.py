@@ -8,27 +8,21 @@ import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray
 from rhale.kernels.axis import Window
-from rhale.measures.questions import ask
-from rhale.measures.secant import SecantPlan, known_ends
-from rhale.models import Predictor
+from rhale.measures.questions import Asker
+from rhale.measures.secant import Secant
 from rhale.tables import Chunk
 
 ROUGH = 0.5  # a smooth curve bends by a few per cent over the window, a staircase by 200 % or more
 
 
 def probe_smoothness(
-    predictor: Predictor,
-    probe: Chunk,
-    columns: Sequence[int],
-    windows: Sequence[Window],
-    names: Sequence[str],
-    batch_rows: int,
+    asker: Asker, probe: Chunk, columns: Sequence[int], windows: Sequence[Window]
 ) -> tuple[BoolArray, int]:
     """Tell along which features the model is smooth.
 
     Parameters
     ----------
-    predictor : Predictor
+    asker : Asker
         The model.
     probe : Chunk
         Some rows.
@@ -36,10 +30,6 @@ def probe_smoothness(
         The features.
     windows : sequence of Window
         A narrow window for each.
-    names : sequence of str
-        Column names, for messages.
-    batch_rows : int
-        Rows in one call of the model.
 
     Returns
     -------
@@ -53,16 +43,14 @@ def probe_smoothness(
     staircase has its step on one side. A feature without any reaction counts as stepped: its
     steps may lie elsewhere, and wide windows find them.
     """
-    base = predictor.predict(probe.rows, probe.n_rows)
+    base = asker.predictor.predict(probe.rows, probe.n_rows)
     changes, places = [], []
     for column, window in zip(columns, windows, strict=True):
         x = probe.column(column)
-        a, b = (
-            probe.representable(column, end) for end in known_ends(SecantPlan(column, window), x)[0]
-        )
+        a, b = (probe.representable(column, end) for end in Secant(column, window).known_ends(x)[0])
         changes += [(column, a), (column, b)]
         places.append((a, x, b))
-    answers = ask(predictor, probe, changes, names, batch_rows)
+    answers = asker.ask(probe, changes)
     smooth = np.zeros(len(columns), dtype=np.bool_)
     for i, (a, x, b) in enumerate(places):
         inner = (x > a) & (x < b)
@@ -78,21 +66,16 @@ def probe_smoothness(
     return smooth, probe.n_rows * (1 + len(changes))
 
 
-def reacts(
-    predictor: Predictor,
-    probe: Chunk,
-    columns: Sequence[int],
-    windows: Sequence[Window],
-    names: Sequence[str],
-    batch_rows: int,
+def probe_reactions(
+    asker: Asker, probe: Chunk, columns: Sequence[int], windows: Sequence[Window]
 ) -> tuple[BoolArray, int]:
     """Tell whether predictions differ between the ends of wide windows, feature by feature."""
     changes = [
         (column, probe.representable(column, end))
         for column, window in zip(columns, windows, strict=True)
-        for end in known_ends(SecantPlan(column, window), probe.column(column))[0]
+        for end in Secant(column, window).known_ends(probe.column(column))[0]
     ]
-    answers = ask(predictor, probe, changes, names, batch_rows)
+    answers = asker.ask(probe, changes)
     moved = np.any(answers[0::2] != answers[1::2], axis=(1, 2))
     return moved, probe.n_rows * len(changes)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,140 +16,136 @@ from rhale.tables.chunk import Change
 
 Reason = str
 STACKED_ROWS = 2**15
+WALKED_CHANGES = 5  # of a feature, so that one walk answers for all of them
 
 
-def ask(
-    predictor: Predictor,
-    chunk: Chunk,
-    changes: Sequence[Change],
-    names: Sequence[str],
-    batch_rows: int,
-) -> FloatArray:
-    """Predict one copy of the rows per change.
+@dataclass(frozen=True, eq=False)
+class Asker:
+    """A model, and how it is asked.
 
-    Parameters
+    Attributes
     ----------
     predictor : Predictor
         The model.
-    chunk : Chunk
-        The rows.
-    changes : sequence of (column, values)
-        What to replace in each copy.
-    names : sequence of str
+    names : tuple of str
         Column names, for messages.
     batch_rows : int
-        Rows in one call, at most (but always a whole copy).
-
-    Returns
-    -------
-    ndarray of shape (n_changes, n_rows, n_outputs)
+        Rows in one call, at most (but always a whole copy of a chunk).
+    n_threads : int
+        Chunks that may be asked about at a time in this process.
+    n_met : int
+        Rows that it was asked about at first, to know it.
     """
-    walker = predictor.walker
-    answers = np.empty((len(changes), chunk.n_rows, len(predictor.chosen)))
-    seen = [walker is not None and walker.sees(column) for column, _ in changes]
-    for can_walk in sorted(set(seen)):
-        mine = [i for i, s in enumerate(seen) if s == can_walk]
-        part = [changes[i] for i in mine]
-        if can_walk and walker is not None:
-            answers[mine] = predictor.walk(walker, chunk, part, Question(part, names, chunk))
-        else:
-            answers[mine] = ask_stacked(predictor, chunk, part, names, batch_rows)
-    return answers
 
+    predictor: Predictor
+    names: tuple[str, ...]
+    batch_rows: int
+    n_threads: int = 1
+    n_met: int = 0
 
-def ask_in_turn(
-    predictor: Predictor,
-    chunk: Chunk,
-    changes: Sequence[Change],
-    names: Sequence[str],
-    batch_rows: int,
-) -> Iterator[FloatArray]:
-    """Answers to one change after the other; only as many are in memory as the model is asked at once.
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the outputs that are explained."""
+        return self.predictor.outputs
 
-    Yields
-    ------
-    ndarray of shape (n_rows, n_outputs)
-    """
-    at_once = len(changes) if predictor.walks else copies_at_once(chunk.n_rows, batch_rows)
-    for start in range(0, len(changes), max(at_once, 1)):
-        yield from ask(predictor, chunk, changes[start : start + at_once], names, batch_rows)
+    def ask(self, chunk: Chunk, changes: Sequence[Change]) -> FloatArray:
+        """Predict one copy of the rows per change.
 
+        Parameters
+        ----------
+        chunk : Chunk
+            The rows.
+        changes : sequence of (column, values)
+            What to replace in each copy.
 
-def copies_at_once(n_rows: int, batch_rows: int) -> int:
-    """Copies of the rows that are stacked for one call: beyond some size that only costs copies."""
-    return max(1, min(batch_rows, STACKED_ROWS) // n_rows)
+        Returns
+        -------
+        ndarray of shape (n_changes, n_rows, n_outputs)
+        """
+        walker = self.predictor.walker
+        answers = np.empty((len(changes), chunk.n_rows, len(self.predictor.chosen)))
+        seen = [walker is not None and walker.sees(column) for column, _ in changes]
+        for can_walk in sorted(set(seen)):
+            mine = [i for i, s in enumerate(seen) if s == can_walk]
+            part = [changes[i] for i in mine]
+            if can_walk and walker is not None:
+                question = Question(part, self.names, chunk)
+                answers[mine] = self.predictor.walk(walker, chunk, part, question)
+            else:
+                answers[mine] = self.ask_stacked(chunk, part)
+        return answers
 
+    def changes_at_once(self, n_rows: int, n_features: int) -> int:
+        """Changes of some rows whose answers fit into memory: one call, or one walk of trees."""
+        if self.predictor.walks:  # chunks are small enough for that
+            return WALKED_CHANGES * n_features
+        return self.copies_at_once(n_rows)
 
-def ask_stacked(
-    predictor: Predictor,
-    chunk: Chunk,
-    changes: Sequence[Change],
-    names: Sequence[str],
-    batch_rows: int,
-) -> FloatArray:
-    """Predict one copy of the rows per change, as many copies in one call as the batch holds."""
-    n_rows, at_once = chunk.n_rows, copies_at_once(chunk.n_rows, batch_rows)
-    answers = np.empty((len(changes), n_rows, len(predictor.chosen)))
-    for start in range(0, len(changes), at_once):
-        part = changes[start : start + at_once]
-        question = Question(part, names, chunk)
+    def copies_at_once(self, n_rows: int) -> int:
+        """Copies of the rows that are stacked for one call: beyond some size that only costs copies."""
+        return max(1, min(self.batch_rows, STACKED_ROWS) // n_rows)
+
+    def ask_stacked(self, chunk: Chunk, changes: Sequence[Change]) -> FloatArray:
+        """Predict one copy of the rows per change, as many copies in one call as the batch holds."""
+        n_rows, at_once = chunk.n_rows, self.copies_at_once(chunk.n_rows)
+        answers = np.empty((len(changes), n_rows, len(self.predictor.chosen)))
+        for start in range(0, len(changes), at_once):
+            part = changes[start : start + at_once]
+            question = Question(part, self.names, chunk)
+            try:
+                answer = self.predictor.predict(chunk.varied(part), n_rows * len(part), question)
+            except (ModelFailedError, BadPredictionError) as error:
+                self.raise_blame(chunk, part, error)
+                raise
+            answers[start : start + at_once] = answer.reshape(len(part), n_rows, -1)
+        return answers
+
+    def raise_blame(
+        self,
+        chunk: Chunk,
+        changes: Sequence[Change],
+        error: ModelFailedError | BadPredictionError,
+    ) -> None:
+        """Find one row and one value that the model rejects, and say so; nothing if there is none.
+
+        O(log n_rows) calls of the model: half of the rows, and half of those.
+        """
+        for column, values in changes:
+
+            def fails(
+                rows: IntArray, column: int = column, values: FloatArray = values
+            ) -> Reason | None:
+                part = chunk.take(rows)
+                return self.reason(part.replaced([(column, values[rows])]), rows.size)
+
+            rows = np.arange(chunk.n_rows)
+            if fails(rows) is None:
+                continue
+            while rows.size > 1:
+                half = rows[: rows.size // 2]
+                rows = half if fails(half) else rows[rows.size // 2 :]
+            why = fails(rows)
+            if why is None or self.reason(chunk.take(rows).rows, 1):
+                return  # it takes several rows to fail, or the row fails as it is
+            old = chunk.shown(column, float(chunk.column(column)[rows[0]]))
+            new = chunk.shown(column, float(values[rows[0]]))
+            msg = (
+                f"the model rejects row {chunk.row_numbers[rows[0]]} when {self.names[column]!r} is "
+                f"changed from {old} to {new}, although it takes the row as it is: {why}. Leave the "
+                "feature out of features=, or make the model take such values"
+            )
+            raise type(error)(msg) from error
+
+    def reason(self, rows: Any, n_rows: int) -> Reason | None:
+        """Why the model has no answer for some rows; None if it has."""
         try:
-            answer = predictor.predict(chunk.varied(part), n_rows * len(part), question)
-        except (ModelFailedError, BadPredictionError) as error:
-            raise_blame(predictor, chunk, part, names, error)
-            raise
-        answers[start : start + at_once] = answer.reshape(len(part), n_rows, -1)
-    return answers
-
-
-def raise_blame(
-    predictor: Predictor,
-    chunk: Chunk,
-    changes: Sequence[Change],
-    names: Sequence[str],
-    error: ModelFailedError | BadPredictionError,
-) -> None:
-    """Find one row and one value that the model rejects, and say so; nothing if there is none.
-
-    O(log n_rows) calls of the model: half of the rows, and half of those.
-    """
-    for column, values in changes:
-
-        def fails(
-            rows: IntArray, column: int = column, values: FloatArray = values
-        ) -> Reason | None:
-            part = chunk.take(rows)
-            return reason(predictor, part.replaced([(column, values[rows])]), rows.size)
-
-        rows = np.arange(chunk.n_rows)
-        if fails(rows) is None:
-            continue
-        while rows.size > 1:
-            half = rows[: rows.size // 2]
-            rows = half if fails(half) else rows[rows.size // 2 :]
-        why = fails(rows)
-        if why is None or reason(predictor, chunk.take(rows).rows, 1):
-            return  # it takes several rows to fail, or the row fails as it is
-        old = chunk.shown(column, float(chunk.column(column)[rows[0]]))
-        new = chunk.shown(column, float(values[rows[0]]))
-        msg = (
-            f"the model rejects row {chunk.row_numbers[rows[0]]} when {names[column]!r} is changed "
-            f"from {old} to {new}, although it takes the row as it is: {why}. Leave the feature out "
-            "of features=, or make the model take such values"
-        )
-        raise type(error)(msg) from error
-
-
-def reason(predictor: Predictor, rows: Any, n_rows: int) -> Reason | None:
-    """Why the model has no answer for some rows; None if it has."""
-    try:
-        predictor.predict(rows, n_rows)
-    except ModelFailedError as error:
-        cause = error.__cause__
-        return f"{type(cause).__name__}: {cause}" if cause is not None else str(error)
-    except BadPredictionError:
-        return "its answer is no finite number"
-    return None
+            self.predictor.predict(rows, n_rows)
+        except ModelFailedError as error:
+            cause = error.__cause__
+            return f"{type(cause).__name__}: {cause}" if cause is not None else str(error)
+        except BadPredictionError:
+            return "its answer is no finite number"
+        return None
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
 from rhale.kernels import FloatArray
 from rhale.kernels.axis import Window, ends_of
 from rhale.kernels.grid import Grid
-from rhale.measures.questions import ask, copies_at_once
-from rhale.models import Predictor
-from rhale.tables import Chunk
-from rhale.tables.chunk import Change
+from rhale.measures.measure import Needs, Questions, Replies, Rows
 
 End = tuple[FloatArray, FloatArray]
-Places = tuple[FloatArray, list[End]]
 
 SIMILAR = 2.0  # windows whose squared widths differ by less say nothing about curvature
 UNEVEN = 1e-3  # of the width: rounding may move the middle of an even window so far
@@ -43,8 +38,8 @@ class OwnBin:
 
 
 @dataclass(frozen=True, eq=False)
-class SecantPlan:
-    """How the secants of one feature are taken.
+class Secant:
+    """Difference quotients over windows of rows around every value of one column.
 
     Attributes
     ----------
@@ -55,21 +50,45 @@ class SecantPlan:
     spread_interval : Window or None
         A wider one for the spread, and to take curvature out of the mean; None where the model is
         smooth and one is enough.
+
+    Notes
+    -----
+    Two predictions per row for the mean, and two more for the spread, which also tell how much of
+    the first secant is curvature (`curvature_share`).
     """
 
     column: int
     interval: Interval
     spread_interval: Window | None = None
-
-    @property
-    def n_series(self) -> int:
-        """Series per output: the local effect, or with it the wide one and its step noise."""
-        return 1 if self.spread_interval is None else 3
+    needs: ClassVar[Needs] = "nothing"
 
     @property
     def intervals(self) -> list[Interval]:
         """The one or two intervals."""
         return [i for i in (self.interval, self.spread_interval) if i is not None]
+
+    @property
+    def n_changes(self) -> int:
+        """Both ends of each interval."""
+        return 2 * len(self.intervals)
+
+    def questions(self, rows: Rows) -> Questions:
+        """Both ends of the windows of every row, as the column's type can hold them."""
+        chunk, x = rows.chunk, rows.chunk.column(self.column)
+        ends = [
+            (chunk.representable(self.column, a), chunk.representable(self.column, b))
+            for a, b in self.known_ends(x)
+        ]
+        return Questions([(self.column, end) for pair in ends for end in pair], (x, ends))
+
+    def known_ends(self, x: FloatArray) -> list[End]:
+        """Where the secants of all rows begin and end; nowhere for rows without a value."""
+        missing = np.isnan(x)
+        if not missing.any():
+            return self.ends(x)
+        ends = np.full((len(self.intervals), 2, x.size), np.nan)
+        ends[:, :, ~missing] = self.ends(x[~missing])
+        return [(low, high) for low, high in ends]
 
     def ends(self, x: FloatArray) -> list[End]:
         """Where the one or two secants of every value begin and end."""
@@ -79,66 +98,33 @@ class SecantPlan:
             return ends_of(x, self.interval, self.spread_interval)
         return [self.interval.ends(x), self.spread_interval.ends(x)]
 
+    def local_effects(
+        self,
+        rows: Rows,  # noqa: ARG002
+        asked: Questions,
+        replies: Replies,
+    ) -> FloatArray:
+        """Secants of all outputs; with a second window, the wide ones and their step noise, too.
 
-def secants(
-    predictor: Predictor,
-    chunk: Chunk,
-    plans: Sequence[SecantPlan],
-    names: Sequence[str],
-    batch_rows: int,
-) -> Iterator[FloatArray]:
-    """Take the secants of several features, one after the other.
-
-    Parameters
-    ----------
-    predictor : Predictor
-        The model.
-    chunk : Chunk
-        The rows.
-    plans : sequence of SecantPlan
-        One per feature.
-    names : sequence of str
-        Column names, for messages.
-    batch_rows : int
-        Rows in one call of the model.
-
-    Yields
-    ------
-    ndarray of shape (n_series * n_outputs, n_rows)
-        For each plan; outputs of the first series, then of the second, then of the third.
-
-    Notes
-    -----
-    Two predictions per row and feature for the mean, and two more for the spread, which also
-    tell how much of the first secant is curvature (`curvature_share`). Only as many features are
-    in memory at a time as fill the model's batch.
-    """
-    at_once = max(1, copies_at_once(chunk.n_rows, batch_rows) // 4)
-    if predictor.walks:  # one walk for all features; `explain` keeps the chunks small
-        at_once = max(1, len(plans))
-    for start in range(0, len(plans), at_once):
-        changes, places = _questions(chunk, plans[start : start + at_once])
-        yield from _series(ask(predictor, chunk, changes, names, batch_rows), places)
-
-
-def _series(answers: FloatArray, places: Sequence[Places]) -> Iterator[FloatArray]:
-    """Turn the answers about each feature into its series."""
-    first = 0
-    for x, intervals in places:
-        (a, b), (low, high) = intervals[0], answers[first : first + 2]
+        Returns
+        -------
+        ndarray of shape (n_series * n_outputs, n_rows)
+            Outputs of the first series, then of the second, then of the third.
+        """
+        x, ends = asked.memory
+        (a, b), (low, high) = ends[0], replies.changed[:2]
         series = [_quotient(low, high, a, b)]
-        if len(intervals) > 1:
-            (wide_a, wide_b), (far_low, far_high) = intervals[1], answers[first + 2 : first + 4]
+        if len(ends) > 1:
+            (wide_a, wide_b), (far_low, far_high) = ends[1], replies.changed[2:]
             wide = _quotient(far_low, far_high, wide_a, wide_b)
             is_left = np.abs(a - (wide_a + wide_b) / 2) <= np.abs(b - (wide_a + wide_b) / 2)
             inner, between = np.where(is_left, a, b), np.where(is_left[:, None], low, high)
-            noise = step_noise(far_low, between, far_high, wide_a, inner, wide_b)
-            share = curvature_share(x, intervals[0], intervals[1])[:, None]
+            noise = step_noise((far_low, between, far_high), (wide_a, inner, wide_b))
+            share = curvature_share(x, ends[0], ends[1])[:, None]
             series = [series[0] + share * (series[0] - wide), wide, noise]
-        first += 2 * len(intervals)
         found = np.concatenate([s.T for s in series])
         found[:, np.isnan(x)] = 0.0  # rows without a value fall into no cell
-        yield found
+        return found
 
 
 def curvature_share(x: FloatArray, narrow: End, wide: End) -> FloatArray:
@@ -179,20 +165,16 @@ def curvature_share(x: FloatArray, narrow: End, wide: End) -> FloatArray:
 
 
 def step_noise(
-    low: FloatArray,
-    between: FloatArray,
-    high: FloatArray,
-    a: FloatArray,
-    inner: FloatArray,
-    b: FloatArray,
+    answers: tuple[FloatArray, FloatArray, FloatArray],
+    places: tuple[FloatArray, FloatArray, FloatArray],
 ) -> FloatArray:
     """Estimate, for every row, the part of the secant over [a, b] that is due to steps.
 
     Parameters
     ----------
-    low, between, high : ndarray of shape (n_rows, n_outputs)
+    answers : three of ndarray of shape (n_rows, n_outputs)
         Predictions at a, at a point between, and at b.
-    a, inner, b : ndarray of shape (n_rows,)
+    places : three of ndarray of shape (n_rows,)
         These three places.
 
     Returns
@@ -210,34 +192,11 @@ def step_noise(
     The inner point must not be the row itself: a forest remembers the rows it was trained on, its
     prediction there is a spike, and the spike would be taken for step noise everywhere.
     """
+    (low, between, high), (a, inner, b) = answers, places
     left, right, width = inner - a, b - inner, b - a
     bend = (high - between) * left[:, None] - (between - low) * right[:, None]
     size = width * np.sqrt(left**2 + right**2 + width**2)
     return np.asarray(np.sqrt(2.0) * bend / np.where(size > 0, size, 1.0)[:, None])
-
-
-def _questions(chunk: Chunk, plans: Sequence[SecantPlan]) -> tuple[list[Change], list[Places]]:
-    """All column replacements to ask about, and the places they stand for."""
-    changes: list[Change] = []
-    places = []
-    for plan in plans:
-        x, intervals = chunk.column(plan.column), []
-        for ends in known_ends(plan, x):
-            a, b = (chunk.representable(plan.column, end) for end in ends)
-            intervals.append((a, b))
-            changes += [(plan.column, a), (plan.column, b)]
-        places.append((x, intervals))
-    return changes, places
-
-
-def known_ends(plan: SecantPlan, x: FloatArray) -> list[End]:
-    """Where the secants of all rows begin and end; nowhere for rows without a value."""
-    missing = np.isnan(x)
-    if not missing.any():
-        return plan.ends(x)
-    ends = np.full((len(plan.intervals), 2, x.size), np.nan)
-    ends[:, :, ~missing] = plan.ends(x[~missing])
-    return [(low, high) for low, high in ends]
 
 
 def _quotient(low: FloatArray, high: FloatArray, a: FloatArray, b: FloatArray) -> FloatArray:

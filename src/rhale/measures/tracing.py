@@ -2,151 +2,201 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
-from rhale.features.levels import Levels
-from rhale.features.survey import keep, rows_keys
+from rhale.features.feature import Feature
 from rhale.kernels import FloatArray
 from rhale.kernels.curve_moments import Scatter, scatter
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import Moments, measure
-from rhale.kernels.sample import KeyArray, Sample
-from rhale.measures.questions import ask
-from rhale.measures.steps import chances, without_value
-from rhale.models import Predictor
-from rhale.results.effect import Missing
+from rhale.measures.binned import reachable_limits
+from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
+from rhale.measures.notes import describe_curves, describe_missing, describe_outside
+from rhale.measures.steps import chances
+from rhale.results.note import Note
 from rhale.results.profile import Profile, ProfileMethod
-from rhale.tables import Chunk
+from rhale.settings import MARGINAL_BINS, Settings
 
 
 @dataclass(frozen=True, eq=False)
-class Traced:
-    """What one or more chunks have to say.
+class Traces:
+    """Predictions of some rows along a feature.
 
     Attributes
     ----------
-    curves : tuple of Scatter
-        Shapes and levels, one per feature; empty for the marginal plot.
-    cells : tuple of Moments
-        Predictions around the points of the grid, one per feature.
-    gone : dict of int to Scatter
-        Predictions without a value, by place of the feature.
-    sample : Sample
-        Feature values, predictions and (for ICE) curves of a bounded number of rows.
-    asked : int
-        Rows that the model was asked about.
+    cells : Moments
+        Predictions of the rows as they are, around the points of the grid.
+    curves : Scatter or None
+        Shapes and levels of their curves; None for the marginal plot, which has none.
     """
 
-    curves: tuple[Scatter, ...]
-    cells: tuple[Moments, ...]
-    gone: dict[int, Scatter]
-    sample: Sample
-    asked: int
+    cells: Moments
+    curves: Scatter | None = None
 
-    def __add__(self, other: Traced) -> Traced:
-        return Traced(
-            tuple(a + b for a, b in zip(self.curves, other.curves, strict=True)),
-            tuple(a + b for a, b in zip(self.cells, other.cells, strict=True)),
-            {place: found + other.gone[place] for place, found in self.gone.items()},
-            self.sample + other.sample,
-            self.asked + other.asked,
-        )
+    def __add__(self, other: Traces) -> Traces:
+        if self.curves is None or other.curves is None:
+            return Traces(self.cells + other.cells)
+        return Traces(self.cells + other.cells, self.curves + other.curves)
 
 
 @dataclass(frozen=True, eq=False)
-class ProfileTask:
-    """Trace predictions along the grids of some features in a chunk.
+class Tracing:
+    """Trace predictions along the grid of one feature.
 
     Attributes
     ----------
-    predictor : Predictor
-        The model.
+    feature : Feature
+        The feature.
     method : {"pdp", "ice", "mplot"}
         What to trace.
-    names : tuple of str
-        Column names.
-    columns : tuple of int
-        The explained columns.
-    grids : tuple of Grid
+    grid : Grid
         From `grid_of_points` for "pdp" and "ice", bins for "mplot".
-    levels : tuple of Levels or None
-        Levels of the features that have levels.
-    removable : tuple of bool
-        Whether predictions without a value are asked for.
-    last_key : int
-        Rows with keys up to this one are kept in the sample.
-    batch_rows, seed : int
-        Rows in one call of the model, seed of the rows' keys.
     """
 
-    predictor: Predictor
+    feature: Feature
     method: ProfileMethod
-    names: tuple[str, ...]
-    columns: tuple[int, ...]
-    grids: tuple[Grid, ...]
-    levels: tuple[Levels | None, ...]
-    removable: tuple[bool, ...]
-    last_key: np.uint64
-    batch_rows: int
-    seed: int
+    grid: Grid
+    needs: ClassVar[Needs] = "predictions"
 
-    def __call__(self, chunk: Chunk) -> Traced:
-        """Ask about every row at every point of every grid, in stacked batches."""
-        answers = self.predictor.predict(chunk.rows, chunk.n_rows)
-        x = [self.places(chunk, place) for place in range(len(self.columns))]
-        cells = tuple(
-            measure(grid, xs, answers.T, chunk.weights)
-            for grid, xs in zip(self.grids, x, strict=True)
-        )
-        key = rows_keys(chunk, self.seed)
-        rows = np.flatnonzero(key <= self.last_key)
-        kept = [np.column_stack(x)[rows], answers[rows]]
-        curves, asked = [], chunk.n_rows
-        for place in range(0 if self.method == "mplot" else len(x)):
-            traced = self.trace(chunk, place, key)
-            curves.append(scatter(shapes_and_levels(traced), chunk.weights))
-            asked += chunk.n_rows * len(traced)
-            if self.method == "ice":
-                kept.append(traced[:, rows].transpose(1, 2, 0).reshape(rows.size, -1))
-        gone = self.without(chunk, x, answers)
-        asked += chunk.n_rows * sum(self.removable)
-        sample = keep(chunk, rows, key[rows], np.hstack(kept))
-        return Traced(tuple(curves), cells, gone, sample, asked)
+    @property
+    def n_changes(self) -> int:
+        """One for each point of the grid, where rows are moved along it."""
+        return 0 if self.method == "mplot" else self.grid.n_cells
 
-    def places(self, chunk: Chunk, place: int) -> FloatArray:
-        """Where the rows stand on the axis of a feature; nan for rows without a value."""
-        x, levels = chunk.column(self.columns[place]), self.levels[place]
+    @property
+    def n_points(self) -> int:
+        """Points of single curves, where these are kept."""
+        return self.grid.n_cells if self.method == "ice" else 1
+
+    def n_kept(self, n_outputs: int) -> int:
+        """Where a row stands, and its curves."""
+        return 1 + (n_outputs * self.grid.n_cells if self.method == "ice" else 0)
+
+    def questions(self, rows: Rows) -> Questions:
+        """All rows at every point of the grid."""
+        column, levels, n_rows = self.feature.column, self.feature.levels, rows.chunk.n_rows
+        if self.method == "mplot":
+            return Questions()
+        if levels is None:
+            return Questions([(column, np.full(n_rows, p)) for p in points_of(self.grid)])
+        chance = chances(rows.key)
+        whole = (np.full(n_rows, k) for k in range(levels.size))
+        return Questions([(column, levels.at(level, chance)) for level in whole])
+
+    def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:  # noqa: ARG002
+        """Moments of the curves, and of the predictions around each point."""
+        x, weights = self.stands(rows), rows.chunk.weights
+        cells = measure(self.grid, x, replies.predictions.T, weights)
+        kept = x[rows.sampled, None]
+        if self.method == "mplot":
+            return Tally(Traces(cells), kept)
+        traced = replies.changed
+        curves = scatter(shapes_and_levels(traced), weights)
+        if self.method == "ice":
+            single = traced[:, rows.sampled].transpose(1, 2, 0).reshape(len(kept), -1)
+            kept = np.hstack([kept, single])
+        return Tally(Traces(cells, curves), kept)
+
+    def stands(self, rows: Rows) -> FloatArray:
+        """Where the rows stand on the axis of the feature; nan for rows without a value."""
+        x, levels = rows.chunk.column(self.feature.column), self.feature.levels
         return x if levels is None else levels.stand(levels.locate(x))
 
-    def trace(self, chunk: Chunk, place: int, key: KeyArray) -> FloatArray:
-        """Predictions of all rows along one feature, shape (n_points, n_rows, n_outputs)."""
-        column, levels, n_rows = self.columns[place], self.levels[place], chunk.n_rows
-        if levels is None:
-            changes = [(column, np.full(n_rows, p)) for p in points_of(self.grids[place])]
-        else:
-            chance = chances(key)
-            whole = (np.full(n_rows, k) for k in range(levels.size))
-            changes = [(column, levels.at(level, chance)) for level in whole]
-        return ask(self.predictor, chunk, changes, self.names, self.batch_rows)
+    def conclude(self, total: Traces, kept: FloatArray, about: About) -> Conclusion:
+        """One profile for each output."""
+        levels = self.feature.levels.names if self.feature.levels is not None else ()
+        notes = self.notes(total.cells, len(kept), about)
+        return Conclusion(
+            tuple(
+                replace(
+                    self.profile(total, kept, output, name),
+                    notes=notes,
+                    kind=self.feature.axis_kind,
+                    levels=levels,
+                )
+                for output, name in enumerate(about.outputs)
+            )
+        )
 
-    def without(
-        self, chunk: Chunk, x: Sequence[FloatArray], answers: FloatArray
-    ) -> dict[int, Scatter]:
-        """Predictions without a value: of all rows, or for mplot of those that have none."""
-        found = {}
-        for place, column in enumerate(self.columns):
-            if self.method == "mplot":
-                empty = np.isnan(x[place])
-                weights = None if chunk.weights is None else chunk.weights[empty]
-                found[place] = scatter(answers[empty].T[:, :, None], weights)
-            elif self.removable[place]:
-                gone = [without_value(chunk, column)]
-                (reply,) = ask(self.predictor, chunk, gone, self.names, self.batch_rows)
-                found[place] = scatter(reply.T[:, :, None], chunk.weights)
-        return found
+    def notes(self, cells: Moments, n_kept: int, about: About) -> tuple[Note, ...]:
+        """What a reader of the profile should know."""
+        n_known = about.survey.n_rows - self.feature.n_missing
+        outside = "count for the average, but not for the centring"
+        outside = "are left out" if self.method == "mplot" else outside
+        notes: tuple[Note, ...] = ()
+        if self.method == "ice":
+            notes = describe_curves(about.survey, about.last_key, n_kept)
+        notes += describe_outside(n_known, cells, outside, self.feature.axis_kind)
+        notes += self.feature.notes + describe_missing(self.feature, about.survey)
+        return notes + about.notes
+
+    def profile(self, total: Traces, kept: FloatArray, output: int, name: str) -> Profile:
+        """The numbers of one output."""
+        if total.curves is None:
+            return self.marginal(total.cells, output, name)
+        points, share, found = points_of(self.grid), total.cells.weight, total.curves
+        covariance = found.covariance[output]
+        shape, level = covariance[:-1, :-1], covariance[-1, -1]
+        variance = np.diag(shape) + 2 * covariance[:-1, -1] + level
+        profile = Profile(
+            name=self.feature.name,
+            output=name,
+            method=self.method,
+            grid=points,
+            mean=found.mean[output, :-1] + found.mean[output, -1],
+            std=np.sqrt(np.maximum(variance, 0.0)),
+            covariance=shape,
+            rows=np.full(points.size, found.rows),
+            share=share / share.sum(),
+        )
+        if self.method == "pdp":
+            return profile
+        start = 1 + output * points.size
+        curves = np.asarray(kept[:, start : start + points.size])
+        return replace(profile, curves=curves, curve_x=kept[:, 0])
+
+    def marginal(self, cells: Moments, output: int, name: str) -> Profile:
+        """Average predictions of the rows in each bin."""
+        filled = np.flatnonzero(cells.count > 0)
+        variance = cells.variance[output][filled]
+        return Profile(
+            name=self.feature.name,
+            output=name,
+            method="mplot",
+            grid=cells.mean_x[filled],
+            mean=cells.mean[output][filled],
+            std=np.sqrt(variance),
+            covariance=np.diag(variance),
+            rows=cells.rows[filled],
+            share=cells.weight[filled] / cells.weight.sum(),
+        )
+
+
+def choose_grid(settings: Settings, feature: Feature, output: str) -> Grid:
+    """Points of a profile: the limits of its bins, as values that the feature can take."""
+    if settings.method == "mplot":
+        return _choose_marginal(settings, feature, output)
+    if feature.levels is not None:
+        return grid_of_points(feature.levels.edges)
+    partition = settings.partition(feature.name, output)
+    limits = reachable_limits(feature, partition, partition.candidates(feature.axis))
+    return grid_of_points(np.unique(limits))
+
+
+def _choose_marginal(settings: Settings, feature: Feature, output: str) -> Grid:
+    """Bins of the marginal plot; one for each value where there are few and none were asked for."""
+    values, partition = feature.axis.values, settings.partition(feature.name, output)
+    if feature.levels is not None:
+        return grid_of_points(feature.levels.edges)
+    if feature.is_constant:
+        return Grid(np.array([feature.axis.low, feature.axis.high]))
+    if partition is MARGINAL_BINS and values.size <= MARGINAL_BINS.n_bins:
+        between = values[:-1] + 0.5 * np.diff(values)
+        return Grid(np.concatenate([[feature.axis.low], between, [feature.axis.high]]))
+    return Grid(partition.candidates(feature.axis), partition.closed)
 
 
 def grid_of_points(points: FloatArray) -> Grid:
@@ -157,78 +207,6 @@ def grid_of_points(points: FloatArray) -> Grid:
 def points_of(grid: Grid) -> FloatArray:
     """Points behind such cells."""
     return grid.edges[1:]
-
-
-def make_profiles(
-    task: ProfileTask, traced: Traced, notes: Sequence[tuple[str, ...]]
-) -> list[Profile]:
-    """Gather the numbers into profiles, features first, outputs within them."""
-    make = _marginal if task.method == "mplot" else _dependence
-    return [
-        replace(
-            make(task, traced, place, output),
-            notes=notes[place],
-            missing=_missing(traced.gone.get(place), output),
-        )
-        for place in range(len(task.columns))
-        for output in range(len(task.predictor.outputs))
-    ]
-
-
-def _missing(found: Scatter | None, output: int) -> Missing | None:
-    """The point of a profile that stands for no value; the caller knows how many rows have none."""
-    if found is None or found.rows == 0:
-        return None
-    std = float(np.sqrt(found.covariance[output, 0, 0]))
-    return Missing(0, 0.0, float(found.mean[output, 0]), std, found.rows)
-
-
-def _dependence(task: ProfileTask, traced: Traced, place: int, output: int) -> Profile:
-    points, share = points_of(task.grids[place]), traced.cells[place].weight
-    found = traced.curves[place]
-    covariance = found.covariance[output]
-    shape, level = covariance[:-1, :-1], covariance[-1, -1]
-    variance = np.diag(shape) + 2 * covariance[:-1, -1] + level
-    profile = Profile(
-        task.names[task.columns[place]],
-        task.predictor.outputs[output],
-        task.method,
-        points,
-        found.mean[output, :-1] + found.mean[output, -1],
-        np.sqrt(np.maximum(variance, 0.0)),
-        shape,
-        np.full(points.size, found.rows),
-        share / share.sum(),
-    )
-    if task.method == "pdp":
-        return profile
-    curves = _sampled_curves(task, traced, place, output)
-    return replace(profile, curves=curves, curve_x=traced.sample.values[:, place])
-
-
-def _sampled_curves(task: ProfileTask, traced: Traced, place: int, output: int) -> FloatArray:
-    """Cut the curves of one feature and output out of the sampled rows."""
-    n_outputs = len(task.predictor.outputs)
-    sizes = [points_of(g).size for g in task.grids]
-    start = len(task.columns) + n_outputs + n_outputs * sum(sizes[:place]) + output * sizes[place]
-    return np.asarray(traced.sample.values[:, start : start + sizes[place]])
-
-
-def _marginal(task: ProfileTask, traced: Traced, place: int, output: int) -> Profile:
-    cells = traced.cells[place]
-    filled = np.flatnonzero(cells.count > 0)
-    variance = cells.variance[output][filled]
-    return Profile(
-        task.names[task.columns[place]],
-        task.predictor.outputs[output],
-        "mplot",
-        cells.mean_x[filled],
-        cells.mean[output][filled],
-        np.sqrt(variance),
-        np.diag(variance),
-        cells.rows[filled],
-        cells.weight[filled] / cells.weight.sum(),
-    )
 
 
 def shapes_and_levels(traced: FloatArray) -> FloatArray:

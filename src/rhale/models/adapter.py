@@ -22,6 +22,7 @@ from rhale.errors import (
 )
 from rhale.kernels import FloatArray
 from rhale.names import find_output, list_asked
+from rhale.results.note import Note
 from rhale.tables.chunk import Change, Chunk
 
 REPEATABLE = 1e-5  # relative; far above float32 rounding, far below dropout
@@ -122,9 +123,10 @@ class Predictor:
         return int(getattr(self.adapter, "n_threads", 1))
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         """What the adapter has to say about how the model is asked."""
-        return tuple(getattr(self.adapter, "notes", ()))
+        notes: tuple[Note, ...] = tuple(getattr(self.adapter, "notes", ()))
+        return notes
 
     def walk(
         self, walker: Walker, chunk: Chunk, changes: Sequence[Change], question: object

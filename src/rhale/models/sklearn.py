@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 
 from rhale.errors import BadPredictionError, BadSettingError, UnknownModelError
 from rhale.kernels import FloatArray
 from rhale.models.function import FunctionModel
+from rhale.settings import Response
 
-Response = Literal["auto", "predict", "predict_proba", "decision_function", "margin", "log_odds"]
 BY_CLASS = ("predict_proba", "log_odds")  # one number for each class
 MARGIN_ARGUMENTS: dict[str, dict[str, Any]] = {
     "xgboost": {"output_margin": True},

@@ -12,8 +12,9 @@ from rhale.errors import UnknownModelError
 from rhale.models.adapter import Adapter
 from rhale.models.boosters import askable, minding_names
 from rhale.models.function import FunctionModel
-from rhale.models.sklearn import Response, estimator_model
+from rhale.models.sklearn import estimator_model
 from rhale.models.trees.model import TreeModel, is_tree_model
+from rhale.settings import Response
 
 # library of a class -> file and class of the adapter; a new adapter is one line here
 ADAPTERS = {

@@ -322,13 +322,6 @@ def shorten(name: str, longest: int = LONGEST_NAME) -> str:
     return line[:cut].rstrip(JOINER) + "…"
 
 
-def describe(bins: Any) -> str:
-    """Name the bins in the provenance."""
-    if isinstance(bins, Mapping):
-        return "{" + ", ".join(f"{k!r}: {describe(v)}" for k, v in bins.items()) + "}"
-    return "another explanation" if hasattr(bins, "effects") else repr(bins)
-
-
 def _n_bins(effect: Result) -> int:
     return len(effect.levels) if isinstance(effect, LevelEffect) else effect.mean.size
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rhale.engines.fold import FIRST_LOOK, SECOND_LOOK, Latest, Rows
+from rhale.engines.fold import FIRST_LOOK, SECOND_LOOK, Latest, Passes
 from rhale.engines.worker import Summary
 from rhale.errors import BadTableError, CheckpointError, RhaleError
 from rhale.tables.array import ArrayTable
@@ -37,24 +37,24 @@ class Kept:
 
 def test_a_sum_to_which_nothing_can_be_added_is_told_as_what_it_is():
     memory = Kept()
-    memory.save(f"{SECOND_LOOK}-3", 1, "no sum")
+    memory.save("effects-3", 1, "no sum")
     with pytest.raises(CheckpointError, match=r"effects-3: it does not fit the rows: \w+Error"):
-        Rows(TABLE, 3, memory=memory).fold(total, SECOND_LOOK)
+        Passes(TABLE, 3, memory=memory).fold(total, SECOND_LOOK)
 
 
 def test_mistakes_of_a_task_are_not_blamed_on_a_checkpoint():
     memory = Kept()
-    memory.save(f"{SECOND_LOOK}-3", 1, 0.0)
+    memory.save("effects-3", 1, 0.0)
     with pytest.raises(ZeroDivisionError):
-        Rows(TABLE, 3, memory=memory).fold(lambda chunk: 1 / 0, SECOND_LOOK)  # noqa: ARG005
+        Passes(TABLE, 3, memory=memory).fold(lambda chunk: 1 / 0, SECOND_LOOK)  # noqa: ARG005
 
 
 def test_pieces_are_added_in_order():
-    assert Rows(TABLE, 3).fold(lambda chunk: [chunk.array[0, 0]], SECOND_LOOK) == [0, 6, 12, 18]
+    assert Passes(TABLE, 3).fold(lambda chunk: [chunk.array[0, 0]], SECOND_LOOK) == [0, 6, 12, 18]
 
 
 def test_pieces_are_added_in_order_by_threads_too():
-    rows = Rows(TABLE, 1, n_threads=3)
+    rows = Passes(TABLE, 1, n_threads=3)
     assert rows.fold(lambda chunk: [chunk.array[0, 0]], SECOND_LOOK) == list(range(0, 20, 2))
 
 
@@ -68,7 +68,7 @@ def test_an_interrupted_pass_goes_on_behind_the_last_whole_chunk(stop_at):
             raise KeyboardInterrupt
         return total(chunk)
 
-    rows = Rows(TABLE, 3, memory=memory)
+    rows = Passes(TABLE, 3, memory=memory)
     with pytest.raises(KeyboardInterrupt):
         rows.fold(stops, SECOND_LOOK)
     assert rows.fold(stops, SECOND_LOOK) == TABLE.array.sum()
@@ -90,7 +90,7 @@ def test_an_interruption_right_behind_a_chunk_counts_it_once():
                 raise KeyboardInterrupt
             return Interrupted(self.n_learned + 1)
 
-    rows = Rows(TABLE, 3, memory=memory)
+    rows = Passes(TABLE, 3, memory=memory)
     with pytest.raises(KeyboardInterrupt):
         rows.fold(Interrupted(), SECOND_LOOK)
     (kept,) = memory.saved.values()
@@ -108,7 +108,7 @@ def test_what_is_done_when_a_pass_fails_is_kept_even_if_no_save_was_due():
         return total(chunk)
 
     with pytest.raises(RhaleError, match="no"):
-        Rows(TABLE, 3, memory=memory).fold(fails, SECOND_LOOK)
+        Passes(TABLE, 3, memory=memory).fold(fails, SECOND_LOOK)
     (kept,) = memory.saved.values()
     assert (kept.done, kept.folded) == (2, TABLE.array[:6].sum())
     assert not kept.is_last
@@ -127,11 +127,11 @@ def test_a_failing_save_does_not_hide_why_a_pass_failed():
         return total(chunk)
 
     with pytest.raises(RhaleError, match="the model"):
-        Rows(TABLE, 3, memory=Full(due=False)).fold(fails, SECOND_LOOK)
+        Passes(TABLE, 3, memory=Full(due=False)).fold(fails, SECOND_LOOK)
 
 
 def test_a_finished_pass_is_not_even_begun_again(monkeypatch):
-    rows = Rows(TABLE, 3, memory=Kept())
+    rows = Passes(TABLE, 3, memory=Kept())
     first = rows.fold(total, SECOND_LOOK)
     monkeypatch.delattr("rhale.engines.fold.summaries")  # no file is opened, no engine is started
     assert rows.fold(total, SECOND_LOOK) == first == 190.0
@@ -139,20 +139,20 @@ def test_a_finished_pass_is_not_even_begun_again(monkeypatch):
 
 def test_chunks_of_another_size_are_not_mistaken_for_these():
     memory = Kept()
-    Rows(TABLE, 3, memory=memory).fold(total, SECOND_LOOK)
-    Rows(TABLE, 4, memory=memory).fold(total, SECOND_LOOK)
+    Passes(TABLE, 3, memory=memory).fold(total, SECOND_LOOK)
+    Passes(TABLE, 4, memory=memory).fold(total, SECOND_LOOK)
     assert len(memory.saved) == 2
 
 
 def test_the_two_passes_are_kept_apart():
-    rows = Rows(TABLE, 3, memory=Kept())
+    rows = Passes(TABLE, 3, memory=Kept())
     assert rows.fold(total, FIRST_LOOK) == 190.0
     assert rows.fold(lambda chunk: chunk.n_rows, SECOND_LOOK) == 10
 
 
 def test_no_rows_at_all_are_an_error():
     with pytest.raises(BadTableError, match="no rows"):
-        Rows(ArrayTable(np.empty((0, 2))), 3).fold(total, SECOND_LOOK)
+        Passes(ArrayTable(np.empty((0, 2))), 3).fold(total, SECOND_LOOK)
 
 
 @dataclass(frozen=True)
@@ -169,14 +169,14 @@ class Counting:
 
 
 def test_a_task_that_can_learn_knows_what_was_found_before():
-    assert Rows(TABLE, 3).fold(Counting(), FIRST_LOOK) == [0, 1, 2, 3]
+    assert Passes(TABLE, 3).fold(Counting(), FIRST_LOOK) == [0, 1, 2, 3]
 
 
 def test_a_resumed_task_has_learned_what_was_found_before_the_interruption():
     memory = Kept()
     name = "first-look-3"
     memory.save(name, 2, [0, 1])
-    assert Rows(TABLE, 3, memory=memory).fold(Counting(), FIRST_LOOK) == [0, 1, 2, 3]
+    assert Passes(TABLE, 3, memory=memory).fold(Counting(), FIRST_LOOK) == [0, 1, 2, 3]
 
 
 def test_a_task_shows_the_model_in_it():
@@ -187,7 +187,7 @@ def test_a_task_shows_the_model_in_it():
 
 def progress_of(name, table=TABLE, n_rows=10):
     calls = []
-    rows = Rows(table, 256, lambda done, n: calls.append((done, n)), n_rows)
+    rows = Passes(table, 256, lambda done, n: calls.append((done, n)), n_rows)
     rows = replace(rows, batch_rows=3)
     rows.fold(total, name)
     return calls
@@ -234,7 +234,9 @@ def test_a_resumed_pass_tells_the_rows_before_it_where_they_are_known(monkeypatc
     monkeypatch.setattr(
         "rhale.engines.fold.summaries", lambda *_, **__: (s for s in [Summary(4, 1.0)])
     )
-    rows = Rows(PiecedTable(None, None, kind), 3, lambda done, _: calls.append(done), memory=memory)
+    rows = Passes(
+        PiecedTable(None, None, kind), 3, lambda done, _: calls.append(done), memory=memory
+    )
     rows.fold(total, FIRST_LOOK)
     assert calls == [first]
 
@@ -242,4 +244,4 @@ def test_a_resumed_pass_tells_the_rows_before_it_where_they_are_known(monkeypatc
 def test_a_part_without_rows_adds_nothing(monkeypatch):
     found = [Summary(0), Summary(4, 1.5), Summary(0)]
     monkeypatch.setattr("rhale.engines.fold.summaries", lambda *_, **__: (s for s in found))
-    assert Rows(TABLE, 3).fold(total, SECOND_LOOK) == 1.5
+    assert Passes(TABLE, 3).fold(total, SECOND_LOOK) == 1.5

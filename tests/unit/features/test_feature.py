@@ -8,11 +8,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from rhale._explain import SURVEY_ROWS
 from rhale.errors import BadSettingError, BadTableError, UnknownFeatureError
 from rhale.features.feature import Reader, check_columns, has_no_order, read_categorical
+from rhale.features.first_pass import SURVEY_ROWS
 from rhale.features.level_reader import plain_number, split_rare
 from rhale.features.survey import survey
+from rhale.settings import Settings
 from rhale.tables import open_table
 
 RNG = np.random.default_rng(5)
@@ -29,8 +30,9 @@ def reader(table, columns=None, said=None, *, bins=False, size=SURVEY_ROWS):
     chunk = opened.chunk(0, opened.n_rows)
     counted = [c for c in columns if said.get(c)]
     seen = survey(chunk, columns, opened.names, (size, 5), 0, beside=beside, counted=counted)
-    first = Reader(opened, seen, columns, beside, said, lambda _: bins)
-    return Reader(opened.labelled(first.labels()), seen, columns, beside, said, lambda _: bins)
+    asked = Settings(bins=5 if bins else None)
+    first = Reader(opened, seen, columns, beside, said, asked)
+    return Reader(opened.labelled(first.labels()), seen, columns, beside, said, asked)
 
 
 def feature(values, said=None, beside=NUMBER, *, bins=False):

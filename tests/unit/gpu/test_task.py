@@ -1,5 +1,8 @@
 """Everything here runs on the CPU; tests marked `cuda` also run where there is such a device."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -12,7 +15,10 @@ from rhale.gpu.task import DeviceTask, cuda_of, most_rows, on_device, place
 from rhale.gpu.tensor_table import TensorChunk, TensorTable
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
-from rhale.measures import LocalTask
+from rhale.measures.binned import Binned, CellChoice
+from rhale.measures.gradient import Gradient
+from rhale.measures.measure import Asking
+from rhale.measures.questions import Asker
 from rhale.models import wrap
 from rhale.models.adapter import Predictor
 from rhale.tables import open_table
@@ -70,12 +76,21 @@ def task_for(module, x, *, chosen=(0,), n_all=1, columns=(0, 1, 2), closed="left
     outputs = tuple(f"y{i}" for i in chosen)
     predictor = Predictor(wrap(module), outputs, tuple(chosen), n_all)
     names, last_key = ("x0", "x1", "x2"), np.uint64(last)
-    return LocalTask(predictor, names, columns, tuple(grids), (), (), (), last_key, 2**16, 7)
+    asker = Asker(predictor, names, 2**16)
+    return Asking(asker, measures(columns, grids, len(chosen)), last_key, 7)
+
+
+def measures(columns, grids, n_outputs=1):
+    """Slopes of some columns; how bins are chosen later does not matter here."""
+    return tuple(
+        Binned(SimpleNamespace(column=c), Gradient(c), CellChoice(grid, (None,) * n_outputs))
+        for c, grid in zip(columns, grids, strict=True)
+    )
 
 
 def assert_same(found, expected, **close):
     close = close or EXACT
-    for ours, theirs in zip(found.cells, expected.cells, strict=True):
+    for ours, theirs in zip(found.totals, expected.totals, strict=True):
         np.testing.assert_array_equal(ours.count, theirs.count)
         for name in ("weight", "weight_squares", "mean_x", "sxx", "mean", "sdd"):
             np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), **close)
@@ -144,14 +159,13 @@ def test_rows_outside_the_cells_and_without_a_value_are_left_out():
     x[::7, 1] = np.nan
     task = task_for(Module(lambda rows: smooth(torch.nan_to_num(rows))), x)
     narrow = Grid(np.array([-0.5, 0.0, 0.25, 0.5]))
-    task = LocalTask(
-        task.predictor, task.names, task.columns, (narrow, *task.grids[1:]), (), (), (),
-        task.last_key, task.batch_rows, task.seed,
+    grids = [narrow, *DeviceTask(task).grids[1:]]
+    task = replace(task, measures=measures((0, 1, 2), grids)
     )  # fmt: skip
     found = DeviceTask(task)(TensorChunk(torch.from_numpy(x)))
     assert_same(found, task(ArrayTable(x).chunk(0, N)))
-    assert found.cells[0].count.sum() == np.sum(np.abs(x[:, 0]) <= 0.5)
-    assert found.cells[1].count.sum() == np.sum(~np.isnan(x[:, 1]))
+    assert found.totals[0].count.sum() == np.sum(np.abs(x[:, 0]) <= 0.5)
+    assert found.totals[1].count.sum() == np.sum(~np.isnan(x[:, 1]))
 
 
 def test_data_frames_and_arrays_are_sent_chunk_by_chunk():
@@ -178,7 +192,7 @@ def test_constant_slopes_have_exactly_no_spread(device):
     module = Module(lambda rows: 0.1 * rows[:, 0] + 0.3 * rows[:, 1].abs()).to(device)
     task = task_for(module, x)
     found = DeviceTask(task)(TensorTable(torch.from_numpy(x), device).chunk(0, len(x)))
-    for cells, slope in zip(found.cells, (0.1, 0.3, 0.0), strict=True):
+    for cells, slope in zip(found.totals, (0.1, 0.3, 0.0), strict=True):
         assert np.all(cells.sdd == 0)
         assert np.all(cells.mean == slope)
         assert np.all(cells.sxd == 0)

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
+from tests.unit.measures.askers import asker_for
 
 from rhale.kernels.axis import Axis, window
-from rhale.measures.probe import probe_smoothness, reacts
-from rhale.models import meet, wrap
+from rhale.measures.probe import probe_reactions, probe_smoothness
 from rhale.tables import open_table
 
 X = np.random.default_rng(2).normal(size=(300, 3))
@@ -19,9 +19,8 @@ def windows(rows, share):
 
 def probed(probe, model, rows=X, share=0.01):
     chunk = open_table(rows).chunk(0, len(rows))
-    predictor, _ = meet(wrap(model), chunk)
     columns = list(range(rows.shape[1]))
-    return probe(predictor, chunk, columns, windows(rows, share), ["a", "b", "c"], 10_000)
+    return probe(asker_for(model, chunk), chunk, columns, windows(rows, share))
 
 
 def test_smooth_and_stepped_features_of_one_model_are_told_apart():
@@ -59,6 +58,6 @@ def test_smoothness_does_not_depend_on_scales(scale):
 
 
 def test_a_reaction_is_seen_across_wide_windows():
-    moved, asked = probed(reacts, lambda rows: np.sign(rows[:, 1]), share=0.5)
+    moved, asked = probed(probe_reactions, lambda rows: np.sign(rows[:, 1]), share=0.5)
     assert moved.tolist() == [False, True, False]
     assert asked == 300 * 2 * 3

@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
+from tests.unit.measures.askers import asker_for
 
 from rhale.errors import ModelFailedError
-from rhale.measures.questions import ask
-from rhale.models import meet, wrap
 from rhale.tables import open_table
 
 X = np.arange(12.0).reshape(6, 2)
@@ -23,9 +22,9 @@ class Recorder:
 
 def asked(model, changes, batch_rows):
     chunk = open_table(X).chunk(0, len(X))
-    predictor, _ = meet(wrap(model), chunk)
+    asker = asker_for(model, chunk, NAMES, batch_rows)
     model.sizes.clear()
-    return ask(predictor, chunk, changes, NAMES, batch_rows)
+    return asker.ask(chunk, changes)
 
 
 def changes(n):

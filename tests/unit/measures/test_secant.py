@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
+from tests.unit.measures.askers import asker_for, local_effects
 
 from rhale.kernels.axis import Axis, even_window, window
 from rhale.kernels.grid import Grid
-from rhale.measures.secant import OwnBin, SecantPlan, curvature_share, secants, step_noise
-from rhale.models import meet, wrap
+from rhale.measures.secant import OwnBin, Secant, curvature_share, step_noise
 from rhale.tables import open_table
 
 X = np.random.default_rng(0).normal(size=(50, 2))
@@ -15,8 +15,8 @@ def chunk():
     return open_table(X).chunk(0, len(X))
 
 
-def predictor(function):
-    return meet(wrap(function), chunk())[0]
+def secants(secant, model):
+    return local_effects(secant, asker_for(model, chunk()), chunk())
 
 
 def axis(column):
@@ -41,19 +41,18 @@ def test_the_secant_of_a_bin_is_the_quotient_of_apley_and_zhu():
     def model(rows):
         return rows[:, 0] ** 3 + rows[:, 0] * rows[:, 1]
 
-    (found,) = secants(predictor(model), chunk(), [SecantPlan(0, OwnBin(GRID))], ("a", "b"), 1000)
+    found = secants(Secant(0, OwnBin(GRID)), model)
     low, high = OwnBin(GRID).ends(X[:, 0])
     assert found.shape == (1, 50)
     # (b³ - a³) / (b - a) = a² + ab + b²
     assert found[0] == pytest.approx(low**2 + low * high + high**2 + X[:, 1], rel=1e-10)
 
 
-def test_several_outputs_and_features_keep_their_order():
+def test_several_outputs_keep_their_order():
     def model(rows):
         return np.column_stack([2 * rows[:, 0] + 3 * rows[:, 1], 5 * rows[:, 0] + 7 * rows[:, 1]])
 
-    plans = [SecantPlan(1, OwnBin(GRID)), SecantPlan(0, OwnBin(GRID))]
-    second, first = secants(predictor(model), chunk(), plans, ("a", "b"), 60)
+    second, first = (secants(Secant(column, OwnBin(GRID)), model) for column in (1, 0))
     assert second == pytest.approx(np.repeat([[3.0], [7.0]], 50, axis=1))
     assert first == pytest.approx(np.repeat([[2.0], [5.0]], 50, axis=1))
 
@@ -62,9 +61,9 @@ def test_a_spread_window_adds_its_secant_and_its_step_noise():
     def model(rows):
         return 4 * rows[:, 0]
 
-    plan = SecantPlan(0, window(axis(0), 0.05), window(axis(0), 0.4))
-    assert (plan.n_series, SecantPlan(0, plan.interval).n_series) == (3, 1)
-    (found,) = secants(predictor(model), chunk(), [plan], ("a", "b"), 1000)
+    secant = Secant(0, window(axis(0), 0.05), window(axis(0), 0.4))
+    assert (secant.n_changes, Secant(0, secant.interval).n_changes) == (4, 2)
+    found = secants(secant, model)
     assert found.shape == (3, 50)
     assert found[:2] == pytest.approx(np.full((2, 50), 4.0))
     assert found[2] == pytest.approx(np.zeros(50), abs=1e-12)
@@ -73,8 +72,8 @@ def test_a_spread_window_adds_its_secant_and_its_step_noise():
 def test_windows_searched_together_or_alone_are_the_same():
     one, other = axis(0), axis(0)
     shares, x = (0.1, 0.4), np.linspace(-3, 3, 101)
-    together = SecantPlan(0, *(even_window(one, s, s / 2) for s in shares))
-    alone = SecantPlan(0, even_window(one, 0.1, 0.05), even_window(other, 0.4, 0.2))
+    together = Secant(0, *(even_window(one, s, s / 2) for s in shares))
+    alone = Secant(0, even_window(one, 0.1, 0.05), even_window(other, 0.4, 0.2))
     assert together.interval.knots is together.spread_interval.knots
     assert alone.interval.knots is not alone.spread_interval.knots
     assert np.array_equal(together.ends(x), alone.ends(x))
@@ -87,8 +86,7 @@ def test_a_spike_at_the_rows_themselves_is_no_step_noise():
     def model(rows):
         return 4 * rows[:, 0] + [100 * (tuple(row) in remembered) for row in rows.tolist()]
 
-    plan = SecantPlan(0, window(axis(0), 0.1), window(axis(0), 0.4))
-    (found,) = secants(predictor(model), chunk(), [plan], ("a", "b"), 1000)
+    found = secants(Secant(0, window(axis(0), 0.1), window(axis(0), 0.4)), model)
     inner = np.sort(X[:, 0])[10:-10]  # further out a window begins or ends at the row itself
     assert found[2][np.isin(X[:, 0], inner)] == pytest.approx(np.zeros(30), abs=1e-12)
 
@@ -96,13 +94,13 @@ def test_a_spike_at_the_rows_themselves_is_no_step_noise():
 def test_step_noise_of_a_straight_line_is_zero():
     a, x, b = places()
     answers = [(3 * z - 1)[:, None] for z in (a, x, b)]
-    assert step_noise(*answers, a, x, b) == pytest.approx(np.zeros((30, 1)), abs=1e-13)
+    assert step_noise(answers, (a, x, b)) == pytest.approx(np.zeros((30, 1)), abs=1e-13)
 
 
 def test_step_noise_of_a_centred_window_is_the_difference_of_slopes_over_root_twelve():
     a, x, b = np.array([1.0]), np.array([2.0]), np.array([3.0])
     low, base, high = np.array([[5.0]]), np.array([[6.0]]), np.array([[9.0]])
-    found = step_noise(low, base, high, a, x, b)  # slopes 1 on the left, 3 on the right
+    found = step_noise((low, base, high), (a, x, b))  # slopes 1 on the left, 3 on the right
     assert found == pytest.approx(np.array([[2 / np.sqrt(12)]]))
 
 
@@ -111,7 +109,7 @@ def test_step_noise_has_the_variance_that_independent_errors_give_to_the_secant(
     none, one = np.zeros((30, 1)), np.ones((30, 1))
     # linear in the three answers: errors of variance 1 at each add their squared coefficients
     shares = [
-        step_noise(*errors, a, x, b) ** 2
+        step_noise(errors, (a, x, b)) ** 2
         for errors in ((one, none, none), (none, one, none), (none, none, one))
     ]
     assert sum(shares)[:, 0] == pytest.approx(2 / (b - a) ** 2, rel=1e-12)
@@ -119,7 +117,7 @@ def test_step_noise_has_the_variance_that_independent_errors_give_to_the_secant(
 
 def test_windows_without_width_give_no_step_noise():
     x = np.zeros(3)
-    assert step_noise(*np.ones((3, 3, 1)), x, x, x).tolist() == [[0.0], [0.0], [0.0]]
+    assert step_noise(np.ones((3, 3, 1)), (x, x, x)).tolist() == [[0.0], [0.0], [0.0]]
 
 
 def test_the_window_of_a_row_holds_its_share_of_the_rows():
@@ -142,9 +140,9 @@ def test_two_even_windows_give_the_slope_of_a_cubic_exactly():
         return asked[:, 0] ** 3 - 2 * asked[:, 0] ** 2 + asked[:, 0] * asked[:, 1]
 
     rows, feature = many_rows()
-    plan = SecantPlan(0, even_window(feature, 0.1, 0.02), even_window(feature, 0.3, 0.02))
+    plan = Secant(0, even_window(feature, 0.1, 0.02), even_window(feature, 0.3, 0.02))
     table = open_table(rows).chunk(0, len(rows))
-    (found,) = secants(meet(wrap(model), table)[0], table, [plan], ("a", "b"), 10_000)
+    found = local_effects(plan, asker_for(model, table), table)
     x, other = rows.T
     slope = 3 * x**2 - 4 * x + other
     inner = (x > np.quantile(x, 0.2)) & (x < np.quantile(x, 0.8))

@@ -1,20 +1,14 @@
-"""Rows moved one level down and one level up, and rows without a value."""
+"""Rows moved one level down and one level up."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from tests.unit.measures.askers import asker_for, replies_to, rows_of
 
 from rhale.features.levels import Levels
-from rhale.measures.questions import ask
-from rhale.measures.steps import (
-    StepPlan,
-    chances,
-    questions,
-    refuses_missing,
-    row_steps,
-    without_value,
-)
-from rhale.models import meet, wrap
+from rhale.measures.steps import Steps, chances, row_steps
 from rhale.tables import open_table
 from rhale.tables.columns import Labels
 
@@ -34,11 +28,11 @@ def asked(table, levels, names=("low", "mid", "high"), model=price, key=KEY):
     """Steps of the feature in the first column, and rows predicted."""
     opened = open_table(table).labelled({0: Labels(names)})
     chunk = opened.chunk(0, opened.n_rows)
-    predictor, _ = meet(wrap(model), chunk, None)
-    base = predictor.predict(chunk.rows, chunk.n_rows)
-    level, changes = questions(chunk, StepPlan(0, levels), key)
-    answers = ask(predictor, chunk, changes, opened.names, 1000)
-    return row_steps(level, levels.size, base, answers), len(changes) * chunk.n_rows
+    asker = asker_for(model, chunk, opened.names, 1000)
+    questions = Steps(SimpleNamespace(column=0, levels=levels)).questions(rows_of(chunk, key))
+    replies = replies_to(questions, asker, chunk)
+    steps = row_steps(questions.memory, levels.size, replies.predictions, replies.changed)
+    return steps, len(questions.changes) * chunk.n_rows
 
 
 THREE = Levels(("low", "mid", "high"), np.arange(3.0))
@@ -108,32 +102,3 @@ def test_chances_fill_the_unit_interval_and_never_reach_one():
     found = chances(np.array([0, 2**63, largest], dtype=np.uint64))
     assert found[:2].tolist() == [0.0, 0.5]
     assert found[2] < 1.0
-
-
-def parts(model):
-    opened = open_table(TABLE).labelled({0: Labels(("low", "mid", "high"))})
-    chunk = opened.chunk(0, 6)
-    predictor, _ = meet(wrap(model), chunk, None)
-    return predictor, chunk, opened.names
-
-
-def test_predictions_without_a_value_are_those_of_rows_that_miss_it():
-    predictor, chunk, names = parts(price)
-    answers = ask(predictor, chunk, [without_value(chunk, 0)], names, 1000)
-    assert answers[0].tolist() == [[0.0]] * 6
-
-
-@pytest.mark.parametrize("kind", ["answers", "raises", "answers nan"])
-def test_a_model_without_an_answer_for_missing_values_is_recognised(kind):
-    def model(rows):
-        empty = rows["scale"].isna().to_numpy()
-        if kind == "raises" and empty.any():
-            msg = "no nan, please"
-            raise ValueError(msg)
-        return np.where(empty, np.nan if kind == "answers nan" else 0.0, rows["scale"])
-
-    predictor, chunk, _ = parts(model)
-    why = refuses_missing(predictor, chunk, 1)
-    expected = {"answers": None, "answers nan": "its answer is no finite number"}
-    assert why == expected.get(kind, why)
-    assert (why is None) == (kind == "answers")

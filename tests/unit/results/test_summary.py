@@ -178,12 +178,6 @@ def test_the_first_library_that_is_there_is_used(monkeypatch):
     assert type(frame).__module__.startswith("polars")
 
 
-def test_bins_are_described_for_people(fx):
-    assert summary.describe(rhale.Fixed(3)) == "Fixed(n_bins=3, closed='left')"
-    assert summary.describe({"a": 5}) == "{'a': 5}"
-    assert summary.describe(fx) == "another explanation"
-
-
 MISSING = Missing(5, 0.2, -1.5, 0.5, 25.0)
 X = np.linspace(0.0, 10.0, 41)
 

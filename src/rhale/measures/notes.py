@@ -9,18 +9,20 @@ from rhale.features.survey import Survey
 from rhale.kernels.axis import MANY_VALUES, wide_gaps
 from rhale.kernels.moments import Moments
 from rhale.kernels.times import AxisKind, written
-from rhale.plan import MEAN_SHARE
+from rhale.results.note import Note
 
 MISSING_POINT = ": they are no part of the curve, 'missing' is a point of its own"
 LONGEST_REASON = 100
+WIDE_GAP = 0.05  # of the rows: a gap wider than so many is worth a note
 
 
-def about_missing(feature: Feature, survey: Survey) -> tuple[str, ...]:
+def describe_missing(feature: Feature, survey: Survey, end: str = "") -> tuple[Note, ...]:
     """Say how many rows have no value, if some have none."""
     if not feature.n_missing:
         return ()
     share = f"{100 * feature.missing_share:.2g} %"
-    return (f"{feature.n_missing:,} of {survey.n_rows:,} rows ({share}) have no value",)
+    text = f"{feature.n_missing:,} of {survey.n_rows:,} rows ({share}) have no value"
+    return (Note("missing", text + end),)
 
 
 def without_point(why: str) -> str:
@@ -32,36 +34,42 @@ def without_point(why: str) -> str:
     )
 
 
-def about_curves(survey: Survey, last_key: np.uint64, n_kept: int) -> tuple[str, ...]:
+def describe_curves(survey: Survey, last_key: np.uint64, n_kept: int) -> tuple[Note, ...]:
     """Say that the curves of some rows only are kept, if so."""
     if last_key == np.iinfo(np.uint64).max:
         return ()
-    return (f"single curves of {n_kept:,} of {survey.n_rows:,} rows are kept; averages use all",)
+    text = f"single curves of {n_kept:,} of {survey.n_rows:,} rows are kept; averages use all"
+    return (Note("sample", text),)
 
 
-def left_out(
+def describe_outside(
     n_rows: int, cells: Moments, what: str = "are left out", kind: AxisKind = "number"
-) -> tuple[str, ...]:
+) -> tuple[Note, ...]:
     """Say how many rows lie outside the cells, and what that means for them."""
     n_outside = n_rows - int(cells.count.sum())
     if not n_outside:
         return ()
     low, high = (written(v, kind) for v in cells.grid.edges[[0, -1]])
-    return (f"{n_outside:,} of {n_rows:,} rows lie outside [{low}, {high}] and {what}",)
+    text = f"{n_outside:,} of {n_rows:,} rows lie outside [{low}, {high}] and {what}"
+    return (Note("outside", text),)
 
 
-def about_gaps(feature: Feature) -> tuple[str, ...]:
+def describe_gaps(feature: Feature) -> tuple[Note, ...]:
     """Say where the axis has no rows although there are rows on both sides."""
     if feature.whole or feature.axis.values.size <= MANY_VALUES:
         return ()
-    gaps = wide_gaps(feature.axis, MEAN_SHARE / 2 * float(feature.axis.weight.sum()))
+    gaps = wide_gaps(feature.axis, WIDE_GAP * float(feature.axis.weight.sum()))
     kind = feature.axis_kind
     return tuple(
-        f"no rows between {short(a, kind)} and {short(b, kind)}: the curve across this gap rests on its neighbours"
+        Note(
+            "gap",
+            f"no rows between {write_short(a, kind)} and {write_short(b, kind)}: the curve across "
+            "this gap rests on its neighbours",
+        )
         for a, b in gaps
     )
 
 
-def short(value: float, kind: AxisKind) -> str:
+def write_short(value: float, kind: AxisKind) -> str:
     """Write a place on an axis with few digits."""
     return f"{value:.4g}" if kind == "number" else written(value, kind)

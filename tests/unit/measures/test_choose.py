@@ -1,16 +1,12 @@
 """Which local effects are taken, over which windows, and what the notes say about it."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 
 import rhale
 from rhale import problems
-from rhale.errors import BadSettingError, UnknownFeatureError
-from rhale.features.feature import Reader
-from rhale.plan import Settings, read_limits
-from rhale.tables import open_table
+from rhale.errors import BadSettingError
 
 N = 1000
 X = np.random.default_rng(8).uniform(-1, 1, size=(N, 2))
@@ -173,16 +169,7 @@ def test_limits_of_whole_numbers_are_whole_numbers(method):
     assert np.array_equal(places, np.rint(places))
 
 
-# --- Settings --------------------------------------------------------------------------------
-
-
-def test_usual_bins_belong_to_the_method():
-    for method, bins in {
-        "rhale": rhale.Adaptive(),
-        "dale": rhale.Fixed(20),
-        "ale": rhale.Quantile(20),
-    }.items():
-        assert Settings(method).partition("x", "y") == bins
+# --- Bins ------------------------------------------------------------------------------------
 
 
 def test_bins_of_another_explanation_are_taken_over():
@@ -203,20 +190,6 @@ def test_ale_with_different_bins_for_its_outputs_is_refused():
     assert several["x0", "y0"].mean.size == 1 < several["x0", "y1"].mean.size
     with pytest.raises(BadSettingError, match="same bins of 'x0' for all outputs"):
         rhale.explain(line_and_tent, X, method="ale", bins=several)
-
-
-def test_limits_are_read_by_name_position_or_alone():
-    table = open_table(pd.DataFrame(X, columns=["a", "b"]))
-
-    def reader(*columns):
-        return Reader(table, None, columns, (), {}, bool)
-
-    assert read_limits(None, reader(0, 1)) == {}
-    assert read_limits((0, 1), reader(1)) == {1: (0.0, 1.0)}
-    both = read_limits({"b": [0, 1], 0: (2, 3)}, reader(0, 1))
-    assert both == {1: (0.0, 1.0), 0: (2.0, 3.0)}
-    with pytest.raises(UnknownFeatureError, match="'c'"):
-        read_limits({"c": (0, 1)}, reader(0, 1))
 
 
 def test_quantile_limits_from_a_sample_say_so():

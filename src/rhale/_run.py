@@ -1,0 +1,314 @@
+"""One call at work: table, model, device, threads and checkpoint, closed whatever happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from rhale.engines import rows_of_parts, spread_table
+from rhale.engines.fold import FIRST_LOOK, SECOND_LOOK, Passes, Piece
+from rhale.engines.thread_limits import limited
+from rhale.engines.threads import count_jobs
+from rhale.errors import BadSettingError
+from rhale.explanation import Explanation
+from rhale.features.first_pass import Columns
+from rhale.gpu.task import cuda_of, most_rows, on_device, place
+from rhale.identity import identify
+from rhale.kernels import FloatArray
+from rhale.kernels.moments import Moments
+from rhale.measures.choose import Choice
+from rhale.measures.measure import About, Asking, Conclusion, Measure, Sampled, Sums, take_apart
+from rhale.measures.questions import Asker
+from rhale.models import Adapter, Predictor, meet, wrap
+from rhale.models.expected_columns import columns_for
+from rhale.models.wrap import loaded
+from rhale.results.effect import Missing
+from rhale.settings import IDENTITY, USUAL_BINS, Settings, describe_bins
+from rhale.tables import Chunk, Table, TableInMemory, open_table
+from rhale.tables.chunk import find_columns
+from rhale.tables.files.sources import names_files, open_files
+from rhale.tables.pieces.table import PiecedTable
+
+Opened = TableInMemory | PiecedTable
+WALKED_NUMBERS, FEWEST_WALKED = 2**21, 2**9  # answers of one walk in memory, rows in one
+SAMPLE_ROWS = 2_000  # distinct rows kept in the result
+SAMPLE_NUMBERS = 400_000  # and not many more numbers than this, however wide the table
+FEWEST_SAMPLED = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What the passes over the rows brought: results, cells by feature, a sample, rows asked."""
+
+    results: tuple[Any, ...]
+    cells: dict[str, Moments]
+    predictions: FloatArray
+    sample_x: FloatArray
+    sample_weight: FloatArray
+    asked: int
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A table and a model that are open.
+
+    Attributes
+    ----------
+    asked : Settings
+        What the user asked for, features by name.
+    table : Table
+        The rows.
+    adapter : Adapter
+        The model.
+    batch_rows : int
+        Rows in one call of the model.
+    n_in_table : int or None
+        Rows of the user's table, where only some are used.
+    n_jobs : int or None
+        Threads to use.
+    memory : Checkpoint or None
+        Where finished work is kept.
+    """
+
+    asked: Settings
+    table: Opened
+    adapter: Adapter
+    batch_rows: int
+    n_in_table: int | None
+    n_jobs: int | None
+    memory: Any = None
+
+    def survey(self, task: Callable[[Chunk], Piece]) -> Piece:
+        """Look at all rows once."""
+        return self._passes(self.table, self.table.n_rows).fold(task, FIRST_LOOK)
+
+    def meet(self, columns: Columns) -> Asker:
+        """Ask the model first questions: what it answers, and how it is to be asked."""
+        predictor, n_asked = meet(self.adapter, columns.probe, self.asked.output)
+        if self.memory is not None:
+            probe = columns.probe
+            n_asked += probe.n_rows
+            self.memory.same_answers(predictor.predict(probe.rows, probe.n_rows))
+        names, n_threads = columns.table.names, self.n_jobs or 1
+        asker = Asker(predictor, names, self.batch_rows, n_threads, n_asked)
+        return self._asker_of_trees(asker, columns) if predictor.walks else asker
+
+    def _asker_of_trees(self, asker: Asker, columns: Columns) -> Asker:
+        """Chunks whose features are all answered by one walk, a few for every core."""
+        predictor = asker.predictor
+        fit = WALKED_NUMBERS // (4 * len(columns.features) * predictor.n_all)
+        n_threads = predictor.n_threads if self.n_jobs is None else self.n_jobs
+        n_rows = columns.survey.n_rows
+        shared = -(-n_rows // (3 * n_threads)) if n_threads > 1 else asker.batch_rows
+        most = max(asker.batch_rows, FEWEST_WALKED)
+        size = int(np.clip(min(fit, shared), FEWEST_WALKED, most))
+        return replace(asker, batch_rows=size, n_threads=n_threads)
+
+    def measure(self, asker: Asker, columns: Columns, measures: Sequence[Measure]) -> Measured:
+        """Go through the rows until no measure wants another pass."""
+        left, number, n_asked = tuple(measures), SECOND_LOOK, 0
+        last_key = self._last_key(columns, left, len(asker.outputs))
+        found, first = list[tuple[Measure, Conclusion]](), None
+        while left:
+            task = Asking(asker, left, last_key, self.asked.seed)
+            sums = self._fold(task, asker, columns, number)
+            sampled = take_apart(sums.sample, len(asker.outputs), left)
+            notes = asker.predictor.notes
+            about = About(columns.survey, asker.outputs, notes, sampled.weight, last_key)
+            done = [
+                (m, m.conclude(total, kept, about))
+                for m, total, kept in zip(left, sums.totals, sampled.kept, strict=True)
+            ]
+            first, found = first or sampled, found + done
+            n_asked, number = n_asked + sums.asked, number + 1
+            left = tuple(more for _, one in done for more in one.more)
+        assert first is not None  # noqa: S101 - our own mistake: there is always a feature
+        return gather(columns, found, first, n_asked)
+
+    def _fold(self, task: Asking, asker: Asker, columns: Columns, number: int) -> Sums:
+        """One pass, in chunks that suit the task."""
+        at_home = on_device(task)
+        most = most_rows(columns.table, at_home)
+        passes = self._passes(columns.table, columns.survey.n_rows)
+        size = asker.batch_rows if most is None else min(asker.batch_rows, most)
+        return replace(passes, batch_rows=size, n_threads=asker.n_threads).fold(at_home, number)
+
+    def _passes(self, table: Table, n_rows: int | None) -> Passes:
+        return Passes(
+            table, self.batch_rows, self.asked.progress, n_rows, self.n_jobs or 1, self.memory
+        )
+
+    def _last_key(self, columns: Columns, measures: Sequence[Measure], n_outputs: int) -> np.uint64:
+        """Largest key of the rows that the result keeps."""
+        n_numbers = 1 + max(m.n_points for m in measures) * n_outputs
+        wide = SAMPLE_NUMBERS // (len(columns.features) * n_numbers)
+        n_kept = int(np.clip(wide, FEWEST_SAMPLED, SAMPLE_ROWS))
+        keys = columns.survey.sample.key
+        return np.uint64(keys[n_kept - 1] if keys.size > n_kept else np.iinfo(np.uint64).max)
+
+
+def gather(
+    columns: Columns,
+    found: Sequence[tuple[Measure, Conclusion]],
+    sampled: Sampled,
+    n_asked: int,
+) -> Measured:
+    """Put conclusions in order: features first, outputs within them, with their missing values."""
+    results, missing = dict[str, tuple[Any, ...]](), dict[str, tuple[Missing | None, ...]]()
+    cells, stands = dict[str, Moments](), list[FloatArray]()
+    for measure, one in found:
+        name = measure.feature.name
+        if one.results:
+            results[name] = one.results
+        if one.missing:
+            missing[name] = one.missing
+        if one.cells is not None:
+            cells[name] = one.cells
+    for kept in sampled.kept:
+        stands += [kept[:, :1]] if kept.shape[1] else []
+    ordered = []
+    for feature in columns.features:
+        own = results[feature.name]
+        points = missing.get(feature.name, (None,) * len(own))
+        ordered += [replace(r, missing=point) for r, point in zip(own, points, strict=True)]
+    return Measured(
+        tuple(ordered), cells, sampled.predictions, np.hstack(stands), sampled.weight, n_asked
+    )
+
+
+@contextmanager
+def open_run(model: Any, data: Any, asked: Settings) -> Iterator[Run]:
+    """Open the table and the model, and close whatever was opened."""
+    model = loaded(model)
+    table = _open(model, data, asked)
+    asked = asked.by_name(table.names)
+    table, n_in_table = _draw(table, asked)
+    find_columns(table.names, asked.features)
+    jobs = count_jobs(asked.n_jobs)
+    adapter = wrap(model, gradient=asked.gradient, response=asked.response)
+    adapter, placed = place(adapter, table, asked.device)
+    table = placed if asked.checkpoint is None else table  # checkpoints keep rows of the host
+    run = Run(asked, table, adapter, _batch_rows(asked, table, adapter), n_in_table, jobs)
+    with _keep(run) as memory, limited(adapter, jobs) as alone, alone.session():
+        yield replace(run, adapter=alone, memory=memory)
+
+
+def _open(model: Any, data: Any, asked: Settings) -> Opened:
+    """Open a table, with the columns that the model is to see."""
+    columns = asked.columns
+    pieced = open_files(data) if names_files(data) else spread_table(data)
+    if pieced is None:
+        table = open_table(data, asked.weights)
+        return table if columns is None else table.select(find_columns(table.names, columns))
+    pieced = pieced.weighed(asked.weights)
+    wanted = columns_for(model, pieced.names) if columns is None else list(columns)
+    return pieced if wanted is None else pieced.only(wanted)
+
+
+def _draw(table: Opened, asked: Settings) -> tuple[Opened, int | None]:
+    """Draw rows if the user wants fewer; and say how many there are, as far as that is known."""
+    if asked.n_rows is None:
+        return table, table.n_rows
+    part_rows = rows_of_parts(table) if isinstance(table, PiecedTable) else (table.n_rows,)
+    n_all = sum(part_rows)
+    if asked.n_rows >= n_all:
+        return table, n_all
+    rng = np.random.default_rng(asked.seed)
+    places = np.sort(rng.choice(n_all, asked.n_rows, replace=False))
+    if isinstance(table, PiecedTable):
+        return table.drawn(places, part_rows), n_all
+    return table.take(places), n_all
+
+
+def _batch_rows(asked: Settings, table: Table, adapter: Adapter) -> int:
+    """Rows in one call of the model: tens of thousands, fewer for very wide tables."""
+    if asked.batch_size is not None:
+        return asked.batch_size
+    usual: int | None = getattr(table, "usual_rows", None)  # of a table on a device
+    most = 2**16 if cuda_of(adapter) is None else 2**19  # a GPU has room for more
+    return usual or int(np.clip(2**23 // len(table.names), 2**10, most))
+
+
+@contextmanager
+def _keep(run: Run) -> Iterator[Any]:
+    """Open the folder that keeps finished work, if the user names one."""
+    if run.asked.checkpoint is None:
+        yield None
+        return
+    if hasattr(run.table, "device"):
+        msg = "checkpoint= does not work with rows on a device; pass them from the host's memory"
+        raise BadSettingError(msg)
+    if run.table.kind == "ray":
+        msg = (
+            "checkpoint= does not work with Ray, whose blocks have no number to go on from; it "
+            "does lost work again by itself"
+        )
+        raise BadSettingError(msg)
+    from rhale.checkpoint import Checkpoint  # takes a tenth of the time of all imports
+
+    said = {name: getattr(run.asked, name) for name in IDENTITY}
+    said |= {"features": find_columns(run.table.names, run.asked.features)}
+    said |= {"batch": run.batch_rows, "rhale": own_version(), "numpy": np.__version__}
+    with Checkpoint.open(run.asked.checkpoint, identify(run.table, said)) as memory:
+        yield memory
+
+
+def conclude(
+    run: Run, columns: Columns, asker: Asker, choice: Choice, found: Measured
+) -> Explanation:
+    """Put what was measured together with the record of how it was made."""
+    predictor, n_asked = asker.predictor, found.asked + choice.asked
+    asked = {
+        "rows_asked": asker.n_met + (predictor.checked_rows if predictor.walks else n_asked),
+        "answers_walked": n_asked if predictor.walks else 0,
+        "local_effects": {name: str(way) for name, way in choice.ways.items()},
+        "ways": {name: way.kind for name, way in choice.ways.items()},
+        "sample_rows": len(found.sample_x),
+    }
+    return Explanation(
+        features=tuple(f.name for f in columns.features),
+        outputs=asker.outputs,
+        effects=found.results,
+        predictions=found.predictions,
+        sample_x=found.sample_x,
+        sample_weight=found.sample_weight,
+        cells=found.cells,
+        provenance={**_provenance(run, columns, predictor), **asked},
+    )
+
+
+def _provenance(run: Run, columns: Columns, predictor: Predictor) -> dict[str, Any]:
+    """Record what was explained, and how."""
+    asked, survey = run.asked, columns.survey
+    bins = USUAL_BINS[asked.method] if asked.bins is None else asked.bins
+    return {
+        "model": predictor.adapter.kind,
+        "method": asked.method,
+        "bins": describe_bins(bins),
+        "local": asked.local,
+        "asked": asked.sources(),
+        "table": run.table.kind,
+        "columns": list(run.table.names),
+        "rows": survey.n_rows,
+        "rows_in_table": survey.n_rows if run.n_in_table is None else run.n_in_table,
+        "kinds": {f.name: f.kind for f in columns.features},
+        "weighted": bool(survey.weight_squares != survey.n_rows),
+        "seed": asked.seed,
+        "rhale": own_version(),
+        "numpy": np.__version__,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def own_version() -> str:
+    """Version of the installed package; unknown in a source tree that was never installed."""
+    try:
+        return version("rhale")
+    except PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,184 @@
+"""Local effects of one feature, averaged in bins: RHALE, DALE and ALE differ in what is given here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from rhale.errors import BadSettingError
+from rhale.features.feature import Feature, require_rows
+from rhale.kernels import FloatArray
+from rhale.kernels.grid import Grid
+from rhale.kernels.moments import Moments, measure
+from rhale.kernels.partition import Edges, Partition, Quantile
+from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
+from rhale.measures.notes import describe_gaps, describe_outside
+from rhale.results.effect import Density, Effect, LocalEffects
+from rhale.results.fit import bin_cells, fine_grid
+from rhale.results.note import Note
+from rhale.settings import Settings
+
+
+class Source(Protocol):
+    """Where the local effects of a feature come from."""
+
+    @property
+    def column(self) -> int:
+        """The feature's column in the table."""
+
+    @property
+    def needs(self) -> Needs:
+        """What it needs of the rows as they are."""
+
+    @property
+    def n_changes(self) -> int:
+        """How many changed copies of the rows it asks about."""
+
+    def questions(self, rows: Rows) -> Questions:
+        """Rows as the model is to see them."""
+
+    def local_effects(self, rows: Rows, asked: Questions, replies: Replies) -> FloatArray:
+        """Series of all outputs, shape (n_series * n_outputs, n_rows)."""
+
+
+@dataclass(frozen=True, eq=False)
+class CellChoice:
+    """Cells of one feature and the partition of each output that chooses among them.
+
+    Attributes
+    ----------
+    grid : Grid
+        The cells.
+    partitions : tuple of Partition
+        One for each output.
+    density : {"rows", "bins"}
+        How rows count for centring and importance.
+    can_change : bool
+        Whether the cells allow other bins later.
+    notes : tuple of Note
+        About the cells.
+    """
+
+    grid: Grid
+    partitions: tuple[Partition, ...]
+    density: Density = "rows"
+    can_change: bool = True
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Binned:
+    """Local effects of one feature, measured in cells and united to bins.
+
+    Attributes
+    ----------
+    feature : Feature
+        The feature.
+    source : Source
+        Where local effects come from: gradient, secants.
+    cells : CellChoice
+        Cells and partitions.
+    how, missing : tuple of Note
+        How local effects are found, where a reader should know; rows without a value.
+    """
+
+    feature: Feature
+    source: Source
+    cells: CellChoice
+    how: tuple[Note, ...] = ()
+    missing: tuple[Note, ...] = ()
+    n_points: ClassVar[int] = 1
+
+    @property
+    def needs(self) -> Needs:
+        """What the source needs."""
+        return self.source.needs
+
+    @property
+    def n_changes(self) -> int:
+        """Changes that the source asks about."""
+        return self.source.n_changes
+
+    def n_kept(self, n_outputs: int) -> int:
+        """Where a row stands, and its local effects."""
+        return 1 + n_outputs
+
+    def questions(self, rows: Rows) -> Questions:
+        """The questions of the source."""
+        return self.source.questions(rows)
+
+    def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:
+        """Moments of the local effects in every cell."""
+        x = rows.chunk.column(self.feature.column)
+        series = self.source.local_effects(rows, asked, replies)
+        cells = measure(self.cells.grid, x, series, rows.chunk.weights)
+        effects = series[: len(self.cells.partitions), rows.sampled].T
+        return Tally(cells, np.column_stack([x[rows.sampled], effects]))
+
+    def conclude(self, total: Moments, kept: FloatArray, about: About) -> Conclusion:
+        """Choose bins among the cells, for each output."""
+        edges, n_inside = self.cells.grid.edges, int(total.count.sum())
+        require_rows(self.feature, n_inside, (edges[0], edges[-1]), about.survey)
+        notes = (*self.how, *about.notes, *self.cells.notes, *self.missing)
+        n_known = about.survey.n_rows - self.feature.n_missing
+        notes += describe_outside(n_known, total, kind=self.feature.axis_kind)
+        notes += describe_gaps(self.feature)
+        every = range(len(about.outputs))
+        made = tuple(self.bin(total, kept, about, output, notes) for output in every)
+        return Conclusion(made, cells=total if self.cells.can_change else None)
+
+    def bin(
+        self, total: Moments, kept: FloatArray, about: About, output: int, notes: tuple[Note, ...]
+    ) -> Effect:
+        """Bins of one output."""
+        known = ~np.isnan(kept[:, 0])
+        made = bin_cells(
+            self.feature.name,
+            about.outputs[output],
+            total.series(*range(output, len(total.mean), len(about.outputs))),
+            self.cells.partitions[output],
+            axis=self.feature.axis,
+            density=self.cells.density,
+            notes=notes,
+            sample=LocalEffects(kept[known, 0], kept[known, 1 + output], about.weight[known]),
+        )
+        return replace(made, kind=self.feature.axis_kind)
+
+
+def choose_cells(settings: Settings, feature: Feature, outputs: Sequence[str]) -> CellChoice:
+    """Choose the cells of a feature so that every output's partition can choose among them."""
+    partitions = tuple(settings.partition(feature.name, output) for output in outputs)
+    closed = partitions[0].closed
+    if any(p.closed != closed for p in partitions):
+        msg = f"bins of {feature.name!r} are closed on different sides for different outputs"
+        raise BadSettingError(msg)
+    offered = [p.candidates(feature.axis) for p in partitions]
+    notes = _describe_quantiles(feature, partitions[0])
+    if settings.method != "ale":
+        grid = fine_grid(feature.axis, np.concatenate(offered), closed)
+        return CellChoice(grid, partitions, notes=notes)
+    if any(not np.array_equal(offered[0], other) for other in offered):
+        msg = f"method='ale' needs the same bins of {feature.name!r} for all outputs"
+        raise BadSettingError(msg)
+    edges = reachable_limits(feature, partitions[0], offered[0])
+    own = (Edges(edges, closed),) * len(partitions)
+    return CellChoice(Grid(edges, closed), own, "bins", can_change=False, notes=notes)
+
+
+def reachable_limits(feature: Feature, partition: Partition, edges: FloatArray) -> FloatArray:
+    """Limits at which the model can be asked: whole numbers for features of whole numbers."""
+    if not feature.whole or isinstance(partition, Edges):
+        return edges
+    inner = np.rint(edges[1:-1])
+    rounded = np.unique(np.concatenate([np.ceil(edges[:1]), inner, np.floor(edges[-1:])]))
+    return rounded if rounded.size > 1 else edges
+
+
+def _describe_quantiles(feature: Feature, partition: Partition) -> tuple[Note, ...]:
+    if isinstance(partition, Quantile) and not feature.is_complete:
+        n_rows = f"{feature.axis.values.size:,}"
+        return (Note("sample", f"quantile limits from a sample with {n_rows} distinct values"),)
+    return ()

@@ -1,0 +1,228 @@
+"""Decisions before the model is asked about all rows: what is measured of each feature, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from rhale.errors import NotDifferentiableError
+from rhale.features.feature import Feature
+from rhale.features.first_pass import Columns
+from rhale.kernels.axis import even_window, window
+from rhale.measures.binned import Binned, CellChoice, Source, choose_cells
+from rhale.measures.constant import Constant
+from rhale.measures.gradient import Gradient
+from rhale.measures.measure import Measure
+from rhale.measures.notes import MISSING_POINT, describe_missing, without_point
+from rhale.measures.probe import probe_reactions, probe_smoothness
+from rhale.measures.questions import Asker
+from rhale.measures.removal import Of, Removal, refuse_missing
+from rhale.measures.secant import OwnBin, Secant
+from rhale.measures.steps import Steps
+from rhale.measures.tracing import Tracing, choose_grid
+from rhale.results.note import Note
+from rhale.results.profile import ProfileMethod
+from rhale.settings import Settings
+from rhale.tables import Chunk
+
+SMOOTH_SHARE, MEAN_SHARE, SPREAD_SHARE = 0.01, 0.1, 0.3
+WINDOW_ROWS, WIDEST_SHARE = 45, 0.15  # of few rows a window takes a larger share
+MEAN_LEAST, SPREAD_LEAST = 1 / 5, 1 / 2  # of the share, at the ends of the axis
+BY_GRADIENT = Note("gradient", "local effects by gradient")
+OVER_BINS = Note("secants over bins", "secants over the row's own bin")
+BY_STEPS = Note("steps", "steps between neighbouring levels")
+USUAL_WAYS = (BY_GRADIENT, OVER_BINS)  # not worth a note
+FLAT_GRADIENT = Note(
+    "gradient",
+    "local effects by gradient, which is zero although predictions change with this "
+    "feature (steps?): local='secant' measures that",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What is to be measured.
+
+    Attributes
+    ----------
+    measures : tuple of Measure
+        In the order of the features.
+    ways : dict of str to Note
+        How the local effects of each feature are found.
+    asked : int
+        Rows that the model was asked about to decide.
+    """
+
+    measures: tuple[Measure, ...]
+    ways: dict[str, Note]
+    asked: int
+
+
+def choose(columns: Columns, asker: Asker, settings: Settings) -> Choice:
+    """Decide what to measure of every feature.
+
+    Parameters
+    ----------
+    columns : Columns
+        What the first pass learned.
+    asker : Asker
+        The model.
+    settings : Settings
+        What the user asked for.
+    """
+    probe = columns.probe
+    refused, asked = _ask_without_values(columns, asker, settings)
+    if settings.is_profile:
+        traced = [
+            Tracing(
+                f, cast(ProfileMethod, settings.method), choose_grid(settings, f, asker.outputs[0])
+            )
+            for f in columns.features
+        ]
+        of: Of = "own" if settings.method == "mplot" else "prediction"
+        gone = _removals(columns.features, refused, of)
+        return Choice((*traced, *gone), {}, asked)
+    missing = {f.name: _about_missing(f, columns, refused) for f in columns.features}
+    binned = [f for f in columns.features if not f.is_constant and f.levels is None]
+    cells = [choose_cells(settings, f, asker.outputs) for f in binned]
+    sources, ways, more = choose_sources(settings, asker, probe, binned, cells)
+    measured: dict[str, Measure] = {
+        f.name: Binned(f, source, own, () if way in USUAL_WAYS else (way,), missing[f.name])
+        for f, source, own, way in zip(binned, sources, cells, ways, strict=True)
+    }
+    how = dict(zip((f.name for f in binned), ways, strict=True))
+    for feature in columns.features:
+        if feature.is_constant:
+            measured[feature.name] = Constant(feature, missing[feature.name])
+        elif feature.levels is not None:
+            measured[feature.name] = Steps(feature, missing[feature.name])
+            how[feature.name] = BY_STEPS
+    gone = _removals(columns.features, refused, "change")
+    return Choice((*(measured[f.name] for f in columns.features), *gone), how, asked + more)
+
+
+def _ask_without_values(
+    columns: Columns, asker: Asker, settings: Settings
+) -> tuple[dict[str, str | None], int]:
+    """Why the model cannot do without features with missing values (None: it can); rows asked."""
+    some = [f for f in columns.features if f.n_missing]
+    if settings.method == "mplot":  # it asks about no other rows than there are
+        return dict.fromkeys((f.name for f in some), None), 0
+    found = {f.name: refuse_missing(asker, columns.probe, f.column) for f in some}
+    return found, columns.probe.n_rows * len(some)
+
+
+def _removals(features: Sequence[Feature], refused: dict[str, str | None], of: Of) -> list[Removal]:
+    """One for each feature whose values can be removed."""
+    return [Removal(f, of) for f in features if f.n_missing and refused[f.name] is None]
+
+
+def _about_missing(
+    feature: Feature, columns: Columns, refused: dict[str, str | None]
+) -> tuple[Note, ...]:
+    why = refused.get(feature.name)
+    end = MISSING_POINT if why is None else without_point(why)
+    return describe_missing(feature, columns.survey, end)
+
+
+def choose_sources(
+    settings: Settings,
+    asker: Asker,
+    probe: Chunk,
+    features: Sequence[Feature],
+    cells: Sequence[CellChoice],
+) -> tuple[Sequence[Source], Sequence[Note], int]:
+    """Decide for every feature: gradient, or secants over which windows.
+
+    Returns
+    -------
+    sources : sequence of Source
+        One for each feature.
+    ways : sequence of Note
+        What was decided, one for each feature.
+    asked : int
+        Rows that were predicted to decide.
+    """
+    if settings.method == "ale":
+        pairs = zip(features, cells, strict=True)
+        own = [Secant(feature.column, OwnBin(c.grid)) for feature, c in pairs]
+        return own, [OVER_BINS] * len(features), 0
+    adapter = asker.predictor.adapter
+    if settings.wants_gradient and not adapter.is_differentiable:
+        msg = (
+            f"a gradient was asked for, but this {adapter.kind} has none; pass "
+            "gradient=, or use local='auto' or 'secant' (method='rhale' or 'ale')"
+        )
+        raise NotDifferentiableError(msg)
+    slopes = [Gradient(f.column) for f in features]
+    why, asked = "", 0
+    if adapter.is_differentiable and settings.local != "secant":
+        if settings.wants_gradient:
+            return slopes, [BY_GRADIENT] * len(features), 0
+        why, ways, asked = _judge_gradient(asker, probe, features)
+        if not why:
+            return slopes, ways, asked
+    windows, ways, more = _choose_windows(settings, asker, probe, features)
+    return windows, [Note(way.kind, why + way) for way in ways], asked + more
+
+
+def _judge_gradient(
+    asker: Asker, probe: Chunk, features: Sequence[Feature]
+) -> tuple[str, list[Note], int]:
+    """Say why the gradient is of no use ("" if it is), and what to note about each feature."""
+    ways = [BY_GRADIENT] * len(features)
+    try:
+        _, slopes = asker.predictor.gradient(probe)
+    except NotDifferentiableError as error:
+        return f"no gradient ({error}): ", ways, probe.n_rows
+    flat = [i for i, f in enumerate(features) if not np.any(slopes[:, :, f.column])]
+    if not flat:
+        return "", ways, probe.n_rows
+    wide = [window(features[i].axis, SPREAD_SHARE, whole=features[i].whole) for i in flat]
+    moved, asked = probe_reactions(asker, probe, [features[i].column for i in flat], wide)
+    if not np.any(slopes) and moved.any():
+        why = "the gradient is zero everywhere although predictions differ: "
+        return why, ways, probe.n_rows + asked
+    for i in np.array(flat)[moved]:
+        ways[i] = FLAT_GRADIENT
+    return "", ways, probe.n_rows + asked
+
+
+def _choose_windows(
+    settings: Settings, asker: Asker, probe: Chunk, features: Sequence[Feature]
+) -> tuple[list[Secant], list[Note], int]:
+    """Probe where the model is smooth, and choose the windows of the secants."""
+    smooth, asked = np.zeros(len(features), dtype=np.bool_), 0
+    if settings.window is None or settings.spread_window is None:
+        narrow = [window(f.axis, SMOOTH_SHARE, whole=f.whole) for f in features]
+        smooth, asked = probe_smoothness(asker, probe, [f.column for f in features], narrow)
+    secants, ways = [], []
+    for feature, is_smooth in zip(features, smooth, strict=True):
+        share = settings.window or (SMOOTH_SHARE if is_smooth else _mean_share(feature.axis.rows))
+        spread_share = settings.spread_window or (None if is_smooth else SPREAD_SHARE)
+        secants.append(_secant(feature, share, spread_share))
+        kind = "smooth" if is_smooth else "stepped"
+        if settings.window and settings.spread_window:
+            kind = "windows given by hand"
+        spread = f", {spread_share:.3g} for the spread" if spread_share else ""
+        whole = ", and end at whole numbers" if feature.whole else ""
+        text = f"secants ({kind}): windows hold {share:.3g} of the rows{spread}{whole}"
+        ways.append(Note("secants", text))
+    return secants, ways, asked
+
+
+def _mean_share(n_rows: float) -> float:
+    """Share of the rows in the windows of a stepped model."""
+    return float(np.clip(WINDOW_ROWS / n_rows, MEAN_SHARE, WIDEST_SHARE))
+
+
+def _secant(feature: Feature, share: float, spread_share: float | None) -> Secant:
+    axis, whole = feature.axis, feature.whole
+    if spread_share is None:
+        return Secant(feature.column, window(axis, share, whole=whole))
+    mean = even_window(axis, share, MEAN_LEAST * share, whole=whole, gaps=True)
+    spread = even_window(axis, spread_share, SPREAD_LEAST * spread_share, whole=whole)
+    return Secant(feature.column, mean, spread)

@@ -1,0 +1,115 @@
+"""A feature with one value: there is nothing to measure, and that is said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from rhale.features.feature import Feature
+from rhale.features.survey import Survey
+from rhale.kernels import FloatArray
+from rhale.kernels.times import written
+from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
+from rhale.results.effect import Effect
+from rhale.results.level_effect import LevelEffect
+from rhale.results.note import Note
+
+
+@dataclass(frozen=True, eq=False)
+class Constant:
+    """A feature with one value.
+
+    Attributes
+    ----------
+    feature : Feature
+        The feature.
+    missing : tuple of Note
+        About rows without a value.
+    """
+
+    feature: Feature
+    missing: tuple[Note, ...] = ()
+    needs: ClassVar[Needs] = "nothing"
+    n_changes: ClassVar[int] = 0
+    n_points: ClassVar[int] = 1
+
+    def n_kept(self, n_outputs: int) -> int:  # noqa: ARG002
+        """Where a row stands."""
+        return 1
+
+    def questions(self, rows: Rows) -> Questions:  # noqa: ARG002
+        """None."""
+        return Questions()
+
+    def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:  # noqa: ARG002
+        """Nothing but the value."""
+        return Tally(0, np.full((rows.sampled.size, 1), self.feature.axis.low))
+
+    def conclude(self, total: int, kept: FloatArray, about: About) -> Conclusion:  # noqa: ARG002
+        """Say that there is no effect to measure."""
+        made = (describe_constant(self.feature, name, about.survey) for name in about.outputs)
+        return Conclusion(
+            tuple(replace(one, local_notes=one.local_notes + self.missing) for one in made)
+        )
+
+
+def describe_constant(feature: Feature, output: str, survey: Survey) -> Effect | LevelEffect:
+    """An effect without a curve."""
+    n_rows, weight = int(survey.n_known[feature.place]), survey.known_weight[feature.place]
+    return (
+        _one_value(feature, output, n_rows, weight)
+        if feature.levels is None
+        else _one_level(feature, output, n_rows, weight)
+    )
+
+
+def _one_level(feature: Feature, output: str, n_rows: int, weight: float) -> LevelEffect:
+    assert feature.levels is not None  # noqa: S101 - our own mistake
+    (name,), none = feature.levels.names, np.empty(0)
+    text = f"constant: always {name!r}, so no effect can be measured"
+    if feature.levels.pooled_names:
+        n_levels = len(feature.levels.pooled_names)
+        text = f"all {n_levels:,} levels are rare, so no effect can be measured"
+    return LevelEffect(
+        name=feature.name,
+        output=output,
+        levels=(name,),
+        level_count=np.array([n_rows]),
+        level_weight=np.array([weight]),
+        edges=np.nan_to_num(feature.levels.edges),
+        count=np.empty(0, dtype=np.intp),
+        rows=none,
+        weight=none,
+        mean=none,
+        std=none,
+        correlation=np.empty((0, 0)),
+        is_number=feature.levels.is_number,
+        pooled=feature.levels.pooled_names,
+        local_notes=(Note("constant", text),),
+        bin_notes=feature.notes,
+    )
+
+
+def _one_value(feature: Feature, output: str, n_rows: int, weight: float) -> Effect:
+    value, unknown, zero = feature.axis.low, np.full(1, np.nan), np.zeros(1)
+    shown = written(value, feature.axis_kind)
+    return Effect(
+        name=feature.name,
+        output=output,
+        edges=np.array([value, value]),
+        count=np.array([n_rows]),
+        rows=np.array([feature.axis.rows]),
+        weight=np.array([weight]),
+        mean_x=np.array([value]),
+        std_x=zero,
+        mean=unknown,
+        slope=zero,
+        std=unknown,
+        std_plain=unknown,
+        level_error=unknown,
+        slope_error=zero,
+        local_notes=(Note("constant", f"constant: always {shown}, so no effect can be measured"),),
+        kind=feature.axis_kind,
+    )

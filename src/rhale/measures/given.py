@@ -1,0 +1,98 @@
+"""Local effects that are already there, binned without a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from rhale.errors import BadEffectsError, BadTableError
+from rhale.features.feature import require_rows
+from rhale.features.first_pass import FirstPass
+from rhale.kernels import FloatArray
+from rhale.kernels.moments import measure
+from rhale.kernels.sample import collect, row_keys
+from rhale.measures.constant import describe_constant
+from rhale.measures.notes import describe_outside
+from rhale.results.effect import Effect, LocalEffects
+from rhale.results.fit import bin_cells, fine_grid
+from rhale.settings import Settings
+from rhale.tables import Chunk, TableInMemory, open_table
+from rhale.tables.array import ArrayTable
+from rhale.tables.open import check_weights
+
+SAMPLE_ROWS = 2_000
+OUTPUT = "y0"
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """Feature values as a table of one column, and the local effect of each of its rows."""
+
+    table: TableInMemory
+    local_effects: FloatArray
+
+    @property
+    def chunk(self) -> Chunk:
+        """All rows."""
+        return self.table.chunk(0, self.table.n_rows)
+
+    def bin(self, settings: Settings) -> Effect:
+        """Choose bins, and fit them."""
+        first = FirstPass.plan(self.table, replace(settings, categorical={0: False}))
+        columns = first.settle(first.task(self.chunk))
+        (feature,), survey = columns.features, columns.survey
+        if feature.is_constant:
+            return cast(Effect, describe_constant(feature, OUTPUT, survey))
+        partition = settings.partition(feature.name, OUTPUT)
+        grid = fine_grid(feature.axis, partition.candidates(feature.axis), partition.closed)
+        x, weights = self.chunk.column(0), self.chunk.weights
+        cells = measure(grid, x, self.local_effects, weights)
+        require_rows(feature, int(cells.count.sum()), (grid.edges[0], grid.edges[-1]), survey)
+        return bin_cells(
+            feature.name,
+            OUTPUT,
+            cells,
+            partition,
+            axis=feature.axis,
+            notes=describe_outside(survey.n_rows, cells),
+            sample=self.sample(),
+        )
+
+    def sample(self) -> LocalEffects:
+        """A bounded number of rows."""
+        x, weights = self.chunk.column(0), self.chunk.weights
+        weight = np.ones(x.size) if weights is None else weights
+        kept = np.column_stack([x, self.local_effects])
+        sample = collect(row_keys(kept), kept, weight, size=SAMPLE_ROWS)
+        return LocalEffects(sample.values[:, 0], sample.values[:, 1], sample.weight)
+
+
+def read_given(x: npt.ArrayLike, local_effects: npt.ArrayLike, weights: Any, name: str) -> Given:
+    """Check values and local effects; rows of weight zero are left out, whatever they hold."""
+    try:
+        places, values = np.array(x, dtype=np.float64), np.array(local_effects, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        msg = f"x and local_effects of {name!r} must be numbers, one per row: {error}"
+        raise BadTableError(msg) from error
+    if places.ndim != 1 or places.shape != values.shape:
+        msg = f"x has shape {places.shape}, local_effects {values.shape}; both must be (n_rows,)"
+        raise BadTableError(msg)
+    table = open_table(places[:, None], weights)
+    used = np.ones(places.size, dtype=np.bool_)
+    if weights is not None:
+        used = check_weights(weights, places.size) > 0
+    bad = used & ~np.isfinite(values)
+    if bad.any():
+        row = int(np.argmax(bad))
+        msg = f"local effects of {name!r} must be finite; row {row} is {values[row]}"
+        raise BadEffectsError(msg)
+    given = Given(replace(cast(ArrayTable, table), column_names=(name,)), values[used])
+    is_missing = np.isnan(given.chunk.column(0))
+    if np.any(is_missing):
+        row = given.chunk.row_numbers[np.argmax(is_missing)]
+        msg = f"feature {name!r} has missing values (first in row {row}); leave these rows out"
+        raise BadTableError(msg)
+    return given

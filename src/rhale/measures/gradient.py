@@ -1,0 +1,34 @@
+"""Derivatives: local effects of models that have them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from rhale.kernels import FloatArray
+from rhale.measures.measure import Needs, Questions, Replies, Rows
+
+
+@dataclass(frozen=True, eq=False)
+class Gradient:
+    """The derivative of the prediction along one column, in every row."""
+
+    column: int
+    needs: ClassVar[Needs] = "slopes"
+    n_changes: ClassVar[int] = 0
+
+    def questions(self, rows: Rows) -> Questions:  # noqa: ARG002 - slopes answer for all columns
+        """Nothing beyond the slopes of the rows as they are."""
+        return Questions()
+
+    def local_effects(
+        self,
+        rows: Rows,  # noqa: ARG002
+        asked: Questions,  # noqa: ARG002
+        replies: Replies,
+    ) -> FloatArray:
+        """Slopes of all outputs, shape (n_outputs, n_rows)."""
+        assert replies.slopes is not None  # noqa: S101 - our own mistake
+        return np.ascontiguousarray(replies.slopes[:, :, self.column].T)

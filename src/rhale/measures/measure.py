@@ -1,0 +1,311 @@
+"""What a measure is: it asks about rows, adds up what it hears, and concludes results from sums."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from rhale.features.feature import Feature
+from rhale.features.survey import Survey, keep, rows_keys
+from rhale.kernels import FloatArray, IntArray
+from rhale.kernels.moments import Moments
+from rhale.kernels.sample import KeyArray, Sample
+from rhale.measures.questions import Asker
+from rhale.models import Predictor
+from rhale.results.effect import Missing
+from rhale.results.note import Note
+from rhale.tables import Chunk
+from rhale.tables.chunk import Change
+
+Needs = Literal["nothing", "predictions", "slopes"]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A chunk at work.
+
+    Attributes
+    ----------
+    chunk : Chunk
+        The rows.
+    key : ndarray of shape (n_rows,)
+        Their keys.
+    sampled : ndarray of shape (n_sampled,)
+        Which of them the result keeps.
+    """
+
+    chunk: Chunk
+    key: KeyArray
+    sampled: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """What one measure asks about a chunk, and what it has to remember until it is answered."""
+
+    changes: Sequence[Change] = ()
+    memory: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Replies:
+    """What the model says about a chunk.
+
+    Attributes
+    ----------
+    predictions : ndarray of shape (n_rows, n_outputs)
+        Of the rows as they are; no rows where no measure needs them.
+    slopes : ndarray of shape (n_rows, n_outputs, n_columns) or None
+        Where a measure needs them.
+    changed : ndarray of shape (n_changes, n_rows, n_outputs)
+        Answers to the changes that the measure asked about.
+    """
+
+    predictions: FloatArray
+    slopes: FloatArray | None
+    changed: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """What one measure makes of a chunk.
+
+    Attributes
+    ----------
+    total : object
+        Adds up with those of other chunks.
+    kept : ndarray of shape (n_sampled, n_kept)
+        What is kept of the sampled rows: where they stand on the feature's axis, then the rest.
+    """
+
+    total: Any
+    kept: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class About:
+    """What a measure may want to know when it concludes.
+
+    Attributes
+    ----------
+    survey : Survey
+        What the first pass learned.
+    outputs : tuple of str
+        Names of the outputs.
+    notes : tuple of Note
+        What the model has to say.
+    weight : ndarray of shape (n_sample,)
+        Weights of the sampled rows.
+    last_key : int
+        Rows with keys up to this one are the sampled ones.
+    """
+
+    survey: Survey
+    outputs: tuple[str, ...]
+    notes: tuple[Note, ...]
+    weight: FloatArray
+    last_key: np.uint64
+
+
+@dataclass(frozen=True, eq=False)
+class Conclusion:
+    """What a measure makes of all rows.
+
+    Attributes
+    ----------
+    results : tuple
+        One for each output.
+    missing : tuple of Missing or None
+        What happens when the value is removed, one for each output, where that was the question.
+    cells : Moments or None
+        Fine cells from which bins can be chosen anew.
+    more : tuple of Measure
+        What to measure next, in another pass over the rows.
+    """
+
+    results: tuple[Any, ...] = ()
+    missing: tuple[Missing | None, ...] = ()
+    cells: Moments | None = None
+    more: tuple[Measure, ...] = ()
+
+
+class Measure(Protocol):
+    """One kind of measurement of one feature: asked, added up and concluded in one file."""
+
+    @property
+    def feature(self) -> Feature:
+        """Whose effect is measured."""
+
+    @property
+    def needs(self) -> Needs:
+        """What it needs of the rows as they are."""
+
+    @property
+    def n_changes(self) -> int:
+        """How many changed copies of the rows it asks about."""
+
+    @property
+    def n_points(self) -> int:
+        """Numbers of a sampled row for each output by which the size of the sample is chosen."""
+
+    def n_kept(self, n_outputs: int) -> int:
+        """Numbers that it keeps of a sampled row."""
+
+    def questions(self, rows: Rows) -> Questions:
+        """Rows as the model is to see them."""
+
+    def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:
+        """Turn answers into sums, and into what is kept of the sampled rows."""
+
+    def conclude(self, total: Any, kept: FloatArray, about: About) -> Conclusion:
+        """Turn sums over all rows into results."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """What one or more chunks have to say.
+
+    Attributes
+    ----------
+    totals : tuple
+        One for each measure.
+    sample : Sample
+        Of a bounded number of rows: predictions, then what each measure keeps.
+    asked : int
+        Rows that the model was asked about.
+    """
+
+    totals: tuple[Any, ...]
+    sample: Sample
+    asked: int
+
+    def __add__(self, other: Sums) -> Sums:
+        totals = tuple(a + b for a, b in zip(self.totals, other.totals, strict=True))
+        return Sums(totals, self.sample + other.sample, self.asked + other.asked)
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """The sampled rows, taken apart into what was kept of them.
+
+    Attributes
+    ----------
+    predictions : ndarray of shape (n_sample, n_outputs)
+        Answers.
+    kept : tuple of ndarray of shape (n_sample, n_kept)
+        One for each measure.
+    weight : ndarray of shape (n_sample,)
+        Weights.
+    """
+
+    predictions: FloatArray
+    kept: tuple[FloatArray, ...]
+    weight: FloatArray
+
+
+def lay_out(predictions: FloatArray, kept: Sequence[FloatArray]) -> FloatArray:
+    """Put what is kept of sampled rows side by side; `take_apart` undoes it."""
+    return np.hstack([predictions, *kept])
+
+
+def take_apart(sample: Sample, n_outputs: int, measures: Sequence[Measure]) -> Sampled:
+    """Undo `lay_out`."""
+    limits = np.cumsum([n_outputs, *(m.n_kept(n_outputs) for m in measures)])
+    parts = np.split(sample.values, limits[:-1], axis=1)
+    return Sampled(parts[0], tuple(parts[1:]), sample.weight)
+
+
+@dataclass(frozen=True, eq=False)
+class Asking:
+    """The task of a pass over the rows: ask for all measures, add up for each.
+
+    Attributes
+    ----------
+    asker : Asker
+        The model.
+    measures : tuple of Measure
+        What is measured.
+    last_key : int
+        Rows with keys up to this one are kept in the sample.
+    seed : int
+        Of the rows' keys.
+    """
+
+    asker: Asker
+    measures: tuple[Measure, ...]
+    last_key: np.uint64
+    seed: int
+
+    @property
+    def predictor(self) -> Predictor:
+        """The model, for whoever sends the task to other processes."""
+        return self.asker.predictor
+
+    def __call__(self, chunk: Chunk) -> Sums:
+        """Ask the model once about every row and measure, and keep sums."""
+        key = rows_keys(chunk, self.seed)
+        rows = Rows(chunk, key, np.flatnonzero(key <= self.last_key))
+        base, n_asked = self.as_they_are(rows)
+        tallies = []
+        for group in self.groups(chunk.n_rows):
+            tallies += self.measured_together(group, rows, base)
+        n_asked += chunk.n_rows * sum(m.n_changes for m in self.measures)
+        values = lay_out(base.sampled, [tally.kept for tally in tallies])
+        sample = keep(chunk, rows.sampled, key[rows.sampled], values)
+        return Sums(tuple(tally.total for tally in tallies), sample, n_asked)
+
+    def as_they_are(self, rows: Rows) -> tuple[Base, int]:
+        """What the model says of the rows as they are, and about how many it was asked."""
+        chunk, predictor = rows.chunk, self.predictor
+        needs = {m.needs for m in self.measures}
+        if "slopes" in needs:
+            answers, slopes = predictor.gradient(chunk)
+            return Base(answers, slopes, answers[rows.sampled]), chunk.n_rows
+        if "predictions" in needs:
+            answers = predictor.predict(chunk.rows, chunk.n_rows)
+            return Base(answers, None, answers[rows.sampled]), chunk.n_rows
+        none = np.empty((0, len(predictor.chosen)))
+        if not rows.sampled.size:
+            return Base(none, None, none), 0
+        some = predictor.predict(chunk.take(rows.sampled).rows, rows.sampled.size)
+        return Base(none, None, some), rows.sampled.size
+
+    def groups(self, n_rows: int) -> Iterator[list[Measure]]:
+        """Measures whose questions are asked together: as many as fill a call of the model."""
+        most = self.asker.changes_at_once(n_rows, len(self.measures))
+        group, n_changes = list[Measure](), 0
+        for measure in self.measures:
+            if group and n_changes + measure.n_changes > most:
+                yield group
+                group, n_changes = [], 0
+            group.append(measure)
+            n_changes += measure.n_changes
+        yield group
+
+    def measured_together(self, group: Sequence[Measure], rows: Rows, base: Base) -> list[Tally]:
+        """Ask for some measures at once."""
+        asked = [measure.questions(rows) for measure in group]
+        changes = [change for questions in asked for change in questions.changes]
+        answers = self.asker.ask(rows.chunk, changes) if changes else NO_ANSWERS
+        tallies, start = list[Tally](), 0
+        for measure, questions in zip(group, asked, strict=True):
+            stop = start + len(questions.changes)
+            replies = Replies(base.predictions, base.slopes, answers[start:stop])
+            tallies.append(measure.add_up(rows, questions, replies))
+            start = stop
+        return tallies
+
+
+@dataclass(frozen=True, eq=False)
+class Base:
+    """What the model says of rows as they are: of all where that is needed, and of the sampled."""
+
+    predictions: FloatArray
+    slopes: FloatArray | None
+    sampled: FloatArray = field(repr=False)
+
+
+NO_ANSWERS = np.empty((0, 0, 0))

@@ -1,0 +1,256 @@
+"""What the user asked for: all arguments of a call, checked, in one frozen record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
+
+import numpy as np
+
+from rhale.errors import BadSettingError
+from rhale.kernels.adaptive import Adaptive
+from rhale.kernels.partition import Fixed, Partition, Quantile, require_count
+from rhale.names import find_feature
+
+Method = Literal["rhale", "dale", "ale", "pdp", "ice", "mplot"]
+Local = Literal["auto", "gradient", "secant"]
+Response = Literal["auto", "predict", "predict_proba", "decision_function", "margin", "log_odds"]
+PROFILES = ("pdp", "ice", "mplot")
+MARGINAL_BINS = Quantile(20)
+USUAL_BINS: dict[str, Partition] = {
+    "rhale": Adaptive(),
+    "dale": Fixed(20),
+    "ale": Quantile(20),
+    "pdp": Fixed(50),
+    "ice": Fixed(50),
+    "mplot": MARGINAL_BINS,
+}
+# what makes a run the same run; features and columns are those of the table that it reads
+IDENTITY = (
+    *("method", "bins", "local", "limits", "window", "spread_window"),
+    *("output", "response", "categorical", "seed"),
+)
+NOT_IN_NUMBERS = ("checkpoint", "progress")
+LONGEST_SOURCE = 200  # entries of a list that is written out
+
+
+@runtime_checkable
+class BinSource(Protocol):
+    """A finished explanation, whose bins and whose order of levels another one can take over."""
+
+    def copy_bins(self, feature: str, output: str) -> Partition | None:
+        """Bins of one feature and output; None where it has levels."""
+
+    def level_order(self, feature: str) -> tuple[str, ...]:
+        """Levels of a feature in their order; none where it has none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """All arguments of `rhale.explain` but model and data; see there."""
+
+    features: Any = None
+    method: Method = "rhale"
+    bins: Any = None
+    local: Local = "auto"
+    gradient: Callable[[Any], Any] | None = None
+    output: Any = None
+    response: Response = "auto"
+    columns: Sequence[str] | None = None
+    weights: Any = None
+    categorical: Any = None
+    limits: Any = None
+    window: float | None = None
+    spread_window: float | None = None
+    n_rows: int | None = None
+    seed: int = 0
+    batch_size: int | None = None
+    n_jobs: int | None = None
+    device: Any = None
+    checkpoint: Any = None
+    progress: Any = None
+
+    def __post_init__(self) -> None:
+        _require_one_of("method", self.method, get_args(Method))
+        _require_one_of("local", self.local, get_args(Local))
+        self._check_windows()
+        self._check_local()
+        self._check_counts()
+        gradient: Any = self.gradient
+        if gradient is not None and not callable(gradient):
+            msg = f"gradient={gradient!r:.60} is not callable; pass rows -> (n_rows, n_features)"
+            raise BadSettingError(msg)
+
+    def _check_windows(self) -> None:
+        for name in ("window", "spread_window"):
+            share = getattr(self, name)
+            if share is not None and not (isinstance(share, int | float) and 0 < share <= 1):
+                msg = f"{name}={share!r} is not a share of the rows; pass a number in (0, 1], say 0.05"
+                raise BadSettingError(msg)
+
+    def _check_local(self) -> None:
+        if self.method == "dale" and self.local == "secant":
+            msg = "method='dale' is defined by gradients; use method='ale' or 'rhale' for secants"
+            raise BadSettingError(msg)
+        if self.method == "ale" and self.local == "gradient":
+            msg = "method='ale' is defined by secants over bins; use method='dale' for gradients"
+            raise BadSettingError(msg)
+
+    def _check_counts(self) -> None:
+        seed: Any = self.seed
+        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+            msg = f"seed={seed!r} is not a whole number of zero or more"
+            raise BadSettingError(msg)
+        if self.n_rows is not None:
+            require_count("n_rows", self.n_rows)
+            if self.n_rows < 2:
+                msg = f"n_rows={self.n_rows} leaves one row; an effect needs at least two"
+                raise BadSettingError(msg)
+        if self.batch_size is not None:
+            require_count("batch_size", self.batch_size)
+
+    def by_name(self, names: Sequence[str]) -> Settings:
+        """The same, with features of `bins` and `limits` by their names in a table."""
+        return replace(self, bins=name_keys(self.bins, names), limits=name_keys(self.limits, names))
+
+    @property
+    def is_profile(self) -> bool:
+        """Whether predictions are traced instead of local effects."""
+        return self.method in PROFILES
+
+    @property
+    def wants_gradient(self) -> bool:
+        """Whether nothing but the gradient will do."""
+        return self.local == "gradient" or self.method == "dale"
+
+    def partition(self, feature: str, output: str) -> Partition:
+        """Bins of one feature and output: the user's, or the method's usual ones."""
+        return partition_for(self.bins, feature, output) or USUAL_BINS[self.method]
+
+    def wants_numbers(self, feature: str) -> bool:
+        """Whether few whole numbers are to be binned all the same: bins, limits or slopes."""
+        limited = self.limits is not None
+        if isinstance(self.limits, Mapping):
+            limited = feature in self.limits
+        has_bins = bins_of(self.bins, feature) is not None and not self.level_order(feature)
+        return limited or has_bins or self.wants_gradient
+
+    def level_order(self, feature: str) -> tuple[str, ...]:
+        """Levels of a feature in another explanation whose bins are to be used; none if it is not."""
+        asked = bins_of(self.bins, feature)
+        return asked.level_order(feature) if isinstance(asked, BinSource) else ()
+
+    def sources(self) -> dict[str, str]:
+        """Python source of every argument that is not the usual one, to make the same call again.
+
+        What has no source of its own (arrays, functions, other explanations) is written as a
+        variable of the argument's name.
+
+        Examples
+        --------
+        >>> Settings(bins=Fixed(7), limits={"age": (20, 60)}).sources()
+        {'bins': 'rhale.Fixed(n_bins=7)', 'limits': "{'age': (20, 60)}"}
+        """
+        found = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name not in NOT_IN_NUMBERS and value is not field.default:
+                found[field.name] = source_of(value) or field.name
+        return found
+
+
+def name_keys(asked: Any, names: Sequence[str]) -> Any:
+    """Turn positions in a mapping of features into names, and refuse names that are not there."""
+    if not isinstance(asked, Mapping):
+        return asked
+    return {names[find_feature(feature, names)]: value for feature, value in asked.items()}
+
+
+def bins_of(bins: Any, feature: str) -> Any:
+    """What was asked for one feature; a mapping may leave it out."""
+    return bins.get(feature) if isinstance(bins, Mapping) else bins
+
+
+def partition_for(bins: Any, feature: str, output: str) -> Partition | None:
+    """Find the partition of one feature and output; None leaves it to the method.
+
+    Parameters
+    ----------
+    bins : None, Partition, int, Explanation or mapping
+        What the user gave; a mapping may leave features out.
+    feature, output : str
+        Whose bins.
+    """
+    asked = bins_of(bins, feature)
+    if asked is None:
+        return None
+    if isinstance(asked, BinSource):
+        return asked.copy_bins(feature, output)
+    if isinstance(asked, int | np.integer) and not isinstance(asked, bool):
+        return Fixed(int(asked))
+    if isinstance(asked, Partition) and not isinstance(asked, type):
+        return asked
+    msg = (
+        f"bins={asked!r} is not understood; pass Adaptive(), Optimal(...), Fixed(20), Quantile(20), "
+        "Edges([...]), a number, another Explanation, or a mapping from feature to one of these"
+    )
+    raise BadSettingError(msg)
+
+
+def describe_bins(bins: Any) -> str:
+    """Name bins in a few words, for people."""
+    if isinstance(bins, Mapping):
+        return "{" + ", ".join(f"{k!r}: {describe_bins(v)}" for k, v in bins.items()) + "}"
+    return "another explanation" if isinstance(bins, BinSource) else repr(bins)
+
+
+def source_of(value: Any) -> str | None:
+    """Python source that makes a value; None for what has none.
+
+    Examples
+    --------
+    >>> source_of({"a": (1, np.float64(2.5))}), source_of(["x", None]), source_of(len)
+    ("{'a': (1, 2.5)}", "['x', None]", None)
+    """
+    if isinstance(value, np.generic) and value.dtype.kind in "biufU":
+        value = value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return repr(value)
+    if hasattr(value, "isoformat"):  # dates are read from text, too
+        return repr(str(value.isoformat()))
+    if isinstance(value, np.datetime64):
+        return repr(str(value))
+    if is_dataclass(value) and type(value).__module__.startswith("rhale.kernels."):
+        parts = {f.name: source_of(getattr(value, f.name)) for f in fields(value)}
+        inside = ", ".join(f"{name}={text}" for name, text in parts.items())
+        return None if None in parts.values() else f"rhale.{type(value).__name__}({inside})"
+    if isinstance(value, Mapping):
+        pairs = [(source_of(k), source_of(v)) for k, v in value.items()]
+        known = all(k is not None and v is not None for k, v in pairs)
+        return "{" + ", ".join(f"{k}: {v}" for k, v in pairs) + "}" if known else None
+    if isinstance(value, list | tuple):
+        return _source_of_several(value)
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        return source_of(value.tolist())
+    return None
+
+
+def _source_of_several(values: Sequence[Any]) -> str | None:
+    """A list or a tuple, if it is short and all that is in it has a source."""
+    if len(values) > LONGEST_SOURCE:
+        return None
+    parts = [source_of(v) for v in values]
+    known = [text for text in parts if text is not None]
+    if len(known) < len(parts):
+        return None
+    inside = ", ".join(known)
+    if isinstance(values, list):
+        return f"[{inside}]"
+    return f"({inside},)" if len(known) == 1 else f"({inside})"
+
+
+def _require_one_of(name: str, value: str, known: Sequence[str]) -> None:
+    if value not in known:
+        msg = f"{name}={value!r} is not known; use one of {', '.join(known)}"
+        raise BadSettingError(msg)

@@ -1,0 +1,53 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from rhale.errors import BadTableError, UnknownFeatureError
+from rhale.features.feature import Reader
+from rhale.features.first_pass import FirstPass, read_limits
+from rhale.settings import Settings
+from rhale.tables import open_table
+
+X = np.random.default_rng(8).uniform(-1, 1, size=(100, 2))
+TABLE = open_table(pd.DataFrame(X, columns=["a", "b"]))
+NAMED = open_table(pd.DataFrame({"a": X[:, 0], "c": ["u", "v"] * 50, "d": X[:, 1]}))
+
+
+def settled(table, **asked):
+    first = FirstPass.plan(table, Settings(**asked))
+    return first.settle(first.task(table.chunk(0, table.n_rows)))
+
+
+def test_limits_are_read_by_name_position_or_alone():
+    def reader(*columns):
+        return Reader(TABLE, None, columns, (), {}, Settings())
+
+    assert read_limits(None, reader(0, 1)) == {}
+    assert read_limits((0, 1), reader(1)) == {1: (0.0, 1.0)}
+    both = read_limits({"b": [0, 1], 0: (2, 3)}, reader(0, 1))
+    assert both == {1: (0.0, 1.0), 0: (2.0, 3.0)}
+    with pytest.raises(UnknownFeatureError, match="'c'"):
+        read_limits({"c": (0, 1)}, reader(0, 1))
+
+
+def test_columns_beside_the_explained_ones_are_sampled_where_levels_need_an_order():
+    assert FirstPass.plan(NAMED, Settings(features="a")).beside == []
+    assert FirstPass.plan(NAMED, Settings(features="c")).beside == [0, 2]
+    given = Settings(features="c", categorical={"c": ["v", "u"]})
+    assert FirstPass.plan(NAMED, given).beside == []
+
+
+def test_features_stand_in_the_order_that_was_asked_for_and_names_have_numbers():
+    found = settled(NAMED, features=["c", "a"])
+    assert [(f.name, f.kind, f.place) for f in found.features] == [
+        ("c", "categories", 0),
+        ("a", "number", 1),
+    ]
+    assert set(found.probe.column(1)) == {0.0, 1.0}
+    assert found.features[1].axis.low == X[:, 0].min()
+
+
+def test_one_row_is_too_few():
+    first = FirstPass.plan(TABLE, Settings())
+    with pytest.raises(BadTableError, match="one row"):
+        first.settle(first.task(TABLE.chunk(0, 1)))

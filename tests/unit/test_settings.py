@@ -1,0 +1,143 @@
+"""All arguments of a call in one record: checked, told by name, and written as Python again."""
+
+import inspect
+from dataclasses import fields
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import rhale
+from rhale.errors import BadSettingError, UnknownFeatureError
+from rhale.settings import (
+    IDENTITY,
+    Settings,
+    describe_bins,
+    name_keys,
+    partition_for,
+    source_of,
+)
+
+X = np.random.default_rng(0).normal(size=(200, 3))
+FX = rhale.explain(lambda rows: rows[:, 0] * rows[:, 1], X, bins=4)
+
+
+def test_the_record_has_every_argument_of_explain_with_the_same_default():
+    arguments = list(inspect.signature(rhale.explain).parameters.values())[2:]
+    found = {a.name: a.default for a in arguments}
+    assert found == {f.name: f.default for f in fields(Settings)}
+    assert set(IDENTITY) <= set(found)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"method": "shap"}, "method='shap' is not known; use one of rhale, dale"),
+        ({"local": "both"}, "local='both' is not known"),
+        ({"window": 0}, "window=0 is not a share"),
+        ({"spread_window": 1.5}, "spread_window=1.5 is not a share"),
+        ({"method": "dale", "local": "secant"}, "'dale' is defined by gradients"),
+        ({"method": "ale", "local": "gradient"}, "'ale' is defined by secants"),
+        ({"seed": -1}, "seed=-1 is not a whole number"),
+        ({"seed": True}, "seed=True is not a whole number"),
+        ({"n_rows": 1}, "n_rows=1 leaves one row"),
+        ({"n_rows": 2.5}, "n_rows=2.5 is not a positive whole number"),
+        ({"batch_size": 0}, "batch_size=0 is not a positive whole number"),
+        ({"gradient": 3}, "gradient=3 is not callable"),
+    ],
+)
+def test_what_cannot_be_is_refused_at_once(asked, message):
+    with pytest.raises(BadSettingError, match=message):
+        Settings(**asked)
+
+
+def test_usual_bins_belong_to_the_method():
+    for method, bins in {
+        "rhale": rhale.Adaptive(),
+        "dale": rhale.Fixed(20),
+        "ale": rhale.Quantile(20),
+    }.items():
+        assert Settings(method=method).partition("x", "y") == bins
+
+
+def test_positions_become_names():
+    assert name_keys({1: 5, "a": 6}, ["a", "b"]) == {"b": 5, "a": 6}
+    assert name_keys(rhale.Fixed(3), ["a"]) == rhale.Fixed(3)
+    named = Settings(bins={0: 3}, limits={1: (0, 1)}).by_name(["a", "b"])
+    assert (named.bins, named.limits) == ({"a": 3}, {"b": (0, 1)})
+    with pytest.raises(UnknownFeatureError, match="'c'"):
+        name_keys({"c": 1}, ["a", "b"])
+
+
+def test_bins_are_found_for_a_feature():
+    assert partition_for(None, "a", "y") is None
+    assert partition_for(7, "a", "y") == rhale.Fixed(7)
+    assert partition_for({"a": rhale.Quantile(3)}, "a", "y") == rhale.Quantile(3)
+    assert partition_for({"a": 3}, "b", "y") is None
+    own = FX["x0"]
+    copied = partition_for({"x0": FX}, "x0", "y0")
+    assert copied == rhale.Edges(own.edges, own.closed, linear=own.linear)
+
+
+@pytest.mark.parametrize("bins", ["many", 2.5, True, rhale.Fixed, [1, 2]])
+def test_bins_that_are_none_are_refused(bins):
+    with pytest.raises(BadSettingError, match="is not understood; pass Adaptive"):
+        partition_for(bins, "a", "y")
+
+
+def test_few_whole_numbers_are_binned_where_something_is_asked_that_needs_it():
+    assert not Settings().wants_numbers("a")
+    assert Settings(bins=3).wants_numbers("a")
+    assert not Settings(bins={"b": 3}).wants_numbers("a")
+    assert Settings(limits=(0, 1)).wants_numbers("a")
+    assert not Settings(limits={"b": (0, 1)}).wants_numbers("a")
+    assert Settings(method="dale").wants_numbers("a")
+
+
+def test_levels_of_another_explanation_are_no_bins():
+    rows = pd.DataFrame({"c": ["u", "v", "w"] * 30, "x": np.arange(90.0)})
+    fx = rhale.explain(lambda r: r["x"] * (r["c"] == "u"), rows, categorical={"c": ["w", "v", "u"]})
+    asked = Settings(bins=fx)
+    assert asked.level_order("c") == ("w", "v", "u")
+    assert asked.level_order("x") == asked.level_order("elsewhere") == ()
+    assert not asked.wants_numbers("c")
+    assert partition_for(fx, "c", "y0") is None
+
+
+def test_bins_are_described_for_people():
+    assert describe_bins(rhale.Fixed(3)) == "Fixed(n_bins=3, closed='left')"
+    assert describe_bins({"a": 5}) == "{'a': 5}"
+    assert describe_bins(FX) == "another explanation"
+
+
+# --- the same call again ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(None, True, 3, 2.5, "x", [1, "a"], (1,), (1, 2), {"a": (0, 1)}, {"a": [True, None]}),
+        *(rhale.Adaptive(), rhale.Optimal(30), rhale.Fixed(4), rhale.Quantile(5)),
+        *(rhale.Edges([0, 1, 2.5], linear=[True, False]), {"a": rhale.Fixed(2), "b": 3}),
+    ],
+    ids=repr,
+)
+def test_sources_give_the_value_back(value):
+    assert eval(source_of(value), {"rhale": rhale}) == value  # noqa: S307 - our own text
+
+
+def test_dates_are_written_as_text_that_is_read_as_dates():
+    day = pd.Timestamp("2020-06-01 12:00")
+    assert source_of({"since": (day, np.datetime64("2021-01-01"))}) == (
+        "{'since': ('2020-06-01T12:00:00', '2021-01-01')}"
+    )
+
+
+@pytest.mark.parametrize("value", [len, FX, np.zeros((2, 2)), np.zeros(500), [len], {"a": len}])
+def test_what_has_no_source_has_none(value):
+    assert source_of(value) is None
+
+
+def test_only_what_is_not_usual_is_written_and_the_rest_by_its_name():
+    asked = Settings(bins=FX, weights=np.ones(500), seed=3, progress=True, checkpoint="here")
+    assert asked.sources() == {"bins": "bins", "weights": "weights", "seed": "3"}
