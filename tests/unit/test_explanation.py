@@ -7,6 +7,7 @@ from rhale.explanation import heights
 from rhale.kernels.partition import Edges, Fixed
 from rhale.results.effect import Effect
 from rhale.results.profile import Profile
+from rhale.settings import partition_for
 
 pd = pytest.importorskip("pandas")
 RNG = np.random.default_rng(0)

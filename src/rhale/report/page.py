@@ -13,14 +13,13 @@ from rhale.plots.layers import has_levels, is_constant, reach
 from rhale.report.chart_numbers import LONGEST_LEVEL, Shape, shape_of
 from rhale.report.sentences import at, curve_range, read
 from rhale.report.sparkline import path_of
-from rhale.report.wording import clean, listed, number
+from rhale.report.wording import clean, listed, number, without_steering
 from rhale.results.effect import Effect
 from rhale.results.level_effect import LevelEffect
 from rhale.results.profile import Profile
 from rhale.results.summary import kind_of as kind_in_words
 
 Result = Effect | LevelEffect | Profile
-PARTITIONS = ("Adaptive(", "Optimal(", "Fixed(", "Quantile(")
 METHODS = {
     "rhale": "RHALE: accumulated local effects with bins chosen from the data",
     "dale": "DALE: accumulated derivatives",
@@ -30,6 +29,7 @@ METHODS = {
     "mplot": "marginal plot: average predictions of the rows near each value",
 }
 LONGEST_FACT = 300
+LONGEST_CODE = 2_000  # letters of one argument
 ROUNDING = 1e-9  # of the largest effect
 
 
@@ -235,18 +235,13 @@ def versions(provenance: Mapping[str, Any]) -> str:
 
 
 def code(effects: Sequence[Result], provenance: Mapping[str, Any]) -> str:
-    """Write how to make the same again."""
-    bins, method = str(provenance.get("bins", "")), str(provenance.get("method", "rhale"))
-    arguments = [f"method={method!r}"]
-    if bins.startswith(PARTITIONS) and method in ("rhale", "dale", "ale"):
-        arguments.append(f"bins=rhale.{bins}")
-    if provenance.get("local", "auto") != "auto":
-        arguments.append(f"local={provenance['local']!r}")
-    if provenance.get("rows") != provenance.get("rows_in_table"):
-        arguments.append(f"n_rows={provenance.get('rows')}")
-    arguments += ['weights="…"'] if provenance.get("weighted") else []
-    arguments.append(f"seed={provenance.get('seed', 0)}")
-    inside = "".join(f"    {clean(argument, LONGEST_FACT)},\n" for argument in arguments)
+    """Write how to make the same again, from the arguments that were given."""
+    asked = provenance.get("asked")
+    asked = {
+        "method": repr(provenance.get("method", "rhale")),
+        **(asked if isinstance(asked, Mapping) else {}),
+    }
+    inside = "".join(f"    {argument(name, text)},\n" for name, text in asked.items())
     name = clean(effects[0].name, LONGEST_LEVEL)
     key = (
         repr(name) if len({e.output for e in effects}) == 1 else f"{name!r}, {effects[0].output!r}"
@@ -258,6 +253,12 @@ def code(effects: Sequence[Result], provenance: Mapping[str, Any]) -> str:
         "fx.to_frame()  # one row for each feature, output and bin\n"
         'fx.report("effects.html")  # this page\n'
     )
+
+
+def argument(name: object, source: object) -> str:
+    """One argument as Python; what is too long for a page is a variable of its name."""
+    text = without_steering(f"{clean(name)}={source}")
+    return text if len(text) <= LONGEST_CODE else f"{clean(name)}={clean(name)}"
 
 
 def known(value: float, scale: float) -> float | None:

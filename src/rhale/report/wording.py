@@ -24,9 +24,13 @@ def clean(text: object, longest: int = LONGEST) -> str:
     >>> clean("two\nlines"), clean("a long name", 7)
     ('two lines', 'a long…')
     """
-    line = " ".join(str(text).split())
-    line = "".join(INSTEAD if unicodedata.category(c) in STEERING else c for c in line)
+    line = without_steering(" ".join(str(text).split()))
     return line if len(line) <= longest else line[: longest - 1] + "…"
+
+
+def without_steering(text: str) -> str:
+    """Replace letters that steer, line ends among them, by a sign that they are there."""
+    return "".join(INSTEAD if unicodedata.category(c) in STEERING else c for c in text)
 
 
 def number(value: float, digits: int = 3) -> str:

@@ -32,11 +32,10 @@ def test_a_part_of_the_rows_is_told():
     assert "n_rows=50,\n    seed=3," in page.code
 
 
-def test_the_code_of_the_page_is_python_that_names_bins_and_method(fx):
+def test_the_code_of_the_page_is_python_that_names_the_method(fx):
     code = make_page(fx.effects, fx.provenance).code
     compile(code, "page", "exec")
     assert "method='rhale'" in code
-    assert "bins=rhale.Adaptive(" in code
 
 
 def test_notes_are_gathered_with_the_features_that_have_them(fx):

@@ -1,0 +1,98 @@
+"""The page says how to make the same again: the printed call runs, and gives the same numbers."""
+
+from dataclasses import fields
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.linear_model import LogisticRegression
+
+import rhale
+from rhale.report.page import make_page
+from rhale.settings import NOT_IN_NUMBERS, Settings
+
+N = 300
+RNG = np.random.default_rng(3)
+X = pd.DataFrame(
+    {
+        "age": RNG.uniform(20, 80, N),
+        "two  spaces": RNG.normal(size=N),
+        "rooms": RNG.integers(1, 6, N),
+        "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(RNG.integers(0, 500, N), "D"),
+        "city": RNG.choice(["oslo", "rome", "bonn"], N),
+        "weight": RNG.uniform(0.5, 2.0, N),
+    }
+)
+NUMBERS = X[["age", "two  spaces", "rooms"]].to_numpy(float)
+OTHER = rhale.explain(lambda rows: rows[:, 0] ** 2, NUMBERS)
+
+
+def price(rows):
+    days = (rows["since"] - pd.Timestamp("2020-01-01")).dt.days
+    city = rows["city"].map({"oslo": 3.0, "rome": 1.0, "bonn": 2.0})
+    return np.column_stack([rows["age"] * rows["rooms"] + city, 0.1 * days + rows["two  spaces"]])
+
+
+def plain(rows):
+    rows = np.asarray(rows, dtype=float)
+    return rows[:, 0] * rows[:, 1] + np.floor(rows[:, 2])
+
+
+def slopes(rows):
+    return np.column_stack([rows[:, 1], rows[:, 0], 0 * rows[:, 0]])
+
+
+def network():
+    torch.manual_seed(0)
+    return torch.nn.Linear(3, 2).double()
+
+
+CALLS = {
+    "nothing": (plain, NUMBERS, {}),
+    "features": (price, X, {"features": ["age", "two  spaces"], "columns": list(X.columns)}),
+    "method and bins": (plain, NUMBERS, {"method": "ale", "bins": rhale.Quantile(7)}),
+    "bins by feature": (plain, NUMBERS, {"bins": {"x0": rhale.Edges([20, 40, 80]), 1: 5}}),
+    "bins of another": (plain, NUMBERS, {"bins": OTHER}),
+    "optimal": (plain, NUMBERS, {"bins": rhale.Optimal(30, min_points=20)}),
+    "local": (plain, NUMBERS, {"gradient": slopes, "local": "gradient"}),
+    "secants": (plain, NUMBERS, {"local": "secant", "window": 0.2, "spread_window": 0.4}),
+    "output": (price, X, {"output": "y1"}),
+    "weights": (price, X, {"weights": "weight"}),
+    "many weights": (plain, NUMBERS, {"weights": X["weight"].to_numpy()}),
+    "categorical": (price, X, {"categorical": {"city": ["rome", "bonn", "oslo"], "rooms": True}}),
+    "limits": (plain, NUMBERS, {"limits": {"x0": (30, 60), 1: (-1, 1)}}),
+    "limits of dates": (
+        price,
+        X,
+        {"features": "since", "limits": (pd.Timestamp("2020-03-01"), np.datetime64("2021-01-01"))},
+    ),
+    "rows": (plain, NUMBERS, {"n_rows": 120, "seed": 5}),
+    "batches and threads": (plain, NUMBERS, {"batch_size": 77, "n_jobs": 2}),
+    "device": (network(), NUMBERS, {"device": "cpu"}),
+    "profile": (plain, NUMBERS, {"method": "ice", "bins": 6}),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_printed_call_gives_the_same_numbers(name, tmp_path, monkeypatch):
+    model, table, options = CALLS[name]
+    fx = rhale.explain(model, table, **options)
+    code = make_page(fx.effects, fx.provenance).code
+    monkeypatch.chdir(tmp_path)
+    scope = {"model": model, "X": table, **options}  # what has no source is a variable of its name
+    exec(code, scope)  # noqa: S102 - our own text
+    again = scope["fx"]
+    assert again.effects == fx.effects
+    assert np.array_equal(again.sample_x, fx.sample_x, equal_nan=True)
+    assert (tmp_path / "effects.html").exists()
+
+
+def test_every_argument_that_changes_numbers_is_printed():
+    shown = set()
+    for model, table, options in CALLS.values():
+        shown |= rhale.explain(model, table, **options).provenance["asked"].keys()
+    assert shown == {f.name for f in fields(Settings)} - {*NOT_IN_NUMBERS, "response"}
+    fitted = LogisticRegression().fit(NUMBERS, X["city"] == "oslo")
+    fx = rhale.explain(fitted, NUMBERS, response="log_odds")
+    assert "    response='log_odds',\n" in make_page(fx.effects, fx.provenance).code
