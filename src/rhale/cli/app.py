@@ -82,9 +82,9 @@ def explain(
     debug: opt.Debug = False,
 ) -> None:
     """Explain a model on a table: a ranking on the screen, a report, numbers, plots."""
+    request = opt.request("explain", locals())
     STATE["debug"] |= debug
     places = Destinations(out, json, plots)
-    request = opt.request("explain", **_but(locals(), "out", "json", "plots", "debug", "places"))
     fx = unpacked(_ask(request), "the answer of the model's process")
     write_explanation(fx, places)
 
@@ -111,9 +111,9 @@ def check(
     debug: opt.Debug = False,
 ) -> None:
     """Load a model and a table, predict a few rows, and say how long `explain` would take."""
+    request = opt.request("check", locals())
     STATE["debug"] |= debug
     places = Destinations(None, json, None)
-    request = opt.request("check", **_but(locals(), "json", "debug", "places"))
     show_check(_ask(request), places.json)
 
 
@@ -161,10 +161,6 @@ def demo(
     from rhale.cli.tour import take_the_tour
 
     take_the_tour(folder)
-
-
-def _but(values: dict[str, Any], *names: str) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if name not in names}
 
 
 def _ask(request: Request) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from dataclasses import asdict
 from typing import Any
 
 from rhale._explain import explain
-from rhale.cli.bins import read_bins
 from rhale.cli.rehearse import rehearse
 from rhale.cli.request import Request, read_request
 from rhale.cli.sizes import written_size
@@ -64,14 +63,13 @@ def work(request: Request, say: Say) -> dict[str, Any]:
     left_out = [name for name in have if name not in columns]
     if left_out:
         say(note=f"columns that the model does not know are left out: {', '.join(left_out)}")
-    settings = {"columns": columns, **settings_of(request)}
+    settings = {"columns": columns, **request.arguments}
     say(doing="explaining" if request.task == "explain" else "trying a few rows")
     if request.task == "check":
         return asdict(rehearse(model, table, **settings))
     fx = explain(
         model,
         table,
-        checkpoint=request.checkpoint,
         progress=lambda done, n: say(done=done, of=n),
         **settings,
     )
@@ -83,25 +81,7 @@ def columns_left(names: Sequence[str], request: Request) -> list[str]:
     if request.target is not None and request.target not in names:
         msg = f"there is no column {request.target!r} to leave out; "
         raise BadTableError(msg + near_names(request.target, names))
-    return [name for name in names if name not in (request.target, request.weights)]
-
-
-def settings_of(request: Request) -> dict[str, Any]:
-    """Arguments of `explain`; whole numbers name features and outputs by position too."""
-    return {
-        "features": request.features,
-        "method": request.method,
-        "bins": read_bins(request.bins),
-        "output": _name_or_place(request.output),
-        "response": request.response,
-        "weights": request.weights,
-        "n_rows": request.rows,
-        "seed": request.seed,
-    }
-
-
-def _name_or_place(output: str | None) -> str | int | None:
-    return int(output) if output is not None and output.isdigit() else output
+    return [name for name in names if name not in (request.target, request.asked.get("weights"))]
 
 
 def described(error: BaseException, request: Request) -> dict[str, str]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from rhale.cli.bins import KNOWN, read_bins
+from rhale.cli.bins import KNOWN
 from rhale.cli.request import Request
 from rhale.cli.sizes import size_of
 from rhale.errors import BadSettingError
+from rhale.settings import Settings
 from rhale.system.processes import usual_memory
 
 EXPLAINED, WRITTEN, GUARDED = "What is explained", "What is written", "What is allowed"
@@ -133,37 +135,49 @@ Debug = Annotated[
 ]
 
 
-def request(
-    task: Literal["explain", "check"],
-    *,
-    data: Sequence[str],
-    features: str | None,
-    bins: str | None,
-    trust: Sequence[str],
-    allow_pickle: str | None,
-    max_memory: str,
-    **others: Any,
-) -> Request:
-    """Check what only the command line writes as text; wrong usage ends with exit code 2."""
-    try:
-        read_bins(bins)
-    except BadSettingError as error:
-        raise typer.BadParameter(str(error)) from error
-    memory = size_of(max_memory) if max_memory else usual_memory()
+def request(task: Literal["explain", "check"], given: Mapping[str, Any]) -> Request:
+    """Check what the command line writes as text; wrong usage ends with exit code 2.
+
+    Parameters
+    ----------
+    task : {"explain", "check"}
+        What to do.
+    given : mapping of str to object
+        Values of the command's options, by name.
+    """
+    memory = size_of(given["max_memory"]) if given["max_memory"] else usual_memory()
     if not memory:
-        msg = f"--max-memory {max_memory} is no size; write 512M, 8G or 1.5GiB"
+        msg = f"--max-memory {given['max_memory']} is no size; write 512M, 8G or 1.5GiB"
         raise typer.BadParameter(msg)
-    if allow_pickle is not None and not allow_pickle.startswith("sha256:"):
+    allowed = given["allow_pickle"]
+    if allowed is not None and not allowed.startswith("sha256:"):
         msg = "--allow-pickle takes sha256: and the hash of the one file that may be read"
         raise typer.BadParameter(msg)
-    names = tuple(name.strip() for name in features.split(",")) if features else None
-    return Request(
+    found = Request(
         task,
-        data=tuple(data),
-        features=names,
-        bins=bins,
-        trust=tuple(trust),
-        allow_pickle=allow_pickle,
+        model=given["model"],
+        data=tuple(given["data"]),
+        target=given["target"],
+        asked=_arguments(given),
+        trust=tuple(given["trust"]),
+        allow_pickle=allowed,
         max_memory=memory,
-        **others,
+        max_seconds=given["max_seconds"],
     )
+    try:
+        Settings(**found.arguments)
+    except BadSettingError as error:
+        raise typer.BadParameter(str(error)) from error
+    return found
+
+
+def _arguments(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of `explain` that were given; whole numbers name outputs by position, too."""
+    asked = {f.name: given[f.name] for f in fields(Settings) if given.get(f.name) is not None}
+    if given["rows"] is not None:
+        asked["n_rows"] = given["rows"]
+    if given["features"]:
+        asked["features"] = [name.strip() for name in given["features"].split(",")]
+    if str(given["output"]).isdigit():
+        asked["output"] = int(given["output"])
+    return asked

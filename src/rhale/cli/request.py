@@ -3,31 +3,44 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
+
+from rhale.cli.bins import read_bins
 
 
 @dataclass(frozen=True)
 class Request:
-    """One piece of work on a model and a table; fields as the options of `rhale explain`."""
+    """One piece of work on a model and a table.
+
+    Attributes
+    ----------
+    task : {"explain", "check"}
+        What to do.
+    model, data : str, tuple of str
+        The files.
+    target : str or None
+        A column that is not shown to the model.
+    asked : dict
+        Arguments of `rhale.explain` by name, as `rhale.settings.Settings` has them; bins as text.
+    trust, allow_pickle, max_memory, max_seconds
+        As the options of the command.
+    """
 
     task: Literal["explain", "check"]
     model: str
     data: tuple[str, ...]
     target: str | None = None
-    features: tuple[str, ...] | None = None
-    method: str = "rhale"
-    bins: str | None = None
-    output: str | None = None
-    weights: str | None = None
-    rows: int | None = None
-    seed: int = 0
-    response: str = "auto"
-    checkpoint: str | None = None
+    asked: dict[str, Any] = field(default_factory=dict)
     trust: tuple[str, ...] = ()
     allow_pickle: str | None = None
     max_memory: int = 2**33
     max_seconds: float = 3600.0
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of `explain`."""
+        return {**self.asked, "bins": read_bins(self.asked.get("bins"))}
 
     def written(self) -> bytes:
         """The request as a line."""
@@ -39,7 +52,7 @@ def read_request(line: bytes) -> Request:
 
     Examples
     --------
-    >>> asked = Request("check", "m.onnx", ("a.csv",), features=("x",))
+    >>> asked = Request("check", "m.onnx", ("a.csv",), asked={"features": ["x"]})
     >>> read_request(asked.written()) == asked
     True
     """
