@@ -8,7 +8,8 @@ from rhale._explain import own_version as _own_version
 from rhale.errors import RhaleError
 from rhale.explanation import Explanation, load
 from rhale.kernels.adaptive import Adaptive
-from rhale.kernels.partition import Edges, Fixed, Optimal, Quantile
+from rhale.kernels.fixed import Edges, Fixed, Quantile
+from rhale.kernels.optimal import Optimal
 from rhale.results.effect import Effect
 from rhale.results.level_effect import LevelEffect
 from rhale.results.profile import Profile

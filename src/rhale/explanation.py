@@ -16,8 +16,9 @@ from rhale.errors import (
 )
 from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center
+from rhale.kernels.fixed import Edges, Fixed
 from rhale.kernels.moments import Moments
-from rhale.kernels.partition import Edges, Fixed, Partition
+from rhale.kernels.partition import Partition
 from rhale.kernels.records import same_fields, same_value
 from rhale.names import find_feature, find_output, near_names
 from rhale.results import store, summary

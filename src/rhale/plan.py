@@ -14,10 +14,11 @@ from rhale.features.feature import Feature, Reader
 from rhale.features.survey import Survey
 from rhale.kernels import FloatArray
 from rhale.kernels.adaptive import Adaptive
-from rhale.kernels.axis import even_window, window
+from rhale.kernels.fixed import Edges, Fixed, Quantile
 from rhale.kernels.grid import Grid
-from rhale.kernels.partition import Edges, Fixed, Partition, Quantile
+from rhale.kernels.partition import Partition
 from rhale.kernels.times import AxisKind, as_numbers, written
+from rhale.kernels.windows import even_window, window
 from rhale.measures import OwnBin, SecantPlan, probe_smoothness, reacts
 from rhale.measures.tracing import grid_of_points
 from rhale.models import Predictor

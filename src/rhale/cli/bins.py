@@ -7,7 +7,8 @@ from typing import Any
 
 from rhale.errors import BadSettingError
 from rhale.kernels.adaptive import Adaptive
-from rhale.kernels.partition import Edges, Fixed, Optimal, Quantile
+from rhale.kernels.fixed import Edges, Fixed, Quantile
+from rhale.kernels.optimal import Optimal
 
 KINDS: dict[str, Callable[[list[float]], Any]] = {
     "adaptive": lambda _: Adaptive(),

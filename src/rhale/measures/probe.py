@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray
-from rhale.kernels.axis import Window
+from rhale.kernels.windows import Window
 from rhale.measures.questions import ask
 from rhale.measures.secant import SecantPlan, known_ends
 from rhale.models import Predictor

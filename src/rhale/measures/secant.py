@@ -9,8 +9,8 @@ from typing import Protocol
 import numpy as np
 
 from rhale.kernels import FloatArray
-from rhale.kernels.axis import Window, ends_of
 from rhale.kernels.grid import Grid
+from rhale.kernels.windows import Window, ends_of
 from rhale.measures.questions import ask, copies_at_once
 from rhale.models import Predictor
 from rhale.tables import Chunk

@@ -7,9 +7,10 @@ import numpy as np
 from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.axis import Axis, nearest
+from rhale.kernels.fixed import Quantile
 from rhale.kernels.grid import Closed, Grid, uniform_edges
 from rhale.kernels.moments import Moments
-from rhale.kernels.partition import Partition, Quantile
+from rhale.kernels.partition import Partition
 from rhale.results.effect import NO_SAMPLE, Density, Effect, LocalEffects, fit_effect
 
 FINE_CELLS = 100  # of each kind, so that finished results can be binned anew

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.axis import Axis, window
+from rhale.kernels.axis import Axis
+from rhale.kernels.windows import window
 from rhale.measures.probe import probe_smoothness, reacts
 from rhale.models import meet, wrap
 from rhale.tables import open_table

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.axis import Axis, even_window, window
+from rhale.kernels.axis import Axis
 from rhale.kernels.grid import Grid
+from rhale.kernels.windows import even_window, window
 from rhale.measures.secant import OwnBin, SecantPlan, curvature_share, secants, step_noise
 from rhale.models import meet, wrap
 from rhale.tables import open_table

@@ -3,9 +3,10 @@ import pytest
 
 from rhale.errors import BadSettingError
 from rhale.kernels.axis import Axis
+from rhale.kernels.fixed import Edges, Fixed, Quantile
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
-from rhale.kernels.partition import Edges, Fixed, Optimal, Quantile
+from rhale.kernels.optimal import Optimal
 from rhale.results.fit import FINE_CELLS, axis_of, bin_cells, fine_grid, nearest_limits
 
 
