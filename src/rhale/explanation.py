@@ -19,6 +19,7 @@ from rhale.kernels.curve import Center
 from rhale.kernels.fixed import Edges, Fixed
 from rhale.kernels.moments import Moments
 from rhale.kernels.partition import Partition
+from rhale.kernels.partitions import PARTITIONS
 from rhale.kernels.records import same_fields, same_value
 from rhale.names import find_feature, find_output, near_names
 from rhale.results import store, summary
@@ -384,8 +385,8 @@ def partition_for(bins: Bins, feature: str, output: str) -> Partition | None:
     if isinstance(bins, Partition) and not isinstance(bins, type):
         return bins
     msg = (
-        f"bins={bins!r} is not understood; pass Adaptive(), Optimal(...), Fixed(20), Quantile(20), "
-        "Edges([...]), a number, another Explanation, or a mapping from feature to one of these"
+        f"bins={bins!r} is not understood; pass {', '.join(p.call for p in PARTITIONS.values())}, "
+        "a number, another Explanation, or a mapping from feature to one of these"
     )
     raise BadSettingError(msg)
 
