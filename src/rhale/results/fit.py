@@ -97,7 +97,7 @@ def bin_cells(
     wanted = partition.candidates(axis or axis_of(cells))
     offered, bin_notes = nearest_limits(cells.grid, wanted)
     if offered[0] > 0 or offered[-1] < cells.grid.n_cells:
-        cells = _between(cells, int(offered[0]), int(offered[-1]))
+        cells = cells.between(int(offered[0]), int(offered[-1]))
         offered = offered - offered[0]
     united = cells.unite(offered)
     cuts = partition(united)
@@ -133,19 +133,3 @@ def nearest_limits(grid: Grid, wanted: FloatArray) -> tuple[IntArray, tuple[str,
     farthest = f"{shift.max():.3g}"
     note = f"{n_moved} of {wanted.size} limits moved to limits of cells, by at most {farthest}"
     return place, (note,)
-
-
-def _between(cells: Moments, first: int, last: int) -> Moments:
-    """Keep the cells between two limits."""
-    part = slice(first, last)
-    return Moments(
-        Grid(cells.grid.edges[first : last + 1], cells.grid.closed),
-        cells.count[part],
-        cells.weight[part],
-        cells.weight_squares[part],
-        cells.mean_x[part],
-        cells.sxx[part],
-        cells.mean[:, part],
-        cells.sxd[:, part],
-        cells.sdd[:, part],
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, NoReturn
@@ -85,8 +85,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return {"array": _numbers(value), "type": value.dtype.name, "shape": list(value.shape)}
     if type(value) in NAMES:
-        names = [f.name for f in fields(value)] if is_dataclass(value) else value._fields
-        return {RECORD: NAMES[type(value)], **{n: _field(getattr(value, n)) for n in names}}
+        name = NAMES[type(value)]
+        return {RECORD: name, **{n: _field(getattr(value, n)) for n in RECORDS[name].names}}
     if isinstance(value, dict):
         return {"mapping": [[k, plain(v)] for k, v in value.items()]}
     if isinstance(value, tuple):
