@@ -121,7 +121,7 @@ class Maker:
         made = bin_cells(
             feature.name,
             self.outputs[output],
-            moments.series(*range(output, len(moments.mean), len(self.outputs))),
+            moments.of_output(output, len(self.outputs)),
             cells.partitions[output],
             axis=feature.axis,
             density=self.density,

@@ -114,9 +114,8 @@ class Adaptive:
 
     def __call__(self, moments: Moments) -> Cuts:
         """Find the cheapest bins, then where the spread changes, then where a fit is too plain."""
-        stepped = len(moments.mean) > 1
         noise, total = local_noise(moments), moments.total_rows
-        least = self._least_rows(total, stepped=stepped)
+        least = self._least_rows(total, stepped=moments.is_stepped)
         prices = Prices.of(moments, noise, self.penalty * float(np.log(max(total, 2.0))))
         price, linear = prices.cheaper(self.weight, least, linear=self.linear)
         gaps = wide_empty_cells(moments)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from functools import reduce
+from functools import partial, reduce
 from operator import add
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,8 @@ from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.cells import Cells, as_cells
 from rhale.kernels.grid import CellArray, Grid
 
+SeriesName = Literal["effect", "wide", "noise"]
+SERIES: tuple[SeriesName, ...] = get_args(SeriesName)  # as they stand in sums and in files
 BLOCK_ROWS = 2**15  # a block's columns stay in the processor's cache
 LOST = 1e-13  # of the squares: what is left below that after a subtraction is rounding
 LARGEST, SMALLEST = 1e150, 1e-150  # squares of these are still ordinary numbers
@@ -38,6 +40,8 @@ class Moments:
         Mean of each series, and sum of its weighted squared deviations.
     sxd : ndarray of shape (n_series, n_cells), or (n_axes, n_series, n_cells)
         Sum of the products of each series with x, as deviations.
+    names : tuple of {"effect", "wide", "noise"}
+        What each series of one output is (see `of_output`); none where that was not asked yet.
 
     Notes
     -----
@@ -53,6 +57,7 @@ class Moments:
     mean: FloatArray
     sxd: FloatArray
     sdd: FloatArray
+    names: tuple[SeriesName, ...] = ()
 
     def __add__(self, other: Moments) -> Moments:
         if self.cells != other.cells:
@@ -72,6 +77,7 @@ class Moments:
             mean=self.mean + step * share,
             sxd=self.sxd + other.sxd + step_x[..., None, :] * step * leverage,
             sdd=self.sdd + other.sdd + step**2 * leverage,
+            names=self.names,
         )
 
     @property
@@ -129,7 +135,39 @@ class Moments:
     def series(self, *index: int) -> Moments:
         """Keep some of the series."""
         keep = list(index)
-        return replace(self, mean=self.mean[keep], sxd=self.sxd[..., keep, :], sdd=self.sdd[keep])
+        return replace(
+            self,
+            mean=self.mean[keep],
+            sxd=self.sxd[..., keep, :],
+            sdd=self.sdd[keep],
+            names=tuple(self.names[i] for i in keep) if self.names else (),
+        )
+
+    def of_output(self, output: int, n_outputs: int) -> Moments:
+        """Keep the series of one output, and name them.
+
+        Parameters
+        ----------
+        output, n_outputs : int
+            Which one of how many.
+
+        Notes
+        -----
+        Local effects of all outputs come first. Where the model has steps, two more series of
+        each follow: the local effects over the window of the spread ("wide"), and the part of
+        these that is noise of the steps.
+        """
+        index = range(output, len(self.mean), n_outputs)
+        return replace(self.series(*index), names=SERIES[: len(index)])
+
+    @property
+    def is_stepped(self) -> bool:
+        """Whether the local effects are secants of a model with steps."""
+        return "noise" in self.names
+
+    def named(self, name: SeriesName) -> Moments:
+        """Keep the series of a name."""
+        return self.series(self.names.index(name))
 
     def unite(self, limits: IntArray, axis: int = 0) -> Moments:
         """Unite the cells of an axis between the chosen limits into larger ones.
@@ -162,6 +200,7 @@ class Moments:
             mean=mean,
             sxd=np.add.reduceat(sxd + between, starts, axis=-1),
             sdd=np.add.reduceat(sdd + weight * step**2, starts, axis=-1),
+            names=self.names,
         )
 
     def marginal(self, axis: int) -> Moments:
@@ -179,10 +218,10 @@ class Moments:
         """Keep the cells between two limits of the one axis."""
         grid, part = self.grid, slice(first, last)
         cells = Cells((Grid(grid.edges[first : last + 1], grid.closed),))
-        return Moments(cells, **{name: getattr(self, name)[..., part] for name in SUMS})
+        return replace(self, cells=cells, **{name: getattr(self, name)[..., part] for name in SUMS})
 
 
-SUMS = tuple(f.name for f in fields(Moments) if f.name != "cells")
+SUMS = tuple(f.name for f in fields(Moments) if f.name not in ("cells", "names"))
 
 
 def about_line(sxx: FloatArray, sxd: FloatArray, sdd: FloatArray) -> FloatArray:
@@ -321,9 +360,18 @@ def _measure_block(
     for a, dx, wdx in gaps:
         sxx[a] = total(wdx * dx)
     squares = rows.weight if w is None else total(w * w)
-    found = rows.count, rows.weight, squares, mean_x, sxx, mean, sxd, sdd
-    n_cells = cells.n_cells
-    return Moments(cells, *(_everywhere(v, rows.filled, n_cells) for v in found))
+    full = partial(_everywhere, filled=rows.filled, n_cells=cells.n_cells)
+    return Moments(
+        cells=cells,
+        count=full(rows.count),
+        weight=full(rows.weight),
+        weight_squares=full(squares),
+        mean_x=full(mean_x),
+        sxx=full(sxx),
+        mean=full(mean),
+        sxd=full(sxd),
+        sdd=full(sdd),
+    )
 
 
 @dataclass(frozen=True, eq=False)

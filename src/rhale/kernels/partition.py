@@ -55,7 +55,7 @@ class Partition(Protocol):
         """Limits among which the bins are chosen, shape (n_cells + 1,)."""
 
     def __call__(self, moments: Moments) -> Cuts:
-        """Choose bins from the moments in the candidate cells; the first series counts."""
+        """Choose bins from the moments in the candidate cells; the first series is the effect."""
 
 
 def is_number(value: object) -> bool:

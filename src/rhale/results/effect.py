@@ -389,8 +389,7 @@ def fit_effect(
     name, output : str
         Feature and output.
     cells : Moments
-        Of the local effects alone, or of three series: local effects, local effects over the
-        spread window, and the part of the latter that is step noise.
+        Of one output; where the series "wide" and "noise" are named, they give the spread.
     cuts : Cuts
         The bins.
     bins : Moments, optional
@@ -441,12 +440,12 @@ def fit_effect(
 
 def spread_of(bins: Moments, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Deviation of each bin's local effects about its fit and about its mean."""
-    if len(bins.mean) == 1:
+    if not bins.is_stepped:
         return np.sqrt(variance), np.sqrt(bins.variance[0])
-    about_line, about_mean = (
-        np.sqrt(np.maximum(v[1] - v[2], 0.0)) for v in (bins.residual_variance, bins.variance)
-    )
-    return about_line, about_mean
+    wide, noise = bins.named("wide"), bins.named("noise")
+    about_line = wide.residual_variance[0] - noise.residual_variance[0]
+    about_mean = wide.variance[0] - noise.variance[0]
+    return np.sqrt(np.maximum(about_line, 0.0)), np.sqrt(np.maximum(about_mean, 0.0))
 
 
 def own_spread(cells: Moments, cuts: Cuts) -> tuple[FloatArray | None, FloatArray | None]:
@@ -455,7 +454,7 @@ def own_spread(cells: Moments, cuts: Cuts) -> tuple[FloatArray | None, FloatArra
     if limits is None:
         return None, None
     wide = cells.unite(limits)
-    if len(cells.mean) > 1:
+    if cells.is_stepped:
         return wide.grid.edges, spread_of(wide, wide.variance[0])[0]
     squares = cells.weight * residual_squares(cells, cuts.limits, cuts.linear)
     return wide.grid.edges, np.sqrt(np.add.reduceat(squares, limits[:-1]) / wide.weight)

@@ -78,7 +78,7 @@ def bin_cells(
     name, output : str
         Feature and output.
     cells : Moments
-        Of one output: one series, or three (see `fit_effect`).
+        Of one output (see `Moments.of_output`).
     partition : Partition
         How to choose.
     axis : Axis, optional

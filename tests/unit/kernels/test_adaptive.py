@@ -171,7 +171,9 @@ def test_a_secant_of_a_stepped_model_needs_a_twentieth_of_the_rows():
     x = (np.arange(1000) + 0.5) / 1000
     d = np.floor(40 * x) % 2 + 1e-3 * np.random.default_rng(0).normal(size=1000)
     grid = Grid(np.linspace(0, 1, 201))
-    one, three = measure(grid, x, d), measure(grid, x, np.vstack([d, d, 0 * d]))
+    one, three = (
+        measure(grid, x, series).of_output(0, 1) for series in (d, np.vstack([d, d, 0 * d]))
+    )
     bins = Adaptive(spread_bins="mean")
     assert np.diff(bins(one).limits).tolist() == [5] * 40
     assert np.diff(bins(three).limits).min() >= 10
