@@ -186,9 +186,9 @@ class Moments:
         total = np.add.reduceat(weight, starts)
         share = weight / np.repeat(np.where(total > 0, total, 1.0), sizes)
         # means move from the first cell that has rows, so that equal means stay exactly equal
-        anchor = np.repeat(first_filled(weight, starts), sizes)
-        mean_x, step_x = _united_mean(mean_x, share, anchor, starts, sizes)
-        mean, step = _united_mean(mean, share, anchor, starts, sizes)
+        anchor = np.repeat(find_first_filled(weight, starts), sizes)
+        mean_x, step_x = _unite_means(mean_x, share, anchor, starts, sizes)
+        mean, step = _unite_means(mean, share, anchor, starts, sizes)
         between = weight * step_x[..., None, :] * step
         return Moments(
             cells=self.cells.unite(limits, axis),
@@ -314,14 +314,14 @@ def check_magnitude(values: FloatArray) -> None:
         raise BadEffectsError(msg)
 
 
-def first_filled(weight: FloatArray, starts: IntArray) -> IntArray:
+def find_first_filled(weight: FloatArray, starts: IntArray) -> IntArray:
     """Index of the first cell with weight in each run of cells (the first cell if none has)."""
     index = np.arange(weight.size)
     found = np.minimum.reduceat(np.where(weight > 0, index, weight.size), starts)
     return np.where(found < weight.size, found, starts)
 
 
-def _united_mean(
+def _unite_means(
     mean: FloatArray, share: FloatArray, anchor: IntArray, starts: IntArray, sizes: IntArray
 ) -> tuple[FloatArray, FloatArray]:
     """Mean of each run of cells, and every cell's deviation from it (0 for empty cells)."""

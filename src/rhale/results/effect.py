@@ -22,11 +22,11 @@ from rhale.kernels.curve import (
 )
 from rhale.kernels.grid import Closed, Grid
 from rhale.kernels.moments import Moments, measure
-from rhale.kernels.noise import heard, interpolation, residual_squares
+from rhale.kernels.noise import has_enough_rows, interpolation, residual_squares
 from rhale.kernels.partition import Cuts, require_count
 from rhale.kernels.records import freeze, same_fields
 from rhale.kernels.times import AxisKind, as_numbers, written
-from rhale.kernels.uncertainty import Doubt, bridged
+from rhale.kernels.uncertainty import Uncertainty, bridge_levels
 
 Points = Any  # numbers; dates or durations where the feature has them
 Density = Literal["rows", "bins"]
@@ -184,13 +184,13 @@ class Effect:
         return replace(pieces, share=pieces.share / total) if total > 0 else pieces
 
     @property
-    def doubt(self) -> Doubt:
+    def doubt(self) -> Uncertainty:
         """How uncertain the pieces of `fit` are."""
         # bins of one row borrow their variance from their neighbours
         level = fill_gaps(self.level_error**2, middles(self.edges))
         slope = np.nan_to_num(self.slope_error) ** 2
         bins = np.searchsorted(self.edges, middles(self.fit.edges), "right") - 1
-        return Doubt(
+        return Uncertainty(
             self.edges,
             self.mean_x,
             self.measured,
@@ -407,7 +407,7 @@ def fit_effect(
     variance = np.where(linear, bins.residual_variance[0], bins.variance[0])
     origin, weight = np.where(measured, bins.mean_x, middle), np.where(measured, bins.weight, 1.0)
     slope = np.where(linear, bins.slope[0], 0.0)
-    level = bridged(bins.grid.edges, measured, origin, bins.mean[0], slope)
+    level = bridge_levels(bins.grid.edges, measured, origin, bins.mean[0], slope)
     rows = np.where(measured, bins.rows, np.nan)
     scatter = np.where(bins.sxx > 0, bins.sxx * rows / weight, np.nan)
     std, std_plain = spread_of(bins, variance)
@@ -468,7 +468,7 @@ def followed_cells(
         return None
     place = np.repeat(np.arange(cuts.trust.size), np.diff(cuts.limits))
     mine = cuts.trust[place] > 0
-    place, filled = place[mine], heard(cells)[mine]
+    place, filled = place[mine], has_enough_rows(cells)[mine]
     x = np.where(cells.weight[mine] > 0, cells.mean_x[mine], cells.grid.middles[mine])
     residual = cells.mean[0][mine] - level[place] - slope[place] * (x - origin[place])
     for k in np.unique(place):

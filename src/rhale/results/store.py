@@ -12,7 +12,7 @@ import numpy as np
 
 from rhale.errors import BadFileError
 from rhale.kernels.curve import fill_gaps, middles
-from rhale.kernels.uncertainty import bridged
+from rhale.kernels.uncertainty import bridge_levels
 from rhale.results.effect import Effect
 from rhale.results.plain_values import RECORD, shown
 from rhale.results.schema import EXPLANATION, RECORDS
@@ -71,7 +71,7 @@ def _from_format_1(effect: Any) -> Any:
         return effect
     known, middle = effect.measured, middles(effect.edges)
     level = np.where(known, effect.mean + effect.slope * (effect.mean_x - middle), 0.0)
-    level = bridged(effect.edges, known, effect.mean_x, level, effect.slope)
+    level = bridge_levels(effect.edges, known, effect.mean_x, level, effect.slope)
     return replace(
         effect,
         mean=np.where(known, effect.mean, level),

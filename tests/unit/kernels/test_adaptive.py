@@ -10,7 +10,7 @@ from rhale.kernels.adaptive import Adaptive, spread_path, wide_empty_cells
 from rhale.kernels.axis import Axis
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
-from rhale.kernels.noise import excess, local_noise, residual_squares, without_outliers
+from rhale.kernels.noise import cut_outliers, excess, local_noise, residual_squares
 from rhale.kernels.partition import Partition
 
 INF = np.inf
@@ -465,7 +465,7 @@ def test_no_other_bins_of_the_spread_are_cheaper(seed, weighted):
     moments = measure(Grid(np.arange(10.0)), x, d, rng.lognormal(0, 1, 150) if weighted else None)
     squares = residual_squares(moments, np.array([0, 9]), np.array([False]))
     share, weight = moments.row_shares, moments.weight
-    tame = without_outliers(squares, moments.rows)
+    tame = cut_outliers(squares, moments.rows)
     outliers = 1 + adaptive.TAILS * (excess(squares, moments.rows) - 1)
     tails = max(excess(tame, moments.rows), outliers)
     parameter = adaptive.SPREAD_PENALTY * np.log(moments.total_rows) * tails
