@@ -7,28 +7,24 @@ from rhale._explain import effect, explain
 from rhale._run import own_version as _own_version
 from rhale.errors import RhaleError
 from rhale.explanation import Explanation, load
-from rhale.kernels.adaptive import Adaptive
-from rhale.kernels.partition import Edges, Fixed, Optimal, Quantile
+from rhale.kernels import partitions as _partitions
+from rhale.kernels.partitions import *  # a new one is named in that list alone
 from rhale.results.effect import Effect
 from rhale.results.level_effect import LevelEffect
 from rhale.results.profile import Profile
 
 __all__ = [
-    "Adaptive",
-    "Edges",
     "Effect",
     "Explanation",
-    "Fixed",
     "LevelEffect",
-    "Optimal",
     "Profile",
-    "Quantile",
     "RhaleError",
     "effect",
     "explain",
     "load",
     "models",
 ]
+__all__ += _partitions.__all__
 
 
 def __getattr__(name: str) -> _Any:

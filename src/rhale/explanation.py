@@ -16,8 +16,9 @@ from rhale.errors import (
 )
 from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center
+from rhale.kernels.fixed import Edges
 from rhale.kernels.moments import Moments
-from rhale.kernels.partition import Edges, Partition
+from rhale.kernels.partition import Partition
 from rhale.kernels.records import same_fields, same_value
 from rhale.names import find_feature, find_output, near_names
 from rhale.results import store, summary
@@ -308,15 +309,14 @@ class Explanation:
     def _rebinned(self, effect: Effect, bins: Bins) -> Effect:
         if effect.name not in self.cells:  # constant, or with levels
             return effect
-        cells, n_outputs = self.cells[effect.name], len(self.outputs)
-        series = range(self.outputs.index(effect.output), len(cells.mean), n_outputs)
+        output, n_outputs = self.outputs.index(effect.output), len(self.outputs)
         partition = partition_for(bins, effect.name, effect.output)
         if partition is None:
             return effect
         made = bin_cells(
             effect.name,
             effect.output,
-            cells.series(*series),
+            self.cells[effect.name].of_output(output, n_outputs),
             partition,
             notes=effect.local_notes,
             sample=effect.sample,

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from rhale.errors import CheckpointError
 from rhale.features.levels import Levels
 from rhale.features.survey import Census, Probe, Survey
+from rhale.kernels.cells import Cells
 from rhale.kernels.curve_moments import Scatter
 from rhale.kernels.grid import Grid
 from rhale.kernels.level_moments import LevelMoments
@@ -40,7 +41,7 @@ RECORDS: dict[str, type[Any]] = {
     record.__name__: record
     for record in (
         *(ArrayChunk, FrameChunk, Labels, Levels, Census, Probe, Sample, Seen, Survey),
-        *(Grid, Moments, LevelMoments, Scatter, Sums, Traces),
+        *(Grid, Cells, Moments, LevelMoments, Scatter, Sums, Traces),
     )
 }
 AS_THEY_ARE = (NoneType, bool, int, float, str)  # in JSON, and from it

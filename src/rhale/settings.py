@@ -10,7 +10,9 @@ import numpy as np
 
 from rhale.errors import BadSettingError
 from rhale.kernels.adaptive import Adaptive
-from rhale.kernels.partition import Fixed, Partition, Quantile, require_count
+from rhale.kernels.fixed import Fixed, Quantile
+from rhale.kernels.partition import Partition, require_count
+from rhale.kernels.partitions import PARTITIONS
 from rhale.names import find_feature
 
 Method = Literal["rhale", "dale", "ale", "pdp", "ice", "mplot"]
@@ -192,8 +194,8 @@ def partition_for(bins: Any, feature: str, output: str) -> Partition | None:
     if isinstance(asked, Partition) and not isinstance(asked, type):
         return asked
     msg = (
-        f"bins={asked!r} is not understood; pass Adaptive(), Optimal(...), Fixed(20), Quantile(20), "
-        "Edges([...]), a number, another Explanation, or a mapping from feature to one of these"
+        f"bins={asked!r} is not understood; pass {', '.join(p.call for p in PARTITIONS.values())}, "
+        "a number, another Explanation, or a mapping from feature to one of these"
     )
     raise BadSettingError(msg)
 

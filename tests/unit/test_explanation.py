@@ -4,7 +4,7 @@ import pytest
 import rhale
 from rhale.errors import BadSettingError, UnknownFeatureError, UnknownOutputError
 from rhale.explanation import heights
-from rhale.kernels.partition import Edges, Fixed
+from rhale.kernels.fixed import Edges, Fixed
 from rhale.results.effect import Effect
 from rhale.results.profile import Profile
 from rhale.settings import partition_for

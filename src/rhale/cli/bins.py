@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from rhale.errors import BadSettingError
-from rhale.kernels.adaptive import Adaptive
-from rhale.kernels.partition import Edges, Fixed, Optimal, Quantile
+from rhale.kernels.partitions import PARTITIONS
 
-KINDS: dict[str, Callable[[list[float]], Any]] = {
-    "adaptive": lambda _: Adaptive(),
-    "optimal": lambda n: Optimal(max_bins=int(n[0])) if n else Optimal(),
-    "fixed": lambda n: Fixed(int(n[0]) if n else 20),
-    "quantile": lambda n: Quantile(int(n[0]) if n else 20),
-    "edges": Edges,
-}
-KNOWN = "20, adaptive, optimal, optimal:50, fixed:20, quantile:20 or edges:0,10,50"
+*FIRST, LAST = (text for kind in PARTITIONS.values() for text in kind.texts)
+KNOWN = f"{', '.join(['20', *FIRST])} or {LAST}"
 
 
 def read_bins(text: str | None) -> Any:
@@ -32,7 +24,7 @@ def read_bins(text: str | None) -> Any:
     name, _, numbers = text.strip().lower().partition(":")
     try:
         found = [float(n) for n in numbers.split(",")] if numbers else []
-        return int(name) if name.isdigit() else KINDS[name](found)
+        return int(name) if name.isdigit() else PARTITIONS[name].make(found)
     except (KeyError, ValueError, TypeError) as error:
         if isinstance(error, BadSettingError):
             raise

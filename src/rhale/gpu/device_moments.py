@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from rhale.kernels import FloatArray
+from rhale.kernels.cells import as_cells
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import Moments
 from rhale.kernels.sample import KeyArray
@@ -235,8 +236,19 @@ def unpacked(grids: Sequence[Grid], packed: FloatArray) -> tuple[Moments, ...]:
         own = found[:, : grid.n_cells]
         count, weight, squares, mean_x, sxx = own[:5]
         mean, sxd, sdd = (np.ascontiguousarray(own[5 + i :: 3]) for i in range(3))
-        whole = count.astype(np.intp)
-        made.append(Moments(grid, whole, weight, squares, mean_x, sxx, mean, sxd, sdd))
+        made.append(
+            Moments(
+                cells=as_cells(grid),
+                count=count.astype(np.intp),
+                weight=weight,
+                weight_squares=squares,
+                mean_x=mean_x,
+                sxx=sxx,
+                mean=mean,
+                sxd=sxd,
+                sdd=sdd,
+            )
+        )
     return tuple(made)
 
 

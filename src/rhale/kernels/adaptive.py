@@ -13,11 +13,11 @@ from rhale.kernels.axis import GAP_SHARE, Axis, nearest
 from rhale.kernels.grid import Closed, require_closed, uniform_edges
 from rhale.kernels.moments import Moments, about_line
 from rhale.kernels.noise import (
+    cut_outliers,
     departure,
     excess,
     local_noise,
     residual_squares,
-    without_outliers,
 )
 from rhale.kernels.partition import Cuts, is_number, require_count
 from rhale.kernels.segments import cheapest_path, run_products, run_sums, run_weights
@@ -109,18 +109,17 @@ class Adaptive:
             even = uniform_edges(axis.low, axis.high, self.n_limits)[1:-1]
             counted = axis.quantiles(np.arange(1, self.n_limits) / self.n_limits)
             between = np.unique(nearest(between, np.concatenate([even, counted])))
-            between = _around_gaps(axis, between)
+            between = _split_gaps(axis, between)
         return np.concatenate([[axis.low], between, [axis.high]])
 
     def __call__(self, moments: Moments) -> Cuts:
         """Find the cheapest bins, then where the spread changes, then where a fit is too plain."""
-        stepped = len(moments.mean) > 1
         noise, total = local_noise(moments), moments.total_rows
-        least = self._least_rows(total, stepped=stepped)
+        least = self._least_rows(total, stepped=moments.is_stepped)
         prices = Prices.of(moments, noise, self.penalty * float(np.log(max(total, 2.0))))
         price, linear = prices.cheaper(self.weight, least, linear=self.linear)
         gaps = wide_empty_cells(moments)
-        limits, notes = cheapest_path(_with_gaps(price, gaps)), ()  # type: IntArray | None, tuple[str, ...]
+        limits, notes = cheapest_path(_price_gaps(price, gaps)), ()  # type: IntArray | None, tuple[str, ...]
         if limits is None:
             limits = np.array([0, moments.grid.n_cells])
             if self.min_rows is not None:
@@ -218,7 +217,7 @@ def _per_free_row(squares: FloatArray, free: FloatArray) -> FloatArray:
     return np.divide(squares, free, out=np.full_like(squares, np.inf), where=free > 1e-9)
 
 
-def _around_gaps(axis: Axis, between: FloatArray) -> FloatArray:
+def _split_gaps(axis: Axis, between: FloatArray) -> FloatArray:
     """Put two limits into every wide gap, near its sides, in place of the one in its middle."""
     wide = np.diff(axis.values) >= GAP_SHARE * (axis.high - axis.low)
     left, right = axis.values[:-1][wide], axis.values[1:][wide]
@@ -234,7 +233,7 @@ def wide_empty_cells(moments: Moments) -> IntArray:
     return np.flatnonzero((moments.count == 0) & (width >= least * (1 - 1e-9)))
 
 
-def _with_gaps(price: FloatArray, gaps: IntArray) -> FloatArray:
+def _price_gaps(price: FloatArray, gaps: IntArray) -> FloatArray:
     """Let a gap be a bin of its own for nothing; no other bin starts or ends with a gap."""
     for gap in gaps:
         price[: gap + 1, gap] = np.inf
@@ -272,7 +271,7 @@ def spread_path(
         return whole
     share = moments.row_shares
     rows, tame = moments.rows[filled], np.zeros(n_cells)
-    tame[filled] = without_outliers(squares[filled], rows)
+    tame[filled] = cut_outliers(squares[filled], rows)
     outliers = 1 + TAILS * (excess(squares[filled], rows) - 1)
     cost = SPREAD_PENALTY * float(np.log(total)) * max(excess(tame[filled], rows), outliers)
     held = run_sums(share)

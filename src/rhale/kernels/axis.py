@@ -1,9 +1,8 @@
-"""What is known of one feature before its cells are chosen: range, quantiles, windows."""
+"""What is known of one feature before its cells are chosen: range, quantiles, gaps."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -13,9 +12,7 @@ from rhale.kernels.interpolate import Knots
 
 MANY_VALUES = 100  # up to so many distinct values a feature is a ladder, not a line
 N_KNOTS = 513
-FEWEST_ROWS = 4  # a window always sees some other rows
 GAP_SHARE = 0.05  # of the range: an empty stretch this wide is a gap
-BESIDE = 0.2  # of half a window: rows on each side of a gap that share a window across it
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,194 +57,6 @@ class Axis:
         wanted = np.asarray(shares) * reached[-1] * (1 - rounding)
         place = np.searchsorted(reached, wanted, side="left")
         return np.asarray(self.values[np.minimum(place, self.values.size - 1)])
-
-
-@dataclass(frozen=True, eq=False)
-class Window:
-    """The interval around a value over which a secant is taken.
-
-    Attributes
-    ----------
-    share : float
-        Share of the rows inside, half of them on each side, those with the very same value not
-        counted; moved inside at the ends of the axis.
-    low, high : float
-        Range of the feature.
-    knots : Knots
-        Some values.
-    starts, stops : ndarray of shape (n_knots,)
-        The intervals around them; straight lines between them.
-    ladder : ndarray of shape (n_values,) or None
-        The only values an end may have, where there are few.
-    whole : bool
-        Whether ends must be whole numbers.
-    gaps : ndarray of shape (n_gaps, 2)
-        Stretches around wide gaps, with rows at both ends. All rows in one share it as their
-        window, so that what happens in the gap is measured, and counted once.
-    reach : ndarray of shape (n_knots,) or None
-        How far an even window goes to either side of the knots: as far as its shorter half.
-    least : Window or None
-        What an even window is at least; where it would be narrower, this one is taken. None where
-        windows are not even.
-    """
-
-    share: float
-    low: float
-    high: float
-    knots: Knots
-    starts: FloatArray
-    stops: FloatArray
-    ladder: FloatArray | None
-    whole: bool
-    gaps: FloatArray
-    reach: FloatArray | None = None
-    least: Window | None = None
-
-    def ends(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Give the interval [a, b] around every value."""
-        return ends_of(x, self)[0]
-
-    @property
-    def lines(self) -> tuple[FloatArray, ...]:
-        """Heights of the lines that tell where the intervals end."""
-        if self.reach is None or self.least is None:
-            return self.starts, self.stops
-        return *self.least.lines, self.reach
-
-    def within(self, x: FloatArray, lines: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
-        """Intervals that hold their value, from the lines read there."""
-        if self.least is None:
-            a, b = lines
-        else:
-            a, b = _even(x, lines[2], self.least.within(x, lines[:2]))
-        if self.ladder is not None:
-            a, b = nearest(self.ladder, a), nearest(self.ladder, b)
-        elif self.whole:
-            a, b = np.floor(a), np.ceil(b)
-        a, b = np.minimum(np.maximum(a, self.low), x), np.maximum(np.minimum(b, self.high), x)
-        for behind, beyond in self.gaps:
-            inside = (x >= behind) & (x <= beyond)
-            a, b = np.where(inside, behind, a), np.where(inside, beyond, b)
-        is_narrow = ~(b > a)
-        if is_narrow.any():
-            a[is_narrow], b[is_narrow] = self.low, self.high
-        return a, b
-
-
-def ends_of(x: FloatArray, *windows: Window) -> list[tuple[FloatArray, FloatArray]]:
-    """Give the intervals around every value, for windows of the same axis: one search for all."""
-    lines = iter(windows[0].knots.read(x, *(line for w in windows for line in w.lines)))
-    return [w.within(x, [next(lines) for _ in w.lines]) for w in windows]
-
-
-def window(axis: Axis, share: float, *, whole: bool = False) -> Window:
-    """Find, everywhere on the axis, the interval that holds a share of the rows.
-
-    Parameters
-    ----------
-    axis : Axis
-        The feature.
-    share : float
-        Share of the weight that the window holds besides the rows at its centre.
-    whole : bool
-        Whether the feature takes whole numbers only.
-
-    Notes
-    -----
-    O(n_values). Rows with the same value as the centre do not count: a pile of zeros must not
-    shrink the window to nothing.
-    """
-    knots = axis.knots
-    below, above = _weight_beside(axis, knots.places)
-    needed = _weight_needed(axis, share)
-    left, right = np.maximum(needed / 2, needed - above), np.maximum(needed / 2, needed - below)
-    starts, stops = _reached(axis, below - left, axis.weight.sum() - above + right)
-    ladder = knots.places if axis.values.size <= MANY_VALUES else None
-    no_gaps = np.empty((0, 2))
-    return Window(share, axis.low, axis.high, knots, starts, stops, ladder, whole, no_gaps)
-
-
-def even_window(
-    axis: Axis, share: float, least: float, *, whole: bool = False, gaps: bool = False
-) -> Window:
-    """Find windows that go as far to the left as to the right.
-
-    Parameters
-    ----------
-    axis : Axis
-        The feature.
-    share : float
-        Share of the weight inside where rows are evenly dense. Elsewhere half of it is on the
-        denser side, and the other side is as long.
-    least : float
-        Share of the weight that a window holds at least: at the ends of the axis, where an even
-        window would shrink to nothing, it is that of `window` with this share.
-    whole : bool
-        As in `window`.
-    gaps : bool
-        Whether rows beside a wide gap share one window across it, which holds a tenth of the
-        share on each side of the gap.
-
-    Notes
-    -----
-    The secant over an even window is off by the third derivative only, over any other window by
-    the second already. Features of few values have no even windows: their neighbours are where
-    they are.
-
-    No even window crosses a wide gap, and a tree steps in its middle or just beside it. A window
-    for all rows beside it gives the change across it, as a bin of Apley and Zhu does.
-    """
-    plain = window(axis, share, whole=whole)
-    if plain.ladder is not None:
-        return plain
-    half = _weight_needed(axis, share) / 2
-    knots = axis.knots.places
-    starts, stops = _halves(axis, knots, half)
-    reach = np.minimum(knots - starts, stops - knots)
-    narrow = window(axis, min(least, share), whole=whole)
-    stretches = plain.gaps
-    if gaps:
-        left, right = wide_gaps(axis, half).T
-        near = max(BESIDE * half, _weight_needed(axis, 0.0))
-        stretches = np.column_stack([_halves(axis, left, near)[0], _halves(axis, right, near)[1]])
-    return replace(plain, gaps=stretches, reach=reach, least=narrow)
-
-
-def _halves(axis: Axis, x: FloatArray, half: float) -> tuple[FloatArray, FloatArray]:
-    """How far to the left and to the right some weight lies, or the range ends."""
-    below, above = _weight_beside(axis, x)
-    return _reached(axis, below - half, axis.weight.sum() - above + half)
-
-
-def _even(
-    x: FloatArray, reach: FloatArray, least: tuple[FloatArray, FloatArray]
-) -> tuple[FloatArray, FloatArray]:
-    """Windows as long to the left as to the right, or the least ones where these are wider."""
-    a, b = least
-    is_wide = 2 * reach >= b - a
-    return np.where(is_wide, x - reach, a), np.where(is_wide, x + reach, b)
-
-
-def _weight_beside(axis: Axis, knots: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Weight of the rows below and above each knot."""
-    reached = axis.reached
-    below = reached[np.searchsorted(axis.values, knots, "left")]
-    above = reached[-1] - reached[np.searchsorted(axis.values, knots, "right")]
-    return below, above
-
-
-def _weight_needed(axis: Axis, share: float) -> float:
-    """Weight of a share of the rows, and of a few rows at least."""
-    return float(axis.weight.sum() * min(max(share, FEWEST_ROWS / axis.rows), 1.0))
-
-
-def _reached(axis: Axis, first: FloatArray, last: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Values at which the weight up to them has reached `first` and `last`."""
-    reached = axis.reached
-    slack, most = 1e-9 * reached[-1], axis.values.size - 1
-    start = np.searchsorted(reached, np.maximum(first, 0.0) + slack, "right") - 1
-    stop = np.searchsorted(reached, np.minimum(last, reached[-1]) - slack, "left") - 1
-    return axis.values[np.clip(start, 0, most)], axis.values[np.clip(stop, 0, most)]
 
 
 def wide_gaps(axis: Axis, least: float) -> FloatArray:

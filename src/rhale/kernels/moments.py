@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import reduce
+from dataclasses import dataclass, fields, replace
+from functools import partial, reduce
 from operator import add
-from typing import TypeVar
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from rhale.errors import BadEffectsError
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.grid import Grid
+from rhale.kernels.cells import Cells, as_cells
+from rhale.kernels.grid import CellArray, Grid
 
-Number = TypeVar("Number", np.float64, np.intp)
+SeriesName = Literal["effect", "wide", "noise"]
+SERIES: tuple[SeriesName, ...] = get_args(SeriesName)  # as they stand in sums and in files
 BLOCK_ROWS = 2**15  # a block's columns stay in the processor's cache
 LOST = 1e-13  # of the squares: what is left below that after a subtraction is rounding
 LARGEST, SMALLEST = 1e150, 1e-150  # squares of these are still ordinary numbers
@@ -26,23 +28,27 @@ class Moments:
 
     Attributes
     ----------
-    grid : Grid
+    cells : Cells
         The cells.
     count : ndarray of shape (n_cells,)
         Rows.
     weight, weight_squares : ndarray of shape (n_cells,)
         Sum of the rows' weights and of their squares.
-    mean_x, sxx : ndarray of shape (n_cells,)
+    mean_x, sxx : ndarray of shape (n_cells,), or (n_axes, n_cells) if there are several
         Mean of x and sum of its weighted squared deviations; 0 where a cell is empty.
-    mean, sxd, sdd : ndarray of shape (n_series, n_cells)
-        Mean of each series, sum of its products with x and of its squares, as deviations.
+    mean, sdd : ndarray of shape (n_series, n_cells)
+        Mean of each series, and sum of its weighted squared deviations.
+    sxd : ndarray of shape (n_series, n_cells), or (n_axes, n_series, n_cells)
+        Sum of the products of each series with x, as deviations.
+    names : tuple of {"effect", "wide", "noise"}
+        What each series of one output is (see `of_output`); none where that was not asked yet.
 
     Notes
     -----
     `a + b` describes the rows of both (Chan, Golub and LeVeque); `empty` is the identity.
     """
 
-    grid: Grid
+    cells: Cells
     count: IntArray
     weight: FloatArray
     weight_squares: FloatArray
@@ -51,9 +57,10 @@ class Moments:
     mean: FloatArray
     sxd: FloatArray
     sdd: FloatArray
+    names: tuple[SeriesName, ...] = ()
 
     def __add__(self, other: Moments) -> Moments:
-        if self.grid != other.grid:
+        if self.cells != other.cells:
             msg = "moments over different cells cannot be added"
             raise ValueError(msg)
         weight = self.weight + other.weight
@@ -61,16 +68,23 @@ class Moments:
         leverage = self.weight * share
         step_x, step = other.mean_x - self.mean_x, other.mean - self.mean
         return Moments(
-            self.grid,
-            self.count + other.count,
-            weight,
-            self.weight_squares + other.weight_squares,
-            self.mean_x + step_x * share,
-            self.sxx + other.sxx + step_x**2 * leverage,
-            self.mean + step * share,
-            self.sxd + other.sxd + step_x * step * leverage,
-            self.sdd + other.sdd + step**2 * leverage,
+            cells=self.cells,
+            count=self.count + other.count,
+            weight=weight,
+            weight_squares=self.weight_squares + other.weight_squares,
+            mean_x=self.mean_x + step_x * share,
+            sxx=self.sxx + other.sxx + step_x**2 * leverage,
+            mean=self.mean + step * share,
+            sxd=self.sxd + other.sxd + step_x[..., None, :] * step * leverage,
+            sdd=self.sdd + other.sdd + step**2 * leverage,
+            names=self.names,
         )
+
+    @property
+    def grid(self) -> Grid:
+        """The cells of moments over one axis."""
+        (grid,) = self.cells.grids
+        return grid
 
     @property
     def rows(self) -> FloatArray:
@@ -101,13 +115,15 @@ class Moments:
     @property
     def slope(self) -> FloatArray:
         """Slope of the line through each series; 0 where x does not vary."""
-        return np.divide(self.sxd, self.sxx, out=np.zeros_like(self.sxd), where=self.sxx > 0)
+        sxx = self.sxx[..., None, :]
+        return np.divide(self.sxd, sxx, out=np.zeros_like(self.sxd), where=sxx > 0)
 
     @property
     def residual_variance(self) -> FloatArray:
         """Variance about that line, divisor n - 2; about the mean where x does not vary."""
-        left = about_line(self.sxx, self.sxd, self.sdd)
-        return np.where(self.sxx > 0, self._per_row(left, 2), self.variance)
+        sxx = self.sxx[..., None, :]
+        left = about_line(sxx, self.sxd, self.sdd)
+        return np.where(sxx > 0, self._per_row(left, 2), self.variance)
 
     def _per_row(self, squares: FloatArray, used: int) -> FloatArray:
         """Squares per row, `used` parameters taken off the effective number of rows."""
@@ -119,34 +135,93 @@ class Moments:
     def series(self, *index: int) -> Moments:
         """Keep some of the series."""
         keep = list(index)
-        return replace(self, mean=self.mean[keep], sxd=self.sxd[keep], sdd=self.sdd[keep])
+        return replace(
+            self,
+            mean=self.mean[keep],
+            sxd=self.sxd[..., keep, :],
+            sdd=self.sdd[keep],
+            names=tuple(self.names[i] for i in keep) if self.names else (),
+        )
 
-    def unite(self, limits: IntArray) -> Moments:
-        """Unite the cells between the chosen limits into larger ones.
+    def of_output(self, output: int, n_outputs: int) -> Moments:
+        """Keep the series of one output, and name them.
+
+        Parameters
+        ----------
+        output, n_outputs : int
+            Which one of how many.
+
+        Notes
+        -----
+        Local effects of all outputs come first. Where the model has steps, two more series of
+        each follow: the local effects over the window of the spread ("wide"), and the part of
+        these that is noise of the steps.
+        """
+        index = range(output, len(self.mean), n_outputs)
+        return replace(self.series(*index), names=SERIES[: len(index)])
+
+    @property
+    def is_stepped(self) -> bool:
+        """Whether the local effects are secants of a model with steps."""
+        return "noise" in self.names
+
+    def named(self, name: SeriesName) -> Moments:
+        """Keep the series of a name."""
+        return self.series(self.names.index(name))
+
+    def unite(self, limits: IntArray, axis: int = 0) -> Moments:
+        """Unite the cells of an axis between the chosen limits into larger ones.
 
         Parameters
         ----------
         limits : ndarray of shape (n_bins + 1,)
-            Indices into `grid.edges`, increasing from 0 to n_cells.
+            Indices into the edges of the axis, increasing from 0 to its number of cells.
+        axis : int
+            Which one.
         """
-        starts, sizes = limits[:-1], np.diff(limits)
-        weight = np.add.reduceat(self.weight, starts)
-        share = self.weight / np.repeat(np.where(weight > 0, weight, 1.0), sizes)
-        # means move from the first cell that has rows, so that equal means stay exactly equal
-        anchor = np.repeat(first_filled(self.weight, starts), sizes)
-        mean_x, step_x = _united_mean(self.mean_x, share, anchor, starts, sizes)
-        mean, step = _united_mean(self.mean, share, anchor, starts, sizes)
-        return Moments(
-            Grid(self.grid.edges[limits], self.grid.closed),
-            np.add.reduceat(self.count, starts),
-            weight,
-            np.add.reduceat(self.weight_squares, starts),
-            mean_x,
-            np.add.reduceat(self.sxx + self.weight * step_x**2, starts),
-            mean,
-            np.add.reduceat(self.sxd + self.weight * step_x * step, starts, axis=-1),
-            np.add.reduceat(self.sdd + self.weight * step**2, starts, axis=-1),
+        order, starts, sizes = self.cells.runs(limits, axis)
+        count, weight, weight_squares, mean_x, sxx, mean, sxd, sdd = (
+            getattr(self, name)[..., order] for name in SUMS
         )
+        total = np.add.reduceat(weight, starts)
+        share = weight / np.repeat(np.where(total > 0, total, 1.0), sizes)
+        # means move from the first cell that has rows, so that equal means stay exactly equal
+        anchor = np.repeat(find_first_filled(weight, starts), sizes)
+        mean_x, step_x = _unite_means(mean_x, share, anchor, starts, sizes)
+        mean, step = _unite_means(mean, share, anchor, starts, sizes)
+        between = weight * step_x[..., None, :] * step
+        return Moments(
+            cells=self.cells.unite(limits, axis),
+            count=np.add.reduceat(count, starts),
+            weight=total,
+            weight_squares=np.add.reduceat(weight_squares, starts),
+            mean_x=mean_x,
+            sxx=np.add.reduceat(sxx + weight * step_x**2, starts, axis=-1),
+            mean=mean,
+            sxd=np.add.reduceat(sxd + between, starts, axis=-1),
+            sdd=np.add.reduceat(sdd + weight * step**2, starts, axis=-1),
+            names=self.names,
+        )
+
+    def marginal(self, axis: int) -> Moments:
+        """Moments over one axis of several, whatever the cell on the others."""
+        if len(self.cells.grids) == 1:
+            return self
+        found = self
+        for other, n_cells in enumerate(self.cells.shape):
+            if other != axis:
+                found = found.unite(np.array([0, n_cells]), other)
+        own = {name: getattr(found, name)[axis] for name in ("mean_x", "sxx", "sxd")}
+        return replace(found, cells=Cells((self.cells.grids[axis],)), **own)
+
+    def between(self, first: int, last: int) -> Moments:
+        """Keep the cells between two limits of the one axis."""
+        grid, part = self.grid, slice(first, last)
+        cells = Cells((Grid(grid.edges[first : last + 1], grid.closed),))
+        return replace(self, cells=cells, **{name: getattr(self, name)[..., part] for name in SUMS})
+
+
+SUMS = tuple(f.name for f in fields(Moments) if f.name not in ("cells", "names"))
 
 
 def about_line(sxx: FloatArray, sxd: FloatArray, sdd: FloatArray) -> FloatArray:
@@ -158,23 +233,35 @@ def about_line(sxx: FloatArray, sxd: FloatArray, sdd: FloatArray) -> FloatArray:
     return np.where(left <= LOST * sdd, 0.0, left)
 
 
-def empty(grid: Grid, n_series: int = 1) -> Moments:
+def empty(cells: Grid | Cells, n_series: int = 1) -> Moments:
     """Give the moments of no rows at all."""
-    zeros, series = np.zeros(grid.n_cells), np.zeros((n_series, grid.n_cells))
-    count = np.zeros(grid.n_cells, dtype=np.intp)
-    return Moments(grid, count, zeros, zeros, zeros, zeros, series, series, series)
+    cells = as_cells(cells)
+    axes = (len(cells.grids),) if len(cells.grids) > 1 else ()
+    zeros, series = np.zeros(cells.n_cells), np.zeros((n_series, cells.n_cells))
+    places = np.zeros((*axes, cells.n_cells))
+    return Moments(
+        cells=cells,
+        count=np.zeros(cells.n_cells, dtype=np.intp),
+        weight=zeros,
+        weight_squares=zeros,
+        mean_x=places,
+        sxx=places,
+        mean=series,
+        sxd=np.zeros((*axes, *series.shape)),
+        sdd=series,
+    )
 
 
 def measure(
-    grid: Grid, x: FloatArray, values: FloatArray, weights: FloatArray | None = None
+    cells: Grid | Cells, x: FloatArray, values: FloatArray, weights: FloatArray | None = None
 ) -> Moments:
     """Measure the joint moments of x and of one or more series in every cell.
 
     Parameters
     ----------
-    grid : Grid
-        The cells; rows outside them are left out.
-    x : ndarray of shape (n_rows,)
+    cells : Grid or Cells
+        The cells, of one axis or several; rows outside them are left out.
+    x : ndarray of shape (n_rows,) or (n_axes, n_rows)
         Feature values.
     values : ndarray of shape (n_rows,) or (n_series, n_rows)
         Local effects.
@@ -197,15 +284,16 @@ def measure(
     >>> m.mean, m.sdd
     (array([[1., 3.]]), array([[0., 2.]]))
     """
-    values = np.atleast_2d(values)
-    if x.size == 0:
-        return empty(grid, len(values))
+    cells, values = as_cells(cells), np.atleast_2d(values)
+    n_rows = x.shape[-1]
+    if n_rows == 0:
+        return empty(cells, len(values))
     check_magnitude(values)
-    blocks = [slice(start, start + BLOCK_ROWS) for start in range(0, x.size, BLOCK_ROWS)]
+    blocks = [slice(start, start + BLOCK_ROWS) for start in range(0, n_rows, BLOCK_ROWS)]
     return reduce(
         add,
         (
-            _measure_block(grid, x[b], values[:, b], None if weights is None else weights[b])
+            _measure_block(cells, x[..., b], values[:, b], None if weights is None else weights[b])
             for b in blocks
         ),
     )
@@ -226,14 +314,14 @@ def check_magnitude(values: FloatArray) -> None:
         raise BadEffectsError(msg)
 
 
-def first_filled(weight: FloatArray, starts: IntArray) -> IntArray:
+def find_first_filled(weight: FloatArray, starts: IntArray) -> IntArray:
     """Index of the first cell with weight in each run of cells (the first cell if none has)."""
     index = np.arange(weight.size)
     found = np.minimum.reduceat(np.where(weight > 0, index, weight.size), starts)
     return np.where(found < weight.size, found, starts)
 
 
-def _united_mean(
+def _unite_means(
     mean: FloatArray, share: FloatArray, anchor: IntArray, starts: IntArray, sizes: IntArray
 ) -> tuple[FloatArray, FloatArray]:
     """Mean of each run of cells, and every cell's deviation from it (0 for empty cells)."""
@@ -245,56 +333,97 @@ def _united_mean(
 
 
 def _measure_block(
-    grid: Grid, x: FloatArray, values: FloatArray, weights: FloatArray | None
+    cells: Cells, x: FloatArray, values: FloatArray, weights: FloatArray | None
 ) -> Moments:
     """Measure one block: sums give the means, deviations from the means give the rest."""
-    inside = grid.covers(x)
+    inside = cells.covers(x)
     if not inside.all():
-        x, values = x[inside], values[:, inside]
+        x, values = x[..., inside], values[:, inside]
         weights = None if weights is None else weights[inside]
     if x.size == 0:
-        return empty(grid, len(values))
-    cell = grid.locate_covered(x)
-    order = np.argsort(cell, kind="stable")  # rows of a cell side by side: sums run fast
-    cell = cell.take(order)
-    starts = np.append(0, np.flatnonzero(cell[1:] != cell[:-1]) + 1)
-    count = np.diff(np.append(starts, cell.size))
-    w = None if weights is None else weights.take(order)
+        return empty(cells, len(values))
+    rows = _Sorted.of(cells.locate(x), weights)
+    w, total = rows.w, rows.total
+    mean_x, mean = (np.empty((*v.shape[:-1], rows.starts.size)) for v in (x, values))
+    sxx, sdd = np.empty_like(mean_x), np.empty_like(mean)
+    sxd = np.empty((*x.shape[:-1], *mean.shape))
+    axes: list[tuple[int, ...]] = [()] if x.ndim == 1 else [(a,) for a in range(len(x))]
+    gaps = []
+    for a in axes:
+        mean_x[a], dx = rows.deviations(x[a])
+        gaps.append((a, dx, dx if w is None else dx * w))
+    for i, d in enumerate(values):
+        mean[i], dd = rows.deviations(d)
+        for a, _, wdx in gaps:
+            sxd[(*a, i)] = total(wdx * dd)
+        sdd[i] = total(dd * dd if w is None else dd * dd * w)
+    for a, dx, wdx in gaps:
+        sxx[a] = total(wdx * dx)
+    squares = rows.weight if w is None else total(w * w)
+    full = partial(_everywhere, filled=rows.filled, n_cells=cells.n_cells)
+    return Moments(
+        cells=cells,
+        count=full(rows.count),
+        weight=full(rows.weight),
+        weight_squares=full(squares),
+        mean_x=full(mean_x),
+        sxx=full(sxx),
+        mean=full(mean),
+        sxd=full(sxd),
+        sdd=full(sdd),
+    )
 
-    def total(v: FloatArray) -> FloatArray:
-        return np.add.reduceat(v, starts)
 
-    def deviations(v: FloatArray) -> tuple[FloatArray, FloatArray]:
+@dataclass(frozen=True, eq=False)
+class _Sorted:
+    """Rows of a block in the order of their cells: those of a cell side by side.
+
+    Attributes
+    ----------
+    order : ndarray of shape (n_rows,)
+        The rows.
+    filled, starts, count : ndarray of shape (n_filled,)
+        The cells that have rows, where these begin in this order, and how many they are.
+    w : ndarray of shape (n_rows,), optional
+        Weights of the rows in this order.
+    weight : ndarray of shape (n_filled,)
+        Their sums.
+    """
+
+    order: IntArray
+    filled: CellArray
+    starts: IntArray
+    count: IntArray
+    w: FloatArray | None
+    weight: FloatArray
+
+    @classmethod
+    def of(cls, cell: CellArray, weights: FloatArray | None) -> _Sorted:
+        order = np.argsort(cell, kind="stable")  # sums of neighbours run fast
+        cell = cell.take(order)
+        starts = np.append(0, np.flatnonzero(cell[1:] != cell[:-1]) + 1)
+        count = np.diff(np.append(starts, cell.size))
+        w = None if weights is None else weights.take(order)
+        weight = count.astype(np.float64) if w is None else np.add.reduceat(w, starts)
+        return cls(order, cell[starts], starts, count, w, weight)
+
+    def total(self, v: FloatArray) -> FloatArray:
+        """Sum over the rows of each cell."""
+        return np.add.reduceat(v, self.starts)
+
+    def deviations(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean of each cell, and every row's deviation from it."""
+        v = values.take(self.order)
         # from the cell's first value first: equal values then deviate by exactly nothing
-        first = v[starts]
-        v -= np.repeat(first, count)
-        shift = total(v if w is None else v * w) / weight
-        v -= np.repeat(shift, count)
+        first = v[self.starts]
+        v -= np.repeat(first, self.count)
+        shift = self.total(v if self.w is None else v * self.w) / self.weight
+        v -= np.repeat(shift, self.count)
         return first + shift, v
 
-    weight = count.astype(np.float64) if w is None else total(w)
-    squares = weight if w is None else total(w * w)
-    mean_x, dx = deviations(x.take(order))
-    wdx = dx if w is None else dx * w
-    mean, sxd, sdd = (np.empty((len(values), starts.size)) for _ in range(3))
-    for i, d in enumerate(values):
-        mean[i], dd = deviations(d.take(order))
-        sxd[i] = total(wdx * dd)
-        sdd[i] = total(dd * dd if w is None else dd * dd * w)
 
-    def everywhere(v: npt.NDArray[Number]) -> npt.NDArray[Number]:
-        full = np.zeros((*v.shape[:-1], grid.n_cells), dtype=v.dtype)
-        full[..., cell[starts]] = v
-        return full
-
-    return Moments(
-        grid,
-        everywhere(count),
-        everywhere(weight),
-        everywhere(squares),
-        everywhere(mean_x),
-        everywhere(total(wdx * dx)),
-        everywhere(mean),
-        everywhere(sxd),
-        everywhere(sdd),
-    )
+def _everywhere(v: npt.NDArray[Any], filled: CellArray, n_cells: int) -> npt.NDArray[Any]:
+    """Numbers of the filled cells among those of all cells, which are 0."""
+    full = np.zeros((*v.shape[:-1], n_cells), dtype=v.dtype)
+    full[..., filled] = v
+    return full

@@ -9,7 +9,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.moments import LOST, Moments
-from rhale.kernels.segments import ROUNDING, TIE, without_rounding
+from rhale.kernels.segments import ROUNDING, TIE, drop_rounding
 
 WINDOW_SHARE, WINDOW_ROWS = 0.1, 30.0  # the noise is that of so many rows around a cell
 HALF_MEDIAN = 10  # cells on each side of a running median
@@ -17,7 +17,7 @@ FARTHEST = 4.0  # standard errors above it that a cell's squares may count
 FAINT = 0.05  # effective rows: a cell of less weight says nothing, as if it were empty
 
 
-def heard(moments: Moments) -> BoolArray:
+def has_enough_rows(moments: Moments) -> BoolArray:
     """Cells whose means count by themselves, shape (n_cells,)."""
     return moments.row_shares > FAINT
 
@@ -41,10 +41,10 @@ def local_noise(moments: Moments) -> FloatArray:
     cells with the squared steps from one cell to the next, each scaled to a row's variance. A
     slope adds little: cells are narrow. A window is moved inside at the ends of the axis.
     """
-    filled = np.flatnonzero(heard(moments))
+    filled = np.flatnonzero(has_enough_rows(moments))
     rows, mean = moments.rows[filled], moments.mean[0][filled]
     weight = moments.weight[filled]
-    inside = without_rounding(weight, mean, moments.sdd[0][filled]) * rows / weight
+    inside = drop_rounding(weight, mean, moments.sdd[0][filled]) * rows / weight
     steps = _squared_steps(mean, rows)
     reached = np.append(0.0, np.cumsum(rows))
     low, high = _windows(reached)
@@ -107,7 +107,7 @@ def residual_squares(moments: Moments, limits: IntArray, linear: BoolArray) -> F
     return np.where(moments.weight > 0, squares * rows / free, 0.0)
 
 
-def without_outliers(squares: FloatArray, rows: FloatArray) -> FloatArray:
+def cut_outliers(squares: FloatArray, rows: FloatArray) -> FloatArray:
     """Mean squares of filled cells, none far above the running median of its neighbours.
 
     Notes
@@ -156,7 +156,7 @@ def departure(
     trust = np.zeros(linear.size)
     for k, (start, stop) in enumerate(pairwise(limits)):
         cells = slice(int(start), int(stop))
-        filled = heard(moments)[cells]
+        filled = has_enough_rows(moments)[cells]
         if np.count_nonzero(filled) <= 1 + linear[k]:
             continue
         widths = np.diff(moments.grid.edges)[cells]
@@ -178,7 +178,7 @@ def residual_map(moments: Moments, cells: slice, *, linear: bool) -> FloatArray:
     ndarray of shape (n_cells, n_filled)
         An empty cell has the residual of its neighbours in the bin, interpolated.
     """
-    filled = heard(moments)[cells]
+    filled = has_enough_rows(moments)[cells]
     weight, x = moments.weight[cells][filled], moments.mean_x[cells][filled]
     share = weight / weight.sum()
     residual: FloatArray = np.eye(share.size) - share

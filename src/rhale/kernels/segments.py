@@ -72,33 +72,33 @@ def run_products(weight: FloatArray, means: FloatArray, products: FloatArray) ->
     head = np.zeros((n_rows, size))
     head[:, :n_cells] = np.concatenate([weight[None], means, products])
     tail, half = head.copy(), 1
-    found = np.stack([np.diag(p) for p in _without_rounding(head, n_series)])
+    found = np.stack([np.diag(p) for p in _drop_rounding(head, n_series)])
     while half < size:
         left = tail.reshape(n_rows, -1, 2 * half)[:, :, :half]
         right = head.reshape(n_rows, -1, 2 * half)[:, :, half:]
-        merged = _merged(left[..., None], right[:, :, None, :], n_series)
+        merged = _merge(left[..., None], right[:, :, None, :], n_series)
         n_blocks = size // (2 * half)
         square = found.reshape(len(products), n_blocks, 2 * half, n_blocks, 2 * half)
         blocks = np.einsum("paiaj->paij", square)  # the blocks on the diagonal, as a view
-        blocks[:, :, :half, half:] = _without_rounding(merged, n_series)
+        blocks[:, :, :half, half:] = _drop_rounding(merged, n_series)
         left[:], right[:] = merged[..., -1], merged[:, :, 0]
         half *= 2
     return np.ascontiguousarray(found[:, :n_cells, :n_cells])
 
 
-def without_rounding(weight: FloatArray, mean: FloatArray, sdd: FloatArray) -> FloatArray:
+def drop_rounding(weight: FloatArray, mean: FloatArray, sdd: FloatArray) -> FloatArray:
     """Squared deviations, those that are rounding set to none."""
     return np.where(sdd <= weight * (ROUNDING * mean) ** 2, 0.0, sdd)
 
 
-def _without_rounding(state: FloatArray, n_series: int) -> FloatArray:
+def _drop_rounding(state: FloatArray, n_series: int) -> FloatArray:
     """Products of a merged state, rounding of the last series set to none."""
     products = state[1 + n_series :]
-    products[-1] = without_rounding(state[0], state[n_series], products[-1])
+    products[-1] = drop_rounding(state[0], state[n_series], products[-1])
     return products
 
 
-def _merged(left: FloatArray, right: FloatArray, n_series: int) -> FloatArray:
+def _merge(left: FloatArray, right: FloatArray, n_series: int) -> FloatArray:
     """Weight, means and products of both together (Chan, Golub and LeVeque)."""
     merged = np.empty(np.broadcast_shapes(left.shape, right.shape))
     weight = np.add(left[0], right[0], out=merged[0])

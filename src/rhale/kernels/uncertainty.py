@@ -14,7 +14,7 @@ from rhale.kernels.noise import interpolation
 
 
 @dataclass(frozen=True, eq=False)
-class Doubt:
+class Uncertainty:
     """How uncertain levels and slopes of the pieces are: the independent estimates behind them.
 
     Attributes
@@ -72,7 +72,7 @@ class Doubt:
         total += of_slopes[:, plain] ** 2 @ self.slope_variance[plain]
         for k in map(int, np.flatnonzero(~plain)):
             mine = levels[:, self.bins == k]
-            total += self._followed(k, mine, of_levels[:, k], of_slopes[:, k])
+            total += self._of_cells(k, mine, of_levels[:, k], of_slopes[:, k])
         return np.asarray(total)
 
     def _of_fits(self, levels: FloatArray, slopes: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -93,14 +93,14 @@ class Doubt:
 
     def _hand_over(self, levels: FloatArray, slopes: FloatArray) -> None:
         """Let the measured neighbours answer for the bins without rows, in place."""
-        for line in bridges(self.edges, self.measured):
+        for line in find_bridges(self.edges, self.measured):
             level = levels[:, line.bin].copy()
             levels[:, line.bin] = slopes[:, line.bin] = 0.0
             for k, place, share in line.ends:
                 levels[:, k] += share * level
                 slopes[:, k] += share * level * (place - self.origin[k])
 
-    def _followed(
+    def _of_cells(
         self, k: int, levels: FloatArray, level: FloatArray, slope: FloatArray
     ) -> FloatArray:
         """Variance from one bin whose cells the curve follows."""
@@ -137,7 +137,7 @@ class Bridge(NamedTuple):
     ends: tuple[tuple[int, float, float], ...]
 
 
-def bridges(edges: FloatArray, measured: BoolArray) -> list[Bridge]:
+def find_bridges(edges: FloatArray, measured: BoolArray) -> list[Bridge]:
     """List the bins without rows, each with its nearest measured neighbours.
 
     Notes
@@ -162,7 +162,7 @@ def bridges(edges: FloatArray, measured: BoolArray) -> list[Bridge]:
     return found
 
 
-def bridged(
+def bridge_levels(
     edges: FloatArray,
     measured: BoolArray,
     origin: FloatArray,
@@ -171,7 +171,7 @@ def bridged(
 ) -> FloatArray:
     """Levels of all bins, those without rows from the fits of their neighbours."""
     level = level.copy()
-    for line in bridges(edges, measured):
+    for line in find_bridges(edges, measured):
         fits = [share * (level[k] + slope[k] * (x - origin[k])) for k, x, share in line.ends]
         level[line.bin] = sum(fits)
     return level

@@ -11,9 +11,10 @@ import numpy as np
 from rhale.errors import BadSettingError
 from rhale.features.feature import Feature, require_rows
 from rhale.kernels import FloatArray
+from rhale.kernels.fixed import Edges, Quantile
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import Moments, measure
-from rhale.kernels.partition import Edges, Partition, Quantile
+from rhale.kernels.partition import Partition
 from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
 from rhale.measures.notes import describe_gaps, describe_outside
 from rhale.results.effect import Density, Effect, LocalEffects
@@ -138,7 +139,7 @@ class Binned:
         made = bin_cells(
             self.feature.name,
             about.outputs[output],
-            total.series(*range(output, len(total.mean), len(about.outputs))),
+            total.of_output(output, len(about.outputs)),
             self.cells.partitions[output],
             axis=self.feature.axis,
             density=self.cells.density,

@@ -11,7 +11,7 @@ import numpy as np
 from rhale.errors import NotDifferentiableError
 from rhale.features.feature import Feature
 from rhale.features.first_pass import Columns
-from rhale.kernels.axis import even_window, window
+from rhale.kernels.windows import even_window, window
 from rhale.measures.binned import Binned, CellChoice, Source, choose_cells
 from rhale.measures.constant import Constant
 from rhale.measures.gradient import Gradient

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray
-from rhale.kernels.axis import Window
+from rhale.kernels.windows import Window
 from rhale.measures.questions import Asker
 from rhale.measures.secant import Secant
 from rhale.tables import Chunk

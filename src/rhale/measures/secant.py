@@ -8,8 +8,8 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from rhale.kernels import FloatArray
-from rhale.kernels.axis import Window, ends_of
 from rhale.kernels.grid import Grid
+from rhale.kernels.windows import Window, ends_of
 from rhale.measures.measure import Needs, Questions, Replies, Rows
 
 End = tuple[FloatArray, FloatArray]

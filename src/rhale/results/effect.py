@@ -22,11 +22,11 @@ from rhale.kernels.curve import (
 )
 from rhale.kernels.grid import Closed, Grid
 from rhale.kernels.moments import Moments, measure
-from rhale.kernels.noise import heard, interpolation, residual_squares
+from rhale.kernels.noise import has_enough_rows, interpolation, residual_squares
 from rhale.kernels.partition import Cuts, require_count
 from rhale.kernels.records import freeze, same_fields
 from rhale.kernels.times import AxisKind, as_numbers, written
-from rhale.kernels.uncertainty import Doubt, bridged
+from rhale.kernels.uncertainty import Uncertainty, bridge_levels
 
 Points = Any  # numbers; dates or durations where the feature has them
 Density = Literal["rows", "bins"]
@@ -184,13 +184,13 @@ class Effect:
         return replace(pieces, share=pieces.share / total) if total > 0 else pieces
 
     @property
-    def doubt(self) -> Doubt:
+    def doubt(self) -> Uncertainty:
         """How uncertain the pieces of `fit` are."""
         # bins of one row borrow their variance from their neighbours
         level = fill_gaps(self.level_error**2, middles(self.edges))
         slope = np.nan_to_num(self.slope_error) ** 2
         bins = np.searchsorted(self.edges, middles(self.fit.edges), "right") - 1
-        return Doubt(
+        return Uncertainty(
             self.edges,
             self.mean_x,
             self.measured,
@@ -389,8 +389,7 @@ def fit_effect(
     name, output : str
         Feature and output.
     cells : Moments
-        Of the local effects alone, or of three series: local effects, local effects over the
-        spread window, and the part of the latter that is step noise.
+        Of one output; where the series "wide" and "noise" are named, they give the spread.
     cuts : Cuts
         The bins.
     bins : Moments, optional
@@ -408,7 +407,7 @@ def fit_effect(
     variance = np.where(linear, bins.residual_variance[0], bins.variance[0])
     origin, weight = np.where(measured, bins.mean_x, middle), np.where(measured, bins.weight, 1.0)
     slope = np.where(linear, bins.slope[0], 0.0)
-    level = bridged(bins.grid.edges, measured, origin, bins.mean[0], slope)
+    level = bridge_levels(bins.grid.edges, measured, origin, bins.mean[0], slope)
     rows = np.where(measured, bins.rows, np.nan)
     scatter = np.where(bins.sxx > 0, bins.sxx * rows / weight, np.nan)
     std, std_plain = spread_of(bins, variance)
@@ -441,12 +440,12 @@ def fit_effect(
 
 def spread_of(bins: Moments, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Deviation of each bin's local effects about its fit and about its mean."""
-    if len(bins.mean) == 1:
+    if not bins.is_stepped:
         return np.sqrt(variance), np.sqrt(bins.variance[0])
-    about_line, about_mean = (
-        np.sqrt(np.maximum(v[1] - v[2], 0.0)) for v in (bins.residual_variance, bins.variance)
-    )
-    return about_line, about_mean
+    wide, noise = bins.named("wide"), bins.named("noise")
+    about_line = wide.residual_variance[0] - noise.residual_variance[0]
+    about_mean = wide.variance[0] - noise.variance[0]
+    return np.sqrt(np.maximum(about_line, 0.0)), np.sqrt(np.maximum(about_mean, 0.0))
 
 
 def own_spread(cells: Moments, cuts: Cuts) -> tuple[FloatArray | None, FloatArray | None]:
@@ -455,7 +454,7 @@ def own_spread(cells: Moments, cuts: Cuts) -> tuple[FloatArray | None, FloatArra
     if limits is None:
         return None, None
     wide = cells.unite(limits)
-    if len(cells.mean) > 1:
+    if cells.is_stepped:
         return wide.grid.edges, spread_of(wide, wide.variance[0])[0]
     squares = cells.weight * residual_squares(cells, cuts.limits, cuts.linear)
     return wide.grid.edges, np.sqrt(np.add.reduceat(squares, limits[:-1]) / wide.weight)
@@ -469,7 +468,7 @@ def followed_cells(
         return None
     place = np.repeat(np.arange(cuts.trust.size), np.diff(cuts.limits))
     mine = cuts.trust[place] > 0
-    place, filled = place[mine], heard(cells)[mine]
+    place, filled = place[mine], has_enough_rows(cells)[mine]
     x = np.where(cells.weight[mine] > 0, cells.mean_x[mine], cells.grid.middles[mine])
     residual = cells.mean[0][mine] - level[place] - slope[place] * (x - origin[place])
     for k in np.unique(place):

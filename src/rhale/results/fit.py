@@ -7,9 +7,10 @@ import numpy as np
 from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.axis import Axis, nearest
+from rhale.kernels.fixed import Quantile
 from rhale.kernels.grid import Closed, Grid, uniform_edges
 from rhale.kernels.moments import Moments
-from rhale.kernels.partition import Partition, Quantile
+from rhale.kernels.partition import Partition
 from rhale.results.effect import NO_SAMPLE, Density, Effect, LocalEffects, fit_effect
 
 FINE_CELLS = 100  # of each kind, so that finished results can be binned anew
@@ -77,7 +78,7 @@ def bin_cells(
     name, output : str
         Feature and output.
     cells : Moments
-        Of one output: one series, or three (see `fit_effect`).
+        Of one output (see `Moments.of_output`).
     partition : Partition
         How to choose.
     axis : Axis, optional
@@ -96,7 +97,7 @@ def bin_cells(
     wanted = partition.candidates(axis or axis_of(cells))
     offered, bin_notes = nearest_limits(cells.grid, wanted)
     if offered[0] > 0 or offered[-1] < cells.grid.n_cells:
-        cells = _between(cells, int(offered[0]), int(offered[-1]))
+        cells = cells.between(int(offered[0]), int(offered[-1]))
         offered = offered - offered[0]
     united = cells.unite(offered)
     cuts = partition(united)
@@ -132,19 +133,3 @@ def nearest_limits(grid: Grid, wanted: FloatArray) -> tuple[IntArray, tuple[str,
     farthest = f"{shift.max():.3g}"
     note = f"{n_moved} of {wanted.size} limits moved to limits of cells, by at most {farthest}"
     return place, (note,)
-
-
-def _between(cells: Moments, first: int, last: int) -> Moments:
-    """Keep the cells between two limits."""
-    part = slice(first, last)
-    return Moments(
-        Grid(cells.grid.edges[first : last + 1], cells.grid.closed),
-        cells.count[part],
-        cells.weight[part],
-        cells.weight_squares[part],
-        cells.mean_x[part],
-        cells.sxx[part],
-        cells.mean[:, part],
-        cells.sxd[:, part],
-        cells.sdd[:, part],
-    )

@@ -242,16 +242,27 @@ class Anything:
 
 @dataclass(frozen=True)
 class Record:
-    """The fields of a record, how it is made of them, and what must hold between them."""
+    """The fields of a record, how it is made of them, and what must hold between them.
+
+    `build` makes a record whose fields in a file are not those of its class.
+    """
 
     make: Callable[..., Any]
     fields: Mapping[str, Kind]
     agree: Callable[[Any, str], None] | None = None
+    build: Callable[..., Any] | None = None
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the fields, in the order of the class."""
+        if self.build is not None or not is_dataclass(self.make):
+            return tuple(self.fields)
+        return tuple(f.name for f in fields(self.make))
 
     @cached_property
     def required(self) -> tuple[str, ...]:
         """Names of the fields that no default stands for."""
-        if not is_dataclass(self.make):
+        if self.build is not None or not is_dataclass(self.make):
             return tuple(self.fields)
         return tuple(
             f.name
@@ -268,7 +279,7 @@ class Record:
             if name not in content:
                 refuse(f"{where}{name} is missing")
         lengths: Lengths = {}
-        made = self.make(
+        made = (self.build or self.make)(
             **{
                 name: kind.read(content[name], where + name, lengths)
                 for name, kind in self.fields.items()

@@ -9,6 +9,7 @@ from typing import Any, get_args
 import numpy as np
 
 from rhale.kernels import FloatArray
+from rhale.kernels.cells import as_cells
 from rhale.kernels.curve import CellMeans
 from rhale.kernels.grid import Closed, Grid
 from rhale.kernels.moments import LARGEST, Moments
@@ -119,6 +120,11 @@ def _agree_profile(profile: Profile, where: str) -> None:
         refuse(f"{where}share is zero at all points")
 
 
+def _build_moments(grid: Grid, **sums: Any) -> Moments:
+    """Moments in a file are over one axis: it holds their grid."""
+    return Moments(as_cells(grid), **sums)
+
+
 def _agree_moments(moments: Moments, where: str) -> None:
     """There are as many numbers as cells."""
     if moments.count.size != moments.grid.n_cells:
@@ -177,6 +183,7 @@ MOMENTS = Record(
         "sdd": Numbers(SERIES, least=0),
     },
     _agree_moments,
+    _build_moments,
 )
 CELL_MEANS = Record(
     CellMeans,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, NoReturn
@@ -12,7 +12,7 @@ import numpy as np
 
 from rhale.errors import BadFileError
 from rhale.kernels.curve import fill_gaps, middles
-from rhale.kernels.uncertainty import bridged
+from rhale.kernels.uncertainty import bridge_levels
 from rhale.results.effect import Effect
 from rhale.results.plain_values import RECORD, shown
 from rhale.results.schema import EXPLANATION, RECORDS
@@ -71,7 +71,7 @@ def _from_format_1(effect: Any) -> Any:
         return effect
     known, middle = effect.measured, middles(effect.edges)
     level = np.where(known, effect.mean + effect.slope * (effect.mean_x - middle), 0.0)
-    level = bridged(effect.edges, known, effect.mean_x, level, effect.slope)
+    level = bridge_levels(effect.edges, known, effect.mean_x, level, effect.slope)
     return replace(
         effect,
         mean=np.where(known, effect.mean, level),
@@ -85,8 +85,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return {"array": _numbers(value), "type": value.dtype.name, "shape": list(value.shape)}
     if type(value) in NAMES:
-        names = [f.name for f in fields(value)] if is_dataclass(value) else value._fields
-        return {RECORD: NAMES[type(value)], **{n: _field(getattr(value, n)) for n in names}}
+        name = NAMES[type(value)]
+        return {RECORD: name, **{n: _field(getattr(value, n)) for n in RECORDS[name].names}}
     if isinstance(value, dict):
         return {"mapping": [[k, plain(v)] for k, v in value.items()]}
     if isinstance(value, tuple):

@@ -10,7 +10,7 @@ from rhale.kernels.adaptive import Adaptive, spread_path, wide_empty_cells
 from rhale.kernels.axis import Axis
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
-from rhale.kernels.noise import excess, local_noise, residual_squares, without_outliers
+from rhale.kernels.noise import cut_outliers, excess, local_noise, residual_squares
 from rhale.kernels.partition import Partition
 
 INF = np.inf
@@ -171,7 +171,9 @@ def test_a_secant_of_a_stepped_model_needs_a_twentieth_of_the_rows():
     x = (np.arange(1000) + 0.5) / 1000
     d = np.floor(40 * x) % 2 + 1e-3 * np.random.default_rng(0).normal(size=1000)
     grid = Grid(np.linspace(0, 1, 201))
-    one, three = measure(grid, x, d), measure(grid, x, np.vstack([d, d, 0 * d]))
+    one, three = (
+        measure(grid, x, series).of_output(0, 1) for series in (d, np.vstack([d, d, 0 * d]))
+    )
     bins = Adaptive(spread_bins="mean")
     assert np.diff(bins(one).limits).tolist() == [5] * 40
     assert np.diff(bins(three).limits).min() >= 10
@@ -463,7 +465,7 @@ def test_no_other_bins_of_the_spread_are_cheaper(seed, weighted):
     moments = measure(Grid(np.arange(10.0)), x, d, rng.lognormal(0, 1, 150) if weighted else None)
     squares = residual_squares(moments, np.array([0, 9]), np.array([False]))
     share, weight = moments.row_shares, moments.weight
-    tame = without_outliers(squares, moments.rows)
+    tame = cut_outliers(squares, moments.rows)
     outliers = 1 + adaptive.TAILS * (excess(squares, moments.rows) - 1)
     tails = max(excess(tame, moments.rows), outliers)
     parameter = adaptive.SPREAD_PENALTY * np.log(moments.total_rows) * tails

@@ -10,7 +10,7 @@ from rhale.kernels.curve import (
     known_center,
     middles,
 )
-from rhale.kernels.uncertainty import Doubt, bridged
+from rhale.kernels.uncertainty import Uncertainty, bridge_levels
 
 NAN = np.nan
 
@@ -29,13 +29,13 @@ class Fitted:
             "scatter": np.diff(edges) / np.sqrt(12),
         }
         rows = {name: np.asarray(v, dtype=float) for name, v in {**even, **rows}.items()}
-        level = bridged(edges, known, origin, np.nan_to_num(level), slope)
+        level = bridge_levels(edges, known, origin, np.nan_to_num(level), slope)
         self.fit = Fit(edges, origin, level, slope, **rows)
         variance = zero + 1 if variance is None else np.asarray(variance, dtype=float)
         variance = np.where(known, fill_gaps(variance, middles(edges)), 0.0)
         slope_variance = zero if slope_variance is None else np.asarray(slope_variance, dtype=float)
         bins = np.arange(level.size)
-        self.doubt = Doubt(edges, origin, known, variance, slope_variance, None, origin, bins)
+        self.doubt = Uncertainty(edges, origin, known, variance, slope_variance, None, origin, bins)
 
     def curve(self, x, center):
         return self.fit.curve(x, center)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from rhale.errors import BadEffectsError
+from rhale.kernels.cells import Cells
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import (
     BLOCK_ROWS,
@@ -175,6 +176,26 @@ def test_series_keeps_the_chosen_ones():
     assert found.sdd.shape == found.sxd.shape == (2, 1)
 
 
+def test_series_of_an_output_have_names():
+    """Two outputs; outputs of the first series stand before those of the second."""
+    values = np.arange(6.0)[:, None] * np.ones(4)
+    three = measure(Grid(np.array([0.0, 1.0])), np.linspace(0, 1, 4), values).of_output(1, 2)
+    assert three.names == ("effect", "wide", "noise")
+    assert three.mean.ravel().tolist() == [1.0, 3.0, 5.0]
+    assert three.is_stepped
+    for same in (three + three, three.unite(np.array([0, 1])), three.between(0, 1)):
+        assert same.named("noise").mean.tolist() == [[5.0]]
+    assert three.named("wide").names == ("wide",)
+
+
+def test_one_series_of_an_output_is_the_effect():
+    one = measure(Grid(np.array([0.0, 1.0])), np.array([0.5]), np.array([[3.0], [4.0]]))
+    assert not one.is_stepped
+    assert one.of_output(1, 2).names == ("effect",)
+    assert one.of_output(1, 2).named("effect").mean.tolist() == [[4.0]]
+    assert not one.of_output(1, 2).is_stepped
+
+
 def test_uniting_cells_skips_empty_ones():
     x, d = np.array([0.5, 0.6, 4.5, 4.6]), np.array([1.0, 2.0, 5.0, 8.0])
     cells = measure(Grid(EDGES), x, d)
@@ -240,3 +261,82 @@ def test_the_largest_and_smallest_allowed_sizes_are_measured(size):
 
 def test_no_local_effects_are_of_no_bad_size():
     check_magnitude(np.empty((2, 0)))
+
+
+# --- two axes ------------------------------------------------------------------------------------
+
+PAIR = Cells((Grid(np.array([0.0, 1.0, 2.0])), Grid(np.array([0.0, 10.0, 20.0, 30.0]))))
+
+
+def rows_of_a_pair():
+    rng = np.random.default_rng(7)
+    x = np.stack([rng.uniform(-0.2, 2.2, 80), rng.uniform(-2, 32, 80)])
+    return x, rng.normal(3, 1, (2, 80)), rng.uniform(0.1, 3, 80)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_cells_of_two_axes_are_measured_by_the_definitions(weighted):
+    x, values, w = rows_of_a_pair()
+    found = measure(PAIR, x, values, w if weighted else None)
+    w = w if weighted else np.ones(80)
+    assert found.sxd.shape == (2, 2, 6)
+    for a, b in np.ndindex(2, 3):
+        k = 3 * a + b
+        inside = np.flatnonzero((x[0] // 1 == a) & (x[1] // 10 == b))
+        own, total = w[inside], w[inside].sum()
+        gaps = values[:, inside] - (values[:, inside] @ own / total)[:, None]
+        assert found.count[k] == inside.size
+        np.testing.assert_allclose(found.mean[:, k], values[:, inside] @ own / total)
+        np.testing.assert_allclose(found.sdd[:, k], gaps**2 @ own)
+        for axis in (0, 1):
+            gap = x[axis, inside] - x[axis, inside] @ own / total
+            np.testing.assert_allclose(found.mean_x[axis, k], x[axis, inside] @ own / total)
+            np.testing.assert_allclose(found.sxx[axis, k], own @ gap**2)
+            np.testing.assert_allclose(found.sxd[axis, :, k], gaps @ (own * gap), atol=1e-12)
+
+
+def test_each_axis_has_its_slope_and_its_residuals():
+    x = np.random.default_rng(8).uniform(0, 1, (2, 50))
+    d = 2 * x[0] - 5 * x[1]
+    found = measure(Cells((Grid(np.array([0.0, 1.0])),) * 2), x, d)
+    for axis in (0, 1):
+        (slope, _), (squares,) = np.polyfit(x[axis], d, 1, full=True)[:2]
+        np.testing.assert_allclose(found.slope[axis], [[slope]])
+        np.testing.assert_allclose(found.residual_variance[axis], [[squares / 48]])
+    np.testing.assert_allclose(found.variance, [[d.var(ddof=1)]])
+
+
+def test_series_of_two_axes_are_kept_with_both():
+    x, values, w = rows_of_a_pair()
+    kept, alone = measure(PAIR, x, values, w).series(1), measure(PAIR, x, values[1], w)
+    for name in FIELDS:
+        np.testing.assert_array_equal(getattr(kept, name), getattr(alone, name), err_msg=name)
+
+
+def test_no_rows_of_two_axes_give_empty_moments():
+    nothing, outside = empty(PAIR, 2), np.full((2, 3), -1.0)
+    for found in (
+        measure(PAIR, np.empty((2, 0)), np.empty((2, 0))),
+        measure(PAIR, outside, outside),
+    ):
+        for name in FIELDS:
+            np.testing.assert_array_equal(getattr(found, name), getattr(nothing, name))
+
+
+def test_moments_over_two_axes_have_no_one_grid():
+    with pytest.raises(ValueError, match="too many values"):
+        _ = empty(PAIR).grid
+
+
+def test_the_marginal_of_one_axis_is_itself():
+    found = empty(Grid(EDGES))
+    assert found.marginal(0) is found
+
+
+def test_cells_between_two_limits_are_kept_as_they_are():
+    x, d = np.array([0.5, 1.2, 1.8, 4.5]), np.array([1.0, 2.0, 4.0, 7.0])
+    part = measure(Grid(EDGES, "right"), x, d).between(1, 3)
+    assert part.grid == Grid(np.array([1.0, 2.0, 4.0]), "right")
+    assert part.count.tolist() == [2, 0]
+    assert part.mean.tolist() == [[3.0, 0.0]]
+    assert part.sdd.tolist() == [[2.0, 0.0]]

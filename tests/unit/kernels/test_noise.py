@@ -6,14 +6,14 @@ import pytest
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
 from rhale.kernels.noise import (
+    cut_outliers,
     departure,
     excess,
-    heard,
+    has_enough_rows,
     interpolation,
     local_noise,
     residual_map,
     residual_squares,
-    without_outliers,
 )
 
 
@@ -147,8 +147,8 @@ def test_a_power_of_two_scales_the_noise_exactly_and_a_shift_of_x_does_nothing()
 def test_cells_of_hardly_any_weight_are_not_heard():
     """Effective rows by weight: 2 of 2.02 rows; the cell of a hundredth of a row has 0.01."""
     moments = in_cells([[1.0], [2.0], [9.0], []], np.array([1.0, 1.0, 0.01]))
-    assert heard(moments).tolist() == [True, True, False, False]
-    assert heard(in_cells([[1.0], [], [2.0]])).tolist() == [True, False, True]
+    assert has_enough_rows(moments).tolist() == [True, True, False, False]
+    assert has_enough_rows(in_cells([[1.0], [], [2.0]])).tolist() == [True, False, True]
 
 
 def fitted(x, d, w, *, linear):
@@ -191,22 +191,22 @@ def test_an_outlier_is_cut_to_four_standard_errors_above_the_median():
     """Medians are 1. Squares of n normal rows have standard error sqrt(2 / n): 1 and 1/4."""
     squares = np.array([1.0, 1.0, 9.0, 1.0, 1.0])
     few, many = np.full(5, 2.0), np.full(5, 32.0)
-    assert without_outliers(squares, few).tolist() == [1.0, 1.0, 5.0, 1.0, 1.0]
-    assert without_outliers(squares, many).tolist() == [1.0, 1.0, 2.0, 1.0, 1.0]
-    assert without_outliers(squares, 100 * many).tolist() == [1.0, 1.0, 2.0, 1.0, 1.0]
+    assert cut_outliers(squares, few).tolist() == [1.0, 1.0, 5.0, 1.0, 1.0]
+    assert cut_outliers(squares, many).tolist() == [1.0, 1.0, 2.0, 1.0, 1.0]
+    assert cut_outliers(squares, 100 * many).tolist() == [1.0, 1.0, 2.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize("place", [0, 1, 30, 39])
 def test_an_outlier_at_an_end_is_one_too(place):
     squares = np.ones(40)
     squares[place] = 50.0
-    cut = without_outliers(squares, np.full(40, 1e6))
+    cut = cut_outliers(squares, np.full(40, 1e6))
     assert cut[place] == 2.0
 
 
 def test_a_step_of_the_squares_is_no_outlier():
     squares = np.repeat([1.0, 100.0], 15)
-    np.testing.assert_array_equal(without_outliers(squares, np.full(30, 50.0)), squares)
+    np.testing.assert_array_equal(cut_outliers(squares, np.full(30, 50.0)), squares)
 
 
 def test_the_running_median_looks_ten_cells_to_each_side():
@@ -214,8 +214,8 @@ def test_the_running_median_looks_ten_cells_to_each_side():
     eleven, ten = np.ones(61), np.ones(61)
     eleven[30:41], ten[30:40] = 100.0, 100.0
     rows = np.full(61, 1e6)
-    np.testing.assert_array_equal(without_outliers(eleven, rows), eleven)
-    np.testing.assert_array_equal(without_outliers(ten, rows), np.where(ten > 1, 2.0, 1.0))
+    np.testing.assert_array_equal(cut_outliers(eleven, rows), eleven)
+    np.testing.assert_array_equal(cut_outliers(ten, rows), np.where(ten > 1, 2.0, 1.0))
 
 
 def test_excess_of_two_cells_by_hand():

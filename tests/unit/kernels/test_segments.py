@@ -5,11 +5,11 @@ from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
 from rhale.kernels.segments import (
     cheapest_path,
+    drop_rounding,
     run_products,
     run_squares,
     run_sums,
     run_weights,
-    without_rounding,
 )
 
 INF = np.inf
@@ -120,11 +120,11 @@ def test_deviations_far_below_the_last_digits_count_as_none():
 
 def test_squares_below_the_last_digits_of_the_mean_are_rounding():
     """The limit is the weight times (1e-11 mean)²."""
-    assert without_rounding(np.ones(1), np.ones(1), np.array([0.9e-22])) == 0.0
-    assert without_rounding(np.ones(1), np.ones(1), np.array([1.1e-22])) == 1.1e-22
-    assert without_rounding(np.array([4.0]), np.ones(1), np.array([3.9e-22])) == 0.0
-    assert without_rounding(np.array([4.0]), np.ones(1), np.array([4.1e-22])) == 4.1e-22
-    assert without_rounding(np.ones(1), np.zeros(1), np.array([5e-324])) == 5e-324
+    assert drop_rounding(np.ones(1), np.ones(1), np.array([0.9e-22])) == 0.0
+    assert drop_rounding(np.ones(1), np.ones(1), np.array([1.1e-22])) == 1.1e-22
+    assert drop_rounding(np.array([4.0]), np.ones(1), np.array([3.9e-22])) == 0.0
+    assert drop_rounding(np.array([4.0]), np.ones(1), np.array([4.1e-22])) == 4.1e-22
+    assert drop_rounding(np.ones(1), np.zeros(1), np.array([5e-324])) == 5e-324
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
 from rhale.kernels.partition import Cuts
-from rhale.kernels.uncertainty import bridged, bridges
+from rhale.kernels.uncertainty import bridge_levels, find_bridges
 from rhale.results.effect import fit_effect
 
 CENTERS = ("mean", "start", "uniform")
@@ -101,13 +101,13 @@ def test_the_error_of_importance_is_that_of_its_first_order(kind):
 
 def test_an_empty_bin_between_two_has_a_share_of_both():
     """Bins of width 1, 1 and 4: read at 0.5 and, half the empty bin away, at 2.5."""
-    (line,) = bridges(np.array([0.0, 1.0, 2.0, 6.0]), np.array([True, False, True]))
+    (line,) = find_bridges(np.array([0.0, 1.0, 2.0, 6.0]), np.array([True, False, True]))
     assert line.bin == 1
     assert line.ends == ((0, 0.5, 0.5), (2, 2.5, 0.5))
 
 
 def test_an_empty_bin_at_an_end_has_one_neighbour():
-    first, last = bridges(np.array([0.0, 1.0, 3.0, 4.0]), np.array([False, True, False]))
+    first, last = find_bridges(np.array([0.0, 1.0, 3.0, 4.0]), np.array([False, True, False]))
     assert first == (0, ((1, 1.5, 1.0),))  # half of the empty bin away from its limit
     assert last == (2, ((1, 2.5, 1.0),))
 
@@ -115,23 +115,23 @@ def test_an_empty_bin_at_an_end_has_one_neighbour():
 def test_two_empty_bins_are_read_at_the_same_places():
     """0.5 on the left, 4.5 on the right: middles 1.5 and 3 are at a quarter and at 5/8."""
     edges, measured = np.array([0.0, 1, 2, 4, 5]), np.array([True, False, False, True])
-    one, two = bridges(edges, measured)
+    one, two = find_bridges(edges, measured)
     assert one.ends == ((0, 0.5, 0.75), (3, 4.5, 0.25))
     assert two.ends == ((0, 0.5, 0.375), (3, 4.5, 0.625))
 
 
 def test_no_bin_with_rows_has_no_bridges():
-    assert bridges(np.array([0.0, 1.0, 2.0]), np.array([False, False])) == [
+    assert find_bridges(np.array([0.0, 1.0, 2.0]), np.array([False, False])) == [
         (0, ()),
         (1, ()),
     ]
-    assert bridges(np.array([0.0, 1.0, 2.0]), np.array([True, True])) == []
+    assert find_bridges(np.array([0.0, 1.0, 2.0]), np.array([True, True])) == []
 
 
 def test_bridged_levels_are_read_on_the_lines_of_the_neighbours():
     """10 + 2 (x - 0.4) at 0.5 is 10.2, 4 - (x - 2.2) at 2.5 is 3.7: the middle is 6.95."""
     level = np.array([10.0, 99.0, 4.0])
-    found = bridged(
+    found = bridge_levels(
         np.array([0.0, 1.0, 2.0, 3.0]),
         np.array([True, False, True]),
         np.array([0.4, 1.5, 2.2]),

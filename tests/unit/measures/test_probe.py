@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from tests.unit.measures.askers import asker_for
 
-from rhale.kernels.axis import Axis, window
+from rhale.kernels.axis import Axis
+from rhale.kernels.windows import window
 from rhale.measures.probe import probe_reactions, probe_smoothness
 from rhale.tables import open_table
 

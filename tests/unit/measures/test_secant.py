@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from tests.unit.measures.askers import asker_for, local_effects
 
-from rhale.kernels.axis import Axis, even_window, window
+from rhale.kernels.axis import Axis
 from rhale.kernels.grid import Grid
+from rhale.kernels.windows import even_window, window
 from rhale.measures.secant import OwnBin, Secant, curvature_share, step_noise
 from rhale.tables import open_table
 

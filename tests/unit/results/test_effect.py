@@ -24,7 +24,7 @@ def example(**changes):
 def three_series(d, wide, noise):
     """An effect as secants of a stepped model give it."""
     x = np.linspace(0.0, 1.0, d.size)
-    cells = measure(Grid(np.array([0.0, 1.0])), x, np.vstack([d, wide, noise]))
+    cells = measure(Grid(np.array([0.0, 1.0])), x, np.vstack([d, wide, noise])).of_output(0, 1)
     return x, fit_effect("x", "y", cells, Cuts(np.array([0, 1]), np.array([False])))
 
 

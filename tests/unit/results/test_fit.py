@@ -3,9 +3,10 @@ import pytest
 
 from rhale.errors import BadSettingError
 from rhale.kernels.axis import Axis
+from rhale.kernels.fixed import Edges, Fixed, Quantile
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
-from rhale.kernels.partition import Edges, Fixed, Optimal, Quantile
+from rhale.kernels.optimal import Optimal
 from rhale.results.fit import FINE_CELLS, axis_of, bin_cells, fine_grid, nearest_limits
 
 
@@ -134,5 +135,5 @@ def test_three_series_choose_by_the_first():
     x = np.repeat(np.arange(4) + 0.5, 5)
     d = np.where(x < 2, 0.0, 1.0)
     other = np.where(x < 1, 0.0, 9.0)
-    series = measure(Grid(np.arange(5.0)), x, np.vstack([d, other, np.zeros(20)]))
+    series = measure(Grid(np.arange(5.0)), x, np.vstack([d, other, np.zeros(20)])).of_output(0, 1)
     assert bin_cells("x", "y", series, Optimal(4)).edges.tolist() == [0.0, 2.0, 4.0]

@@ -9,6 +9,7 @@ import pytest
 import rhale
 from rhale.errors import BadFileError
 from rhale.explanation import Explanation, unpacked
+from rhale.kernels.cells import Cells
 from rhale.results.schema import EXPLANATION, RECORDS
 from rhale.results.store import FORMAT, VERSION, pack
 
@@ -22,7 +23,10 @@ def names(record):
 
 @pytest.mark.parametrize("name", RECORDS)
 def test_the_schema_has_every_field_of_a_record(name):
-    assert set(RECORDS[name].fields) == names(RECORDS[name].make)
+    own = names(RECORDS[name].make)
+    if name == "moments":  # files hold the one grid of the cells; series are named by their place
+        own = own - {"cells", "names"} | {"grid"}
+    assert set(RECORDS[name].fields) == own
 
 
 def test_the_schema_has_every_field_of_an_explanation():
@@ -70,7 +74,7 @@ def test_some_followed_cells_of_a_bin_must_be_measured(wavy):
 def test_moments_have_as_many_numbers_as_cells(wavy):
     cells = wavy.cells["x0"]
     grid = replace(cells.grid, edges=cells.grid.edges[:-1])
-    damaged = replace(wavy, cells={"x0": replace(cells, grid=grid)})
+    damaged = replace(wavy, cells={"x0": replace(cells, cells=Cells((grid,)))})
     n_cells = cells.grid.n_cells
     assert told(damaged) == f"cells['x0'].count has {n_cells} numbers for {n_cells - 1} cells"
 

@@ -1,182 +1,27 @@
-"""Synthetic problems whose mean effect, spread and accumulated curve are known exactly."""
+"""Problems of the paper: its introduction, running example, cases and studies."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 from numpy.polynomial import Polynomial
 
-__all__ = [
-    "ALL",
-    "Problem",
-    "Truth",
-    "additive",
-    "case_a",
-    "case_b",
-    "case_c",
-    "correlated",
-    "intro",
-    "lognormal",
-    "product",
-    "running",
-    "sine_product",
-    "square",
-    "study_1",
-    "study_2",
-    "study_samples",
-    "threshold",
-]
+from rhale.problems.truth import (
+    UNIFORM_STD,
+    BrokenLine,
+    FloatArray,
+    Problem,
+    Truth,
+    normal_cumulative,
+    normal_density,
+    polynomial_truth,
+    split_columns,
+)
 
-FloatArray = npt.NDArray[np.float64]
-Limits = tuple[float, float]
 Weights = tuple[float, float]
 
-UNIFORM_STD = 1 / math.sqrt(12)
 RUNNING_NOISE = 0.01
-
-
-@dataclass(frozen=True)
-class Truth:
-    """The exact answer for one feature of a problem.
-
-    Parameters
-    ----------
-    mean : callable
-        Maps values z, shape (n,), to mu(z) = E[d | x_s = z], d being the derivative along x_s.
-    std : callable
-        Maps values z to sigma(z) = Std[d | x_s = z].
-    curve : callable
-        Maps values z to the integral of mu from the lower limit to z.
-    limits : tuple of two floats
-        Where the answer is meant to be compared; the curve is zero at the first.
-
-    Examples
-    --------
-    >>> truth = study_2().truths["x1"]
-    >>> truth.mean(np.array([0.0, 1.0]))
-    array([0., 9.])
-    >>> truth.curve(np.array([0.0, 1.0]))
-    array([0. , 4.5])
-    """
-
-    mean: Callable[[FloatArray], FloatArray]
-    std: Callable[[FloatArray], FloatArray]
-    curve: Callable[[FloatArray], FloatArray]
-    limits: Limits
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A function, its derivatives, a distribution of rows, and the exact answers.
-
-    Parameters
-    ----------
-    name : str
-        Name of the problem.
-    predict : callable
-        Maps rows, shape (n_rows, n_features), to values, shape (n_rows,).
-    gradient : callable
-        Maps rows to derivatives, shape (n_rows, n_features). At a kink it takes one side.
-    sampler : callable
-        Maps a random generator and a number of rows to rows; `draw` calls it with a seed.
-    truths : mapping from str to Truth
-        The exact answer for every feature, in the order of the columns.
-    paper_sample : callable, optional
-        Takes nothing and gives the very rows behind the published figure.
-
-    Notes
-    -----
-    Every callable is a module-level function or a partial of one, so a problem pickles.
-
-    Examples
-    --------
-    >>> problem = intro()
-    >>> problem.names
-    ('x1', 'x2', 'x3')
-    >>> problem.gradient(problem.draw(1000, seed=0)).shape
-    (1000, 3)
-    """
-
-    name: str
-    predict: Callable[[FloatArray], FloatArray]
-    gradient: Callable[[FloatArray], FloatArray]
-    sampler: Callable[[np.random.Generator, int], FloatArray]
-    truths: Mapping[str, Truth]
-    paper_sample: Callable[[], FloatArray] | None = None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the features, in the order of the columns."""
-        return tuple(self.truths)
-
-    def draw(self, n_rows: int, seed: int = 0) -> FloatArray:
-        """Draw independent rows.
-
-        Parameters
-        ----------
-        n_rows : int
-            How many rows to draw.
-        seed : int
-            Seed of a fresh generator; the global random state is not touched.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_features)
-            One column per feature.
-
-        Examples
-        --------
-        >>> case_a().draw(5, seed=1).shape
-        (5, 3)
-        """
-        return self.sampler(np.random.default_rng(seed), n_rows)
-
-
-# --- Parts of truths -----------------------------------------------------------------------------
-
-
-def _polynomial(mean: Sequence[float], std: float, limits: Limits) -> Truth:
-    """Truth whose mean effect is a polynomial (lowest power first) and whose spread is constant."""
-    effect = Polynomial(mean)
-    return Truth(effect, Polynomial([std]), effect.integ(lbnd=limits[0]), limits)
-
-
-@dataclass(frozen=True)
-class _BrokenLine:
-    """A continuous line from the origin, with one slope per stretch between positive kinks."""
-
-    kinks: tuple[float, ...]
-    slopes: tuple[float, ...]
-
-    def slope(self, z: FloatArray) -> FloatArray:
-        """Slope at z; a kink belongs to the stretch on its right."""
-        return np.asarray(self.slopes)[np.searchsorted(self.kinks, z, side="right")]
-
-    def height(self, z: FloatArray) -> FloatArray:
-        """Integral of the slope from 0 to z: a line plus one hinge per kink."""
-        height = self.slopes[0] * z
-        for kink, change in zip(self.kinks, np.diff(self.slopes), strict=True):
-            height = height + change * np.maximum(z - kink, 0.0)
-        return height
-
-
-def _columns(rows: FloatArray) -> tuple[FloatArray, ...]:
-    """Take rows apart into one array per feature."""
-    return tuple(rows.T)
-
-
-def _density(z: FloatArray) -> FloatArray:
-    """Density of the standard normal distribution."""
-    return np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi)
-
-
-def _cumulative(z: FloatArray) -> FloatArray:
-    """Distribution function of the standard normal distribution."""
-    tails: FloatArray = np.vectorize(math.erfc, otypes=[np.float64])(-z / math.sqrt(2))
-    return 0.5 * tails
 
 
 def _with_ends(values: FloatArray, first: float, last: float) -> FloatArray:
@@ -213,9 +58,9 @@ def intro() -> Problem:
     """
     limits = (-1.0, 1.0)
     truths = {
-        "x1": _polynomial([0.2], 0.0, limits),
-        "x2": _polynomial([0.0], 5.0, limits),
-        "x3": _polynomial([0.0], 0.0, limits),
+        "x1": polynomial_truth([0.2], 0.0, limits),
+        "x2": polynomial_truth([0.0], 5.0, limits),
+        "x3": polynomial_truth([0.0], 0.0, limits),
     }
     return Problem(
         "intro", _predict_intro, _differentiate_intro, _draw_intro, truths, _sample_intro
@@ -223,12 +68,12 @@ def intro() -> Problem:
 
 
 def _predict_intro(rows: FloatArray) -> FloatArray:
-    x1, x2, x3 = _columns(rows)
+    x1, x2, x3 = split_columns(rows)
     return 0.2 * x1 - 5 * x2 + 10 * x2 * (x3 > 0)
 
 
 def _differentiate_intro(rows: FloatArray) -> FloatArray:
-    x1, _, x3 = _columns(rows)
+    x1, _, x3 = split_columns(rows)
     return np.column_stack([np.full_like(x1, 0.2), np.where(x3 > 0, 5.0, -5.0), 0 * x3])
 
 
@@ -276,8 +121,8 @@ def running() -> Problem:
     """
     truths = {
         "x1": Truth(_running_mean, _running_std, _running_curve, (-0.5, 0.5)),
-        "x2": _polynomial([5 / 6], 1 / math.sqrt(18), (-5.0, 5.0)),
-        "x3": _polynomial([0.0], 0.0, (-0.5, 0.5)),
+        "x2": polynomial_truth([5 / 6], 1 / math.sqrt(18), (-5.0, 5.0)),
+        "x3": polynomial_truth([0.0], 0.0, (-0.5, 0.5)),
     }
     return Problem(
         "running", _predict_running, _differentiate_running, _draw_running, truths, _sample_running
@@ -285,30 +130,30 @@ def running() -> Problem:
 
 
 def _predict_running(rows: FloatArray) -> FloatArray:
-    x1, x2, x3 = _columns(rows)
+    x1, x2, x3 = split_columns(rows)
     return np.sin(2 * np.pi * x1) * (1.0 * (x1 < 0) - 2 * (x3 < 0)) + x1 * x2 + x2
 
 
 def _differentiate_running(rows: FloatArray) -> FloatArray:
-    x1, x2, x3 = _columns(rows)
+    x1, x2, x3 = split_columns(rows)
     wave = 2 * np.pi * np.cos(2 * np.pi * x1)
     return np.column_stack([wave * (1.0 * (x1 <= 0) - 2 * (x3 <= 0)) + x2, 1 + x1, 0 * x3])
 
 
 def _running_mean(z: FloatArray) -> FloatArray:
     wave = 2 * np.pi * np.cos(2 * np.pi * z)
-    return wave * ((z <= 0) - 2 * _cumulative(-z / RUNNING_NOISE))
+    return wave * ((z <= 0) - 2 * normal_cumulative(-z / RUNNING_NOISE))
 
 
 def _running_std(z: FloatArray) -> FloatArray:
-    below = _cumulative(-z / RUNNING_NOISE)
+    below = normal_cumulative(-z / RUNNING_NOISE)
     wave = 2 * np.pi * np.cos(2 * np.pi * z)
     return np.sqrt(4 + 4 * wave**2 * below * (1 - below))
 
 
 def _running_curve(z: FloatArray) -> FloatArray:
     first = np.sin(2 * np.pi * np.minimum(z, 0.0))
-    second = np.sin(2 * np.pi * z) * _cumulative(-z / RUNNING_NOISE)
+    second = np.sin(2 * np.pi * z) * normal_cumulative(-z / RUNNING_NOISE)
     return first - 2 * (second + _sine_integral(z / RUNNING_NOISE, 2 * np.pi * RUNNING_NOISE))
 
 
@@ -318,10 +163,10 @@ def _sine_integral(upper: FloatArray, frequency: float) -> FloatArray:
     The power series of the sine, term by term: the odd moment of order 2k + 1 up to u is
     2k times the one before minus u^(2k) times the density. Eight terms suffice below frequency 1.
     """
-    moment, coefficient = -_density(upper), frequency
+    moment, coefficient = -normal_density(upper), frequency
     total = coefficient * moment
     for k in range(1, 8):
-        moment = 2 * k * moment - upper ** (2 * k) * _density(upper)
+        moment = 2 * k * moment - upper ** (2 * k) * normal_density(upper)
         coefficient *= -(frequency**2) / (2 * k * (2 * k + 1))
         total += coefficient * moment
     return total
@@ -447,7 +292,7 @@ def _case(
         {
             "x1": _tent_truth(weights[0], turn, spread),
             "x2": _tent_truth(weights[1], turn, 0.0),
-            "x3": _polynomial([0.5 * interaction], interaction * UNIFORM_STD, (-2.0, 2.0)),
+            "x3": polynomial_truth([0.5 * interaction], interaction * UNIFORM_STD, (-2.0, 2.0)),
         },
         partial(_sample_case, seed),
     )
@@ -455,21 +300,21 @@ def _case(
 
 def _tent_truth(slope: float, turn: float, std: float) -> Truth:
     """Truth of an effect that rises up to `turn`, falls as fast back to zero, and stays there."""
-    tent = _BrokenLine(kinks=(turn, 2 * turn), slopes=(slope, -slope, 0.0))
+    tent = BrokenLine(kinks=(turn, 2 * turn), slopes=(slope, -slope, 0.0))
     return Truth(tent.slope, Polynomial([std]), tent.height, (0.0, 1.0))
 
 
 def _predict_case(
     rows: FloatArray, *, weights: Weights, interaction: float, top: float
 ) -> FloatArray:
-    x1, x2, x3 = _columns(rows)
+    x1, x2, x3 = split_columns(rows)
     total = weights[0] * x1 + weights[1] * x2
     falling = np.where(total < 1, top - total, 0.0)
     return interaction * x1 * x3 + np.where(total <= 0.5, total, falling)
 
 
 def _differentiate_case(rows: FloatArray, *, weights: Weights, interaction: float) -> FloatArray:
-    x1, x2, x3 = _columns(rows)
+    x1, x2, x3 = split_columns(rows)
     total = weights[0] * x1 + weights[1] * x2
     slope = np.where(total <= 0.5, 1.0, np.where(total < 1, -1.0, 0.0))
     return np.column_stack(
@@ -529,7 +374,7 @@ def study_1(std: float = 0.5, kinks: tuple[float, float, float, float] = STUDY_K
     >>> study_1().truths["x1"].mean(np.array([0.1, 0.3, 0.75]))
     array([ 2.1 , -1.7 ,  1.25])
     """
-    line = _BrokenLine(kinks, STUDY_SLOPES)
+    line = BrokenLine(kinks, STUDY_SLOPES)
     mean, curve = partial(_study_1_mean, line), partial(_study_1_curve, line)
     return Problem(
         "study_1",
@@ -574,7 +419,7 @@ def study_2(std: float = 0.4) -> Problem:
         _differentiate_study_2,
         partial(_draw_study, std=std),
         {
-            "x1": _polynomial([0.0, 9.0], std, (0.0, 1.0)),
+            "x1": polynomial_truth([0.0, 9.0], std, (0.0, 1.0)),
             "x2": _second_feature_truth(std, slope=2.0),
         },
         partial(_sample_study, std),
@@ -625,31 +470,31 @@ def _draw_study(rng: np.random.Generator, n_rows: int, *, std: float) -> FloatAr
     return np.column_stack([x1, rng.normal(x1, std)])
 
 
-def _predict_study_1(line: _BrokenLine, rows: FloatArray) -> FloatArray:
-    x1, x2 = _columns(rows)
+def _predict_study_1(line: BrokenLine, rows: FloatArray) -> FloatArray:
+    x1, x2 = split_columns(rows)
     return line.height(x1) + x1 * x2
 
 
-def _differentiate_study_1(line: _BrokenLine, rows: FloatArray) -> FloatArray:
-    x1, x2 = _columns(rows)
+def _differentiate_study_1(line: BrokenLine, rows: FloatArray) -> FloatArray:
+    x1, x2 = split_columns(rows)
     return np.column_stack([line.slope(x1) + x2, x1])
 
 
-def _study_1_mean(line: _BrokenLine, z: FloatArray) -> FloatArray:
+def _study_1_mean(line: BrokenLine, z: FloatArray) -> FloatArray:
     return line.slope(z) + z
 
 
-def _study_1_curve(line: _BrokenLine, z: FloatArray) -> FloatArray:
+def _study_1_curve(line: BrokenLine, z: FloatArray) -> FloatArray:
     return line.height(z) + 0.5 * z**2
 
 
 def _predict_study_2(rows: FloatArray) -> FloatArray:
-    x1, x2 = _columns(rows)
+    x1, x2 = split_columns(rows)
     return 4 * x1**2 + x2**2 + x1 * x2
 
 
 def _differentiate_study_2(rows: FloatArray) -> FloatArray:
-    x1, x2 = _columns(rows)
+    x1, x2 = split_columns(rows)
     return np.column_stack([8 * x1 + x2, 2 * x2 + x1])
 
 
@@ -667,18 +512,18 @@ def _second_feature_truth(std: float, *, slope: float) -> Truth:
 def _cut_normal(z: FloatArray, std: float) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Give the two scaled ends of (0, 1) seen from z, and the normal mass between them."""
     lower, upper = -z / std, (1 - z) / std
-    return lower, upper, _cumulative(upper) - _cumulative(lower)
+    return lower, upper, normal_cumulative(upper) - normal_cumulative(lower)
 
 
 def _second_feature_mean(z: FloatArray, *, std: float, slope: float) -> FloatArray:
     lower, upper, mass = _cut_normal(z, std)
-    return (slope + 1) * z + std * (_density(lower) - _density(upper)) / mass
+    return (slope + 1) * z + std * (normal_density(lower) - normal_density(upper)) / mass
 
 
 def _second_feature_std(z: FloatArray, *, std: float) -> FloatArray:
     lower, upper, mass = _cut_normal(z, std)
-    shift = (_density(lower) - _density(upper)) / mass
-    stretch = (lower * _density(lower) - upper * _density(upper)) / mass
+    shift = (normal_density(lower) - normal_density(upper)) / mass
+    stretch = (lower * normal_density(lower) - upper * normal_density(upper)) / mass
     return std * np.sqrt(1 + stretch - shift**2)
 
 
@@ -686,325 +531,3 @@ def _second_feature_curve(z: FloatArray, *, std: float, slope: float, start: flo
     ends = np.array([start])
     mass, first_mass = _cut_normal(z, std)[2], _cut_normal(ends, std)[2]
     return 0.5 * (slope + 1) * (z**2 - start**2) + std**2 * np.log(mass / first_mass)
-
-
-# --- Problems for models without derivatives -----------------------------------------------------
-
-SECOND_STD = 0.5
-SECOND_LIMITS = (-1.0, 1.0)
-
-
-def _draw_pair(rng: np.random.Generator, n_rows: int, *, limits: Limits) -> FloatArray:
-    """Draw x1 uniform on the limits and, independently, x2 normal around 0."""
-    return np.column_stack([rng.uniform(*limits, n_rows), rng.normal(0, SECOND_STD, n_rows)])
-
-
-def sine_product() -> Problem:
-    """Pose a wave with a mild interaction.
-
-    Returns
-    -------
-    Problem
-        f = sin(2 pi x1) + x1 x2, with x1 uniform on (0, 1) and x2 independent, normal with mean 0
-        and standard deviation 1/2.
-
-    Notes
-    -----
-    x1: d = 2 pi cos(2 pi x1) + x2, so mu = 2 pi cos(2 pi z), sigma = 1/2, curve sin(2 pi z).
-    x2: d = x1, so mu = 1/2, sigma = 1/sqrt(12), curve (z + 1) / 2.
-
-    Examples
-    --------
-    >>> sine_product().truths["x1"].curve(np.array([0.25, 0.75]))
-    array([ 1., -1.])
-    """
-    limits = (0.0, 1.0)
-    truths = {
-        "x1": Truth(_wave_slope, Polynomial([SECOND_STD]), _wave, limits),
-        "x2": _polynomial([0.5], UNIFORM_STD, SECOND_LIMITS),
-    }
-    draw = partial(_draw_pair, limits=limits)
-    return Problem("sine_product", _predict_sine_product, _differentiate_sine_product, draw, truths)
-
-
-def _wave(z: FloatArray) -> FloatArray:
-    return np.sin(2 * np.pi * z)
-
-
-def _wave_slope(z: FloatArray) -> FloatArray:
-    return 2 * np.pi * np.cos(2 * np.pi * z)
-
-
-def _predict_sine_product(rows: FloatArray) -> FloatArray:
-    x1, x2 = _columns(rows)
-    return _wave(x1) + x1 * x2
-
-
-def _differentiate_sine_product(rows: FloatArray) -> FloatArray:
-    x1, x2 = _columns(rows)
-    return np.column_stack([_wave_slope(x1) + x2, x1])
-
-
-def square() -> Problem:
-    """Pose a parabola without interaction: any spread that is found is false.
-
-    Returns
-    -------
-    Problem
-        f = x1^2 + x2, with x1 uniform on (-3/2, 3/2), so that slopes span 6, and x2 independent,
-        normal with mean 0 and standard deviation 1/2.
-
-    Notes
-    -----
-    x1: d = 2 x1, so mu = 2 z, sigma = 0, curve z^2 - 9/4. x2: d = 1, curve z + 1.
-
-    Examples
-    --------
-    >>> square().truths["x1"].curve(np.array([-1.5, 0.0]))
-    array([ 0.  , -2.25])
-    """
-    limits = (-1.5, 1.5)
-    truths = {
-        "x1": _polynomial([0.0, 2.0], 0.0, limits),
-        "x2": _polynomial([1.0], 0.0, SECOND_LIMITS),
-    }
-    draw = partial(_draw_pair, limits=limits)
-    return Problem("square", _predict_square, _differentiate_square, draw, truths)
-
-
-def _predict_square(rows: FloatArray) -> FloatArray:
-    x1, x2 = _columns(rows)
-    return x1**2 + x2
-
-
-def _differentiate_square(rows: FloatArray) -> FloatArray:
-    x1, x2 = _columns(rows)
-    return np.column_stack([2 * x1, np.ones_like(x2)])
-
-
-def product() -> Problem:
-    """Pose nothing but interaction.
-
-    Returns
-    -------
-    Problem
-        f = 3 x1 x2, with x1 uniform on (0, 1) and x2 independent, normal with mean 0 and standard
-        deviation 1/2.
-
-    Notes
-    -----
-    x1: d = 3 x2, so mu = 0, sigma = 3/2, curve 0.
-    x2: d = 3 x1, so mu = 3/2, sigma = 3/sqrt(12), curve 3 (z + 1) / 2.
-
-    Examples
-    --------
-    >>> product().truths["x1"].std(np.array([0.3]))
-    array([1.5])
-    """
-    limits = (0.0, 1.0)
-    truths = {
-        "x1": _polynomial([0.0], 3 * SECOND_STD, limits),
-        "x2": _polynomial([1.5], 3 * UNIFORM_STD, SECOND_LIMITS),
-    }
-    draw = partial(_draw_pair, limits=limits)
-    return Problem("product", _predict_product, _differentiate_product, draw, truths)
-
-
-def _predict_product(rows: FloatArray) -> FloatArray:
-    x1, x2 = _columns(rows)
-    return 3 * x1 * x2
-
-
-def _differentiate_product(rows: FloatArray) -> FloatArray:
-    return 3 * rows[:, ::-1]
-
-
-def threshold() -> Problem:
-    """Pose an interaction that switches on at a point, which derivatives cannot see.
-
-    Returns
-    -------
-    Problem
-        f = x1 + 2 x2 1{x1 > 1/2}, with x1 uniform on (0, 1) and x2 independent, normal with mean
-        0 and standard deviation 1/2.
-
-    Notes
-    -----
-    x1: d = 1 except at 1/2, so mu = 1, sigma = 0. The jump 2 x2 has mean 0, so the accumulated
-    curve is z for derivatives and for secants alike. Its spread is another matter: the change of
-    f over any interval around 1/2 has standard deviation 1, which a secant of width h reports as
-    1 / h and a derivative as 0. x2: d = 2 1{x1 > 1/2} is 0 or 2 with equal probability, so
-    mu = 1, sigma = 1, curve z + 1.
-
-    Examples
-    --------
-    >>> problem = threshold()
-    >>> rows = problem.draw(10_000, seed=0)
-    >>> left, right = (np.column_stack([0 * rows[:, 0] + x, rows[:, 1]]) for x in (0.4, 0.6))
-    >>> float((problem.predict(right) - problem.predict(left)).std().round(1))
-    1.0
-    """
-    limits = (0.0, 1.0)
-    truths = {
-        "x1": _polynomial([1.0], 0.0, limits),
-        "x2": _polynomial([1.0], 1.0, SECOND_LIMITS),
-    }
-    draw = partial(_draw_pair, limits=limits)
-    return Problem("threshold", _predict_threshold, _differentiate_threshold, draw, truths)
-
-
-def _predict_threshold(rows: FloatArray) -> FloatArray:
-    x1, x2 = _columns(rows)
-    return x1 + 2 * x2 * (x1 > 0.5)
-
-
-def _differentiate_threshold(rows: FloatArray) -> FloatArray:
-    x1 = rows[:, 0]
-    return np.column_stack([np.ones_like(x1), 2.0 * (x1 > 0.5)])
-
-
-# --- Problems for laws ---------------------------------------------------------------------------
-
-
-def additive() -> Problem:
-    """Pose a smooth sum of functions of one feature each: no spread, however correlated.
-
-    Returns
-    -------
-    Problem
-        f = sin(2 pi x1) + exp(x2) + x3^2, with x1 uniform on (0, 1), x2 normal with mean x1 and
-        standard deviation 0.1, x3 standard normal.
-
-    Notes
-    -----
-    Each derivative depends on its own feature only, so mu is that derivative and sigma = 0. The
-    curves are sin(2 pi z), exp(z) - 1 (from 0) and z^2 - 4 (from -2).
-
-    Examples
-    --------
-    >>> additive().truths["x3"].mean(np.array([-1.0, 2.0]))
-    array([-2.,  4.])
-    """
-    none = Polynomial([0.0])
-    truths = {
-        "x1": Truth(_wave_slope, none, _wave, (0.0, 1.0)),
-        "x2": Truth(np.exp, none, np.expm1, (0.0, 1.0)),
-        "x3": _polynomial([0.0, 2.0], 0.0, (-2.0, 2.0)),
-    }
-    return Problem("additive", _predict_additive, _differentiate_additive, _draw_additive, truths)
-
-
-def _predict_additive(rows: FloatArray) -> FloatArray:
-    x1, x2, x3 = _columns(rows)
-    return _wave(x1) + np.exp(x2) + x3**2
-
-
-def _differentiate_additive(rows: FloatArray) -> FloatArray:
-    x1, x2, x3 = _columns(rows)
-    return np.column_stack([_wave_slope(x1), np.exp(x2), 2 * x3])
-
-
-def _draw_additive(rng: np.random.Generator, n_rows: int) -> FloatArray:
-    x1 = rng.uniform(0, 1, n_rows)
-    return np.column_stack([x1, rng.normal(x1, 0.1), rng.normal(0, 1, n_rows)])
-
-
-def lognormal() -> Problem:
-    """Pose a skewed feature whose effect is steepest where the rows are.
-
-    Returns
-    -------
-    Problem
-        f = log x1, where log x1 is standard normal.
-
-    Notes
-    -----
-    d = 1 / x1, so mu = 1 / z, sigma = 0 and, from the lower limit exp(-2), the curve is
-    log z + 2.
-
-    Examples
-    --------
-    >>> lognormal().truths["x1"].curve(np.exp([-2.0, 0.0]))
-    array([0., 2.])
-    """
-    limits = (math.exp(-2), math.exp(2))
-    truths = {"x1": Truth(np.reciprocal, Polynomial([0.0]), _log_curve, limits)}
-    return Problem("lognormal", _predict_lognormal, np.reciprocal, _draw_lognormal, truths)
-
-
-def _log_curve(z: FloatArray) -> FloatArray:
-    return np.log(z) + 2
-
-
-def _predict_lognormal(rows: FloatArray) -> FloatArray:
-    return np.log(rows[:, 0])
-
-
-def _draw_lognormal(rng: np.random.Generator, n_rows: int) -> FloatArray:
-    return rng.lognormal(0, 1, size=(n_rows, 1))
-
-
-def correlated(rho: float = 0.5) -> Problem:
-    """Pose the product of two correlated normal features.
-
-    Parameters
-    ----------
-    rho : float
-        Correlation of x1 and x2, from -1 to 1.
-
-    Returns
-    -------
-    Problem
-        f = x1 x2, with x1 and x2 standard normal.
-
-    Notes
-    -----
-    For either feature d is the other one, which given z is normal with mean rho z and variance
-    1 - rho^2: mu = rho z, sigma = sqrt(1 - rho^2) and, from the lower limit -2, the curve is
-    rho (z^2 - 4) / 2. Partial dependence is 0 everywhere.
-
-    Examples
-    --------
-    >>> correlated(0.6).truths["x1"].std(np.array([1.0]))
-    array([0.8])
-    """
-    truth = _polynomial([0.0, rho], math.sqrt(1 - rho**2), (-2.0, 2.0))
-    return Problem(
-        "correlated",
-        _predict_correlated,
-        _differentiate_correlated,
-        partial(_draw_correlated, rho=rho),
-        {"x1": truth, "x2": truth},
-    )
-
-
-def _predict_correlated(rows: FloatArray) -> FloatArray:
-    x1, x2 = _columns(rows)
-    return x1 * x2
-
-
-def _differentiate_correlated(rows: FloatArray) -> FloatArray:
-    return rows[:, ::-1].copy()
-
-
-def _draw_correlated(rng: np.random.Generator, n_rows: int, *, rho: float) -> FloatArray:
-    x1, noise = rng.normal(0, 1, size=(2, n_rows))
-    return np.column_stack([x1, rho * x1 + math.sqrt(1 - rho**2) * noise])
-
-
-ALL: tuple[Callable[[], Problem], ...] = (
-    intro,
-    running,
-    case_a,
-    case_b,
-    case_c,
-    study_1,
-    study_2,
-    sine_product,
-    square,
-    product,
-    threshold,
-    additive,
-    lognormal,
-    correlated,
-)

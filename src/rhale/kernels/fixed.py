@@ -1,0 +1,126 @@
+"""Bins that are fixed before any effect is measured: of equal width, of equal count, given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rhale.errors import BadSettingError
+from rhale.kernels import BoolArray, FloatArray
+from rhale.kernels.axis import Axis
+from rhale.kernels.grid import Closed, Grid, require_closed, uniform_edges
+from rhale.kernels.moments import Moments
+from rhale.kernels.partition import Cuts, every_cell, require_count
+from rhale.kernels.times import as_numbers, kind_of
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """Bins of equal width.
+
+    Parameters
+    ----------
+    n_bins : int
+        Number of bins.
+    closed : {"left", "right"}
+        Which limit belongs to a bin.
+    """
+
+    n_bins: int = 20
+    closed: Closed = "left"
+
+    def __post_init__(self) -> None:
+        require_count("n_bins", self.n_bins)
+        require_closed(self.closed)
+
+    def candidates(self, axis: Axis) -> FloatArray:
+        """Equally wide cells."""
+        return uniform_edges(axis.low, axis.high, self.n_bins)
+
+    def __call__(self, moments: Moments) -> Cuts:
+        """Every cell is a bin."""
+        return every_cell(moments)
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """Bins of equal count: limits are data values, as in R's ALEPlot.
+
+    Parameters
+    ----------
+    n_bins : int
+        Number of bins; fewer come out where values repeat.
+    closed : {"left", "right"}
+        Which limit belongs to a bin.
+    """
+
+    n_bins: int = 20
+    closed: Closed = "left"
+
+    def __post_init__(self) -> None:
+        require_count("n_bins", self.n_bins)
+        require_closed(self.closed)
+
+    def candidates(self, axis: Axis) -> FloatArray:
+        """Values at equal steps of the cumulated weight."""
+        inner = axis.quantiles(np.arange(1, self.n_bins) / self.n_bins)
+        inner = inner[(inner > axis.low) & (inner < axis.high)]
+        return np.append(np.unique(np.append(axis.low, inner)), axis.high)
+
+    def __call__(self, moments: Moments) -> Cuts:
+        """Every cell is a bin."""
+        return every_cell(moments)
+
+
+@dataclass(frozen=True, init=False)
+class Edges:
+    """Bins with given limits.
+
+    Parameters
+    ----------
+    edges : sequence of float, dates or durations
+        Limits, increasing. Dates become days since 1970, durations seconds.
+    closed : {"left", "right"}
+        Which limit belongs to a bin.
+    linear : bool or sequence of bool
+        Whether the effect of a bin, or of each bin, is a straight line instead of a constant.
+    """
+
+    edges: tuple[float, ...]
+    closed: Closed
+    linear: bool | tuple[bool, ...]
+
+    def __init__(
+        self,
+        edges: Sequence[Any] | npt.NDArray[Any],
+        closed: Closed = "left",
+        *,
+        linear: bool | Sequence[bool] | BoolArray = False,
+    ) -> None:
+        limits = list(edges)
+        numbers = as_numbers(limits, kind_of(limits)) if limits else np.empty(0)
+        object.__setattr__(self, "edges", tuple(numbers.tolist()))
+        object.__setattr__(self, "closed", closed)
+        Grid(np.array(self.edges), closed)  # refuses what cannot be bins
+        kinds, n_bins = np.asarray(linear, dtype=np.bool_), len(self.edges) - 1
+        if kinds.ndim and kinds.shape != (n_bins,):
+            msg = (
+                f"linear has shape {kinds.shape} for {n_bins} bins; pass one for each, or one bool"
+            )
+            raise BadSettingError(msg)
+        object.__setattr__(self, "linear", tuple(kinds.tolist()) if kinds.ndim else bool(linear))
+
+    def candidates(self, axis: Axis) -> FloatArray:  # noqa: ARG002 - they are given
+        """Return the limits as they were given."""
+        return np.array(self.edges)
+
+    def __call__(self, moments: Moments) -> Cuts:
+        """Every cell is a bin."""
+        given = Grid(np.array(self.edges), self.closed)
+        linear = np.broadcast_to(np.asarray(self.linear), (given.n_cells,))
+        place = given.locate(moments.grid.middles)  # limits may have moved or fallen together
+        return Cuts(np.arange(moments.grid.n_cells + 1), linear[place])
