@@ -121,11 +121,13 @@ class Adaptive:
         gaps = wide_empty_cells(moments)
         limits, notes = cheapest_path(_price_gaps(price, gaps)), ()  # type: IntArray | None, tuple[str, ...]
         if limits is None:
+            # one bin can always be had; that is worth a note only where a number of rows was asked for
             limits = np.array([0, moments.grid.n_cells])
             if self.min_rows is not None:
                 notes = (f"no bin can have {least:g} rows out of {total:g}: one bin",)
         spread_limits = None
         if self.spread_bins != "mean":
+            # the spread is what the chosen fits leave over, so the mean must be cut first
             squares = residual_squares(moments, limits, linear[limits[:-1], limits[1:] - 1])
             nested = limits if self.spread_bins == "joint" else None
             found = spread_path(moments, squares, least, nested)
@@ -133,6 +135,7 @@ class Adaptive:
                 spread_limits = found
             else:
                 limits = np.union1d(limits, found)
+        # a bin that was cut for the spread's sake may be a line no more: its parts are asked again
         kinds = linear[limits[:-1], limits[1:] - 1]
         return Cuts(
             limits,
@@ -184,6 +187,7 @@ class Prices:
             run_sums(moments.weight * noise), weight, out=np.zeros_like(weight), where=upper
         )
         edges = moments.grid.edges
+        # effective rows of runs do not add up, shares of the weight do: cuts alone must change no sum
         share = weight * (moments.total_rows / moments.weight.sum())
         return cls(
             np.maximum(edges[None, 1:] - edges[:-1, None], 0.0) / (edges[-1] - edges[0]),
@@ -208,6 +212,7 @@ class Prices:
             sloped = self.line + 2 * self.parameter
             is_linear = sloped < misfit
             misfit = np.where(is_linear, sloped, misfit)
+        # a variance needs two rows; effective numbers carry rounding
         allowed = (self.rows >= max(least, 2.0) * (1 - 1e-12)) & (self.misfit_share > 0)
         price = np.full_like(misfit, np.inf)
         return np.multiply(count, misfit, out=price, where=allowed), is_linear
@@ -229,12 +234,14 @@ def _split_gaps(axis: Axis, between: FloatArray) -> FloatArray:
 def wide_empty_cells(moments: Moments) -> IntArray:
     """Cells without rows that are a good part of the range."""
     width = np.diff(moments.grid.edges)
+    # limits stand a margin inside a gap: what is left of the narrowest one is this wide
     least = (1 - 2 * MARGIN) * GAP_SHARE * (moments.grid.edges[-1] - moments.grid.edges[0])
     return np.flatnonzero((moments.count == 0) & (width >= least * (1 - 1e-9)))
 
 
 def _price_gaps(price: FloatArray, gaps: IntArray) -> FloatArray:
     """Let a gap be a bin of its own for nothing; no other bin starts or ends with a gap."""
+    # else the bins beside it would take the gap in, and stretch their fits across it
     for gap in gaps:
         price[: gap + 1, gap] = np.inf
         price[gap, gap:] = np.inf
@@ -276,9 +283,12 @@ def spread_path(
     cost = SPREAD_PENALTY * float(np.log(total)) * max(excess(tame[filled], rows), outliers)
     held = run_sums(share)
     variance = np.divide(run_sums(share * tame), held, out=np.ones_like(held), where=held > 0)
+    # twice the negative log-likelihood of normal residuals; a stretch without any residual must not
+    # be worth everything, so a variance counts as a billionth of the average at least
     price = held * np.log(np.maximum(variance / level, 1e-9)) + cost
     least = max(fewest, FEWEST_SPREAD_ROWS, SPREAD_SHARE * total) * (1 - 1e-12)
     price = np.where(run_weights(moments)[1] >= least, price, np.inf)
+    # a cut for the spread's sake nests: it crosses no limit that must stay
     bins = np.repeat(np.arange(whole.size - 1), np.diff(whole))
     price = np.where(bins[:, None] == bins, price, np.inf)
     corner = whole[:-1], whole[1:] - 1

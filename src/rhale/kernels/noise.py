@@ -45,11 +45,13 @@ def local_noise(moments: Moments) -> FloatArray:
     rows, mean = moments.rows[filled], moments.mean[0][filled]
     weight = moments.weight[filled]
     inside = drop_rounding(weight, mean, moments.sdd[0][filled]) * rows / weight
+    # cells of one row have no squares inside: there the steps alone tell the noise
     steps = _squared_steps(mean, rows)
     reached = np.append(0.0, np.cumsum(rows))
     low, high = _windows(reached)
     squares = _between(reached, inside, low, high)
     free = _between(reached, np.maximum(rows - 1.0, 0.0), low, high)
+    # a step counts whole where the limit between its two cells lies in the window; ranks carry rounding
     first = np.searchsorted(reached[1:-1], low - 1e-9)
     last = np.searchsorted(reached[1:-1], high + 1e-9)
     squares += np.diff(np.append(0.0, np.cumsum(steps))[np.stack([first, last])], axis=0)[0]
@@ -62,6 +64,7 @@ def local_noise(moments: Moments) -> FloatArray:
 def _squared_steps(mean: FloatArray, rows: FloatArray) -> FloatArray:
     """Squared steps between neighbours, each scaled to the variance of one row."""
     step = np.diff(mean)
+    # what a model's own arithmetic may cause is no noise: a constant must have none
     step[np.abs(step) <= ROUNDING * np.maximum(np.abs(mean[1:]), np.abs(mean[:-1]))] = 0.0
     return np.asarray(step**2 / (1 / rows[1:] + 1 / rows[:-1]))
 
@@ -70,6 +73,7 @@ def _windows(reached: FloatArray) -> tuple[FloatArray, FloatArray]:
     """First and last rank of the window around every cell."""
     total, middle = reached[-1], (reached[1:] + reached[:-1]) / 2
     width = min(max(WINDOW_ROWS, WINDOW_SHARE * total), total)
+    # moved inside, not cut off: at the ends the estimate is as steady as elsewhere
     low = np.clip(middle - width / 2, 0.0, total - width)
     return low, low + width
 
@@ -94,6 +98,7 @@ def residual_squares(moments: Moments, limits: IntArray, linear: BoolArray) -> F
     slope = np.where(linear, bins.slope[0], 0.0)[place]
     offset = moments.mean_x - bins.mean_x[place]
     residual = moments.mean[0] - bins.mean[0][place] - slope * offset
+    # about the bin's line inside each cell; between the cells it is `residual`
     inside = moments.sdd[0] - 2 * slope * moments.sxd[0] + slope**2 * moments.sxx
     rows = bins.rows[place]
     free = np.maximum(rows - 1 - linear[place], 1.0)
@@ -116,6 +121,7 @@ def cut_outliers(squares: FloatArray, rows: FloatArray) -> FloatArray:
     the median by four standard errors of normal squares, and always by as much as the median.
     """
     half = min(HALF_MEDIAN, (squares.size - 1) // 2)
+    # mirrored at the ends, where a cell has neighbours on one side only
     around = sliding_window_view(np.pad(squares, half, mode="reflect"), 2 * half + 1)
     most = 1 + np.maximum(FARTHEST * np.sqrt(2 / rows), 1.0)
     return np.asarray(np.minimum(squares, np.median(around, axis=1) * most))
@@ -123,6 +129,8 @@ def cut_outliers(squares: FloatArray, rows: FloatArray) -> FloatArray:
 
 def excess(squares: FloatArray, rows: FloatArray) -> float:
     """Variance of a squared residual, as a multiple of that of normal ones; at least 1."""
+    # a normal residual's square has the variance 2 v²; v is that of both neighbours, so that
+    # a slow change of the spread does not look like heavy tails
     pooled = (squares[1:] * rows[1:] + squares[:-1] * rows[:-1]) / (rows[1:] + rows[:-1])
     usual = 2.0 * float(np.sum(pooled**2))
     return max(1.0, float(_squared_steps(squares, rows).sum()) / usual) if usual > 0 else 1.0
@@ -157,14 +165,17 @@ def departure(
     for k, (start, stop) in enumerate(pairwise(limits)):
         cells = slice(int(start), int(stop))
         filled = has_enough_rows(moments)[cells]
+        # as many parameters as means: the fit goes through all of them
         if np.count_nonzero(filled) <= 1 + linear[k]:
             continue
         widths = np.diff(moments.grid.edges)[cells]
         gap = np.cumsum(widths[:, None] * residual_map(moments, cells, linear=linear[k]), axis=0)
         mean, rows = moments.mean[0][cells][filled], moments.rows[cells][filled]
+        # residuals do not see a constant; without it, the rounding of a high level stays out
         squared = widths @ (gap @ (mean - mean[0])) ** 2
         expected = widths @ (gap**2 @ (noise[cells][filled] / rows))
         scale = float(np.abs(mean).max()) * float(widths.sum())
+        # a departure within rounding is none, however small its expected size is
         if squared > max((1 + TIE) * expected, widths.sum() * (ROUNDING * scale) ** 2):
             trust[k] = 1.0 - expected / squared
     return trust
@@ -180,6 +191,7 @@ def residual_map(moments: Moments, cells: slice, *, linear: bool) -> FloatArray:
     """
     filled = has_enough_rows(moments)[cells]
     weight, x = moments.weight[cells][filled], moments.mean_x[cells][filled]
+    # identity less the hat matrix of weighted least squares, written out for one or two parameters
     share = weight / weight.sum()
     residual: FloatArray = np.eye(share.size) - share
     if linear:

@@ -62,12 +62,6 @@ class Sample:
         return replace(both, seen=self.seen + other.seen, is_complete=complete)
 
 
-def no_rows(n_values: int, size: int) -> Sample:
-    """Give the sample of no rows at all."""
-    key = np.empty(0, dtype=np.uint64)
-    return Sample(size, key, np.empty(0), np.empty((0, n_values)), 0)
-
-
 def collect(key: KeyArray, values: FloatArray, weight: FloatArray, *, size: int) -> Sample:
     """Keep the rows with the smallest keys.
 

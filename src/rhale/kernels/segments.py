@@ -22,6 +22,7 @@ def run_sums(values: FloatArray) -> FloatArray:
     array([[1., 3.],
            [0., 2.]])
     """
+    # not by differences of prefix sums: these carry the rounding of the whole axis into a small bin
     runs = np.triu(np.broadcast_to(values, (values.size, values.size)))
     return np.cumsum(runs, axis=1, out=runs)
 
@@ -71,6 +72,7 @@ def run_products(weight: FloatArray, means: FloatArray, products: FloatArray) ->
     size = 1 << (n_cells - 1).bit_length()  # filled up with empty cells
     head = np.zeros((n_rows, size))
     head[:, :n_cells] = np.concatenate([weight[None], means, products])
+    # head: the run from the first cell of a block to this one; tail: from this one to the last
     tail, half = head.copy(), 1
     found = np.stack([np.diag(p) for p in _drop_rounding(head, n_series)])
     while half < size:
@@ -81,6 +83,8 @@ def run_products(weight: FloatArray, means: FloatArray, products: FloatArray) ->
         square = found.reshape(len(products), n_blocks, 2 * half, n_blocks, 2 * half)
         blocks = np.einsum("paiaj->paij", square)  # the blocks on the diagonal, as a view
         blocks[:, :, :half, half:] = _drop_rounding(merged, n_series)
+        # both are views: the tails of the left half now reach to the end of the block, the heads of
+        # the right half begin at its start, and the block is twice as long
         left[:], right[:] = merged[..., -1], merged[:, :, 0]
         half *= 2
     return np.ascontiguousarray(found[:, :n_cells, :n_cells])
@@ -102,6 +106,7 @@ def _merge(left: FloatArray, right: FloatArray, n_series: int) -> FloatArray:
     """Weight, means and products of both together (Chan, Golub and LeVeque)."""
     merged = np.empty(np.broadcast_shapes(left.shape, right.shape))
     weight = np.add(left[0], right[0], out=merged[0])
+    # two empty runs are an empty one, not nan
     share = right[0] / np.where(weight > 0, weight, 1.0)
     steps = [right[i] - left[i] for i in range(1, n_series + 1)]
     pulls = []
@@ -136,6 +141,7 @@ def cheapest_path(price: FloatArray) -> IntArray | None:
     >>> cheapest_path(np.array([[1.0, 3.0], [np.inf, 1.0]]))
     array([0, 1, 2])
     """
+    # the bins that end at one edge lie side by side: each step reads one stretch of memory
     n_cells, ending = len(price), np.ascontiguousarray(price.T)
     best = np.zeros(n_cells + 1)
     for j in range(1, n_cells + 1):
@@ -145,6 +151,7 @@ def cheapest_path(price: FloatArray) -> IntArray | None:
     limits = [n_cells]
     while limits[-1] > 0:
         j = limits[-1]
+        # equal prices differ by the order of their additions: within rounding they are a tie
         tied = best[:j] + ending[j - 1, :j] <= best[j] + TIE * abs(best[j])
         limits.append(int(tied.argmax()))  # the first: the widest bin
     return np.array(limits[::-1], dtype=np.intp)

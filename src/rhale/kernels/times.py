@@ -99,12 +99,6 @@ def as_dates(days: FloatArray) -> npt.NDArray[np.datetime64]:
     return np.where(np.isnan(days), np.datetime64("NaT", "us"), dates)
 
 
-def as_durations(seconds: FloatArray) -> npt.NDArray[np.timedelta64]:
-    """Turn seconds into durations, to the microsecond; nan into no duration."""
-    durations = np.rint(np.nan_to_num(seconds) * 1e6).astype("timedelta64[us]")
-    return np.where(np.isnan(seconds), np.timedelta64("NaT", "us"), durations)
-
-
 def written(value: float, kind: AxisKind) -> str:
     """Write a place on an axis for people.
 

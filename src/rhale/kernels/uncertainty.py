@@ -68,8 +68,11 @@ class Uncertainty:
         self._hand_over(of_levels, of_slopes)
         plain = np.ones(self.origin.size, dtype=np.bool_)
         plain[self.cells.bin if self.cells else []] = False
+        # read at the mean of x, level and slope of a fit are independent: their variances add
         total = of_levels[:, plain] ** 2 @ self.level_variance[plain]
         total += of_slopes[:, plain] ** 2 @ self.slope_variance[plain]
+        # where the curve follows cells, their means are the independent estimates: the fit is made of
+        # them, so taking both as independent would count the same rows twice
         for k in map(int, np.flatnonzero(~plain)):
             mine = levels[:, self.bins == k]
             total += self._of_cells(k, mine, of_levels[:, k], of_slopes[:, k])
@@ -88,11 +91,13 @@ class Uncertainty:
             read[self.bins == k] = interpolation(x, filled) @ x[filled]
         origin, starts = self.origin[self.bins], np.unique(self.bins, return_index=True)[1]
         tilt = slopes + levels * (self.places - origin - trust * (read - origin))
+        # a followed piece is `trust` parts its cell's mean; the fit answers for the rest
         kept = levels * (1 - trust)
         return np.add.reduceat(kept, starts, axis=1), np.add.reduceat(tilt, starts, axis=1)
 
     def _hand_over(self, levels: FloatArray, slopes: FloatArray) -> None:
         """Let the measured neighbours answer for the bins without rows, in place."""
+        # a bin without rows has no estimate of its own: what a map asks of it, it asks of its neighbours
         for line in find_bridges(self.edges, self.measured):
             level = levels[:, line.bin].copy()
             levels[:, line.bin] = slopes[:, line.bin] = 0.0
@@ -110,6 +115,8 @@ class Uncertainty:
         x, filled = cells.mean_x[mine], cells.measured[mine]
         weight = cells.weight[mine][filled]
         share, offset = weight / weight.sum(), x[filled] - self.origin[k]
+        # a slope is held by x between the cells and by x inside them; the second part is independent of
+        # the cells' means and adds a variance of its own
         inside = share * cells.std_x[mine][filled] ** 2
         scatter = share @ offset**2 + inside.sum()  # its square may be infinite, but no error
         variance = cells.error[mine][filled] ** 2
@@ -146,6 +153,7 @@ def find_bridges(edges: FloatArray, measured: BoolArray) -> list[Bridge]:
     of its neighbours, each read at its own middle, or nearer if the empty bin beside it is the
     narrower one.
     """
+    # neighbours are measured bins, however far: a chain of empty bins lies on one line
     known, found = np.flatnonzero(measured), []
     middle, half = middles(edges), np.diff(edges) / 2
     for k in map(int, np.flatnonzero(~measured)):

@@ -117,7 +117,17 @@ def window(axis: Axis, share: float, *, whole: bool = False) -> Window:
     starts, stops = _reached(axis, below - left, axis.weight.sum() - above + right)
     ladder = knots.places if axis.values.size <= MANY_VALUES else None
     no_gaps = np.empty((0, 2))
-    return Window(share, axis.low, axis.high, knots, starts, stops, ladder, whole, no_gaps)
+    return Window(
+        share=share,
+        low=axis.low,
+        high=axis.high,
+        knots=knots,
+        starts=starts,
+        stops=stops,
+        ladder=ladder,
+        whole=whole,
+        gaps=no_gaps,
+    )
 
 
 def even_window(

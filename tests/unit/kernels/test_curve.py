@@ -35,7 +35,16 @@ class Fitted:
         variance = np.where(known, fill_gaps(variance, middles(edges)), 0.0)
         slope_variance = zero if slope_variance is None else np.asarray(slope_variance, dtype=float)
         bins = np.arange(level.size)
-        self.doubt = Uncertainty(edges, origin, known, variance, slope_variance, None, origin, bins)
+        self.doubt = Uncertainty(
+            edges=edges,
+            origin=origin,
+            measured=known,
+            level_variance=variance,
+            slope_variance=slope_variance,
+            cells=None,
+            places=origin,
+            bins=bins,
+        )
 
     def curve(self, x, center):
         return self.fit.curve(x, center)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.sample import collect, no_rows, row_keys
+from rhale.kernels.sample import collect, row_keys
 
 
 def keys(*values):
@@ -81,7 +81,7 @@ def test_a_sum_that_leaves_a_row_out_is_incomplete():
 
 
 def test_no_rows_are_a_sample_too():
-    nothing = no_rows(3, 5)
+    nothing = collect(row_keys(np.empty((0, 3))), np.empty((0, 3)), np.empty(0), size=5)
     assert nothing.values.shape == (0, 3)
     assert (nothing.seen, nothing.is_complete) == (0, True)
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from rhale.errors import BadSettingError
-from rhale.kernels.times import as_dates, as_durations, as_numbers, in_full, in_seconds, written
+from rhale.kernels.times import as_dates, as_numbers, in_full, in_seconds, written
 
 NEW_YEAR = 18_262.0  # 2020-01-01
 ZONED = dt.datetime(2020, 1, 1, 2, tzinfo=dt.timezone(dt.timedelta(hours=2)))
@@ -76,14 +76,8 @@ def test_dates_come_back_from_days(days):
     assert as_numbers(as_dates(np.array([days])), "date").tolist() == [days]
 
 
-def test_nan_becomes_no_date_and_no_duration():
+def test_nan_becomes_no_date():
     assert np.isnat(as_dates(np.array([np.nan, 1.0]))).tolist() == [True, False]
-    assert np.isnat(as_durations(np.array([1.5, np.nan]))).tolist() == [False, True]
-
-
-def test_durations_come_back_from_seconds_to_the_microsecond():
-    seconds = np.array([0.0, -1.5, 0.000001, 1e8 + 0.25])
-    assert in_seconds(as_durations(seconds)).tolist() == seconds.tolist()
 
 
 @pytest.mark.parametrize(
