@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from threading import Event
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -16,12 +17,14 @@ from rhale.errors import (
     BadPredictionError,
     BadSettingError,
     ModelFailedError,
+    NotDifferentiableError,
     RhaleError,
     WrongShapeError,
     excerpt,
 )
 from rhale.kernels import FloatArray
 from rhale.names import find_output, list_asked
+from rhale.results.note import Note
 from rhale.tables.chunk import Change, Chunk
 
 REPEATABLE = 1e-5  # relative; far above float32 rounding, far below dropout
@@ -29,38 +32,6 @@ FIRST_ROWS = 32
 LONGEST = 1000  # letters of what a model says; its own error is the cause of ours
 Answers = tuple[FloatArray, FloatArray]
 STOP: ContextVar[Event | None] = ContextVar("STOP", default=None)  # ends work in other threads
-
-
-class Adapter(Protocol):
-    """One kind of model, asked in its own way."""
-
-    @property
-    def kind(self) -> str:
-        """What the model is, for people."""
-
-    @property
-    def is_differentiable(self) -> bool:
-        """Whether `gradient` may be called."""
-
-    @property
-    def labels(self) -> tuple[str, ...] | None:
-        """Names of all outputs, where the model has names for them."""
-
-    @property
-    def usual_outputs(self) -> tuple[int, ...] | None:
-        """Outputs to explain when the user names none; None for all."""
-
-    def session(self) -> AbstractContextManager[None]:
-        """Prepare the model, and leave it afterwards as it was."""
-
-    def predict(self, rows: Any) -> Any:
-        """Answer for rows of the user's kind of table."""
-
-    def gradient(self, rows: Any, outputs: Sequence[int]) -> tuple[Any, Any]:
-        """Answers of all outputs, and slopes (n_rows, n_chosen, n_columns) of the chosen ones."""
-
-    def recognise(self, rows: Any, answer: Any) -> Adapter:
-        """Give a better adapter, now that an answer has been seen; or this one."""
 
 
 class Walker(Protocol):
@@ -71,6 +42,138 @@ class Walker(Protocol):
 
     def sees(self, column: int) -> bool:
         """Whether changes of a column can be walked."""
+
+
+if TYPE_CHECKING:
+    default = property
+else:
+
+    class default:  # noqa: N801 - stands where `property` would
+        """A property that an attribute of the same name replaces: of a class, or of one object."""
+
+        def __init__(self, value: Callable[[Any], Any]) -> None:
+            self.value, self.__doc__ = value, value.__doc__
+
+        def __get__(self, instance: object, owner: type | None = None) -> Any:
+            return self.value(instance)
+
+
+@runtime_checkable
+class Adapter(Protocol):
+    """One kind of model, asked in its own way.
+
+    What has all these members is taken for an adapter, whoever wrote it. A class that inherits
+    them writes `kind` and `predict`, and of the others what it knows better: as an attribute, a
+    field or a property.
+
+    Examples
+    --------
+    >>> class Doubled(Adapter):
+    ...     kind = "a function of mine"
+    ...
+    ...     def predict(self, rows):
+    ...         return 2 * rows[:, 0]
+    >>> isinstance(Doubled(), Adapter), Doubled().is_differentiable
+    (True, False)
+    """
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """What the model is, for people."""
+
+    @abstractmethod
+    def predict(self, rows: Any) -> Any:
+        """Answer for rows of the user's kind of table."""
+
+    # --- what it answers, and about what
+
+    @default
+    def labels(self) -> tuple[str, ...] | None:
+        """Names of all outputs, where the model has names for them."""
+        return None
+
+    @default
+    def usual_outputs(self) -> tuple[int, ...] | None:
+        """Outputs to explain when the user names none; None for all."""
+        return None
+
+    @default
+    def columns(self) -> tuple[str, ...] | None:
+        """Names of the columns that the model takes, in its order; None if it does not say."""
+        return None
+
+    @default
+    def notes(self) -> tuple[Note, ...]:
+        """What a reader should know about how the model is asked."""
+        return ()
+
+    def recognise(self, rows: Any, answer: Any) -> Adapter:  # noqa: ARG002
+        """Give a better adapter, now that an answer has been seen; or this one."""
+        return self
+
+    # --- slopes
+
+    @default
+    def is_differentiable(self) -> bool:
+        """Whether `gradient` may be called."""
+        return False
+
+    def gradient(self, rows: Any, outputs: Sequence[int]) -> tuple[Any, Any]:  # noqa: ARG002
+        """Answers of all outputs, and slopes (n_rows, n_chosen, n_columns) of the chosen ones."""
+        msg = f"this {self.kind} has no derivative; pass gradient=, or use local='secant'"
+        raise NotDifferentiableError(msg)
+
+    # --- many changed columns at once
+
+    @default
+    def walker(self) -> Walker | None:
+        """What answers for changed rows of all features at once; None if the model is asked."""
+        return None
+
+    @default
+    def checked_rows(self) -> int:
+        """Rows that were asked to see whether the walker gives the model's own answers."""
+        return 0
+
+    @default
+    def n_threads(self) -> int:
+        """How many chunks may be answered at a time."""
+        return 1
+
+    # --- where it computes
+
+    def session(self) -> AbstractContextManager[None]:
+        """Prepare the model, and leave it afterwards as it was."""
+        return nullcontext()
+
+    def answer_alone(self) -> AbstractContextManager[Adapter]:
+        """Give the model to ask where every answer is to come from the thread that asks."""
+        return nullcontext(self)
+
+    @default
+    def device(self) -> Any:
+        """Where the model computes; None if it does not say."""
+        return None
+
+    @default
+    def is_placed(self) -> bool:
+        """Whether it computes there and nowhere else."""
+        return True
+
+    def move_to(self, device: Any) -> Adapter:
+        """The model, or a copy of it, on a device."""
+        msg = f"device={device!r} is for torch modules and JAX functions; this is a {self.kind}"
+        raise BadSettingError(msg)
+
+    @default
+    def gives_tensors(self) -> bool:
+        """Whether `differentiate` may be called: `device` is one of torch."""
+        return False
+
+    def differentiate(self, rows: Any, outputs: Sequence[int]) -> tuple[Any, Any]:
+        """As `gradient`, in tensors that stay where the model computes."""
+        return self.gradient(rows, outputs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +207,7 @@ class Predictor:
     @property
     def walker(self) -> Walker | None:
         """What answers for changed rows of all features at once; None if the model is asked."""
-        return getattr(self.adapter, "walker", None)
+        return self.adapter.walker
 
     @property
     def walks(self) -> bool:
@@ -114,17 +217,17 @@ class Predictor:
     @property
     def checked_rows(self) -> int:
         """Rows that were asked to see whether the walker gives the model's own answers."""
-        return int(getattr(self.adapter, "checked_rows", 0))
+        return self.adapter.checked_rows
 
     @property
     def n_threads(self) -> int:
         """How many chunks may be answered at a time."""
-        return int(getattr(self.adapter, "n_threads", 1))
+        return self.adapter.n_threads
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         """What the adapter has to say about how the model is asked."""
-        return tuple(getattr(self.adapter, "notes", ()))
+        return self.adapter.notes
 
     def walk(
         self, walker: Walker, chunk: Chunk, changes: Sequence[Change], question: object

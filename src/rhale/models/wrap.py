@@ -57,11 +57,11 @@ def wrap(
     >>> wrap(lambda rows: rows[:, 0]).kind
     'function'
     """
-    if _is_adapter(model) and kind is None:
+    if isinstance(model, Adapter) and not isinstance(model, type) and kind is None:
         if response != "auto":
             msg = f"response={response!r} is for estimators; this is a {model.kind} already"
             raise UnknownModelError(msg)
-        return cast(Adapter, model)
+        return model
     if isinstance(model, str | Path):
         return wrap(loaded(model), kind=kind, gradient=gradient, response=response, walk=walk)
     found = kind or recognised_kind(model)
@@ -108,10 +108,6 @@ def recognised_kind(model: Any) -> str:
         "object with predict, a torch module, a JAX function or the path of a model file"
     )
     raise UnknownModelError(msg)
-
-
-def _is_adapter(model: Any) -> bool:
-    return type(model).__module__.startswith("rhale.models")
 
 
 def loaded(model: Any) -> Any:

@@ -295,7 +295,7 @@ def test_a_device_by_name_gives_the_same_effects():
 
 def test_the_users_module_stays_where_it_is():
     module = Module(smooth)
-    there = wrap(module).placed("meta")
+    there = wrap(module).move_to("meta")
     assert there.device.type == "meta"
     assert module.weight.device == HERE
 

@@ -27,11 +27,13 @@ from rhale.models.trees.read import (
     first_line,
     reader_of,
 )
+from rhale.results.note import Note
 from rhale.tables import Chunk, Table, as_matrix, open_table
 from rhale.tables.chunk import Change
 
 DOUBLE, SINGLE = 1e-9, 1e-5  # agreement with the library's own answers
-BLACK_BOX = "trees asked as a black box, which is only slower"
+BLACK_BOX = "black box"  # kind of the note
+ONLY_SLOWER = "trees asked as a black box, which is only slower"
 INSTALL = 'pip install "rhale[trees]" makes this many times faster'
 CHECKED_FEATURES = 100
 LARGEST = float(np.finfo(np.float32).max)
@@ -53,7 +55,7 @@ PARTS = (
 
 
 @dataclass(frozen=True, eq=False)
-class TreeModel:
+class TreeModel(Adapter):
     """A tree ensemble.
 
     Attributes
@@ -68,7 +70,7 @@ class TreeModel:
         Answers by walking the trees; None before they have been read, or where they cannot be.
     checked_rows : int
         Rows that were asked to check the walker.
-    notes : tuple of str
+    notes : tuple of Note
         Why the trees are not walked.
     """
 
@@ -77,9 +79,7 @@ class TreeModel:
     response: str
     walker: Walker | None = None
     checked_rows: int = 0
-    notes: tuple[str, ...] = ()
-
-    is_differentiable = False
+    notes: tuple[Note, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -110,9 +110,9 @@ class TreeModel:
         return self.asked.session()
 
     @contextmanager
-    def alone(self) -> Iterator[Adapter]:
+    def answer_alone(self) -> Iterator[Adapter]:
         """Answer in the thread that asks, for a while."""
-        with self.asked.alone():
+        with self.asked.answer_alone():
             yield self
 
     def predict(self, rows: Any) -> Any:
@@ -138,7 +138,7 @@ class TreeModel:
             walker = read_walker(self.model, self.response, open_table(rows))
             n_checked = check_walker(walker, self.asked, rows, answer)
         except (CannotReadError, RhaleError) as error:
-            return replace(self, notes=(f"{BLACK_BOX}: {error}",))
+            return replace(self, notes=(Note(BLACK_BOX, f"{ONLY_SLOWER}: {error}"),))
         return replace(self, walker=walker, checked_rows=n_checked)
 
 
