@@ -12,7 +12,7 @@ from rhale.errors import UnknownModelError
 from rhale.models.adapter import Adapter
 from rhale.models.boosters import askable, minding_names
 from rhale.models.function import FunctionModel
-from rhale.models.sklearn import Response, estimator_model
+from rhale.models.sklearn import Response, choose_response, estimator_model
 from rhale.models.trees.model import TreeModel, is_tree_model
 
 # library of a class -> file and class of the adapter; a new adapter is one line here
@@ -66,15 +66,7 @@ def wrap(
         return wrap(loaded(model), kind=kind, gradient=gradient, response=response, walk=walk)
     found = kind or recognised_kind(model)
     if found == "estimator":
-        asked = estimator_model(askable(model), response=response, gradient=gradient)
-        asked = replace(
-            asked,
-            function=minding_names(model, asked.function),
-            kind=asked.kind.replace("rhale XGBoost", "xgboost "),
-        )
-        if walk and gradient is None and is_tree_model(model):
-            return TreeModel(asked, model, asked.kind.rpartition(", ")[2])
-        return asked
+        return _wrap_estimator(model, response, gradient, walk=walk)
     if response != "auto":
         msg = f"response={response!r} is for estimators; this model is a {found}"
         raise UnknownModelError(msg)
@@ -88,6 +80,18 @@ def wrap(
     if gradient is None:
         return adapter
     return FunctionModel(adapter.predict, gradient, kind=adapter.kind, open_session=adapter.session)
+
+
+def _wrap_estimator(
+    model: Any, response: Response, gradient: Callable[[Any], Any] | None, *, walk: bool
+) -> Adapter:
+    estimator = askable(model)
+    chosen = choose_response(estimator, response)
+    asked = estimator_model(estimator, response=chosen, gradient=gradient, model=model)
+    asked = replace(asked, function=minding_names(model, asked.function))
+    if walk and gradient is None and is_tree_model(model):
+        return TreeModel(asked, model, chosen)
+    return asked
 
 
 def recognised_kind(model: Any) -> str:

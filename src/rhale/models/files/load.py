@@ -26,6 +26,7 @@ KINDS = {
     ".skops": "skops",
     ".pt2": "torch exported program",
 }
+XGBOOST = {"XGBoost JSON", "XGBoost UBJ"}  # both begin with the same bracket
 LIBRARIES = {  # what reads a kind, and how to get it
     "ONNX": ("onnxruntime", 'pip install "rhale[onnx]"'),
     "skops": ("skops", 'pip install "rhale[cli]"'),
@@ -128,7 +129,7 @@ def kind_of_file(path: Path, content: bytes) -> str:
         hint = f" By its content it is {by_content}; rename it." if by_content else ""
         msg = f"{path} is of no kind that rhale reads.{hint} It reads {known_kinds()}"
         raise BadFileError(msg)
-    if by_content and by_content.partition(" ")[0] != by_name.partition(" ")[0]:
+    if by_content and by_name != by_content and {by_name, by_content} - XGBOOST:
         msg = (
             f"rhale cannot load {str(path)!r}: it is named as {by_name}, but its content is "
             f"{by_content}"
