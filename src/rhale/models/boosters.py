@@ -17,12 +17,13 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from rhale.errors import BadFileError, BadTableError, MissingExtraError
+from rhale.models.ancestry import classes_of
 from rhale.models.files.check_catboost import check_catboost
 from rhale.models.files.check_lightgbm import check_lightgbm
 from rhale.models.files.check_xgboost import check_xgboost
 from rhale.models.files.ubjson import read_json, read_ubj
+from rhale.models.library_errors import first_line
 from rhale.models.trees.model import taken_apart
-from rhale.models.trees.read import classes_of, first_line
 
 ESTIMATORS = {
     "classifier": "XGBClassifier",
@@ -57,11 +58,6 @@ class XGBoostBooster:
 def askable(model: Any) -> Any:
     """Give a model that answers for tables: an XGBoost Booster gets a face, others stay."""
     return XGBoostBooster(model) if "xgboost.Booster" in classes_of(model) else model
-
-
-def is_model_file(model: Any) -> bool:
-    """Tell whether this is the path of a model file that rhale can load."""
-    return isinstance(model, str | Path) and Path(model).suffix.lower() in LIBRARY_OF
 
 
 def load_model(path: str | Path) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rhale.errors import BadTableError
-from rhale.models.trees.read import classes_of
+from rhale.models.ancestry import classes_of
 from rhale.names import near_names
 
 NAMELESS = re.compile(r"(Column_|f|x)?\d+")  # what libraries call columns of an array

@@ -3,16 +3,7 @@ import pytest
 
 from rhale.errors import BadFileError, BadTableError, MissingExtraError
 from rhale.models import boosters
-from rhale.models.boosters import in_short, is_model_file, load_model
-from rhale.models.trees.read import first_line
-
-
-@pytest.mark.parametrize("name", ["m.json", "m.UBJ", "a.b.txt", "m.cbm"])
-def test_model_files_are_known_by_their_endings(name, tmp_path):
-    assert is_model_file(name)
-    assert is_model_file(tmp_path / name)
-    assert not is_model_file(name + ".pkl")
-    assert not is_model_file(object())
+from rhale.models.boosters import in_short, load_model
 
 
 def test_a_library_that_is_not_there_is_named(tmp_path, monkeypatch):
@@ -35,19 +26,6 @@ def test_arrays_have_no_names_to_be_wrong():
     assert ask(pandas.DataFrame({"a": [1.0], "b": [2.0]})) == 1
     with pytest.raises(BadTableError, match="other names"):
         ask(pandas.DataFrame({"a": [1.0], "c": [2.0]}))
-
-
-@pytest.mark.parametrize(
-    ("message", "expected"),
-    [
-        ("[13:58:55] /src/common/json.cc:409: Expecting digit\nStack trace:", "Expecting digit"),
-        ("catboost/libs/model/model.cpp:1185: Incorrect file", "Incorrect file"),
-        ("nothing to leave out: 5", "nothing to leave out: 5"),
-        ("", "ValueError"),
-    ],
-)
-def test_messages_lose_the_lines_of_source_that_raised_them(message, expected):
-    assert first_line(ValueError(message)) == expected
 
 
 def test_a_file_that_would_crash_xgboost_is_refused(tmp_path):

@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 
 from rhale.models import meet, wrap
-from rhale.models.trees.read import CannotReadError, _treelite_tree, _zero_is_missing
+from rhale.models.trees.read import (
+    CannotReadError,
+    _treelite_tree,
+    _zero_is_missing,
+)
 from rhale.tables import open_table
 
 STUMP = {

@@ -14,7 +14,9 @@ import numpy as np
 from rhale.errors import RhaleError
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.models.adapter import Adapter, check_answer
+from rhale.models.ancestry import classes_of
 from rhale.models.function import FunctionModel
+from rhale.models.library_errors import first_line
 from rhale.models.sklearn import BY_CLASS, log_odds
 from rhale.models.trees.forest import CATEGORY
 from rhale.models.trees.links import LINKS
@@ -23,8 +25,6 @@ from rhale.models.trees.read import (
     CLASS_LABEL,
     CannotReadError,
     Reading,
-    classes_of,
-    first_line,
     reader_of,
 )
 from rhale.results.note import Note

@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rhale.kernels import FloatArray, IntArray
+from rhale.models.ancestry import classes_of
+from rhale.models.library_errors import first_line
 from rhale.models.trees.forest import (
     NUMBER,
     ROUNDED_TO_ZERO,
@@ -29,7 +31,6 @@ from rhale.tables import as_matrix
 
 ZERO_MISSING = 1  # LightGBM's number for "zero is a missing value"
 CLASS_LABEL = "class label"  # in place of a link
-SOURCE_LINE = re.compile(r"^(\[[\d:]+\] )?\S+\.(cc|cpp|cu|h):\d+: ")
 
 
 class CannotReadError(Exception):
@@ -74,11 +75,6 @@ class Reading:
     transform: Callable[[Any], Any] | None = None
     names: tuple[str, ...] | None = None
     adds_in_single: bool = False
-
-
-def classes_of(model: Any) -> list[str]:
-    """Names of a model's class and its ancestors, with their libraries."""
-    return [f"{c.__module__.partition('.')[0]}.{c.__name__}" for c in type(model).__mro__]
 
 
 def reader_of(model: Any) -> Callable[[Any], Reading] | None:
@@ -587,12 +583,6 @@ def _nested_tree(tree: Any, floats: Any, n_outputs: int, scale: float) -> Tree:
         np.array(missing, dtype=np.bool_),
         np.array(values) * scale,
     )
-
-
-def first_line(error: BaseException) -> str:
-    """The first words of a long message, without the line of source that raised it."""
-    lines = SOURCE_LINE.sub("", str(error).strip()).splitlines()
-    return lines[0][:200] if lines else type(error).__name__
 
 
 READERS: dict[str, Callable[[Any], Reading]] = {
