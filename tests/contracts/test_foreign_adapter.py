@@ -1,9 +1,12 @@
 """Adapters that others wrote: taken for what they are, with or without rhale's defaults."""
 
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeRegressor
 
 import rhale
 from rhale.errors import BadSettingError, NotDifferentiableError, UnknownModelError
@@ -11,6 +14,9 @@ from rhale.models import Adapter, wrap
 from rhale.results.note import Note
 
 X = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+
+
+ESTIMATOR = DecisionTreeRegressor(max_depth=2).fit(pd.DataFrame(X, columns=["b", "a"]), X[:, 0])
 
 
 class Bilinear(Adapter):
@@ -67,6 +73,18 @@ class Stranger:
 
     def move_to(self, device):
         raise NotImplementedError(device)
+
+
+@dataclass(frozen=True)
+class Named(Adapter):
+    """Knows its columns, in a field without a default of its own."""
+
+    columns: tuple[str, ...]
+    kind: str = "named"
+
+    def predict(self, rows):
+        assert list(rows) == ["b", "a"]
+        return rows["b"].to_numpy()
 
 
 class OnlyPredicts(Adapter):
@@ -127,3 +145,9 @@ def test_an_adapter_without_an_answer_cannot_be_made():
 def test_a_class_of_adapters_is_no_adapter():
     with pytest.raises(UnknownModelError, match="OnlyPredicts is a class"):
         wrap(OnlyPredicts)
+
+
+@pytest.mark.parametrize("model", [Named(("b", "a")), wrap(ESTIMATOR), wrap(ESTIMATOR, walk=False)])
+def test_columns_that_an_adapter_names_are_those_it_is_asked_about(model, tmp_path):
+    pd.DataFrame({"id": 0.0, "a": X[:, 0], "b": X[:, 1]}).to_parquet(tmp_path / "rows.parquet")
+    assert rhale.explain(model, tmp_path / "rows.parquet").features == ("b", "a")

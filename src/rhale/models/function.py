@@ -31,6 +31,8 @@ class FunctionModel(Adapter):
         What to call it.
     open_session : callable
         Gives the context in which the function is called.
+    columns : tuple of str, optional
+        Columns that it takes, in its order.
     """
 
     function: Callable[[Any], Any]
@@ -39,6 +41,7 @@ class FunctionModel(Adapter):
     usual_outputs: tuple[int, ...] | None = None
     kind: str = "function"
     open_session: Callable[[], AbstractContextManager[None]] = nullcontext
+    columns: tuple[str, ...] | None = None
 
     @property
     def is_differentiable(self) -> bool:

@@ -11,6 +11,7 @@ from typing import Any, cast
 from rhale.errors import UnknownModelError
 from rhale.models.adapter import Adapter
 from rhale.models.boosters import askable, minding_names
+from rhale.models.expected_columns import columns_of
 from rhale.models.function import FunctionModel
 from rhale.models.sklearn import Response, choose_response, estimator_model
 from rhale.models.trees.model import TreeModel, is_tree_model
@@ -88,10 +89,10 @@ def _wrap_estimator(
     estimator = askable(model)
     chosen = choose_response(estimator, response)
     asked = estimator_model(estimator, response=chosen, gradient=gradient, model=model)
-    asked = replace(asked, function=minding_names(model, asked.function))
-    if walk and gradient is None and is_tree_model(model):
-        return TreeModel(asked, model, chosen)
-    return asked
+    ask, columns = minding_names(model, asked.function), columns_of(model)
+    if not walk or gradient is not None or not is_tree_model(model):
+        return replace(asked, function=ask, columns=columns)
+    return TreeModel(ask, model, chosen, asked.kind, asked.labels, asked.usual_outputs, columns)
 
 
 def recognised_kind(model: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
@@ -15,8 +15,8 @@ from rhale.errors import RhaleError
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.models.adapter import Adapter, check_answer
 from rhale.models.ancestry import classes_of
-from rhale.models.function import FunctionModel
 from rhale.models.library_errors import first_line
+from rhale.models.own_threads import asked_alone
 from rhale.models.sklearn import BY_CLASS, log_odds
 from rhale.models.trees.forest import CATEGORY
 from rhale.models.trees.links import LINKS
@@ -31,6 +31,7 @@ from rhale.results.note import Note
 from rhale.tables import Chunk, Table, as_matrix, open_table
 from rhale.tables.chunk import Change
 
+Ask = Callable[[Any], Any]
 DOUBLE, SINGLE = 1e-9, 1e-5  # agreement with the library's own answers
 BLACK_BOX = "black box"  # kind of the note
 ONLY_SLOWER = "trees asked as a black box, which is only slower"
@@ -60,12 +61,14 @@ class TreeModel(Adapter):
 
     Attributes
     ----------
-    asked : FunctionModel
-        The model as a black box.
+    function : callable
+        The model as a black box: rows in, answers out.
     model : object
         The ensemble, or a pipeline that ends in one.
     response : str
         Which of its answers is explained.
+    kind, labels, usual_outputs, columns
+        As in `Adapter`.
     walker : Walker or None
         Answers by walking the trees; None before they have been read, or where they cannot be.
     checked_rows : int
@@ -74,27 +77,16 @@ class TreeModel(Adapter):
         Why the trees are not walked.
     """
 
-    asked: FunctionModel
+    function: Ask
     model: Any
     response: str
+    kind: str = "tree ensemble"
+    labels: tuple[str, ...] | None = None
+    usual_outputs: tuple[int, ...] | None = None
+    columns: tuple[str, ...] | None = None
     walker: Walker | None = None
     checked_rows: int = 0
     notes: tuple[Note, ...] = ()
-
-    @property
-    def kind(self) -> str:
-        """What the model is, for people."""
-        return self.asked.kind
-
-    @property
-    def labels(self) -> tuple[str, ...] | None:
-        """Names of the outputs."""
-        return self.asked.labels
-
-    @property
-    def usual_outputs(self) -> tuple[int, ...] | None:
-        """Outputs to explain when none is named."""
-        return self.asked.usual_outputs
 
     @property
     def n_threads(self) -> int:
@@ -105,29 +97,21 @@ class TreeModel(Adapter):
 
         return int(vars(config)["NUMBA_NUM_THREADS"])
 
-    def session(self) -> AbstractContextManager[None]:
-        """Nothing to prepare."""
-        return self.asked.session()
-
     @contextmanager
     def answer_alone(self) -> Iterator[Adapter]:
         """Answer in the thread that asks, for a while."""
-        with self.asked.answer_alone():
+        with asked_alone(self.function):
             yield self
 
     def predict(self, rows: Any) -> Any:
         """Walk the rows' own paths, or ask the library."""
-        return self.asked.predict(rows) if self.walker is None else self.walker.predict(rows)
-
-    def gradient(self, rows: Any, outputs: Sequence[int]) -> tuple[Any, Any]:
-        """Trees have no slopes."""
-        return self.asked.gradient(rows, outputs)
+        return self.function(rows) if self.walker is None else self.walker.predict(rows)
 
     def __getstate__(self) -> dict[str, Any]:
         """Travel without the ensemble once its trees were read: it is not asked any more."""
         state = dict(vars(self))
         if self.walker is not None:
-            state |= {"model": None, "asked": replace(self.asked, function=_left_behind)}
+            state |= {"model": None, "function": _left_behind}
         return state
 
     def recognise(self, rows: Any, answer: Any) -> Adapter:
@@ -136,7 +120,7 @@ class TreeModel(Adapter):
             return self
         try:
             walker = read_walker(self.model, self.response, open_table(rows))
-            n_checked = check_walker(walker, self.asked, rows, answer)
+            n_checked = check_walker(walker, self.function, rows, answer)
         except (CannotReadError, RhaleError) as error:
             return replace(self, notes=(Note(BLACK_BOX, f"{ONLY_SLOWER}: {error}"),))
         return replace(self, walker=walker, checked_rows=n_checked)
@@ -357,7 +341,7 @@ def _picked(names: list[str], rows: Any) -> Any:
 # --- checking ----------------------------------------------------------------------------------
 
 
-def check_walker(walker: Walker, asked: FunctionModel, rows: Any, answer: Any) -> int:
+def check_walker(walker: Walker, ask: Ask, rows: Any, answer: Any) -> int:
     """Compare with asked answers at the thresholds themselves; rows asked, or CannotReadError."""
     table = open_table(rows)
     chunk = table.chunk(0, table.n_rows)
@@ -375,7 +359,7 @@ def check_walker(walker: Walker, asked: FunctionModel, rows: Any, answer: Any) -
     try:
         own = check_answer(answer, chunk.n_rows)
         compare(walker, own, _walked(walker.predict, chunk.rows))
-        expected = check_answer(asked.predict(chunk.varied(changes)), chunk.n_rows * len(changes))
+        expected = check_answer(ask(chunk.varied(changes)), chunk.n_rows * len(changes))
     except CannotReadError:
         raise
     except Exception as error:
@@ -388,7 +372,7 @@ def check_walker(walker: Walker, asked: FunctionModel, rows: Any, answer: Any) -
         expected.reshape(len(changes), chunk.n_rows, -1),
         _walked(walker.walk, chunk, changes),
     )
-    n_missing = check_missing(walker, asked, chunk, changes)
+    n_missing = check_missing(walker, ask, chunk, changes)
     return chunk.n_rows * (len(changes) + n_missing)
 
 
@@ -429,16 +413,14 @@ def telling_changes(found: Reading, chunk: Chunk) -> list[Change]:
     return [change for i in np.sort(chosen) for change in parts[i]]
 
 
-def check_missing(
-    walker: Walker, asked: FunctionModel, chunk: Chunk, changes: Sequence[Change]
-) -> int:
+def check_missing(walker: Walker, ask: Ask, chunk: Chunk, changes: Sequence[Change]) -> int:
     """Compare where rows without a value go, if the model takes such rows at all."""
     columns = [c for c in dict.fromkeys(c for c, _ in changes) if can_miss(chunk, c)]
     missing = [(c, np.full(chunk.n_rows, np.nan)) for c in columns]
     if not missing:
         return 0
     try:
-        answer = asked.predict(chunk.varied(missing))
+        answer = ask(chunk.varied(missing))
     except Exception:  # noqa: BLE001 - a model that refuses them will never see one
         return 0
     expected = check_answer(answer, chunk.n_rows * len(missing))
