@@ -1,4 +1,4 @@
-"""A tree ensemble as flat arrays: what `tree_walk` walks, whatever library grew it."""
+"""A tree ensemble as flat arrays: what `walk` walks, whatever library grew it."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import logging
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from rhale.models.trees.forest import (
     Forest,
 )
 
+LOG = logging.getLogger("rhale")
 # Rows that walk together: enough that few lists are short, few enough for the processor's cache.
 FEWEST_ROWS, MOST_ROWS, ANSWERS_AT_ONCE = 16, 2**11, 2**20
 NO_LIMIT = 2**31
@@ -138,7 +139,7 @@ def walk(
     starts = np.searchsorted(features[order], np.arange(forest.n_features + 1))
     answers = np.empty((len(features), len(rows), forest.n_outputs))
     if will_compile():
-        sys.stderr.write("rhale: compiling the walk of trees, once and for all (some seconds)\n")
+        LOG.warning("compiling the walk of trees, once and for all (some seconds)")
     most = min(max(ANSWERS_AT_ONCE // max(len(features), 1), FEWEST_ROWS), MOST_ROWS)
     walk_rows(
         Trees(forest.nodes, forest.bits, forest.roots, forest.targets, forest.leaves),
@@ -160,7 +161,9 @@ def will_compile() -> bool:
     """Tell whether the next walk has to be compiled: it is in no cache yet."""
     if walk_rows.signatures:
         return False
-    return not any(Path(str(walk_rows.stats.cache_path)).glob("tree_walk.walk_rows-*.nbi"))
+    return not any(
+        Path(str(walk_rows.stats.cache_path)).glob(f"{Path(__file__).stem}.walk_rows-*.nbi")
+    )
 
 
 @njit(cache=True, nogil=True)
