@@ -187,7 +187,7 @@ def test_cost_grows_with_rows_and_trees_and_hardly_with_features(ledger, what):
 
 def walk_alone(model, x, n_rows=5_000):
     """Four changes of every column, in pieces as explain takes them."""
-    from rhale.models.trees.model import read_walker
+    from rhale.models.trees.read_walker import read_walker
     from rhale.models.trees.walk import walk
     from rhale.tables import open_table
 

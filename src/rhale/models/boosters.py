@@ -23,7 +23,7 @@ from rhale.models.files.check_lightgbm import check_lightgbm
 from rhale.models.files.check_xgboost import check_xgboost
 from rhale.models.files.ubjson import read_json, read_ubj
 from rhale.models.library_errors import first_line
-from rhale.models.trees.model import taken_apart
+from rhale.models.trees.ensemble import taken_apart
 
 ESTIMATORS = {
     "classifier": "XGBClassifier",

@@ -14,7 +14,8 @@ from rhale.models.boosters import askable, minding_names
 from rhale.models.expected_columns import columns_of
 from rhale.models.function import FunctionModel
 from rhale.models.sklearn import Response, choose_response, estimator_model
-from rhale.models.trees.model import TreeModel, is_tree_model
+from rhale.models.trees.ensemble import is_tree_model
+from rhale.models.trees.model import TreeModel
 
 # library of a class -> file and class of the adapter; a new adapter is one line here
 ADAPTERS = {
