@@ -64,7 +64,10 @@ def load_file(
     place = Path(path)
     require_file(place)
     content = _beginning(place)
-    if writer := pickles.pickle_inside(content):
+    writer = pickles.pickle_inside(content)
+    if writer is None and allow_pickle is not None and place.suffix.lower() not in KINDS:
+        writer = "joblib"  # which reads its own compressed files; no reader of ours would
+    if writer:
         content = place.read_bytes()
         if allow_pickle is None:
             pickles.refuse(str(path), content, writer)
@@ -127,7 +130,10 @@ def kind_of_file(path: Path, content: bytes) -> str:
         raise BadFileError(msg)
     if by_name is None:
         hint = f" By its content it is {by_content}; rename it." if by_content else ""
-        msg = f"{path} is of no kind that rhale reads.{hint} It reads {known_kinds()}"
+        msg = (
+            f"{path} is of no kind that rhale reads.{hint} It reads {known_kinds()}; pickles, also "
+            "compressed ones, only by their hash (rhale explain --allow-pickle)"
+        )
         raise BadFileError(msg)
     if by_content and by_name != by_content and {by_name, by_content} - XGBOOST:
         msg = (
