@@ -175,10 +175,10 @@ def plant(
     sets = {
         int(root) + n: s for root, t in zip(roots, trees, strict=True) for n, s in t.sets.items()
     }
-    kinds = np.full(n_features, kind, dtype=np.int64)
-    kinds[list(zero_is_missing)] = ZERO_IS_MISSING
     is_set = np.zeros(len(joined.feature), dtype=np.bool_)
     is_set[list(sets)] = True
+    kinds = np.full(n_features, kind, dtype=np.int64)
+    kinds[list(zero_is_missing)] = ZERO_IS_MISSING
     kinds[joined.feature[is_set]] = CATEGORY
     if np.any(kinds[joined.feature[(joined.feature >= 0) & ~is_set]] == CATEGORY):
         msg = "a feature is split both by thresholds and by categories"
@@ -190,19 +190,20 @@ def plant(
     low = np.where(joined.missing_left, 0, 1)
     nodes[new[splits], 1] = low[splits]
     nodes[new[splits], 2] = (rank + 2 - low)[splits]
-    bits = _write_sets(nodes, new, joined, sets, sizes_of)
+    leaves, exponent = _whole(joined.value, ~splits, roots)
     return Forest(
-        nodes,
-        bits,
-        roots,
-        np.array([t.target for t in trees], dtype=np.int64),
-        *_whole(joined.value, ~splits, roots),
-        cuts,
-        cut_starts.astype(np.uint64),
-        kinds,
-        n_outputs,
-        _depth(joined, roots),
-        is_single,
+        nodes=nodes,
+        bits=_write_sets(nodes, new, joined, sets, sizes_of),
+        roots=roots,
+        targets=np.array([t.target for t in trees], dtype=np.int64),
+        leaves=leaves,
+        exponent=exponent,
+        cuts=cuts,
+        cut_starts=cut_starts.astype(np.uint64),
+        kinds=kinds,
+        n_outputs=n_outputs,
+        depth=_depth(joined, roots),
+        is_single=is_single,
     )
 
 

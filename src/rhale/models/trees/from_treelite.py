@@ -68,14 +68,14 @@ def _treelite_tree(tree: Callable[[str], Any], leaf_size: int, target: int, fact
         places = begin[leaves, None].astype(np.int64) + np.arange(leaf_size)
         value[leaves] = tree("leaf_vector")[places]
     return Tree(
-        np.where(is_leaf, -1, tree("split_index")),
-        threshold,
-        left,
-        tree("cright"),
-        tree("default_left").astype(np.bool_),
-        value * factor,
-        _treelite_sets(tree),
-        target,
+        feature=np.where(is_leaf, -1, tree("split_index")),
+        threshold=threshold,
+        left=left,
+        right=tree("cright"),
+        missing_left=tree("default_left").astype(np.bool_),
+        value=value * factor,
+        sets=_treelite_sets(tree),
+        target=target,
     )
 
 

@@ -126,14 +126,14 @@ def _hist_tree(member: Any, known: Any, places: Any, target: int) -> Tree:
         other_left = bool(nodes["missing_go_to_left"][node])
         sets[int(node)] = Categories(left, np.setdiff1d(named, left), other_left)
     return Tree(
-        np.where(is_leaf, -1, nodes["feature_idx"].astype(np.int64)),
-        just_above(nodes["num_threshold"]),
-        nodes["left"].astype(np.int64),
-        nodes["right"].astype(np.int64),
-        nodes["missing_go_to_left"].astype(np.bool_),
-        nodes["value"][:, None],
-        sets,
-        target,
+        feature=np.where(is_leaf, -1, nodes["feature_idx"].astype(np.int64)),
+        threshold=just_above(nodes["num_threshold"]),
+        left=nodes["left"].astype(np.int64),
+        right=nodes["right"].astype(np.int64),
+        missing_left=nodes["missing_go_to_left"].astype(np.bool_),
+        value=nodes["value"][:, None],
+        sets=sets,
+        target=target,
     )
 
 
