@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from rhale.models.trees.forest import NUMBER, Categories, Tree, just_above, plant
+from rhale.models.trees.forest import NUMBER, Categories, Tree, just_above
+from rhale.models.trees.plant import plant
 from rhale.models.trees.reading import CannotReadError, Reading
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from rhale.models.ancestry import classes_of
-from rhale.models.trees.forest import Tree, just_above, plant
+from rhale.models.trees.forest import Tree, just_above
+from rhale.models.trees.plant import plant
 from rhale.models.trees.reading import CannotReadError, Reading
 
 

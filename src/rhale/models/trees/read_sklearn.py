@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from rhale.kernels import IntArray
 from rhale.models.ancestry import classes_of
-from rhale.models.trees.forest import Categories, Tree, just_above, plant
+from rhale.models.trees.forest import Categories, Tree, just_above
+from rhale.models.trees.plant import plant
 from rhale.models.trees.reading import CannotReadError, Reading
 
 

@@ -4,7 +4,8 @@ import pytest
 pytest.importorskip("numba")
 
 from rhale.models.trees.check_walker import check_walker
-from rhale.models.trees.forest import Tree, plant
+from rhale.models.trees.forest import Tree
+from rhale.models.trees.plant import plant
 from rhale.models.trees.reading import CannotReadError, Reading
 from rhale.models.trees.walker import TreeWalker
 

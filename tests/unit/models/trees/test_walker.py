@@ -3,7 +3,8 @@ import pytest
 
 pytest.importorskip("numba")
 
-from rhale.models.trees.forest import Tree, plant
+from rhale.models.trees.forest import Tree
+from rhale.models.trees.plant import plant
 from rhale.models.trees.reading import Reading
 from rhale.models.trees.walker import TreeWalker
 from rhale.tables import open_table
