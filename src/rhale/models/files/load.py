@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from rhale.errors import BadFileError, MissingExtraError, RhaleError
-from rhale.models import boosters
 from rhale.models.files import pickles
+from rhale.models.files.booster_files import load_model
 from rhale.models.files.trial import require_survivor, stamp_of
 
 KINDS = {
@@ -113,7 +113,7 @@ def _read(kind: str, place: Path, content: bytes, trust: Sequence[str]) -> Any:
         return import_module("rhale.models.files.skops").load_skops(place, content, trust)
     if kind == "torch exported program":
         return import_module("rhale.models.files.exported").load_exported(place, content)
-    return boosters.load_model(place)
+    return load_model(place)
 
 
 def kind_of_file(path: Path, content: bytes) -> str:
