@@ -27,7 +27,7 @@ from rhale.gpu.tensor_table import TensorTable
 from rhale.kernels.grid import Grid
 from rhale.measures import LocalTask
 from rhale.models import wrap
-from rhale.models.adapter import Predictor
+from rhale.models.predictor import Predictor
 
 N_FEATURES = 8
 MOST_ADDED, LEAST_ROWS = 0.10, 100e6

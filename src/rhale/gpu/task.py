@@ -16,7 +16,7 @@ from rhale.kernels.moments import check_magnitude
 from rhale.kernels.sample import KeyArray
 from rhale.measures.local_task import LocalTask, Measured
 from rhale.models import Adapter, Predictor
-from rhale.models.adapter import blaming_the_model
+from rhale.models.answers import blaming_the_model
 from rhale.tables import Chunk, Table, as_matrix
 from rhale.tables.array import ArrayTable
 

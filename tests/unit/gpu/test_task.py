@@ -14,7 +14,7 @@ from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
 from rhale.measures import LocalTask
 from rhale.models import wrap
-from rhale.models.adapter import Predictor
+from rhale.models.predictor import Predictor
 from rhale.tables import open_table
 from rhale.tables.array import ArrayTable
 

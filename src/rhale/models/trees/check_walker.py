@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rhale.kernels import FloatArray
-from rhale.models.adapter import check_answer
+from rhale.models.answers import check_answer
 from rhale.models.library_errors import first_line
 from rhale.models.trees.forest import CATEGORY
 from rhale.models.trees.pipeline import MIXED
