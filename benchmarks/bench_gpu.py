@@ -31,7 +31,7 @@ from rhale.measures.gradient import Gradient
 from rhale.measures.measure import Asking
 from rhale.measures.questions import Asker
 from rhale.models import wrap
-from rhale.models.adapter import Predictor
+from rhale.models.predictor import Predictor
 
 N_FEATURES = 8
 MOST_ADDED, LEAST_ROWS = 0.10, 100e6

@@ -20,7 +20,7 @@ import numpy as np
 
 from rhale.errors import BadSettingError, CheckpointError, MissingExtraError
 from rhale.kernels import FloatArray
-from rhale.models.adapter import REPEATABLE
+from rhale.models.answers import REPEATABLE
 from rhale.packing import pack, unpack
 
 EVERY_SECONDS = 10.0  # between two checkpoints, at least

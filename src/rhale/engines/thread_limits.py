@@ -51,11 +51,10 @@ def limited(adapter: Adapter, n_jobs: int | None) -> Iterator[Adapter]:
             f"n_jobs={n_jobs} needs threadpoolctl, which bounds threads: pip install threadpoolctl"
         )
         raise MissingExtraError(msg)
-    alone = getattr(adapter, "alone", None)
     with ExitStack() as stack:
         stack.enter_context(_limited_process())
         stack.callback(limit_this_thread())
-        yield adapter if alone is None else stack.enter_context(alone())
+        yield stack.enter_context(adapter.answer_alone())
 
 
 # --- limits of the whole process ----------------------------------------------------------------

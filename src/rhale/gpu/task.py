@@ -19,7 +19,7 @@ from rhale.measures.binned import Binned
 from rhale.measures.constant import Constant
 from rhale.measures.measure import Asking, Sums, lay_out
 from rhale.models import Adapter, Predictor
-from rhale.models.adapter import blaming_the_model
+from rhale.models.answers import blaming_the_model
 from rhale.tables import Chunk, Table, as_matrix
 from rhale.tables.array import ArrayTable
 
@@ -47,16 +47,13 @@ def place(adapter: Adapter, table: Any, device: Any = None) -> tuple[Adapter, An
         An array that a module on a CUDA device is to see is read there; others as they are.
     """
     if device is not None:
-        if not hasattr(adapter, "placed"):
-            msg = f"device={device!r} is for torch modules and JAX functions; this is a {adapter.kind}"
-            raise BadSettingError(msg)
-        adapter = adapter.placed(device)
+        adapter = adapter.move_to(device)
     here = getattr(table, "device", None)
-    if here is not None and not getattr(adapter, "is_placed", True):
-        adapter = adapter.placed(here)  # type: ignore[attr-defined]
+    if here is not None and not adapter.is_placed:
+        adapter = adapter.move_to(here)
     home = cuda_of(adapter)
     if here is not None and home is None:
-        found = getattr(adapter, "device", None)
+        found = adapter.device
         on = "" if found is None else f" on {found}"
         way = ", or device=" if found is not None and device is None else ""
         msg = (
@@ -80,9 +77,8 @@ def place(adapter: Adapter, table: Any, device: Any = None) -> tuple[Adapter, An
 
 def cuda_of(adapter: Adapter) -> Any:
     """The CUDA device on which a torch module computes; None for any other model or place."""
-    device = getattr(adapter, "device", None)
-    is_torch = hasattr(adapter, "differentiate")
-    return device if is_torch and getattr(device, "type", None) == "cuda" else None
+    is_there = adapter.gives_tensors and adapter.device.type == "cuda"
+    return adapter.device if is_there else None
 
 
 def on_device(task: Asking) -> Asking | DeviceTask:
@@ -140,7 +136,7 @@ class DeviceTask:
         from rhale.gpu import device_moments as ops
 
         task, predictor = self.task, self.task.predictor
-        adapter: Any = predictor.adapter
+        adapter = predictor.adapter
         rows = ops.as_tensor(self.rows_of(chunk), adapter.device)
         key = ops.row_keys(rows, task.seed)
         sampled = ops.up_to(key, task.last_key)

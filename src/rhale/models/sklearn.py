@@ -26,26 +26,26 @@ def estimator_model(
     *,
     response: Response = "auto",
     gradient: Callable[[Any], Any] | None = None,
+    model: Any = None,
 ) -> FunctionModel:
-    """Choose which of an estimator's answers is explained.
+    """Turn an estimator into a function that gives one of its answers.
 
     Parameters
     ----------
     estimator : object with `predict`
         A fitted estimator.
     response : {"auto", "predict", "predict_proba", "decision_function", "margin", "log_odds"}
-        "auto" is predict for regressors and predict_proba for classifiers; "margin" is the answer
-        before the link function, "log_odds" is log(p / (1 - p)) of each probability.
+        Which answer, see `choose_response`.
     gradient : callable, optional
         Derivative of that answer.
+    model : object, optional
+        What the user knows the estimator as, where it only stands before another one.
     """
-    if response not in get_args(Response):
-        msg = f"response={response!r} is not known; use one of {', '.join(get_args(Response))}"
-        raise BadSettingError(msg)
-    chosen = _usual_response(estimator) if response == "auto" else response
+    chosen = choose_response(estimator, response)
     by_class = chosen in BY_CLASS
     ask = _asked(estimator, chosen)
-    kind = f"{type(estimator).__module__.partition('.')[0]} {type(estimator).__name__}, {chosen}"
+    known = type(estimator if model is None else model)
+    kind = f"{known.__module__.partition('.')[0]} {known.__name__}, {chosen}"
     targets = _targets(estimator)
     if by_class and len(targets) > 1:
         return FunctionModel(partial(_side_by_side, ask), gradient, *_of_targets(targets), kind)
@@ -55,6 +55,29 @@ def estimator_model(
         labels = labels[1:] if labels else None  # one number for two classes
     usual = (1,) if two and by_class else None
     return FunctionModel(ask, gradient, labels, usual, kind)
+
+
+def choose_response(estimator: Any, response: Response = "auto") -> Response:
+    """Choose which of an estimator's answers is explained.
+
+    Parameters
+    ----------
+    estimator : object with `predict`
+        A fitted estimator.
+    response : {"auto", "predict", "predict_proba", "decision_function", "margin", "log_odds"}
+        "auto" is predict for regressors and predict_proba for classifiers; "margin" is the answer
+        before the link function, "log_odds" is log(p / (1 - p)) of each probability.
+    """
+    if response not in get_args(Response):
+        msg = f"response={response!r} is not known; use one of {', '.join(get_args(Response))}"
+        raise BadSettingError(msg)
+    if response != "auto":
+        return response
+    if _classes(estimator) is None and not _targets(estimator):
+        return "predict"
+    if hasattr(estimator, "predict_proba"):
+        return "predict_proba"
+    return "decision_function" if hasattr(estimator, "decision_function") else "predict"
 
 
 def _asked(estimator: Any, response: str) -> Callable[[Any], Any]:
@@ -119,14 +142,6 @@ def last_step(estimator: Any) -> Any:
     """The estimator at the end of pipelines; the estimator itself if it is none."""
     steps = getattr(estimator, "steps", None)
     return last_step(steps[-1][1]) if isinstance(steps, list) and steps else estimator
-
-
-def _usual_response(estimator: Any) -> Response:
-    if _classes(estimator) is None and not _targets(estimator):
-        return "predict"
-    if hasattr(estimator, "predict_proba"):
-        return "predict_proba"
-    return "decision_function" if hasattr(estimator, "decision_function") else "predict"
 
 
 def _classes(estimator: Any) -> tuple[str, ...] | None:

@@ -20,7 +20,7 @@ DEVICE_ROWS, DEVICE_NUMBERS, FEWEST_ROWS = 2**19, 2**23, 2**10  # many rows keep
 
 
 @dataclass(frozen=True, eq=False)
-class TorchModel:
+class TorchModel(Adapter):
     """A module that maps (n_rows, n_features) to (n_rows,) or (n_rows, n_outputs).
 
     Attributes
@@ -36,8 +36,7 @@ class TorchModel:
 
     kind = "torch module"
     is_differentiable = True
-    labels = None
-    usual_outputs = None
+    gives_tensors = True
 
     @property
     def device(self) -> torch.device:
@@ -50,7 +49,7 @@ class TorchModel:
         """Whether it computes there and nowhere else."""
         return self._weight is not None or self.where is not None
 
-    def placed(self, device: Any) -> TorchModel:
+    def move_to(self, device: Any) -> TorchModel:
         """The module, or a copy of it, on a device."""
         found = find_device(device)
         if self._weight is None or self.device == found:
@@ -88,10 +87,6 @@ class TorchModel:
         with torch.inference_mode(mode=False), torch.enable_grad():
             answers, slopes = zip(*self._in_parts(rows, work), strict=True)
         return torch.cat(answers), torch.cat(slopes)
-
-    def recognise(self, rows: Any, answer: Any) -> Adapter:  # noqa: ARG002
-        """Nothing more to learn."""
-        return self
 
     def _slope(
         self,

@@ -11,9 +11,11 @@ from typing import Any, cast
 from rhale.errors import UnknownModelError
 from rhale.models.adapter import Adapter
 from rhale.models.boosters import askable, minding_names
+from rhale.models.expected_columns import columns_of
 from rhale.models.function import FunctionModel
-from rhale.models.sklearn import estimator_model
-from rhale.models.trees.model import TreeModel, is_tree_model
+from rhale.models.sklearn import choose_response, estimator_model
+from rhale.models.trees.ensemble import is_tree_model
+from rhale.models.trees.model import TreeModel
 from rhale.settings import Response
 
 # library of a class -> file and class of the adapter; a new adapter is one line here
@@ -58,24 +60,16 @@ def wrap(
     >>> wrap(lambda rows: rows[:, 0]).kind
     'function'
     """
-    if _is_adapter(model) and kind is None:
+    if isinstance(model, Adapter) and not isinstance(model, type) and kind is None:
         if response != "auto":
             msg = f"response={response!r} is for estimators; this is a {model.kind} already"
             raise UnknownModelError(msg)
-        return cast(Adapter, model)
+        return model
     if isinstance(model, str | Path):
         return wrap(loaded(model), kind=kind, gradient=gradient, response=response, walk=walk)
     found = kind or recognised_kind(model)
     if found == "estimator":
-        asked = estimator_model(askable(model), response=response, gradient=gradient)
-        asked = replace(
-            asked,
-            function=minding_names(model, asked.function),
-            kind=asked.kind.replace("rhale XGBoost", "xgboost "),
-        )
-        if walk and gradient is None and is_tree_model(model):
-            return TreeModel(asked, model, asked.kind.rpartition(", ")[2])
-        return asked
+        return _wrap_estimator(model, response, gradient, walk=walk)
     if response != "auto":
         msg = f"response={response!r} is for estimators; this model is a {found}"
         raise UnknownModelError(msg)
@@ -89,6 +83,18 @@ def wrap(
     if gradient is None:
         return adapter
     return FunctionModel(adapter.predict, gradient, kind=adapter.kind, open_session=adapter.session)
+
+
+def _wrap_estimator(
+    model: Any, response: Response, gradient: Callable[[Any], Any] | None, *, walk: bool
+) -> Adapter:
+    estimator = askable(model)
+    chosen = choose_response(estimator, response)
+    asked = estimator_model(estimator, response=chosen, gradient=gradient, model=model)
+    ask, columns = minding_names(model, asked.function), columns_of(model)
+    if not walk or gradient is not None or not is_tree_model(model):
+        return replace(asked, function=ask, columns=columns)
+    return TreeModel(ask, model, chosen, asked.kind, asked.labels, asked.usual_outputs, columns)
 
 
 def recognised_kind(model: Any) -> str:
@@ -109,10 +115,6 @@ def recognised_kind(model: Any) -> str:
         "object with predict, a torch module, a JAX function or the path of a model file"
     )
     raise UnknownModelError(msg)
-
-
-def _is_adapter(model: Any) -> bool:
-    return type(model).__module__.startswith("rhale.models")
 
 
 def loaded(model: Any) -> Any:

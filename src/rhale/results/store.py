@@ -16,6 +16,7 @@ from rhale.kernels.uncertainty import bridge_levels
 from rhale.results.effect import Effect
 from rhale.results.plain_values import RECORD, shown
 from rhale.results.schema import EXPLANATION, RECORDS
+from rhale.system.strict_json import once_each
 from rhale.system.writing import write_text
 
 VERSION = "rhale_format"
@@ -142,17 +143,9 @@ def parsed(text: str) -> Any:
     >>> parsed('{"a": [1, null]}')
     {'a': [1, None]}
     """
-    return json.loads(text, parse_constant=_no_number, object_pairs_hook=_once_each)
+    return json.loads(text, parse_constant=_no_number, object_pairs_hook=once_each)
 
 
 def _no_number(text: str) -> NoReturn:
     msg = f"{text} is not a number"
     raise BadFileError(msg)
-
-
-def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        msg = "an object has a name twice"
-        raise BadFileError(msg)
-    return found

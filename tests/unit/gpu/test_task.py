@@ -20,7 +20,7 @@ from rhale.measures.gradient import Gradient
 from rhale.measures.measure import Asking
 from rhale.measures.questions import Asker
 from rhale.models import wrap
-from rhale.models.adapter import Predictor
+from rhale.models.predictor import Predictor
 from rhale.tables import open_table
 from rhale.tables.array import ArrayTable
 
@@ -309,7 +309,7 @@ def test_a_device_by_name_gives_the_same_effects():
 
 def test_the_users_module_stays_where_it_is():
     module = Module(smooth)
-    there = wrap(module).placed("meta")
+    there = wrap(module).move_to("meta")
     assert there.device.type == "meta"
     assert module.weight.device == HERE
 

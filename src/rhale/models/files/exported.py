@@ -33,8 +33,8 @@ from rhale.models.files.operations import (
     INSTEAD,
     calculate,
 )
+from rhale.models.library_errors import first_line
 from rhale.models.torch import TorchModel
-from rhale.models.trees.read import first_line
 
 HOW = "torch.export.export(model, (rows,), dynamic_shapes=({0: torch.export.Dim('rows')},))"
 OLDEST = (2, 6)  # versions before could be made to run code by files that were thought safe

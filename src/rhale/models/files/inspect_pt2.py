@@ -25,7 +25,7 @@ from rhale.models.files.graph_pt2 import (
     text,
     whole,
 )
-from rhale.models.trees.read import first_line
+from rhale.models.library_errors import first_line
 
 GRAPH, ORDER = "models/model.json", "byteorder"
 CONFIGS = {

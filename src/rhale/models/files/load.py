@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from rhale.errors import BadFileError, MissingExtraError, RhaleError
-from rhale.models import boosters
 from rhale.models.files import pickles
+from rhale.models.files.booster_files import load_model
 from rhale.models.files.trial import require_survivor, stamp_of
 
 KINDS = {
@@ -26,6 +26,7 @@ KINDS = {
     ".skops": "skops",
     ".pt2": "torch exported program",
 }
+XGBOOST = {"XGBoost JSON", "XGBoost UBJ"}  # both begin with the same bracket
 LIBRARIES = {  # what reads a kind, and how to get it
     "ONNX": ("onnxruntime", 'pip install "rhale[onnx]"'),
     "skops": ("skops", 'pip install "rhale[cli]"'),
@@ -63,7 +64,10 @@ def load_file(
     place = Path(path)
     require_file(place)
     content = _beginning(place)
-    if writer := pickles.pickle_inside(content):
+    writer = pickles.pickle_inside(content)
+    if writer is None and allow_pickle is not None and place.suffix.lower() not in KINDS:
+        writer = "joblib"  # which reads its own compressed files; no reader of ours would
+    if writer:
         content = place.read_bytes()
         if allow_pickle is None:
             pickles.refuse(str(path), content, writer)
@@ -109,7 +113,7 @@ def _read(kind: str, place: Path, content: bytes, trust: Sequence[str]) -> Any:
         return import_module("rhale.models.files.skops").load_skops(place, content, trust)
     if kind == "torch exported program":
         return import_module("rhale.models.files.exported").load_exported(place, content)
-    return boosters.load_model(place)
+    return load_model(place)
 
 
 def kind_of_file(path: Path, content: bytes) -> str:
@@ -126,9 +130,12 @@ def kind_of_file(path: Path, content: bytes) -> str:
         raise BadFileError(msg)
     if by_name is None:
         hint = f" By its content it is {by_content}; rename it." if by_content else ""
-        msg = f"{path} is of no kind that rhale reads.{hint} It reads {known_kinds()}"
+        msg = (
+            f"{path} is of no kind that rhale reads.{hint} It reads {known_kinds()}; pickles, also "
+            "compressed ones, only by their hash (rhale explain --allow-pickle)"
+        )
         raise BadFileError(msg)
-    if by_content and by_content.partition(" ")[0] != by_name.partition(" ")[0]:
+    if by_content and by_name != by_content and {by_name, by_content} - XGBOOST:
         msg = (
             f"rhale cannot load {str(path)!r}: it is named as {by_name}, but its content is "
             f"{by_content}"

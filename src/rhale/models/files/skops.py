@@ -14,7 +14,7 @@ from rhale.errors import BadFileError, UnsafeFileError
 from rhale.models.files.archive import repack, unpack
 from rhale.models.files.check_sklearn import check_sklearn
 from rhale.models.files.nesting import check_depth
-from rhale.models.trees.read import first_line
+from rhale.models.library_errors import first_line
 
 SCHEMA, DEEPEST = "schema.json", 500  # brackets in brackets: a pipeline in a pipeline has many
 FUNCTION_NODES = ("FunctionNode", "MethodNode", "OperatorFuncNode")

@@ -55,7 +55,7 @@ def require_survivor(place: Path, trust: Sequence[str] = ()) -> None:
     Notes
     -----
     Libraries read damaged files in native code, where a wrong number can end the whole process.
-    Structure is checked before (`boosters`); this is for what those checks do not know.
+    Structure is checked before (`booster_files`); this is for what those checks do not know.
     """
     stamp = stamp_of(place, trust)
     if stamp in SURVIVED:

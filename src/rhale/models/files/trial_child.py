@@ -14,8 +14,10 @@ from rhale.errors import RhaleError
 from rhale.models.adapter import Adapter
 from rhale.models.expected_columns import columns_of
 from rhale.models.files.load import load_file
-from rhale.models.trees.model import TreeModel, read_walker
-from rhale.models.trees.read import CannotReadError, first_line
+from rhale.models.library_errors import first_line
+from rhale.models.trees.model import TreeModel
+from rhale.models.trees.read_walker import read_walker
+from rhale.models.trees.reading import CannotReadError
 from rhale.models.wrap import wrap
 from rhale.system.processes import (
     claimed_output,
