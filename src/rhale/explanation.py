@@ -20,17 +20,16 @@ from rhale.kernels.moments import Moments
 from rhale.kernels.partition import Edges, Fixed, Partition
 from rhale.kernels.records import same_fields, same_value
 from rhale.names import find_feature, find_output, near_names
-from rhale.results import store, summary
+from rhale.results import listing, store, summary
 from rhale.results.effect import Effect
 from rhale.results.fit import bin_cells
-from rhale.results.level_effect import LevelEffect
 from rhale.results.profile import Profile
+from rhale.results.result import Result, heights
 from rhale.system.writing import write_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Result = Effect | LevelEffect | Profile
 Bins = Any  # Partition, int, Explanation, or a mapping from feature to one of these
 
 
@@ -87,7 +86,7 @@ class Explanation:
     __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
-        return summary.as_text(self.effects, self.provenance, self.notes)
+        return listing.as_text(self.effects, self.provenance, self.notes)
 
     __repr__ = __str__
 
@@ -138,21 +137,20 @@ class Explanation:
         Axes, a pair of them, or an array of them
         """
         from rhale import plots
+        from rhale.plots.choice import choose_plot, draw
 
         if isinstance(feature, str | int | np.integer):
             name = self.features[self._feature(feature)]
             if output is None and len(self.outputs) > 1:
                 results = [self[name, label] for label in self.outputs]
-                return plots.plot_outputs(results, axes=ax, center=center, **options)
+                return draw(plots.plot_outputs, results, axes=ax, center=center, **options)
             result = self[name] if output is None else self[name, output]
-            if isinstance(result, Profile):
-                return plots.plot_profile(result, ax=ax, center=center, **options)
-            return plots.plot_effect(result, ax=ax, center=center, **options)
+            return draw(choose_plot(result), result, ax=ax, center=center, **options)
         names = (
             self.features if feature is None else [self.features[self._feature(f)] for f in feature]
         )
         chosen = self._by_importance([n for n in self.features if n in names], output)
-        return plots.plot_all(chosen, axes=ax, center=center, **options)
+        return draw(plots.plot_all, chosen, axes=ax, center=center, **options)
 
     def compare(
         self,
@@ -328,26 +326,6 @@ class Explanation:
         return find_output(output, self.outputs)
 
 
-def heights(effect: Result, x: FloatArray) -> FloatArray:
-    """The centred curve at sampled values; for rows without one at the point of its own.
-
-    Nan where neither is known: outside the curve, or where no point for missing values was made.
-    """
-    axis = effect.grid if isinstance(effect, Profile) else effect.edges
-    inside = (x >= axis[0]) & (x <= axis[-1])
-    if isinstance(effect, LevelEffect):
-        found = np.interp(x, axis, effect.curve())
-    else:
-        found = effect.curve(np.where(inside, x, axis[0]))
-    found = np.where(inside, found, np.nan)
-    if effect.missing is None:
-        return found
-    level = 0.0
-    if isinstance(effect, Profile):
-        level = float(effect.share @ np.nan_to_num(effect.mean))
-    return np.where(np.isnan(x), effect.missing.mean - level, found)
-
-
 def named_bins(bins: Any, names: Sequence[str]) -> Any:
     """Turn positions in a mapping of features into names, and refuse names that are not there."""
     if not isinstance(bins, Mapping):
@@ -375,7 +353,7 @@ def partition_for(bins: Bins, feature: str, output: str) -> Partition | None:
         if isinstance(found, Profile):
             msg = "a profile has no bins to copy; pass an explanation by 'rhale', 'dale' or 'ale'"
             raise BadSettingError(msg)
-        if isinstance(found, LevelEffect):
+        if not isinstance(found, Effect):
             return None
         return Edges(found.edges, found.closed, linear=found.linear)
     if isinstance(bins, int | np.integer) and not isinstance(bins, bool):

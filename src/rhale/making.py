@@ -15,9 +15,10 @@ from rhale.kernels.times import written
 from rhale.measures import Measured
 from rhale.notes import MISSING_POINT, about_gaps, about_missing, left_out, without_point
 from rhale.plan import Cells, require_rows
-from rhale.results.effect import NO_SAMPLE, Density, Effect, LocalEffects, Missing
+from rhale.results.effect import NO_SAMPLE, Density, Effect, LocalEffects
 from rhale.results.fit import bin_cells
 from rhale.results.level_effect import LevelEffect
+from rhale.results.missing import Missing
 from rhale.results.profile import Profile
 
 

@@ -3,10 +3,11 @@ import pytest
 
 import rhale
 from rhale.errors import BadSettingError, UnknownFeatureError, UnknownOutputError
-from rhale.explanation import heights, partition_for
+from rhale.explanation import partition_for
 from rhale.kernels.partition import Edges, Fixed
 from rhale.results.effect import Effect
 from rhale.results.profile import Profile
+from rhale.results.result import heights
 
 pd = pytest.importorskip("pandas")
 RNG = np.random.default_rng(0)

@@ -17,7 +17,7 @@ from rhale.kernels.sample import KeyArray, Sample
 from rhale.measures.questions import ask
 from rhale.measures.steps import chances, without_value
 from rhale.models import Predictor
-from rhale.results.effect import Missing
+from rhale.results.missing import Missing
 from rhale.results.profile import Profile, ProfileMethod
 from rhale.tables import Chunk
 

@@ -17,6 +17,7 @@ from rhale.plots.levels import plot_levels
 from rhale.plots.text import LITERAL
 from rhale.results.effect import Effect
 from rhale.results.level_effect import LevelEffect
+from rhale.results.result import is_constant
 
 Truth = Callable[[FloatArray], FloatArray]
 LEAST_FOR_VIOLIN = 8  # fewer rows are drawn one by one
@@ -95,7 +96,7 @@ def plot_effect(
         )  # fmt: skip
     top, bottom = as_pair(ax)
     new = ax is None
-    if layers.is_constant(effect):
+    if is_constant(effect):
         draw_constant(top, bottom, effect)
         missing.draw_result(top, effect, center, level, spread=spread, uncertainty=uncertainty)
     else:
@@ -125,7 +126,7 @@ def draw_top(
     ax: Axes, effect: Effect, center: Center, level: float, *, spread: bool, uncertainty: bool
 ) -> list[Artist]:
     """Draw curve, band, ribbon and support; return what a legend explains."""
-    path = layers.trace(effect, center, level)
+    path = effect.trace(center, level)
     layers.draw_zero(ax)
     explained = [layers.draw_curve(ax, path, "mean effect", style.look(0))]
     if spread:
@@ -140,7 +141,7 @@ def draw_truth(ax: Axes, effect: Effect, center: Center, truth: Truth | None) ->
     """Draw a known curve, zero where the effect's curve is."""
     if truth is None:
         return []
-    x = layers.trace(effect, center, 0.95).x
+    x = effect.trace(center, 0.95).x
     if center == "start":
         places, weights = effect.edges[:1], np.ones(1)
     elif center == "mean" and effect.density == "rows" and effect.sample.x.size:

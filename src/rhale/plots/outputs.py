@@ -10,10 +10,11 @@ from matplotlib.axes import Axes
 from rhale.kernels.curve import Center
 from rhale.plots import axis, grid, layers, panel, style
 from rhale.plots.text import LITERAL
+from rhale.results.result import Result
 
 
 def plot_outputs(
-    effects: Sequence[layers.Result],
+    effects: Sequence[Result],
     *,
     axes: Axes | Iterable[Axes] | None = None,
     columns: int | None = None,
@@ -64,7 +65,7 @@ def plot_outputs(
     return panels
 
 
-def write_feature(panels: grid.AxesArray, effect: layers.Result, *, new: bool) -> None:
+def write_feature(panels: grid.AxesArray, effect: Result, *, new: bool) -> None:
     """Write the name of the feature once, above all panels."""
     name = axis.axis_name(effect, style.LABEL_LENGTH)
     if new:

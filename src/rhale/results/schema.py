@@ -13,8 +13,9 @@ from rhale.kernels.curve import CellMeans
 from rhale.kernels.grid import Closed, Grid
 from rhale.kernels.moments import LARGEST, Moments
 from rhale.kernels.times import AxisKind
-from rhale.results.effect import Density, Effect, LocalEffects, Missing
+from rhale.results.effect import Density, Effect, LocalEffects
 from rhale.results.level_effect import LevelEffect, name_others
+from rhale.results.missing import Missing
 from rhale.results.plain_values import (
     Anything,
     Kind,
@@ -135,10 +136,10 @@ def _agree_explanation(found: dict[str, Any], where: str) -> None:
         if (effect.name, effect.output) != pair:
             refuse(f"{where}effects[{i}] is of another feature or output than the names say")
         first = effects[i - i % len(outputs)]
-        is_alone = isinstance(effect, Profile) != isinstance(effects[0], Profile)
+        is_alone = effect.quantity != effects[0].quantity
         if type(effect) is not type(first) or is_alone:
             refuse(f"{where}effects[{i}] is of another kind than the effects before it")
-    binned = {e.name for e in effects if isinstance(e, Effect)}
+    binned = {e.name for e in effects if e.parts == "bins"}
     for name, moments in found["cells"].items():
         n_series = moments.mean.shape[0]
         if name not in binned or n_series not in (len(outputs), 3 * len(outputs)):

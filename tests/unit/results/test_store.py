@@ -11,7 +11,7 @@ import rhale
 from rhale.errors import BadFileError
 from rhale.explanation import unpacked
 from rhale.results import store
-from rhale.results.effect import Missing
+from rhale.results.missing import Missing
 
 TABLE = np.random.default_rng(0).normal(size=(50, 2))
 
