@@ -27,6 +27,7 @@ from rhale.kernels.records import freeze, same_fields
 from rhale.kernels.times import AxisKind, written
 from rhale.kernels.uncertainty import Doubt, bridged
 from rhale.results.missing import Missing
+from rhale.results.note import Note, as_notes
 from rhale.results.result import (
     N_POINTS,
     Difference,
@@ -88,7 +89,7 @@ class Effect:
     density : {"rows", "bins"}
         How rows count for centring and importance: at their own values, or spread evenly over
         their bin, as R's ALEPlot and iml do.
-    local_notes, bin_notes : tuple of str
+    local_notes, bin_notes : tuple of Note
         What a reader should know about the local effects, and about the bins.
     sample : LocalEffects
         Feature values and local effects of a bounded number of rows.
@@ -138,6 +139,8 @@ class Effect:
 
     def __post_init__(self) -> None:
         freeze(self)
+        object.__setattr__(self, "local_notes", as_notes(self.local_notes))
+        object.__setattr__(self, "bin_notes", as_notes(self.bin_notes))
 
     def __repr__(self) -> str:
         return (
@@ -217,9 +220,9 @@ class Effect:
         )
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         """What a reader should know."""
-        return self.local_notes + self.bin_notes
+        return as_notes(self.local_notes + self.bin_notes)
 
     @property
     def standard_error(self) -> FloatArray:
@@ -474,7 +477,7 @@ def fit_effect(
         The cells, united to these bins, where that was done already from finer cells.
     density : {"rows", "bins"}
         How rows count for centring and importance.
-    local_notes, bin_notes : tuple of str
+    local_notes, bin_notes : tuple of Note
         Notes to carry.
     sample : LocalEffects
         Sample to carry.

@@ -16,6 +16,7 @@ from rhale.kernels.records import freeze, same_fields
 from rhale.names import find_level
 from rhale.results.effect import NO_SAMPLE, LocalEffects
 from rhale.results.missing import Missing
+from rhale.results.note import Note, as_notes
 from rhale.results.result import (
     N_POINTS,
     ColumnKind,
@@ -60,7 +61,7 @@ class LevelEffect:
         Rare levels that stand together as one, named "other (k levels)".
     missing : Missing or None
         What happens when the value is removed, where that was measured.
-    local_notes, bin_notes : tuple of str
+    local_notes, bin_notes : tuple of Note
         What a reader should know about the local effects, and about the levels.
     sample : LocalEffects
         Middles of steps and the steps of a bounded number of rows.
@@ -96,6 +97,8 @@ class LevelEffect:
 
     def __post_init__(self) -> None:
         freeze(self)
+        object.__setattr__(self, "local_notes", as_notes(self.local_notes))
+        object.__setattr__(self, "bin_notes", as_notes(self.bin_notes))
 
     def __repr__(self) -> str:
         return (
@@ -134,9 +137,9 @@ class LevelEffect:
         return self.levels
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         """What a reader should know."""
-        return self.local_notes + self.bin_notes
+        return as_notes(self.local_notes + self.bin_notes)
 
     @property
     def std_plain(self) -> FloatArray:

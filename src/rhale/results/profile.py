@@ -14,6 +14,7 @@ from rhale.kernels.records import freeze, same_fields
 from rhale.kernels.times import AxisKind, written
 from rhale.names import find_level
 from rhale.results.missing import Missing
+from rhale.results.note import as_notes
 from rhale.results.result import (
     N_POINTS,
     ColumnKind,
@@ -63,7 +64,7 @@ class Profile:
         Curves of a bounded number of rows ("ice" only).
     curve_x : ndarray of shape (n_curves,)
         The rows' own feature values.
-    notes : tuple of str
+    notes : tuple of Note
         What a reader should know.
     kind : {"number", "date", "duration"}
         What the feature values are; dates are days since 1970, durations are seconds.
@@ -97,6 +98,7 @@ class Profile:
 
     def __post_init__(self) -> None:
         freeze(self)
+        object.__setattr__(self, "notes", as_notes(self.notes))
 
     def __repr__(self) -> str:
         return (

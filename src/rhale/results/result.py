@@ -134,7 +134,7 @@ class Result(Protocol):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader should know."""
+        """What a reader should know: each a `Note`, which is a text with a kind."""
         ...
 
     @property

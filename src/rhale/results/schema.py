@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 from math import inf
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from rhale.results.plain_values import (
     Numbers,
     Part,
     Record,
+    Remark,
     Several,
     Side,
     Text,
@@ -34,9 +35,15 @@ from rhale.results.plain_values import (
 )
 from rhale.results.profile import Profile, ProfileMethod
 
-TEXT, TEXTS = Text(), Several(Text())
+TEXT, TEXTS, NOTES = Text(), Several(Text()), Several(Remark())
 HEAVY = 1e120  # more than all rows of the largest weight together
 FAR = 1e300  # axes end here: the room around a drawing must be a number, too
+
+
+class SampledRows(NamedTuple):
+    """Local effects of the explanation's sampled rows: their x and weight stand there, once."""
+
+    local_effects: FloatArray
 
 
 def _columns(of: str) -> dict[str, Numbers]:
@@ -152,6 +159,7 @@ SAMPLE = Record(
     LocalEffects,
     {"x": ROW["places"], "local_effects": ROW["means"], "weight": ROW["weights"]},
 )
+SAMPLED_ROWS = Record(SampledRows, {"local_effects": ROW["means"]})
 MISSING = Record(
     Missing,
     {
@@ -199,8 +207,8 @@ RESULT: dict[str, Kind] = {
     "missing": Maybe(Part({"missing": MISSING})),
 }
 NOTED: dict[str, Kind] = {
-    "local_notes": TEXTS,
-    "bin_notes": TEXTS,
+    "local_notes": NOTES,
+    "bin_notes": NOTES,
     "sample": Part({"local_effects": SAMPLE}),
 }
 EFFECT = Record(
@@ -208,6 +216,7 @@ EFFECT = Record(
     {
         **RESULT,
         **NOTED,
+        "sample": Part({"local_effects": SAMPLE, "sampled_rows": SAMPLED_ROWS}),
         "edges": _limits("bins"),
         "count": BIN["counts"],
         "rows": BIN["sizes"],
@@ -262,7 +271,7 @@ PROFILE = Record(
         "share": POINT["sizes"],
         "curves": Numbers((Side("curves"), Side("numbers of a curve")), unknown=True),
         "curve_x": Numbers((Side("curves"),), unknown=True),
-        "notes": TEXTS,
+        "notes": NOTES,
         "kind": Text(get_args(AxisKind)),
         "levels": Several(TEXT, unique=True),
     },
@@ -275,6 +284,7 @@ RECORDS = {
     "moments": MOMENTS,
     "grid": GRID,
     "local_effects": SAMPLE,
+    "sampled_rows": SAMPLED_ROWS,
     "cell_means": CELL_MEANS,
     "missing": MISSING,
 }
@@ -290,7 +300,7 @@ EXPLANATION = Record(
         "sample_weight": ROW["weights"],
         "cells": Named(Part({"moments": MOMENTS})),
         "provenance": Named(Anything(), OF_ALL),
-        "notes": TEXTS,
+        "notes": NOTES,
     },
     _agree_explanation,
 )
