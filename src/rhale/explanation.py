@@ -23,7 +23,9 @@ from rhale.names import find_feature, find_output, near_names
 from rhale.results import listing, store, summary
 from rhale.results.effect import Effect
 from rhale.results.fit import bin_cells
+from rhale.results.note import as_notes
 from rhale.results.profile import Profile
+from rhale.results.read_only import as_read_only
 from rhale.results.result import Result, heights
 from rhale.system.writing import write_text
 
@@ -49,9 +51,9 @@ class Explanation:
         Their feature values and weights.
     cells : mapping of str to Moments
         Fine cells of each feature, from which `rebin` works; empty where bins cannot change.
-    provenance : dict
+    provenance : mapping
         What was explained, how, on how many rows, with which versions.
-    notes : tuple of str
+    notes : tuple of Note
         What a reader should know about the whole.
     """
 
@@ -64,6 +66,11 @@ class Explanation:
     cells: Mapping[str, Moments] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cells", as_read_only(self.cells))
+        object.__setattr__(self, "provenance", as_read_only(self.provenance))
+        object.__setattr__(self, "notes", as_notes(self.notes))
 
     def __len__(self) -> int:
         return len(self.effects)
