@@ -8,8 +8,8 @@ from typing import Any
 
 from rhale.errors import BadSettingError
 from rhale.names import near_names
-from rhale.plots.effect import plot_effect
-from rhale.plots.profile import plot_profile
+from rhale.plots.effect_plot import plot_effect
+from rhale.plots.profile_plot import plot_profile
 from rhale.results.result import Parts, Result
 
 Plot = Callable[..., Any]

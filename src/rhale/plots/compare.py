@@ -10,9 +10,9 @@ from matplotlib.patches import Patch
 
 from rhale.errors import BadSettingError
 from rhale.kernels.curve import Center
-from rhale.plots import axis, canvas, dots, layers, levels, missing, slots, style
+from rhale.plots import canvas, dots, layers, level_plot, missing_panel, slots, style, ticks
 from rhale.plots.board import Board
-from rhale.plots.text import LITERAL, joined
+from rhale.plots.lettering import LITERAL, joined
 from rhale.results.result import Result, Trace, axis_kind, is_constant, reach
 
 LEVEL = 0.95
@@ -62,10 +62,10 @@ def plot_compare(
     if curved:
         explained = draw_curves(ax, curved, center)
         canvas.fit_limits(ax, strip=True)
-        axis.dress(ax, next(iter(curved.values())))
+        ticks.dress(ax, next(iter(curved.values())))
         canvas.add_legend(ax, explained, outside=new)
     else:
-        canvas.say_constant(ax, reach(results[0])[0], axis.only_value(results[0]))
+        canvas.say_constant(ax, reach(results[0])[0], ticks.only_value(results[0]))
     ax.set_xlabel(joined([item.name for item in results], style.LABEL_LENGTH), **LITERAL)
     length = canvas.letters(ax, "height")
     ax.set_ylabel(layers.value_label(results, center, length), **LITERAL)
@@ -91,8 +91,8 @@ def draw_curves(ax: Axes, items: Mapping[str, Result], center: Center) -> list[A
     for index, (name, item) in enumerate(items.items()):
         explained += draw_line(ax, item.trace(center, LEVEL), name, index, LEVEL)
     points = [item.missing_trace(center, LEVEL) for item in items.values()]
-    found = [missing.Item(p, style.look(i)) for i, p in enumerate(points) if p is not None]
-    missing.draw_several(ax, found, LEVEL, style.NAME_TEXT)
+    found = [missing_panel.Item(p, style.look(i)) for i, p in enumerate(points) if p is not None]
+    missing_panel.draw_several(ax, found, LEVEL, style.NAME_TEXT)
     explained += explain_ribbon(LEVEL)
     return explained + layers.draw_counts(ax, next(iter(items.values())))
 
@@ -101,14 +101,14 @@ def compare_levels(items: Mapping[str, Result], ax: Axes | None, center: Center)
     """Draw dots side by side at every level."""
     results = list(items.values())
     stand = slots.gather_slots(results)
-    board = levels.new_board(stand, ax, n_items=len(results))
+    board = level_plot.new_board(stand, ax, n_items=len(results))
     dots.draw_zero(board)
     dots.set_apart(board, stand)
     explained = draw_side_by_side(board, stand, items, center)
     board.fit(stand, strip=True)
     board.name_levels(stand)
-    levels.label_board(board, results, center)
-    levels.explain(board, explained, new=ax is None)
+    level_plot.label_board(board, results, center)
+    level_plot.explain(board, explained, new=ax is None)
     return board.ax
 
 

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from rhale.kernels.curve import Center
 from rhale.kernels.times import UNITS
 from rhale.plots import style
-from rhale.plots.text import joined, shown
+from rhale.plots.lettering import joined, shown
 from rhale.results.result import Result, Trace, axis_kind
 
 FEW_VALUES = 4

@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
 
 from rhale.kernels.curve import Center
-from rhale.plots import axis, canvas, dots, layers, levels, missing, style
+from rhale.plots import canvas, dots, layers, level_plot, missing_panel, style, ticks
 from rhale.plots.board import Board
 from rhale.plots.compare import draw_line, explain_ribbon
+from rhale.plots.lettering import LITERAL, number, wrapped
 from rhale.plots.slots import Slots, gather_slots
-from rhale.plots.text import LITERAL, number, wrapped
 from rhale.results.result import Result, Trace, is_constant, reach
 
 
@@ -59,13 +59,13 @@ def draw_panel(ax: Axes, feature: Feature, outputs: list[str], level: float) -> 
     if first.labels:
         return draw_level_panel(ax, feature, outputs, level)
     if not feature.paths:
-        value, words = reach(first)[0], axis.only_value(first)
+        value, words = reach(first)[0], ticks.only_value(first)
         canvas.say_constant(ax, value, words, heights=feature.has_side)
         draw_aside(ax, feature, outputs, level)
         explained: list[Artist] = []
     else:
         explained = draw_curve_panel(ax, feature, outputs, level)
-    axis.dress(ax, first, ticks=style.SMALL_TICKS)
+    ticks.dress(ax, first, ticks=style.SMALL_TICKS)
     return explained
 
 
@@ -92,15 +92,15 @@ def draw_curve_panel(ax: Axes, feature: Feature, outputs: list[str], level: floa
 def draw_aside(ax: Axes, feature: Feature, outputs: list[str], level: float) -> None:
     """Draw missing values beside a panel."""
     items = [
-        missing.Item(path, style.look(outputs.index(result.output)))
+        missing_panel.Item(path, style.look(outputs.index(result.output)))
         for result, path in zip(feature.results, feature.missing, strict=True)
         if path is not None
     ]
     if len(outputs) > 1:
-        missing.draw_several(ax, items, level, style.NUMBER_TEXT)
+        missing_panel.draw_several(ax, items, level, style.NUMBER_TEXT)
     else:
         for item in items:
-            missing.draw_one(ax, item.path, level)
+            missing_panel.draw_one(ax, item.path, level)
 
 
 def draw_level_panel(ax: Axes, feature: Feature, outputs: list[str], level: float) -> list[Artist]:
@@ -108,7 +108,7 @@ def draw_level_panel(ax: Axes, feature: Feature, outputs: list[str], level: floa
     slots, board = gather_slots(feature.results), Board(ax)
     explained: list[Artist] = []
     if not feature.paths:
-        levels.draw_only_level(board, slots, feature.results[0], feature.missing[0], level)
+        level_plot.draw_only_level(board, slots, feature.results[0], feature.missing[0], level)
     else:
         dots.draw_zero(board)
         dots.set_apart(board, slots)

@@ -10,7 +10,7 @@ import numpy as np
 
 from rhale.kernels import FloatArray
 from rhale.plots import style
-from rhale.plots.text import shown
+from rhale.plots.lettering import shown
 from rhale.results.result import Result
 
 EMPTY = "(empty)"  # a label of no letters

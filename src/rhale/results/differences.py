@@ -8,7 +8,7 @@ import numpy as np
 
 from rhale.kernels import FloatArray
 from rhale.results.result import Result, reach
-from rhale.results.table import Columns
+from rhale.results.table_rows import Columns
 
 POINTS = 400
 

@@ -43,7 +43,7 @@ from rhale.results.result import (
     trace_missing,
     weighted_root_mean_square,
 )
-from rhale.results.table import Columns, add_missing_bin, list_bins, name_places
+from rhale.results.table_rows import Columns, add_missing_bin, list_bins, name_places
 
 Density = Literal["rows", "bins"]
 

@@ -31,7 +31,7 @@ from rhale.results.result import (
     trace_missing,
     weighted_root_mean_square,
 )
-from rhale.results.table import Columns, add_missing_bin, add_row, list_bins
+from rhale.results.table_rows import Columns, add_missing_bin, add_row, list_bins
 
 
 @dataclass(frozen=True, eq=False, repr=False)

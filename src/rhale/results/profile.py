@@ -31,7 +31,7 @@ from rhale.results.result import (
     trace_missing,
     weighted_root_mean_square,
 )
-from rhale.results.table import MISSING, Columns, add_row, name_places
+from rhale.results.table_rows import MISSING, Columns, add_row, name_places
 
 ProfileMethod = Literal["pdp", "ice", "mplot"]
 NO_CURVES, NO_VALUES = np.empty((0, 0)), np.empty(0)

@@ -13,7 +13,7 @@ from rhale.kernels.curve import Center
 from rhale.kernels.grid import uniform_edges
 from rhale.kernels.times import AxisKind, as_numbers
 from rhale.results.missing import Missing
-from rhale.results.table import Columns
+from rhale.results.table_rows import Columns
 
 Points = Any  # numbers; dates or durations where the feature has them
 ColumnKind = Literal["number", "date", "duration", "steps", "categories"]

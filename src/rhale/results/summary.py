@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from rhale.errors import MissingExtraError
 from rhale.results.result import STATISTICS, Result, axis_kind, reach
-from rhale.results.table import NAN, Columns, name_places
+from rhale.results.table_rows import NAN, Columns, name_places
 
 FRAMES = ("pandas", "polars", "pyarrow")
 

@@ -10,10 +10,10 @@ from matplotlib.collections import LineCollection
 from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.curve import Center
-from rhale.plots import axis, canvas, dots, layers, levels, missing, style
+from rhale.plots import canvas, dots, layers, level_plot, missing_panel, style, ticks
 from rhale.plots.board import Board
+from rhale.plots.lettering import LITERAL
 from rhale.plots.slots import Slots, gather_slots
-from rhale.plots.text import LITERAL
 from rhale.results.profile import Profile
 from rhale.results.result import Trace, is_constant, normal_quantile
 
@@ -72,9 +72,9 @@ def plot_profile(
     new = ax is None
     ax = canvas.new_axes(style.PROFILE_SIZE) if ax is None else ax
     if is_constant(profile):
-        words, heights = axis.only_value(profile), profile.missing is not None
+        words, heights = ticks.only_value(profile), profile.missing is not None
         canvas.say_constant(ax, float(profile.grid[0]), words, heights=heights)
-        missing.draw_result(ax, profile, center, level)
+        missing_panel.draw_result(ax, profile, center, level)
     else:
         path = slope_trace(profile, level) if derivatives else profile.trace(center, level)
         curves = single_rows(profile, center, derivatives=derivatives)
@@ -83,11 +83,11 @@ def plot_profile(
         explained += layers.draw_spread(ax, path) + layers.draw_ci(ax, path, level)
         explained += layers.draw_counts(ax, profile)
         if not derivatives:
-            missing.draw_result(ax, profile, center, level)
+            missing_panel.draw_result(ax, profile, center, level)
         canvas.fit_limits(ax, strip=True)
         canvas.add_legend(ax, explained, outside=new)
-    axis.dress(ax, profile)
-    ax.set_xlabel(axis.axis_name(profile, style.LABEL_LENGTH), **LITERAL)
+    ticks.dress(ax, profile)
+    ax.set_xlabel(ticks.axis_name(profile, style.LABEL_LENGTH), **LITERAL)
     ax.set_ylabel(y_label(ax, profile, center, derivatives=derivatives), **LITERAL)
     return ax
 
@@ -97,10 +97,10 @@ def plot_level_profile(
 ) -> Axes:
     """Draw a profile of levels: dots instead of lines."""
     slots = gather_slots([profile])
-    board = levels.new_board(slots, ax)
+    board = level_plot.new_board(slots, ax)
     spots = dots.read_spots(profile, center, level)
     if is_constant(profile):
-        levels.draw_only_level(board, slots, profile, spots.missing, level)
+        level_plot.draw_only_level(board, slots, profile, spots.missing, level)
     else:
         dots.set_apart(board, slots)
         explained = dots.draw_one(
@@ -109,9 +109,9 @@ def plot_level_profile(
         explained += draw_level_rows(board, slots, profile, center, max_curves)
         explained += dots.draw_counts(board, slots, profile)
         board.fit(slots, strip=True)
-        levels.explain(board, explained, new=ax is None)
+        level_plot.explain(board, explained, new=ax is None)
     board.name_levels(slots)
-    levels.label_board(board, [profile], center)
+    level_plot.label_board(board, [profile], center)
     return board.ax
 
 

@@ -12,9 +12,9 @@ from matplotlib.collections import PolyCollection
 from rhale.kernels import BoolArray, FloatArray
 from rhale.kernels.curve import Center, middles
 from rhale.kernels.grid import Grid
-from rhale.plots import axis, canvas, layers, missing, style
-from rhale.plots.levels import plot_levels
-from rhale.plots.text import LITERAL
+from rhale.plots import canvas, layers, missing_panel, style, ticks
+from rhale.plots.lettering import LITERAL
+from rhale.plots.level_plot import plot_levels
 from rhale.results.effect import Effect
 from rhale.results.level_effect import LevelEffect
 from rhale.results.result import is_constant
@@ -98,11 +98,15 @@ def plot_effect(
     new = ax is None
     if is_constant(effect):
         draw_constant(top, bottom, effect)
-        missing.draw_result(top, effect, center, level, spread=spread, uncertainty=uncertainty)
+        missing_panel.draw_result(
+            top, effect, center, level, spread=spread, uncertainty=uncertainty
+        )
     else:
         explained = draw_top(top, effect, center, level, spread=spread, uncertainty=uncertainty)
         explained += draw_truth(top, effect, center, truth)
-        missing.draw_result(top, effect, center, level, spread=spread, uncertainty=uncertainty)
+        missing_panel.draw_result(
+            top, effect, center, level, spread=spread, uncertainty=uncertainty
+        )
         canvas.fit_limits(top, strip=True)
         canvas.add_legend(top, explained, outside=new)
         explained = draw_bottom(bottom, effect, violins=violins)
@@ -110,7 +114,7 @@ def plot_effect(
         bottom.set_xlim(top.get_xlim(), auto=True)
         canvas.add_legend(bottom, explained, outside=new)
     for panel in (top, bottom):
-        axis.dress(panel, effect)
+        ticks.dress(panel, effect)
     label_pair(top, bottom, effect, center)
     return top, bottom
 
@@ -257,7 +261,7 @@ def violin(effect: Effect, k: int, inside: BoolArray) -> FloatArray | None:
 
 def draw_constant(top: Axes, bottom: Axes, effect: Effect) -> None:
     """Say that there is no curve; show the local effects of the one value where known."""
-    words, heights = axis.only_value(effect), effect.missing is not None
+    words, heights = ticks.only_value(effect), effect.missing is not None
     canvas.say_constant(top, float(effect.edges[0]), words, heights=heights)
     known = np.isfinite(effect.mean)
     if known.any():
@@ -272,7 +276,7 @@ def draw_constant(top: Axes, bottom: Axes, effect: Effect) -> None:
 
 def label_pair(top: Axes, bottom: Axes, effect: Effect, center: Center) -> None:
     """Name the axes of both panels."""
-    name = axis.axis_name(effect, style.LABEL_LENGTH)
+    name = ticks.axis_name(effect, style.LABEL_LENGTH)
     value = layers.value_label([effect], center, canvas.letters(top, "height"))
     slope = layers.slope_label(effect, canvas.letters(bottom, "height"))
     top.set_ylabel(value, fontsize=style.NAME_TEXT, **LITERAL)

@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 
 from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center, middles
-from rhale.plots import axis, canvas, dots, layers, style
+from rhale.plots import canvas, dots, layers, style, ticks
 from rhale.plots.board import Board
+from rhale.plots.lettering import LITERAL, joined, shown
 from rhale.plots.slots import Slots, fits_level, gather_slots
-from rhale.plots.text import LITERAL, joined, shown
 from rhale.results.level_effect import LevelEffect
 from rhale.results.result import Result, Trace, is_constant, normal_quantile, reach
 
@@ -160,7 +160,7 @@ def draw_only_level(
     board: Board, slots: Slots, result: Result, missing: Trace | None, level: float
 ) -> None:
     """Say that there is one level; show missing values where they were measured."""
-    value, words = reach(result)[0], axis.only_value(result)
+    value, words = reach(result)[0], ticks.only_value(result)
     note = canvas.say_constant(board.ax, value, words, heights=missing is not None)
     if missing is None:
         return

@@ -14,10 +14,10 @@ from matplotlib.ticker import MaxNLocator
 from rhale.errors import BadSettingError
 from rhale.kernels.curve import Center
 from rhale.kernels.partition import require_count
-from rhale.plots import canvas, layers, missing, style
+from rhale.plots import canvas, layers, missing_panel, style
+from rhale.plots.lettering import LITERAL
 from rhale.plots.panel import Feature, draw_panel, read_feature, write_title
 from rhale.plots.slots import gather_slots
-from rhale.plots.text import LITERAL
 from rhale.results.result import Result, Trace
 
 AxesArray = npt.NDArray[Any]
@@ -235,7 +235,7 @@ def mark_feature(ax: Axes, feature: Feature) -> list[Artist]:
         if slots is not None:
             marks += mark_cut(ax, point._replace(x=np.array([slots.missing])))
         else:
-            marks += mark_cut(missing.find_side(ax), point._replace(x=np.zeros(1)))
+            marks += mark_cut(missing_panel.find_side(ax), point._replace(x=np.zeros(1)))
     return marks
 
 

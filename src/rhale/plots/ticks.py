@@ -11,7 +11,7 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.ticker import Formatter, Locator, MaxNLocator
 
 from rhale.kernels.times import written
-from rhale.plots.text import MINUS, shown
+from rhale.plots.lettering import MINUS, shown
 from rhale.results.result import Result, axis_kind, reach
 
 CALENDAR = (-719_162.0, 2_932_896.0)  # days from 1970 to the years 1 and 9999
