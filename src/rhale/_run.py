@@ -28,7 +28,7 @@ from rhale.measures.questions import Asker
 from rhale.models import Adapter, Predictor, meet, wrap
 from rhale.models.expected_columns import columns_for
 from rhale.models.wrap import loaded
-from rhale.results.effect import Missing
+from rhale.results.missing import Missing
 from rhale.settings import IDENTITY, USUAL_BINS, Settings, describe_bins
 from rhale.tables import Chunk, Table, TableInMemory, open_table
 from rhale.tables.chunk import find_columns

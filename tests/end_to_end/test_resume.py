@@ -23,6 +23,7 @@ TABLE = pd.DataFrame(
 SCRIPT = textwrap.dedent(
     """
     import os, signal, sys
+    from dataclasses import replace
     import numpy as np, pandas as pd
     import rhale, rhale.checkpoint
 
@@ -42,9 +43,9 @@ SCRIPT = textwrap.dedent(
         data = pd.read_pickle(data)
     options = {} if folder == "none" else {"checkpoint": folder}
     fx = rhale.explain(model, data, method=method, weights="weight", batch_size=300, **options)
-    for name in ("created", "rows_asked"):  # the model is asked whether it is the same one
-        fx.provenance.pop(name)
-    fx.save(out)
+    no_part = ("created", "rows_asked")  # the model is asked whether it is the same one
+    kept = {name: told for name, told in fx.provenance.items() if name not in no_part}
+    replace(fx, provenance=kept).save(out)
     print(calls, rows_asked)
     """
 )

@@ -9,6 +9,7 @@ import re
 import shutil
 import zipfile
 from contextlib import suppress
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -252,7 +253,7 @@ def two_answers(rows):
 
 
 def make_explanations(folder):
-    for version in (1, 2):
+    for version in (1, 2, 3, 4):
         shutil.copy(
             OLD_FORMATS / f"format_{version}.json", place(folder, f"format_{version}", ".json")
         )
@@ -263,7 +264,8 @@ def make_explanations(folder):
     }
     for variant, (model, table, method) in kinds.items():
         fx = rhale.explain(model, table, method=method)
-        fx.provenance["created"] = "2020-01-01T00:00:00+00:00"
+        made = {**fx.provenance, "created": "2020-01-01T00:00:00+00:00"}
+        fx = replace(fx, provenance=made)
         fx.save(place(folder, variant, ".json"))
 
 

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -44,7 +45,7 @@ def test_bins_of_another_explanation_are_told_apart_by_their_numbers():
         return rows[:, 0] ** 2
 
     one, same, other = (rhale.explain(model, ROWS, bins=n) for n in (2, 2, 3))
-    same.provenance["created"] = "later"
+    same = replace(same, provenance={**same.provenance, "created": "later"})
     assert plain(one) == plain(same) != plain(other)
 
 

@@ -15,7 +15,7 @@ from rhale.kernels.moments import Moments
 from rhale.kernels.sample import KeyArray, Sample
 from rhale.measures.questions import Asker
 from rhale.models import Predictor
-from rhale.results.effect import Missing
+from rhale.results.missing import Missing
 from rhale.results.note import Note
 from rhale.tables import Chunk
 from rhale.tables.chunk import Change

@@ -13,8 +13,8 @@ from matplotlib.transforms import Transform
 
 from rhale.kernels import FloatArray
 from rhale.plots import canvas, style
+from rhale.plots.lettering import LITERAL
 from rhale.plots.slots import Naming, Slots, keep_apart, level_names, name_slots
-from rhale.plots.text import LITERAL
 
 MOST_TICKS = 60  # of which some have no name
 

@@ -19,7 +19,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from rhale.errors import BadSettingError
 from rhale.plots import style
-from rhale.plots.text import LITERAL, number, shown
+from rhale.plots.lettering import LITERAL, number, shown
 
 SMALLEST = 1e-300  # Matplotlib cannot write ticks nearer to zero
 

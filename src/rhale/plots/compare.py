@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -11,15 +10,16 @@ from matplotlib.patches import Patch
 
 from rhale.errors import BadSettingError
 from rhale.kernels.curve import Center
-from rhale.plots import axis, canvas, dots, layers, levels, missing, slots, style
+from rhale.plots import canvas, dots, layers, level_plot, missing_panel, slots, style, ticks
 from rhale.plots.board import Board
-from rhale.plots.text import LITERAL, joined
+from rhale.plots.lettering import LITERAL, joined
+from rhale.results.result import Result, Trace, axis_kind, is_constant, reach
 
 LEVEL = 0.95
 
 
 def plot_compare(
-    items: Mapping[str, layers.Result], *, ax: Axes | None = None, center: Center = "mean"
+    items: Mapping[str, Result], *, ax: Axes | None = None, center: Center = "mean"
 ) -> Axes:
     """Draw the curves of several methods or models for one feature.
 
@@ -52,9 +52,9 @@ def plot_compare(
     if not items:
         msg = "there is nothing to compare: give a mapping from names to effects or profiles"
         raise BadSettingError(msg)
-    curved = {name: item for name, item in items.items() if not layers.is_constant(item)}
+    curved = {name: item for name, item in items.items() if not is_constant(item)}
     results = list(items.values())
-    if curved and all(map(layers.has_levels, curved.values())):
+    if curved and all(item.labels for item in curved.values()):
         return compare_levels(curved, ax, center)
     refuse_mixture(list(curved.values()))
     new = ax is None
@@ -62,20 +62,20 @@ def plot_compare(
     if curved:
         explained = draw_curves(ax, curved, center)
         canvas.fit_limits(ax, strip=True)
-        axis.dress(ax, next(iter(curved.values())))
+        ticks.dress(ax, next(iter(curved.values())))
         canvas.add_legend(ax, explained, outside=new)
     else:
-        canvas.say_constant(ax, layers.reach(results[0])[0], axis.only_value(results[0]))
+        canvas.say_constant(ax, reach(results[0])[0], ticks.only_value(results[0]))
     ax.set_xlabel(joined([item.name for item in results], style.LABEL_LENGTH), **LITERAL)
     length = canvas.letters(ax, "height")
     ax.set_ylabel(layers.value_label(results, center, length), **LITERAL)
     return ax
 
 
-def refuse_mixture(results: Sequence[layers.Result]) -> None:
+def refuse_mixture(results: Sequence[Result]) -> None:
     """Refuse numbers and categories on one axis; levels that are numbers are numbers."""
-    kinds = {layers.kind_of(r) for r in results if not layers.has_levels(r)}
-    categories = [r for r in results if layers.has_levels(r) and not getattr(r, "is_number", True)]
+    kinds = {axis_kind(r) for r in results if not r.labels}
+    categories = [r for r in results if r.column_kind == "categories"]
     if len(kinds) > 1 or (kinds and categories):
         msg = (
             f"{results[0].name!r} has categories in one result and numbers or dates in another; "
@@ -84,38 +84,38 @@ def refuse_mixture(results: Sequence[layers.Result]) -> None:
         raise BadSettingError(msg)
 
 
-def draw_curves(ax: Axes, items: Mapping[str, layers.Result], center: Center) -> list[Artist]:
+def draw_curves(ax: Axes, items: Mapping[str, Result], center: Center) -> list[Artist]:
     """Draw lines, ribbons and missing values; return what a legend explains."""
     layers.draw_zero(ax)
     explained: list[Artist] = []
     for index, (name, item) in enumerate(items.items()):
-        explained += draw_line(ax, layers.trace(item, center, LEVEL), name, index, LEVEL)
-    points = [layers.missing_trace(item, center, LEVEL) for item in items.values()]
-    found = [missing.Item(p, style.look(i)) for i, p in enumerate(points) if p is not None]
-    missing.draw_several(ax, found, LEVEL, style.NAME_TEXT)
+        explained += draw_line(ax, item.trace(center, LEVEL), name, index, LEVEL)
+    points = [item.missing_trace(center, LEVEL) for item in items.values()]
+    found = [missing_panel.Item(p, style.look(i)) for i, p in enumerate(points) if p is not None]
+    missing_panel.draw_several(ax, found, LEVEL, style.NAME_TEXT)
     explained += explain_ribbon(LEVEL)
     return explained + layers.draw_counts(ax, next(iter(items.values())))
 
 
-def compare_levels(items: Mapping[str, layers.Result], ax: Axes | None, center: Center) -> Axes:
+def compare_levels(items: Mapping[str, Result], ax: Axes | None, center: Center) -> Axes:
     """Draw dots side by side at every level."""
-    results = [cast(slots.LevelResult, item) for item in items.values()]
+    results = list(items.values())
     stand = slots.gather_slots(results)
-    board = levels.new_board(stand, ax, n_items=len(results))
+    board = level_plot.new_board(stand, ax, n_items=len(results))
     dots.draw_zero(board)
     dots.set_apart(board, stand)
-    explained = draw_side_by_side(board, stand, dict(zip(items, results, strict=True)), center)
+    explained = draw_side_by_side(board, stand, items, center)
     board.fit(stand, strip=True)
     board.name_levels(stand)
-    levels.label_board(board, results, center)
-    levels.explain(board, explained, new=ax is None)
+    level_plot.label_board(board, results, center)
+    level_plot.explain(board, explained, new=ax is None)
     return board.ax
 
 
 def draw_side_by_side(
     board: Board,
     stand: slots.Slots,
-    items: Mapping[str, slots.LevelResult],
+    items: Mapping[str, Result],
     center: Center,
 ) -> list[Artist]:
     """Draw the dots of every item; return what a legend explains."""
@@ -129,7 +129,7 @@ def draw_side_by_side(
     return explained + dots.draw_counts(board, stand, next(iter(items.values())))
 
 
-def draw_line(ax: Axes, path: layers.Trace, name: str, index: int, level: float) -> list[Artist]:
+def draw_line(ax: Axes, path: Trace, name: str, index: int, level: float) -> list[Artist]:
     """Draw one line and its ribbon, in the look of its number."""
     look = style.look(index)
     for ribbon in layers.draw_ci(ax, path, level, look.colour):

@@ -12,42 +12,48 @@ from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center
 from rhale.plots import layers, style
 from rhale.plots.board import Board
-from rhale.plots.slots import LevelResult, Slots, places_of
-from rhale.results.profile import Profile
+from rhale.plots.slots import Slots
+from rhale.results.result import Result, Trace
 
 
 class Spots(NamedTuple):
-    """What is drawn of one result: its levels, and missing values as one more."""
+    """What is drawn of one result: its levels, missing values as one more, shares of the data."""
 
-    levels: layers.Trace
-    missing: layers.Trace | None
+    levels: Trace
+    missing: Trace | None
+    share: FloatArray
 
     @property
-    def together(self) -> layers.Trace:
+    def together(self) -> Trace:
         """Levels and missing values."""
         if self.missing is None:
             return self.levels
-        return layers.Trace(*map(np.append, self.levels, self.missing))
+        return Trace(*map(np.append, self.levels, self.missing))
 
 
-def read_spots(result: LevelResult, center: Center | None, level: float) -> Spots:
+def read_spots(result: Result, center: Center | None, level: float) -> Spots:
     """Read what is drawn of one result."""
-    return Spots(layers.trace(result, center, level), layers.missing_trace(result, center, level))
+    return make_spots(result, result.trace(center, level), result.missing_trace(center, level))
 
 
-def place_spots(slots: Slots, result: LevelResult, spots: Spots, shift: float = 0.0) -> Spots:
+def make_spots(result: Result, path: Trace, missing: Trace | None) -> Spots:
+    """Find the shares of the levels that have a mean: all, but of a marginal plot."""
+    return Spots(path, missing, result.level_rows().share[np.searchsorted(result.axis, path.x)])
+
+
+def place_spots(slots: Slots, result: Result, spots: Spots, shift: float = 0.0) -> Spots:
     """Move a result's levels to their places on the axis."""
     levels = spots.levels._replace(x=slots.locate(result, spots.levels.x) + shift)
     missing = spots.missing
     if missing is not None:
         missing = missing._replace(x=np.array([slots.missing + shift]))
-    return Spots(levels, missing)
+    return Spots(levels, missing, spots.share)
 
 
 def draw_one(
     board: Board,
     slots: Slots,
-    result: LevelResult,
+    result: Result,
     spots: Spots,
     *,
     label: str,
@@ -57,7 +63,7 @@ def draw_one(
 ) -> list[Artist]:
     """Draw one result: dots, wide pale strokes for the spread, whiskers for the uncertainty."""
     spots, width = place_spots(slots, result, spots), dot_width(board, slots)
-    explained = draw_dots(board, slots, result, spots, label, style.look(0), width)
+    explained = draw_dots(board, spots, label, style.look(0), width, joined=slots.is_number)
     if spread:
         explained += draw_spread(board, spots.together, width)
     if uncertainty:
@@ -68,7 +74,7 @@ def draw_one(
 def draw_among(
     board: Board,
     slots: Slots,
-    result: LevelResult,
+    result: Result,
     spots: Spots,
     *,
     label: str,
@@ -79,25 +85,19 @@ def draw_among(
     """Draw one result among several: dots and whiskers of one colour, a little aside."""
     look, width = style.look(index), dot_width(board, slots, n_items)
     spots = place_spots(slots, result, spots, dodge(slots, index, n_items))
-    explained = draw_dots(board, slots, result, spots, label, look, width)
+    explained = draw_dots(board, spots, label, look, width, joined=slots.is_number)
     draw_ci(board, spots.together, level, width, look.colour)
     return explained
 
 
 def draw_dots(
-    board: Board,
-    slots: Slots,
-    result: LevelResult,
-    spots: Spots,
-    label: str,
-    look: style.Look,
-    width: float,
+    board: Board, spots: Spots, label: str, look: style.Look, width: float, *, joined: bool
 ) -> list[Artist]:
-    """Draw the means: the more rows, the larger the dot. Levels that are numbers are joined."""
-    levels, share = spots.levels, share_drawn(result)
+    """Draw the means: the more rows, the larger the dot. Levels that are numbers are `joined`."""
+    levels, share = spots.levels, spots.share
     sizes = width**2 * np.maximum(share / share.max(), style.DOT_FLOOR)
     x, y = board.points(levels.x, levels.curve).T
-    if slots.is_number:
+    if joined:
         (line,) = board.ax.plot(x, y, color=look.colour, linestyle=look.dash)
         line.set(linewidth=style.THIN_LINE, gid="rhale:curve", zorder=3.6)
     dots = board.ax.scatter(x, y, s=sizes, color=look.colour, marker=look.marker)
@@ -107,7 +107,7 @@ def draw_dots(
     return [dots]
 
 
-def draw_missing_dot(board: Board, path: layers.Trace, width: float, look: style.Look) -> Artist:
+def draw_missing_dot(board: Board, path: Trace, width: float, look: style.Look) -> Artist:
     """Draw the mean without a value: a hollow dot, as it is no level."""
     x, y = board.points(path.x, path.curve).T
     dot = board.ax.scatter(x, y, marker=look.marker)
@@ -116,7 +116,7 @@ def draw_missing_dot(board: Board, path: layers.Trace, width: float, look: style
     return dot
 
 
-def draw_spread(board: Board, path: layers.Trace, width: float) -> list[Artist]:
+def draw_spread(board: Board, path: Trace, width: float) -> list[Artist]:
     """Draw wide pale strokes that say how rows differ; nothing where it is not known."""
     known = np.isfinite(path.spread) & np.isfinite(path.curve)
     if not known.any():
@@ -129,7 +129,7 @@ def draw_spread(board: Board, path: layers.Trace, width: float) -> list[Artist]:
 
 
 def draw_ci(
-    board: Board, path: layers.Trace, level: float, width: float, colour: str = style.UNCERTAINTY
+    board: Board, path: Trace, level: float, width: float, colour: str = style.UNCERTAINTY
 ) -> list[Artist]:
     """Draw thin whiskers with caps of this width that say how well the mean is known."""
     known = np.isfinite(path.low) & np.isfinite(path.high)
@@ -147,9 +147,9 @@ def draw_ci(
     return [whiskers]
 
 
-def draw_counts(board: Board, slots: Slots, result: LevelResult) -> list[Artist]:
+def draw_counts(board: Board, slots: Slots, result: Result) -> list[Artist]:
     """Draw a short grey stroke at every level, the longer the more rows it has."""
-    share, places = np.nan_to_num(result.share), slots.locate(result, places_of(result))
+    share, places = result.level_rows().share, slots.locate(result, result.axis)
     if slots.has_missing and result.missing is not None:
         absent = result.missing.share
         share, places = np.append(share * (1 - absent), absent), np.append(places, slots.missing)
@@ -193,10 +193,3 @@ def dodge(slots: Slots, index: int, n_items: int) -> float:
     """Shift the dots of one item among several, so that all are seen."""
     room = 0.4 if slots.is_number else 0.7
     return slots.gap * room * ((index + 0.5) / n_items - 0.5)
-
-
-def share_drawn(result: LevelResult) -> FloatArray:
-    """Share of the data at the levels that have a mean: all, but of a marginal plot."""
-    if isinstance(result, Profile):
-        return np.nan_to_num(result.share)[np.isfinite(result.mean)]
-    return result.share

@@ -2,70 +2,70 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
 
 from rhale.kernels.curve import Center
-from rhale.plots import axis, canvas, dots, layers, levels, missing, style
+from rhale.plots import canvas, dots, layers, level_plot, missing_panel, style, ticks
 from rhale.plots.board import Board
 from rhale.plots.compare import draw_line, explain_ribbon
-from rhale.plots.slots import LevelResult, Slots, gather_slots
-from rhale.plots.text import LITERAL, number, wrapped
-from rhale.results.effect import Effect
+from rhale.plots.lettering import LITERAL, number, wrapped
+from rhale.plots.slots import Slots, gather_slots
+from rhale.results.result import Result, Trace, is_constant, reach
 
 
 class Feature(NamedTuple):
     """What one panel shows: results of one feature, their curves (none if constant), missing."""
 
     name: str
-    results: list[layers.Result]
-    paths: list[layers.Trace]
-    missing: list[layers.Trace | None]
+    results: list[Result]
+    paths: list[Trace]
+    missing: list[Trace | None]
 
     @property
-    def everything(self) -> list[layers.Trace]:
+    def everything(self) -> list[Trace]:
         """Curves and missing values."""
         return self.paths + [path for path in self.missing if path is not None]
 
     @property
     def has_side(self) -> bool:
         """Whether missing values stand beside the panel, as numbers have no place for them."""
-        return not layers.has_levels(self.results[0]) and any(p is not None for p in self.missing)
+        return not self.results[0].labels and any(p is not None for p in self.missing)
 
     @property
     def label_depth(self) -> float:
         """Room below the panel for turned names of levels, in inches."""
         first = self.results[0]
-        if not layers.has_levels(first) or getattr(first, "is_number", True):
+        if first.column_kind != "categories":
             return 0.0
-        longest = max(len(label) for label in getattr(first, "levels", ("",)))
+        longest = max(map(len, first.labels))
         return style.LABEL_DEPTH * min(1.0, longest / style.SMALL_LABEL)
 
 
-def read_feature(name: str, results: list[layers.Result], center: Center, level: float) -> Feature:
+def read_feature(name: str, results: list[Result], center: Center, level: float) -> Feature:
     """Read what one panel shows."""
-    constant = layers.is_constant(results[0])
-    paths = [] if constant else [layers.trace(result, center, level) for result in results]
-    without = [layers.missing_trace(result, center, level) for result in results]
+    constant = is_constant(results[0])
+    paths = [] if constant else [result.trace(center, level) for result in results]
+    without = [result.missing_trace(center, level) for result in results]
     return Feature(name, results, paths, without)
 
 
 def draw_panel(ax: Axes, feature: Feature, outputs: list[str], level: float) -> list[Artist]:
     """Draw one feature; return what a legend explains."""
     first = feature.results[0]
-    if layers.has_levels(first):
+    if first.labels:
         return draw_level_panel(ax, feature, outputs, level)
     if not feature.paths:
-        value, words = layers.reach(first)[0], axis.only_value(first)
+        value, words = reach(first)[0], ticks.only_value(first)
         canvas.say_constant(ax, value, words, heights=feature.has_side)
         draw_aside(ax, feature, outputs, level)
         explained: list[Artist] = []
     else:
         explained = draw_curve_panel(ax, feature, outputs, level)
-    axis.dress(ax, first, ticks=style.SMALL_TICKS)
+    ticks.dress(ax, first, ticks=style.SMALL_TICKS)
     return explained
 
 
@@ -82,8 +82,7 @@ def draw_curve_panel(ax: Axes, feature: Feature, outputs: list[str], level: floa
         for result, path in zip(feature.results, feature.paths, strict=True):
             explained += draw_line(ax, path, result.output, outputs.index(result.output), level)
         explained += explain_ribbon(level)
-    if isinstance(first, Effect):
-        explained += layers.draw_gaps(ax, first)
+    explained += layers.draw_gaps(ax, first)
     explained += layers.draw_counts(ax, first)
     draw_aside(ax, feature, outputs, level)
     canvas.fit_limits(ax, strip=True)
@@ -93,29 +92,28 @@ def draw_curve_panel(ax: Axes, feature: Feature, outputs: list[str], level: floa
 def draw_aside(ax: Axes, feature: Feature, outputs: list[str], level: float) -> None:
     """Draw missing values beside a panel."""
     items = [
-        missing.Item(path, style.look(outputs.index(result.output)))
+        missing_panel.Item(path, style.look(outputs.index(result.output)))
         for result, path in zip(feature.results, feature.missing, strict=True)
         if path is not None
     ]
     if len(outputs) > 1:
-        missing.draw_several(ax, items, level, style.NUMBER_TEXT)
+        missing_panel.draw_several(ax, items, level, style.NUMBER_TEXT)
     else:
         for item in items:
-            missing.draw_one(ax, item.path, level)
+            missing_panel.draw_one(ax, item.path, level)
 
 
 def draw_level_panel(ax: Axes, feature: Feature, outputs: list[str], level: float) -> list[Artist]:
     """Draw the levels of one feature; return what a legend explains."""
-    results = [cast(LevelResult, result) for result in feature.results]
-    slots, board = gather_slots(results), Board(ax)
+    slots, board = gather_slots(feature.results), Board(ax)
     explained: list[Artist] = []
     if not feature.paths:
-        levels.draw_only_level(board, slots, results[0], feature.missing[0], level)
+        level_plot.draw_only_level(board, slots, feature.results[0], feature.missing[0], level)
     else:
         dots.draw_zero(board)
         dots.set_apart(board, slots)
         explained = draw_level_dots(board, slots, feature, outputs, level)
-        explained += dots.draw_counts(board, slots, results[0])
+        explained += dots.draw_counts(board, slots, feature.results[0])
         board.fit(slots, strip=True)
     board.name_levels(slots, size=style.NUMBER_TEXT, longest=style.SMALL_LABEL)
     return explained
@@ -126,9 +124,9 @@ def draw_level_dots(
 ) -> list[Artist]:
     """Draw the dots of one output, or of several side by side."""
     explained: list[Artist] = []
-    results = [cast(LevelResult, result) for result in feature.results]
-    for result, path, without in zip(results, feature.paths, feature.missing, strict=True):
-        spots = dots.Spots(path, without)
+    paths = zip(feature.results, feature.paths, feature.missing, strict=True)
+    for result, path, without in paths:
+        spots = dots.make_spots(result, path, without)
         if len(outputs) == 1:
             explained += dots.draw_one(
                 board, slots, result, spots, label="mean effect", level=level

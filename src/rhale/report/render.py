@@ -11,11 +11,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from rhale.plots import style as inks
 from rhale.report.charts import compile_charts, vl_convert
 from rhale.report.extras import load
 from rhale.report.page import Feature, Page, Part
 from rhale.report.wording import clean, fixed
+from rhale.results import inks
 
 jinja2 = load("jinja2")
 

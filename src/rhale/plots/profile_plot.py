@@ -10,12 +10,12 @@ from matplotlib.collections import LineCollection
 from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.curve import Center
-from rhale.plots import axis, canvas, dots, layers, levels, missing, style
+from rhale.plots import canvas, dots, layers, level_plot, missing_panel, style, ticks
 from rhale.plots.board import Board
+from rhale.plots.lettering import LITERAL
 from rhale.plots.slots import Slots, gather_slots
-from rhale.plots.text import LITERAL
-from rhale.results.effect import normal_quantile
 from rhale.results.profile import Profile
+from rhale.results.result import Trace, is_constant, normal_quantile
 
 MEANS = {"pdp": "partial dependence", "ice": "partial dependence", "mplot": "mean of rows near x"}
 
@@ -67,27 +67,27 @@ def plot_profile(
     if derivatives and profile.levels and not profile.is_number:
         msg = f"the levels of {profile.name!r} are no numbers, so that there are no slopes"
         raise BadSettingError(msg)
-    if layers.has_levels(profile) and not derivatives:
+    if profile.labels and not derivatives:
         return plot_level_profile(profile, ax, center, level, max_curves)
     new = ax is None
     ax = canvas.new_axes(style.PROFILE_SIZE) if ax is None else ax
-    if layers.is_constant(profile):
-        words, heights = axis.only_value(profile), profile.missing is not None
+    if is_constant(profile):
+        words, heights = ticks.only_value(profile), profile.missing is not None
         canvas.say_constant(ax, float(profile.grid[0]), words, heights=heights)
-        missing.draw_result(ax, profile, center, level)
+        missing_panel.draw_result(ax, profile, center, level)
     else:
-        path = slope_trace(profile, level) if derivatives else layers.trace(profile, center, level)
+        path = slope_trace(profile, level) if derivatives else profile.trace(center, level)
         curves = single_rows(profile, center, derivatives=derivatives)
         explained = draw_mean(ax, profile, path, derivatives=derivatives)
         explained += draw_rows(ax, profile, curves, max_curves)
         explained += layers.draw_spread(ax, path) + layers.draw_ci(ax, path, level)
         explained += layers.draw_counts(ax, profile)
         if not derivatives:
-            missing.draw_result(ax, profile, center, level)
+            missing_panel.draw_result(ax, profile, center, level)
         canvas.fit_limits(ax, strip=True)
         canvas.add_legend(ax, explained, outside=new)
-    axis.dress(ax, profile)
-    ax.set_xlabel(axis.axis_name(profile, style.LABEL_LENGTH), **LITERAL)
+    ticks.dress(ax, profile)
+    ax.set_xlabel(ticks.axis_name(profile, style.LABEL_LENGTH), **LITERAL)
     ax.set_ylabel(y_label(ax, profile, center, derivatives=derivatives), **LITERAL)
     return ax
 
@@ -97,10 +97,10 @@ def plot_level_profile(
 ) -> Axes:
     """Draw a profile of levels: dots instead of lines."""
     slots = gather_slots([profile])
-    board = levels.new_board(slots, ax)
+    board = level_plot.new_board(slots, ax)
     spots = dots.read_spots(profile, center, level)
-    if layers.is_constant(profile):
-        levels.draw_only_level(board, slots, profile, spots.missing, level)
+    if is_constant(profile):
+        level_plot.draw_only_level(board, slots, profile, spots.missing, level)
     else:
         dots.set_apart(board, slots)
         explained = dots.draw_one(
@@ -109,9 +109,9 @@ def plot_level_profile(
         explained += draw_level_rows(board, slots, profile, center, max_curves)
         explained += dots.draw_counts(board, slots, profile)
         board.fit(slots, strip=True)
-        levels.explain(board, explained, new=ax is None)
+        level_plot.explain(board, explained, new=ax is None)
     board.name_levels(slots)
-    levels.label_board(board, [profile], center)
+    level_plot.label_board(board, [profile], center)
     return board.ax
 
 
@@ -150,17 +150,17 @@ def single_rows(profile: Profile, center: Center | None, *, derivatives: bool) -
     return profile.dice() if derivatives else profile.ice(center=center)
 
 
-def slope_trace(profile: Profile, level: float) -> layers.Trace:
+def slope_trace(profile: Profile, level: float) -> Trace:
     """Slopes of the mean: differences are linear, so its variances follow from the covariance."""
     difference = np.gradient(np.eye(profile.grid.size), profile.grid, axis=0)
     slope = difference @ profile.mean
     variance = np.einsum("ij,jk,ik->i", difference, profile.covariance, difference)
     spread = np.sqrt(np.maximum(variance, 0.0))
-    reach = normal_quantile(level) * spread / np.sqrt(profile.rows)
-    return layers.Trace(profile.grid, slope, spread, slope - reach, slope + reach)
+    half = normal_quantile(level) * spread / np.sqrt(profile.rows)
+    return Trace(profile.grid, slope, spread, slope - half, slope + half)
 
 
-def draw_mean(ax: Axes, profile: Profile, path: layers.Trace, *, derivatives: bool) -> list[Artist]:
+def draw_mean(ax: Axes, profile: Profile, path: Trace, *, derivatives: bool) -> list[Artist]:
     """Draw the mean; a marginal plot shows its points, as each has rows of its own."""
     label = "mean slope" if derivatives else MEANS[profile.method]
     line = layers.draw_curve(ax, path, label, style.look(0))

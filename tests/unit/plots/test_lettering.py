@@ -1,6 +1,6 @@
 import pytest
 
-from rhale.plots.text import joined, number, shown, wrapped
+from rhale.plots.lettering import joined, number, shown, wrapped
 
 
 @pytest.mark.parametrize("length", [8, 9, 20])

@@ -12,11 +12,12 @@ from matplotlib.collections import PolyCollection
 from rhale.kernels import BoolArray, FloatArray
 from rhale.kernels.curve import Center, middles
 from rhale.kernels.grid import Grid
-from rhale.plots import axis, canvas, layers, missing, style
-from rhale.plots.levels import plot_levels
-from rhale.plots.text import LITERAL
+from rhale.plots import canvas, layers, missing_panel, style, ticks
+from rhale.plots.lettering import LITERAL
+from rhale.plots.level_plot import plot_levels
 from rhale.results.effect import Effect
 from rhale.results.level_effect import LevelEffect
+from rhale.results.result import is_constant
 
 Truth = Callable[[FloatArray], FloatArray]
 LEAST_FOR_VIOLIN = 8  # fewer rows are drawn one by one
@@ -95,13 +96,17 @@ def plot_effect(
         )  # fmt: skip
     top, bottom = as_pair(ax)
     new = ax is None
-    if layers.is_constant(effect):
+    if is_constant(effect):
         draw_constant(top, bottom, effect)
-        missing.draw_result(top, effect, center, level, spread=spread, uncertainty=uncertainty)
+        missing_panel.draw_result(
+            top, effect, center, level, spread=spread, uncertainty=uncertainty
+        )
     else:
         explained = draw_top(top, effect, center, level, spread=spread, uncertainty=uncertainty)
         explained += draw_truth(top, effect, center, truth)
-        missing.draw_result(top, effect, center, level, spread=spread, uncertainty=uncertainty)
+        missing_panel.draw_result(
+            top, effect, center, level, spread=spread, uncertainty=uncertainty
+        )
         canvas.fit_limits(top, strip=True)
         canvas.add_legend(top, explained, outside=new)
         explained = draw_bottom(bottom, effect, violins=violins)
@@ -109,7 +114,7 @@ def plot_effect(
         bottom.set_xlim(top.get_xlim(), auto=True)
         canvas.add_legend(bottom, explained, outside=new)
     for panel in (top, bottom):
-        axis.dress(panel, effect)
+        ticks.dress(panel, effect)
     label_pair(top, bottom, effect, center)
     return top, bottom
 
@@ -125,7 +130,7 @@ def draw_top(
     ax: Axes, effect: Effect, center: Center, level: float, *, spread: bool, uncertainty: bool
 ) -> list[Artist]:
     """Draw curve, band, ribbon and support; return what a legend explains."""
-    path = layers.trace(effect, center, level)
+    path = effect.trace(center, level)
     layers.draw_zero(ax)
     explained = [layers.draw_curve(ax, path, "mean effect", style.look(0))]
     if spread:
@@ -140,7 +145,7 @@ def draw_truth(ax: Axes, effect: Effect, center: Center, truth: Truth | None) ->
     """Draw a known curve, zero where the effect's curve is."""
     if truth is None:
         return []
-    x = layers.trace(effect, center, 0.95).x
+    x = effect.trace(center, 0.95).x
     if center == "start":
         places, weights = effect.edges[:1], np.ones(1)
     elif center == "mean" and effect.density == "rows" and effect.sample.x.size:
@@ -256,7 +261,7 @@ def violin(effect: Effect, k: int, inside: BoolArray) -> FloatArray | None:
 
 def draw_constant(top: Axes, bottom: Axes, effect: Effect) -> None:
     """Say that there is no curve; show the local effects of the one value where known."""
-    words, heights = axis.only_value(effect), effect.missing is not None
+    words, heights = ticks.only_value(effect), effect.missing is not None
     canvas.say_constant(top, float(effect.edges[0]), words, heights=heights)
     known = np.isfinite(effect.mean)
     if known.any():
@@ -271,7 +276,7 @@ def draw_constant(top: Axes, bottom: Axes, effect: Effect) -> None:
 
 def label_pair(top: Axes, bottom: Axes, effect: Effect, center: Center) -> None:
     """Name the axes of both panels."""
-    name = axis.axis_name(effect, style.LABEL_LENGTH)
+    name = ticks.axis_name(effect, style.LABEL_LENGTH)
     value = layers.value_label([effect], center, canvas.letters(top, "height"))
     slope = layers.slope_label(effect, canvas.letters(bottom, "height"))
     top.set_ylabel(value, fontsize=style.NAME_TEXT, **LITERAL)

@@ -12,12 +12,12 @@ from matplotlib.figure import Figure
 
 from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center, middles
-from rhale.plots import axis, canvas, dots, layers, style
+from rhale.plots import canvas, dots, layers, style, ticks
 from rhale.plots.board import Board
-from rhale.plots.slots import LevelResult, Slots, fits_level, gather_slots
-from rhale.plots.text import LITERAL, joined, shown
-from rhale.results.effect import normal_quantile
+from rhale.plots.lettering import LITERAL, joined, shown
+from rhale.plots.slots import Slots, fits_level, gather_slots
 from rhale.results.level_effect import LevelEffect
+from rhale.results.result import Result, Trace, is_constant, normal_quantile, reach
 
 Side = Literal["width", "height"]
 LevelTruth = Callable[[Any], FloatArray]
@@ -39,8 +39,8 @@ def plot_levels(
     turn = should_turn(slots, ax) if turned is None else turned
     pair = as_pair(ax, slots, turned=turn)
     top, bottom = (Board(panel, turn) for panel in pair)
-    if layers.is_constant(effect):
-        draw_only_level(top, slots, effect, layers.missing_trace(effect, center, level), level)
+    if is_constant(effect):
+        draw_only_level(top, slots, effect, effect.missing_trace(center, level), level)
         bottom.ax.set(xticks=[], yticks=[])
     else:
         spots = dots.read_spots(effect, center, level)
@@ -94,7 +94,7 @@ def new_board(slots: Slots, ax: Axes | None, *, n_items: int = 1) -> Board:
     return board
 
 
-def label_board(board: Board, results: Sequence[LevelResult], center: Center | None) -> None:
+def label_board(board: Board, results: Sequence[Result], center: Center | None) -> None:
     """Name the axes of one panel."""
     value = layers.value_label(
         results, center, canvas.letters(board.ax, "width" if board.turned else "height")
@@ -128,9 +128,9 @@ def draw_levels(
 def draw_steps(board: Board, slots: Slots, effect: LevelEffect, level: float) -> list[Artist]:
     """Draw the mean step between neighbouring levels, its spread and its uncertainty."""
     gap, width = np.diff(effect.edges), dots.dot_width(board, slots)
-    reach = normal_quantile(level) * effect.standard_error * gap
+    half = normal_quantile(level) * effect.standard_error * gap
     places, step = middles(slots.places), effect.step
-    path = layers.Trace(places, step, effect.std * gap, step - reach, step + reach)
+    path = Trace(places, step, effect.std * gap, step - half, step + half)
     dots.draw_zero(board)
     (marks,) = board.ax.plot(*board.points(places, step).T, "D", color=style.EFFECT)
     marks.set(markersize=0.55 * width, zorder=4, gid="rhale:steps", label="mean step")
@@ -157,10 +157,10 @@ def draw_truth(
 
 
 def draw_only_level(
-    board: Board, slots: Slots, result: LevelResult, missing: layers.Trace | None, level: float
+    board: Board, slots: Slots, result: Result, missing: Trace | None, level: float
 ) -> None:
     """Say that there is one level; show missing values where they were measured."""
-    value, words = layers.reach(result)[0], axis.only_value(result)
+    value, words = reach(result)[0], ticks.only_value(result)
     note = canvas.say_constant(board.ax, value, words, heights=missing is not None)
     if missing is None:
         return

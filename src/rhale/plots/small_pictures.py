@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,11 @@ from matplotlib.ticker import MaxNLocator
 from rhale.errors import BadSettingError
 from rhale.kernels.curve import Center
 from rhale.kernels.partition import require_count
-from rhale.plots import canvas, layers, missing, style
+from rhale.plots import canvas, layers, missing_panel, style
+from rhale.plots.lettering import LITERAL
 from rhale.plots.panel import Feature, draw_panel, read_feature, write_title
-from rhale.plots.slots import LevelResult, gather_slots
-from rhale.plots.text import LITERAL
+from rhale.plots.slots import gather_slots
+from rhale.results.result import Result, Trace
 
 AxesArray = npt.NDArray[Any]
 MOST_OUTPUTS = 6
@@ -25,7 +26,7 @@ MOST_PANELS = 60  # laying out a figure takes seconds for this many, minutes for
 
 
 def plot_all(
-    effects: Sequence[layers.Result],
+    effects: Sequence[Result],
     *,
     axes: Axes | Iterable[Axes] | None = None,
     columns: int | None = None,
@@ -94,7 +95,7 @@ def plot_all(
     return panels
 
 
-def main_outputs(effects: Sequence[layers.Result]) -> list[str]:
+def main_outputs(effects: Sequence[Result]) -> list[str]:
     """Choose the outputs to draw, in their order: those with the largest importance."""
     size: dict[str, float] = {}
     for effect in effects:
@@ -104,13 +105,13 @@ def main_outputs(effects: Sequence[layers.Result]) -> list[str]:
 
 
 def gather(
-    effects: Sequence[layers.Result], outputs: list[str], center: Center, level: float
+    effects: Sequence[Result], outputs: list[str], center: Center, level: float
 ) -> list[Feature]:
     """Put the results of one feature together, in the order in which features appear."""
     if not effects:
         msg = "there is nothing to plot: give at least one effect or profile"
         raise BadSettingError(msg)
-    groups: dict[str, list[layers.Result]] = {}
+    groups: dict[str, list[Result]] = {}
     for effect in effects:
         if effect.output in outputs:
             groups.setdefault(effect.name, []).append(effect)
@@ -226,19 +227,19 @@ def mark_feature(ax: Axes, feature: Feature) -> list[Artist]:
     """Mark where the spread of curves, levels and missing values is cut."""
     marks: list[Artist] = []
     slots = None
-    if layers.has_levels(feature.results[0]):
-        slots = gather_slots([cast(LevelResult, result) for result in feature.results])
+    if feature.results[0].labels:
+        slots = gather_slots(feature.results)
     for path in feature.paths:
         marks += mark_cut(ax, path)
     for point in filter(None, feature.missing):
         if slots is not None:
             marks += mark_cut(ax, point._replace(x=np.array([slots.missing])))
         else:
-            marks += mark_cut(missing.find_side(ax), point._replace(x=np.zeros(1)))
+            marks += mark_cut(missing_panel.find_side(ax), point._replace(x=np.zeros(1)))
     return marks
 
 
-def mark_cut(ax: Axes, path: layers.Trace) -> list[Artist]:
+def mark_cut(ax: Axes, path: Trace) -> list[Artist]:
     """Draw a triangle at the edge that hides part of the spread, where it hides most."""
     low, high = ax.get_ylim()
     above, below = path.curve + path.spread, path.spread - path.curve

@@ -11,8 +11,8 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.ticker import Formatter, Locator, MaxNLocator
 
 from rhale.kernels.times import written
-from rhale.plots import layers
-from rhale.plots.text import MINUS, shown
+from rhale.plots.lettering import MINUS, shown
+from rhale.results.result import Result, axis_kind, reach
 
 CALENDAR = (-719_162.0, 2_932_896.0)  # days from 1970 to the years 1 and 9999
 SECOND, MINUTE, HOUR, DAY = 1.0, 60.0, 3_600.0, 86_400.0
@@ -75,9 +75,9 @@ class DurationFormatter(Formatter):
         return [f"{tick / UNITS[name] + 0.0:.10g} {name}".replace("-", MINUS) for tick in ticks]
 
 
-def dress(ax: Axes, result: layers.Result, *, ticks: int = 8) -> None:
+def dress(ax: Axes, result: Result, *, ticks: int = 8) -> None:
     """Write the values of a feature along x as what they are."""
-    kind = layers.kind_of(result)
+    kind = axis_kind(result)
     if kind == "date" and has_calendar(result):
         low, high = ax.get_xlim()
         ax.set_xlim(max(low, CALENDAR[0]), min(high, CALENDAR[1]), auto=True)
@@ -89,24 +89,23 @@ def dress(ax: Axes, result: layers.Result, *, ticks: int = 8) -> None:
         ax.xaxis.set_major_formatter(DurationFormatter())
 
 
-def has_calendar(result: layers.Result) -> bool:
+def has_calendar(result: Result) -> bool:
     """Tell whether dates are in the years 1 to 9999; others are shown in days."""
-    low, high = layers.reach(result)
+    low, high = reach(result)
     return CALENDAR[0] <= low and high <= CALENDAR[1] + 1
 
 
-def axis_name(result: layers.Result, length: int) -> str:
+def axis_name(result: Result, length: int) -> str:
     """Name the axis of a feature."""
     name = shown(result.name, length)
-    if layers.kind_of(result) == "date" and not has_calendar(result):
+    if axis_kind(result) == "date" and not has_calendar(result):
         return f"{name} (days since 1970)"
     return name
 
 
-def only_value(result: layers.Result) -> str:
+def only_value(result: Result) -> str:
     """Write the one value of a constant feature."""
-    value, kind = layers.reach(result)[0], layers.kind_of(result)
-    if layers.has_levels(result):
-        levels: tuple[str, ...] = getattr(result, "levels", ())
-        return f"one level '{shown(levels[0], 20)}'"
+    value, kind = reach(result)[0], axis_kind(result)
+    if result.labels:
+        return f"one level '{shown(result.labels[0], 20)}'"
     return f"one value {value:.6g}" if kind == "number" else f"one value {written(value, kind)}"

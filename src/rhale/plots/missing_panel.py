@@ -12,6 +12,7 @@ from matplotlib.transforms import Bbox
 from rhale.kernels.curve import Center
 from rhale.plots import canvas, dots, layers, style
 from rhale.plots.board import Board
+from rhale.results.result import Result, Trace, is_constant
 
 PANEL = "rhale:missing-panel"
 
@@ -19,13 +20,13 @@ PANEL = "rhale:missing-panel"
 class Item(NamedTuple):
     """One point without a value, and how it looks."""
 
-    path: layers.Trace
+    path: Trace
     look: style.Look
 
 
 def draw_result(
     ax: Axes,
-    result: layers.Result,
+    result: Result,
     center: Center | None,
     level: float,
     *,
@@ -33,18 +34,18 @@ def draw_result(
     uncertainty: bool = True,
 ) -> None:
     """Draw the point of one result, where it was measured, and say how many values are missing."""
-    path = layers.missing_trace(result, center, level)
+    path = result.missing_trace(center, level)
     if path is None or result.missing is None:
         return
     side = draw_one(ax, path, level, spread=spread, uncertainty=uncertainty)
     label_side(side, f"missing\n{100 * result.missing.share:.3g} %", style.NAME_TEXT)
-    if layers.is_constant(result):
+    if is_constant(result):
         low, high = ax.dataLim.intervaly
         ax.set_ylim(canvas.widen(min(low, 0.0), max(high, 0.0), style.MARGIN, style.MARGIN))
 
 
 def draw_one(
-    ax: Axes, path: layers.Trace, level: float, *, spread: bool = True, uncertainty: bool = True
+    ax: Axes, path: Trace, level: float, *, spread: bool = True, uncertainty: bool = True
 ) -> Axes:
     """Draw one point right of the axes, with the same y axis."""
     board, path = Board(find_side(ax)), path._replace(x=np.zeros(1))
@@ -123,7 +124,7 @@ def narrow(ax: Axes, share: float) -> None:
             panel.set_position((place.x0, place.y0, share * place.width, place.height))
 
 
-def reserve(ax: Axes, path: layers.Trace, *, spread: bool) -> None:
+def reserve(ax: Axes, path: Trace, *, spread: bool) -> None:
     """Let the y axis reach as far as a point and its whiskers."""
     values = [path.curve, path.low, path.high]
     values += [path.curve - path.spread, path.curve + path.spread] if spread else []
