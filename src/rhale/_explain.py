@@ -279,15 +279,8 @@ def effect(
     kept = np.column_stack([chunk.column(0), values])
     sample = collect(row_keys(kept), kept, weight, size=SAMPLE_ROWS)
     shown = LocalEffects(sample.values[:, 0], sample.values[:, 1], sample.weight)
-    return bin_cells(
-        name,
-        "y0",
-        cells,
-        partition,
-        axis=feature.axis,
-        notes=left_out(first.n_rows, cells),
-        sample=shown,
-    )
+    made = bin_cells(name, "y0", cells, partition, axis=feature.axis)
+    return replace(made, local_notes=left_out(first.n_rows, cells), sample=shown)
 
 
 def _opened(model: Any, data: Any, weights: Any, columns: Sequence[str] | None) -> Opened:

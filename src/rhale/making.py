@@ -124,11 +124,15 @@ class Maker:
             moments.of_output(output, len(self.outputs)),
             cells.partitions[output],
             axis=feature.axis,
-            density=self.density,
-            notes=notes,
-            sample=self.found.sampled(feature, output),
         )
-        return replace(made, kind=feature.axis_kind, missing=self.found.missing(feature, output))
+        return replace(
+            made,
+            density=self.density,
+            local_notes=notes,
+            sample=self.found.sampled(feature, output),
+            kind=feature.axis_kind,
+            missing=self.found.missing(feature, output),
+        )
 
     def level_effect(self, feature: Feature, output: int) -> LevelEffect:
         """Gather the steps of one feature for one output."""
