@@ -323,10 +323,9 @@ class Explanation:
             effect.output,
             self.cells[effect.name].of_output(output, n_outputs),
             partition,
-            notes=effect.local_notes,
-            sample=effect.sample,
         )
-        return replace(made, kind=effect.kind, missing=effect.missing)
+        carried = {n: getattr(effect, n) for n in ("local_notes", "sample", "kind", "missing")}
+        return replace(made, **carried)
 
     @property
     def _backend(self) -> str | None:

@@ -113,7 +113,7 @@ def as_keys(key: torch.Tensor) -> KeyArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class DeviceCells:
     """Cells of several columns, ready on a device.
 
     Attributes
@@ -139,7 +139,7 @@ class Cells:
         return self.edges.shape[1] - 1
 
 
-def prepare(grids: Sequence[Grid], columns: Sequence[int], device: torch.device) -> Cells:
+def prepare(grids: Sequence[Grid], columns: Sequence[int], device: torch.device) -> DeviceCells:
     """Send cells to a device, before there is work there that a copy would wait for."""
     edges = np.full((len(grids), 1 + max(grid.n_cells for grid in grids)), np.inf)
     about = np.zeros((len(grids), 3), dtype=np.int32)
@@ -147,17 +147,20 @@ def prepare(grids: Sequence[Grid], columns: Sequence[int], device: torch.device)
         edges[place, : grid.edges.size] = grid.edges
         about[place] = column, grid.n_cells, grid.closed == "left"
     sent = (torch.from_numpy(array).to(device) for array in (edges, about))
-    return Cells(tuple(grids), tuple(columns), *sent)
+    return DeviceCells(tuple(grids), tuple(columns), *sent)
 
 
 def measure_all(
-    cells: Cells, rows: torch.Tensor, slopes: torch.Tensor, weights: torch.Tensor | None = None
+    cells: DeviceCells,
+    rows: torch.Tensor,
+    slopes: torch.Tensor,
+    weights: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Measure the joint moments of several columns and of their slopes in every cell.
 
     Parameters
     ----------
-    cells : Cells
+    cells : DeviceCells
         Columns and cells; rows outside them are left out.
     rows : tensor of shape (n_rows, n_columns)
         The table, of any type.

@@ -6,7 +6,7 @@ import torch
 import triton
 import triton.language as tl
 
-from rhale.gpu.device_moments import Cells
+from rhale.gpu.device_moments import DeviceCells
 from rhale.gpu.shared_moments import shared_sums
 
 TILE, N_WARPS = 128, 4
@@ -75,7 +75,7 @@ def _look_at(  # type: ignore[no-untyped-def]  # noqa: ANN202
 
 
 def fused_moments(
-    cells: Cells, rows: torch.Tensor, slopes: torch.Tensor, weights: torch.Tensor | None
+    cells: DeviceCells, rows: torch.Tensor, slopes: torch.Tensor, weights: torch.Tensor | None
 ) -> torch.Tensor:
     """Joint moments of several columns; see `rhale.gpu.device_moments.measure_all`."""
     with torch.cuda.device(rows.device):
@@ -87,7 +87,7 @@ class _Moments:
 
     def __init__(
         self,
-        cells: Cells,
+        cells: DeviceCells,
         rows: torch.Tensor,
         slopes: torch.Tensor,
         weights: torch.Tensor | None,

@@ -457,12 +457,8 @@ def fit_effect(
     cuts: Cuts,
     *,
     bins: Moments | None = None,
-    density: Density = "rows",
-    local_notes: tuple[str, ...] = (),
-    bin_notes: tuple[str, ...] = (),
-    sample: LocalEffects = NO_SAMPLE,
 ) -> Effect:
-    """Fit every bin and gather the numbers.
+    """Fit every bin and gather the numbers; what else is known of the effect is for the caller.
 
     Parameters
     ----------
@@ -474,12 +470,6 @@ def fit_effect(
         The bins.
     bins : Moments, optional
         The cells, united to these bins, where that was done already from finer cells.
-    density : {"rows", "bins"}
-        How rows count for centring and importance.
-    local_notes, bin_notes : tuple of Note
-        Notes to carry.
-    sample : LocalEffects
-        Sample to carry.
     """
     bins = cells.unite(cuts.limits) if bins is None else bins
     measured = bins.count > 0
@@ -508,10 +498,7 @@ def fit_effect(
         level_error=np.sqrt(variance / rows),
         slope_error=np.where(linear, np.sqrt(variance / scatter), 0.0),
         closed=bins.grid.closed,
-        density=density,
-        local_notes=local_notes,
-        bin_notes=bin_notes + cuts.notes + thin_bins(bins.count),
-        sample=sample,
+        bin_notes=cuts.notes + thin_bins(bins.count),
         cells=followed_cells(cells, cuts, origin, level, slope),
         spread_edges=spread_edges,
         spread_std=spread_std,
