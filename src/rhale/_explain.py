@@ -30,7 +30,7 @@ from rhale.making import constant_effect
 from rhale.models import Adapter, Predictor, meet, wrap
 from rhale.models.expected_columns import columns_for
 from rhale.models.sklearn import Response
-from rhale.models.wrap import loaded
+from rhale.models.wrap import read_model
 from rhale.notes import left_out
 from rhale.passes import SAMPLE_ROWS, Job
 from rhale.plan import (
@@ -159,7 +159,7 @@ def explain(
     array([3.])
     """
     _check_arguments(gradient, seed)
-    model = loaded(model)
+    model = read_model(model)
     table = _opened(model, data, weights, columns)
     bins, limits = named_bins(bins, table.names), named_bins(limits, table.names)
     settings = Settings(method, bins, local, limits, window, spread_window)
