@@ -27,7 +27,7 @@ from rhale.measures.measure import About, Asking, Conclusion, Measure, Sampled, 
 from rhale.measures.questions import Asker
 from rhale.models import Adapter, Predictor, meet, wrap
 from rhale.models.expected_columns import columns_for
-from rhale.models.wrap import loaded
+from rhale.models.wrap import read_model
 from rhale.results.missing import Missing
 from rhale.settings import IDENTITY, USUAL_BINS, Settings, describe_bins
 from rhale.tables import Chunk, Table, TableInMemory, open_table
@@ -185,7 +185,7 @@ def gather(
 @contextmanager
 def open_run(model: Any, data: Any, asked: Settings) -> Iterator[Run]:
     """Open the table and the model, and close whatever was opened."""
-    model = loaded(model)
+    model = read_model(model)
     table = _open(model, data, asked)
     asked = asked.by_name(table.names)
     table, n_in_table = _draw(table, asked)

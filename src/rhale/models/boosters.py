@@ -13,7 +13,7 @@ import numpy as np
 
 from rhale.errors import BadTableError
 from rhale.models.ancestry import classes_of
-from rhale.models.trees.ensemble import taken_apart
+from rhale.models.trees.ensemble import take_apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +38,12 @@ class XGBoostBooster:
         return DMatrix(rows, feature_names=names, feature_types=types, enable_categorical=True)
 
 
-def askable(model: Any) -> Any:
+def give_face(model: Any) -> Any:
     """Give a model that answers for tables: an XGBoost Booster gets a face, others stay."""
     return XGBoostBooster(model) if "xgboost.Booster" in classes_of(model) else model
 
 
-def minding_names(model: Any, ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def mind_columns(model: Any, ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Ask LightGBM only with the columns of its training: it goes by position, in silence."""
     names = _lightgbm_names(model)
     return ask if names is None else partial(_ask_in_order, names, ask)
@@ -51,7 +51,7 @@ def minding_names(model: Any, ask: Callable[[Any], Any]) -> Callable[[Any], Any]
 
 def _lightgbm_names(model: Any) -> tuple[str, ...] | None:
     """Columns that a LightGBM model was trained on; None if it has no names for them."""
-    steps, model = taken_apart(model)
+    steps, model = take_apart(model)
     classes = classes_of(model)
     if steps:
         return None
@@ -72,13 +72,13 @@ def _ask_in_order(names: tuple[str, ...], ask: Callable[[Any], Any], rows: Any) 
         what = "another order" if sorted(given) == sorted(wanted) else "other names"
         msg = (
             f"the table's columns have {what} than those the model was trained on: "
-            f"{in_short(found)} instead of {in_short(names)}. LightGBM goes by position; "
+            f"{shorten_names(found)} instead of {shorten_names(names)}. LightGBM goes by position; "
             "reorder or rename the columns, or pass them as an array"
         )
         raise BadTableError(msg)
     return ask(rows)
 
 
-def in_short(names: Sequence[str]) -> str:
+def shorten_names(names: Sequence[str]) -> str:
     """The first names of many."""
     return ", ".join(names[:6]) + (f", ... ({len(names)})" if len(names) > 6 else "")

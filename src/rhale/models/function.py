@@ -55,9 +55,9 @@ class FunctionModel(Adapter):
     @contextmanager
     def answer_alone(self) -> Iterator[Adapter]:
         """Answer in the thread that asks, for a while."""
-        from rhale.models.own_threads import asked_alone
+        from rhale.models.own_threads import limit_own_threads
 
-        with asked_alone(self.function):
+        with limit_own_threads(self.function):
             yield self
 
     def predict(self, rows: Any) -> Any:

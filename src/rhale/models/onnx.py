@@ -77,13 +77,13 @@ class OnnxModel(Adapter):
         if path is not None:
             content = Path(path).read_bytes()
             weights = weights_beside(Path(path), content)
-        return _unpacked, (content, weights, self.output, self.labels)
+        return _unpack, (content, weights, self.output, self.labels)
 
     @contextmanager
     def answer_alone(self) -> Iterator[Adapter]:
         """Answer in the thread that asks: a session of its own, threads are chosen at its start."""
         graph = self.session_._model_path or self.session_._model_bytes  # noqa: SLF001
-        yield replace(self, session_=opened(graph, self.weights, n_threads=1))
+        yield replace(self, session_=open_session(graph, self.weights, n_threads=1))
 
     def predict(self, rows: Any) -> Any:
         """Answers of the chosen output, shape (n_rows, n_outputs)."""
@@ -145,18 +145,18 @@ def load_onnx(path: Path) -> OnnxModel:
         The file; weights beside it are read from its own folder only.
     """
     try:
-        session = opened(str(path))
+        session = open_session(str(path))
     except Exception as error:
         msg = f"onnxruntime cannot load {path}: {excerpt(error)}"
         raise BadFileError(msg) from error
     try:
-        return OnnxModel(session, chosen_output(session.get_outputs()))
+        return OnnxModel(session, choose_output(session.get_outputs()))
     except UnknownModelError as error:
         msg = f"{path} cannot be explained: {error}"
         raise UnknownModelError(msg) from error
 
 
-def opened(
+def open_session(
     graph: str | bytes, weights: Mapping[str, bytes] | None = None, n_threads: int = 0
 ) -> Any:
     """A session on the processor that logs errors only.
@@ -194,14 +194,14 @@ def weights_beside(path: Path, content: bytes) -> dict[str, bytes]:
     return found
 
 
-def _unpacked(
+def _unpack(
     content: bytes, weights: Mapping[str, bytes], output: str, labels: tuple[str, ...] | None
 ) -> OnnxModel:
     """A graph that came from another process of ours."""
-    return OnnxModel(opened(content, weights), output, labels, weights)
+    return OnnxModel(open_session(content, weights), output, labels, weights)
 
 
-def chosen_output(outputs: Sequence[Any]) -> str:
+def choose_output(outputs: Sequence[Any]) -> str:
     """The only output; of several, probabilities of classes rather than their labels."""
     for is_wanted in (
         lambda o: o.type.startswith("seq(map("),

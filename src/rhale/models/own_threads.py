@@ -15,7 +15,7 @@ DEEPEST = 8  # estimators in estimators
 
 
 @contextmanager
-def asked_alone(function: Any) -> Iterator[None]:
+def limit_own_threads(function: Any) -> Iterator[None]:
     """Let models behind a function answer in the thread that asks; afterwards they are as before.
 
     Parameters

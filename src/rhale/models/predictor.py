@@ -50,7 +50,7 @@ class Predictor:
         heed_stop()
         with blaming_the_model(n_rows, question):
             answer = self.adapter.predict(rows)
-        return self._chosen(check_answer(answer, n_rows, question))
+        return self._choose(check_answer(answer, n_rows, question))
 
     @property
     def walker(self) -> Walker | None:
@@ -87,7 +87,7 @@ class Predictor:
         flat = answers.reshape(len(changes) * chunk.n_rows, -1)
         if has_bad_numbers(flat):
             check_answer(flat, len(flat), question)  # says where
-        return self._chosen(flat).reshape(len(changes), chunk.n_rows, -1)
+        return self._choose(flat).reshape(len(changes), chunk.n_rows, -1)
 
     def gradient(self, chunk: Chunk) -> Answers:
         """Answers (n_rows, n_outputs) and slopes (n_rows, n_outputs, n_columns)."""
@@ -96,7 +96,7 @@ class Predictor:
             answer, slopes = self.adapter.gradient(chunk.rows, self.chosen)
         checked = np.asarray(slopes, dtype=np.float64)
         if has_bad_numbers(checked):
-            checked = without_gaps(chunk, checked)
+            checked = zero_gaps(chunk, checked)
         if has_bad_numbers(checked):
             row, _, column = np.argwhere(~np.isfinite(checked))[0]
             msg = (
@@ -104,9 +104,9 @@ class Predictor:
                 f"{column}; a model without a finite derivative there needs local='secant'"
             )
             raise BadPredictionError(msg)
-        return self._chosen(check_answer(answer, chunk.n_rows, "")), checked
+        return self._choose(check_answer(answer, chunk.n_rows, "")), checked
 
-    def _chosen(self, answer: FloatArray) -> FloatArray:
+    def _choose(self, answer: FloatArray) -> FloatArray:
         if answer.shape[1] != self.n_all:
             msg = f"the model gave {self.n_all} outputs at first and {answer.shape[1]} later"
             raise WrongShapeError(msg)
@@ -121,7 +121,7 @@ def heed_stop() -> None:
         raise CancelledError
 
 
-def without_gaps(chunk: Chunk, slopes: FloatArray) -> FloatArray:
+def zero_gaps(chunk: Chunk, slopes: FloatArray) -> FloatArray:
     """Slopes of rows along values that they do not have are none: they count for nothing."""
     bad = np.flatnonzero(~np.isfinite(slopes).all(axis=(0, 1)))
     filled = np.array(slopes)

@@ -43,12 +43,12 @@ def estimator_model(
     """
     chosen = choose_response(estimator, response)
     by_class = chosen in BY_CLASS
-    ask = _asked(estimator, chosen)
+    ask = _answer_of(estimator, chosen)
     known = type(estimator if model is None else model)
     kind = f"{known.__module__.partition('.')[0]} {known.__name__}, {chosen}"
     targets = _targets(estimator)
     if by_class and len(targets) > 1:
-        return FunctionModel(partial(_side_by_side, ask), gradient, *_of_targets(targets), kind)
+        return FunctionModel(partial(_join_targets, ask), gradient, *_name_targets(targets), kind)
     labels = _classes(estimator) if chosen != "predict" else None
     two = labels is not None and len(labels) == 2
     if two and not by_class:
@@ -80,7 +80,7 @@ def choose_response(estimator: Any, response: Response = "auto") -> Response:
     return "decision_function" if hasattr(estimator, "decision_function") else "predict"
 
 
-def _asked(estimator: Any, response: str) -> Callable[[Any], Any]:
+def _answer_of(estimator: Any, response: str) -> Callable[[Any], Any]:
     """The method that gives a response."""
     if response == "margin":
         return _margin(estimator)
@@ -121,7 +121,7 @@ def _targets(estimator: Any) -> list[Any]:
     return classes if isinstance(classes, list) and hasattr(classes[0], "shape") else []
 
 
-def _of_targets(targets: list[Any]) -> tuple[tuple[str, ...], tuple[int, ...]]:
+def _name_targets(targets: list[Any]) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """Labels of all classes of all targets, and which are explained: of two classes the second."""
     labels = tuple(f"y{i} {c}" for i, classes in enumerate(targets) for c in classes)
     two = [len(classes) == 2 for classes in targets for _ in classes]
@@ -130,7 +130,7 @@ def _of_targets(targets: list[Any]) -> tuple[tuple[str, ...], tuple[int, ...]]:
     return labels, usual
 
 
-def _side_by_side(ask: Callable[[Any], Any], rows: Any) -> FloatArray:
+def _join_targets(ask: Callable[[Any], Any], rows: Any) -> FloatArray:
     """Answers about several targets as columns of one array."""
     found = ask(rows)
     if not isinstance(found, list):  # a chain: the second class of each target

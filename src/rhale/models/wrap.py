@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from rhale.errors import UnknownModelError
 from rhale.models.adapter import Adapter
-from rhale.models.boosters import askable, minding_names
+from rhale.models.boosters import give_face, mind_columns
 from rhale.models.expected_columns import columns_of
 from rhale.models.function import FunctionModel
 from rhale.models.sklearn import choose_response, estimator_model
@@ -66,8 +66,8 @@ def wrap(
             raise UnknownModelError(msg)
         return model
     if isinstance(model, str | Path):
-        return wrap(loaded(model), kind=kind, gradient=gradient, response=response, walk=walk)
-    found = kind or recognised_kind(model)
+        return wrap(read_model(model), kind=kind, gradient=gradient, response=response, walk=walk)
+    found = kind or recognise_kind(model)
     if found == "estimator":
         return _wrap_estimator(model, response, gradient, walk=walk)
     if response != "auto":
@@ -88,16 +88,16 @@ def wrap(
 def _wrap_estimator(
     model: Any, response: Response, gradient: Callable[[Any], Any] | None, *, walk: bool
 ) -> Adapter:
-    estimator = askable(model)
+    estimator = give_face(model)
     chosen = choose_response(estimator, response)
     asked = estimator_model(estimator, response=chosen, gradient=gradient, model=model)
-    ask, columns = minding_names(model, asked.function), columns_of(model)
+    ask, columns = mind_columns(model, asked.function), columns_of(model)
     if not walk or gradient is not None or not is_tree_model(model):
         return replace(asked, function=ask, columns=columns)
     return TreeModel(ask, model, chosen, asked.kind, asked.labels, asked.usual_outputs, columns)
 
 
-def recognised_kind(model: Any) -> str:
+def recognise_kind(model: Any) -> str:
     """Say what a model is from the libraries along its class's ancestry and from its methods."""
     if isinstance(model, type):
         msg = f"{model.__name__} is a class; pass a fitted instance of it"
@@ -117,7 +117,7 @@ def recognised_kind(model: Any) -> str:
     raise UnknownModelError(msg)
 
 
-def loaded(model: Any) -> Any:
+def read_model(model: Any) -> Any:
     """Read a model file; names of objects are for the command line, which has no other way."""
     if not isinstance(model, str | Path):
         return model

@@ -3,12 +3,12 @@ import pytest
 
 from rhale.errors import BadTableError
 from rhale.models import boosters
-from rhale.models.boosters import in_short
+from rhale.models.boosters import shorten_names
 
 
 def test_many_names_are_cut_short():
-    assert in_short(["a", "b"]) == "a, b"
-    assert in_short([str(i) for i in range(9)]) == "0, 1, 2, 3, 4, 5, ... (9)"
+    assert shorten_names(["a", "b"]) == "a, b"
+    assert shorten_names([str(i) for i in range(9)]) == "0, 1, 2, 3, 4, 5, ... (9)"
 
 
 def test_arrays_have_no_names_to_be_wrong():

@@ -64,7 +64,7 @@ def load_file(
     place = Path(path)
     require_file(place)
     content = _beginning(place)
-    writer = pickles.pickle_inside(content)
+    writer = pickles.find_pickle(content)
     if writer is None and allow_pickle is not None and place.suffix.lower() not in KINDS:
         writer = "joblib"  # which reads its own compressed files; no reader of ours would
     if writer:
@@ -131,7 +131,7 @@ def kind_of_file(path: Path, content: bytes) -> str:
     if by_name is None:
         hint = f" By its content it is {by_content}; rename it." if by_content else ""
         msg = (
-            f"{path} is of no kind that rhale reads.{hint} It reads {known_kinds()}; pickles, also "
+            f"{path} is of no kind that rhale reads.{hint} It reads {list_kinds()}; pickles, also "
             "compressed ones, only by their hash (rhale explain --allow-pickle)"
         )
         raise BadFileError(msg)
@@ -172,12 +172,12 @@ def _kind_of_archive(content: bytes) -> str | None:
     return None
 
 
-def known_kinds() -> str:
+def list_kinds() -> str:
     """The kinds of model files, for messages.
 
     Examples
     --------
-    >>> known_kinds().startswith("ONNX (.onnx), XGBoost JSON (.json)")
+    >>> list_kinds().startswith("ONNX (.onnx), XGBoost JSON (.json)")
     True
     """
     return ", ".join(f"{kind} ({suffix})" for suffix, kind in KINDS.items())

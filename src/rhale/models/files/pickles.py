@@ -37,7 +37,7 @@ DAMAGED = (
 )
 
 
-def pickle_inside(content: bytes) -> str | None:
+def find_pickle(content: bytes) -> str | None:
     r"""Say who wrote a pickle: pickle, joblib or torch; None for what is no pickle.
 
     Parameters
@@ -47,11 +47,11 @@ def pickle_inside(content: bytes) -> str | None:
 
     Examples
     --------
-    >>> pickle_inside(pickle.dumps([1])), pickle_inside(b"tree\nversion=v4")
+    >>> find_pickle(pickle.dumps([1])), find_pickle(b"tree\nversion=v4")
     ('pickle', None)
     """
     if content[:2] == b"PK":
-        return _inside_zip(content)
+        return _find_in_zip(content)
     if not _is_stream(content[:HEAD]):
         return None
     if b"joblib" in content[:HEAD]:
@@ -76,7 +76,7 @@ def _is_stream(head: bytes) -> bool:
     return any(name in MARKS for name in seen)
 
 
-def _inside_zip(content: bytes) -> str | None:
+def _find_in_zip(content: bytes) -> str | None:
     """Find pickles among the members of an archive, by name and by content."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:

@@ -49,7 +49,7 @@ def main(request: dict[str, Any]) -> None:
     try:
         ask(load_file(request["file"], trust=request["trust"], contained=True))
     except BaseException as error:  # noqa: BLE001 - whatever it is, the parent tells it
-        say(error=_described(error, request["file"]))
+        say(error=_describe(error, request["file"]))
     else:
         say(result={})
     os._exit(0)  # no farewell of libraries, some of which hang in it
@@ -96,7 +96,7 @@ def width_of(model: Any) -> int:
     return 1
 
 
-def _described(error: BaseException, file: str) -> dict[str, str]:
+def _describe(error: BaseException, file: str) -> dict[str, str]:
     """What to tell of an error: its kind and one sentence."""
     if is_about_memory(error):
         msg = f"{file} needs more memory to be loaded than this machine can spare"

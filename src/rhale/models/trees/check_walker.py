@@ -37,10 +37,10 @@ def check_walker(walker: TreeWalker, ask: Ask, rows: Any, answer: Any) -> int:
             f"a step before them mixes {table.names[0]!r} with other columns or makes several of it"
         )
         raise CannotReadError(msg)
-    changes = telling_changes(walker.reading, chunk)
+    changes = choose_changes(walker.reading, chunk)
     try:
         own = check_answer(answer, chunk.n_rows)
-        compare(walker, own, _walked(walker.predict, chunk.rows))
+        compare(walker, own, _try_walk(walker.predict, chunk.rows))
         expected = check_answer(ask(chunk.varied(changes)), chunk.n_rows * len(changes))
     except CannotReadError:
         raise
@@ -52,13 +52,13 @@ def check_walker(walker: TreeWalker, ask: Ask, rows: Any, answer: Any) -> int:
     compare(
         walker,
         expected.reshape(len(changes), chunk.n_rows, -1),
-        _walked(walker.walk, chunk, changes),
+        _try_walk(walker.walk, chunk, changes),
     )
     n_missing = check_missing(walker, ask, chunk, changes)
     return chunk.n_rows * (len(changes) + n_missing)
 
 
-def _walked(work: Callable[..., FloatArray], *arguments: Any) -> FloatArray:
+def _try_walk(work: Callable[..., FloatArray], *arguments: Any) -> FloatArray:
     """Try a walk; whatever goes wrong, the model can still be asked."""
     try:
         return work(*arguments)
@@ -67,7 +67,7 @@ def _walked(work: Callable[..., FloatArray], *arguments: Any) -> FloatArray:
         raise CannotReadError(msg) from error
 
 
-def telling_changes(found: Reading, chunk: Chunk) -> list[Change]:
+def choose_changes(found: Reading, chunk: Chunk) -> list[Change]:
     """Values at the thresholds of each feature, and just beside them; up to 100 features."""
     rng = np.random.default_rng(0)
     forest, parts = found.forest, list[list[Change]]()
@@ -109,7 +109,7 @@ def check_missing(walker: TreeWalker, ask: Ask, chunk: Chunk, changes: Sequence[
     compare(
         walker,
         expected.reshape(len(missing), chunk.n_rows, -1),
-        _walked(walker.walk, chunk, missing),
+        _try_walk(walker.walk, chunk, missing),
     )
     return len(missing)
 

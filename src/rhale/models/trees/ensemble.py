@@ -25,7 +25,7 @@ PARTS = (
 
 def is_tree_model(model: Any) -> bool:
     """Tell whether a model is a tree ensemble, ends in one, or combines some."""
-    return holds_trees(taken_apart(model)[1])
+    return holds_trees(take_apart(model)[1])
 
 
 def holds_trees(model: Any, n_levels: int = 3) -> bool:
@@ -36,23 +36,23 @@ def holds_trees(model: Any, n_levels: int = 3) -> bool:
         return False
     found = [vars(model).get(name) for name in PARTS]
     parts = [p for f in found for p in (f if isinstance(f, list | tuple) else [f])]
-    return any(holds_trees(taken_apart(p)[1], n_levels - 1) for p in parts if p is not None)
+    return any(holds_trees(take_apart(p)[1], n_levels - 1) for p in parts if p is not None)
 
 
-def taken_apart(model: Any) -> tuple[list[Any], Any]:
+def take_apart(model: Any) -> tuple[list[Any], Any]:
     """Steps before the last one of pipelines, and the estimator behind all of them."""
     steps: list[Any] = []
     while True:
-        model = without_face(model)
+        model = unwrap(model)
         if "sklearn.Pipeline" not in classes_of(model):
             return steps, model
         steps += [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
         model = model.steps[-1][1]
 
 
-def without_face(model: Any) -> Any:
+def unwrap(model: Any) -> Any:
     """The estimator that a search has found, or that a wrapper only passes questions on to."""
     classes = classes_of(model)
     inner = next((FACES[name] for name in classes if name in FACES), None)
     found = None if inner is None else getattr(model, inner, None)
-    return model if found is None else without_face(found)
+    return model if found is None else unwrap(found)

@@ -9,7 +9,7 @@ from typing import Any
 
 from rhale.errors import RhaleError
 from rhale.models.adapter import Adapter
-from rhale.models.own_threads import asked_alone
+from rhale.models.own_threads import limit_own_threads
 from rhale.models.trees.check_walker import Ask, check_walker
 from rhale.models.trees.read_walker import read_walker
 from rhale.models.trees.reading import CannotReadError
@@ -66,7 +66,7 @@ class TreeModel(Adapter):
     @contextmanager
     def answer_alone(self) -> Iterator[Adapter]:
         """Answer in the thread that asks, for a while."""
-        with asked_alone(self.function):
+        with limit_own_threads(self.function):
             yield self
 
     def predict(self, rows: Any) -> Any:
@@ -77,7 +77,7 @@ class TreeModel(Adapter):
         """Travel without the ensemble once its trees were read: it is not asked any more."""
         state = dict(vars(self))
         if self.walker is not None:
-            state |= {"model": None, "function": _left_behind}
+            state |= {"model": None, "function": _refuse_to_answer}
         return state
 
     def recognise(self, rows: Any, answer: Any) -> Adapter:
@@ -92,6 +92,6 @@ class TreeModel(Adapter):
         return replace(self, walker=walker, checked_rows=n_checked)
 
 
-def _left_behind(rows: Any) -> Any:
+def _refuse_to_answer(rows: Any) -> Any:
     msg = f"an ensemble that is walked was asked about {len(rows)} rows; it was not sent along"
     raise AssertionError(msg)  # our own mistake

@@ -35,7 +35,7 @@ def read_lightgbm(model: Any) -> Reading:
         msg = "its leaves hold linear models"
         raise CannotReadError(msg)
     try:
-        found = _load_text(treelite, _with_directions(text))
+        found = _load_text(treelite, _write_directions(text))
     except treelite.TreeliteError as error:
         msg = f"treelite refuses it: {first_line(error)}"
         raise CannotReadError(msg) from error
@@ -59,14 +59,14 @@ def _recode_lightgbm(rows: Any, *, named: list[list[Any]]) -> FloatArray:
     return recode(rows, categories=[next(left) if c else None for c in is_category])
 
 
-def _with_directions(text: str) -> str:
+def _write_directions(text: str) -> str:
     """Write "zero is missing" as "nan is missing": treelite forgets where zeros go."""
 
-    def rewritten(line: re.Match[str]) -> str:
+    def rewrite(line: re.Match[str]) -> str:
         kinds = (int(word) for word in line[1].split())
         return "decision_type=" + " ".join(str(k ^ 12 if (k >> 2) & 3 == 1 else k) for k in kinds)
 
-    return re.sub(r"^decision_type=(.*)$", rewritten, text, flags=re.MULTILINE)
+    return re.sub(r"^decision_type=(.*)$", rewrite, text, flags=re.MULTILINE)
 
 
 def _load_text(treelite: Any, text: str) -> Any:

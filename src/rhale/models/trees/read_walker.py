@@ -12,7 +12,7 @@ import numpy as np
 
 from rhale.models.library_errors import first_line
 from rhale.models.sklearn import BY_CLASS
-from rhale.models.trees.ensemble import taken_apart
+from rhale.models.trees.ensemble import take_apart
 from rhale.models.trees.links import LINKS
 from rhale.models.trees.pipeline import NOWHERE, where_columns_go
 from rhale.models.trees.readers import reader_of
@@ -25,7 +25,7 @@ INSTALL = 'pip install "rhale[trees]" makes this many times faster'
 
 def read_walker(model: Any, response: str, table: Table) -> TreeWalker:
     """Read a model's trees, or raise CannotReadError with the reason."""
-    steps, ensemble = taken_apart(model)
+    steps, ensemble = take_apart(model)
     reader = reader_of(ensemble)
     if reader is None:
         msg = f"they are parts of {type(ensemble).__name__}, which rhale does not take apart"
@@ -38,7 +38,7 @@ def read_walker(model: Any, response: str, table: Table) -> TreeWalker:
     is_classifier = classes is not None and len(classes) and hasattr(ensemble, "predict_proba")
     try:
         found = reader(ensemble)
-        found = through_steps(steps, found) if steps else found
+        found = prepend_steps(steps, found) if steps else found
     except CannotReadError:
         raise
     except Exception as error:
@@ -52,10 +52,10 @@ def read_walker(model: Any, response: str, table: Table) -> TreeWalker:
         msg = f"its link {found.link!r} is not known"
         raise CannotReadError(msg)
     is_pair = response in BY_CLASS and found.forest.n_outputs == 1
-    return TreeWalker(by_name(found, table), response, is_pair)
+    return TreeWalker(follow_names(found, table), response, is_pair)
 
 
-def through_steps(steps: Sequence[Any], found: Reading) -> Reading:
+def prepend_steps(steps: Sequence[Any], found: Reading) -> Reading:
     """Put the steps of a pipeline before the trees, if each column goes its own way."""
     n_columns = int(steps[0].n_features_in_)
     known = getattr(steps[0], "feature_names_in_", None)
@@ -70,27 +70,27 @@ def through_steps(steps: Sequence[Any], found: Reading) -> Reading:
     return replace(
         found,
         columns=places,
-        transform=partial(_in_turn, transforms),
+        transform=partial(_transform_in_turn, transforms),
         names=None if known is None else tuple(names),
     )
 
 
-def _in_turn(transforms: Sequence[Callable[[Any], Any]], rows: Any) -> Any:
+def _transform_in_turn(transforms: Sequence[Callable[[Any], Any]], rows: Any) -> Any:
     for transform in transforms:
         rows = transform(rows)
     return rows
 
 
-def by_name(found: Reading, table: Table) -> Reading:
+def follow_names(found: Reading, table: Table) -> Reading:
     """Follow columns by their names, for a table that has those of the training elsewhere."""
     wanted, names = found.names, table.names
     if wanted is None or table.kind == "numpy" or wanted == names or set(wanted) - set(names):
         return found  # by position; a model that minds has said so at the first question
     columns = np.arange(len(wanted)) if found.columns is None else found.columns
     places = [columns[wanted.index(n)] if n in wanted else NOWHERE for n in names]
-    transform = found.transform or partial(_picked, list(wanted))
+    transform = found.transform or partial(_pick, list(wanted))
     return replace(found, columns=np.array(places, dtype=np.int64), transform=transform)
 
 
-def _picked(names: list[str], rows: Any) -> Any:
+def _pick(names: list[str], rows: Any) -> Any:
     return rows[names]

@@ -35,7 +35,7 @@ def read_xgboost(model: Any) -> Reading:
         if categories is None:
             found = treelite.frontend.from_xgboost(booster)
         else:
-            found = treelite.frontend.from_xgboost_json(_without_encoder(booster))
+            found = treelite.frontend.from_xgboost_json(_remove_encoder(booster))
     except treelite.TreeliteError as error:
         msg = f"treelite refuses it: {first_line(error)}"
         raise CannotReadError(msg) from error
@@ -46,7 +46,7 @@ def read_xgboost(model: Any) -> Reading:
         objective == "multi:softmax" and not hasattr(model, "predict_proba")
     ):
         reading = replace(reading, link=CLASS_LABEL)
-    return reading if categories is None else _recoding(reading, categories)
+    return reading if categories is None else _add_recoding(reading, categories)
 
 
 def booster_of(model: Any) -> Any:
@@ -80,14 +80,14 @@ def _tree_part(exported: Any) -> Any:
     return part.get("gbtree", part)["model"]
 
 
-def _without_encoder(booster: Any) -> str:
+def _remove_encoder(booster: Any) -> str:
     """The model as JSON without the names of its categories, which treelite does not read."""
     exported = json.loads(booster.save_raw("json"))
     _tree_part(exported)["cats"] = {"enc": [], "feature_segments": [], "sorted_idx": []}
     return json.dumps(exported)
 
 
-def _recoding(reading: Reading, categories: list[list[Any] | None]) -> Reading:
+def _add_recoding(reading: Reading, categories: list[list[Any] | None]) -> Reading:
     """Turn categories of a data frame into the numbers that the trees know them by."""
     columns = np.arange(reading.forest.n_features)
     return replace(reading, columns=columns, transform=partial(recode, categories=categories))

@@ -59,7 +59,7 @@ class TreeWalker:
         """Walk, and turn sums of leaves into answers."""
         from rhale.models.trees.walk import walk
 
-        return self.linked(walk(self.reading.forest, rows, features, values, self.reading.base))
+        return self.link(walk(self.reading.forest, rows, features, values, self.reading.base))
 
     def matrix(self, rows: Any) -> FloatArray:
         """The user's rows as the trees see them."""
@@ -100,7 +100,7 @@ class TreeWalker:
                 values[i] = rows[:, columns[column]]
             left = [i for i in left if i not in layer.values()]
 
-    def linked(self, sums: FloatArray) -> FloatArray:
+    def link(self, sums: FloatArray) -> FloatArray:
         """Turn sums of leaves into the model's answers."""
         if self.response in RAW:
             return sums if self.reading.raw_factor == 1 else sums * self.reading.raw_factor

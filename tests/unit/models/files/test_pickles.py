@@ -5,21 +5,21 @@ import zipfile
 import pytest
 
 from rhale.models.files.load import kind_of_content
-from rhale.models.files.pickles import pickle_inside
+from rhale.models.files.pickles import find_pickle
 
 
 @pytest.mark.parametrize("protocol", range(6))
 @pytest.mark.parametrize("value", [{"a": [1, 2]}, ValueError("x"), object()])
 def test_every_protocol_is_recognised(protocol, value):
-    assert pickle_inside(pickle.dumps(value, protocol)) == "pickle"
+    assert find_pickle(pickle.dumps(value, protocol)) == "pickle"
 
 
 def test_members_of_an_archive_are_looked_into():
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("weights", pickle.dumps([1]))
-    assert pickle_inside(held.getvalue()) == "pickle"
-    assert pickle_inside(held.getvalue()[:-30]) is None  # no archive any more
+    assert find_pickle(held.getvalue()) == "pickle"
+    assert find_pickle(held.getvalue()[:-30]) is None  # no archive any more
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_members_of_an_archive_are_looked_into():
     ],
 )
 def test_other_files_are_not(content):
-    assert pickle_inside(content) is None
+    assert find_pickle(content) is None
 
 
 def test_no_damage_of_an_archive_is_more_than_damage():
@@ -49,5 +49,5 @@ def test_no_damage_of_an_archive_is_more_than_damage():
     for place in range(2, len(whole)):
         for byte in (0, 127, 255):
             damaged = whole[:place] + bytes([byte]) + whole[place + 1 :]
-            assert pickle_inside(damaged) is None
+            assert find_pickle(damaged) is None
             assert kind_of_content(damaged) in ("skops", None)

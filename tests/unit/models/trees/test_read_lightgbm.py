@@ -1,6 +1,6 @@
 import pytest
 
-from rhale.models.trees.read_lightgbm import _with_directions, _zero_is_missing
+from rhale.models.trees.read_lightgbm import _write_directions, _zero_is_missing
 from rhale.models.trees.reading import CannotReadError
 
 
@@ -14,4 +14,4 @@ def test_zeros_that_are_missing_in_some_trees_only_are_refused():
 
 def test_zero_is_missing_is_rewritten_as_nan_is_missing():
     """Bits 2 and 3 of a decision are the kind of missing values: 1 is zero, 2 is nan."""
-    assert _with_directions("a=4 6\ndecision_type=4 6 8 2\n") == "a=4 6\ndecision_type=8 10 8 2\n"
+    assert _write_directions("a=4 6\ndecision_type=4 6 8 2\n") == "a=4 6\ndecision_type=8 10 8 2\n"
