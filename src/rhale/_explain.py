@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rhale.engines import rows_of_parts, spread_table
+from rhale.engines.checkpoint.identity import digest_of, identify
 from rhale.engines.fold import FIRST_LOOK, Progress, Rows
 from rhale.engines.thread_limits import limited
 from rhale.engines.threads import count_jobs
@@ -22,7 +24,6 @@ from rhale.explanation import Bins, Explanation, named_bins, partition_for
 from rhale.features.feature import Reader, check_columns, has_no_order, read_categorical
 from rhale.features.survey import Survey, SurveyTask, survey
 from rhale.gpu.task import cuda_of, place
-from rhale.identity import identify
 from rhale.kernels.moments import measure
 from rhale.kernels.partition import require_count
 from rhale.kernels.sample import collect, row_keys
@@ -42,6 +43,7 @@ from rhale.plan import (
     list_features,
     require_rows,
 )
+from rhale.results import store
 from rhale.results.effect import Effect, LocalEffects
 from rhale.results.fit import bin_cells, fine_grid
 from rhale.results.summary import describe
@@ -52,7 +54,7 @@ from rhale.tables.open import check_weights, require_two_rows
 from rhale.tables.pieces.table import PiecedTable, settled_chunk
 
 if TYPE_CHECKING:
-    from rhale.checkpoint import Checkpoint
+    from rhale.engines.checkpoint.folder import Checkpoint
 
 SURVEY_ROWS = 20_000  # distinct rows behind quantiles and windows
 PROBE_ROWS = 32, 256  # rows that a model is asked about first, at least and at most
@@ -323,12 +325,23 @@ def _kept(
             "does lost work again by itself"
         )
         raise BadSettingError(msg)
-    from rhale.checkpoint import Checkpoint  # takes a tenth of the time of all imports
+    from rhale.engines.checkpoint.folder import Checkpoint  # a tenth of the time of all imports
 
     said = {**vars(settings), **asked_for, "features": places, "seed": seed}
+    said["bins"] = plain_bins(settings.bins)
     said |= {"batch": rows.batch_rows, "rhale": own_version(), "numpy": np.__version__}
     with Checkpoint.open(checkpoint, identify(cast(Opened, rows.table), said)) as memory:
         yield memory
+
+
+def plain_bins(bins: Any) -> Any:
+    """Bins of other explanations by their numbers, whenever they were made; others as they are."""
+    if isinstance(bins, Mapping):
+        return {feature: plain_bins(asked) for feature, asked in bins.items()}
+    if not isinstance(bins, Explanation):
+        return bins
+    numbers = {name: held for name, held in store.pack(bins).items() if name != "provenance"}
+    return f"bins of {digest_of(json.dumps(numbers, sort_keys=True).encode())}"
 
 
 def _first_pass(

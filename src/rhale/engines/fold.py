@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 from rhale.engines import Summary, summaries
@@ -98,6 +98,8 @@ class Rows:
 
     def fold(self, task: Callable[[Chunk], Piece], name: str) -> Piece:
         """Apply a task to all rows and add up what comes back, in order."""
+        if self.memory and self.is_silent(name):  # sooner done again than kept
+            return replace(self, memory=None).fold(task, name)
         size = self.batch_rows if self.is_silent(name) else self.chunk_rows
         kept_as = f"{name.replace(' ', '-')}-{size}"
         kept = self.memory.load(kept_as) if self.memory else None

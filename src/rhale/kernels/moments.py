@@ -13,6 +13,7 @@ import numpy.typing as npt
 from rhale.errors import BadEffectsError
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.grid import Grid
+from rhale.kernels.records import crosses_processes
 
 Number = TypeVar("Number", np.float64, np.intp)
 BLOCK_ROWS = 2**15  # a block's columns stay in the processor's cache
@@ -20,6 +21,7 @@ LOST = 1e-13  # of the squares: what is left below that after a subtraction is r
 LARGEST, SMALLEST = 1e150, 1e-150  # squares of these are still ordinary numbers
 
 
+@crosses_processes
 @dataclass(frozen=True, eq=False)
 class Moments:
     """Weights, means and squared deviations of x and of one or more series, cell by cell.

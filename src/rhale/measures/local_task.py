@@ -14,6 +14,7 @@ from rhale.kernels.curve_moments import Scatter, scatter
 from rhale.kernels.grid import Grid
 from rhale.kernels.level_moments import LevelMoments, measure_levels
 from rhale.kernels.moments import Moments, measure
+from rhale.kernels.records import crosses_processes
 from rhale.kernels.sample import Sample
 from rhale.measures.questions import ask_in_turn
 from rhale.measures.secant import SecantPlan, secants
@@ -23,6 +24,7 @@ from rhale.models import Predictor
 from rhale.tables import Chunk
 
 
+@crosses_processes
 @dataclass(frozen=True, eq=False)
 class Measured:
     """What one or more chunks have to say.

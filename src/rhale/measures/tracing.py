@@ -13,6 +13,7 @@ from rhale.kernels import FloatArray
 from rhale.kernels.curve_moments import Scatter, scatter
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import Moments, measure
+from rhale.kernels.records import crosses_processes
 from rhale.kernels.sample import KeyArray, Sample
 from rhale.measures.questions import ask
 from rhale.measures.steps import chances, without_value
@@ -22,6 +23,7 @@ from rhale.results.profile import Profile, ProfileMethod
 from rhale.tables import Chunk
 
 
+@crosses_processes
 @dataclass(frozen=True, eq=False)
 class Traced:
     """What one or more chunks have to say.

@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from rhale.kernels import FloatArray, IntArray
+from rhale.kernels.records import crosses_processes
 from rhale.tables.chunk import Change, numbers_at, numbers_between
 from rhale.tables.columns import Holds, Labels, cast
 from rhale.tables.pieces.facts import NOTHING_SEEN, Seen
 
 
+@crosses_processes
 @dataclass(frozen=True, eq=False)
 class ArrayChunk:
     """Some rows of an array."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from rhale.errors import BadTableError
 from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.records import crosses_processes
 from rhale.kernels.times import AxisKind, written
 from rhale.tables.chunk import Change, numbers_at, numbers_between
 from rhale.tables.columns import (
@@ -40,6 +41,7 @@ from rhale.tables.pieces.facts import Seen
 Frame = nw.DataFrame[Any]
 
 
+@crosses_processes
 @dataclass(frozen=True, eq=False)
 class FrameChunk:
     """Some rows of a data frame.

@@ -60,8 +60,8 @@ def test_partitions_are_worked_on_in_their_order():
 def test_an_interrupted_run_goes_on_behind_the_partitions_that_are_done(
     tmp_path, monkeypatch, share
 ):
-    monkeypatch.setattr("rhale.checkpoint.EVERY_SECONDS", 0)
-    monkeypatch.setattr("rhale.checkpoint.SPARED_SHARE", 0)
+    monkeypatch.setattr("rhale.engines.checkpoint.folder.EVERY_SECONDS", 0)
+    monkeypatch.setattr("rhale.engines.checkpoint.folder.SPARED_SHARE", 0)
     frame = pd.DataFrame({"a": RNG.normal(size=400), "b": RNG.normal(size=400)})
     table = dd.from_pandas(frame, npartitions=20, sort=False)
     calls, last = [], float("inf")

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 import rhale
-from rhale.identity import identify, plain
+from rhale._explain import plain_bins
+from rhale.engines.checkpoint.identity import identify
 from rhale.tables import open_table
 from rhale.tables.files.sources import open_files
 
@@ -45,7 +46,8 @@ def test_bins_of_another_explanation_are_told_apart_by_their_numbers():
 
     one, same, other = (rhale.explain(model, ROWS, bins=n) for n in (2, 2, 3))
     same.provenance["created"] = "later"
-    assert plain(one) == plain(same) != plain(other)
+    assert plain_bins(one) == plain_bins(same) != plain_bins(other)
+    assert plain_bins({"x0": one, "x1": 3}) == {"x0": plain_bins(one), "x1": 3}
 
 
 def test_a_description_is_plain_json():
