@@ -69,12 +69,14 @@ def second_pass(model, table, n_cells=200):
     predictor = Predictor(wrap(model), ("y0",), (0,), 1)
     every, last = tuple(range(N_FEATURES)), np.uint64(2**64 * min(1.0, 2000 / table.n_rows) * 0.9)
     task = DeviceTask(
-        LocalTask(predictor, table.names, every, grids, (), (), (), last, table.usual_rows, 0)
+        LocalTask(
+            predictor, table.names, every, grids, (), (), (), last, table.storage.usual_rows, 0
+        )
     )
 
     def work():
-        starts = range(0, table.n_rows, table.usual_rows)
-        chunks = (table.chunk(s, min(s + table.usual_rows, table.n_rows)) for s in starts)
+        starts = range(0, table.n_rows, table.storage.usual_rows)
+        chunks = (table.chunk(s, min(s + table.storage.usual_rows, table.n_rows)) for s in starts)
         return reduce(add, (task(c) for c in chunks))
 
     return work

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from rhale.engines import rows_of_parts, spread_table
+from rhale.engines import open_on_engine, rows_of_parts
 from rhale.engines.checkpoint.identity import digest_of, identify
 from rhale.engines.fold import FIRST_LOOK, Progress, Rows
 from rhale.engines.thread_limits import limited
@@ -50,8 +50,9 @@ from rhale.results.summary import describe
 from rhale.tables import Table, TableInMemory, open_table
 from rhale.tables.chunk import find_columns
 from rhale.tables.files.sources import names_files, open_files
-from rhale.tables.open import check_weights, require_two_rows
-from rhale.tables.pieces.table import PiecedTable, settled_chunk
+from rhale.tables.open import require_two_rows
+from rhale.tables.pieces.table import PiecedTable
+from rhale.tables.weights import check_weights
 
 if TYPE_CHECKING:
     from rhale.engines.checkpoint.folder import Checkpoint
@@ -294,11 +295,11 @@ def effect(
 
 def _opened(model: Any, data: Any, weights: Any, columns: Sequence[str] | None) -> Opened:
     """Open a table, with the columns that the model is to see."""
-    pieced = open_files(data) if names_files(data) else spread_table(data)
+    pieced = open_files(data) if names_files(data) else open_on_engine(data)
     if pieced is None:
         table = open_table(data, weights)
         return table if columns is None else table.select(find_columns(table.names, columns))
-    pieced = pieced.weighed(weights)
+    pieced = pieced.weighed_by(weights)
     wanted = columns_for(model, pieced.names) if columns is None else list(columns)
     return pieced if wanted is None else pieced.only(wanted)
 
@@ -316,21 +317,15 @@ def _kept(
     if checkpoint is None:
         yield None
         return
-    if hasattr(rows.table, "device"):
-        msg = "checkpoint= does not work with rows on a device; pass them from the host's memory"
-        raise BadSettingError(msg)
-    if rows.table.kind == "ray":
-        msg = (
-            "checkpoint= does not work with Ray, whose blocks have no number to go on from; it "
-            "does lost work again by itself"
-        )
+    if rows.table.storage.no_resume:
+        msg = f"checkpoint= does not work with {rows.table.storage.no_resume}"
         raise BadSettingError(msg)
     from rhale.engines.checkpoint.folder import Checkpoint  # a tenth of the time of all imports
 
     said = {**vars(settings), **asked_for, "features": places, "seed": seed}
     said["bins"] = plain_bins(settings.bins)
     said |= {"batch": rows.batch_rows, "rhale": own_version(), "numpy": np.__version__}
-    with Checkpoint.open(checkpoint, identify(cast(Opened, rows.table), said)) as memory:
+    with Checkpoint.open(checkpoint, identify(rows.table, said)) as memory:
         yield memory
 
 
@@ -361,17 +356,16 @@ def _first_pass(
         seed=seed,
         beside=beside,
         counted=[c for c in columns if said.get(c)],
-        is_pieced=isinstance(table, PiecedTable),
+        is_pieced=not table.storage.is_memory,
     )
     first = rows.fold(look, FIRST_LOOK)
     require_two_rows(first.n_rows)
-    if isinstance(table, PiecedTable):
-        table = table.settled(first.seen)
+    table = table.settled(first.seen)
     wants = settings.wants_numbers, settings.levels_of
     reader = Reader(table, first, columns, beside, said, *wants)
     table = table.labelled(reader.labels())
     probe = first.probe.first(int(np.clip(first.n_rows // 20, *PROBE_ROWS)))
-    first = replace(first, probe=replace(probe, chunk=settled_chunk(probe.chunk, table)))
+    first = replace(first, probe=replace(probe, chunk=table.settle_chunk(probe.chunk)))
     return first, replace(reader, table=table, survey=first)
 
 
@@ -383,15 +377,16 @@ def _drawn(table: Opened, n_rows: int | None, seed: int) -> tuple[Opened, int | 
     if n_rows < 2:
         msg = f"n_rows={n_rows} leaves one row; an effect needs at least two"
         raise BadSettingError(msg)
-    part_rows = rows_of_parts(table) if isinstance(table, PiecedTable) else (table.n_rows,)
+    pieced = None if table.storage.is_memory else cast(PiecedTable, table)
+    part_rows = rows_of_parts(pieced) if pieced else (cast(int, table.n_rows),)
     n_all = sum(part_rows)
     if n_rows >= n_all:
         return table, n_all
     rng = np.random.default_rng(seed)
     places = np.sort(rng.choice(n_all, n_rows, replace=False))
-    if isinstance(table, PiecedTable):
-        return table.drawn(places, part_rows), n_all
-    return table.take(places), n_all
+    if pieced:
+        return pieced.take(places, part_rows), n_all
+    return cast(TableInMemory, table).take(places), n_all
 
 
 def _batch_rows(batch_size: int | None, table: Table, adapter: Adapter) -> int:
@@ -399,9 +394,8 @@ def _batch_rows(batch_size: int | None, table: Table, adapter: Adapter) -> int:
     if batch_size is not None:
         require_count("batch_size", batch_size)
         return batch_size
-    usual: int | None = getattr(table, "usual_rows", None)  # of a table on a device
     most = 2**16 if cuda_of(adapter) is None else 2**19  # a GPU has room for more
-    return usual or int(np.clip(2**23 // len(table.names), 2**10, most))
+    return table.storage.usual_rows or int(np.clip(2**23 // len(table.names), 2**10, most))
 
 
 def _rows_to_walk(rows: Rows, n_features: int, predictor: Predictor, jobs: int | None) -> Rows:

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, Protocol, TypeVar, cast
 from rhale.engines import Summary, summaries
 from rhale.errors import BadTableError, RhaleError
 from rhale.tables import Chunk, Table
-from rhale.tables.pieces.table import PiecedTable
 
 Progress = Callable[[int, int], object]
 Piece = TypeVar("Piece")
@@ -112,7 +111,7 @@ class Rows:
         found = summaries(now, self.table, size, first=so_far.done, n_threads=self.n_threads)
         try:
             with closing(found):  # else an error would keep files open and engines at work
-                before = 0 if self.is_spread else so_far.done * size
+                before = 0 if self.has_parts else so_far.done * size
                 for summary in self._shown(found, name, before):
                     with self._fitting(kept_as, kept):
                         so_far = so_far.with_one(summary)
@@ -147,12 +146,12 @@ class Rows:
 
     def is_silent(self, name: str) -> bool:
         """Whether a pass is so short that it is not shown: a first look at rows in memory."""
-        return name == FIRST_LOOK and not isinstance(self.table, PiecedTable)
+        return name == FIRST_LOOK and self.table.storage.is_memory
 
     @property
-    def is_spread(self) -> bool:
-        """Whether an engine has the rows: its summaries are of partitions, not of chunks."""
-        return isinstance(self.table, PiecedTable) and self.table.kind != "files"
+    def has_parts(self) -> bool:
+        """Whether an engine has the rows: its summaries are of parts, not of chunks."""
+        return self.table.storage.engine is not None
 
     @property
     def chunk_rows(self) -> int:
@@ -161,7 +160,7 @@ class Rows:
         A slow model answers for minutes about one large chunk. Small ones cost little: changes of
         several features are stacked until the model's batch is full.
         """
-        if not self.progress or self.n_rows is None or self.is_spread:
+        if not self.progress or self.n_rows is None or self.has_parts:
             return self.batch_rows
         return min(max(self.n_rows // N_STEPS, FEWEST_ROWS), self.batch_rows)
 
@@ -185,7 +184,7 @@ class Rows:
         self, found: Iterator[Summary], name: str, done: int, progress: Progress
     ) -> Iterator[Summary]:
         """Call back with rows done and rows in all; both readings of a table in pieces count."""
-        twice = isinstance(self.table, PiecedTable)
+        twice = not self.table.storage.is_memory
         offset = self.n_rows or 0 if twice and name == SECOND_LOOK else 0
         for summary in found:
             yield summary

@@ -14,7 +14,8 @@ from rhale import errors
 from rhale.engines.parcel import Parcel
 from rhale.errors import BadTableError, RhaleError
 from rhale.tables import Chunk
-from rhale.tables.pieces.reader import Reading, naming
+from rhale.tables.pieces.reader import naming
+from rhale.tables.pieces.table import PiecedTable
 
 Task = Callable[[Chunk], Any]
 
@@ -73,14 +74,14 @@ class PartTask:
     ----------
     task : callable
         From a chunk to a piece that adds up.
-    reading : Reading
-        How pieces become chunks.
+    table : PiecedTable
+        How pieces become chunks; it has no rows.
     size : int
         Rows in a chunk.
     """
 
     task: Task
-    reading: Reading
+    table: PiecedTable
     size: int
 
     @property
@@ -97,16 +98,16 @@ class PartTask:
             return failed(error)
 
     def _folded(self, index: int, pieces: Iterable[Any]) -> Summary:
-        starts, found, where = self.reading.starts, Summary(0), f"partition {index}"
+        starts, found, where = self.table.starts, Summary(0), f"partition {index}"
         start = starts[min(index, len(starts) - 1)] if starts else 0
         pieces = self._counted(index, pieces) if starts else pieces
-        for chunk in self.reading.chunks(pieces, self.size, where=where, start=start):
+        for chunk in self.table.cut(pieces, self.size, where=where, start=start):
             found = united(found, summarise(self.task, chunk))
         return found
 
     def _counted(self, index: int, pieces: Iterable[Any]) -> Iterator[Any]:
         """Pass pieces on; rows are drawn by their places, so parts must have as many as before."""
-        starts, n_rows = self.reading.starts, 0
+        starts, n_rows = self.table.starts, 0
         for piece in pieces:
             n_rows += len(piece)
             yield piece
@@ -146,9 +147,9 @@ def session_of(predictor: Any) -> AbstractContextManager[None]:
     return nullcontext() if predictor is None else predictor.adapter.session()
 
 
-def count_task(reading: Reading) -> PartTask:
+def count_task(table: PiecedTable) -> PartTask:
     """A task that counts the rows of every part, whatever their weight."""
-    plain = replace(reading, weights=None, drawn=None, starts=())
+    plain = replace(table.without_rows(), weights=None, drawn=None, starts=())
     return PartTask(_nothing, plain, 2**16)
 
 

@@ -48,7 +48,7 @@ def place(adapter: Adapter, table: Any, device: Any = None) -> tuple[Adapter, An
             msg = f"device={device!r} is for torch modules and JAX functions; this is a {adapter.kind}"
             raise BadSettingError(msg)
         adapter = adapter.placed(device)
-    here = getattr(table, "device", None)
+    here = table.storage.device
     if here is not None and not getattr(adapter, "is_placed", True):
         adapter = adapter.placed(here)  # type: ignore[attr-defined]
     home = cuda_of(adapter)
@@ -95,8 +95,8 @@ def on_device(task: LocalTask) -> LocalTask | DeviceTask:
 
 def most_rows(table: Table, task: object) -> int | None:
     """Rows of a table on a device that a task takes at a time if it works on the host, else None."""
-    works_here = hasattr(table, "usual_rows") and not isinstance(task, DeviceTask)
-    return HOST_ROWS if works_here else None
+    is_there = table.storage.device is not None
+    return HOST_ROWS if is_there and not isinstance(task, DeviceTask) else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,8 +28,10 @@ from rhale.kernels.sample import Sample
 from rhale.tables.chunk import Change, numbers_at, numbers_between
 from rhale.tables.columns import Holds, Labels
 from rhale.tables.pieces.facts import NOTHING_SEEN, Seen
+from rhale.tables.storage import Storage
 
 SENT_NUMBERS, FEWEST_ROWS, MOST_ROWS = 2**27, 2**10, 2**26  # in a chunk
+NO_RESUME = "rows on a device; pass them from the host's memory"
 SPARE = 1.25  # times the wanted rows are looked at: keys are like random numbers
 
 
@@ -253,18 +255,23 @@ class TensorTable:
         return len(self.tensor)
 
     @property
-    def usual_rows(self) -> int:
-        """Rows in a chunk: many, since each chunk makes the device wait for the host.
+    def storage(self) -> Storage:
+        """On the device, in large chunks, since each chunk makes the device wait for the host.
 
         Rows that are there already are not copied; those that are not must fit beside the model.
         """
-        if self.tensor.device == self.device:
-            return MOST_ROWS
-        return max(FEWEST_ROWS, min(SENT_NUMBERS // len(self.names), MOST_ROWS))
+        size = MOST_ROWS
+        if self.tensor.device != self.device:
+            size = max(FEWEST_ROWS, min(SENT_NUMBERS // len(self.names), MOST_ROWS))
+        return Storage(device=self.device, usual_rows=size, no_resume=NO_RESUME)
 
     def holds(self, index: int) -> Holds:  # noqa: ARG002
         """What a column holds: numbers."""
         return "numbers"
+
+    def has_order(self, index: int) -> bool:  # noqa: ARG002
+        """Tensors have no levels in an order of their own."""
+        return False
 
     def declared_order(self, index: int) -> None:
         """Tensors declare no order of levels."""
@@ -292,10 +299,6 @@ class TensorTable:
         names = tuple(self.names[column] for column in columns)
         return replace(self, tensor=self.tensor[:, list(columns)], column_names=names)
 
-    def without(self, index: int) -> TensorTable:
-        """The same table without one column; the others keep their names."""
-        return self.select([i for i in range(len(self.names)) if i != index])
-
     def missing_value(self, index: int) -> float:  # noqa: ARG002
         """What stands for a missing value: nan."""
         return float("nan")
@@ -307,6 +310,18 @@ class TensorTable:
     def labelled(self, labels: Mapping[int, Labels]) -> TensorTable:  # noqa: ARG002
         """The same table: it has no names."""
         return self
+
+    def weighed(self, weights: FloatArray) -> TensorTable:
+        """The same rows, with their weights."""
+        return replace(self, weights=weights)
+
+    def settled(self, seen: Seen) -> TensorTable:  # noqa: ARG002
+        """The same table: it hides nothing."""
+        return self
+
+    def settle_chunk(self, chunk: TensorChunk) -> TensorChunk:
+        """The same chunk: nothing is decided about numbers."""
+        return chunk
 
 
 def open_tensor(data: torch.Tensor) -> TensorTable:

@@ -17,6 +17,7 @@ from rhale.models import wrap
 from rhale.models.adapter import Predictor
 from rhale.tables import open_table
 from rhale.tables.array import ArrayTable
+from rhale.tables.storage import Storage
 
 HERE = torch.device("cpu")
 DEVICES = [HERE] + ([torch.device("cuda", 0)] if torch.cuda.is_available() else [])
@@ -331,7 +332,7 @@ def test_both_ways_of_adding_up_on_a_gpu_agree(monkeypatch, dtype):
 class Far:
     """A table that says that it is on some CUDA device."""
 
-    kind, device = "torch", torch.device("cuda", 0)
+    kind, storage = "torch", Storage(device=torch.device("cuda", 0))
 
 
 @pytest.mark.parametrize(
@@ -349,7 +350,7 @@ def test_a_tensor_on_a_device_needs_a_model_that_computes_there(model, said):
 def test_a_module_without_weights_computes_where_the_rows_are(monkeypatch):
     monkeypatch.setattr("rhale.models.torch.find_device", torch.device)
     adapter, found = place(wrap(torch.nn.Tanh()), Far())
-    assert adapter.device == Far.device
+    assert adapter.device == Far.storage.device
     assert isinstance(found, Far)
 
 

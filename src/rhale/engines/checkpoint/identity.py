@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from hashlib import blake2b
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from rhale.kernels.sample import row_keys
-from rhale.tables import TableInMemory
+from rhale.tables import Table, TableInMemory
 from rhale.tables.chunk import read_chunks
 from rhale.tables.pieces.table import PiecedTable
 
 ROWS_AT_ONCE = 2**16
 
 
-def identify(table: TableInMemory | PiecedTable, said: Mapping[str, Any]) -> dict[str, Any]:
+def identify(table: Table, said: Mapping[str, Any]) -> dict[str, Any]:
     """Describe a run, so that another one can be told from it.
 
     Parameters
     ----------
-    table : TableInMemory or PiecedTable
+    table : Table
         The rows.
     said : mapping of str to object
         The settings.
@@ -51,25 +51,17 @@ def plain(value: Any) -> Any:
     return repr(value)
 
 
-def _rows_of(table: TableInMemory | PiecedTable) -> dict[str, Any]:
+def _rows_of(table: Table) -> dict[str, Any]:
     """Tell these rows from others: files by size and time, rows in memory by what is in them."""
-    if isinstance(table, PiecedTable):
-        drawn = table.reading.drawn
-        return {
-            "rows": plain(getattr(table.source, "identity", None)) if _is_files(table) else None,
-            "weights": table.reading.weights,
-            "drawn": None if drawn is None else digest_of(drawn.tobytes()),
-        }
-    digest = blake2b(digest_size=16)
-    for chunk in read_chunks(table, ROWS_AT_ONCE):
+    if not table.storage.is_memory:
+        found: dict[str, Any] = plain(cast(PiecedTable, table).identity)
+        return found
+    held, digest = cast(TableInMemory, table), blake2b(digest_size=16)
+    for chunk in read_chunks(held, ROWS_AT_ONCE):
         digest.update(row_keys(chunk.keys(), 0).tobytes())
         if chunk.weights is not None:
             digest.update(chunk.weights.tobytes())
-    return {"rows": table.n_rows, "content": digest.hexdigest()}
-
-
-def _is_files(table: PiecedTable) -> bool:
-    return table.kind == "files"
+    return {"rows": held.n_rows, "content": digest.hexdigest()}
 
 
 def digest_of(data: bytes) -> str:

@@ -60,6 +60,6 @@ def test_a_description_is_plain_json():
 def test_other_drawn_rows_of_files_are_another_run(tmp_path):
     pd.DataFrame(ROWS, columns=["a", "b"]).to_parquet(tmp_path / "rows.parquet")
     table = open_files(tmp_path / "rows.parquet")
-    one, same, other = (table.drawn(np.array(p), [50]) for p in ([0, 1], [0, 1], [0, 2]))
+    one, same, other = (table.take(np.array(p), [50]) for p in ([0, 1], [0, 1], [0, 2]))
     assert identify(one, {}) == identify(same, {}) != identify(other, {})
     assert identify(table, {}) != identify(one, {})
