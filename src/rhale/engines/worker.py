@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -10,29 +9,14 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from rhale import errors
 from rhale.engines.parcel import Parcel
 from rhale.errors import BadTableError, RhaleError
+from rhale.system.failure import Failure
 from rhale.tables import Chunk
 from rhale.tables.pieces.reader import naming
 from rhale.tables.pieces.table import PiecedTable
 
 Task = Callable[[Chunk], Any]
-
-
-@dataclass(frozen=True)
-class Failure:
-    """An error as plain text: engines wrap exceptions, and try again what cannot succeed."""
-
-    kind: str
-    message: str
-    trace: str
-
-    def raised(self) -> RhaleError:
-        """The error, to be raised in the caller's process."""
-        error = getattr(errors, self.kind, RhaleError)(self.message)
-        error.add_note(f"On the worker:\n{self.trace}")
-        return error
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +40,9 @@ class Summary:
     def checked(self) -> Summary:
         """The same summary, or the error in it."""
         if self.failure is not None:
-            raise self.failure.raised()
+            error = self.failure.error()
+            error.add_note(f"On the worker:\n{self.failure.trace}")
+            raise error
         return self
 
 
@@ -95,7 +81,7 @@ class PartTask:
             with session_of(self.predictor):
                 return self._folded(index, pieces)
         except RhaleError as error:
-            return failed(error)
+            return Summary(0, failure=Failure.of(error))
 
     def _folded(self, index: int, pieces: Iterable[Any]) -> Summary:
         starts, found, where = self.table.starts, Summary(0), f"partition {index}"
@@ -132,14 +118,8 @@ def work(parcel: Parcel, index: int, pieces: Iterable[Any]) -> Summary:
     try:
         task: PartTask = parcel.open()
     except RhaleError as error:
-        return failed(error)
+        return Summary(0, failure=Failure.of(error))
     return task(index, pieces)
-
-
-def failed(error: RhaleError) -> Summary:
-    """A summary that says what went wrong."""
-    trace = "".join(traceback.format_exception(error))
-    return Summary(0, None, Failure(type(error).__name__, str(error), trace))
 
 
 def session_of(predictor: Any) -> AbstractContextManager[None]:
