@@ -23,7 +23,7 @@ from rhale.errors import BadEffectsError, BadSettingError, BadTableError
 from rhale.explanation import Bins, Explanation, named_bins, partition_for
 from rhale.features.feature import Reader, check_columns, has_no_order, read_categorical
 from rhale.features.survey import Survey, SurveyTask, survey
-from rhale.gpu.task import cuda_of, place
+from rhale.gpu.task import cuda_of, place, survey_on_device
 from rhale.kernels.moments import measure
 from rhale.kernels.partition import require_count
 from rhale.kernels.sample import collect, row_keys
@@ -358,7 +358,7 @@ def _first_pass(
         counted=[c for c in columns if said.get(c)],
         is_pieced=not table.storage.is_memory,
     )
-    first = rows.fold(look, FIRST_LOOK)
+    first = rows.fold(survey_on_device(look, table), FIRST_LOOK)
     require_two_rows(first.n_rows)
     table = table.settled(first.seen)
     wants = settings.wants_numbers, settings.levels_of

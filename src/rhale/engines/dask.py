@@ -30,7 +30,7 @@ from dask.utils import parse_bytes
 from rhale.engines.parcel import Parcel, pack
 from rhale.engines.worker import PartTask, Summary, work
 from rhale.errors import BadTableError, ModelStoppedError, RhaleError
-from rhale.tables.open import recognised
+from rhale.tables.open import recognised, require_two_dimensions
 from rhale.tables.pieces.table import PiecedTable
 
 Graph = dict[Any, Any]
@@ -73,11 +73,7 @@ def _array(data: Any) -> PiecedTable:
             "plain arrays of them, where that is possible"
         )
         raise BadTableError(msg)
-    if data.ndim != 2:
-        msg = f"the Dask array has shape {data.shape}; pass one of shape (n_rows, n_features)"
-        if data.ndim == 1:
-            msg += ", .reshape(-1, 1) makes a table of one feature"
-        raise BadTableError(msg)
+    require_two_dimensions("Dask array", data.shape)
     if np.isnan(data.shape[1]):
         msg = (
             "the number of columns of the Dask array is not known; .compute_chunk_sizes() finds it"

@@ -215,9 +215,6 @@ def survey(
     last_key : int
         Rows with larger keys cannot be among the sampled ones: other chunks have enough of them.
     """
-    if hasattr(chunk, "survey"):  # rows on a device are surveyed there
-        found: Survey = chunk.survey(columns, names, sizes, seed, beside=beside, counted=counted)
-        return found
     weight = np.ones(chunk.n_rows) if chunk.weights is None else chunk.weights
     held = {c: chunk.key(c) for c in range(len(names))}
     census, facts = [], []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rhale.errors import BadSettingError
-from rhale.features.survey import keep
+from rhale.features.survey import Survey, SurveyTask, keep
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.moments import check_magnitude
 from rhale.kernels.sample import KeyArray
@@ -91,6 +92,15 @@ def on_device(task: LocalTask) -> LocalTask | DeviceTask:
     only_slopes = bool(task.columns) and not (task.plans or task.steps or task.gone)
     is_there = cuda_of(task.predictor.adapter) is not None
     return DeviceTask(task) if only_slopes and is_there else task
+
+
+def survey_on_device(task: SurveyTask, table: Table) -> Callable[[Chunk], Survey]:
+    """The same first look where the rows are: only what was learned comes to the host."""
+    if table.storage.device is None:
+        return task
+    from rhale.gpu.tensor_table import TensorSurveyTask
+
+    return TensorSurveyTask(task)
 
 
 def most_rows(table: Table, task: object) -> int | None:

@@ -18,6 +18,7 @@ from rhale.features.survey import (
     LARGEST,
     Census,
     Survey,
+    SurveyTask,
     check_column,
     count_values,
     smallest,
@@ -27,6 +28,7 @@ from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.sample import Sample
 from rhale.tables.chunk import Change, numbers_at, numbers_between
 from rhale.tables.columns import Holds, Labels
+from rhale.tables.open import require_two_dimensions
 from rhale.tables.pieces.facts import NOTHING_SEEN, Seen
 from rhale.tables.storage import Storage
 
@@ -141,25 +143,20 @@ class TensorChunk:
             values = np.rint(values)
         return torch.from_numpy(values).to(self.tensor.device, self.tensor.dtype)
 
-    def survey(
-        self,
-        columns: Sequence[int],
-        names: Sequence[str],
-        sizes: tuple[int, int],
-        seed: int,
-        *,
-        beside: Sequence[int] = (),
-        counted: Collection[int] = (),
-    ) -> Survey:
+    def survey(self, task: SurveyTask) -> Survey:
         """Survey the rows where they are; the same as `rhale.features.survey.survey`."""
-        chosen, weight = list(columns), None if self.weights is None else self._weight()
-        key, found = row_facts(self.tensor, seed)
+        sizes, chosen, weight = (
+            task.sizes,
+            list(task.columns),
+            None if self.weights is None else self._weight(),
+        )
+        key, found = row_facts(self.tensor, task.seed)
         facts = on_host(found)[0][:, chosen]
         low, high, missing, whole = facts
         for place in np.flatnonzero((low < -LARGEST) | (high > LARGEST)).tolist():
             index = chosen[place]
-            check_column(self.column(index), names[index], self.row_numbers)
-        rows, sample = self._sample(key, (*columns, *beside), sizes[0], weight)
+            check_column(self.column(index), task.names[index], self.row_numbers)
+        rows, sample = self._sample(key, (*chosen, *task.beside), sizes[0], weight)
         near = rows[ordered(key[rows]).topk(min(sizes[1], len(rows)), largest=False).indices]
         near = near.sort().values
         held = squares = n_known = (self.n_rows - missing).astype(np.intp)
@@ -178,7 +175,7 @@ class TensorChunk:
             low,
             high,
             whole.astype(np.bool_),
-            self._census(chosen, counted, weight),
+            self._census(chosen, task.counted, weight),
             sample,
             smallest(sizes[1], as_keys(key[near]), self.take(near.cpu().numpy())),
         )
@@ -215,6 +212,18 @@ class TensorChunk:
         complete = rows.numel() == self.n_rows and n_kept <= size
         small, own, of_rows = as_keys(ordered(kept[:size])), *on_host(held[:size], values)
         return rows, Sample(size, small, own, of_rows, self.n_rows, complete)
+
+
+@dataclass(frozen=True, eq=False)
+class TensorSurveyTask:
+    """Survey chunks on a device, one after the other."""
+
+    task: SurveyTask
+
+    def __call__(self, chunk: Any) -> Survey:
+        """Survey a chunk of a table on a device."""
+        found: Survey = chunk.survey(self.task)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,11 +335,7 @@ class TensorTable:
 
 def open_tensor(data: torch.Tensor) -> TensorTable:
     """Open a tensor on a CUDA device, or say what is wrong with it."""
-    if data.ndim != 2:
-        msg = f"the tensor has shape {tuple(data.shape)}; pass one of shape (n_rows, n_features)"
-        if data.ndim == 1:
-            msg += ", .reshape(-1, 1) makes a table of one feature"
-        raise BadTableError(msg)
+    require_two_dimensions("tensor", data.shape)
     if data.is_complex() or data.layout != torch.strided:
         what = data.dtype if data.is_complex() else data.layout
         msg = f"the tensor is {what}; rhale needs real numbers in rows and columns"

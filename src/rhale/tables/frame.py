@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -24,7 +24,6 @@ from rhale.tables.columns import (
     categories_of,
     column_at,
     columns_in,
-    dtype_of,
     factorize,
     hashed,
     holds,
@@ -127,7 +126,7 @@ class FrameChunk:
     def told_apart(self, index: int) -> Apart | None:
         """Distinct names of a column and which each row has; None for a column of numbers."""
         column = self._column(index)
-        if holds(dtype_of(column)) not in ("names", "objects"):
+        if holds(column) not in ("names", "objects"):
             return None
         if index not in self._apart:
             self._apart[index] = factorize(column)
@@ -151,7 +150,7 @@ class FrameChunk:
             return np.array([hashed(v) for v in column.to_list()])
         if apart is not None:
             return np.array([hashed(v) for v in apart[0]] + [np.nan])[apart[1]]
-        return self._numbers(index) if holds(dtype_of(column)) else np.zeros(self.n_rows)
+        return self._numbers(index) if holds(column) else np.zeros(self.n_rows)
 
     def seen(self) -> Seen:
         """What these rows tell about the columns."""
@@ -164,7 +163,7 @@ class FrameChunk:
         if index in self.labels:
             return repr(self.labels[index].values[int(value)])
         kinds: dict[str | None, AxisKind] = {"dates": "date", "durations": "duration"}
-        return written(value, kinds.get(holds(dtype_of(self._column(index))), "number"))
+        return written(value, kinds.get(holds(self._column(index)), "number"))
 
     def representable(self, index: int, values: FloatArray) -> FloatArray:
         """The values after a round trip through the column's own type."""
@@ -262,13 +261,13 @@ class FrameTable:
         return IN_MEMORY
 
     @cached_property
-    def types(self) -> tuple[Any, ...]:
-        """Types of all columns; narwhals looks into columns of objects for them."""
-        return tuple(dtype_of(column) for column in columns_in(self.frame))
+    def held(self) -> tuple[Holds | None, ...]:
+        """What all columns hold; narwhals looks into columns of objects for that."""
+        return tuple(holds(column) for column in columns_in(self.frame))
 
     def holds(self, index: int) -> Holds | None:
         """What a column holds."""
-        return holds(self.types[index])
+        return self.held[index]
 
     def has_order(self, index: int) -> bool:
         """Whether the type of a column says in which order its levels stand."""
@@ -276,14 +275,15 @@ class FrameTable:
 
     def declared_order(self, index: int) -> tuple[Any, ...] | None:
         """Levels of a column whose type says in which order they stand."""
-        dtype, native = self.types[index], column_at(self.frame, index).to_native()
+        column = column_at(self.frame, index)
+        native, dtype = column.to_native(), cast(Any, column.dtype)
         if getattr(getattr(native, "type", None), "ordered", False):  # a dictionary of pyarrow
             return tuple(native.unify_dictionaries().chunk(0).dictionary.to_pylist())
         return tuple(dtype.categories) if dtype == nw.Enum else None
 
     def is_truth(self, index: int) -> bool:
         """Whether a column holds truth values."""
-        return bool(self.types[index] == nw.Boolean)
+        return bool(column_at(self.frame, index).dtype == nw.Boolean)
 
     def chunk(self, start: int, stop: int) -> FrameChunk:
         """Rows start to stop."""

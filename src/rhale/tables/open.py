@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -49,6 +50,15 @@ def require_two_rows(n_rows: int) -> None:
     if n_rows < FEWEST_ROWS:
         found = "no rows" if n_rows == 0 else "one row"
         msg = f"the table has {found}; an effect needs at least two rows with different values"
+        raise BadTableError(msg)
+
+
+def require_two_dimensions(what: str, shape: Sequence[float]) -> None:
+    """Refuse an array that is no table."""
+    if len(shape) != 2:
+        msg = f"the {what} has shape {tuple(shape)}; pass one of shape (n_rows, n_features)"
+        if len(shape) == 1:
+            msg += ", .reshape(-1, 1) makes a table of one feature"
         raise BadTableError(msg)
 
 
@@ -115,11 +125,7 @@ def _array(data: Any) -> npt.NDArray[Any]:
     except (TypeError, RuntimeError) as error:  # a tensor on another device, or with a graph
         msg = f"this {type(data).__name__} cannot be read as an array: {error}"
         raise BadTableError(msg) from error
-    if array.ndim != 2:
-        msg = f"the array has shape {array.shape}; pass one of shape (n_rows, n_features)"
-        if array.ndim == 1:
-            msg += ", .reshape(-1, 1) makes a table of one feature"
-        raise BadTableError(msg)
+    require_two_dimensions("array", array.shape)
     if array.dtype.kind not in "fiub":
         msg = f"the array has type {array.dtype}; rhale needs real numbers, try .astype(float)"
         raise BadTableError(msg)
