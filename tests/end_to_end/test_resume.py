@@ -25,10 +25,11 @@ SCRIPT = textwrap.dedent(
     import os, signal, sys
     from dataclasses import replace
     import numpy as np, pandas as pd
-    import rhale, rhale.checkpoint
+    import rhale
+    from rhale.engines.checkpoint import folder as kept
 
     data, method, folder, last_call, out = sys.argv[1:]
-    rhale.checkpoint.EVERY_SECONDS = rhale.checkpoint.SPARED_SHARE = 0
+    kept.EVERY_SECONDS = kept.SPARED_SHARE = 0
     calls = rows_asked = 0
 
     def model(rows):

@@ -11,6 +11,7 @@ import numpy as np
 from rhale.errors import BadTableError
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.axis import Axis
+from rhale.kernels.records import crosses_processes
 from rhale.kernels.sample import KeyArray, Sample, collect, column_keys, row_keys
 from rhale.tables.chunk import Chunk
 from rhale.tables.pieces.facts import NOTHING_SEEN, Seen
@@ -22,6 +23,7 @@ Facts = tuple[int, float, float, float, float, bool]
 NO_LIMIT = np.uint64(np.iinfo(np.uint64).max)
 
 
+@crosses_processes
 @dataclass(frozen=True, eq=False)
 class Probe:
     """The few whole rows with the smallest keys, to ask a model first questions with."""
@@ -47,6 +49,7 @@ def smallest(size: int, key: KeyArray, chunk: Chunk) -> Probe:
     return Probe(size, key[rows], chunk.take(rows))
 
 
+@crosses_processes
 @dataclass(frozen=True, eq=False)
 class Census:
     """Distinct values of a column, as far as they are few enough to be counted.
@@ -103,6 +106,7 @@ def count_values(
     return Census({v: n for v, n in found if n[0]}, most)
 
 
+@crosses_processes
 @dataclass(frozen=True, eq=False)
 class Survey:
     """Facts about the explained columns; surveys of two pieces of a table add up.
@@ -211,9 +215,6 @@ def survey(
     last_key : int
         Rows with larger keys cannot be among the sampled ones: other chunks have enough of them.
     """
-    if hasattr(chunk, "survey"):  # rows on a device are surveyed there
-        found: Survey = chunk.survey(columns, names, sizes, seed, beside=beside, counted=counted)
-        return found
     weight = np.ones(chunk.n_rows) if chunk.weights is None else chunk.weights
     held = {c: chunk.key(c) for c in range(len(names))}
     census, facts = [], []

@@ -7,7 +7,6 @@ import triton
 import triton.language as tl
 
 from rhale.gpu.device_moments import DeviceCells
-from rhale.gpu.shared_moments import shared_sums
 
 TILE, N_WARPS = 128, 4
 MOST_COPIES = 128  # of the sums: programs that add to the same one wait for each other
@@ -143,14 +142,6 @@ class _Moments:
         """Sums of every feature and cell."""
         n_sums = 1 + (2 if squares else 1) * self.n_outputs
         n_sums += 2 if self.weights is not None and not squares else 0
-        sums = torch.zeros(
-            self.n_features, n_sums, self.n_cells, dtype=torch.float64, device=self.rows.device
-        )
-        if shared_sums(
-            self.rows, self.slopes, self.weights, self.about, self.cell, self.base, sums,
-            squares=squares,
-        ):  # fmt: skip
-            return sums
         fit = MOST_NUMBERS // (self.n_features * n_sums * self.n_cells)
         n_tiles = triton.cdiv(self.n_rows, TILE)
         tiles_each = triton.cdiv(n_tiles, max(1, min(MOST_COPIES, fit)))

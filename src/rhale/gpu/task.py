@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rhale.errors import BadSettingError
-from rhale.features.survey import keep
+from rhale.features.survey import Survey, SurveyTask, keep
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import check_magnitude
@@ -48,7 +49,7 @@ def place(adapter: Adapter, table: Any, device: Any = None) -> tuple[Adapter, An
     """
     if device is not None:
         adapter = adapter.move_to(device)
-    here = getattr(table, "device", None)
+    here = table.storage.device
     if here is not None and not adapter.is_placed:
         adapter = adapter.move_to(here)
     home = cuda_of(adapter)
@@ -93,10 +94,19 @@ def on_device(task: Asking) -> Asking | DeviceTask:
     return there if only_slopes and is_there else task
 
 
+def survey_on_device(task: SurveyTask, table: Table) -> Callable[[Chunk], Survey]:
+    """The same first look where the rows are: only what was learned comes to the host."""
+    if table.storage.device is None:
+        return task
+    from rhale.gpu.tensor_table import TensorSurveyTask
+
+    return TensorSurveyTask(task)
+
+
 def most_rows(table: Table, task: object) -> int | None:
     """Rows of a table on a device that a task takes at a time if it works on the host, else None."""
-    works_here = hasattr(table, "usual_rows") and not isinstance(task, DeviceTask)
-    return HOST_ROWS if works_here else None
+    is_there = table.storage.device is not None
+    return HOST_ROWS if is_there and not isinstance(task, DeviceTask) else None
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ from rhale.features.survey import (
     LARGEST,
     Census,
     Survey,
+    SurveyTask,
     check_column,
     count_values,
     smallest,
@@ -27,9 +28,12 @@ from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.sample import Sample
 from rhale.tables.chunk import Change, numbers_at, numbers_between
 from rhale.tables.columns import Holds, Labels
+from rhale.tables.open import require_two_dimensions
 from rhale.tables.pieces.facts import NOTHING_SEEN, Seen
+from rhale.tables.storage import Storage
 
 SENT_NUMBERS, FEWEST_ROWS, MOST_ROWS = 2**27, 2**10, 2**26  # in a chunk
+NO_RESUME = "rows on a device; pass them from the host's memory"
 SPARE = 1.25  # times the wanted rows are looked at: keys are like random numbers
 
 
@@ -139,25 +143,20 @@ class TensorChunk:
             values = np.rint(values)
         return torch.from_numpy(values).to(self.tensor.device, self.tensor.dtype)
 
-    def survey(
-        self,
-        columns: Sequence[int],
-        names: Sequence[str],
-        sizes: tuple[int, int],
-        seed: int,
-        *,
-        beside: Sequence[int] = (),
-        counted: Collection[int] = (),
-    ) -> Survey:
+    def survey(self, task: SurveyTask) -> Survey:
         """Survey the rows where they are; the same as `rhale.features.survey.survey`."""
-        chosen, weight = list(columns), None if self.weights is None else self._weight()
-        key, found = row_facts(self.tensor, seed)
+        sizes, chosen, weight = (
+            task.sizes,
+            list(task.columns),
+            None if self.weights is None else self._weight(),
+        )
+        key, found = row_facts(self.tensor, task.seed)
         facts = on_host(found)[0][:, chosen]
         low, high, missing, whole = facts
         for place in np.flatnonzero((low < -LARGEST) | (high > LARGEST)).tolist():
             index = chosen[place]
-            check_column(self.column(index), names[index], self.row_numbers)
-        rows, sample = self._sample(key, (*columns, *beside), sizes[0], weight)
+            check_column(self.column(index), task.names[index], self.row_numbers)
+        rows, sample = self._sample(key, (*chosen, *task.beside), sizes[0], weight)
         near = rows[ordered(key[rows]).topk(min(sizes[1], len(rows)), largest=False).indices]
         near = near.sort().values
         held = squares = n_known = (self.n_rows - missing).astype(np.intp)
@@ -176,7 +175,7 @@ class TensorChunk:
             low,
             high,
             whole.astype(np.bool_),
-            self._census(chosen, counted, weight),
+            self._census(chosen, task.counted, weight),
             sample,
             smallest(sizes[1], as_keys(key[near]), self.take(near.cpu().numpy())),
         )
@@ -213,6 +212,18 @@ class TensorChunk:
         complete = rows.numel() == self.n_rows and n_kept <= size
         small, own, of_rows = as_keys(ordered(kept[:size])), *on_host(held[:size], values)
         return rows, Sample(size, small, own, of_rows, self.n_rows, complete)
+
+
+@dataclass(frozen=True, eq=False)
+class TensorSurveyTask:
+    """Survey chunks on a device, one after the other."""
+
+    task: SurveyTask
+
+    def __call__(self, chunk: Any) -> Survey:
+        """Survey a chunk of a table on a device."""
+        found: Survey = chunk.survey(self.task)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,18 +264,23 @@ class TensorTable:
         return len(self.tensor)
 
     @property
-    def usual_rows(self) -> int:
-        """Rows in a chunk: many, since each chunk makes the device wait for the host.
+    def storage(self) -> Storage:
+        """On the device, in large chunks, since each chunk makes the device wait for the host.
 
         Rows that are there already are not copied; those that are not must fit beside the model.
         """
-        if self.tensor.device == self.device:
-            return MOST_ROWS
-        return max(FEWEST_ROWS, min(SENT_NUMBERS // len(self.names), MOST_ROWS))
+        size = MOST_ROWS
+        if self.tensor.device != self.device:
+            size = max(FEWEST_ROWS, min(SENT_NUMBERS // len(self.names), MOST_ROWS))
+        return Storage(device=self.device, usual_rows=size, no_resume=NO_RESUME)
 
     def holds(self, index: int) -> Holds:  # noqa: ARG002
         """What a column holds: numbers."""
         return "numbers"
+
+    def has_order(self, index: int) -> bool:  # noqa: ARG002
+        """Tensors have no levels in an order of their own."""
+        return False
 
     def declared_order(self, index: int) -> None:
         """Tensors declare no order of levels."""
@@ -292,10 +308,6 @@ class TensorTable:
         names = tuple(self.names[column] for column in columns)
         return replace(self, tensor=self.tensor[:, list(columns)], column_names=names)
 
-    def without(self, index: int) -> TensorTable:
-        """The same table without one column; the others keep their names."""
-        return self.select([i for i in range(len(self.names)) if i != index])
-
     def missing_value(self, index: int) -> float:  # noqa: ARG002
         """What stands for a missing value: nan."""
         return float("nan")
@@ -308,14 +320,22 @@ class TensorTable:
         """The same table: it has no names."""
         return self
 
+    def weighed(self, weights: FloatArray) -> TensorTable:
+        """The same rows, with their weights."""
+        return replace(self, weights=weights)
+
+    def settled(self, seen: Seen) -> TensorTable:  # noqa: ARG002
+        """The same table: it hides nothing."""
+        return self
+
+    def settle_chunk(self, chunk: TensorChunk) -> TensorChunk:
+        """The same chunk: nothing is decided about numbers."""
+        return chunk
+
 
 def open_tensor(data: torch.Tensor) -> TensorTable:
     """Open a tensor on a CUDA device, or say what is wrong with it."""
-    if data.ndim != 2:
-        msg = f"the tensor has shape {tuple(data.shape)}; pass one of shape (n_rows, n_features)"
-        if data.ndim == 1:
-            msg += ", .reshape(-1, 1) makes a table of one feature"
-        raise BadTableError(msg)
+    require_two_dimensions("tensor", data.shape)
     if data.is_complex() or data.layout != torch.strided:
         what = data.dtype if data.is_complex() else data.layout
         msg = f"the tensor is {what}; rhale needs real numbers in rows and columns"

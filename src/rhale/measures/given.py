@@ -21,7 +21,7 @@ from rhale.results.fit import bin_cells, fine_grid
 from rhale.settings import Settings
 from rhale.tables import Chunk, TableInMemory, open_table
 from rhale.tables.array import ArrayTable
-from rhale.tables.open import check_weights
+from rhale.tables.weights import check_weights
 
 SAMPLE_ROWS = 2_000
 OUTPUT = "y0"

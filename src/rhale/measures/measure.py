@@ -12,6 +12,7 @@ from rhale.features.feature import Feature
 from rhale.features.survey import Survey, keep, rows_keys
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.moments import Moments
+from rhale.kernels.records import crosses_processes
 from rhale.kernels.sample import KeyArray, Sample
 from rhale.measures.questions import Asker
 from rhale.models import Predictor
@@ -164,6 +165,7 @@ class Measure(Protocol):
         """Turn sums over all rows into results."""
 
 
+@crosses_processes
 @dataclass(frozen=True, eq=False)
 class Sums:
     """What one or more chunks have to say.

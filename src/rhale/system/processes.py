@@ -15,8 +15,8 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import IO, Any
 
-from rhale import errors
 from rhale.errors import RhaleError
+from rhale.system.failure import Failure
 
 KEPT = 2**16  # last bytes of what a child printed
 BLOCK = 2**16  # bytes that are read at a time
@@ -181,9 +181,7 @@ def _how_it_ends(child: subprocess.Popen[bytes]) -> str:
 
 def rebuilt(told: dict[str, Any]) -> RhaleError:
     """An error that a child has told, its kind and one sentence, as an error of this process."""
-    kind = getattr(errors, str(told.get("kind")), RhaleError)
-    known = isinstance(kind, type) and issubclass(kind, RhaleError)
-    return (kind if known else RhaleError)(str(told.get("message")))
+    return Failure.read(told).error()
 
 
 def stream_of(stream: IO[bytes] | None) -> IO[bytes]:

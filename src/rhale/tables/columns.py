@@ -28,8 +28,13 @@ WHOLE = 2.0**53  # whole numbers below are exact as floats
 HASH_BITS = 52  # whole numbers of so many bits are exact as floats
 
 
-def holds(dtype: Any) -> Holds | None:
-    """Say what a column type holds; None for what cannot be explained (lists, bytes, ...)."""
+def holds(column: Series) -> Holds | None:
+    """Say what a column holds; None for what cannot be explained (lists, bytes, ...)."""
+    return held_by(dtype_of(column))
+
+
+def held_by(dtype: Any) -> Holds | None:
+    """Say what a column of this type holds."""
     if dtype.is_numeric() or dtype == nw.Boolean:
         return "numbers"
     if dtype in (nw.Date, nw.Datetime):
@@ -42,7 +47,7 @@ def holds(dtype: Any) -> Holds | None:
 
 def is_number(dtype: Any) -> bool:
     """Tell whether a column type holds numbers (or truth values)."""
-    return holds(dtype) == "numbers"
+    return held_by(dtype) == "numbers"
 
 
 def dtype_of(column: Series) -> Any:
@@ -89,7 +94,7 @@ def is_object(column: Series) -> bool:
 
 def numbers_of(column: Series) -> FloatArray:
     """Read a column as floats: dates in days since 1970, durations in seconds; missing is nan."""
-    kind = holds(dtype_of(column))
+    kind = holds(column)
     if kind == "dates":
         if column.dtype == nw.Unknown:  # see dtype_of
             column = nw.from_native(column.to_native().dt.tz_convert("UTC"), series_only=True)
@@ -244,7 +249,7 @@ def new_column(like: Series, values: FloatArray) -> Series:
     """Make a column of the same name and type with other values; nan becomes missing."""
     missing = np.isnan(values)
     dtype = dtype_of(like)
-    kind = holds(dtype)
+    kind = held_by(dtype)
     if kind == "numbers":
         known = np.where(missing, 0.0, values)
         return made_like(like, cast(known, numpy_type(dtype)), missing)

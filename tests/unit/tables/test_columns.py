@@ -12,7 +12,7 @@ import pytest
 
 from rhale.errors import BadTableError
 from rhale.tables import open_table
-from rhale.tables.columns import Labels, factorize, hashed, holds, is_exact, numbers_of, texts_of
+from rhale.tables.columns import Labels, factorize, hashed, is_exact, numbers_of, texts_of
 
 N = 6
 WHOLE = [1, 2, None, 3, 100, 5]
@@ -175,7 +175,7 @@ def series(values, dtype=None):
 def test_numbers_are_read_as_floats_and_missing_ones_as_nan(case):
     table, values = case
     expected = [np.nan if v is None else float(v) for v in values]
-    assert holds(open_table(table).dtype(0)) == "numbers"
+    assert open_table(table).holds(0) == "numbers"
     assert whole(table).column(0) == pytest.approx(np.array(expected), nan_ok=True, rel=0, abs=0)
 
 

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from rhale.errors import BadTableError
+from rhale.kernels.records import crosses_processes
 
 Categories = tuple[Any, ...]
 
 
+@crosses_processes
 @dataclass(frozen=True)
 class Seen:
     """Facts about all columns of some rows; those of two pieces of a table add up.

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from rhale.tables.frame import FrameChunk, seen_in
-from rhale.tables.pieces.as_pandas import PandasView, ViewedChunk
+from rhale.tables.pieces.as_pandas import PandasView
 
 WHOLE = pa.table(
     {
@@ -63,8 +63,8 @@ def test_ordered_categories_stay_ordered():
 @pytest.fixture
 def chunk():
     frame = nw.from_native(WHOLE, eager_only=True)
-    source = FrameChunk(frame, np.arange(4) + 10, np.ones(4), where="file")
-    return ViewedChunk(source, PandasView(seen(WHOLE)))
+    view = PandasView(seen(WHOLE))
+    return FrameChunk(frame, np.arange(4) + 10, np.ones(4), where="file", show=view)
 
 
 def test_rows_are_read_as_stored_and_shown_to_the_model_as_pandas(chunk):

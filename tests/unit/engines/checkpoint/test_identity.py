@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 import rhale
-from rhale.identity import identify, plain
+from rhale._run import plain_bins
+from rhale.engines.checkpoint.identity import identify
 from rhale.tables import open_table
 from rhale.tables.files.sources import open_files
 
@@ -46,7 +47,8 @@ def test_bins_of_another_explanation_are_told_apart_by_their_numbers():
 
     one, same, other = (rhale.explain(model, ROWS, bins=n) for n in (2, 2, 3))
     same = replace(same, provenance={**same.provenance, "created": "later"})
-    assert plain(one) == plain(same) != plain(other)
+    assert plain_bins(one) == plain_bins(same) != plain_bins(other)
+    assert plain_bins({"x0": one, "x1": 3}) == {"x0": plain_bins(one), "x1": 3}
 
 
 def test_a_description_is_plain_json():
@@ -59,6 +61,6 @@ def test_a_description_is_plain_json():
 def test_other_drawn_rows_of_files_are_another_run(tmp_path):
     pd.DataFrame(ROWS, columns=["a", "b"]).to_parquet(tmp_path / "rows.parquet")
     table = open_files(tmp_path / "rows.parquet")
-    one, same, other = (table.drawn(np.array(p), [50]) for p in ([0, 1], [0, 1], [0, 2]))
+    one, same, other = (table.take(np.array(p), [50]) for p in ([0, 1], [0, 1], [0, 2]))
     assert identify(one, {}) == identify(same, {}) != identify(other, {})
     assert identify(table, {}) != identify(one, {})

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from hashlib import blake2b
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from rhale.explanation import Explanation
-from rhale.features.survey import rows_keys
-from rhale.results import store
-from rhale.tables import TableInMemory
+from rhale.kernels.sample import row_keys
+from rhale.tables import Table, TableInMemory
 from rhale.tables.chunk import read_chunks
 from rhale.tables.pieces.table import PiecedTable
 
 ROWS_AT_ONCE = 2**16
 
 
-def identify(table: TableInMemory | PiecedTable, said: Mapping[str, Any]) -> dict[str, Any]:
+def identify(table: Table, said: Mapping[str, Any]) -> dict[str, Any]:
     """Describe a run, so that another one can be told from it.
 
     Parameters
     ----------
-    table : TableInMemory or PiecedTable
+    table : Table
         The rows.
     said : mapping of str to object
         The settings.
@@ -36,7 +33,7 @@ def identify(table: TableInMemory | PiecedTable, said: Mapping[str, Any]) -> dic
 
 
 def plain(value: Any) -> Any:
-    """Make a setting a plain value.
+    """Make a setting a plain value; what JSON does not have is told by its `repr`.
 
     Examples
     --------
@@ -47,9 +44,6 @@ def plain(value: Any) -> Any:
         return value.item()
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, Explanation):
-        numbers = {k: v for k, v in store.pack(value).items() if k != "provenance"}
-        return "bins of " + _digest(json.dumps(numbers, sort_keys=True).encode())
     if isinstance(value, Mapping):
         return {str(key): plain(held) for key, held in value.items()}
     if isinstance(value, list | tuple):
@@ -57,26 +51,19 @@ def plain(value: Any) -> Any:
     return repr(value)
 
 
-def _rows_of(table: TableInMemory | PiecedTable) -> dict[str, Any]:
+def _rows_of(table: Table) -> dict[str, Any]:
     """Tell these rows from others: files by size and time, rows in memory by what is in them."""
-    if isinstance(table, PiecedTable):
-        drawn = table.reading.drawn
-        return {
-            "rows": plain(getattr(table.source, "identity", None)) if _is_files(table) else None,
-            "weights": table.reading.weights,
-            "drawn": None if drawn is None else _digest(drawn.tobytes()),
-        }
-    digest = blake2b(digest_size=16)
-    for chunk in read_chunks(table, ROWS_AT_ONCE):
-        digest.update(rows_keys(chunk, 0).tobytes())
+    if not table.storage.is_memory:
+        found: dict[str, Any] = plain(cast(PiecedTable, table).identity)
+        return found
+    held, digest = cast(TableInMemory, table), blake2b(digest_size=16)
+    for chunk in read_chunks(held, ROWS_AT_ONCE):
+        digest.update(row_keys(chunk.keys(), 0).tobytes())
         if chunk.weights is not None:
             digest.update(chunk.weights.tobytes())
-    return {"rows": table.n_rows, "content": digest.hexdigest()}
+    return {"rows": held.n_rows, "content": digest.hexdigest()}
 
 
-def _is_files(table: PiecedTable) -> bool:
-    return table.kind == "files"
-
-
-def _digest(data: bytes) -> str:
+def digest_of(data: bytes) -> str:
+    """A short name of exactly these bytes."""
     return blake2b(data, digest_size=16).hexdigest()

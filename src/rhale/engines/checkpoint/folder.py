@@ -8,6 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
@@ -18,14 +19,14 @@ from typing import Any, Self
 
 import numpy as np
 
+from rhale.engines.checkpoint.bytes import NoPlainFormError, pack, unpack
 from rhale.errors import BadSettingError, CheckpointError, MissingExtraError
 from rhale.kernels import FloatArray
 from rhale.models.answers import REPEATABLE
-from rhale.packing import pack, unpack
 
 EVERY_SECONDS = 10.0  # between two checkpoints, at least
 SPARED_SHARE = 20  # and so many times as long as the last one took to write
-MARK = b"rhale checkpoint, format 1\n"
+MARK = b"rhale checkpoint, format 2\n"
 DIGEST_BYTES = 32
 ENDING, PART, LOCK = ".checkpoint", ".part", "lock"
 RUN, ANSWERS = "run", "answers"
@@ -163,18 +164,24 @@ class Checkpoint:
         done : int
             Chunks that are in it.
         folded : object
-            Their sum, of the kinds that `rhale.packing.pack` takes.
+            Their sum.
         is_last : bool
             Whether these are all chunks of the pass.
 
         Raises
         ------
         CheckpointError
-            If it cannot be packed or written. What was kept before is whole.
+            If it cannot be written. What was kept before is whole.
+
+        Notes
+        -----
+        A sum with rows or values of a kind that has no plain form is not kept: after an
+        interruption the pass goes on from what was kept before, or begins anew.
         """
         start = time.monotonic()
-        self._write(name, {"done": done, "folded": folded, "is_last": is_last})
-        self._note(name, done)
+        with suppress(NoPlainFormError):
+            self._write(name, {"done": done, "folded": folded, "is_last": is_last})
+            self._note(name, done)
         end = time.monotonic()
         self._due = end + max(EVERY_SECONDS, SPARED_SHARE * (end - start))
 

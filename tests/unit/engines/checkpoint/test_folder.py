@@ -15,11 +15,11 @@ from types import SimpleNamespace
 
 import narwhals.stable.v2 as nw
 import numpy as np
-import polars as pl
+import pyarrow as pa
 import pytest
 
-from rhale import checkpoint
-from rhale.checkpoint import EVERY_SECONDS, Checkpoint
+from rhale.engines.checkpoint import folder as checkpoint
+from rhale.engines.checkpoint.folder import EVERY_SECONDS, Checkpoint
 from rhale.errors import BadSettingError, CheckpointError, MissingExtraError
 from rhale.features.survey import survey
 from rhale.kernels.sample import Sample
@@ -114,8 +114,8 @@ def test_a_slow_disk_gets_fewer_checkpoints(point, monkeypatch):
 
 def test_a_value_that_cannot_be_kept_leaves_what_was_there(point, folder):
     point.save("survey", 1, sample(3))
-    with pytest.raises(CheckpointError, match="a checkpoint keeps no values of type builtins"):
-        point.save("survey", 2, {1, 2})
+    point.save("survey", 2, {1, 2})
+    assert not point.is_due()  # to try again takes time, too
     assert point.load("survey").done == 1
     assert names(folder) == {*NAMES, "survey.checkpoint"}
 
@@ -317,7 +317,7 @@ def test_a_run_that_is_no_list_of_settings_is_damage(folder, run):
         Checkpoint.open(folder, RUN)
 
 
-@pytest.mark.parametrize("answers", [np.zeros(3), np.array([["a", "b"]]), np.zeros((2, 2, 2))])
+@pytest.mark.parametrize("answers", [np.zeros(3), np.array([[1, 2]]), np.zeros((2, 2, 2))])
 def test_answers_that_no_model_gives_are_damage(point, answers):
     point._write("answers", {"answers": answers})
     with pytest.raises(CheckpointError, match=r"answers.checkpoint is damaged"):
@@ -325,9 +325,9 @@ def test_answers_that_no_model_gives_are_damage(point, answers):
 
 
 def test_rows_of_a_library_that_is_gone_are_no_damage(point, monkeypatch):
-    point.save("survey", 1, nw.from_native(pl.DataFrame({"a": [1]}), eager_only=True))
-    monkeypatch.setitem(sys.modules, "polars", None)
-    with pytest.raises(MissingExtraError, match="holds rows of polars, which is not installed"):
+    point.save("survey", 1, nw.from_native(pa.table({"a": [1]}), eager_only=True))
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match="holds rows of pyarrow, which is not installed"):
         point.load("survey")
 
 
@@ -483,7 +483,7 @@ def test_a_real_disk_that_fills_up_leaves_the_checkpoint_before(tiny_disk):
 SAVING = """
 import sys
 import numpy as np
-from rhale.checkpoint import Checkpoint
+from rhale.engines.checkpoint.folder import Checkpoint
 
 with Checkpoint.open(sys.argv[1], {"seed": 0}) as point:
     saved = point.load("count")
@@ -522,7 +522,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 import numpy as np
-from rhale.checkpoint import Checkpoint
+from rhale.engines.checkpoint.folder import Checkpoint
 
 def kill(*_):
     os.kill(os.getpid(), signal.SIGKILL)
