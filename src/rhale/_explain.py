@@ -360,7 +360,7 @@ def _first_pass(
     )
     first = rows.fold(survey_on_device(look, table), FIRST_LOOK)
     require_two_rows(first.n_rows)
-    table = table.settled(first.seen)
+    table = table.settled(first.facts)
     wants = settings.wants_numbers, settings.levels_of
     reader = Reader(table, first, columns, beside, said, *wants)
     table = table.labelled(reader.labels())

@@ -29,7 +29,7 @@ from rhale.kernels.sample import Sample
 from rhale.tables.chunk import Change, numbers_at, numbers_between
 from rhale.tables.columns import Holds, Labels
 from rhale.tables.open import require_two_dimensions
-from rhale.tables.pieces.facts import NOTHING_SEEN, Seen
+from rhale.tables.pieces.facts import NO_FACTS, ColumnFacts
 from rhale.tables.storage import Storage
 
 SENT_NUMBERS, FEWEST_ROWS, MOST_ROWS = 2**27, 2**10, 2**26  # in a chunk
@@ -93,9 +93,9 @@ class TensorChunk:
         found: FloatArray = on_host(self.tensor)[0]
         return found
 
-    def seen(self) -> Seen:
+    def facts(self) -> ColumnFacts:
         """Tensors hide nothing."""
-        return NOTHING_SEEN
+        return NO_FACTS
 
     def shown(self, index: int, value: float) -> str:  # noqa: ARG002
         """A value as people write it."""
@@ -324,7 +324,7 @@ class TensorTable:
         """The same rows, with their weights."""
         return replace(self, weights=weights)
 
-    def settled(self, seen: Seen) -> TensorTable:  # noqa: ARG002
+    def settled(self, facts: ColumnFacts) -> TensorTable:  # noqa: ARG002
         """The same table: it hides nothing."""
         return self
 

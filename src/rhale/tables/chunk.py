@@ -11,7 +11,7 @@ from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray, IntArray
 from rhale.names import find_feature, list_asked
 from rhale.tables.columns import Apart, Holds, Labels
-from rhale.tables.pieces.facts import Seen
+from rhale.tables.pieces.facts import ColumnFacts
 from rhale.tables.storage import Storage
 
 Change = tuple[int, FloatArray]  # a column and its new values, as `Chunk.column` reads them
@@ -52,7 +52,7 @@ class Chunk(Protocol):
     def keys(self) -> FloatArray:
         """Numbers that tell rows apart, shape (n_rows, n_columns)."""
 
-    def seen(self) -> Seen:
+    def facts(self) -> ColumnFacts:
         """What these rows tell about the columns, for tables that come in pieces."""
 
     def shown(self, index: int, value: float) -> str:
@@ -117,7 +117,7 @@ class Table(Protocol):
     def labelled(self, labels: Mapping[int, Labels]) -> Table:
         """The same table, with these columns of names read as numbers."""
 
-    def settled(self, seen: Seen) -> Table:
+    def settled(self, facts: ColumnFacts) -> Table:
         """The same table, now that all rows were seen."""
 
     def settle_chunk(self, chunk: Any) -> Chunk:
@@ -147,7 +147,7 @@ class TableInMemory(Table, Protocol):
     def labelled(self, labels: Mapping[int, Labels]) -> TableInMemory:
         """The same table, with these columns of names read as numbers."""
 
-    def settled(self, seen: Seen) -> TableInMemory:
+    def settled(self, facts: ColumnFacts) -> TableInMemory:
         """The same table, now that all rows were seen."""
 
 

@@ -36,7 +36,7 @@ from rhale.tables.columns import (
     rounded,
 )
 from rhale.tables.files.damage import naming_failure
-from rhale.tables.pieces.facts import Seen
+from rhale.tables.pieces.facts import ColumnFacts
 from rhale.tables.storage import IN_MEMORY, Storage
 
 Frame = nw.DataFrame[Any]
@@ -152,9 +152,9 @@ class FrameChunk:
             return np.array([hashed(v) for v in apart[0]] + [np.nan])[apart[1]]
         return self._numbers(index) if holds(column) else np.zeros(self.n_rows)
 
-    def seen(self) -> Seen:
+    def facts(self) -> ColumnFacts:
         """What these rows tell about the columns."""
-        return seen_in(self.frame)
+        return read_facts(self.frame)
 
     def shown(self, index: int, value: float) -> str:
         """A value of a column as people write it."""
@@ -317,7 +317,7 @@ class FrameTable:
         """The same rows, with their weights."""
         return replace(self, weights=weights)
 
-    def settled(self, seen: Seen) -> FrameTable:  # noqa: ARG002
+    def settled(self, facts: ColumnFacts) -> FrameTable:  # noqa: ARG002
         """The same table: its types are known."""
         return self
 
@@ -326,11 +326,11 @@ class FrameTable:
         return chunk.labelled(self.labels)
 
 
-def seen_in(frame: Frame) -> Seen:
+def read_facts(frame: Frame) -> ColumnFacts:
     """What the rows of a frame tell about its columns."""
     columns = columns_in(frame)
     found = [categories_of(column) for column in columns]
-    return Seen(
+    return ColumnFacts(
         tuple(str(name) for name in frame.columns),
         tuple(bool(column.null_count()) for column in columns),
         tuple(categories for categories, _ in found),

@@ -357,4 +357,4 @@ def read_some(table: PiecedTable, n_rows: int, settings: Mapping[str, Any]) -> A
     places = np.sort(rng.choice(n_all, min(n_rows, n_all), replace=False))
     drawn = table.take(places, table.source.part_rows)
     (chunk,) = drawn.chunks(n_rows)
-    return drawn.settled(chunk.seen()).settle_chunk(chunk).rows
+    return drawn.settled(chunk.facts()).settle_chunk(chunk).rows

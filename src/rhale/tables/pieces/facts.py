@@ -13,7 +13,7 @@ Categories = tuple[Any, ...]
 
 @crosses_processes
 @dataclass(frozen=True)
-class Seen:
+class ColumnFacts:
     """Facts about all columns of some rows; those of two pieces of a table add up.
 
     Attributes
@@ -36,8 +36,8 @@ class Seen:
     ordered: tuple[bool, ...]
     missing: tuple[Any, ...]
 
-    def __add__(self, other: Seen) -> Seen:
-        return Seen(
+    def __add__(self, other: ColumnFacts) -> ColumnFacts:
+        return ColumnFacts(
             self.names,
             tuple(a or b for a, b in zip(self.gaps, other.gaps, strict=True)),
             tuple(
@@ -51,7 +51,7 @@ class Seen:
         )
 
 
-NOTHING_SEEN = Seen((), (), (), (), ())
+NO_FACTS = ColumnFacts((), (), (), (), ())
 
 
 def united(

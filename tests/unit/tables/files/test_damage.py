@@ -29,7 +29,7 @@ for path in sys.argv[1:]:
         chunks = list(table.chunks(16))
         for chunk in chunks:
             chunk.keys()
-        seen = sum((chunk.seen() for chunk in chunks[1:]), chunks[0].seen())
+        seen = sum((chunk.facts() for chunk in chunks[1:]), chunks[0].facts())
         for chunk in chunks:
             table.settled(seen).settle_chunk(chunk).rows
     except rhale.errors.BadTableError as error:

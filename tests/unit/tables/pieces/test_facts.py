@@ -1,11 +1,11 @@
 import pytest
 
 from rhale.errors import BadTableError
-from rhale.tables.pieces.facts import Seen, united
+from rhale.tables.pieces.facts import ColumnFacts, united
 
 
 def seen(*, gap=False, categories=None, ordered=False, missing=None):
-    return Seen(("size",), (gap,), (categories,), (ordered,), (missing,))
+    return ColumnFacts(("size",), (gap,), (categories,), (ordered,), (missing,))
 
 
 def test_a_gap_in_either_piece_is_a_gap_of_the_table():
