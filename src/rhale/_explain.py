@@ -17,7 +17,7 @@ import numpy.typing as npt
 from rhale.engines import open_on_engine, rows_of_parts
 from rhale.engines.checkpoint.identity import digest_of, identify
 from rhale.engines.fold import FIRST_LOOK, Progress, Rows
-from rhale.engines.thread_limits import limited
+from rhale.engines.thread_limits import limit_threads
 from rhale.engines.threads import count_jobs
 from rhale.errors import BadEffectsError, BadSettingError, BadTableError
 from rhale.explanation import Bins, Explanation, named_bins, partition_for
@@ -176,7 +176,7 @@ def explain(
     asked_for = {"output": output, "response": response, "categorical": categorical}
     with (
         _kept(checkpoint, rows, settings, places, seed, asked_for) as memory,
-        limited(adapter, jobs) as adapter,
+        limit_threads(adapter, jobs) as adapter,
         adapter.session(),
     ):
         rows = replace(rows, memory=memory)
@@ -360,7 +360,7 @@ def _first_pass(
     )
     first = rows.fold(survey_on_device(look, table), FIRST_LOOK)
     require_two_rows(first.n_rows)
-    table = table.settled(first.facts)
+    table = table.settle(first.facts)
     wants = settings.wants_numbers, settings.levels_of
     reader = Reader(table, first, columns, beside, said, *wants)
     table = table.labelled(reader.labels())

@@ -219,7 +219,7 @@ def survey(
     held = {c: chunk.key(c) for c in range(len(names))}
     census, facts = [], []
     for c in columns:
-        apart, most = chunk.told_apart(c), None
+        apart, most = chunk.distinct(c), None
         facts.append(known_facts(held[c], weight))
         if apart is None:
             check_column(held[c], names[c], chunk.row_numbers)

@@ -68,10 +68,10 @@ def place(adapter: Adapter, table: Any, device: Any = None) -> tuple[Adapter, An
             raise BadSettingError(msg)
         return adapter, replace(table, device=home)
     if home is not None and isinstance(table, ArrayTable):
-        from rhale.gpu.tensor_table import sent_to
+        from rhale.gpu.tensor_table import send_to
 
         names = table.column_names
-        sent = sent_to(table.array, home, table.weights, table.row_numbers, names)
+        sent = send_to(table.array, home, table.weights, table.row_numbers, names)
         return adapter, table if sent is None else sent
     return adapter, table
 
@@ -153,9 +153,9 @@ class DeviceTask:
             mine = sampled[first:end] - start
             kept = ops.gather(mine, part, answer, slopes)
             found.append((packed, ops.largest(answer, slopes), kept))
-        return self.measured(chunk, places, ops.as_keys(key[sampled]), found)
+        return self.collect(chunk, places, ops.as_keys(key[sampled]), found)
 
-    def measured(
+    def collect(
         self, chunk: Chunk, sampled: IntArray, key: KeyArray, found: list[tuple[Any, Any, Any]]
     ) -> Measured:
         """Bring to the host what was found; measure there if something is wrong with it."""
@@ -168,8 +168,8 @@ class DeviceTask:
                 return self.by_the_host(chunk)
             for column in self.task.columns:
                 check_magnitude(most[column : column + 1])
-            cells.append(ops.unpacked(self.task.grids, moments))
-            values.append(self.chosen(some, most.size - 1))
+            cells.append(ops.unpack(self.task.grids, moments))
+            values.append(self.select(some, most.size - 1))
         united = tuple(reduce(add, of_one) for of_one in zip(*cells, strict=True))
         sample = keep(chunk, sampled, key, np.concatenate(values))
         return Measured(united, (), (), sample, chunk.n_rows)
@@ -180,7 +180,7 @@ class DeviceTask:
         rows = (np.arange(s, min(s + HOST_ROWS, chunk.n_rows)) for s in starts)
         return reduce(add, (self.task(chunk.take(some)) for some in rows))
 
-    def chosen(self, kept: FloatArray, n_columns: int) -> FloatArray:
+    def select(self, kept: FloatArray, n_columns: int) -> FloatArray:
         """Of sampled rows: explained values, chosen answers, slopes feature by feature."""
         columns, predictor = list(self.task.columns), self.task.predictor
         x, answers, slopes = np.split(kept, [n_columns, n_columns + predictor.n_all], axis=1)

@@ -41,7 +41,7 @@ class ArrayChunk:
         """One column as floats."""
         return np.array(self.array[:, index], dtype=np.float64)
 
-    def told_apart(self, index: int) -> None:
+    def distinct(self, index: int) -> None:
         """Arrays hold no names."""
 
     def key(self, index: int) -> FloatArray:
@@ -172,7 +172,7 @@ class ArrayTable:
         """The same rows, with their weights."""
         return replace(self, weights=weights)
 
-    def settled(self, facts: ColumnFacts) -> ArrayTable:  # noqa: ARG002
+    def settle(self, facts: ColumnFacts) -> ArrayTable:  # noqa: ARG002
         """The same table: it hides nothing."""
         return self
 

@@ -41,7 +41,7 @@ class ColumnFacts:
             self.names,
             tuple(a or b for a, b in zip(self.gaps, other.gaps, strict=True)),
             tuple(
-                united(name, a, b, is_ordered=ordered)
+                unite_categories(name, a, b, is_ordered=ordered)
                 for name, a, b, ordered in zip(
                     self.names, self.categories, other.categories, self.ordered, strict=True
                 )
@@ -54,14 +54,14 @@ class ColumnFacts:
 NO_FACTS = ColumnFacts((), (), (), (), ())
 
 
-def united(
+def unite_categories(
     name: str, first: Categories | None, second: Categories | None, *, is_ordered: bool
 ) -> Categories | None:
     """Categories of two pieces of a column.
 
     Examples
     --------
-    >>> united("size", ("S", "M"), ("M", "L"), is_ordered=False)
+    >>> unite_categories("size", ("S", "M"), ("M", "L"), is_ordered=False)
     ('S', 'M', 'L')
     """
     if first is None or second is None or first == second:

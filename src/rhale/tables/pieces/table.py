@@ -145,13 +145,13 @@ class PiecedTable:
         """The same table, with these columns of names read as numbers."""
         return replace(self, labels=labels)
 
-    def settled(self, facts: ColumnFacts) -> PiecedTable:
+    def settle(self, facts: ColumnFacts) -> PiecedTable:
         """The same table, after a first pass: the model's kind of table and its types are known."""
         return replace(self, facts=facts)
 
     def settle_chunk(self, chunk: Any) -> Chunk:
         """Bring a chunk of the first pass to what was decided after it."""
-        return self._shown(chunk.labelled(self.labels))
+        return self._show(chunk.labelled(self.labels))
 
     def take(self, places: IntArray, part_rows: Sequence[int]) -> PiecedTable:
         """Only the rows at these places of the table, whose parts have so many rows."""
@@ -213,14 +213,14 @@ class PiecedTable:
         """
         with naming(where):
             for rows, numbers in cut(self._rows(pieces, first_row, start), size):
-                chunk = self._weighed(rows, numbers)
+                chunk = self._weigh(rows, numbers)
                 if chunk.n_rows:
-                    yield self._shown(replace(chunk, where=where))
+                    yield self._show(replace(chunk, where=where))
 
     def _rows(self, pieces: Iterable[Any], first_row: int, start: int) -> Iterator[Rows]:
         """The wanted columns and rows of each piece."""
         for piece in pieces:
-            rows, numbers = self._selected(piece), np.arange(first_row, first_row + len(piece))
+            rows, numbers = self._select(piece), np.arange(first_row, first_row + len(piece))
             if self.drawn is not None:
                 low, high = np.searchsorted(self.drawn, [start, start + len(piece)])
                 chosen = self.drawn[low:high] - start
@@ -229,14 +229,14 @@ class PiecedTable:
             first_row, start = first_row + len(piece), start + len(piece)
             yield rows, numbers
 
-    def _selected(self, piece: Any) -> Any:
+    def _select(self, piece: Any) -> Any:
         """The wanted columns of a piece, in the types of the table."""
         if isinstance(self.head, ArrayTable):
             return select_from_array(piece, self.everything, self.wanted)
         frame = select_from_frame(piece, self.everything, self.wanted)
         return bring_to_types(frame, self.head.frame)
 
-    def _weighed(self, rows: Any, numbers: IntArray) -> ArrayChunk | FrameChunk:
+    def _weigh(self, rows: Any, numbers: IntArray) -> ArrayChunk | FrameChunk:
         """The rows of positive weight."""
         is_array, weights = isinstance(rows, np.ndarray), None
         if self.weights is not None:
@@ -251,7 +251,7 @@ class PiecedTable:
             return chunk
         return chunk.take(np.flatnonzero(weights > 0))
 
-    def _shown(self, chunk: Any) -> Chunk:
+    def _show(self, chunk: Any) -> Chunk:
         """The chunk as the model sees it: pandas, where it is installed."""
         shown: Chunk = chunk
         if self.facts is None or not isinstance(chunk, FrameChunk) or find_spec("pandas") is None:

@@ -71,7 +71,7 @@ def test_rows_are_read_as_stored_and_shown_to_the_model_as_pandas(chunk):
     assert isinstance(chunk.rows, pd.DataFrame)
     assert chunk.column(0).tolist()[2:] == [3.0, 4.0]
     assert np.isnan(chunk.column(0)[1])
-    assert chunk.told_apart(2)[0] == ["u", "v", "w"]
+    assert chunk.distinct(2)[0] == ["u", "v", "w"]
     assert (chunk.n_rows, chunk.where, chunk.row_numbers[0]) == (4, "file", 10)
     assert chunk.facts() == seen(WHOLE)
     assert chunk.shown(0, 3.0) == "3"
