@@ -15,7 +15,7 @@ import numpy as np
 from rhale.engines import open_on_engine, rows_of_parts
 from rhale.engines.checkpoint.identity import digest_of, identify
 from rhale.engines.fold import FIRST_LOOK, SECOND_LOOK, Passes
-from rhale.engines.thread_limits import limited
+from rhale.engines.thread_limits import limit_threads
 from rhale.engines.threads import count_jobs
 from rhale.errors import BadSettingError
 from rhale.explanation import Explanation
@@ -199,7 +199,7 @@ def open_run(model: Any, data: Any, asked: Settings) -> Iterator[Run]:
     adapter, placed = place(adapter, table, asked.device)
     table = placed if asked.checkpoint is None else table  # checkpoints keep rows of the host
     run = Run(asked, table, adapter, _batch_rows(asked, table, adapter), n_in_table, jobs)
-    with _keep(run) as memory, limited(adapter, jobs) as alone, alone.session():
+    with _keep(run) as memory, limit_threads(adapter, jobs) as alone, alone.session():
         yield replace(run, adapter=alone, memory=memory)
 
 

@@ -66,7 +66,7 @@ class Columns:
     def labelled(self, labels):  # noqa: ARG002
         return self
 
-    def settled(self, facts):  # noqa: ARG002
+    def settle(self, facts):  # noqa: ARG002
         return self
 
     def settle_chunk(self, chunk):

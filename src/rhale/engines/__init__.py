@@ -61,7 +61,7 @@ def summaries(
         pieced = cast(PiecedTable, table)
         part_task = PartTask(task, pieced.without_rows(), size)
         for found in engine.map_parts(part_task, pieced.source, first):
-            yield found.checked()
+            yield found.check()
         return
     with closing(read(table, size, first)) as chunks:
         mapped = partial(summarise, task)
@@ -76,7 +76,7 @@ def rows_of_parts(table: PiecedTable) -> tuple[int, ...]:
     if table.engine is None:
         return tuple(table.source.part_rows)
     found = table.engine.map_parts(count_task(table), table.source, 0)
-    return tuple(summary.checked().n_rows for summary in found)
+    return tuple(summary.check().n_rows for summary in found)
 
 
 def read(table: Table, size: int, first: int = 0) -> Generator[Chunk]:

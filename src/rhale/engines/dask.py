@@ -30,7 +30,7 @@ from dask.utils import parse_bytes
 from rhale.engines.parcel import Parcel, pack
 from rhale.engines.worker import PartTask, Summary, work
 from rhale.errors import BadTableError, ModelStoppedError, RhaleError
-from rhale.tables.open import recognised, require_two_dimensions
+from rhale.tables.open import recognise, require_two_dimensions
 from rhale.tables.pieces.table import PiecedTable
 
 Graph = dict[Any, Any]
@@ -60,7 +60,7 @@ def open_table(data: Any) -> PiecedTable | None:
         kind = next((kind for kind in kinds if kind in ADVICE), kinds[0])
         msg = f"a Dask {kind} is no table; {ADVICE.get(kind, '.compute() it')}"
         raise BadTableError(msg)
-    head = recognised(data._meta.iloc[:0])  # noqa: SLF001 - Dask's name for it
+    head = recognise(data._meta.iloc[:0])  # noqa: SLF001 - Dask's name for it
     return PiecedTable(head, head.names, data, Dask())
 
 
@@ -79,7 +79,7 @@ def _array(data: Any) -> PiecedTable:
             "the number of columns of the Dask array is not known; .compute_chunk_sizes() finds it"
         )
         raise BadTableError(msg)
-    head = recognised(np.empty((0, data.shape[1]), data.dtype))
+    head = recognise(np.empty((0, data.shape[1]), data.dtype))
     whole = data if data.numblocks[1] == 1 else data.rechunk({1: -1})
     n_rows = None if np.isnan(data.shape[0]) else int(data.shape[0])
     return PiecedTable(head, head.names, whole, Dask(), n_rows)
@@ -115,7 +115,7 @@ class Dask:
         get: Get = get_scheduler(collections=[source])  # type: ignore[no-untyped-call]
         is_here, client = get in (get_in_threads, get_sync), getattr(get, "__self__", None)
         sent = part_task if is_here else pack(part_task, cloudpickle.dumps)
-        graph, keys = _graph(sent, _wanted(part_task.table, source), first)
+        graph, keys = _graph(sent, _select(part_task.table, source), first)
         if not keys:
             return
         if client is not None and isinstance(sent, Parcel):
@@ -124,7 +124,7 @@ class Dask:
             yield from _on_this_machine(get, graph, keys)
 
 
-def _wanted(table: PiecedTable, source: Any) -> Any:
+def _select(table: PiecedTable, source: Any) -> Any:
     """Only the columns that are read, so that Dask leaves the others where they are."""
     wanted = set(table.wanted)
     if hasattr(source, "rechunk") or wanted >= set(table.everything):
@@ -171,7 +171,7 @@ def _on_cluster(client: Any, graph: Graph, keys: list[Any], n_bytes: int) -> Ite
     try:
         while waiting:
             with naming_partition(int(waiting[0].key[1])):
-                found = _fetched(client, waiting)
+                found = _fetch(client, waiting)
             for _ in found:
                 waiting.popleft().release()
             yield from found
@@ -180,7 +180,7 @@ def _on_cluster(client: Any, graph: Graph, keys: list[Any], n_bytes: int) -> Ite
             client.cancel(list(waiting))
 
 
-def _fetched(client: Any, waiting: deque[Any]) -> list[Summary]:
+def _fetch(client: Any, waiting: deque[Any]) -> list[Summary]:
     """The next summaries that are there; the next one, or its error, if none is."""
     ready = islice(takewhile(lambda future: future.status == "finished", waiting), AT_ONCE)
     return client.gather(list(ready)) or [waiting[0].result()]
@@ -256,12 +256,12 @@ def _partition_of(error: BaseException, graph: Graph, keys: Sequence[Any]) -> in
     """The one partition that a failed task of a local scheduler belongs to; None if unknown."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     failed = [f.f_locals.get("key") for f in frames if f.f_code.co_name == "execute_task"]
-    reached = _reached(graph, failed[:1])
+    reached = _reach(graph, failed[:1])
     found = [int(key[1]) for key in keys if key in reached]
     return found[0] if len(found) == 1 else None
 
 
-def _reached(graph: Graph, some: list[Any]) -> set[Any]:
+def _reach(graph: Graph, some: list[Any]) -> set[Any]:
     """These tasks, and all that need them."""
     after = reverse_dict({key: get_dependencies(graph, key) for key in graph})
     found, new = set(some), some

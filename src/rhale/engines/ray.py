@@ -15,7 +15,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from rhale.engines.failures import lost
+from rhale.engines.failures import describe_loss
 from rhale.engines.parcel import Parcel, pack
 from rhale.engines.worker import PartTask, Summary, work
 from rhale.errors import BadTableError
@@ -38,7 +38,7 @@ def open_table(data: Any) -> PiecedTable | None:
     if not isinstance(data, Dataset):
         return None
     with _running():
-        schema = _copied(data).schema()
+        schema = _copy(data).schema()
     if schema is None:
         msg = "the table has no rows; an effect needs at least two rows with different values"
         raise BadTableError(msg)
@@ -103,11 +103,11 @@ def _blocks(table: PiecedTable, source: Any) -> Iterator[Any]:
     wanted = table.wanted
     if len(wanted) < len(table.everything) and not isinstance(source, MaterializedDataset):
         source = source.select_columns(wanted)  # files are then read without the others
-    for bundle in _copied(source).iter_internal_ref_bundles():
+    for bundle in _copy(source).iter_internal_ref_bundles():
         yield from bundle.block_refs
 
 
-def _copied(data: Any) -> Any:
+def _copy(data: Any) -> Any:
     """The same dataset with settings of its own: rows in order, no bars."""
     copied = type(data).copy(data, _deep_copy=True)
     copied.context.execution_options.preserve_order = True
@@ -131,7 +131,7 @@ def _running() -> Iterator[None]:
         raise BadTableError(msg) from error
     except RayError as error:
         is_dead = not isinstance(error, RayTaskError)
-        raise lost(NAME, str(error), is_dead=is_dead) from error
+        raise describe_loss(NAME, str(error), is_dead=is_dead) from error
     finally:
         log.setLevel(before)
 

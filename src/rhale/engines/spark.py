@@ -19,7 +19,7 @@ from uuid import uuid4
 
 import narwhals.stable.v2 as nw
 
-from rhale.engines.failures import lost
+from rhale.engines.failures import describe_loss
 from rhale.engines.parcel import Parcel, pack
 from rhale.engines.worker import PartTask, Summary, work
 from rhale.errors import BadSettingError, BadTableError
@@ -104,7 +104,7 @@ class Spark:
         with ExitStack() as stack:
             stack.callback(parcel.destroy)
             jobs = stack.enter_context(Jobs(context))
-            parts = jobs.start(lambda: _mapped(source, wanted, parcel)).result()
+            parts = jobs.start(lambda: _map(source, wanted, parcel)).result()
             _require_order(parts, part_task, source, first)
             size = max(FEWEST_PARTS, min(2 * context.defaultParallelism, MOST_PARTS))
             for found in jobs.in_order(parts, first, size):
@@ -129,7 +129,7 @@ def _require_order(parts: Any, part_task: PartTask, source: Any, first: int) -> 
     raise BadSettingError(msg if first else f"{msg}, or pass data.cache()")
 
 
-def _mapped(source: Any, names: list[str], parcel: Any) -> Any:
+def _map(source: Any, names: list[str], parcel: Any) -> Any:
     """The summaries of all partitions, to be made when they are asked for."""
     quoted = ["`" + name.replace("`", "``") + "`" for name in names]  # dots would mean fields
     columns = [f"{name} as c{place}" for place, name in enumerate(quoted)]
@@ -200,7 +200,7 @@ class Jobs:
             except Exception as error:
                 trace = str(error)
                 is_dead = any(word in trace for word in DEATH)
-                raise lost(NAME, trace, is_dead=is_dead) from error
+                raise describe_loss(NAME, trace, is_dead=is_dead) from error
 
         started = self._pool.submit(run)
         self._running.add(started)

@@ -37,7 +37,7 @@ class Summary:
     piece: Any = None
     failure: Failure | None = None
 
-    def checked(self) -> Summary:
+    def check(self) -> Summary:
         """The same summary, or the error in it."""
         if self.failure is not None:
             error = self.failure.error()
@@ -79,19 +79,19 @@ class PartTask:
         """Work through the pieces of a part; errors of ours come back as a summary."""
         try:
             with session_of(self.predictor):
-                return self._folded(index, pieces)
+                return self._fold(index, pieces)
         except RhaleError as error:
             return Summary(0, failure=Failure.of(error))
 
-    def _folded(self, index: int, pieces: Iterable[Any]) -> Summary:
+    def _fold(self, index: int, pieces: Iterable[Any]) -> Summary:
         starts, found, where = self.table.starts, Summary(0), f"partition {index}"
         start = starts[min(index, len(starts) - 1)] if starts else 0
-        pieces = self._counted(index, pieces) if starts else pieces
+        pieces = self._count(index, pieces) if starts else pieces
         for chunk in self.table.cut(pieces, self.size, where=where, start=start):
-            found = united(found, summarise(self.task, chunk))
+            found = unite(found, summarise(self.task, chunk))
         return found
 
-    def _counted(self, index: int, pieces: Iterable[Any]) -> Iterator[Any]:
+    def _count(self, index: int, pieces: Iterable[Any]) -> Iterator[Any]:
         """Pass pieces on; rows are drawn by their places, so parts must have as many as before."""
         starts, n_rows = self.table.starts, 0
         for piece in pieces:
@@ -107,7 +107,7 @@ class PartTask:
             raise BadTableError(msg)
 
 
-def united(found: Summary, more: Summary) -> Summary:
+def unite(found: Summary, more: Summary) -> Summary:
     """Both summaries as one, the rows of the first before those of the second."""
     pieces = [piece for piece in (found.piece, more.piece) if piece is not None]
     return Summary(found.n_rows + more.n_rows, reduce(add, pieces) if pieces else None)

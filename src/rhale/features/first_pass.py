@@ -103,7 +103,7 @@ class FirstPass:
     def settle(self, survey: Survey) -> Columns:
         """Number the names of columns of names, and say what each feature is."""
         require_two_rows(survey.n_rows)
-        table = self.table.settled(survey.seen)
+        table = self.table.settle(survey.facts)
         reader = Reader(table, survey, self.columns, self.beside, self.said, self.settings)
         table = table.labelled(reader.labels())
         probe = survey.probe.first(int(np.clip(survey.n_rows // 20, *PROBE_ROWS)))

@@ -14,7 +14,7 @@ from rhale.kernels.axis import Axis
 from rhale.kernels.records import crosses_processes
 from rhale.kernels.sample import KeyArray, Sample, collect, column_keys, row_keys
 from rhale.tables.chunk import Chunk
-from rhale.tables.pieces.facts import NOTHING_SEEN, Seen
+from rhale.tables.pieces.facts import NO_FACTS, ColumnFacts
 
 LARGEST = 1e150  # squares of feature values must stay finite
 FEW_VALUES = 20  # so many whole numbers are steps
@@ -131,7 +131,7 @@ class Survey:
         Values of the features, and of the columns beside them, in a bounded number of rows.
     probe : Probe
         Some whole rows.
-    seen : Seen
+    facts : ColumnFacts
         Facts about all columns, for tables that come in pieces.
     """
 
@@ -147,7 +147,7 @@ class Survey:
     census: tuple[Census, ...]
     sample: Sample
     probe: Probe
-    seen: Seen = NOTHING_SEEN
+    facts: ColumnFacts = NO_FACTS
 
     def __add__(self, other: Survey) -> Survey:
         return Survey(
@@ -163,7 +163,7 @@ class Survey:
             tuple(a + b for a, b in zip(self.census, other.census, strict=True)),
             self.sample + other.sample,
             self.probe + other.probe,
-            self.seen + other.seen,
+            self.facts + other.facts,
         )
 
     def axis(self, feature: int, limits: tuple[float, float] | None = None) -> Axis:
@@ -219,7 +219,7 @@ def survey(
     held = {c: chunk.key(c) for c in range(len(names))}
     census, facts = [], []
     for c in columns:
-        apart, most = chunk.told_apart(c), None
+        apart, most = chunk.distinct(c), None
         facts.append(known_facts(held[c], weight))
         if apart is None:
             check_column(held[c], names[c], chunk.row_numbers)
@@ -246,7 +246,7 @@ def survey(
         tuple(census),
         sample,
         smallest(sizes[1], key, chunk),
-        chunk.seen() if is_pieced else NOTHING_SEEN,
+        chunk.facts() if is_pieced else NO_FACTS,
     )
 
 

@@ -48,11 +48,11 @@ def row_keys(rows: torch.Tensor, seed: int = 0) -> torch.Tensor:
     for column in rows.unbind(dim=1):
         known = column.double() + 0.0  # -0.0 is 0.0
         key ^= known.view(torch.int64).masked_fill_(known.isnan(), NAN_BITS)
-        key ^= _shifted(key, 30)
+        key ^= _shift(key, 30)
         key *= FIRST_FACTOR
-        key ^= _shifted(key, 27)
+        key ^= _shift(key, 27)
         key *= SECOND_FACTOR
-        key ^= _shifted(key, 31)
+        key ^= _shift(key, 31)
     return key
 
 
@@ -85,13 +85,13 @@ def _start(seed: int) -> int:
     return int(np.random.default_rng(seed).integers(2**63))
 
 
-def _shifted(key: torch.Tensor, n_bits: int) -> torch.Tensor:
+def _shift(key: torch.Tensor, n_bits: int) -> torch.Tensor:
     """Shift right, zeros moving in; torch moves the sign in."""
     shifted: torch.Tensor = (key >> n_bits) & (2 ** (64 - n_bits) - 1)
     return shifted
 
 
-def ordered(key: torch.Tensor) -> torch.Tensor:
+def as_ordered(key: torch.Tensor) -> torch.Tensor:
     """Numbers in the order that the keys have as unsigned ones."""
     flipped: torch.Tensor = key ^ LOWEST
     return flipped
@@ -99,7 +99,7 @@ def ordered(key: torch.Tensor) -> torch.Tensor:
 
 def up_to(key: torch.Tensor, last: np.uint64) -> torch.Tensor:
     """Rows with keys up to this one, increasing."""
-    found: torch.Tensor = torch.nonzero(ordered(key) <= int(last) + LOWEST)[:, 0]
+    found: torch.Tensor = torch.nonzero(as_ordered(key) <= int(last) + LOWEST)[:, 0]
     return found
 
 
@@ -232,7 +232,7 @@ def _measure(
     return torch.stack(found)[:, :-1]
 
 
-def unpacked(grids: Sequence[Grid], packed: FloatArray) -> tuple[Moments, ...]:
+def unpack(grids: Sequence[Grid], packed: FloatArray) -> tuple[Moments, ...]:
     """Moments of all columns, from what `measure_all` found."""
     made = []
     for grid, found in zip(grids, packed, strict=True):

@@ -18,16 +18,16 @@ FIRST_ROWS = 2**16  # give most cells the value that the others are taken from
 
 def fused_keys(rows: torch.Tensor, start: int) -> torch.Tensor:
     """Keys of rows, from the key that all of them start with."""
-    return _looked_at(rows, start, n_facts=0)[0]
+    return _look(rows, start, n_facts=0)[0]
 
 
 def fused_facts(rows: torch.Tensor, start: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Keys of rows, and of each column: lowest, highest, rows without a value, whether whole."""
-    key, (low, high, missing, whole) = _looked_at(rows, start, n_facts=4)
+    key, (low, high, missing, whole) = _look(rows, start, n_facts=4)
     return key, torch.stack([low.amin(1), high.amax(1), missing.sum(1), whole.amin(1)])
 
 
-def _looked_at(rows: torch.Tensor, start: int, n_facts: int) -> tuple[torch.Tensor, torch.Tensor]:
+def _look(rows: torch.Tensor, start: int, n_facts: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Keys, and facts about every tile of rows, shape (n_facts, n_columns, n_tiles)."""
     n_rows, n_columns = rows.shape
     n_tiles = triton.cdiv(n_rows, KEY_TILE)
@@ -78,7 +78,7 @@ def fused_moments(
 ) -> torch.Tensor:
     """Joint moments of several columns; see `rhale.gpu.device_moments.measure_all`."""
     with torch.cuda.device(rows.device):
-        return _Moments(cells, rows, slopes, weights).packed()
+        return _Moments(cells, rows, slopes, weights).pack()
 
 
 class _Moments:
@@ -108,7 +108,7 @@ class _Moments:
             device=rows.device,
         )
 
-    def packed(self) -> torch.Tensor:
+    def pack(self) -> torch.Tensor:
         """Find the cells, add up deviations from one value, then squares about the mean."""
         first = min(FIRST_ROWS, self.n_rows)
         self._locate(0, first)

@@ -68,10 +68,10 @@ def place(adapter: Adapter, table: Any, device: Any = None) -> tuple[Adapter, An
             raise BadSettingError(msg)
         return adapter, replace(table, device=home)
     if home is not None and isinstance(table, ArrayTable):
-        from rhale.gpu.tensor_table import sent_to
+        from rhale.gpu.tensor_table import send_to
 
         names = table.column_names
-        sent = sent_to(table.array, home, table.weights, table.row_numbers, names)
+        sent = send_to(table.array, home, table.weights, table.row_numbers, names)
         return adapter, table if sent is None else sent
     return adapter, table
 
@@ -168,9 +168,9 @@ class DeviceTask:
             mine = sampled[first:end] - start
             kept = ops.gather(mine, part, answer, slopes)
             found.append((packed, ops.largest(answer, slopes), kept))
-        return self.measured(chunk, places, ops.as_keys(key[sampled]), found)
+        return self.collect(chunk, places, ops.as_keys(key[sampled]), found)
 
-    def measured(
+    def collect(
         self, chunk: Chunk, sampled: IntArray, key: KeyArray, found: list[tuple[Any, Any, Any]]
     ) -> Sums:
         """Bring to the host what was found; measure there if something is wrong with it."""
@@ -183,8 +183,8 @@ class DeviceTask:
                 return self.by_the_host(chunk)
             for column in self.columns:
                 check_magnitude(most[column : column + 1])
-            cells.append(ops.unpacked(self.grids, moments))
-            values.append(self.chosen(some, most.size - 1))
+            cells.append(ops.unpack(self.grids, moments))
+            values.append(self.select(some, most.size - 1))
         united = iter([reduce(add, of_one) for of_one in zip(*cells, strict=True)])
         sample = keep(chunk, sampled, key, np.concatenate(values))
         totals = tuple(0 if isinstance(m, Constant) else next(united) for m in self.task.measures)
@@ -196,7 +196,7 @@ class DeviceTask:
         rows = (np.arange(s, min(s + HOST_ROWS, chunk.n_rows)) for s in starts)
         return reduce(add, (self.task(chunk.take(some)) for some in rows))
 
-    def chosen(self, kept: FloatArray, n_columns: int) -> FloatArray:
+    def select(self, kept: FloatArray, n_columns: int) -> FloatArray:
         """Of sampled rows: chosen answers, and feature by feature where they stand and slopes."""
         predictor = self.task.predictor
         x, answers, slopes = np.split(kept, [n_columns, n_columns + predictor.n_all], axis=1)

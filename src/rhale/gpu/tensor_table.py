@@ -23,13 +23,13 @@ from rhale.features.survey import (
     count_values,
     smallest,
 )
-from rhale.gpu.device_moments import as_keys, on_host, ordered, row_facts, up_to
+from rhale.gpu.device_moments import as_keys, as_ordered, on_host, row_facts, up_to
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.sample import Sample
 from rhale.tables.chunk import Change, numbers_at, numbers_between
 from rhale.tables.columns import Holds, Labels
 from rhale.tables.open import require_two_dimensions
-from rhale.tables.pieces.facts import NOTHING_SEEN, Seen
+from rhale.tables.pieces.facts import NO_FACTS, ColumnFacts
 from rhale.tables.storage import Storage
 
 SENT_NUMBERS, FEWEST_ROWS, MOST_ROWS = 2**27, 2**10, 2**26  # in a chunk
@@ -81,7 +81,7 @@ class TensorChunk:
         found: FloatArray = on_host(self.tensor[:, index])[0]
         return found
 
-    def told_apart(self, index: int) -> None:
+    def distinct(self, index: int) -> None:
         """Tensors hold no names."""
 
     def key(self, index: int) -> FloatArray:
@@ -93,9 +93,9 @@ class TensorChunk:
         found: FloatArray = on_host(self.tensor)[0]
         return found
 
-    def seen(self) -> Seen:
+    def facts(self) -> ColumnFacts:
         """Tensors hide nothing."""
-        return NOTHING_SEEN
+        return NO_FACTS
 
     def shown(self, index: int, value: float) -> str:  # noqa: ARG002
         """A value as people write it."""
@@ -103,21 +103,21 @@ class TensorChunk:
 
     def representable(self, index: int, values: FloatArray) -> FloatArray:  # noqa: ARG002
         """The values after a round trip through the tensor's own type."""
-        found: FloatArray = on_host(self._sent(values))[0]
+        found: FloatArray = on_host(self._send(values))[0]
         return found
 
     def varied(self, changes: Sequence[Change]) -> torch.Tensor:
         """Stack one copy of the rows per change, each with one column replaced."""
         stacked = self.tensor.repeat(len(changes), 1)
         for i, (index, values) in enumerate(changes):
-            stacked[i * self.n_rows : (i + 1) * self.n_rows, index] = self._sent(values)
+            stacked[i * self.n_rows : (i + 1) * self.n_rows, index] = self._send(values)
         return stacked
 
     def replaced(self, changes: Sequence[Change]) -> torch.Tensor:
         """One copy of the rows with all these columns replaced."""
         rows = self.rows
         for index, values in changes:
-            rows[:, index] = self._sent(values)
+            rows[:, index] = self._send(values)
         return rows
 
     def take(self, rows: IntArray) -> TensorChunk:
@@ -135,7 +135,7 @@ class TensorChunk:
         """The same rows: there are no names."""
         return self
 
-    def _sent(self, values: FloatArray) -> torch.Tensor:
+    def _send(self, values: FloatArray) -> torch.Tensor:
         """Values on the device, in the tensor's own type."""
         if self.tensor.dtype == torch.bool:
             values = values > 0.5  # type: ignore[assignment]
@@ -157,7 +157,7 @@ class TensorChunk:
             index = chosen[place]
             check_column(self.column(index), task.names[index], self.row_numbers)
         rows, sample = self._sample(key, (*chosen, *task.beside), sizes[0], weight)
-        near = rows[ordered(key[rows]).topk(min(sizes[1], len(rows)), largest=False).indices]
+        near = rows[as_ordered(key[rows]).topk(min(sizes[1], len(rows)), largest=False).indices]
         near = near.sort().values
         held = squares = n_known = (self.n_rows - missing).astype(np.intp)
         total = total_squares = float(self.n_rows)
@@ -200,17 +200,17 @@ class TensorChunk:
         """Rows that surely include those with the smallest keys, and the distinct ones kept."""
         share = min(1.0, SPARE * size / self.n_rows)
         rows = up_to(key, np.uint64(min(int(share * 2.0**64), 2**64 - 1)))
-        kept, place = torch.unique(ordered(key[rows]), return_inverse=True)
+        kept, place = torch.unique(as_ordered(key[rows]), return_inverse=True)
         if kept.numel() < size and rows.numel() < self.n_rows:  # many rows are equal
             rows = torch.arange(self.n_rows, device=key.device)
-            kept, place = torch.unique(ordered(key), return_inverse=True)
+            kept, place = torch.unique(as_ordered(key), return_inverse=True)
         n_kept = kept.numel()
         held = torch.bincount(place, None if weight is None else weight[rows], n_kept)
         first = torch.full((n_kept,), self.n_rows, device=key.device)
         first = first.scatter_reduce_(0, place, rows, "amin")[:size]
         values = self.tensor[first][:, list(columns)]
         complete = rows.numel() == self.n_rows and n_kept <= size
-        small, own, of_rows = as_keys(ordered(kept[:size])), *on_host(held[:size], values)
+        small, own, of_rows = as_keys(as_ordered(kept[:size])), *on_host(held[:size], values)
         return rows, Sample(size, small, own, of_rows, self.n_rows, complete)
 
 
@@ -324,7 +324,7 @@ class TensorTable:
         """The same rows, with their weights."""
         return replace(self, weights=weights)
 
-    def settled(self, seen: Seen) -> TensorTable:  # noqa: ARG002
+    def settle(self, facts: ColumnFacts) -> TensorTable:  # noqa: ARG002
         """The same table: it hides nothing."""
         return self
 
@@ -343,7 +343,7 @@ def open_tensor(data: torch.Tensor) -> TensorTable:
     return TensorTable(data.detach(), data.device)
 
 
-def sent_to(
+def send_to(
     array: npt.NDArray[Any],
     device: torch.device,
     weights: FloatArray | None = None,

@@ -13,7 +13,7 @@ from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.records import crosses_processes
 from rhale.tables.chunk import Change, numbers_at, numbers_between
 from rhale.tables.columns import Holds, Labels, cast
-from rhale.tables.pieces.facts import NOTHING_SEEN, Seen
+from rhale.tables.pieces.facts import NO_FACTS, ColumnFacts
 from rhale.tables.storage import IN_MEMORY, Storage
 
 
@@ -41,7 +41,7 @@ class ArrayChunk:
         """One column as floats."""
         return np.array(self.array[:, index], dtype=np.float64)
 
-    def told_apart(self, index: int) -> None:
+    def distinct(self, index: int) -> None:
         """Arrays hold no names."""
 
     def key(self, index: int) -> FloatArray:
@@ -52,9 +52,9 @@ class ArrayChunk:
         """Numbers that tell rows apart: all columns as floats."""
         return np.asarray(self.array, dtype=np.float64)
 
-    def seen(self) -> Seen:
+    def facts(self) -> ColumnFacts:
         """Arrays hide nothing."""
-        return NOTHING_SEEN
+        return NO_FACTS
 
     def shown(self, index: int, value: float) -> str:  # noqa: ARG002
         """A value as people write it."""
@@ -172,7 +172,7 @@ class ArrayTable:
         """The same rows, with their weights."""
         return replace(self, weights=weights)
 
-    def settled(self, seen: Seen) -> ArrayTable:  # noqa: ARG002
+    def settle(self, facts: ColumnFacts) -> ArrayTable:  # noqa: ARG002
         """The same table: it hides nothing."""
         return self
 

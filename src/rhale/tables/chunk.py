@@ -10,8 +10,8 @@ import numpy as np
 from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray, IntArray
 from rhale.names import find_feature, list_asked
-from rhale.tables.columns import Apart, Holds, Labels
-from rhale.tables.pieces.facts import Seen
+from rhale.tables.columns import Distinct, Holds, Labels
+from rhale.tables.pieces.facts import ColumnFacts
 from rhale.tables.storage import Storage
 
 Change = tuple[int, FloatArray]  # a column and its new values, as `Chunk.column` reads them
@@ -43,7 +43,7 @@ class Chunk(Protocol):
     def column(self, index: int) -> FloatArray:
         """One column as numbers, shape (n_rows,); nan where a value is missing."""
 
-    def told_apart(self, index: int) -> Apart | None:
+    def distinct(self, index: int) -> Distinct | None:
         """Distinct names of a column and which each row has; None for a column of numbers."""
 
     def key(self, index: int) -> FloatArray:
@@ -52,7 +52,7 @@ class Chunk(Protocol):
     def keys(self) -> FloatArray:
         """Numbers that tell rows apart, shape (n_rows, n_columns)."""
 
-    def seen(self) -> Seen:
+    def facts(self) -> ColumnFacts:
         """What these rows tell about the columns, for tables that come in pieces."""
 
     def shown(self, index: int, value: float) -> str:
@@ -117,7 +117,7 @@ class Table(Protocol):
     def labelled(self, labels: Mapping[int, Labels]) -> Table:
         """The same table, with these columns of names read as numbers."""
 
-    def settled(self, seen: Seen) -> Table:
+    def settle(self, facts: ColumnFacts) -> Table:
         """The same table, now that all rows were seen."""
 
     def settle_chunk(self, chunk: Any) -> Chunk:
@@ -147,7 +147,7 @@ class TableInMemory(Table, Protocol):
     def labelled(self, labels: Mapping[int, Labels]) -> TableInMemory:
         """The same table, with these columns of names read as numbers."""
 
-    def settled(self, seen: Seen) -> TableInMemory:
+    def settle(self, facts: ColumnFacts) -> TableInMemory:
         """The same table, now that all rows were seen."""
 
 

@@ -17,7 +17,7 @@ from rhale.kernels.times import AxisKind, written
 from rhale.tables.chunk import Change, numbers_at, numbers_between
 from rhale.tables.columns import (
     PLAIN,
-    Apart,
+    Distinct,
     Holds,
     Labels,
     Series,
@@ -33,10 +33,10 @@ from rhale.tables.columns import (
     missing_value,
     new_column,
     numbers_of,
-    rounded,
+    round_as,
 )
 from rhale.tables.files.damage import naming_failure
-from rhale.tables.pieces.facts import Seen
+from rhale.tables.pieces.facts import ColumnFacts
 from rhale.tables.storage import IN_MEMORY, Storage
 
 Frame = nw.DataFrame[Any]
@@ -97,43 +97,43 @@ class FrameChunk:
 
     def column(self, index: int) -> FloatArray:
         """One column as floats; missing values are nan."""
-        apart = self.told_apart(index) if index in self.labels else None
+        apart = self.distinct(index) if index in self.labels else None
         return self._numbers(index) if apart is None else self.labels[index].read(apart)
 
     def _numbers(self, index: int) -> FloatArray:
         """A column of numbers, read once and not to be written into."""
-        if index not in self._read:
-            self._read[index] = numbers_of(self._column(index))
-            self._read[index].flags.writeable = False
-        return self._read[index]
+        if index not in self._known_numbers:
+            self._known_numbers[index] = numbers_of(self._column(index))
+            self._known_numbers[index].flags.writeable = False
+        return self._known_numbers[index]
 
     def _column(self, index: int) -> Series:
         """One column, taken out of the frame once."""
-        if index not in self._taken:
-            self._taken[index] = column_at(self.frame, index)
-        return self._taken[index]
+        if index not in self._columns:
+            self._columns[index] = column_at(self.frame, index)
+        return self._columns[index]
 
     @cached_property
-    def _taken(self) -> dict[int, Series]:
+    def _columns(self) -> dict[int, Series]:
         """Columns that were taken out of the frame."""
         return {}
 
     @cached_property
-    def _read(self) -> dict[int, FloatArray]:
+    def _known_numbers(self) -> dict[int, FloatArray]:
         """Columns of numbers, each read once."""
         return {}
 
-    def told_apart(self, index: int) -> Apart | None:
+    def distinct(self, index: int) -> Distinct | None:
         """Distinct names of a column and which each row has; None for a column of numbers."""
         column = self._column(index)
         if holds(column) not in ("names", "objects"):
             return None
-        if index not in self._apart:
-            self._apart[index] = factorize(column)
-        return self._apart[index]
+        if index not in self._distinct:
+            self._distinct[index] = factorize(column)
+        return self._distinct[index]
 
     @cached_property
-    def _apart(self) -> dict[int, Apart]:
+    def _distinct(self) -> dict[int, Distinct]:
         """Columns of names, each told apart once."""
         return {}
 
@@ -145,16 +145,16 @@ class FrameChunk:
         """Numbers that tell the values of one column apart, in all chunks alike."""
         column = self._column(index)
         try:
-            apart = self.told_apart(index)
+            apart = self.distinct(index)
         except BadTableError:  # it cannot be explained, but its rows differ
             return np.array([hashed(v) for v in column.to_list()])
         if apart is not None:
             return np.array([hashed(v) for v in apart[0]] + [np.nan])[apart[1]]
         return self._numbers(index) if holds(column) else np.zeros(self.n_rows)
 
-    def seen(self) -> Seen:
+    def facts(self) -> ColumnFacts:
         """What these rows tell about the columns."""
-        return seen_in(self.frame)
+        return read_facts(self.frame)
 
     def shown(self, index: int, value: float) -> str:
         """A value of a column as people write it."""
@@ -171,7 +171,7 @@ class FrameChunk:
             return values
         column = column_at(self.view.frame, index)
         if column.dtype in PLAIN:
-            return rounded(column.dtype, values)
+            return round_as(column.dtype, values)
         return numbers_of(new_column(column, values))
 
     def varied(self, changes: Sequence[Change]) -> Any:
@@ -317,7 +317,7 @@ class FrameTable:
         """The same rows, with their weights."""
         return replace(self, weights=weights)
 
-    def settled(self, seen: Seen) -> FrameTable:  # noqa: ARG002
+    def settle(self, facts: ColumnFacts) -> FrameTable:  # noqa: ARG002
         """The same table: its types are known."""
         return self
 
@@ -326,11 +326,11 @@ class FrameTable:
         return chunk.labelled(self.labels)
 
 
-def seen_in(frame: Frame) -> Seen:
+def read_facts(frame: Frame) -> ColumnFacts:
     """What the rows of a frame tell about its columns."""
     columns = columns_in(frame)
     found = [categories_of(column) for column in columns]
-    return Seen(
+    return ColumnFacts(
         tuple(str(name) for name in frame.columns),
         tuple(bool(column.null_count()) for column in columns),
         tuple(categories for categories, _ in found),

@@ -29,7 +29,7 @@ def open_table(data: Any, weights: npt.ArrayLike | str | None = None) -> TableIn
     weights : array-like of shape (n_rows,) or str, optional
         How much each row matters; or the column that says so, which is taken out of the table.
     """
-    table = _opened(data)
+    table = _open(data)
     if isinstance(weights, str):
         column = find_weights(weights, table)
         weights = table.chunk(0, table.n_rows).column(column)
@@ -74,17 +74,17 @@ def as_matrix(rows: Any) -> FloatArray:
     return np.stack([numbers_of(s) for s in frame.iter_columns()], axis=1)
 
 
-def _opened(data: Any) -> TableInMemory:
+def _open(data: Any) -> TableInMemory:
     """A table in the memory of this machine or of its device; one that is open stays as it is."""
     if isinstance(data, TableInMemory):
         return data
     if getattr(data, "is_cuda", False):
         found: TableInMemory = import_module("rhale.gpu.tensor_table").open_tensor(data)
         return found
-    return recognised(data)
+    return recognise(data)
 
 
-def recognised(data: Any) -> ArrayTable | FrameTable:
+def recognise(data: Any) -> ArrayTable | FrameTable:
     """A table in memory, with any number of rows."""
     try:
         frame = nw.from_native(data, pass_through=True)

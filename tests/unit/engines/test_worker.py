@@ -12,7 +12,7 @@ from rhale.engines.worker import (
     PartTask,
     Summary,
     count_task,
-    united,
+    unite,
     work,
 )
 from rhale.errors import BadTableError, ModelFailedError
@@ -41,18 +41,18 @@ def test_a_part_is_one_summary_of_all_its_chunks():
 def test_a_part_without_rows_contributes_nothing():
     found = PartTask(total, TABLE, 2)(0, [FRAME[:0]])
     assert (found.n_rows, found.piece) == (0, None)
-    assert united(found, Summary(3, 7.0)).piece == 7.0
+    assert unite(found, Summary(3, 7.0)).piece == 7.0
 
 
 def test_pieces_are_added_in_order():
-    found = united(Summary(1, [1]), Summary(2, [2, 3]))
+    found = unite(Summary(1, [1]), Summary(2, [2, 3]))
     assert (found.n_rows, found.piece) == (3, [1, 2, 3])
 
 
 def test_errors_of_ours_come_back_with_the_number_of_the_part():
     found = pickle.loads(pickle.dumps(PartTask(refuse, TABLE, 9)(4, [FRAME])))  # noqa: S301
     with pytest.raises(ModelFailedError, match=r"^partition 4: 5 rows are too many") as caught:
-        found.checked()
+        found.check()
     assert "in refuse" in caught.value.__notes__[0]
 
 
@@ -77,7 +77,7 @@ def test_rows_are_drawn_by_the_place_of_the_part():
 def test_rows_are_not_drawn_from_parts_that_are_cut_anew(starts, index):
     drawn = PiecedTable(HEAD, HEAD.names, drawn=np.array([1, 8]), starts=starts)
     with pytest.raises(BadTableError, match=f"^partition {index}: 5 rows here, and"):
-        PartTask(total, drawn, 9)(index, [FRAME]).checked()
+        PartTask(total, drawn, 9)(index, [FRAME]).check()
 
 
 def test_new_parts_may_be_empty_where_rows_are_drawn():
@@ -99,12 +99,12 @@ def test_a_worker_opens_what_was_sent_to_it():
 
 def test_a_worker_that_cannot_open_it_says_so():
     with pytest.raises(ModelFailedError, match="a worker cannot open"):
-        work(Parcel(b"nothing", "digest of nothing"), 0, []).checked()
+        work(Parcel(b"nothing", "digest of nothing"), 0, []).check()
 
 
 def test_a_part_with_other_columns_is_named():
     with pytest.raises(BadTableError, match=r"^partition 3: there is no column 'w'"):
-        PartTask(total, TABLE, 9)(3, [FRAME[["a"]]]).checked()
+        PartTask(total, TABLE, 9)(3, [FRAME[["a"]]]).check()
 
 
 def test_the_model_is_asked_inside_its_session():

@@ -206,7 +206,7 @@ def test_cells_with_one_value_have_no_width(device):
     rows = torch.from_numpy(x).to(device)
     cells = ops.prepare([grid], [0], device)
     packed = ops.measure_all(cells, rows, torch.sin(100 * rows)[:, None])
-    (cells,) = ops.unpacked([grid], *ops.on_host(packed))
+    (cells,) = ops.unpack([grid], *ops.on_host(packed))
     assert np.all(cells.sxx == 0)
     np.testing.assert_array_equal(cells.mean_x, [0.1, 0.3, 0.7])
 
@@ -220,7 +220,7 @@ def test_any_type_and_layout_of_rows_is_measured_alike(device, dtype):
     for rows in (torch.from_numpy(x), torch.from_numpy(np.asfortranarray(x))):
         cells = ops.prepare(grids, [2, 0], device)
         packed = ops.measure_all(cells, rows.to(device), torch.from_numpy(d).to(device))
-        found = ops.unpacked(grids, *ops.on_host(packed))
+        found = ops.unpack(grids, *ops.on_host(packed))
         for cells, grid, column in zip(found, grids, [2, 0], strict=True):
             expected = measure(grid, x[:, column].astype(float), d[:, :, column].T.copy())
             np.testing.assert_array_equal(cells.count, expected.count)

@@ -5,7 +5,7 @@ import torch
 from rhale.errors import BadTableError
 from rhale.features.survey import SurveyTask, survey
 from rhale.gpu import device_moments as ops
-from rhale.gpu.tensor_table import TensorSurveyTask, TensorTable, open_tensor, sent_to
+from rhale.gpu.tensor_table import TensorSurveyTask, TensorTable, open_tensor, send_to
 from rhale.kernels.sample import row_keys
 from rhale.tables.array import ArrayTable
 
@@ -135,7 +135,7 @@ def test_a_chunk_answers_like_one_of_an_array(dtype):
     new = np.linspace(-0.6, 2.7, 20)
     for name, arguments in {
         "column": (1,), "key": (2,), "keys": (), "representable": (0, new), "shown": (0, 0.5),
-        "told_apart": (0,), "varied": ([(0, new), (2, new)],), "replaced": ([(0, new), (2, new)],),
+        "distinct": (0,), "varied": ([(0, new), (2, new)],), "replaced": ([(0, new), (2, new)],),
     }.items():  # fmt: skip
         ours, theirs = getattr(there, name)(*arguments), getattr(host, name)(*arguments)
         if isinstance(theirs, np.ndarray):
@@ -211,4 +211,4 @@ def test_a_tensor_with_a_graph_is_read_without_it():
 
 
 def test_types_that_torch_lacks_stay_on_the_host():
-    assert sent_to(np.zeros((3, 2), dtype=np.longdouble), torch.device("cpu")) is None
+    assert send_to(np.zeros((3, 2), dtype=np.longdouble), torch.device("cpu")) is None

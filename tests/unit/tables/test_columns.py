@@ -164,7 +164,7 @@ def listed(table):
 def named(table):
     """All rows, with the names numbered as they come."""
     chunk = whole(table)
-    return chunk.labelled({0: Labels(tuple(chunk.told_apart(0)[0]))})
+    return chunk.labelled({0: Labels(tuple(chunk.distinct(0)[0]))})
 
 
 def series(values, dtype=None):
@@ -227,7 +227,7 @@ def test_what_a_column_can_hold_is_what_comes_back_from_it(case):
 @each_name
 def test_names_are_told_apart_and_numbered(case):
     table, _ = case
-    values, codes = whole(table).told_apart(0)
+    values, codes = whole(table).distinct(0)
     expected = listed(table)
     found = [None if c < 0 else values[c] for c in codes]
     assert [(type(v), v) for v in found] == [(type(v), v) for v in expected]

@@ -28,14 +28,14 @@ def measure(file: RegularFile, kind: str) -> tuple[Any, int]:
     What the file says about the sizes of its parts is compared with its own size here, as Arrow
     sets memory aside for it without asking.
     """
-    heads = _listed(file) if kind == "arrow" else _streamed(file)
+    heads = _list_bodies(file) if kind == "arrow" else _walk_stream(file)
     n_rows = 0
     for place, head, body in heads:
         batch = read_head(head)
         if batch is not None:
             n_rows += batch.n_rows
             _require_likely(file, batch, place, body)
-    return _opened(file, kind).schema, n_rows
+    return _open(file, kind).schema, n_rows
 
 
 def read(file: RegularFile, kind: str, names: list[str], size: int) -> Iterator[Any]:
@@ -48,23 +48,23 @@ def read(file: RegularFile, kind: str, names: list[str], size: int) -> Iterator[
     """
     import pyarrow as pa
 
-    place = {name: place for place, name in enumerate(_opened(file, kind).schema.names)}
+    place = {name: place for place, name in enumerate(_open(file, kind).schema.names)}
     wanted = pa.ipc.IpcReadOptions(included_fields=[place[name] for name in names])
-    found = _opened(file, kind, options=wanted)
+    found = _open(file, kind, options=wanted)
     batches = found if kind == "stream" else map(found.get_batch, range(found.num_record_batches))
     for batch in batches:
-        validated(batch)
+        validate(batch)
         for start in range(0, batch.num_rows, size):
             yield batch.slice(start, size)
 
 
-def validated(batch: Any) -> Any:
+def validate(batch: Any) -> Any:
     """The same batch, if all that it refers to is there and its text is text."""
     batch.validate(full=True)
     return batch
 
 
-def dropped(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
+def skip_rows(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
     """Leave rows out at the start."""
     for batch in batches:
         if n_rows < batch.num_rows:
@@ -72,7 +72,7 @@ def dropped(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
         n_rows = max(n_rows - batch.num_rows, 0)
 
 
-def _opened(file: RegularFile, kind: str, **options: Any) -> Any:
+def _open(file: RegularFile, kind: str, **options: Any) -> Any:
     """The reader of pyarrow."""
     import pyarrow as pa
 
@@ -94,7 +94,7 @@ def _require_likely(file: RegularFile, batch: Head, place: int, body: int) -> No
 # --- where the batches are -----------------------------------------------------------------------
 
 
-def _listed(file: RegularFile) -> Iterator[tuple[int, bytes, int]]:
+def _list_bodies(file: RegularFile) -> Iterator[tuple[int, bytes, int]]:
     """Places of the bodies of a file, their heads and sizes, from the footer."""
     (size,) = WORD.unpack(file.read_at(file.size - FOOTER_END, WORD.size))
     footer = FlatTable.root(file.read_at(file.size - FOOTER_END - size, size))
@@ -114,7 +114,7 @@ def _after_length(head: bytes) -> bytes:
     return head[2 * WORD.size :] if first % 2**32 == CONTINUED else head[WORD.size :]
 
 
-def _streamed(file: RegularFile) -> Iterator[tuple[int, bytes, int]]:
+def _walk_stream(file: RegularFile) -> Iterator[tuple[int, bytes, int]]:
     """Places of the bodies of a stream, their heads and sizes, from one message to the next."""
     place = 0
     while place + WORD.size <= file.size:

@@ -69,8 +69,8 @@ def open_files(data: Any) -> PiecedTable:
     if is_dataset(data):
         parts = list(open_dataset(data))
     else:
-        parts = [open_file(path) for path in found_files(data)]
-    schema, n_rows = united(parts), sum(part.n_rows for part in parts)
+        parts = [open_file(path) for path in find_files(data)]
+    schema, n_rows = unite_columns(parts), sum(part.n_rows for part in parts)
     with naming(_places(parts)):
         require_two_rows(n_rows)
     head = FrameTable(nw.from_native(empty_table(schema, parts[0].path), eager_only=True))
@@ -80,10 +80,10 @@ def open_files(data: Any) -> PiecedTable:
 # --- which files ---------------------------------------------------------------------------------
 
 
-def found_files(asked: str | Path | Sequence[str | Path]) -> list[str]:
+def find_files(asked: str | Path | Sequence[str | Path]) -> list[str]:
     """The files that paths and patterns name."""
     patterns = [asked] if isinstance(asked, str | Path) else asked
-    paths = [path for pattern in patterns for path in _found(str(pattern))]
+    paths = [path for pattern in patterns for path in _find(str(pattern))]
     known = set[Path]()
     for path in paths:
         place = Path(path).resolve()
@@ -94,7 +94,7 @@ def found_files(asked: str | Path | Sequence[str | Path]) -> list[str]:
     return paths
 
 
-def _found(pattern: str) -> list[str]:
+def _find(pattern: str) -> list[str]:
     """The files that a path or a pattern names, in order of their names."""
     if os.path.lexists(pattern):
         return _below(pattern) if S_ISDIR(look(pattern).st_mode) else [pattern]
@@ -152,7 +152,7 @@ def require_tree(folder: str) -> None:
 # --- their columns -------------------------------------------------------------------------------
 
 
-def united(parts: Sequence[Part]) -> Any:
+def unite_columns(parts: Sequence[Part]) -> Any:
     """Columns of all files together; each needs the same, with types that have one in common."""
     import pyarrow as pa
 
@@ -167,10 +167,10 @@ def united(parts: Sequence[Part]) -> Any:
         raise BadTableError(msg)
     fields = [{field.name: field for field in part.schema} for part in parts]
     paths = [part.path for part in parts]
-    return pa.schema([_united([own[name] for own in fields], paths) for name in names])
+    return pa.schema([_unite_column([own[name] for own in fields], paths) for name in names])
 
 
-def _united(fields: Sequence[Any], paths: Sequence[str]) -> Any:
+def _unite_column(fields: Sequence[Any], paths: Sequence[str]) -> Any:
     """The column that holds the values of a column in all files."""
     import pyarrow as pa
 
@@ -273,7 +273,7 @@ class Files:
         """Read some files as if they were one, without the first wanted rows."""
         parts = [self.parts[place] for place in group]
         if table.drawn is not None:
-            drawn = self._drawn(table.drawn, group)
+            drawn = self._places_in(table.drawn, group)
             table, n_known = replace(table, drawn=drawn), int(drawn[n_known]) if n_known else 0
         schema = self._schema_of(table.wanted)
         pieces = _pieces(parts, schema, size, n_known)
@@ -302,7 +302,7 @@ class Files:
             return list(self.part_rows)
         return [int(n) for n in np.diff(np.searchsorted(table.drawn, self._starts))]
 
-    def _drawn(self, drawn: IntArray, group: Sequence[int]) -> IntArray:
+    def _places_in(self, drawn: IntArray, group: Sequence[int]) -> IntArray:
         """Places of drawn rows among the rows of some files alone."""
         found, before = list[IntArray](), 0
         for place in group:
@@ -357,4 +357,4 @@ def read_some(table: PiecedTable, n_rows: int, settings: Mapping[str, Any]) -> A
     places = np.sort(rng.choice(n_all, min(n_rows, n_all), replace=False))
     drawn = table.take(places, table.source.part_rows)
     (chunk,) = drawn.chunks(n_rows)
-    return drawn.settled(chunk.seen()).settle_chunk(chunk).rows
+    return drawn.settle(chunk.facts()).settle_chunk(chunk).rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from rhale.tables.pieces.facts import Seen
+from rhale.tables.pieces.facts import ColumnFacts
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,16 +17,16 @@ class PandasView:
 
     Attributes
     ----------
-    seen : Seen
+    facts : ColumnFacts
         What all rows together tell about the columns.
     """
 
-    seen: Seen
+    facts: ColumnFacts
 
     def __call__(self, piece: Any) -> Any:
         """Convert a piece: a table of Arrow, or already one of pandas."""
         frame = piece.copy(deep=False) if hasattr(piece, "iloc") else self._from_arrow(piece)
-        for place, categories in enumerate(self.seen.categories):
+        for place, categories in enumerate(self.facts.categories):
             if categories is not None:
                 frame.isetitem(place, self._categorical(frame.iloc[:, place], place))
         return frame
@@ -36,7 +36,7 @@ class PandasView:
 
         mixed, columns = [], table.columns
         for place, field in enumerate(table.schema):
-            is_gappy = self.seen.gaps[place]
+            is_gappy = self.facts.gaps[place]
             whole, truth = pa.types.is_integer(field.type), pa.types.is_boolean(field.type)
             if pa.types.is_decimal(field.type) or (whole and is_gappy):
                 columns[place] = columns[place].cast(pa.float64(), safe=False)
@@ -51,5 +51,5 @@ class PandasView:
     def _categorical(self, column: Any, place: int) -> Any:
         import pandas as pd
 
-        dtype = pd.CategoricalDtype(self.seen.categories[place], ordered=self.seen.ordered[place])
+        dtype = pd.CategoricalDtype(self.facts.categories[place], ordered=self.facts.ordered[place])
         return column if column.dtype == dtype else column.astype(dtype)

@@ -105,16 +105,16 @@ def cut(rows: Iterable[Rows], size: int) -> Iterator[Rows]:
         n_held += len(piece[1])
         if n_held < size:
             continue
-        whole, numbers = _joined(held)
+        whole, numbers = _join(held)
         n_cut = n_held - n_held % size
         for start in range(0, n_cut, size):
             yield whole[start : start + size], numbers[start : start + size]
         held, n_held = [(whole[n_cut:], numbers[n_cut:])], n_held - n_cut
     if n_held:
-        yield _joined(held)
+        yield _join(held)
 
 
-def _joined(pieces: list[Rows]) -> Rows:
+def _join(pieces: list[Rows]) -> Rows:
     some = [piece for piece in pieces if len(piece[1])]
     if len(some) == 1:
         return some[0]

@@ -18,7 +18,7 @@ from rhale.tables.chunk import Chunk, find_columns
 from rhale.tables.columns import Holds, Labels, column_at, numbers_of
 from rhale.tables.frame import FrameChunk, FrameTable
 from rhale.tables.pieces.as_pandas import PandasView
-from rhale.tables.pieces.facts import Seen
+from rhale.tables.pieces.facts import ColumnFacts
 from rhale.tables.pieces.reader import (
     Rows,
     bring_to_types,
@@ -51,7 +51,7 @@ class PiecedTable:
         The column that says how much each row matters.
     labels : mapping of int to Labels
         Columns of names that are read as numbers.
-    seen : Seen or None
+    facts : ColumnFacts or None
         What a first pass learned about the columns; None before.
     drawn : ndarray or None
         Places of the rows to use in the whole table, increasing; None for all.
@@ -66,7 +66,7 @@ class PiecedTable:
     n_rows: int | None = None
     weights: str | None = None
     labels: Mapping[int, Labels] = field(default_factory=dict)
-    seen: Seen | None = None
+    facts: ColumnFacts | None = None
     drawn: IntArray | None = None
     starts: tuple[int, ...] = ()
 
@@ -123,17 +123,17 @@ class PiecedTable:
         """Levels of a column whose type says in which order they stand, after a first pass."""
         if isinstance(self.head, ArrayTable):
             return None
-        return self._facts.categories[index] if self._facts.ordered[index] else None
+        return self._known.categories[index] if self._known.ordered[index] else None
 
     def missing_value(self, index: int) -> Any:
         """What stands for a missing value in a column, after a first pass."""
-        return float("nan") if isinstance(self.head, ArrayTable) else self._facts.missing[index]
+        return float("nan") if isinstance(self.head, ArrayTable) else self._known.missing[index]
 
     @property
-    def _facts(self) -> Seen:
+    def _known(self) -> ColumnFacts:
         """What a first pass learned."""
-        assert self.seen is not None  # noqa: S101 - it is asked for after that pass
-        return self.seen
+        assert self.facts is not None  # noqa: S101 - it is asked for after that pass
+        return self.facts
 
     def labels_of(self, index: int) -> Labels:
         """Names of a column that was labelled."""
@@ -145,13 +145,13 @@ class PiecedTable:
         """The same table, with these columns of names read as numbers."""
         return replace(self, labels=labels)
 
-    def settled(self, seen: Seen) -> PiecedTable:
+    def settle(self, facts: ColumnFacts) -> PiecedTable:
         """The same table, after a first pass: the model's kind of table and its types are known."""
-        return replace(self, seen=seen)
+        return replace(self, facts=facts)
 
     def settle_chunk(self, chunk: Any) -> Chunk:
         """Bring a chunk of the first pass to what was decided after it."""
-        return self._shown(chunk.labelled(self.labels))
+        return self._show(chunk.labelled(self.labels))
 
     def take(self, places: IntArray, part_rows: Sequence[int]) -> PiecedTable:
         """Only the rows at these places of the table, whose parts have so many rows."""
@@ -213,14 +213,14 @@ class PiecedTable:
         """
         with naming(where):
             for rows, numbers in cut(self._rows(pieces, first_row, start), size):
-                chunk = self._weighed(rows, numbers)
+                chunk = self._weigh(rows, numbers)
                 if chunk.n_rows:
-                    yield self._shown(replace(chunk, where=where))
+                    yield self._show(replace(chunk, where=where))
 
     def _rows(self, pieces: Iterable[Any], first_row: int, start: int) -> Iterator[Rows]:
         """The wanted columns and rows of each piece."""
         for piece in pieces:
-            rows, numbers = self._selected(piece), np.arange(first_row, first_row + len(piece))
+            rows, numbers = self._select(piece), np.arange(first_row, first_row + len(piece))
             if self.drawn is not None:
                 low, high = np.searchsorted(self.drawn, [start, start + len(piece)])
                 chosen = self.drawn[low:high] - start
@@ -229,14 +229,14 @@ class PiecedTable:
             first_row, start = first_row + len(piece), start + len(piece)
             yield rows, numbers
 
-    def _selected(self, piece: Any) -> Any:
+    def _select(self, piece: Any) -> Any:
         """The wanted columns of a piece, in the types of the table."""
         if isinstance(self.head, ArrayTable):
             return select_from_array(piece, self.everything, self.wanted)
         frame = select_from_frame(piece, self.everything, self.wanted)
         return bring_to_types(frame, self.head.frame)
 
-    def _weighed(self, rows: Any, numbers: IntArray) -> ArrayChunk | FrameChunk:
+    def _weigh(self, rows: Any, numbers: IntArray) -> ArrayChunk | FrameChunk:
         """The rows of positive weight."""
         is_array, weights = isinstance(rows, np.ndarray), None
         if self.weights is not None:
@@ -251,12 +251,12 @@ class PiecedTable:
             return chunk
         return chunk.take(np.flatnonzero(weights > 0))
 
-    def _shown(self, chunk: Any) -> Chunk:
+    def _show(self, chunk: Any) -> Chunk:
         """The chunk as the model sees it: pandas, where it is installed."""
         shown: Chunk = chunk
-        if self.seen is None or not isinstance(chunk, FrameChunk) or find_spec("pandas") is None:
+        if self.facts is None or not isinstance(chunk, FrameChunk) or find_spec("pandas") is None:
             return shown
-        has_categories = any(c is not None for c in self.seen.categories)
+        has_categories = any(c is not None for c in self.facts.categories)
         if chunk.frame.implementation.is_pandas() and not has_categories:
             return shown
-        return replace(chunk, show=PandasView(self.seen))
+        return replace(chunk, show=PandasView(self.facts))

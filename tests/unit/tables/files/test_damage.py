@@ -29,9 +29,9 @@ for path in sys.argv[1:]:
         chunks = list(table.chunks(16))
         for chunk in chunks:
             chunk.keys()
-        seen = sum((chunk.seen() for chunk in chunks[1:]), chunks[0].seen())
+        seen = sum((chunk.facts() for chunk in chunks[1:]), chunks[0].facts())
         for chunk in chunks:
-            table.settled(seen).settle_chunk(chunk).rows
+            table.settle(seen).settle_chunk(chunk).rows
     except rhale.errors.BadTableError as error:
         said = str(error)
     print(json.dumps(said), flush=True)
@@ -162,7 +162,7 @@ def test_text_in_views_is_text():
     rows = pa.table({"x": [1.0, 2.0], "t": pa.array(["a", "b"]).cast(pa.string_view())})
     chunk = next(iter_chunks(write("r.arrow", rows)))
     assert chunk.frame.to_native().schema.field("t").type == pa.string()
-    assert chunk.take(np.array([1])).told_apart(1)[0] == ["b"]
+    assert chunk.take(np.array([1])).distinct(1)[0] == ["b"]
 
 
 def iter_chunks(path, size=10):

@@ -144,5 +144,5 @@ def test_an_ordered_type_is_known_before_its_levels_are():
         table = pieced(data)
         assert (table.has_order(0), table.has_order(1)) == (True, False)
         (chunk,) = read(table, data)
-        settled = table.settled(chunk.seen())
+        settled = table.settle(chunk.facts())
         assert (settled.declared_order(0), settled.declared_order(1)) == (("S", "M"), None)
