@@ -18,13 +18,11 @@ from rhale.models.trees.ensemble import is_tree_model
 from rhale.models.trees.model import TreeModel
 from rhale.settings import Response
 
-# library of a class -> file and class of the adapter; a new adapter is one line here
+# kind -> file and class of the adapter, and the libraries of models; a new adapter is one line here
 ADAPTERS = {
-    "torch": ("rhale.models.torch", "TorchModel"),
-    "jax": ("rhale.models.jax", "JaxModel"),
-    "jaxlib": ("rhale.models.jax", "JaxModel"),
+    "torch": ("rhale.models.torch", "TorchModel", ("torch",)),
+    "jax": ("rhale.models.jax", "JaxModel", ("jax", "jaxlib")),
 }
-KINDS = ("function", "estimator", "torch", "jax")
 
 
 def wrap(
@@ -76,9 +74,9 @@ def wrap(
     if found == "function":
         return FunctionModel(model, gradient)
     if found not in ADAPTERS:
-        msg = f"kind={kind!r} is not known; use one of {', '.join(KINDS)}"
+        msg = f"kind={kind!r} is not known; use one of function, estimator, {', '.join(ADAPTERS)}"
         raise UnknownModelError(msg)
-    file, name = ADAPTERS[found]
+    file, name, _ = ADAPTERS[found]
     adapter = cast(Adapter, getattr(import_module(file), name)(model))
     if gradient is None:
         return adapter
@@ -102,10 +100,11 @@ def recognise_kind(model: Any) -> str:
     if isinstance(model, type):
         msg = f"{model.__name__} is a class; pass a fitted instance of it"
         raise UnknownModelError(msg)
-    libraries = [base.__module__.partition(".")[0] for base in type(model).__mro__]
-    known = next((library for library in libraries if library in ADAPTERS), None)
-    if known:
-        return known
+    for base in type(model).__mro__:
+        library = base.__module__.partition(".")[0]
+        for kind, (_, _, libraries) in ADAPTERS.items():
+            if library in libraries:
+                return kind
     if hasattr(model, "predict"):
         return "estimator"
     if callable(model):

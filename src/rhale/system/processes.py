@@ -35,6 +35,10 @@ class SilentError(Exception):
     """A child ended, or closed its pipe, without an answer; the argument says how it ended."""
 
 
+class ExitedError(SilentError):
+    """A child ended by itself, with an exit code, without an answer."""
+
+
 class TooLongError(Exception):
     """A child did not answer in time."""
 
@@ -133,7 +137,7 @@ def heard(child: subprocess.Popen[bytes], seconds: float) -> Iterator[dict[str, 
             except queue.Empty:
                 raise TooLongError from None
             if not line:
-                raise SilentError(_how_it_ends(child))
+                raise _ending_of(child)
             yield _understood(line)
 
 
@@ -170,13 +174,13 @@ def _understood(line: bytes) -> dict[str, Any]:
     return words if isinstance(words, dict) else {}
 
 
-def _how_it_ends(child: subprocess.Popen[bytes]) -> str:
-    """A signal's name or an exit code; empty for a child that lives on and says nothing."""
+def _ending_of(child: subprocess.Popen[bytes]) -> SilentError:
+    """How a child ended: a signal's name or an exit code; empty if it lives on and says nothing."""
     try:
         code = child.wait(timeout=FAREWELL)
     except subprocess.TimeoutExpired:
-        return ""
-    return signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        return SilentError("")
+    return SilentError(signal.Signals(-code).name) if code < 0 else ExitedError(f"exit code {code}")
 
 
 def rebuilt(told: dict[str, Any]) -> RhaleError:

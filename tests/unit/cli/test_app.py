@@ -14,7 +14,7 @@ from rhale.cli.app import run
 from rhale.cli.parent import retold, stopped
 from rhale.cli.request import Request
 from rhale.errors import ModelStoppedError
-from rhale.system.processes import NotUnderstoodError, SilentError, TooLongError
+from rhale.system.processes import ExitedError, NotUnderstoodError, SilentError, TooLongError
 
 
 @pytest.fixture
@@ -126,7 +126,7 @@ def test_errors_of_the_child_bring_their_traceback_to_those_who_ask():
         (TooLongError(), "took longer than 9 seconds"),
         (NotUnderstoodError(), "does not understand"),
         (SilentError(""), "closed the pipe"),
-        (SilentError("exit code 3"), "ended its process with exit code 3"),
+        (ExitedError("exit code 3"), "ended its process with exit code 3"),
         (SilentError("SIGXCPU"), "processor time"),
         (SilentError("SIGSEGV"), r"ended by SIGSEGV. .* need more than 1 GiB of memory"),
     ],

@@ -20,7 +20,9 @@ from rhale.measures.gradient import Gradient
 from rhale.measures.measure import Asking
 from rhale.measures.questions import Asker
 from rhale.models import wrap
+from rhale.models.jax import JaxModel
 from rhale.models.predictor import Predictor
+from rhale.models.torch import TorchModel
 from rhale.tables import open_table
 from rhale.tables.array import ArrayTable
 from rhale.tables.storage import Storage
@@ -278,6 +280,13 @@ def test_a_module_on_the_cpu_is_measured_on_the_host():
     task = task_for(Module(smooth), table())
     assert on_device(task) is task
     assert cuda_of(task.predictor.adapter) is None
+
+
+def test_only_modules_of_torch_compute_on_a_cuda_device():
+    there = torch.device("cuda", 0)
+    assert cuda_of(TorchModel(torch.nn.Identity(), there)) == there
+    assert cuda_of(TorchModel(torch.nn.Identity())) is None
+    assert cuda_of(JaxModel(abs, there)) is None
 
 
 def test_a_cuda_device_that_is_not_there_is_refused(monkeypatch):

@@ -67,11 +67,10 @@ def load_file(
     writer = pickles.find_pickle(content)
     if writer is None and allow_pickle is not None and place.suffix.lower() not in KINDS:
         writer = "joblib"  # which reads its own compressed files; no reader of ours would
+    if writer and allow_pickle is None:
+        pickles.refuse(str(path), place.read_bytes(), writer)
     if writer:
-        content = place.read_bytes()
-        if allow_pickle is None:
-            pickles.refuse(str(path), content, writer)
-        return pickles.load_pickle(str(path), content, writer, str(allow_pickle))
+        return pickles.load_pickle(str(path), place.read_bytes(), writer, str(allow_pickle))
     kind = kind_of_file(place, content)
     library, install = LIBRARIES.get(kind, (None, ""))
     if library and find_spec(library) is None:

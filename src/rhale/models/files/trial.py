@@ -11,6 +11,7 @@ from typing import Any
 
 from rhale.errors import ModelFileError
 from rhale.system.processes import (
+    ExitedError,
     NotUnderstoodError,
     SilentError,
     TooLongError,
@@ -91,7 +92,7 @@ def _in_words(place: Path, error: Exception, printed: bytes) -> str:
     if isinstance(error, NotUnderstoodError):
         return f"{place} makes the process that reads it write into rhale's own pipe; {advice}"
     how = str(error) or "closing its pipe"
-    if how.startswith("exit code"):
+    if isinstance(error, ExitedError):
         lines = printed.decode(errors="replace").split("\n")
         last = next((line.strip()[:200] for line in reversed(lines) if line.strip()), "")
         how = f"{how} ({last})" if last else how
