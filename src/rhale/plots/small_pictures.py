@@ -14,10 +14,10 @@ from matplotlib.ticker import MaxNLocator
 from rhale.errors import BadSettingError
 from rhale.kernels.curve import Center
 from rhale.kernels.partition import require_count
-from rhale.plots import canvas, layers, missing_panel, style
+from rhale.plots import canvas, style
+from rhale.plots.labels import value_label
 from rhale.plots.lettering import LITERAL
 from rhale.plots.panel import Feature, draw_panel, read_feature, write_title
-from rhale.plots.slots import gather_slots
 from rhale.results.result import Result, Trace
 
 AxesArray = npt.NDArray[Any]
@@ -90,7 +90,7 @@ def plot_all(
     note = some_of(len(kept), len(features), "features")
     note += some_of(len(outputs), len({effect.output for effect in effects}), "outputs")
     length = canvas.letters(panels[0], "height")
-    label = layers.value_label(effects, center, length, each=len(outputs) > 1)
+    label = value_label(effects, center, length, each=len(outputs) > 1)
     write_frame(panels, explained, label, ", ".join(note), new=axes is None)
     return panels
 
@@ -213,7 +213,7 @@ def y_reach(features: Sequence[Feature], *, several: bool) -> tuple[float, float
 
 def set_heights(panels: AxesArray, features: list[Feature], *, sharey: bool) -> list[Artist]:
     """Set the y axes, and mark where the spread goes on beyond them."""
-    several = any(len(feature.results) > 1 for feature in features)
+    several = any(len(feature.items) > 1 for feature in features)
     marks: list[Artist] = []
     for ax, feature in zip(panels, features, strict=True):
         low, high = y_reach(features if sharey else [feature], several=several)
@@ -225,17 +225,11 @@ def set_heights(panels: AxesArray, features: list[Feature], *, sharey: bool) -> 
 
 def mark_feature(ax: Axes, feature: Feature) -> list[Artist]:
     """Mark where the spread of curves, levels and missing values is cut."""
-    marks: list[Artist] = []
-    slots = None
-    if feature.results[0].labels:
-        slots = gather_slots(feature.results)
-    for path in feature.paths:
-        marks += mark_cut(ax, path)
-    for point in filter(None, feature.missing):
-        if slots is not None:
-            marks += mark_cut(ax, point._replace(x=np.array([slots.missing])))
-        else:
-            marks += mark_cut(missing_panel.find_side(ax), point._replace(x=np.zeros(1)))
+    marks, field = list[Artist](), feature.place(ax)
+    for item in feature.items:
+        marks += mark_cut(ax, item.path)
+        if item.missing is not None:
+            marks += mark_cut(*field.place_missing(item.missing))
     return marks
 
 
