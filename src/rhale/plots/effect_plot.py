@@ -14,7 +14,7 @@ from rhale.kernels.curve import Center, middles
 from rhale.kernels.grid import Grid
 from rhale.plots import canvas, dots, missing_panel, style, ticks
 from rhale.plots.board import Board, label_pair
-from rhale.plots.fields import LineField, read_item
+from rhale.plots.fields import Layers, LineField, read_item
 from rhale.plots.labels import slope_label, value_label
 from rhale.plots.level_plot import plot_levels
 from rhale.results.effect import Effect
@@ -92,22 +92,20 @@ def plot_effect(
     'age'
     """
     if isinstance(effect, LevelEffect):
-        return plot_levels(
-            effect, ax=ax, center=center, level=level, spread=spread, uncertainty=uncertainty,
-            truth=truth, turned=turned,
-        )  # fmt: skip
+        layers = Layers(center, level, spread, uncertainty)
+        return plot_levels(effect, layers, ax=ax, truth=truth, turned=turned)
     top, bottom = canvas.find_pair(ax)
     new, item, field = ax is None, read_item(effect, center, level), LineField(top)
-    layers = {"spread": spread, "uncertainty": uncertainty}
+    drawn = {"spread": spread, "uncertainty": uncertainty}
     if is_constant(effect):
         draw_constant(top, bottom, effect)
-        missing_panel.draw_result(top, effect, item.missing, level, **layers)
+        missing_panel.draw_result(top, effect, item.missing, level, **drawn)
     else:
         field.begin()
-        explained = field.draw_one(item, "mean effect", level, **layers)
+        explained = field.draw_one(item, "mean effect", level, **drawn)
         field.draw_gaps(effect)
         explained += field.draw_counts(effect) + draw_truth(top, effect, center, truth)
-        missing_panel.draw_result(top, effect, item.missing, level, **layers)
+        missing_panel.draw_result(top, effect, item.missing, level, **drawn)
         field.fit()
         canvas.add_legend(top, explained, outside=new)
         explained = draw_bottom(bottom, effect, violins=violins)

@@ -22,6 +22,15 @@ FEW_VALUES = 4
 NO_CURVE = Trace(*np.empty((5, 0)))
 
 
+class Layers(NamedTuple):
+    """What is drawn of a result besides its mean, and where that is zero."""
+
+    center: Center = "mean"
+    level: float = 0.95
+    spread: bool = True
+    uncertainty: bool = True
+
+
 class Item(NamedTuple):
     """What is drawn of one result: curve or levels (none if constant), and missing values."""
 

@@ -13,7 +13,7 @@ from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center, middles
 from rhale.plots import canvas, dots, style
 from rhale.plots.board import Board, explain, label_pair, should_turn, turned_height
-from rhale.plots.fields import SlotField, read_item
+from rhale.plots.fields import Layers, SlotField, read_item
 from rhale.plots.labels import value_label
 from rhale.plots.lettering import shown
 from rhale.plots.slots import gather_slots
@@ -26,16 +26,14 @@ LevelTruth = Callable[[Any], FloatArray]
 
 def plot_levels(
     effect: LevelEffect,
+    layers: Layers,
     *,
     ax: Axes | Sequence[Axes] | None = None,
-    center: Center = "mean",
-    level: float = 0.95,
-    spread: bool = True,
-    uncertainty: bool = True,
     truth: LevelTruth | None = None,
     turned: bool | None = None,
 ) -> tuple[Axes, Axes]:
     """Draw the effect of a feature that has levels; arguments as in `plot_effect`."""
+    center, level, spread, uncertainty = layers
     slots = gather_slots([effect])
     turn = should_turn(slots, ax) if turned is None else turned
     pair = canvas.find_pair(ax, sideways=turned_height(slots) if turn else None)

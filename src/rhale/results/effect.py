@@ -209,14 +209,14 @@ class Effect:
         slope = np.nan_to_num(self.slope_error) ** 2
         bins = np.searchsorted(self.edges, middles(self.fit.edges), "right") - 1
         return Doubt(
-            self.edges,
-            self.mean_x,
-            self.measured,
-            np.where(self.measured, level, 0.0),
-            slope,
-            self.cells,
-            self.fit.origin,
-            np.clip(bins, 0, self.mean.size - 1),
+            edges=self.edges,
+            origin=self.mean_x,
+            measured=self.measured,
+            level_variance=np.where(self.measured, level, 0.0),
+            slope_variance=slope,
+            cells=self.cells,
+            places=self.fit.origin,
+            bins=np.clip(bins, 0, self.mean.size - 1),
         )
 
     @property
@@ -494,28 +494,28 @@ def fit_effect(
     std, std_plain = spread_of(bins, variance)
     spread_edges, spread_std = own_spread(cells, cuts)
     return Effect(
-        name,
-        output,
-        bins.grid.edges,
-        bins.count,
-        bins.rows,
-        bins.weight,
-        origin,
-        np.sqrt(bins.sxx / weight),
-        level + slope * (middle - origin),
-        slope,
-        np.where(measured, std, fill_gaps(std, middle)),
-        np.where(measured, std_plain, fill_gaps(std_plain, middle)),
-        np.sqrt(variance / rows),
-        np.where(linear, np.sqrt(variance / scatter), 0.0),
-        bins.grid.closed,
-        density,
-        local_notes,
-        bin_notes + cuts.notes + thin_bins(bins.count),
-        sample,
-        followed_cells(cells, cuts, origin, level, slope),
-        spread_edges,
-        spread_std,
+        name=name,
+        output=output,
+        edges=bins.grid.edges,
+        count=bins.count,
+        rows=bins.rows,
+        weight=bins.weight,
+        mean_x=origin,
+        std_x=np.sqrt(bins.sxx / weight),
+        mean=level + slope * (middle - origin),
+        slope=slope,
+        std=np.where(measured, std, fill_gaps(std, middle)),
+        std_plain=np.where(measured, std_plain, fill_gaps(std_plain, middle)),
+        level_error=np.sqrt(variance / rows),
+        slope_error=np.where(linear, np.sqrt(variance / scatter), 0.0),
+        closed=bins.grid.closed,
+        density=density,
+        local_notes=local_notes,
+        bin_notes=bin_notes + cuts.notes + thin_bins(bins.count),
+        sample=sample,
+        cells=followed_cells(cells, cuts, origin, level, slope),
+        spread_edges=spread_edges,
+        spread_std=spread_std,
     )
 
 
@@ -558,15 +558,15 @@ def followed_cells(
     some = np.where(cells.weight[mine] > 0, cells.weight[mine], 1.0)
     rows = np.where(filled, cells.rows[mine], np.nan)
     return CellMeans(
-        place,
-        cells.grid.edges[:-1][mine],
-        cells.grid.edges[1:][mine],
-        cells.weight[mine],
-        x,
-        np.sqrt(cells.sxx[mine] / some),
-        residual,
-        np.sqrt(cuts.noise[mine] / rows),
-        cuts.trust[place],
+        bin=place,
+        left=cells.grid.edges[:-1][mine],
+        right=cells.grid.edges[1:][mine],
+        weight=cells.weight[mine],
+        mean_x=x,
+        std_x=np.sqrt(cells.sxx[mine] / some),
+        residual=residual,
+        error=np.sqrt(cuts.noise[mine] / rows),
+        trust=cuts.trust[place],
     )
 
 
