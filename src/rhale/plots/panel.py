@@ -16,7 +16,7 @@ from rhale.plots.lettering import LITERAL, number, wrapped
 from rhale.results.result import Result, Trace
 
 
-class Feature(NamedTuple):
+class Panel(NamedTuple):
     """What one panel shows: the results of one feature."""
 
     name: str
@@ -55,12 +55,12 @@ class Feature(NamedTuple):
         return place_field(Board(ax), [item.result for item in self.items], small=True)
 
 
-def read_feature(name: str, results: list[Result], center: Center, level: float) -> Feature:
+def read_feature(name: str, results: list[Result], center: Center, level: float) -> Panel:
     """Read what one panel shows."""
-    return Feature(name, [read_item(result, center, level) for result in results])
+    return Panel(name, [read_item(result, center, level) for result in results])
 
 
-def draw_panel(ax: Axes, feature: Feature, outputs: list[str], level: float) -> list[Artist]:
+def draw_panel(ax: Axes, feature: Panel, outputs: list[str], level: float) -> list[Artist]:
     """Draw one feature, for one output or for several; return what a legend explains."""
     field, several = feature.place(ax), len(outputs) > 1
     places = [outputs.index(item.result.output) for item in feature.items]
@@ -83,7 +83,7 @@ def draw_panel(ax: Axes, feature: Feature, outputs: list[str], level: float) -> 
     return explained
 
 
-def write_title(ax: Axes, feature: Feature) -> None:
+def write_title(ax: Axes, feature: Panel) -> None:
     """Write the feature's name, and under it its importance and typical spread."""
     if len(feature.items) == 1:
         one = feature.first
