@@ -12,8 +12,10 @@ from matplotlib.collections import PolyCollection
 from rhale.kernels import BoolArray, FloatArray
 from rhale.kernels.curve import Center, middles
 from rhale.kernels.grid import Grid
-from rhale.plots import canvas, layers, missing_panel, style, ticks
-from rhale.plots.lettering import LITERAL
+from rhale.plots import canvas, dots, missing_panel, style, ticks
+from rhale.plots.board import Board, label_pair
+from rhale.plots.fields import Layers, LineField, read_item
+from rhale.plots.labels import slope_label, value_label
 from rhale.plots.level_plot import plot_levels
 from rhale.results.effect import Effect
 from rhale.results.level_effect import LevelEffect
@@ -90,24 +92,21 @@ def plot_effect(
     'age'
     """
     if isinstance(effect, LevelEffect):
-        return plot_levels(
-            effect, ax=ax, center=center, level=level, spread=spread, uncertainty=uncertainty,
-            truth=truth, turned=turned,
-        )  # fmt: skip
-    top, bottom = as_pair(ax)
-    new = ax is None
+        layers = Layers(center, level, spread, uncertainty)
+        return plot_levels(effect, layers, ax=ax, truth=truth, turned=turned)
+    top, bottom = canvas.find_pair(ax)
+    new, item, field = ax is None, read_item(effect, center, level), LineField(top)
+    drawn = {"spread": spread, "uncertainty": uncertainty}
     if is_constant(effect):
         draw_constant(top, bottom, effect)
-        missing_panel.draw_result(
-            top, effect, center, level, spread=spread, uncertainty=uncertainty
-        )
+        missing_panel.draw_result(top, effect, item.missing, level, **drawn)
     else:
-        explained = draw_top(top, effect, center, level, spread=spread, uncertainty=uncertainty)
-        explained += draw_truth(top, effect, center, truth)
-        missing_panel.draw_result(
-            top, effect, center, level, spread=spread, uncertainty=uncertainty
-        )
-        canvas.fit_limits(top, strip=True)
+        field.begin()
+        explained = field.draw_one(item, "mean effect", level, **drawn)
+        field.draw_gaps(effect)
+        explained += field.draw_counts(effect) + draw_truth(top, effect, center, truth)
+        missing_panel.draw_result(top, effect, item.missing, level, **drawn)
+        field.fit()
         canvas.add_legend(top, explained, outside=new)
         explained = draw_bottom(bottom, effect, violins=violins)
         canvas.fit_limits(bottom, strip=False)
@@ -115,37 +114,15 @@ def plot_effect(
         canvas.add_legend(bottom, explained, outside=new)
     for panel in (top, bottom):
         ticks.dress(panel, effect)
-    label_pair(top, bottom, effect, center)
+    name_axes(top, bottom, effect, center)
     return top, bottom
-
-
-def as_pair(ax: Axes | Sequence[Axes] | None) -> tuple[Axes, Axes]:
-    """Find or make the two panels."""
-    if ax is None:
-        return canvas.new_pair()
-    return canvas.split(ax) if isinstance(ax, Axes) else canvas.given_pair(ax)
-
-
-def draw_top(
-    ax: Axes, effect: Effect, center: Center, level: float, *, spread: bool, uncertainty: bool
-) -> list[Artist]:
-    """Draw curve, band, ribbon and support; return what a legend explains."""
-    path = effect.trace(center, level)
-    layers.draw_zero(ax)
-    explained = [layers.draw_curve(ax, path, "mean effect", style.look(0))]
-    if spread:
-        explained += layers.draw_spread(ax, path)
-    if uncertainty:
-        explained += layers.draw_ci(ax, path, level)
-    layers.draw_gaps(ax, effect)
-    return explained + layers.draw_counts(ax, effect)
 
 
 def draw_truth(ax: Axes, effect: Effect, center: Center, truth: Truth | None) -> list[Artist]:
     """Draw a known curve, zero where the effect's curve is."""
     if truth is None:
         return []
-    x = effect.trace(center, 0.95).x
+    x = effect.places()
     if center == "start":
         places, weights = effect.edges[:1], np.ones(1)
     elif center == "mean" and effect.density == "rows" and effect.sample.x.size:
@@ -162,11 +139,11 @@ def draw_truth(ax: Axes, effect: Effect, center: Center, truth: Truth | None) ->
 
 def draw_bottom(ax: Axes, effect: Effect, *, violins: bool) -> list[Artist]:
     """Draw bars, whiskers, violins and gaps; return what a legend explains."""
-    layers.draw_zero(ax)
+    dots.draw_zero(Board(ax))
     explained = draw_bars(ax, effect) + draw_whiskers(ax, effect)
     if violins:
         explained += draw_rows(ax, effect)
-    return explained + layers.draw_gaps(ax, effect)
+    return explained + LineField(ax).draw_gaps(effect)
 
 
 def draw_bars(ax: Axes, effect: Effect) -> list[Artist]:
@@ -265,7 +242,7 @@ def draw_constant(top: Axes, bottom: Axes, effect: Effect) -> None:
     canvas.say_constant(top, float(effect.edges[0]), words, heights=heights)
     known = np.isfinite(effect.mean)
     if known.any():
-        layers.draw_zero(bottom)
+        dots.draw_zero(Board(bottom))
         bottom.plot(effect.edges[:1], effect.mean[:1], "o", color=style.EFFECT, gid="rhale:bars")
         draw_whiskers(bottom, effect)
         canvas.fit_limits(bottom, strip=False)
@@ -274,16 +251,10 @@ def draw_constant(top: Axes, bottom: Axes, effect: Effect) -> None:
     bottom.set_xlim(top.get_xlim())
 
 
-def label_pair(top: Axes, bottom: Axes, effect: Effect, center: Center) -> None:
+def name_axes(top: Axes, bottom: Axes, effect: Effect, center: Center) -> None:
     """Name the axes of both panels."""
+    value = value_label([effect], center, canvas.letters(top, "height"))
+    slope = slope_label(effect, canvas.letters(bottom, "height"))
+    words = (value, f"local effect\n{slope}")
     name = ticks.axis_name(effect, style.LABEL_LENGTH)
-    value = layers.value_label([effect], center, canvas.letters(top, "height"))
-    slope = layers.slope_label(effect, canvas.letters(bottom, "height"))
-    top.set_ylabel(value, fontsize=style.NAME_TEXT, **LITERAL)
-    bottom.set_ylabel(f"local effect\n{slope}", fontsize=style.NAME_TEXT, **LITERAL)
-    bottom.set_xlabel(name, **LITERAL)
-    if canvas.share_x(top, bottom):
-        top.tick_params(labelbottom=False)
-        top.xaxis.get_offset_text().set_visible(False)
-    else:
-        top.set_xlabel(name, **LITERAL)
+    label_pair(Board(top), Board(bottom), words, name)

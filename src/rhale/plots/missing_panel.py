@@ -9,15 +9,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.transforms import Bbox
 
-from rhale.kernels.curve import Center
-from rhale.plots import canvas, dots, layers, style
+from rhale.plots import canvas, dots, style
 from rhale.plots.board import Board
 from rhale.results.result import Result, Trace, is_constant
 
 PANEL = "rhale:missing-panel"
 
 
-class Item(NamedTuple):
+class Point(NamedTuple):
     """One point without a value, and how it looks."""
 
     path: Trace
@@ -27,14 +26,13 @@ class Item(NamedTuple):
 def draw_result(
     ax: Axes,
     result: Result,
-    center: Center | None,
+    path: Trace | None,
     level: float,
     *,
     spread: bool = True,
     uncertainty: bool = True,
 ) -> None:
     """Draw the point of one result, where it was measured, and say how many values are missing."""
-    path = result.missing_trace(center, level)
     if path is None or result.missing is None:
         return
     side = draw_one(ax, path, level, spread=spread, uncertainty=uncertainty)
@@ -59,7 +57,7 @@ def draw_one(
     return board.ax
 
 
-def draw_several(ax: Axes, items: Sequence[Item], level: float, size: str) -> None:
+def draw_several(ax: Axes, items: Sequence[Point], level: float, size: str) -> None:
     """Draw points side by side, each in its colour; nothing where there are none."""
     if not items:
         return
@@ -91,7 +89,7 @@ def find_side(ax: Axes) -> Axes:
     side.set_axes_locator(Beside(ax))  # type: ignore[arg-type]
     side.tick_params(left=False, labelleft=False)
     if any(line.get_gid() == "rhale:zero" for line in ax.lines):
-        layers.draw_zero(side)
+        dots.draw_zero(Board(side))
     for name in ("left", "right", "top", "bottom"):
         side.spines[name].set(color=style.ZERO_LINE)
     return side

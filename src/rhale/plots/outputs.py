@@ -8,7 +8,8 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
 from rhale.kernels.curve import Center
-from rhale.plots import layers, panel, small_pictures, style, ticks
+from rhale.plots import panel, small_pictures, style, ticks
+from rhale.plots.labels import value_label
 from rhale.plots.lettering import LITERAL
 from rhale.results.result import Result
 
@@ -59,7 +60,7 @@ def plot_outputs(
         panel.write_title(ax, feature)
     explained += small_pictures.set_heights(panels, kept, sharey=sharey)
     note = ", ".join(small_pictures.some_of(len(kept), len(shown), "outputs"))
-    label = layers.value_label(effects, center, style.LABEL_LENGTH, each=True)
+    label = value_label(effects, center, style.LABEL_LENGTH, each=True)
     small_pictures.write_frame(panels, explained, label, note, new=axes is None)
     write_feature(panels, effects[0], new=axes is None)
     return panels

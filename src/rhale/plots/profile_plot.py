@@ -10,8 +10,10 @@ from matplotlib.collections import LineCollection
 from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.curve import Center
-from rhale.plots import canvas, dots, layers, level_plot, missing_panel, style, ticks
-from rhale.plots.board import Board
+from rhale.plots import canvas, missing_panel, style, ticks
+from rhale.plots.board import Board, explain, label_board, new_board
+from rhale.plots.fields import LineField, SlotField, read_item
+from rhale.plots.labels import slope_label, value_label
 from rhale.plots.lettering import LITERAL
 from rhale.plots.slots import Slots, gather_slots
 from rhale.results.profile import Profile
@@ -71,20 +73,20 @@ def plot_profile(
         return plot_level_profile(profile, ax, center, level, max_curves)
     new = ax is None
     ax = canvas.new_axes(style.PROFILE_SIZE) if ax is None else ax
+    item, field = read_item(profile, center, level), LineField(ax)
     if is_constant(profile):
-        words, heights = ticks.only_value(profile), profile.missing is not None
-        canvas.say_constant(ax, float(profile.grid[0]), words, heights=heights)
-        missing_panel.draw_result(ax, profile, center, level)
+        field.draw_constant([item], level)
+        missing_panel.draw_result(ax, profile, item.missing, level)
     else:
-        path = slope_trace(profile, level) if derivatives else profile.trace(center, level)
+        path = slope_trace(profile, level) if derivatives else item.path
         curves = single_rows(profile, center, derivatives=derivatives)
-        explained = draw_mean(ax, profile, path, derivatives=derivatives)
+        explained = draw_mean(field, profile, path, derivatives=derivatives)
         explained += draw_rows(ax, profile, curves, max_curves)
-        explained += layers.draw_spread(ax, path) + layers.draw_ci(ax, path, level)
-        explained += layers.draw_counts(ax, profile)
+        explained += field.draw_spread(path) + field.draw_ci(path, level)
+        explained += field.draw_counts(profile)
         if not derivatives:
-            missing_panel.draw_result(ax, profile, center, level)
-        canvas.fit_limits(ax, strip=True)
+            missing_panel.draw_result(ax, profile, item.missing, level)
+        field.fit()
         canvas.add_legend(ax, explained, outside=new)
     ticks.dress(ax, profile)
     ax.set_xlabel(ticks.axis_name(profile, style.LABEL_LENGTH), **LITERAL)
@@ -97,21 +99,19 @@ def plot_level_profile(
 ) -> Axes:
     """Draw a profile of levels: dots instead of lines."""
     slots = gather_slots([profile])
-    board = level_plot.new_board(slots, ax)
-    spots = dots.read_spots(profile, center, level)
+    board = new_board(slots, ax)
+    field, item = SlotField(board, slots), read_item(profile, center, level)
     if is_constant(profile):
-        level_plot.draw_only_level(board, slots, profile, spots.missing, level)
+        field.draw_constant([item], level)
     else:
-        dots.set_apart(board, slots)
-        explained = dots.draw_one(
-            board, slots, profile, spots, label=MEANS[profile.method], level=level
-        )
+        field.set_apart()
+        explained = field.draw_one(item, MEANS[profile.method], level)
         explained += draw_level_rows(board, slots, profile, center, max_curves)
-        explained += dots.draw_counts(board, slots, profile)
-        board.fit(slots, strip=True)
-        level_plot.explain(board, explained, new=ax is None)
-    board.name_levels(slots)
-    level_plot.label_board(board, [profile], center)
+        explained += field.draw_counts(profile)
+        field.fit()
+        explain(board, explained, new=ax is None)
+    field.name_places(profile)
+    label_board(board, [profile], center)
     return board.ax
 
 
@@ -139,8 +139,8 @@ def y_label(ax: Axes, profile: Profile, center: Center | None, *, derivatives: b
     """Say what the y axis shows."""
     length = canvas.letters(ax, "height")
     if derivatives:
-        return f"slope of the prediction\n{layers.slope_label(profile, length)}"
-    return layers.value_label([profile], center, length)
+        return f"slope of the prediction\n{slope_label(profile, length)}"
+    return value_label([profile], center, length)
 
 
 def single_rows(profile: Profile, center: Center | None, *, derivatives: bool) -> FloatArray:
@@ -160,10 +160,12 @@ def slope_trace(profile: Profile, level: float) -> Trace:
     return Trace(profile.grid, slope, spread, slope - half, slope + half)
 
 
-def draw_mean(ax: Axes, profile: Profile, path: Trace, *, derivatives: bool) -> list[Artist]:
+def draw_mean(
+    field: LineField, profile: Profile, path: Trace, *, derivatives: bool
+) -> list[Artist]:
     """Draw the mean; a marginal plot shows its points, as each has rows of its own."""
     label = "mean slope" if derivatives else MEANS[profile.method]
-    line = layers.draw_curve(ax, path, label, style.look(0))
+    line = field.draw_curve(path, label, style.look(0))
     if profile.method == "mplot":
         line.set(marker="o", markersize=3.5)
     return [line]

@@ -14,10 +14,10 @@ from matplotlib.ticker import MaxNLocator
 from rhale.errors import BadSettingError
 from rhale.kernels.curve import Center
 from rhale.kernels.partition import require_count
-from rhale.plots import canvas, layers, missing_panel, style
+from rhale.plots import canvas, style
+from rhale.plots.labels import value_label
 from rhale.plots.lettering import LITERAL
-from rhale.plots.panel import Feature, draw_panel, read_feature, write_title
-from rhale.plots.slots import gather_slots
+from rhale.plots.panel import Panel, draw_panel, read_feature, write_title
 from rhale.results.result import Result, Trace
 
 AxesArray = npt.NDArray[Any]
@@ -90,7 +90,7 @@ def plot_all(
     note = some_of(len(kept), len(features), "features")
     note += some_of(len(outputs), len({effect.output for effect in effects}), "outputs")
     length = canvas.letters(panels[0], "height")
-    label = layers.value_label(effects, center, length, each=len(outputs) > 1)
+    label = value_label(effects, center, length, each=len(outputs) > 1)
     write_frame(panels, explained, label, ", ".join(note), new=axes is None)
     return panels
 
@@ -106,7 +106,7 @@ def main_outputs(effects: Sequence[Result]) -> list[str]:
 
 def gather(
     effects: Sequence[Result], outputs: list[str], center: Center, level: float
-) -> list[Feature]:
+) -> list[Panel]:
     """Put the results of one feature together, in the order in which features appear."""
     if not effects:
         msg = "there is nothing to plot: give at least one effect or profile"
@@ -125,7 +125,7 @@ def some_of(drawn: int, known: int, what: str) -> list[str]:
 
 def find_panels(
     axes: Axes | Iterable[Axes] | None,
-    features: Sequence[Feature],
+    features: Sequence[Panel],
     columns: int | None,
     *,
     sharey: bool,
@@ -162,7 +162,7 @@ def choose_columns(n_panels: int) -> int:
     return min((3, 4) if n_panels < 10 else (4, 5), key=lambda c: (-n_panels % c, -c))
 
 
-def figure_size(features: Sequence[Feature], columns: int) -> tuple[float, float]:
+def figure_size(features: Sequence[Panel], columns: int) -> tuple[float, float]:
     """Width and height of a figure: names of levels and missing values need room besides."""
     n_panels = len(features)
     width = style.PANEL_WIDTHS[min(columns, len(style.PANEL_WIDTHS)) - 1]
@@ -177,7 +177,7 @@ def figure_size(features: Sequence[Feature], columns: int) -> tuple[float, float
     )
 
 
-def make_panels(features: Sequence[Feature], columns: int, *, sharey: bool) -> AxesArray:
+def make_panels(features: Sequence[Panel], columns: int, *, sharey: bool) -> AxesArray:
     """Make a figure with a panel for each feature; it grows with their number."""
     n_panels = len(features)
     figure = canvas.new_figure(figure_size(features, columns))
@@ -196,7 +196,7 @@ def make_panels(features: Sequence[Feature], columns: int, *, sharey: bool) -> A
     return as_array(panels)
 
 
-def y_reach(features: Sequence[Feature], *, several: bool) -> tuple[float, float]:
+def y_reach(features: Sequence[Panel], *, several: bool) -> tuple[float, float]:
     """Lowest and highest y to show: curves and intervals whole, the spread within bounds."""
     paths = [path for feature in features for path in feature.everything]
     if not paths:
@@ -211,9 +211,9 @@ def y_reach(features: Sequence[Feature], *, several: bool) -> tuple[float, float
     return max(low - room, bottom), min(high + room, top)
 
 
-def set_heights(panels: AxesArray, features: list[Feature], *, sharey: bool) -> list[Artist]:
+def set_heights(panels: AxesArray, features: list[Panel], *, sharey: bool) -> list[Artist]:
     """Set the y axes, and mark where the spread goes on beyond them."""
-    several = any(len(feature.results) > 1 for feature in features)
+    several = any(len(feature.items) > 1 for feature in features)
     marks: list[Artist] = []
     for ax, feature in zip(panels, features, strict=True):
         low, high = y_reach(features if sharey else [feature], several=several)
@@ -223,19 +223,13 @@ def set_heights(panels: AxesArray, features: list[Feature], *, sharey: bool) -> 
     return marks
 
 
-def mark_feature(ax: Axes, feature: Feature) -> list[Artist]:
+def mark_feature(ax: Axes, feature: Panel) -> list[Artist]:
     """Mark where the spread of curves, levels and missing values is cut."""
-    marks: list[Artist] = []
-    slots = None
-    if feature.results[0].labels:
-        slots = gather_slots(feature.results)
-    for path in feature.paths:
-        marks += mark_cut(ax, path)
-    for point in filter(None, feature.missing):
-        if slots is not None:
-            marks += mark_cut(ax, point._replace(x=np.array([slots.missing])))
-        else:
-            marks += mark_cut(missing_panel.find_side(ax), point._replace(x=np.zeros(1)))
+    marks, field = list[Artist](), feature.place(ax)
+    for item in feature.items:
+        marks += mark_cut(ax, item.path)
+        if item.missing is not None:
+            marks += mark_cut(*field.place_missing(item.missing))
     return marks
 
 

@@ -59,7 +59,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Feature:
+class Section:
     """One feature: its name, what it is, and one part for each output."""
 
     name: str
@@ -70,7 +70,7 @@ class Feature:
 
 
 @dataclass(frozen=True)
-class Note:
+class Footnote:
     """What a reader should know, and about which features; none: about the whole."""
 
     text: str
@@ -83,9 +83,9 @@ class Page:
 
     title: str
     facts: tuple[tuple[str, str], ...]
-    features: tuple[Feature, ...]
+    features: tuple[Section, ...]
     outputs: tuple[str, ...]
-    notes: tuple[Note, ...]
+    notes: tuple[Footnote, ...]
     code: str
     is_profile: bool
 
@@ -123,8 +123,8 @@ def make_page(
         tuple(facts(groups, provenance, explained or {})),
         tuple(make_feature(group, texts, largest) for group in groups),
         tuple(clean(output) for output in outputs),
-        tuple(Note(clean(text), about(text, groups)) for text in texts)
-        + tuple(Note(clean(text), "") for text in notes),
+        tuple(Footnote(clean(text), about(text, groups)) for text in texts)
+        + tuple(Footnote(clean(text), "") for text in notes),
         code(effects, provenance),
         all(effect.quantity == "prediction" for effect in effects),
     )
@@ -137,11 +137,11 @@ def largest_range(effects: Any) -> float:
 
 def make_feature(
     group: Sequence[Result], texts: Sequence[str], largest: Mapping[str, float]
-) -> Feature:
+) -> Section:
     """Gather what is said of one feature."""
     first = group[0]
     parts = tuple(make_part(effect, texts, largest[effect.output]) for effect in group)
-    return Feature(clean(first.name), first.column_kind, range_in_words(first), first.parts, parts)
+    return Section(clean(first.name), first.column_kind, range_in_words(first), first.parts, parts)
 
 
 def make_part(effect: Result, texts: Sequence[str], largest: float) -> Part:

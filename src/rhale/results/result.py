@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from statistics import NormalDist
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -21,8 +22,6 @@ Parts = Literal["bins", "levels", "points"]
 Quantity = Literal["effect", "prediction"]
 N_POINTS = 401  # between the limits, besides the limits: a quadratic looks smooth
 N_SUPPORT_CELLS = 80
-# what a result says in one number; tables of results have a column for each
-STATISTICS = ("importance", "importance_error", "typical_spread", "heterogeneity")
 
 
 class Trace(NamedTuple):
@@ -208,6 +207,15 @@ class Result(Protocol):
     def table(self) -> Columns:
         """One row for each part, and one for missing values."""
         ...
+
+
+# what a result says in one number; tables of results have a column for each
+STATISTICS: dict[str, Callable[[Result], float]] = {
+    "importance": lambda result: result.importance,
+    "importance_error": lambda result: result.importance_error,
+    "typical_spread": lambda result: result.typical_spread,
+    "heterogeneity": lambda result: result.heterogeneity,
+}
 
 
 def reach(result: Result) -> tuple[float, float]:

@@ -49,7 +49,7 @@ def effect_rows(effects: Sequence[Result]) -> Columns:
         "feature": [e.name for e in effects],
         "output": [e.output for e in effects],
         "kind": [e.column_kind for e in effects],
-        **{name: [getattr(e, name) for e in effects] for name in STATISTICS},
+        **{name: [read(e) for e in effects] for name, read in STATISTICS.items()},
         "bins": [e.n_parts for e in effects],
         "low": [reach(e)[0] for e in effects],
         "high": [reach(e)[1] for e in effects],

@@ -163,3 +163,10 @@ def test_halves_of_signs_do_not_keep_a_result_from_becoming_a_table(backend):
         r"\ud800x",
         "面积",
     ]
+
+
+def test_a_statistic_that_joins_has_a_column(fx, monkeypatch):
+    monkeypatch.setitem(summary.STATISTICS, "range", lambda e: float(np.ptp(e.trace().curve)))
+    rows = summary.effect_rows([fx["x2"]])
+    curve = fx["x2"].curve(fx["x2"].edges)
+    assert rows["range"] == pytest.approx([curve.max() - curve.min()])  # it only rises
