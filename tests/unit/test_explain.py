@@ -12,7 +12,7 @@ import torch
 from scipy import sparse
 
 import rhale
-from rhale import errors, problems
+from rhale import errors
 from rhale._run import _keep
 from rhale.gpu.tensor_table import TensorTable
 from rhale.settings import Settings
@@ -780,67 +780,6 @@ def test_narwhals_frames_are_tables_too():
     frame = nw.from_native(pd.DataFrame(X, columns=list("abc")), eager_only=True)
     fx = rhale.explain(lambda rows: np.asarray(rows["a"]), frame)
     assert fx.features == ("a", "b", "c")
-
-
-# --- effect() --------------------------------------------------------------------------------
-
-
-def test_an_effect_can_be_made_of_local_effects_alone():
-    problem = problems.sine_product()
-    rows = problem.draw(800, seed=1)
-    d = problem.gradient(rows)[:, 0]
-    made = rhale.effect(rows[:, 0], d, name="x0")
-    explained = rhale.explain(problem.predict, rows, gradient=problem.gradient)["x0"]
-    assert made.edges.tolist() == explained.edges.tolist()
-    assert made.mean == pytest.approx(explained.mean, rel=1e-13)
-    assert made.std == pytest.approx(explained.std, rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("x", "d", "found"),
-    [
-        (X[:, 0], X[:-1, 1], "(200,), local_effects (199,)"),
-        (X, X, "(200, 3)"),
-        (X[:0, 0], X[:0, 0], "no rows"),
-        (X[:1, 0], X[:1, 0], "one row"),
-        (X[:, 0], np.where(np.arange(200) == 9, np.nan, 1.0), "row 9"),
-        (X[:, 0], np.where(np.arange(200) == 3, np.inf, 1.0), "row 3"),
-        (np.where(np.arange(200) == 4, np.nan, 1.0), X[:, 0], "row 4"),
-        (["a", "b"], [1.0, 2.0], "numbers"),
-        ([1.0, 2.0], ["a", "b"], "numbers"),
-    ],
-)
-def test_local_effects_that_make_no_sense_are_refused(x, d, found):
-    with pytest.raises(errors.RhaleError) as caught:
-        rhale.effect(x, d, name="age")
-    assert isinstance(caught.value, ValueError)
-    assert found in str(caught.value)
-
-
-@pytest.mark.parametrize("options", [{"limits": (50, 60)}, {"bins": rhale.Edges([50, 60])}])
-def test_an_effect_without_rows_is_refused(options):
-    with pytest.raises(errors.RhaleError, match="50"):
-        rhale.effect(X[:, 0], X[:, 1], **options)
-
-
-def test_local_effects_of_a_constant_feature_have_a_note():
-    effect = rhale.effect(np.ones(10), np.arange(10.0))
-    assert effect.importance == 0.0
-    assert "constant" in effect.notes[0]
-
-
-def test_local_effects_outside_the_limits_are_left_out_and_counted():
-    effect = rhale.effect(X[:, 0], X[:, 1], limits=(0, 1), bins=2)
-    inside = (X[:, 0] >= 0) & (X[:, 0] <= 1)
-    assert effect.count.sum() == inside.sum()
-    assert any(f"{200 - inside.sum()} of 200 rows" in note for note in effect.notes)
-    assert effect.mean @ effect.count == pytest.approx(X[inside, 1].sum(), rel=1e-12)
-
-
-def test_weights_of_local_effects_are_those_of_their_rows():
-    weights = np.where(np.arange(200) % 3 == 0, 0.0, 1.0 + np.arange(200) % 2)
-    effect = rhale.effect(X[:, 0], X[:, 1], weights=weights, bins=1)
-    assert effect.mean == pytest.approx([np.average(X[:, 1], weights=weights)], rel=1e-12)
 
 
 def test_progress_moves_in_small_steps_and_changes_no_number():

@@ -11,10 +11,6 @@ import rhale
 pytest.importorskip("typer")
 
 from rhale.cli.app import run
-from rhale.cli.parent import retold, stopped
-from rhale.cli.request import Request
-from rhale.errors import ModelStoppedError
-from rhale.system.processes import ExitedError, NotUnderstoodError, SilentError, TooLongError
 
 
 @pytest.fixture
@@ -112,26 +108,3 @@ def test_cells_that_a_spreadsheet_would_run_are_texts(tmp_path, monkeypatch):
     found = pd.read_csv("d.csv")
     assert set(found["feature"]) == {*(f"'{name}" for name in names[:5]), "age"}
     assert found["importance_a"].dtype == float
-
-
-def test_errors_of_the_child_bring_their_traceback_to_those_who_ask():
-    told = {"kind": "BadTableError", "message": "m", "trace": "t"}
-    assert not hasattr(retold(told, debug=False), "__notes__")
-    assert retold(told, debug=True).__notes__ == ["t"]
-
-
-@pytest.mark.parametrize(
-    ("error", "words"),
-    [
-        (TooLongError(), "took longer than 9 seconds"),
-        (NotUnderstoodError(), "does not understand"),
-        (SilentError(""), "closed the pipe"),
-        (ExitedError("exit code 3"), "ended its process with exit code 3"),
-        (SilentError("SIGXCPU"), "processor time"),
-        (SilentError("SIGSEGV"), r"ended by SIGSEGV. .* need more than 1 GiB of memory"),
-    ],
-)
-def test_each_end_of_the_child_has_its_sentence(error, words):
-    request = Request("check", "m", ("t",), max_memory=2**30, max_seconds=9)
-    with pytest.raises(ModelStoppedError, match=words):
-        raise stopped(error, request)

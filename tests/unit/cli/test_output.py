@@ -1,4 +1,7 @@
+"""What commands write: places checked before the work, plain tables, no signs that do harm."""
+
 import json
+import math
 
 import numpy as np
 import pytest
@@ -9,57 +12,159 @@ typer = pytest.importorskip("typer")
 
 from rhale.cli.output import (
     Destinations,
+    error_line,
     harmless,
+    note_line,
     path_in_words,
-    show_ranking,
+    show_check,
+    show_differences,
+    time_in_words,
     without_formulas,
+    write_differences,
     write_explanation,
 )
 
-ROWS = np.linspace(0.0, 1.0, 60).reshape(30, 2)
+X = np.random.default_rng(0).uniform(-1, 1, (200, 2))
+NOWHERE = Destinations(None, None, None)
+CHECKED = {
+    "model": "function",
+    "rows": 1_234_567,
+    "columns": 3,
+    "outputs": ["y\x1b[2J"],
+    "predictions": [[1.0, 2.0], [3.25, 4.0]],
+    "path": "gradient",
+    "ways": {},
+    "rows_asked": 2_000_000,
+    "seconds": math.nan,
+    "notes": [],
+}
 
 
-@pytest.fixture
-def fx():
-    return rhale.explain(lambda rows: rows[:, 0], ROWS)
+def explained(slope=1.0):
+    return rhale.explain(lambda rows: slope * rows[:, 0] + rows[:, 1], X)
 
 
-def test_a_place_that_cannot_be_written_is_told_before_the_work(tmp_path):
-    with pytest.raises(typer.BadParameter, match="cannot be written"):
-        Destinations(tmp_path / "missing" / "page.html", None, None)
-    with pytest.raises(typer.BadParameter, match="cannot be written"):
-        Destinations(tmp_path, None, None)
+# --- places ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        {"out": "none/page.html"},
+        {"out": "folder"},
+        {"json": "none/numbers.json"},
+        {"plots": "file"},
+    ],
+)
+def test_places_that_cannot_be_written_are_told_before_the_work(place, tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(typer.BadParameter, match="name a folder"):
-        Destinations(None, None, tmp_path / "file")
+    (tmp_path / "folder").mkdir()
+    ((option, name),) = place.items()
+    where = str(tmp_path / name) if option == "json" else tmp_path / name
+    with pytest.raises(typer.BadParameter, match=name):
+        Destinations(**{**vars(NOWHERE), option: where})
 
 
-def test_where_it_is_piped_the_ranking_is_the_text_of_the_explanation(fx, capsys):
-    show_ranking(fx)
-    assert capsys.readouterr().out == f"{fx}\n"
+def test_a_place_that_is_new_or_a_file_already_is_fine(tmp_path):
+    (tmp_path / "old.html").touch()
+    for name in ("old.html", "new.html"):
+        assert Destinations(tmp_path / name, "-", tmp_path / "plots").out == tmp_path / name
 
 
-def test_numbers_on_standard_output_can_be_loaded(fx, capsys, tmp_path):
+# --- an explanation ----------------------------------------------------------------------------
+
+
+def test_numbers_on_the_screen_stand_alone_and_can_be_read_again(capsys):
+    fx = explained()
     write_explanation(fx, Destinations(None, "-", None))
-    (tmp_path / "fx.json").write_text(capsys.readouterr().out, encoding="utf-8")
-    assert rhale.load(tmp_path / "fx.json") == fx
+    told = capsys.readouterr()
+    assert json.loads(told.out)["features"] == ["x0", "x1"]
+    assert told.err == ""
 
 
-def test_files_are_written_where_they_are_wanted(fx, capsys, tmp_path):
-    write_explanation(fx, Destinations(None, str(tmp_path / "fx.json"), tmp_path / "pictures"))
-    assert json.loads((tmp_path / "fx.json").read_text(encoding="utf-8"))["features"] == [
-        "x0",
-        "x1",
-    ]
-    assert len(list((tmp_path / "pictures").iterdir())) == 3
-    assert "wrote 3 pictures" in capsys.readouterr().err
+def test_the_ranking_is_plain_where_it_is_piped_and_files_are_told_beside_it(tmp_path, capsys):
+    fx, place = explained(), tmp_path / "fx.json"
+    write_explanation(fx, Destinations(None, str(place), None))
+    told = capsys.readouterr()
+    assert told.out == f"{fx}\n"
+    assert told.err == f"wrote {place}\n"
+    assert rhale.load(place).effects == fx.effects
 
 
-def test_ways_are_counted_by_their_names():
-    found = {"path": "secants", "ways": {"secants: a": 1, "secants: b": 2}}
-    assert path_in_words(found) == "secants: secants for 3 features"
+# --- a check -----------------------------------------------------------------------------------
 
 
-def test_names_cannot_steer_a_terminal_or_a_spreadsheet():
-    assert harmless("a\x1b[2Jb") == "a[2Jb"
-    assert without_formulas({"feature": ["@SUM(A1)"]}) == {"feature": ["'@SUM(A1)"]}
+def test_a_check_is_told_in_lines_without_those_that_are_empty(capsys):
+    show_check({**CHECKED, "seconds": 40}, None)
+    lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    assert lines["table"] == "1,234,567 rows, 3 columns"
+    assert lines["answers"] == "1/2, 3.25/4, ..."
+    assert (lines["time"], lines["outputs"]) == ("about 40 seconds", "y[2J")
+    assert "notes" not in lines
+
+
+def test_what_is_no_number_is_null_in_json(capsys):
+    show_check(CHECKED, "-")
+    found = json.loads(capsys.readouterr().out)
+    assert found["seconds"] is None
+    assert found["predictions"] == [[1.0, 2.0], [3.25, 4.0]]
+
+
+def test_ways_are_counted_by_their_first_words():
+    ways = {"secants: wide": 2, "secants: narrow": 1, "steps": 1}
+    found = path_in_words({"path": "mixed", "ways": ways})
+    assert found == "mixed: secants for 3 features, steps for 1 feature"
+    assert path_in_words({"path": "gradient", "ways": {}}) == "gradient"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(1.4, "a second"), (89, "89 seconds"), (90, "2 minutes"), (5400, "1.5 hours")],
+)
+def test_times_are_told_roughly(seconds, words):
+    assert time_in_words(seconds) == words
+
+
+# --- two explanations --------------------------------------------------------------------------
+
+
+def test_the_feature_whose_curves_are_furthest_apart_comes_first(capsys):
+    show_differences((explained(), explained(3.0)), ("old", "new"), quiet=False)
+    names, _, first, *_ = capsys.readouterr().out.splitlines()
+    apart = 2 * X[:, 0].std()  # lines of slopes 1 and 3, over the rows
+    assert names == "a: old, b: new"
+    assert first.startswith("x0 ")
+    assert float(first.split()[1]) == pytest.approx(apart, rel=0.05)
+
+
+def test_a_quiet_comparison_prints_nothing(capsys):
+    show_differences((explained(), explained(3.0)), ("old", "new"), quiet=True)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_differences_are_written_as_numbers_with_the_names_of_both(tmp_path):
+    place = tmp_path / "d.json"
+    write_differences(
+        (explained(), explained()), ("old", "new"), Destinations(None, str(place), None)
+    )
+    found = json.loads(place.read_text())
+    assert (found["a"], found["b"]) == ("old", "new")
+    assert found["apart"] == [0.0, 0.0]
+
+
+def test_texts_that_a_spreadsheet_would_run_get_an_apostrophe_and_numbers_stay():
+    found = without_formulas({"feature": ["@SUM(1)", "a=b"], "apart": [-1.0, 2.0]})
+    assert found == {"feature": ["'@SUM(1)", "a=b"], "apart": [-1.0, 2.0]}
+
+
+# --- lines beside the result -------------------------------------------------------------------
+
+
+def test_names_do_not_steer_the_terminal():
+    assert harmless("price\x1b[2J\nper month\x07") == "price[2J per month"
+
+
+@pytest.mark.parametrize(("tell", "line"), [(note_line, "[b]a\n"), (error_line, "error: [b]a\n")])
+def test_remarks_go_to_standard_error_letter_by_letter(tell, line, capsys):
+    tell("[b]a")  # which is markup to rich
+    assert capsys.readouterr() == ("", line)

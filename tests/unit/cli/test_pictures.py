@@ -1,44 +1,79 @@
+"""Pictures in a folder: names that stay inside it, one a feature, the largest effect first."""
+
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import rhale
-
-pytest.importorskip("matplotlib")
-
 from rhale.cli.pictures import file_name, write_comparisons, write_pictures
+from rhale.results.differences import difference_rows
 
-ROWS = np.linspace(0.0, 1.0, 60).reshape(30, 2)
+X = np.random.default_rng(0).uniform(-1, 1, (200, 2))
 
 
 @contextmanager
-def as_it_is(path):
+def plainly(path):
     yield path
 
 
-def explain(factor):
-    return rhale.explain(lambda rows: factor * rows[:, 0], ROWS)
+@given(st.integers(0, 99), st.text())
+def test_no_feature_leads_out_of_the_folder(number, feature):
+    name = file_name(number, feature)
+    assert Path(name).name == name
+    assert name.startswith(f"{number:02d}_")
+    assert len(name) <= 70
 
 
-@pytest.mark.parametrize("feature", ["../../etc/passwd", "a/b\\c", "", "\x00", "ж" * 500])
-def test_no_feature_leads_out_of_the_folder(feature):
-    name = file_name(1, feature)
-    assert name.startswith("01_")
-    assert not set("/\\\x00") & set(name)
-    assert len(name) < 80
+@pytest.mark.parametrize(
+    ("feature", "name"),
+    [("price (EUR)", "01_price_EUR.png"), ("../..", "01_feature.png"), ("größe", "01_größe.png")],
+)
+def test_letters_stay_and_other_signs_become_lines(feature, name):
+    assert file_name(1, feature) == name
 
 
-def test_there_is_a_picture_of_all_and_one_of_each(tmp_path):
-    assert write_pictures(explain(1.0), tmp_path, as_it_is) == 3
-    assert sorted(p.name for p in tmp_path.iterdir()) == [
-        "01_x0.png",
-        "02_x1.png",
-        "all_features.png",
-    ]
+def test_all_features_come_in_one_picture_and_each_in_its_own(tmp_path):
+    fx = rhale.explain(lambda r: r[:, 0] + 9 * r[:, 1], X)
+    assert write_pictures(fx, tmp_path, plainly) == 3
+    assert {p.name for p in tmp_path.iterdir()} == {"all_features.png", "01_x1.png", "02_x0.png"}
+    assert all(p.read_bytes().startswith(b"\x89PNG") for p in tmp_path.iterdir())
 
 
-def test_comparisons_are_drawn_in_the_order_of_the_rows(tmp_path):
-    pair, rows = (explain(1.0), explain(2.0)), {"feature": ["x1", "x0"]}
-    assert write_comparisons(pair, ("a", "a"), rows, tmp_path, as_it_is) == 2
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["01_x1.png", "02_x0.png"]
+def test_figures_are_closed_once_they_are_written(tmp_path):
+    from matplotlib import pyplot as plt
+
+    before = plt.get_fignums()
+    write_pictures(rhale.explain(lambda r: r[:, 0], X), tmp_path, plainly)
+    assert plt.get_fignums() == before
+
+
+def compared(folder, first, second, names=("one", "two")):
+    rows = difference_rows(first.effects, second.effects)
+    n_drawn = write_comparisons((first, second), names, rows, folder, plainly)
+    return n_drawn, {p.name for p in folder.iterdir()}
+
+
+def test_the_largest_difference_comes_first(tmp_path):
+    one = rhale.explain(lambda r: r[:, 0] + r[:, 1], X)
+    two = rhale.explain(lambda r: r[:, 0] + 5 * r[:, 1], X)
+    assert compared(tmp_path, one, two) == (2, {"01_x1.png", "02_x0.png"})
+
+
+def test_files_of_one_name_are_told_apart(tmp_path):
+    one = rhale.explain(lambda r: r[:, 0], X, features=0)
+    assert compared(tmp_path, one, one, ("same", "same")) == (1, {"01_x0.png"})
+
+
+def test_a_feature_that_is_a_number_here_and_a_name_there_is_left_out(tmp_path):
+    def model(rows):
+        return rows["a"].to_numpy()
+
+    numbers = pd.DataFrame({"a": X[:, 0], "b": X[:, 1]})
+    names = numbers.assign(b=np.where(X[:, 1] > 0, "high", "low"))
+    one, two = (rhale.explain(model, rows) for rows in (numbers, names))
+    assert compared(tmp_path, one, two) == (1, {"01_a.png"})

@@ -1,0 +1,103 @@
+"""The process that holds the model, asked in this one: what it does, says and tells of errors."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import rhale
+from rhale.cli.child import columns_left, described, work
+from rhale.cli.request import Request
+from rhale.errors import BadTableError, ModelFileError
+from rhale.explanation import unpacked
+
+MODEL = "def predict(rows):\n    return 2 * rows['a'].to_numpy() + rows['b'].to_numpy() ** 2\n"
+ROWS = pd.DataFrame(np.random.default_rng(1).normal(size=(200, 4)), columns=["a", "b", "y", "w"])
+
+
+@pytest.fixture
+def asked(tmp_path, monkeypatch):
+    """A request about a function and a table, with what is said while it is done."""
+    (tmp_path / "priced_by_tests.py").write_text(MODEL)
+    monkeypatch.syspath_prepend(tmp_path)
+    ROWS.assign(w=1.0).to_csv(tmp_path / "rows.csv", index=False)
+
+    def ask(task, **options):
+        said = []
+        model, data = "priced_by_tests:predict", (str(tmp_path / "rows.csv"),)
+        request = Request(task, model, data, target="y", **options)
+        return work(request, lambda **words: said.append(words)), said
+
+    return ask
+
+
+def test_an_explanation_comes_back_as_numbers_that_can_be_read_again(asked):
+    answer, _ = asked("explain", asked={"weights": "w"})
+    found = unpacked(json.loads(json.dumps(answer)), "the answer")
+    expected = rhale.explain(
+        lambda r: 2 * r["a"].to_numpy() + r["b"].to_numpy() ** 2, ROWS[["a", "b"]]
+    )
+    assert found.features == ("a", "b")
+    for name in "ab":
+        assert found[name].importance == pytest.approx(expected[name].importance, rel=1e-9)
+
+
+def test_what_is_being_done_is_said_in_order_and_every_row_is_counted(asked):
+    _, said = asked("explain", asked={"weights": "w"})
+    doing = [words["doing"] for words in said if "doing" in words]
+    assert doing == ["reading the table", "reading the model", "explaining"]
+    done = [words for words in said if "of" in words]
+    assert done[-1]["done"] == done[-1]["of"] > 0
+
+
+def test_a_check_asks_about_a_few_rows_only(asked):
+    answer, said = asked("check", asked={"weights": "w"})
+    assert (answer["rows"], answer["columns"], answer["path"]) == (200, 2, "secants")
+    assert said[-1] == {"doing": "trying a few rows"}
+
+
+@pytest.mark.parametrize(
+    ("options", "left"),
+    [
+        ({}, ["a", "b", "y", "w"]),
+        ({"target": "y"}, ["a", "b", "w"]),
+        ({"target": "y", "asked": {"weights": "w"}}, ["a", "b"]),
+    ],
+)
+def test_neither_target_nor_weights_are_shown_to_the_model(options, left):
+    assert columns_left(list(ROWS), Request("check", "m", ("t",), **options)) == left
+
+
+def test_a_target_that_is_not_there_is_answered_with_near_names():
+    with pytest.raises(BadTableError, match=r"no column 'weigth' to leave out.*'weight'"):
+        columns_left(["age", "weight"], Request("check", "m", ("t",), target="weigth"))
+
+
+def raised(error):
+    """An error that was raised, as it is told."""
+    with pytest.raises(type(error)) as caught:
+        raise error
+    return described(caught.value, Request("check", "m", ("t",), max_memory=2**30))
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "words"),
+    [
+        (ModelFileError("it is damaged"), "ModelFileError", "it is damaged"),
+        (MemoryError(), "ModelStoppedError", "more than 1 GiB of memory; --max-memory"),
+        (RuntimeError("std::bad_alloc"), "ModelStoppedError", "more than 1 GiB of memory"),
+        (
+            GeneratorExit("bye"),
+            "ModelFailedError",
+            "raised GeneratorExit, which ends a program: bye",
+        ),
+        (KeyError("a"), "RhaleError", "something unexpected happened (KeyError: 'a'); --debug"),
+    ],
+)
+def test_every_error_has_a_kind_a_sentence_and_its_traceback(error, kind, words):
+    told = raised(error)
+    assert told["kind"] == kind
+    assert words in told["message"]
+    assert type(error).__name__ in told["trace"]
+    assert "Traceback" in told["trace"]

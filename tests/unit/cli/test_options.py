@@ -1,0 +1,68 @@
+"""Options as they are typed, made into a request; what makes no sense is wrong usage."""
+
+import pytest
+
+typer = pytest.importorskip("typer")
+
+from rhale.cli.options import request
+from rhale.system.processes import usual_memory
+
+NOTHING = dict.fromkeys(("target", "features", "bins", "output", "weights", "rows", "allow_pickle"))
+USUAL = {
+    **NOTHING,
+    "model": "m.onnx",
+    "data": ["a.csv", "b.csv"],
+    "method": "rhale",
+    "seed": 0,
+    "response": "auto",
+    "trust": [],
+    "max_memory": "",
+    "max_seconds": 60.0,
+    "debug": True,  # an option of the screen, no argument of explain
+}
+
+
+def made(**given):
+    return request("explain", {**USUAL, **given})
+
+
+def test_options_that_were_not_given_are_left_to_explain():
+    found = made()
+    assert found.asked == {"method": "rhale", "seed": 0, "response": "auto"}
+    assert found.data == ("a.csv", "b.csv")
+
+
+def test_features_are_names_between_commas():
+    assert made(features="age, size (m),zip").asked["features"] == ["age", "size (m)", "zip"]
+
+
+@pytest.mark.parametrize(("text", "output"), [("1", 1), ("cat", "cat"), ("1st", "1st")])
+def test_an_output_is_a_label_or_a_position(text, output):
+    assert made(output=text).asked["output"] == output
+
+
+def test_rows_are_the_number_of_rows_to_draw():
+    assert made(rows=100).asked["n_rows"] == 100
+
+
+def test_memory_is_a_size_or_what_the_machine_can_spare():
+    assert made(max_memory="512M").max_memory == 2**29
+    assert made().max_memory == usual_memory()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"max_memory": "lots"}, "--max-memory lots is no size"),
+        ({"max_memory": "0"}, "--max-memory 0 is no size"),
+        ({"allow_pickle": "yes"}, "sha256:"),
+        ({"method": "shap"}, "shap"),
+    ],
+)
+def test_what_makes_no_sense_is_wrong_usage(given, words):
+    with pytest.raises(typer.BadParameter, match=words):
+        made(**given)
+
+
+def test_a_hash_may_be_allowed():
+    assert made(allow_pickle="sha256:00").allow_pickle == "sha256:00"

@@ -1,0 +1,176 @@
+"""Local effects in cells: what is added up, which cells there are, what is concluded."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from tests.unit.measures.askers import asker_for, replies_to
+
+from rhale.errors import BadSettingError
+from rhale.features.first_pass import FirstPass
+from rhale.kernels.fixed import Edges, Fixed, Quantile
+from rhale.kernels.grid import Grid
+from rhale.measures.binned import Binned, CellChoice, choose_cells, reachable_limits
+from rhale.measures.measure import About, Rows
+from rhale.measures.secant import OwnBin, Secant
+from rhale.results.note import Note
+from rhale.settings import Settings
+from rhale.tables import open_table
+
+X = np.random.default_rng(4).uniform(0, 8, size=(60, 2))
+HALVES = Grid(np.array([0.0, 4.0, 8.0]))
+TWO_BINS = Fixed(2), Fixed(2)
+
+
+def both(rows):
+    """Slopes of the first column: 3 in one output, the other column in the other."""
+    return np.column_stack([3 * rows[:, 0], rows[:, 0] * rows[:, 1]])
+
+
+def settled(rows=X, **asked):
+    table = open_table(rows)
+    first = FirstPass.plan(table, Settings(features=0, **asked))
+    return first.settle(first.task(table.chunk(0, table.n_rows)))
+
+
+def added_up(measure, columns, sampled=()):
+    chunk = columns.table.chunk(0, columns.table.n_rows)
+    key = np.arange(chunk.n_rows, dtype=np.uint64)
+    rows = Rows(chunk, key, np.array(sampled, dtype=np.intp))
+    asked = measure.questions(rows)
+    return measure.add_up(rows, asked, replies_to(asked, asker_for(both, chunk), chunk))
+
+
+def binned(columns, *, partitions=TWO_BINS, grid=HALVES, **fields):
+    cells = CellChoice(grid, partitions, **fields.pop("cells", {}))
+    return Binned(columns.features[0], Secant(0, OwnBin(grid)), cells, **fields)
+
+
+def concluded(measure, columns, sampled=(0, 1)):
+    tally = added_up(measure, columns, sampled)
+    about = About(columns.survey, ("y0", "y1"), (), np.ones(len(sampled)), np.uint64(0))
+    return measure.conclude(tally.total, tally.kept, about)
+
+
+# --- adding up ---------------------------------------------------------------------------------
+
+
+def test_every_cell_has_the_mean_of_its_rows_for_every_output():
+    total = added_up(binned(settled()), settled()).total
+    low = X[:, 0] < 4
+    assert total.count.tolist() == [low.sum(), (~low).sum()]
+    assert total.mean[0] == pytest.approx([3.0, 3.0])
+    assert total.mean[1] == pytest.approx([X[low, 1].mean(), X[~low, 1].mean()])
+
+
+def test_a_sampled_row_keeps_its_place_and_its_local_effects():
+    measure = binned(settled())
+    kept = added_up(measure, settled(), sampled=[5, 9]).kept
+    assert kept.shape[1] == measure.n_kept(n_outputs=2)
+    assert kept == pytest.approx(np.column_stack([X[[5, 9], 0], [3, 3], X[[5, 9], 1]]))
+
+
+def test_the_source_says_what_is_asked():
+    source = SimpleNamespace(needs="slopes", n_changes=7)
+    measure = Binned(settled().features[0], source, CellChoice(HALVES, ()))
+    assert (measure.needs, measure.n_changes) == ("slopes", 7)
+
+
+# --- concluding --------------------------------------------------------------------------------
+
+
+def test_each_output_gets_the_bins_of_its_own_partition():
+    columns = settled()
+    first, second = concluded(
+        binned(columns, partitions=(Edges([0, 8]), Fixed(2))), columns
+    ).results
+    assert (first.output, first.edges.tolist()) == ("y0", [0.0, 8.0])
+    assert (second.output, second.mean.size) == ("y1", 2)
+
+
+def test_cells_are_handed_on_where_bins_can_be_chosen_anew():
+    columns = settled()
+    assert concluded(binned(columns), columns).cells.grid is HALVES
+    fixed = binned(columns, cells={"can_change": False})
+    assert concluded(fixed, columns).cells is None
+
+
+def test_notes_stand_in_order_and_rows_outside_are_counted():
+    columns, grid = settled(), Grid(np.array([0.0, 4.0]))
+    how, cells, gone = Note("how", "by hand"), Note("sample", "some"), Note("missing", "few")
+    measure = binned(
+        columns,
+        grid=grid,
+        partitions=(Edges([0, 4]), Edges([0, 4])),
+        cells={"notes": (cells,)},
+        how=(how,),
+        missing=(gone,),
+    )
+    notes = concluded(measure, columns).results[0].notes
+    assert notes[:3] == (how, cells, gone)
+    assert f"{np.sum(X[:, 0] > 4)} of 60 rows lie outside [0, 4]" in notes[3]
+
+
+def test_cells_without_rows_are_refused_with_the_range_of_the_feature():
+    columns, grid = settled(), Grid(np.array([50.0, 60.0]))
+    with pytest.raises(BadSettingError, match=r"'x0' has no rows within \[50, 60\]"):
+        concluded(binned(columns, grid=grid, partitions=(Fixed(1), Fixed(1))), columns)
+
+
+# --- choosing cells ----------------------------------------------------------------------------
+
+
+def by_output(first, second, method="rhale"):
+    """Settings by which output a has other bins than output b."""
+    partitions = {"a": first, "b": second}
+    return SimpleNamespace(method=method, partition=lambda _, output: partitions[output])
+
+
+def feature(column=X[:, 0]):
+    return settled(np.column_stack([column, X[:, 1]])).features[0]
+
+
+def test_the_cells_hold_the_limits_of_every_output_s_bins():
+    found = choose_cells(by_output(Edges([0, 3, 8]), Edges([0, 5, 8])), feature(), ("a", "b"))
+    assert {0.0, 3.0, 5.0, 8.0} <= set(found.grid.edges.tolist())
+
+
+@pytest.mark.parametrize(
+    ("method", "other", "message"),
+    [
+        ("rhale", Edges([0, 5, 8], "right"), "closed on different sides"),
+        ("ale", Edges([0, 5, 8]), "method='ale' needs the same bins"),
+    ],
+)
+def test_outputs_whose_bins_do_not_go_together_are_refused(method, other, message):
+    settings = by_output(Edges([0, 3, 8]), other, method)
+    with pytest.raises(BadSettingError, match=message):
+        choose_cells(settings, feature(), ("a", "b"))
+
+
+def test_ale_is_measured_in_its_bins_and_they_stay():
+    found = choose_cells(Settings(method="ale", bins=Edges([0, 3, 8])), feature(), ("y",))
+    assert found.grid.edges.tolist() == [0.0, 3.0, 8.0]
+    assert (found.density, found.can_change) == ("bins", False)
+
+
+def test_limits_of_whole_numbers_are_whole_unless_they_were_given():
+    whole = feature(np.arange(60))
+    edges = np.array([0.4, 1.6, 2.4, 7.5])
+    assert reachable_limits(whole, Fixed(3), edges).tolist() == [1.0, 2.0, 7.0]
+    assert reachable_limits(whole, Edges(edges), edges) is edges
+    assert reachable_limits(feature(), Fixed(3), edges) is edges
+
+
+def test_limits_that_would_fall_together_stay_between_the_numbers():
+    whole = feature(np.arange(60))
+    edges = np.array([0.6, 1.4])
+    assert reachable_limits(whole, Fixed(1), edges) is edges
+
+
+def test_quantiles_of_a_sample_are_said_to_be_such():
+    settings, whole = Settings(bins=Quantile(4)), feature()
+    assert choose_cells(settings, whole, ("y",)).notes == ()
+    (note,) = choose_cells(settings, replace(whole, is_complete=False), ("y",)).notes
+    assert note == "quantile limits from a sample with 60 distinct values"

@@ -1,0 +1,97 @@
+"""What a reader of a result should know, in words and as a kind."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from rhale.kernels.axis import Axis
+from rhale.kernels.grid import Grid
+from rhale.kernels.moments import measure
+from rhale.kernels.times import as_numbers
+from rhale.measures.notes import (
+    LONGEST_REASON,
+    describe_curves,
+    describe_gaps,
+    describe_missing,
+    describe_outside,
+    without_point,
+    write_short,
+)
+
+SURVEY = SimpleNamespace(n_rows=2_000)
+LAST = np.iinfo(np.uint64).max
+
+
+def cells(x, low=0.0, high=4.0):
+    return measure(Grid(np.array([low, high])), x, np.ones_like(x))
+
+
+def feature(values, *, whole=False, kind="number"):
+    values = np.asarray(values, dtype=float)
+    axis = Axis(values[0], values[-1], values, np.ones(values.size), values.size)
+    return SimpleNamespace(axis=axis, whole=whole, axis_kind=kind)
+
+
+TWO_CLOUDS = np.concatenate([np.linspace(0, 1, 60), np.linspace(9, 10, 60)])
+
+
+def test_rows_without_a_value_are_counted_with_their_share():
+    (note,) = describe_missing(SimpleNamespace(n_missing=1_500, missing_share=0.75), SURVEY, ".")
+    assert (note.kind, note) == ("missing", "1,500 of 2,000 rows (75 %) have no value.")
+
+
+def test_the_reason_of_a_model_is_one_line_and_not_too_long():
+    assert "(no nan, please)" in without_point("  no nan, please\nTraceback: ...")
+    reason = without_point("z" * 1_000)
+    assert "z" * (LONGEST_REASON - 1) + "…" in reason
+    assert "z" * LONGEST_REASON not in reason
+
+
+def test_kept_curves_are_counted_where_some_rows_are_left_out():
+    assert describe_curves(SURVEY, np.uint64(LAST), 2_000) == ()
+    (note,) = describe_curves(SURVEY, np.uint64(LAST - 1), 1_000)
+    assert note.kind == "sample"
+    assert note.startswith("single curves of 1,000 of 2,000 rows are kept")
+
+
+def test_rows_outside_the_cells_are_counted_with_the_limits():
+    x = np.array([-1.0, 0.0, 2.0, 4.0, 5.0])
+    (note,) = describe_outside(5, cells(x), "do not count")
+    assert (note.kind, note) == ("outside", "2 of 5 rows lie outside [0, 4] and do not count")
+
+
+def test_limits_of_dates_are_written_as_dates():
+    low, high = as_numbers(["2024-01-01", "2024-02-01"], "date")
+    (note,) = describe_outside(2, cells(np.array([low, high + 1]), low, high), kind="date")
+    assert "[2024-01-01, 2024-02-01]" in note
+
+
+def test_what_is_not_there_is_not_spoken_of():
+    assert describe_missing(SimpleNamespace(n_missing=0, missing_share=0.0), SURVEY) == ()
+    assert describe_outside(3, cells(np.array([0.0, 2.0, 4.0]))) == ()
+    assert describe_gaps(feature(np.linspace(0, 1, 200))) == ()
+
+
+def test_a_gap_between_two_clouds_is_named_by_its_ends():
+    (note,) = describe_gaps(feature(TWO_CLOUDS))
+    assert note.kind == "gap"
+    assert note.startswith("no rows between 1 and 9:")
+
+
+@pytest.mark.parametrize(
+    "axis",
+    [
+        feature(TWO_CLOUDS, whole=True),  # whole numbers have gaps by nature
+        feature(TWO_CLOUDS[::2]),  # so few values are a ladder
+        feature(np.append(np.linspace(0, 1, 200), 10.0)),  # one row is no second cloud
+    ],
+    ids=["whole", "few values", "one row beyond"],
+)
+def test_a_gap_is_spoken_of_only_between_many_values_with_rows_on_both_sides(axis):
+    assert describe_gaps(axis) == ()
+
+
+def test_places_are_written_with_four_digits_and_dates_in_full():
+    assert write_short(1234.5678, "number") == "1235"
+    assert write_short(float(as_numbers("2024-01-01", "date")), "date") == "2024-01-01"

@@ -1,0 +1,175 @@
+"""One call at work: what is opened, how much is asked at once, in which order results come."""
+
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from rhale._run import FEWEST_SAMPLED, SAMPLE_ROWS, Run, conclude, gather, open_run, own_version
+from rhale.errors import UnknownFeatureError
+from rhale.features.first_pass import FirstPass
+from rhale.measures.choose import choose
+from rhale.measures.measure import Conclusion, Sampled
+from rhale.settings import Settings
+
+X = np.random.default_rng(2).normal(size=(300, 3))
+
+
+def product(rows):
+    return rows[:, 0] * rows[:, 1]
+
+
+def opened(data=X, model=product, **asked):
+    return open_run(model, data, Settings(**asked))
+
+
+def met(run: Run):
+    first = FirstPass.plan(run.table, run.asked)
+    columns = first.settle(run.survey(first.task))
+    return columns, run.meet(columns)
+
+
+# --- opening -----------------------------------------------------------------------------------
+
+
+def test_features_are_known_by_name_from_here_on():
+    with opened(limits={0: (-1, 1)}, bins={2: 5}) as run:
+        assert run.asked.limits == {"x0": (-1, 1)}
+        assert run.asked.bins == {"x2": 5}
+
+
+def test_an_unknown_feature_is_refused_before_the_model_is_asked():
+    calls = []
+    with (
+        pytest.raises(UnknownFeatureError, match="'x9'"),
+        opened(model=calls.append, features="x9"),
+    ):
+        pass
+    assert calls == []
+
+
+def test_the_table_has_the_columns_that_were_asked_for_in_their_order():
+    table = pd.DataFrame(X, columns=list("abc"))
+    with opened(table, columns=["c", "a"]) as run:
+        assert run.table.names == ("c", "a")
+        assert np.array_equal(run.table.chunk(0, 300).column(0), X[:, 2])
+
+
+def test_drawn_rows_are_rows_of_the_table_and_the_seed_decides_which():
+    def drawn(seed):
+        with opened(n_rows=50, seed=seed) as run:
+            assert (run.table.n_rows, run.n_in_table) == (50, 300)
+            return run.table.chunk(0, 50).column(0)
+
+    assert set(drawn(1)) < set(X[:, 0])
+    assert np.array_equal(drawn(1), drawn(1))
+    assert not np.array_equal(drawn(1), drawn(2))
+
+
+def test_a_checkpoint_is_let_go_whatever_happens(tmp_path):
+    with pytest.raises(ZeroDivisionError), opened(checkpoint=tmp_path / "kept"):
+        raise ZeroDivisionError
+    with opened(checkpoint=tmp_path / "kept") as run:  # else another process would have it
+        assert run.memory is not None
+
+
+@pytest.mark.parametrize(
+    ("n_columns", "n_rows"),
+    [(3, 2**16), (2**8, 2**15), (2**10, 2**13), (2**14, 2**10)],  # 2**23 numbers, within bounds
+)
+def test_wide_tables_are_asked_about_in_fewer_rows_at_once(n_columns, n_rows):
+    with opened(np.zeros((2, n_columns))) as run:
+        assert run.batch_rows == n_rows
+
+
+# --- asking ------------------------------------------------------------------------------------
+
+
+def test_a_pass_adds_up_all_rows_whatever_the_batch():
+    with opened(batch_size=7) as run:
+        assert run.batch_rows == 7
+        assert run.survey(lambda chunk: chunk.column(0).sum()) == pytest.approx(X[:, 0].sum())
+
+
+def test_rows_that_the_model_sees_are_counted():
+    seen = []
+
+    def model(rows):
+        seen.append(len(rows))
+        return product(rows)
+
+    with opened(model=model) as run:
+        columns, asker = met(run)
+        assert asker.n_met == sum(seen)
+        choice = choose(columns, asker, run.asked)
+        found = run.measure(asker, columns, choice.measures)
+        fx = conclude(run, columns, asker, choice, found)
+    assert fx.provenance["rows_asked"] == sum(seen)
+
+
+@pytest.mark.parametrize(
+    ("n_numbers", "n_sampled"),
+    [(10**6, SAMPLE_ROWS), (4 * 500, 500), (4, FEWEST_SAMPLED)],  # a row has two a feature
+)
+def test_the_sample_is_bounded_in_rows_and_in_numbers(n_numbers, n_sampled, monkeypatch):
+    monkeypatch.setattr("rhale._run.SAMPLE_NUMBERS", n_numbers)
+    rows = np.random.default_rng(0).normal(size=(2_500, 2))
+    with opened(rows, bins=1) as run:
+        columns, asker = met(run)
+        measures = choose(columns, asker, run.asked).measures
+        assert len(run.measure(asker, columns, measures).sample_x) == n_sampled
+
+
+# --- results -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Result:
+    name: str
+    output: str
+    missing: object = None
+
+
+def gathered(*found):
+    """What is made of conclusions about features a and b, each with two outputs."""
+    columns = SimpleNamespace(features=[SimpleNamespace(name=name) for name in "ab"])
+    pairs = [(SimpleNamespace(feature=SimpleNamespace(name=n)), one) for n, one in found]
+    stands = np.arange(6.0).reshape(2, 3)
+    kept = (stands, np.empty((2, 0)), 10 + stands)
+    return gather(columns, pairs, Sampled(np.zeros((2, 2)), kept, np.ones(2)), 9)
+
+
+A, B = (tuple(Result(name, output) for output in "yz") for name in "ab")
+
+
+def test_results_stand_by_feature_then_by_output_whoever_concludes_first():
+    found = gathered(("b", Conclusion(B)), ("a", Conclusion(A)))
+    assert found.results == (*A, *B)
+
+
+def test_what_missing_values_do_joins_the_feature_s_results():
+    found = gathered(("a", Conclusion(A)), ("b", Conclusion(B)), ("b", Conclusion(missing=(1, 2))))
+    wanted = tuple(replace(one, missing=point) for one, point in zip(B, (1, 2), strict=True))
+    assert found.results == (*A, *wanted)
+
+
+def test_cells_are_kept_for_the_features_that_have_them():
+    found = gathered(("a", Conclusion(A, cells="cells of a")), ("b", Conclusion(B)))
+    assert found.cells == {"a": "cells of a"}
+
+
+def test_the_sample_holds_where_rows_stand_and_nothing_of_measures_that_keep_nothing():
+    found = gathered(("a", Conclusion(A)), ("b", Conclusion(B)))
+    assert found.sample_x.tolist() == [[0.0, 10.0], [3.0, 13.0]]
+    assert found.asked == 9
+
+
+def test_a_source_tree_that_was_never_installed_has_no_version(monkeypatch):
+    def absent(name):
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr("rhale._run.version", absent)
+    assert own_version() == "unknown"
