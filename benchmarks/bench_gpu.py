@@ -31,7 +31,7 @@ from rhale.measures.gradient import Gradient
 from rhale.measures.measure import Asking
 from rhale.measures.questions import Asker
 from rhale.models import wrap
-from rhale.models.adapter import Predictor
+from rhale.models.predictor import Predictor
 
 N_FEATURES = 8
 MOST_ADDED, LEAST_ROWS = 0.10, 100e6
@@ -76,12 +76,12 @@ def second_pass(model, table, n_cells=200):
         Binned(SimpleNamespace(column=c), Gradient(c), CellChoice(grid, (None,)))
         for c, grid in enumerate(grids)
     )
-    asker = Asker(predictor, table.names, table.usual_rows)
+    asker = Asker(predictor, table.names, table.storage.usual_rows)
     task = DeviceTask(Asking(asker, measures, last, 0))
 
     def work():
-        starts = range(0, table.n_rows, table.usual_rows)
-        chunks = (table.chunk(s, min(s + table.usual_rows, table.n_rows)) for s in starts)
+        starts = range(0, table.n_rows, table.storage.usual_rows)
+        chunks = (table.chunk(s, min(s + table.storage.usual_rows, table.n_rows)) for s in starts)
         return reduce(add, (task(c) for c in chunks))
 
     return work

@@ -187,7 +187,7 @@ def test_cost_grows_with_rows_and_trees_and_hardly_with_features(ledger, what):
 
 def walk_alone(model, x, n_rows=5_000):
     """Four changes of every column, in pieces as explain takes them."""
-    from rhale.models.trees.model import read_walker
+    from rhale.models.trees.read_walker import read_walker
     from rhale.models.trees.walk import walk
     from rhale.tables import open_table
 
@@ -223,7 +223,8 @@ def test_memory_does_not_grow_with_the_rows(ledger):
 START = """
 import sys, time
 import numpy as np
-from rhale.models.trees.forest import Tree, plant
+from rhale.models.trees.forest import Tree
+from rhale.models.trees.plant import plant
 start = time.perf_counter()
 from rhale.models.trees.walk import walk
 tree = Tree(*(np.array(v) for v in ([0, -1, -1], [0.5, 0, 0], [1, -1, -1], [2, -1, -1],

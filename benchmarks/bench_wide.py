@@ -43,7 +43,7 @@ def test_twice_the_columns_take_twice_the_time(benchmark, ledger, tmp_path, kind
 
     for effect, path in ((found.our_answer, large), (found.other_answer, small)):
         column = open_files(path).only(["c1"])
-        (chunk,) = column.source.chunks(column.reading, N_ROWS)
+        (chunk,) = column.chunks(N_ROWS)
         values = chunk.column(0)
         assert effect.edges[0] == values.min()
         assert effect.edges[-1] == values.max()

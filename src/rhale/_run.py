@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from rhale.engines import rows_of_parts, spread_table
-from rhale.engines.fold import FIRST_LOOK, SECOND_LOOK, Passes, Piece
-from rhale.engines.thread_limits import limited
+from rhale.engines import open_on_engine, rows_of_parts
+from rhale.engines.checkpoint.identity import digest_of, identify
+from rhale.engines.fold import FIRST_LOOK, SECOND_LOOK, Passes
+from rhale.engines.thread_limits import limit_threads
 from rhale.engines.threads import count_jobs
 from rhale.errors import BadSettingError
 from rhale.explanation import Explanation
 from rhale.features.first_pass import Columns
-from rhale.gpu.task import cuda_of, most_rows, on_device, place
-from rhale.identity import identify
+from rhale.features.survey import Survey, SurveyTask
+from rhale.gpu.task import cuda_of, most_rows, on_device, place, survey_on_device
 from rhale.kernels import FloatArray
 from rhale.kernels.moments import Moments
 from rhale.measures.choose import Choice
@@ -27,10 +29,11 @@ from rhale.measures.measure import About, Asking, Conclusion, Measure, Sampled, 
 from rhale.measures.questions import Asker
 from rhale.models import Adapter, Predictor, meet, wrap
 from rhale.models.expected_columns import columns_for
-from rhale.models.wrap import loaded
-from rhale.results.effect import Missing
+from rhale.models.wrap import read_model
+from rhale.results import store
+from rhale.results.missing import Missing
 from rhale.settings import IDENTITY, USUAL_BINS, Settings, describe_bins
-from rhale.tables import Chunk, Table, TableInMemory, open_table
+from rhale.tables import Table, TableInMemory, open_table
 from rhale.tables.chunk import find_columns
 from rhale.tables.files.sources import names_files, open_files
 from rhale.tables.pieces.table import PiecedTable
@@ -84,9 +87,10 @@ class Run:
     n_jobs: int | None
     memory: Any = None
 
-    def survey(self, task: Callable[[Chunk], Piece]) -> Piece:
+    def survey(self, task: SurveyTask) -> Survey:
         """Look at all rows once."""
-        return self._passes(self.table, self.table.n_rows).fold(task, FIRST_LOOK)
+        passes = self._passes(self.table, self.table.n_rows)
+        return passes.fold(survey_on_device(task, self.table), FIRST_LOOK)
 
     def meet(self, columns: Columns) -> Asker:
         """Ask the model first questions: what it answers, and how it is to be asked."""
@@ -185,7 +189,7 @@ def gather(
 @contextmanager
 def open_run(model: Any, data: Any, asked: Settings) -> Iterator[Run]:
     """Open the table and the model, and close whatever was opened."""
-    model = loaded(model)
+    model = read_model(model)
     table = _open(model, data, asked)
     asked = asked.by_name(table.names)
     table, n_in_table = _draw(table, asked)
@@ -195,18 +199,18 @@ def open_run(model: Any, data: Any, asked: Settings) -> Iterator[Run]:
     adapter, placed = place(adapter, table, asked.device)
     table = placed if asked.checkpoint is None else table  # checkpoints keep rows of the host
     run = Run(asked, table, adapter, _batch_rows(asked, table, adapter), n_in_table, jobs)
-    with _keep(run) as memory, limited(adapter, jobs) as alone, alone.session():
+    with _keep(run) as memory, limit_threads(adapter, jobs) as alone, alone.session():
         yield replace(run, adapter=alone, memory=memory)
 
 
 def _open(model: Any, data: Any, asked: Settings) -> Opened:
     """Open a table, with the columns that the model is to see."""
     columns = asked.columns
-    pieced = open_files(data) if names_files(data) else spread_table(data)
+    pieced = open_files(data) if names_files(data) else open_on_engine(data)
     if pieced is None:
         table = open_table(data, asked.weights)
         return table if columns is None else table.select(find_columns(table.names, columns))
-    pieced = pieced.weighed(asked.weights)
+    pieced = pieced.weighed_by(asked.weights)
     wanted = columns_for(model, pieced.names) if columns is None else list(columns)
     return pieced if wanted is None else pieced.only(wanted)
 
@@ -215,24 +219,24 @@ def _draw(table: Opened, asked: Settings) -> tuple[Opened, int | None]:
     """Draw rows if the user wants fewer; and say how many there are, as far as that is known."""
     if asked.n_rows is None:
         return table, table.n_rows
-    part_rows = rows_of_parts(table) if isinstance(table, PiecedTable) else (table.n_rows,)
+    pieced = None if table.storage.is_memory else cast(PiecedTable, table)
+    part_rows = rows_of_parts(pieced) if pieced else (cast(int, table.n_rows),)
     n_all = sum(part_rows)
     if asked.n_rows >= n_all:
         return table, n_all
     rng = np.random.default_rng(asked.seed)
     places = np.sort(rng.choice(n_all, asked.n_rows, replace=False))
-    if isinstance(table, PiecedTable):
-        return table.drawn(places, part_rows), n_all
-    return table.take(places), n_all
+    if pieced:
+        return pieced.take(places, part_rows), n_all
+    return cast(TableInMemory, table).take(places), n_all
 
 
 def _batch_rows(asked: Settings, table: Table, adapter: Adapter) -> int:
     """Rows in one call of the model: tens of thousands, fewer for very wide tables."""
     if asked.batch_size is not None:
         return asked.batch_size
-    usual: int | None = getattr(table, "usual_rows", None)  # of a table on a device
     most = 2**16 if cuda_of(adapter) is None else 2**19  # a GPU has room for more
-    return usual or int(np.clip(2**23 // len(table.names), 2**10, most))
+    return table.storage.usual_rows or int(np.clip(2**23 // len(table.names), 2**10, most))
 
 
 @contextmanager
@@ -241,22 +245,27 @@ def _keep(run: Run) -> Iterator[Any]:
     if run.asked.checkpoint is None:
         yield None
         return
-    if hasattr(run.table, "device"):
-        msg = "checkpoint= does not work with rows on a device; pass them from the host's memory"
+    if run.table.storage.no_resume:
+        msg = f"checkpoint= does not work with {run.table.storage.no_resume}"
         raise BadSettingError(msg)
-    if run.table.kind == "ray":
-        msg = (
-            "checkpoint= does not work with Ray, whose blocks have no number to go on from; it "
-            "does lost work again by itself"
-        )
-        raise BadSettingError(msg)
-    from rhale.checkpoint import Checkpoint  # takes a tenth of the time of all imports
+    from rhale.engines.checkpoint.folder import Checkpoint  # a tenth of the time of all imports
 
     said = {name: getattr(run.asked, name) for name in IDENTITY}
+    said |= {"bins": plain_bins(run.asked.bins)}
     said |= {"features": find_columns(run.table.names, run.asked.features)}
     said |= {"batch": run.batch_rows, "rhale": own_version(), "numpy": np.__version__}
     with Checkpoint.open(run.asked.checkpoint, identify(run.table, said)) as memory:
         yield memory
+
+
+def plain_bins(bins: Any) -> Any:
+    """Bins of other explanations by their numbers, whenever they were made; others as they are."""
+    if isinstance(bins, Mapping):
+        return {feature: plain_bins(asked) for feature, asked in bins.items()}
+    if not isinstance(bins, Explanation):
+        return bins
+    numbers = {name: held for name, held in store.pack(bins).items() if name != "provenance"}
+    return f"bins of {digest_of(json.dumps(numbers, sort_keys=True).encode())}"
 
 
 def conclude(

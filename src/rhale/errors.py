@@ -76,6 +76,10 @@ class MissingExtraError(RhaleError, ImportError):
     """An optional library is needed and not installed."""
 
 
+class ReadOnlyError(RhaleError, TypeError):
+    """Something that is finished was to be changed."""
+
+
 class CheckpointError(RhaleError, OSError):
     """A checkpoint cannot be written or read, or belongs to something else."""
 

@@ -21,18 +21,18 @@ from rhale.kernels.moments import Moments
 from rhale.kernels.partition import Partition
 from rhale.kernels.records import same_fields, same_value
 from rhale.names import find_feature, find_output, near_names
-from rhale.results import store, summary
+from rhale.results import listing, store, summary
 from rhale.results.effect import Effect
 from rhale.results.fit import bin_cells
-from rhale.results.level_effect import LevelEffect
-from rhale.results.profile import Profile
+from rhale.results.note import as_notes
+from rhale.results.read_only import as_read_only
+from rhale.results.result import Result, heights
 from rhale.settings import describe_bins, name_keys, partition_for
 from rhale.system.writing import write_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Result = Effect | LevelEffect | Profile
 Bins = Any  # Partition, int, Explanation, or a mapping from feature to one of these
 
 
@@ -52,9 +52,9 @@ class Explanation:
         Their feature values and weights.
     cells : mapping of str to Moments
         Fine cells of each feature, from which `rebin` works; empty where bins cannot change.
-    provenance : dict
+    provenance : mapping
         What was explained, how, on how many rows, with which versions.
-    notes : tuple of str
+    notes : tuple of Note
         What a reader should know about the whole.
     """
 
@@ -67,6 +67,11 @@ class Explanation:
     cells: Mapping[str, Moments] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cells", as_read_only(self.cells))
+        object.__setattr__(self, "provenance", as_read_only(self.provenance))
+        object.__setattr__(self, "notes", as_notes(self.notes))
 
     def __len__(self) -> int:
         return len(self.effects)
@@ -89,7 +94,7 @@ class Explanation:
     __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
-        return summary.as_text(self.effects, self.provenance, self.notes)
+        return listing.as_text(self.effects, self.provenance, self.notes)
 
     __repr__ = __str__
 
@@ -140,21 +145,20 @@ class Explanation:
         Axes, a pair of them, or an array of them
         """
         from rhale import plots
+        from rhale.plots.choice import choose_plot, draw
 
         if isinstance(feature, str | int | np.integer):
             name = self.features[self._feature(feature)]
             if output is None and len(self.outputs) > 1:
                 results = [self[name, label] for label in self.outputs]
-                return plots.plot_outputs(results, axes=ax, center=center, **options)
+                return draw(plots.plot_outputs, results, axes=ax, center=center, **options)
             result = self[name] if output is None else self[name, output]
-            if isinstance(result, Profile):
-                return plots.plot_profile(result, ax=ax, center=center, **options)
-            return plots.plot_effect(result, ax=ax, center=center, **options)
+            return draw(choose_plot(result), result, ax=ax, center=center, **options)
         names = (
             self.features if feature is None else [self.features[self._feature(f)] for f in feature]
         )
         chosen = self._by_importance([n for n in self.features if n in names], output)
-        return plots.plot_all(chosen, axes=ax, center=center, **options)
+        return draw(plots.plot_all, chosen, axes=ax, center=center, **options)
 
     def compare(
         self,
@@ -262,19 +266,20 @@ class Explanation:
     def copy_bins(self, feature: str, output: str) -> Partition | None:
         """Bins of one feature and output, for another explanation; None where it has levels."""
         found = self[(feature, output) if len(self.outputs) > 1 else feature]
-        if isinstance(found, Profile):
+        if found.parts == "points":
             msg = "a profile has no bins to copy; pass an explanation by 'rhale', 'dale' or 'ale'"
             raise BadSettingError(msg)
-        if isinstance(found, LevelEffect):
+        if found.parts == "levels":
             return None
-        return Edges(found.edges, found.closed, linear=found.linear)
+        effect = cast(Effect, found)
+        return Edges(effect.edges, effect.closed, linear=effect.linear)
 
     def level_order(self, feature: str) -> tuple[str, ...]:
         """Levels of a feature in their order; none where it has none."""
         if feature not in self:
             return ()
         found = self[feature, self.outputs[0]]
-        return found.levels if isinstance(found, LevelEffect) else ()
+        return found.labels if found.parts == "levels" else ()
 
     @property
     def explained_variance(self) -> float | dict[str, float]:
@@ -318,10 +323,9 @@ class Explanation:
             effect.output,
             self.cells[effect.name].of_output(output, n_outputs),
             partition,
-            notes=effect.local_notes,
-            sample=effect.sample,
         )
-        return replace(made, kind=effect.kind, missing=effect.missing)
+        carried = {n: getattr(effect, n) for n in ("local_notes", "sample", "kind", "missing")}
+        return replace(made, **carried)
 
     @property
     def _backend(self) -> str | None:
@@ -344,26 +348,6 @@ class Explanation:
 
     def _output(self, output: Any) -> int:
         return find_output(output, self.outputs)
-
-
-def heights(effect: Result, x: FloatArray) -> FloatArray:
-    """The centred curve at sampled values; for rows without one at the point of its own.
-
-    Nan where neither is known: outside the curve, or where no point for missing values was made.
-    """
-    axis = effect.grid if isinstance(effect, Profile) else effect.edges
-    inside = (x >= axis[0]) & (x <= axis[-1])
-    if isinstance(effect, LevelEffect):
-        found = np.interp(x, axis, effect.curve())
-    else:
-        found = effect.curve(np.where(inside, x, axis[0]))
-    found = np.where(inside, found, np.nan)
-    if effect.missing is None:
-        return found
-    level = 0.0
-    if isinstance(effect, Profile):
-        level = float(effect.share @ np.nan_to_num(effect.mean))
-    return np.where(np.isnan(x), effect.missing.mean - level, found)
 
 
 def load(path: str | PathLike[str]) -> Explanation:

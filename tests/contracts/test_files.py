@@ -239,8 +239,10 @@ def test_types_are_those_of_all_files_together(tmp_path):
 
 def test_a_damaged_file_names_itself_and_the_run_goes_on_once_it_is_whole(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("rhale.checkpoint.EVERY_SECONDS", 0)
-    monkeypatch.setattr("rhale.checkpoint.SPARED_SHARE", 0)  # however long a disk takes
+    monkeypatch.setattr("rhale.engines.checkpoint.folder.EVERY_SECONDS", 0)
+    monkeypatch.setattr(
+        "rhale.engines.checkpoint.folder.SPARED_SHARE", 0
+    )  # however long a disk takes
     rng = np.random.default_rng(3)
     for part in range(4):
         rows = pd.DataFrame(rng.normal(size=(500, 2)), columns=["a", "b"])

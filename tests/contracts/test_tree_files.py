@@ -19,7 +19,7 @@ from tests.contracts.test_trees import (
 
 from rhale.errors import BadFileError
 from rhale.models import wrap
-from rhale.models.boosters import load_model
+from rhale.models.files.booster_files import load_model
 from rhale.models.files.check_lightgbm import check_lightgbm
 
 X = table(0)

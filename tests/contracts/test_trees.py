@@ -540,10 +540,10 @@ def test_trees_that_do_not_give_the_model_s_answers_are_not_walked():
 
 @pytest.mark.parametrize("library", ["numba", "treelite"])
 def test_without_the_extra_the_notes_say_what_to_install(library, monkeypatch):
-    from rhale.models.trees import model as trees
+    from rhale.models.trees import read_walker as reading
 
-    real = trees.find_spec
-    monkeypatch.setattr(trees, "find_spec", lambda name: None if name == library else real(name))
+    real = reading.find_spec
+    monkeypatch.setattr(reading, "find_spec", lambda name: None if name == library else real(name))
     x = table(0)
     fx = rhale.explain(simple("xgboost", x), x)
     assert f'{library} is not installed; pip install "rhale[trees]"' in fx[0].notes[-1]

@@ -342,14 +342,10 @@ WRITERS = {
     "pickle 0": lambda m, p: by_pickle(m, p, 0),
     "pickle 2": lambda m, p: by_pickle(m, p, 2),
     "joblib": by_joblib,
-    "joblib zlib": lambda m, p: by_joblib(m, p, compress=("zlib", 3)),
-    "joblib gzip": lambda m, p: by_joblib(m, p, compress=("gzip", 3)),
-    "joblib bz2": lambda m, p: by_joblib(m, p, compress=("bz2", 3)),
-    "joblib xz": lambda m, p: by_joblib(m, p, compress=("xz", 3)),
-    "joblib lzma": lambda m, p: by_joblib(m, p, compress=("lzma", 3)),
     "torch": by_torch,
     "torch legacy": lambda m, p: by_torch(m, p, _use_new_zipfile_serialization=False),
 }
+PACKERS = ("zlib", "gzip", "bz2", "xz", "lzma")
 SUFFIXES = [".pkl", ".joblib", ".pt", ".skops", ".onnx", ".json", ".txt", ".cbm", ".pt2", ""]
 
 
@@ -361,6 +357,26 @@ def test_a_pickle_is_refused_whatever_its_name(writer):
         with pytest.raises(UnsafeFileError, match=r"is a pickle .* runs whatever code") as refused:
             load_file(path)
         assert hash_of(Path(path).read_bytes()) in str(refused.value)
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+def test_no_reader_takes_a_compressed_pickle(packer):
+    for suffix in SUFFIXES:
+        path = f"model{suffix}"
+        by_joblib(Bite(), path, compress=(packer, 3))
+        with pytest.raises(BadFileError, match=f"model{suffix}"):
+            load_file(path)
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+def test_the_exact_hash_lets_a_compressed_pickle_through(packer):
+    model = LinearRegression().fit(X, Y)
+    by_joblib(model, "m.joblib", compress=(packer, 3))
+    allowed = hash_of(Path("m.joblib").read_bytes())
+    loaded = load_file("m.joblib", allow_pickle=allowed)
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    with pytest.raises(UnsafeFileError, match=rf"but m.joblib is {allowed}: it is another file"):
+        load_file("m.joblib", allow_pickle="sha256:0")
 
 
 def test_a_pickle_inside_a_skops_archive_is_refused():

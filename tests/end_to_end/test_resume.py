@@ -23,11 +23,13 @@ TABLE = pd.DataFrame(
 SCRIPT = textwrap.dedent(
     """
     import os, signal, sys
+    from dataclasses import replace
     import numpy as np, pandas as pd
-    import rhale, rhale.checkpoint
+    import rhale
+    from rhale.engines.checkpoint import folder as kept
 
     data, method, folder, last_call, out = sys.argv[1:]
-    rhale.checkpoint.EVERY_SECONDS = rhale.checkpoint.SPARED_SHARE = 0
+    kept.EVERY_SECONDS = kept.SPARED_SHARE = 0
     calls = rows_asked = 0
 
     def model(rows):
@@ -42,9 +44,9 @@ SCRIPT = textwrap.dedent(
         data = pd.read_pickle(data)
     options = {} if folder == "none" else {"checkpoint": folder}
     fx = rhale.explain(model, data, method=method, weights="weight", batch_size=300, **options)
-    for name in ("created", "rows_asked"):  # the model is asked whether it is the same one
-        fx.provenance.pop(name)
-    fx.save(out)
+    no_part = ("created", "rows_asked")  # the model is asked whether it is the same one
+    kept = {name: told for name, told in fx.provenance.items() if name not in no_part}
+    replace(fx, provenance=kept).save(out)
     print(calls, rows_asked)
     """
 )

@@ -21,8 +21,8 @@ from tests.engines.faults import (
 )
 
 import rhale
+from rhale.engines import open_on_engine
 from rhale.engines import ray as engine
-from rhale.engines import spread_table
 from rhale.engines.worker import count_task
 from rhale.errors import (
     BadSettingError,
@@ -63,8 +63,8 @@ def test_files_that_ray_reads_lazily_give_the_numbers_of_the_table_in_memory(ray
     data = ray.data.read_parquet(str(tmp_path), override_num_blocks=5)
     wanted = rhale.explain(square, frame()[["a", "b"]])
     assert_same(rhale.explain(square, data, columns=["a", "b"]), wanted)
-    reading = spread_table(data).only(["m"]).reading
-    assert ray.get(next(engine._blocks(reading, data))).column_names == ["m"]
+    table = open_on_engine(data).only(["m"])
+    assert ray.get(next(engine._blocks(table, data))).column_names == ["m"]
 
 
 def test_steps_whose_columns_are_not_known_are_asked_for_them(numbers):
@@ -89,7 +89,7 @@ def test_blocks_come_in_order_although_late_ones_are_faster(numbers, tmp_path):
         return rows
 
     data = numbers.map_batches(slow_at_first, batch_size=None)  # of the same columns
-    found = engine.map_parts(count_task(spread_table(numbers).reading), data, 0)
+    found = engine.Ray().map_parts(count_task(open_on_engine(numbers)), data, 0)
     sizes = [len(part) for part in cut(frame(), 7)]
     assert len(set(sizes)) > 1
     assert [summary.n_rows for summary in found] == sizes
@@ -128,9 +128,6 @@ def test_blocks_of_other_types_are_refused(ray):
 def test_checkpoints_are_refused(numbers, tmp_path):
     with pytest.raises(BadSettingError, match="does not work with Ray"):
         rhale.explain(square, numbers, checkpoint=tmp_path)
-    table = spread_table(numbers)
-    with pytest.raises(BadSettingError, match="does not work with Ray"):
-        next(engine.map_parts(count_task(table.reading), table.source, 1))
 
 
 # --- faults ------------------------------------------------------------------------------------

@@ -19,8 +19,8 @@ from tests.engines.faults import (
 )
 
 import rhale
+from rhale.engines import open_on_engine
 from rhale.engines import spark as engine
-from rhale.engines import spread_table
 from rhale.engines.worker import count_task
 from rhale.errors import (
     BadSettingError,
@@ -72,12 +72,12 @@ def test_small_jobs_give_the_same_bits_as_one(numbers, monkeypatch):
 
 
 def test_partitions_that_are_known_are_left_out(numbers):
-    table = spread_table(numbers)
-    task = count_task(table.reading)
-    counts = [s.n_rows for s in engine.map_parts(task, table.source, 0)]
+    table = open_on_engine(numbers)
+    task = count_task(table)
+    counts = [s.n_rows for s in engine.Spark().map_parts(task, table.source, 0)]
     assert sum(counts) == len(frame())
     assert len(counts) == 7
-    assert [s.n_rows for s in engine.map_parts(task, table.source, 3)] == counts[3:]
+    assert [s.n_rows for s in engine.Spark().map_parts(task, table.source, 3)] == counts[3:]
 
 
 @pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning")
@@ -260,9 +260,9 @@ def test_shuffled_rows_are_not_looked_for_by_their_places(numbers):
     shuffled = numbers.repartition(3, "b")
     with pytest.raises(BadSettingError, match="n_rows= draws rows by place"):
         rhale.explain(square, shuffled, n_rows=100)
-    table = spread_table(shuffled)
+    table = open_on_engine(shuffled)
     with pytest.raises(BadSettingError, match="checkpoint= goes on"):
-        list(engine.map_parts(count_task(table.reading), table.source, 1))
+        list(engine.Spark().map_parts(count_task(table), table.source, 1))
 
 
 def test_rows_of_a_cached_shuffle_can_be_drawn(numbers):
@@ -314,7 +314,7 @@ def test_only_the_columns_of_the_model_are_read(spark, tmp_path):
             read.append(columns)
             return data.selectExpr(*columns)
 
-    table = spread_table(data).only(["m"])
-    summaries = engine.map_parts(count_task(table.reading), Told(), 0)
+    table = open_on_engine(data).only(["m"])
+    summaries = engine.Spark().map_parts(count_task(table), Told(), 0)
     assert sum(s.n_rows for s in summaries) == len(frame())
     assert read == [("`m` as c0",)]

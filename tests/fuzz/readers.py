@@ -205,7 +205,6 @@ READERS = {
         mutations=(*[lies.lie_in_checkpoint] * 16, *m.BYTES),
         load=load_checkpoint,
         use=use_nothing,
-        cold=("polars",),
     ),
 }
 

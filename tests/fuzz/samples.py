@@ -9,6 +9,8 @@ import re
 import shutil
 import zipfile
 from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 
@@ -20,6 +22,7 @@ import rhale
 
 N = 60
 ADDRESS = re.compile(rb"\d{12,}")  # by which skops names the parts of a model
+EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
 CITIES = ["Bern", "Oslo", "Rome"]
 OLD_FORMATS = Path(__file__).parents[1] / "unit" / "results" / "samples"
 RNG = np.random.default_rng(14)
@@ -252,7 +255,7 @@ def two_answers(rows):
 
 
 def make_explanations(folder):
-    for version in (1, 2):
+    for version in (1, 2, 3, 4):
         shutil.copy(
             OLD_FORMATS / f"format_{version}.json", place(folder, f"format_{version}", ".json")
         )
@@ -263,17 +266,21 @@ def make_explanations(folder):
     }
     for variant, (model, table, method) in kinds.items():
         fx = rhale.explain(model, table, method=method)
-        fx.provenance["created"] = "2020-01-01T00:00:00+00:00"
+        made = {**fx.provenance, "created": "2020-01-01T00:00:00+00:00"}
+        fx = replace(fx, provenance=made)
         fx.save(place(folder, variant, ".json"))
 
 
 def table_of(variant):
-    """Tables whose rows a checkpoint keeps in different ways."""
-    if variant == "array":
-        return NUMBERS.to_numpy()
-    arrow = import_module("pyarrow").Table.from_pandas(ROWS)
-    known = {"pandas": lambda: ROWS, "arrow": lambda: arrow}
-    return known.get(variant, lambda: import_module("polars").from_arrow(arrow))()
+    """Tables in memory, whose first pass is not kept, and in pieces, of which rows are."""
+    if variant != "file":
+        return NUMBERS.to_numpy() if variant == "array" else ROWS
+    import pyarrow as pa
+    from pyarrow import fs, parquet
+
+    disk = fs._MockFileSystem(current_time=EPOCH)  # the same path, size and time every time
+    parquet.write_table(pa.Table.from_pandas(ROWS), "rows.parquet", filesystem=disk)
+    return import_module("pyarrow.dataset").dataset("rows.parquet", filesystem=disk)
 
 
 def resume(folder, *, stop=False):
@@ -289,9 +296,9 @@ def resume(folder, *, stop=False):
 
 
 def make_checkpoints(folder):
-    checkpoint = import_module("rhale.checkpoint")
+    checkpoint = import_module("rhale.engines.checkpoint.folder")
     checkpoint.EVERY_SECONDS = checkpoint.SPARED_SHARE = 0  # in a process that ends soon
-    for variant in ("array", "pandas", "arrow", "polars"):
+    for variant in ("array", "pandas", "file"):
         (folder / variant).mkdir(parents=True)
         with suppress(rhale.RhaleError):
             resume(folder / variant, stop=True)

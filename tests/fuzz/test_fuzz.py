@@ -20,7 +20,6 @@ NEEDS = {
     "skops": ("skops", "sklearn"),
     "pt2": ("torch",),
     "explanation": ("altair", "vl_convert", "jinja2"),
-    "checkpoint": ("pyarrow", "polars"),
 }
 
 

@@ -15,8 +15,8 @@ from tests.fuzz.readers import READERS
 from tests.fuzz.runner import run_cases
 from tests.fuzz.stand_ins import MISBEHAVIOUR
 
-from rhale.checkpoint import DIGEST_BYTES, MARK
-from rhale.packing import pack
+from rhale.engines.checkpoint.bytes import pack
+from rhale.engines.checkpoint.folder import DIGEST_BYTES, MARK
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits and forks are Linux's")
 

@@ -8,12 +8,15 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import torch
 from scipy import sparse
 
 import rhale
 from rhale import errors
 from rhale._run import _keep
+from rhale.gpu.tensor_table import TensorTable
 from rhale.settings import Settings
+from rhale.tables.storage import Storage
 
 RNG = np.random.default_rng(6)
 X = RNG.normal(size=(200, 3))
@@ -890,8 +893,14 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (SimpleNamespace(kind="ray"), "does not work with Ray"),
-        (SimpleNamespace(kind="torch", device="cuda"), "does not work with rows on a device"),
+        (
+            SimpleNamespace(storage=Storage(no_resume="that; pass this")),
+            "work with that; pass this",
+        ),
+        (
+            TensorTable(torch.zeros(2, 1), torch.device("cpu")),
+            "does not work with rows on a device",
+        ),
     ],
 )
 def test_tables_that_cannot_be_gone_on_with_get_no_checkpoint(tmp_path, table, message):

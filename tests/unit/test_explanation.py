@@ -1,12 +1,20 @@
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
 import rhale
-from rhale.errors import BadSettingError, UnknownFeatureError, UnknownOutputError
-from rhale.explanation import heights
+from rhale.errors import (
+    BadSettingError,
+    ReadOnlyError,
+    UnknownFeatureError,
+    UnknownOutputError,
+)
 from rhale.kernels.fixed import Edges, Fixed
 from rhale.results.effect import Effect
 from rhale.results.profile import Profile
+from rhale.results.result import heights
 from rhale.settings import partition_for
 
 pd = pytest.importorskip("pandas")
@@ -429,3 +437,14 @@ def test_the_largest_numbers_of_a_table_or_a_model_are_no_error():
         assert isinstance(wavy["x0"].importance_error, float)
         high = rhale.explain(lambda rows: 1e300 + 0 * rows[:, 0], x, features="x1")
         assert np.isnan(high.explained_variance)
+
+
+def test_what_an_explanation_says_of_itself_cannot_be_changed(fx):
+    for said in (fx.provenance, fx.cells):
+        with pytest.raises(ReadOnlyError, match="cannot be changed"):
+            said["x"] = 1
+
+
+def test_an_explanation_can_be_pickled_and_copied(fx):
+    assert pickle.loads(pickle.dumps(fx)) == fx  # noqa: S301
+    assert copy.deepcopy(fx) == fx

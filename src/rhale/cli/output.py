@@ -17,7 +17,7 @@ from rich.text import Text
 
 from rhale.cli.pictures import write_comparisons, write_pictures
 from rhale.explanation import Explanation
-from rhale.results import store, summary
+from rhale.results import listing, store, summary
 from rhale.results.differences import difference_rows, only_in
 from rhale.system.writing import whole, write_text
 
@@ -70,9 +70,9 @@ def show_ranking(fx: Explanation) -> None:
     if not sys.stdout.isatty():
         sys.stdout.write(f"{fx}\n")
         return
-    columns, n_left, remarks = summary.ranking(fx.effects)
+    columns, n_left, remarks = listing.ranking(fx.effects)
     console = Console()
-    console.print(Text(summary.title(fx.provenance), style="bold"))
+    console.print(Text(listing.title(fx.provenance), style="bold"))
     console.print(_table(columns, n_left, numbered=True))
     for number, remark in enumerate(remarks, start=1):
         console.print(_remark(str(number), remark))
@@ -108,7 +108,7 @@ def show_check(found: Mapping[str, Any], place: str | None) -> None:
     lines = {
         "model": found["model"],
         "table": f"{found['rows']:,} rows, {found['columns']} columns",
-        "outputs": ", ".join(map(summary.shorten, found["outputs"])),
+        "outputs": ", ".join(map(listing.shorten, found["outputs"])),
         "answers": f"{answers}, ...",
         "path": path_in_words(found),
         "asked": f"about {found['rows_asked']:,} rows",
@@ -164,9 +164,9 @@ def show_differences(pair: Pair, names: tuple[str, str], *, quiet: bool) -> None
     if quiet:
         return
     rows, (a, b) = difference_rows(pair[0].effects, pair[1].effects), names
-    columns = {"feature": [summary.shorten(n) for n in rows["feature"]]}
+    columns = {"feature": [listing.shorten(n) for n in rows["feature"]]}
     if len(set(rows["output"])) > 1:
-        columns["output"] = [summary.shorten(o) for o in rows["output"]]
+        columns["output"] = [listing.shorten(o) for o in rows["output"]]
     n_left = len(columns)
     columns["curves apart"] = [f"{v:.3g}" for v in rows["apart"]]
     columns["of effect"] = [f"{100 * v:.0f} %" for v in rows["apart_share"]]
@@ -179,7 +179,7 @@ def show_differences(pair: Pair, names: tuple[str, str], *, quiet: bool) -> None
     _print_table(columns, n_left)
     for mine, other, name in ((pair[0], pair[1], a), (pair[1], pair[0], b)):
         if lone := only_in(mine.effects, other.effects):
-            note_line(f"only in {name}: {', '.join(map(summary.shorten, lone))}")
+            note_line(f"only in {name}: {', '.join(map(listing.shorten, lone))}")
 
 
 def _print_table(columns: Mapping[str, Sequence[str]], n_left: int) -> None:
@@ -187,7 +187,7 @@ def _print_table(columns: Mapping[str, Sequence[str]], n_left: int) -> None:
         Console().print(_table(columns, n_left))
         return
     cells = [(*row, "") for row in (list(columns), *zip(*columns.values(), strict=True))]
-    sys.stdout.write("\n".join(summary.aligned(cells, n_left)) + "\n")  # the last one is words
+    sys.stdout.write("\n".join(listing.aligned(cells, n_left)) + "\n")  # the last one is words
 
 
 def write_differences(pair: Pair, names: tuple[str, str], places: Destinations) -> None:
@@ -246,7 +246,7 @@ def harmless(text: str) -> str:
     >>> harmless("price\x1b[2J\nper month")
     'price[2J per month'
     """
-    return summary.shorten(text, LONGEST)
+    return listing.shorten(text, LONGEST)
 
 
 def note_line(text: str) -> None:

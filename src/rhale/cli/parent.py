@@ -13,6 +13,7 @@ from rhale.cli.request import Request
 from rhale.cli.sizes import written_size
 from rhale.errors import ModelStoppedError, RhaleError
 from rhale.system.processes import (
+    ExitedError,
     NotUnderstoodError,
     SilentError,
     TooLongError,
@@ -82,7 +83,7 @@ def stopped(error: Exception, request: Request) -> ModelStoppedError:
         msg = "the process of the model answered in a way that rhale does not understand"
     elif not (how := str(error)):
         msg = "the model closed the pipe to rhale, so its answers cannot be heard; it was stopped"
-    elif how.startswith("exit code"):
+    elif isinstance(error, ExitedError):
         msg = f"the model ended its process with {how}"
     elif how == "SIGXCPU":
         msg = "the model used up its processor time; --max-seconds allows more"

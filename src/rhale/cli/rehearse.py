@@ -10,6 +10,8 @@ import numpy as np
 
 from rhale._explain import explain
 from rhale.explanation import Explanation
+from rhale.models.trees.model import BLACK_BOX
+from rhale.results.note import Note
 from rhale.tables.files.sources import names_files, open_files, read_some
 
 FEW, MORE = 250, 1_000  # rows of the two trials
@@ -117,8 +119,12 @@ def _told(
         ways={way: ways.count(way) for way in dict.fromkeys(ways)},
         rows_asked=round(float(asked[1] + max(beyond, 0.0) * max(asked[1] - asked[0], 0.0))),
         seconds=max(cold - warm, 0.0) + rate * n_rows,
-        notes=tuple(dict.fromkeys(n for e in more for n in e.notes if "black box" in n)),
+        notes=tuple(dict.fromkeys(n for e in more for n in e.notes if _is_about_speed(n))),
     )
+
+
+def _is_about_speed(note: str) -> bool:
+    return isinstance(note, Note) and note.kind == BLACK_BOX
 
 
 def _path(fx: Explanation) -> str:

@@ -6,12 +6,12 @@ from collections.abc import Generator
 from contextlib import closing
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 from rhale.engines.serial import map_chunks
 from rhale.engines.threads import map_in_threads
 from rhale.engines.worker import PartTask, Summary, Task, count_task, summarise
-from rhale.tables import Chunk, Table
+from rhale.tables import Chunk, Table, TableInMemory
 from rhale.tables.chunk import read_chunks
 from rhale.tables.pieces.ahead import read_ahead
 from rhale.tables.pieces.table import PiecedTable
@@ -23,8 +23,13 @@ ENGINES = {  # first word of the module of the user's table, and the module here
 }
 
 
-def spread_table(data: Any) -> PiecedTable | None:
-    """Open a table whose rows an engine holds; None for any other."""
+def open_on_engine(data: Any) -> PiecedTable | None:
+    """Open a table whose parts an engine works on; None for any other.
+
+    One that is open already stays as it is, whoever wrote its engine.
+    """
+    if isinstance(data, PiecedTable):
+        return data
     for kind in type(data).__mro__:
         library = kind.__module__.split(".")[0]
         if library in ENGINES:
@@ -51,10 +56,12 @@ def summaries(
     n_threads : int
         How many chunks may be worked on at a time in this process.
     """
-    if isinstance(table, PiecedTable) and table.kind != "files":
-        part_task = PartTask(task, table.reading, size)
-        for found in _engine(table).map_parts(part_task, table.source, first):
-            yield found.checked()
+    engine = table.storage.engine
+    if engine is not None:
+        pieced = cast(PiecedTable, table)
+        part_task = PartTask(task, pieced.without_rows(), size)
+        for found in engine.map_parts(part_task, pieced.source, first):
+            yield found.check()
         return
     with closing(read(table, size, first)) as chunks:
         mapped = partial(summarise, task)
@@ -66,21 +73,24 @@ def summaries(
 
 def rows_of_parts(table: PiecedTable) -> tuple[int, ...]:
     """Rows of every part of a table that is not in memory; an engine has to count them."""
-    if table.kind == "files":
+    if table.engine is None:
         return tuple(table.source.part_rows)
-    found = _engine(table).map_parts(count_task(table.reading), table.source, 0)
-    return tuple(summary.checked().n_rows for summary in found)
+    found = table.engine.map_parts(count_task(table), table.source, 0)
+    return tuple(summary.check().n_rows for summary in found)
 
 
-def read(table: Any, size: int, first: int = 0) -> Generator[Chunk]:
+def read(table: Table, size: int, first: int = 0) -> Generator[Chunk]:
     """Chunks of a table that is read in this process; those of files are read ahead."""
-    if isinstance(table, PiecedTable):
-        return read_ahead(table.source.chunks(table.reading, size, first))
-    return read_chunks(table, size, first)
+    if table.storage.is_memory:
+        return read_chunks(cast(TableInMemory, table), size, first)
+    return read_ahead(cast(PiecedTable, table).chunks(size, first))
 
 
-def _engine(table: PiecedTable) -> Any:
-    return import_module(f"rhale.engines.{table.kind}")
-
-
-__all__ = ["Summary", "map_chunks", "map_in_threads", "rows_of_parts", "spread_table", "summaries"]
+__all__ = [
+    "Summary",
+    "map_chunks",
+    "map_in_threads",
+    "open_on_engine",
+    "rows_of_parts",
+    "summaries",
+]

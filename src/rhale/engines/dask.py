@@ -30,8 +30,7 @@ from dask.utils import parse_bytes
 from rhale.engines.parcel import Parcel, pack
 from rhale.engines.worker import PartTask, Summary, work
 from rhale.errors import BadTableError, ModelStoppedError, RhaleError
-from rhale.tables.open import recognised
-from rhale.tables.pieces.reader import Reading
+from rhale.tables.open import recognise, require_two_dimensions
 from rhale.tables.pieces.table import PiecedTable
 
 Graph = dict[Any, Any]
@@ -61,8 +60,8 @@ def open_table(data: Any) -> PiecedTable | None:
         kind = next((kind for kind in kinds if kind in ADVICE), kinds[0])
         msg = f"a Dask {kind} is no table; {ADVICE.get(kind, '.compute() it')}"
         raise BadTableError(msg)
-    head = recognised(data._meta.iloc[:0])  # noqa: SLF001 - Dask's name for it
-    return PiecedTable(Reading(head, head.names), data, "dask")
+    head = recognise(data._meta.iloc[:0])  # noqa: SLF001 - Dask's name for it
+    return PiecedTable(head, head.names, data, Dask())
 
 
 def _array(data: Any) -> PiecedTable:
@@ -74,60 +73,61 @@ def _array(data: Any) -> PiecedTable:
             "plain arrays of them, where that is possible"
         )
         raise BadTableError(msg)
-    if data.ndim != 2:
-        msg = f"the Dask array has shape {data.shape}; pass one of shape (n_rows, n_features)"
-        if data.ndim == 1:
-            msg += ", .reshape(-1, 1) makes a table of one feature"
-        raise BadTableError(msg)
+    require_two_dimensions("Dask array", data.shape)
     if np.isnan(data.shape[1]):
         msg = (
             "the number of columns of the Dask array is not known; .compute_chunk_sizes() finds it"
         )
         raise BadTableError(msg)
-    head = recognised(np.empty((0, data.shape[1]), data.dtype))
+    head = recognise(np.empty((0, data.shape[1]), data.dtype))
     whole = data if data.numblocks[1] == 1 else data.rechunk({1: -1})
     n_rows = None if np.isnan(data.shape[0]) else int(data.shape[0])
-    return PiecedTable(Reading(head, head.names), whole, "dask", n_rows)
+    return PiecedTable(head, head.names, whole, Dask(), n_rows)
 
 
 # --- the work ----------------------------------------------------------------------------------
 
 
-def map_parts(part_task: PartTask, source: Any, first: int) -> Iterator[Summary]:
-    """Summarise every partition from number `first` on, in order.
+class Dask:
+    """The engine of Dask's tables."""
 
-    Parameters
-    ----------
-    part_task : PartTask
-        What to do with a partition.
-    source : dask.dataframe.DataFrame or dask.array.Array
-        The table.
-    first : int
-        Partitions before this one are not computed.
+    name, no_resume = "dask", ""
 
-    Notes
-    -----
-    All partitions are in one graph: what several of them are made of, such as a shuffle, is
-    computed once a pass. The task travels as one key of that graph. Its bytes stay with the
-    scheduler, so that it can be made anew wherever the workers that had it die, and a worker gets
-    it once, however many partitions it works on.
-    """
-    get: Get = get_scheduler(collections=[source])  # type: ignore[no-untyped-call]
-    is_here, client = get in (get_in_threads, get_sync), getattr(get, "__self__", None)
-    sent = part_task if is_here else pack(part_task, cloudpickle.dumps)
-    graph, keys = _graph(sent, _wanted(part_task.reading, source), first)
-    if not keys:
-        return
-    if client is not None and isinstance(sent, Parcel):
-        yield from _on_cluster(client, graph, keys, len(sent.content))
-    else:
-        yield from _on_this_machine(get, graph, keys)
+    def map_parts(self, part_task: PartTask, source: Any, first: int) -> Iterator[Summary]:
+        """Summarise every partition from number `first` on, in order.
+
+        Parameters
+        ----------
+        part_task : PartTask
+            What to do with a partition.
+        source : dask.dataframe.DataFrame or dask.array.Array
+            The table.
+        first : int
+            Partitions before this one are not computed.
+
+        Notes
+        -----
+        All partitions are in one graph: what several of them are made of, such as a shuffle, is
+        computed once a pass. The task travels as one key of that graph. Its bytes stay with the
+        scheduler, so that it can be made anew wherever the workers that had it die, and a worker gets
+        it once, however many partitions it works on.
+        """
+        get: Get = get_scheduler(collections=[source])  # type: ignore[no-untyped-call]
+        is_here, client = get in (get_in_threads, get_sync), getattr(get, "__self__", None)
+        sent = part_task if is_here else pack(part_task, cloudpickle.dumps)
+        graph, keys = _graph(sent, _select(part_task.table, source), first)
+        if not keys:
+            return
+        if client is not None and isinstance(sent, Parcel):
+            yield from _on_cluster(client, graph, keys, len(sent.content))
+        else:
+            yield from _on_this_machine(get, graph, keys)
 
 
-def _wanted(reading: Reading, source: Any) -> Any:
+def _select(table: PiecedTable, source: Any) -> Any:
     """Only the columns that are read, so that Dask leaves the others where they are."""
-    wanted = {*reading.names, reading.weights}
-    if hasattr(source, "rechunk") or wanted >= set(reading.everything):
+    wanted = set(table.wanted)
+    if hasattr(source, "rechunk") or wanted >= set(table.everything):
         return source
     return source[[name for name in source.columns if str(name) in wanted]]
 
@@ -171,7 +171,7 @@ def _on_cluster(client: Any, graph: Graph, keys: list[Any], n_bytes: int) -> Ite
     try:
         while waiting:
             with naming_partition(int(waiting[0].key[1])):
-                found = _fetched(client, waiting)
+                found = _fetch(client, waiting)
             for _ in found:
                 waiting.popleft().release()
             yield from found
@@ -180,7 +180,7 @@ def _on_cluster(client: Any, graph: Graph, keys: list[Any], n_bytes: int) -> Ite
             client.cancel(list(waiting))
 
 
-def _fetched(client: Any, waiting: deque[Any]) -> list[Summary]:
+def _fetch(client: Any, waiting: deque[Any]) -> list[Summary]:
     """The next summaries that are there; the next one, or its error, if none is."""
     ready = islice(takewhile(lambda future: future.status == "finished", waiting), AT_ONCE)
     return client.gather(list(ready)) or [waiting[0].result()]
@@ -256,12 +256,12 @@ def _partition_of(error: BaseException, graph: Graph, keys: Sequence[Any]) -> in
     """The one partition that a failed task of a local scheduler belongs to; None if unknown."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     failed = [f.f_locals.get("key") for f in frames if f.f_code.co_name == "execute_task"]
-    reached = _reached(graph, failed[:1])
+    reached = _reach(graph, failed[:1])
     found = [int(key[1]) for key in keys if key in reached]
     return found[0] if len(found) == 1 else None
 
 
-def _reached(graph: Graph, some: list[Any]) -> set[Any]:
+def _reach(graph: Graph, some: list[Any]) -> set[Any]:
     """These tasks, and all that need them."""
     after = reverse_dict({key: get_dependencies(graph, key) for key in graph})
     found, new = set(some), some

@@ -9,7 +9,7 @@ from rhale.errors import BadSettingError, BadTableError, ModelStoppedError, Rhal
 ERROR = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception): .+)$", re.MULTILINE)
 
 
-def lost(engine: str, trace: str, *, is_dead: bool) -> RhaleError:
+def describe_loss(engine: str, trace: str, *, is_dead: bool) -> RhaleError:
     """The error to raise for one of an engine, which has done what it could by then.
 
     Parameters

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 from rhale.engines import Summary, summaries
 from rhale.errors import BadTableError, RhaleError
 from rhale.tables import Chunk, Table
-from rhale.tables.pieces.table import PiecedTable
 
 Progress = Callable[[int, int], object]
 Piece = TypeVar("Piece")
@@ -109,6 +108,8 @@ class Passes:
 
     def fold(self, task: Callable[[Chunk], Piece], number: int) -> Piece:
         """Apply a task to all rows and add up what comes back, in order."""
+        if self.memory and self.is_silent(number):  # sooner done again than kept
+            return replace(self, memory=None).fold(task, number)
         size = self.batch_rows if self.is_silent(number) else self.chunk_rows
         kept_as = f"{name_pass(number).replace(',', '').replace(' ', '-')}-{size}"
         kept = self.memory.load(kept_as) if self.memory else None
@@ -121,7 +122,7 @@ class Passes:
         found = summaries(now, self.table, size, first=so_far.done, n_threads=self.n_threads)
         try:
             with closing(found):  # else an error would keep files open and engines at work
-                before = 0 if self.is_spread else so_far.done * size
+                before = 0 if self.has_parts else so_far.done * size
                 for summary in self._shown(found, number, before):
                     with self._fitting(kept_as, kept):
                         so_far = so_far.with_one(summary)
@@ -156,12 +157,12 @@ class Passes:
 
     def is_silent(self, number: int) -> bool:
         """Whether a pass is so short that it is not shown: a first look at rows in memory."""
-        return number == FIRST_LOOK and not isinstance(self.table, PiecedTable)
+        return number == FIRST_LOOK and self.table.storage.is_memory
 
     @property
-    def is_spread(self) -> bool:
-        """Whether an engine has the rows: its summaries are of partitions, not of chunks."""
-        return isinstance(self.table, PiecedTable) and self.table.kind != "files"
+    def has_parts(self) -> bool:
+        """Whether an engine has the rows: its summaries are of parts, not of chunks."""
+        return self.table.storage.engine is not None
 
     @property
     def chunk_rows(self) -> int:
@@ -170,7 +171,7 @@ class Passes:
         A slow model answers for minutes about one large chunk. Small ones cost little: changes of
         several features are stacked until the model's batch is full.
         """
-        if not self.progress or self.n_rows is None or self.is_spread:
+        if not self.progress or self.n_rows is None or self.has_parts:
             return self.batch_rows
         return min(max(self.n_rows // N_STEPS, FEWEST_ROWS), self.batch_rows)
 
@@ -194,8 +195,9 @@ class Passes:
         self, found: Iterator[Summary], number: int, done: int, progress: Progress
     ) -> Iterator[Summary]:
         """Call back with rows done and rows in all: those of all passes that are known to come."""
-        before = number if isinstance(self.table, PiecedTable) else number - 1  # shown so far
-        n_passes = max(before + 1, 2 if isinstance(self.table, PiecedTable) else 1)
+        is_memory = self.table.storage.is_memory
+        before = number - 1 if is_memory else number  # passes shown so far
+        n_passes = max(before + 1, 1 if is_memory else 2)
         for summary in found:
             yield summary
             done += summary.n_rows

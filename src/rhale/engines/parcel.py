@@ -13,7 +13,7 @@ from typing import Any
 from rhale.errors import ModelFailedError, RhaleError
 
 KEPT = 2  # tasks that a process keeps open: two passes take turns, and old models must go
-_opened: OrderedDict[str, Any] = OrderedDict()  # by digest; the one used last is last
+_open_tasks: OrderedDict[str, Any] = OrderedDict()  # by digest; the one used last is last
 _opening = Lock()
 
 
@@ -38,14 +38,14 @@ class Parcel:
     def open(self) -> Any:
         """Give the task; a process unpickles it at the first call and keeps the last two."""
         with _opening:  # others wait: they need the same model, and it must not be made twice
-            if self.digest not in _opened:
-                while len(_opened) >= KEPT:  # before the next one takes its room
-                    _opened.popitem(last=False)
-                _opened[self.digest] = self._unpickled()
-            _opened.move_to_end(self.digest)
-            return _opened[self.digest]
+            if self.digest not in _open_tasks:
+                while len(_open_tasks) >= KEPT:  # before the next one takes its room
+                    _open_tasks.popitem(last=False)
+                _open_tasks[self.digest] = self._unpickle()
+            _open_tasks.move_to_end(self.digest)
+            return _open_tasks[self.digest]
 
-    def _unpickled(self) -> Any:
+    def _unpickle(self) -> Any:
         try:
             return pickle.loads(self.content)  # noqa: S301 - our own bytes, from our own process
         except RhaleError:

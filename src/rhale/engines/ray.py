@@ -15,15 +15,15 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from rhale.engines.failures import lost
+from rhale.engines.failures import describe_loss
 from rhale.engines.parcel import Parcel, pack
 from rhale.engines.worker import PartTask, Summary, work
-from rhale.errors import BadSettingError, BadTableError
+from rhale.errors import BadTableError
 from rhale.tables.frame import FrameTable
-from rhale.tables.pieces.reader import Reading
 from rhale.tables.pieces.table import PiecedTable
 
 NAME = "Ray"
+NO_RESUME = "Ray, whose blocks have no number to go on from; it does lost work again by itself"
 MOST_TASKS = 200  # at a time
 AHEAD = 2  # so many times as many blocks are worked on or done before the next in order is
 
@@ -38,12 +38,12 @@ def open_table(data: Any) -> PiecedTable | None:
     if not isinstance(data, Dataset):
         return None
     with _running():
-        schema = _copied(data).schema()
+        schema = _copy(data).schema()
     if schema is None:
         msg = "the table has no rows; an effect needs at least two rows with different values"
         raise BadTableError(msg)
     head = FrameTable(nw.from_native(_no_rows(schema.base_schema), eager_only=True))
-    return PiecedTable(Reading(head, head.names), data, "ray")
+    return PiecedTable(head, head.names, data, Ray())
 
 
 def _no_rows(schema: Any) -> Any:
@@ -56,37 +56,37 @@ def _no_rows(schema: Any) -> Any:
     return pd.DataFrame({name: pd.Series(dtype=dtype) for name, dtype in columns})
 
 
-def map_parts(part_task: PartTask, source: Any, first: int) -> Iterator[Summary]:
-    """Summarise every block, results in order."""
-    import ray
+class Ray:
+    """The engine of Ray's tables."""
 
-    if first:
-        msg = (
-            "checkpoint= does not work with Ray: its blocks have no names by which finished ones "
-            "could be left out. Ray does lost work again by itself; leave checkpoint= out"
-        )
-        raise BadSettingError(msg)
-    parcel = ray.put(pack(part_task, ray.cloudpickle.dumps))
-    is_arrow = part_task.reading.head.kind == "pyarrow"
-    # The dataset's own tasks and actors keep their cores while nobody takes their blocks: tasks
-    # that asked for a core to take them with might wait forever. We count cores ourselves.
-    task, n_tasks = ray.remote(num_cpus=0)(summary_of), _cores()
-    waiting, running = deque[Any](), list[Any]()
-    with _running():
-        try:
-            for index, block in enumerate(_blocks(part_task.reading, source)):
-                running = running if len(running) < n_tasks else ray.wait(running)[1]
-                running.append(task.remote(parcel, index, block, is_arrow=is_arrow))
-                waiting.append(running[-1])
-                if len(waiting) > AHEAD * n_tasks:
+    name, no_resume = "ray", NO_RESUME
+
+    def map_parts(self, part_task: PartTask, source: Any, first: int) -> Iterator[Summary]:
+        """Summarise every block, results in order."""
+        import ray
+
+        assert not first  # noqa: S101 - see NO_RESUME
+        parcel = ray.put(pack(part_task, ray.cloudpickle.dumps))
+        is_arrow = part_task.table.head.kind == "pyarrow"
+        # The dataset's own tasks and actors keep their cores while nobody takes their blocks: tasks
+        # that asked for a core to take them with might wait forever. We count cores ourselves.
+        task, n_tasks = ray.remote(num_cpus=0)(summary_of), _cores()
+        waiting, running = deque[Any](), list[Any]()
+        with _running():
+            try:
+                for index, block in enumerate(_blocks(part_task.table, source)):
+                    running = running if len(running) < n_tasks else ray.wait(running)[1]
+                    running.append(task.remote(parcel, index, block, is_arrow=is_arrow))
+                    waiting.append(running[-1])
+                    if len(waiting) > AHEAD * n_tasks:
+                        yield ray.get(waiting[0])
+                        waiting.popleft()
+                while waiting:
                     yield ray.get(waiting[0])
                     waiting.popleft()
-            while waiting:
-                yield ray.get(waiting[0])
-                waiting.popleft()
-        finally:
-            for one in waiting:
-                ray.cancel(one, force=True)  # an interrupted import would spoil a worker
+            finally:
+                for one in waiting:
+                    ray.cancel(one, force=True)  # an interrupted import would spoil a worker
 
 
 def _cores() -> int:
@@ -96,18 +96,18 @@ def _cores() -> int:
     return max(1, min(int(ray.cluster_resources().get("CPU", 1)), MOST_TASKS))
 
 
-def _blocks(reading: Reading, source: Any) -> Iterator[Any]:
+def _blocks(table: PiecedTable, source: Any) -> Iterator[Any]:
     """References to the blocks, in the dataset's order."""
     from ray.data.dataset import MaterializedDataset
 
-    wanted = [*reading.names, *([reading.weights] if reading.weights else [])]
-    if len(wanted) < len(reading.everything) and not isinstance(source, MaterializedDataset):
+    wanted = table.wanted
+    if len(wanted) < len(table.everything) and not isinstance(source, MaterializedDataset):
         source = source.select_columns(wanted)  # files are then read without the others
-    for bundle in _copied(source).iter_internal_ref_bundles():
+    for bundle in _copy(source).iter_internal_ref_bundles():
         yield from bundle.block_refs
 
 
-def _copied(data: Any) -> Any:
+def _copy(data: Any) -> Any:
     """The same dataset with settings of its own: rows in order, no bars."""
     copied = type(data).copy(data, _deep_copy=True)
     copied.context.execution_options.preserve_order = True
@@ -131,7 +131,7 @@ def _running() -> Iterator[None]:
         raise BadTableError(msg) from error
     except RayError as error:
         is_dead = not isinstance(error, RayTaskError)
-        raise lost(NAME, str(error), is_dead=is_dead) from error
+        raise describe_loss(NAME, str(error), is_dead=is_dead) from error
     finally:
         log.setLevel(before)
 

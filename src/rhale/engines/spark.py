@@ -19,12 +19,11 @@ from uuid import uuid4
 
 import narwhals.stable.v2 as nw
 
-from rhale.engines.failures import lost
+from rhale.engines.failures import describe_loss
 from rhale.engines.parcel import Parcel, pack
 from rhale.engines.worker import PartTask, Summary, work
 from rhale.errors import BadSettingError, BadTableError
 from rhale.tables.frame import FrameTable
-from rhale.tables.pieces.reader import Reading
 from rhale.tables.pieces.table import PiecedTable
 
 NAME, COLUMN = "Spark", "summary"
@@ -57,7 +56,7 @@ def open_table(data: Any) -> PiecedTable | None:
         msg = "a streaming data frame never ends; explain a table that does"
         raise BadTableError(msg)
     head = FrameTable(nw.from_native(_schema(data).empty_table(), eager_only=True))
-    return PiecedTable(Reading(head, head.names), data, "spark")
+    return PiecedTable(head, head.names, data, Spark())
 
 
 def _schema(data: Any) -> Any:
@@ -91,26 +90,30 @@ def _arrow_type(field: Any, zone: str) -> Any:
         raise BadTableError(msg) from error
 
 
-def map_parts(part_task: PartTask, source: Any, first: int) -> Iterator[Summary]:
-    """Summarise every partition, results in order."""
-    from pyspark.cloudpickle import dumps
+class Spark:
+    """The engine of Spark's tables."""
 
-    context, reading = source.sparkSession.sparkContext, part_task.reading
-    wanted = [*reading.names, *([reading.weights] if reading.weights else [])]
-    parcel = context.broadcast(pack(part_task, dumps))
-    with ExitStack() as stack:
-        stack.callback(parcel.destroy)
-        jobs = stack.enter_context(Jobs(context))
-        parts = jobs.start(lambda: _mapped(source, wanted, parcel)).result()
-        _require_order(parts, part_task, source, first)
-        size = max(FEWEST_PARTS, min(2 * context.defaultParallelism, MOST_PARTS))
-        for found in jobs.in_order(parts, first, size):
-            yield pickle.loads(found)  # noqa: S301 - our own bytes, from our own workers
+    name, no_resume = "spark", ""
+
+    def map_parts(self, part_task: PartTask, source: Any, first: int) -> Iterator[Summary]:
+        """Summarise every partition, results in order."""
+        from pyspark.cloudpickle import dumps
+
+        context, wanted = source.sparkSession.sparkContext, part_task.table.wanted
+        parcel = context.broadcast(pack(part_task, dumps))
+        with ExitStack() as stack:
+            stack.callback(parcel.destroy)
+            jobs = stack.enter_context(Jobs(context))
+            parts = jobs.start(lambda: _map(source, wanted, parcel)).result()
+            _require_order(parts, part_task, source, first)
+            size = max(FEWEST_PARTS, min(2 * context.defaultParallelism, MOST_PARTS))
+            for found in jobs.in_order(parts, first, size):
+                yield pickle.loads(found)  # noqa: S301 - our own bytes, from our own workers
 
 
 def _require_order(parts: Any, part_task: PartTask, source: Any, first: int) -> None:
     """Refuse to look for rows by their places where a plan may give them in another order."""
-    if not (first or part_task.reading.starts):
+    if not (first or part_task.table.starts):
         return
     level = parts._jrdd.rdd().outputDeterministicLevel().toString()  # noqa: SLF001 - no public way
     stored = source.storageLevel
@@ -126,7 +129,7 @@ def _require_order(parts: Any, part_task: PartTask, source: Any, first: int) -> 
     raise BadSettingError(msg if first else f"{msg}, or pass data.cache()")
 
 
-def _mapped(source: Any, names: list[str], parcel: Any) -> Any:
+def _map(source: Any, names: list[str], parcel: Any) -> Any:
     """The summaries of all partitions, to be made when they are asked for."""
     quoted = ["`" + name.replace("`", "``") + "`" for name in names]  # dots would mean fields
     columns = [f"{name} as c{place}" for place, name in enumerate(quoted)]
@@ -197,7 +200,7 @@ class Jobs:
             except Exception as error:
                 trace = str(error)
                 is_dead = any(word in trace for word in DEATH)
-                raise lost(NAME, trace, is_dead=is_dead) from error
+                raise describe_loss(NAME, trace, is_dead=is_dead) from error
 
         started = self._pool.submit(run)
         self._running.add(started)

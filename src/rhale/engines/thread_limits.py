@@ -21,7 +21,7 @@ _n_users = 0  # how many ask for that at the moment
 
 
 @contextmanager
-def limited(adapter: Adapter, n_jobs: int | None) -> Iterator[Adapter]:
+def limit_threads(adapter: Adapter, n_jobs: int | None) -> Iterator[Adapter]:
     """Keep a model, and all libraries, to the thread that asks.
 
     Parameters
@@ -51,18 +51,17 @@ def limited(adapter: Adapter, n_jobs: int | None) -> Iterator[Adapter]:
             f"n_jobs={n_jobs} needs threadpoolctl, which bounds threads: pip install threadpoolctl"
         )
         raise MissingExtraError(msg)
-    alone = getattr(adapter, "alone", None)
     with ExitStack() as stack:
-        stack.enter_context(_limited_process())
+        stack.enter_context(_limit_process())
         stack.callback(limit_this_thread())
-        yield adapter if alone is None else stack.enter_context(alone())
+        yield stack.enter_context(adapter.answer_alone())
 
 
 # --- limits of the whole process ----------------------------------------------------------------
 
 
 @contextmanager
-def _limited_process() -> Iterator[None]:
+def _limit_process() -> Iterator[None]:
     """Limit libraries that know one number of threads for all; the last user puts it back."""
     global _n_users
     with _lock:

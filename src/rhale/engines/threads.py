@@ -16,7 +16,7 @@ import numpy as np
 
 from rhale.engines.thread_limits import limit_this_thread
 from rhale.errors import BadSettingError
-from rhale.models.adapter import STOP
+from rhale.models.predictor import STOP
 from rhale.tables import Chunk
 
 Result = TypeVar("Result")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -10,28 +9,14 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from rhale import errors
 from rhale.engines.parcel import Parcel
 from rhale.errors import BadTableError, RhaleError
+from rhale.system.failure import Failure
 from rhale.tables import Chunk
-from rhale.tables.pieces.reader import Reading, naming
+from rhale.tables.pieces.reader import naming
+from rhale.tables.pieces.table import PiecedTable
 
 Task = Callable[[Chunk], Any]
-
-
-@dataclass(frozen=True)
-class Failure:
-    """An error as plain text: engines wrap exceptions, and try again what cannot succeed."""
-
-    kind: str
-    message: str
-    trace: str
-
-    def raised(self) -> RhaleError:
-        """The error, to be raised in the caller's process."""
-        error = getattr(errors, self.kind, RhaleError)(self.message)
-        error.add_note(f"On the worker:\n{self.trace}")
-        return error
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +37,12 @@ class Summary:
     piece: Any = None
     failure: Failure | None = None
 
-    def checked(self) -> Summary:
+    def check(self) -> Summary:
         """The same summary, or the error in it."""
         if self.failure is not None:
-            raise self.failure.raised()
+            error = self.failure.error()
+            error.add_note(f"On the worker:\n{self.failure.trace}")
+            raise error
         return self
 
 
@@ -73,14 +60,14 @@ class PartTask:
     ----------
     task : callable
         From a chunk to a piece that adds up.
-    reading : Reading
-        How pieces become chunks.
+    table : PiecedTable
+        How pieces become chunks; it has no rows.
     size : int
         Rows in a chunk.
     """
 
     task: Task
-    reading: Reading
+    table: PiecedTable
     size: int
 
     @property
@@ -92,21 +79,21 @@ class PartTask:
         """Work through the pieces of a part; errors of ours come back as a summary."""
         try:
             with session_of(self.predictor):
-                return self._folded(index, pieces)
+                return self._fold(index, pieces)
         except RhaleError as error:
-            return failed(error)
+            return Summary(0, failure=Failure.of(error))
 
-    def _folded(self, index: int, pieces: Iterable[Any]) -> Summary:
-        starts, found, where = self.reading.starts, Summary(0), f"partition {index}"
+    def _fold(self, index: int, pieces: Iterable[Any]) -> Summary:
+        starts, found, where = self.table.starts, Summary(0), f"partition {index}"
         start = starts[min(index, len(starts) - 1)] if starts else 0
-        pieces = self._counted(index, pieces) if starts else pieces
-        for chunk in self.reading.chunks(pieces, self.size, where=where, start=start):
-            found = united(found, summarise(self.task, chunk))
+        pieces = self._count(index, pieces) if starts else pieces
+        for chunk in self.table.cut(pieces, self.size, where=where, start=start):
+            found = unite(found, summarise(self.task, chunk))
         return found
 
-    def _counted(self, index: int, pieces: Iterable[Any]) -> Iterator[Any]:
+    def _count(self, index: int, pieces: Iterable[Any]) -> Iterator[Any]:
         """Pass pieces on; rows are drawn by their places, so parts must have as many as before."""
-        starts, n_rows = self.reading.starts, 0
+        starts, n_rows = self.table.starts, 0
         for piece in pieces:
             n_rows += len(piece)
             yield piece
@@ -120,7 +107,7 @@ class PartTask:
             raise BadTableError(msg)
 
 
-def united(found: Summary, more: Summary) -> Summary:
+def unite(found: Summary, more: Summary) -> Summary:
     """Both summaries as one, the rows of the first before those of the second."""
     pieces = [piece for piece in (found.piece, more.piece) if piece is not None]
     return Summary(found.n_rows + more.n_rows, reduce(add, pieces) if pieces else None)
@@ -131,14 +118,8 @@ def work(parcel: Parcel, index: int, pieces: Iterable[Any]) -> Summary:
     try:
         task: PartTask = parcel.open()
     except RhaleError as error:
-        return failed(error)
+        return Summary(0, failure=Failure.of(error))
     return task(index, pieces)
-
-
-def failed(error: RhaleError) -> Summary:
-    """A summary that says what went wrong."""
-    trace = "".join(traceback.format_exception(error))
-    return Summary(0, None, Failure(type(error).__name__, str(error), trace))
 
 
 def session_of(predictor: Any) -> AbstractContextManager[None]:
@@ -146,9 +127,9 @@ def session_of(predictor: Any) -> AbstractContextManager[None]:
     return nullcontext() if predictor is None else predictor.adapter.session()
 
 
-def count_task(reading: Reading) -> PartTask:
+def count_task(table: PiecedTable) -> PartTask:
     """A task that counts the rows of every part, whatever their weight."""
-    plain = replace(reading, weights=None, drawn=None, starts=())
+    plain = replace(table.without_rows(), weights=None, drawn=None, starts=())
     return PartTask(_nothing, plain, 2**16)
 
 

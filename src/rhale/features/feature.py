@@ -141,7 +141,7 @@ def has_no_order(table: Table, column: int, said: Said | None) -> bool:
     """Tell whether a column has levels without an order, given or declared."""
     if isinstance(said, tuple):
         return False
-    return (holds_names(table, column) or said is True) and table.declared_order(column) is None
+    return (holds_names(table, column) or said is True) and not table.has_order(column)
 
 
 # --- what the rows say -------------------------------------------------------------------------

@@ -25,7 +25,6 @@ from rhale.settings import Settings
 from rhale.tables import Chunk, Table
 from rhale.tables.chunk import find_columns
 from rhale.tables.open import require_two_rows
-from rhale.tables.pieces.table import PiecedTable, settled_chunk
 
 SURVEY_ROWS = 20_000  # distinct rows behind quantiles and windows
 PROBE_ROWS = 32, 256  # rows that a model is asked about first, at least and at most
@@ -98,19 +97,17 @@ class FirstPass:
             seed=self.settings.seed,
             beside=self.beside,
             counted=[c for c in self.columns if self.said.get(c)],
-            is_pieced=isinstance(self.table, PiecedTable),
+            is_pieced=not self.table.storage.is_memory,
         )
 
     def settle(self, survey: Survey) -> Columns:
         """Number the names of columns of names, and say what each feature is."""
         require_two_rows(survey.n_rows)
-        table = self.table
-        if isinstance(table, PiecedTable):
-            table = table.settled(survey.seen)
+        table = self.table.settle(survey.facts)
         reader = Reader(table, survey, self.columns, self.beside, self.said, self.settings)
         table = table.labelled(reader.labels())
         probe = survey.probe.first(int(np.clip(survey.n_rows // 20, *PROBE_ROWS)))
-        survey = replace(survey, probe=replace(probe, chunk=settled_chunk(probe.chunk, table)))
+        survey = replace(survey, probe=replace(probe, chunk=table.settle_chunk(probe.chunk)))
         return Columns(
             table, survey, tuple(list_features(replace(reader, table=table, survey=survey)))
         )

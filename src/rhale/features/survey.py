@@ -11,9 +11,10 @@ import numpy as np
 from rhale.errors import BadTableError
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.axis import Axis
+from rhale.kernels.records import crosses_processes
 from rhale.kernels.sample import KeyArray, Sample, collect, column_keys, row_keys
 from rhale.tables.chunk import Chunk
-from rhale.tables.pieces.facts import NOTHING_SEEN, Seen
+from rhale.tables.pieces.facts import NO_FACTS, ColumnFacts
 
 LARGEST = 1e150  # squares of feature values must stay finite
 FEW_VALUES = 20  # so many whole numbers are steps
@@ -22,6 +23,7 @@ Facts = tuple[int, float, float, float, float, bool]
 NO_LIMIT = np.uint64(np.iinfo(np.uint64).max)
 
 
+@crosses_processes
 @dataclass(frozen=True, eq=False)
 class Probe:
     """The few whole rows with the smallest keys, to ask a model first questions with."""
@@ -47,6 +49,7 @@ def smallest(size: int, key: KeyArray, chunk: Chunk) -> Probe:
     return Probe(size, key[rows], chunk.take(rows))
 
 
+@crosses_processes
 @dataclass(frozen=True, eq=False)
 class Census:
     """Distinct values of a column, as far as they are few enough to be counted.
@@ -103,6 +106,7 @@ def count_values(
     return Census({v: n for v, n in found if n[0]}, most)
 
 
+@crosses_processes
 @dataclass(frozen=True, eq=False)
 class Survey:
     """Facts about the explained columns; surveys of two pieces of a table add up.
@@ -127,7 +131,7 @@ class Survey:
         Values of the features, and of the columns beside them, in a bounded number of rows.
     probe : Probe
         Some whole rows.
-    seen : Seen
+    facts : ColumnFacts
         Facts about all columns, for tables that come in pieces.
     """
 
@@ -143,7 +147,7 @@ class Survey:
     census: tuple[Census, ...]
     sample: Sample
     probe: Probe
-    seen: Seen = NOTHING_SEEN
+    facts: ColumnFacts = NO_FACTS
 
     def __add__(self, other: Survey) -> Survey:
         return Survey(
@@ -159,7 +163,7 @@ class Survey:
             tuple(a + b for a, b in zip(self.census, other.census, strict=True)),
             self.sample + other.sample,
             self.probe + other.probe,
-            self.seen + other.seen,
+            self.facts + other.facts,
         )
 
     def axis(self, feature: int, limits: tuple[float, float] | None = None) -> Axis:
@@ -211,14 +215,11 @@ def survey(
     last_key : int
         Rows with larger keys cannot be among the sampled ones: other chunks have enough of them.
     """
-    if hasattr(chunk, "survey"):  # rows on a device are surveyed there
-        found: Survey = chunk.survey(columns, names, sizes, seed, beside=beside, counted=counted)
-        return found
     weight = np.ones(chunk.n_rows) if chunk.weights is None else chunk.weights
     held = {c: chunk.key(c) for c in range(len(names))}
     census, facts = [], []
     for c in columns:
-        apart, most = chunk.told_apart(c), None
+        apart, most = chunk.distinct(c), None
         facts.append(known_facts(held[c], weight))
         if apart is None:
             check_column(held[c], names[c], chunk.row_numbers)
@@ -245,7 +246,7 @@ def survey(
         tuple(census),
         sample,
         smallest(sizes[1], key, chunk),
-        chunk.seen() if is_pieced else NOTHING_SEEN,
+        chunk.facts() if is_pieced else NO_FACTS,
     )
 
 

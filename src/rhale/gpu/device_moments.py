@@ -48,11 +48,11 @@ def row_keys(rows: torch.Tensor, seed: int = 0) -> torch.Tensor:
     for column in rows.unbind(dim=1):
         known = column.double() + 0.0  # -0.0 is 0.0
         key ^= known.view(torch.int64).masked_fill_(known.isnan(), NAN_BITS)
-        key ^= _shifted(key, 30)
+        key ^= _shift(key, 30)
         key *= FIRST_FACTOR
-        key ^= _shifted(key, 27)
+        key ^= _shift(key, 27)
         key *= SECOND_FACTOR
-        key ^= _shifted(key, 31)
+        key ^= _shift(key, 31)
     return key
 
 
@@ -85,13 +85,13 @@ def _start(seed: int) -> int:
     return int(np.random.default_rng(seed).integers(2**63))
 
 
-def _shifted(key: torch.Tensor, n_bits: int) -> torch.Tensor:
+def _shift(key: torch.Tensor, n_bits: int) -> torch.Tensor:
     """Shift right, zeros moving in; torch moves the sign in."""
     shifted: torch.Tensor = (key >> n_bits) & (2 ** (64 - n_bits) - 1)
     return shifted
 
 
-def ordered(key: torch.Tensor) -> torch.Tensor:
+def as_ordered(key: torch.Tensor) -> torch.Tensor:
     """Numbers in the order that the keys have as unsigned ones."""
     flipped: torch.Tensor = key ^ LOWEST
     return flipped
@@ -99,7 +99,7 @@ def ordered(key: torch.Tensor) -> torch.Tensor:
 
 def up_to(key: torch.Tensor, last: np.uint64) -> torch.Tensor:
     """Rows with keys up to this one, increasing."""
-    found: torch.Tensor = torch.nonzero(ordered(key) <= int(last) + LOWEST)[:, 0]
+    found: torch.Tensor = torch.nonzero(as_ordered(key) <= int(last) + LOWEST)[:, 0]
     return found
 
 
@@ -113,7 +113,7 @@ def as_keys(key: torch.Tensor) -> KeyArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class DeviceCells:
     """Cells of several columns, ready on a device.
 
     Attributes
@@ -139,7 +139,7 @@ class Cells:
         return self.edges.shape[1] - 1
 
 
-def prepare(grids: Sequence[Grid], columns: Sequence[int], device: torch.device) -> Cells:
+def prepare(grids: Sequence[Grid], columns: Sequence[int], device: torch.device) -> DeviceCells:
     """Send cells to a device, before there is work there that a copy would wait for."""
     edges = np.full((len(grids), 1 + max(grid.n_cells for grid in grids)), np.inf)
     about = np.zeros((len(grids), 3), dtype=np.int32)
@@ -147,17 +147,20 @@ def prepare(grids: Sequence[Grid], columns: Sequence[int], device: torch.device)
         edges[place, : grid.edges.size] = grid.edges
         about[place] = column, grid.n_cells, grid.closed == "left"
     sent = (torch.from_numpy(array).to(device) for array in (edges, about))
-    return Cells(tuple(grids), tuple(columns), *sent)
+    return DeviceCells(tuple(grids), tuple(columns), *sent)
 
 
 def measure_all(
-    cells: Cells, rows: torch.Tensor, slopes: torch.Tensor, weights: torch.Tensor | None = None
+    cells: DeviceCells,
+    rows: torch.Tensor,
+    slopes: torch.Tensor,
+    weights: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Measure the joint moments of several columns and of their slopes in every cell.
 
     Parameters
     ----------
-    cells : Cells
+    cells : DeviceCells
         Columns and cells; rows outside them are left out.
     rows : tensor of shape (n_rows, n_columns)
         The table, of any type.
@@ -229,7 +232,7 @@ def _measure(
     return torch.stack(found)[:, :-1]
 
 
-def unpacked(grids: Sequence[Grid], packed: FloatArray) -> tuple[Moments, ...]:
+def unpack(grids: Sequence[Grid], packed: FloatArray) -> tuple[Moments, ...]:
     """Moments of all columns, from what `measure_all` found."""
     made = []
     for grid, found in zip(grids, packed, strict=True):

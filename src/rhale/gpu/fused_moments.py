@@ -6,8 +6,7 @@ import torch
 import triton
 import triton.language as tl
 
-from rhale.gpu.device_moments import Cells
-from rhale.gpu.shared_moments import shared_sums
+from rhale.gpu.device_moments import DeviceCells
 
 TILE, N_WARPS = 128, 4
 MOST_COPIES = 128  # of the sums: programs that add to the same one wait for each other
@@ -19,16 +18,16 @@ FIRST_ROWS = 2**16  # give most cells the value that the others are taken from
 
 def fused_keys(rows: torch.Tensor, start: int) -> torch.Tensor:
     """Keys of rows, from the key that all of them start with."""
-    return _looked_at(rows, start, n_facts=0)[0]
+    return _look(rows, start, n_facts=0)[0]
 
 
 def fused_facts(rows: torch.Tensor, start: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Keys of rows, and of each column: lowest, highest, rows without a value, whether whole."""
-    key, (low, high, missing, whole) = _looked_at(rows, start, n_facts=4)
+    key, (low, high, missing, whole) = _look(rows, start, n_facts=4)
     return key, torch.stack([low.amin(1), high.amax(1), missing.sum(1), whole.amin(1)])
 
 
-def _looked_at(rows: torch.Tensor, start: int, n_facts: int) -> tuple[torch.Tensor, torch.Tensor]:
+def _look(rows: torch.Tensor, start: int, n_facts: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Keys, and facts about every tile of rows, shape (n_facts, n_columns, n_tiles)."""
     n_rows, n_columns = rows.shape
     n_tiles = triton.cdiv(n_rows, KEY_TILE)
@@ -75,11 +74,11 @@ def _look_at(  # type: ignore[no-untyped-def]  # noqa: ANN202
 
 
 def fused_moments(
-    cells: Cells, rows: torch.Tensor, slopes: torch.Tensor, weights: torch.Tensor | None
+    cells: DeviceCells, rows: torch.Tensor, slopes: torch.Tensor, weights: torch.Tensor | None
 ) -> torch.Tensor:
     """Joint moments of several columns; see `rhale.gpu.device_moments.measure_all`."""
     with torch.cuda.device(rows.device):
-        return _Moments(cells, rows, slopes, weights).packed()
+        return _Moments(cells, rows, slopes, weights).pack()
 
 
 class _Moments:
@@ -87,7 +86,7 @@ class _Moments:
 
     def __init__(
         self,
-        cells: Cells,
+        cells: DeviceCells,
         rows: torch.Tensor,
         slopes: torch.Tensor,
         weights: torch.Tensor | None,
@@ -109,7 +108,7 @@ class _Moments:
             device=rows.device,
         )
 
-    def packed(self) -> torch.Tensor:
+    def pack(self) -> torch.Tensor:
         """Find the cells, add up deviations from one value, then squares about the mean."""
         first = min(FIRST_ROWS, self.n_rows)
         self._locate(0, first)
@@ -143,14 +142,6 @@ class _Moments:
         """Sums of every feature and cell."""
         n_sums = 1 + (2 if squares else 1) * self.n_outputs
         n_sums += 2 if self.weights is not None and not squares else 0
-        sums = torch.zeros(
-            self.n_features, n_sums, self.n_cells, dtype=torch.float64, device=self.rows.device
-        )
-        if shared_sums(
-            self.rows, self.slopes, self.weights, self.about, self.cell, self.base, sums,
-            squares=squares,
-        ):  # fmt: skip
-            return sums
         fit = MOST_NUMBERS // (self.n_features * n_sums * self.n_cells)
         n_tiles = triton.cdiv(self.n_rows, TILE)
         tiles_each = triton.cdiv(n_tiles, max(1, min(MOST_COPIES, fit)))

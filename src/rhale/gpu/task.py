@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rhale.errors import BadSettingError
-from rhale.features.survey import keep
+from rhale.features.survey import Survey, SurveyTask, keep
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import check_magnitude
@@ -19,7 +20,7 @@ from rhale.measures.binned import Binned
 from rhale.measures.constant import Constant
 from rhale.measures.measure import Asking, Sums, lay_out
 from rhale.models import Adapter, Predictor
-from rhale.models.adapter import blaming_the_model
+from rhale.models.answers import blaming_the_model
 from rhale.tables import Chunk, Table, as_matrix
 from rhale.tables.array import ArrayTable
 
@@ -47,16 +48,13 @@ def place(adapter: Adapter, table: Any, device: Any = None) -> tuple[Adapter, An
         An array that a module on a CUDA device is to see is read there; others as they are.
     """
     if device is not None:
-        if not hasattr(adapter, "placed"):
-            msg = f"device={device!r} is for torch modules and JAX functions; this is a {adapter.kind}"
-            raise BadSettingError(msg)
-        adapter = adapter.placed(device)
-    here = getattr(table, "device", None)
-    if here is not None and not getattr(adapter, "is_placed", True):
-        adapter = adapter.placed(here)  # type: ignore[attr-defined]
+        adapter = adapter.move_to(device)
+    here = table.storage.device
+    if here is not None and not adapter.is_placed:
+        adapter = adapter.move_to(here)
     home = cuda_of(adapter)
     if here is not None and home is None:
-        found = getattr(adapter, "device", None)
+        found = adapter.device
         on = "" if found is None else f" on {found}"
         way = ", or device=" if found is not None and device is None else ""
         msg = (
@@ -70,19 +68,18 @@ def place(adapter: Adapter, table: Any, device: Any = None) -> tuple[Adapter, An
             raise BadSettingError(msg)
         return adapter, replace(table, device=home)
     if home is not None and isinstance(table, ArrayTable):
-        from rhale.gpu.tensor_table import sent_to
+        from rhale.gpu.tensor_table import send_to
 
         names = table.column_names
-        sent = sent_to(table.array, home, table.weights, table.row_numbers, names)
+        sent = send_to(table.array, home, table.weights, table.row_numbers, names)
         return adapter, table if sent is None else sent
     return adapter, table
 
 
 def cuda_of(adapter: Adapter) -> Any:
     """The CUDA device on which a torch module computes; None for any other model or place."""
-    device = getattr(adapter, "device", None)
-    is_torch = hasattr(adapter, "differentiate")
-    return device if is_torch and getattr(device, "type", None) == "cuda" else None
+    is_there = adapter.gives_tensors and adapter.device.type == "cuda"
+    return adapter.device if is_there else None
 
 
 def on_device(task: Asking) -> Asking | DeviceTask:
@@ -97,10 +94,19 @@ def on_device(task: Asking) -> Asking | DeviceTask:
     return there if only_slopes and is_there else task
 
 
+def survey_on_device(task: SurveyTask, table: Table) -> Callable[[Chunk], Survey]:
+    """The same first look where the rows are: only what was learned comes to the host."""
+    if table.storage.device is None:
+        return task
+    from rhale.gpu.tensor_table import TensorSurveyTask
+
+    return TensorSurveyTask(task)
+
+
 def most_rows(table: Table, task: object) -> int | None:
     """Rows of a table on a device that a task takes at a time if it works on the host, else None."""
-    works_here = hasattr(table, "usual_rows") and not isinstance(task, DeviceTask)
-    return HOST_ROWS if works_here else None
+    is_there = table.storage.device is not None
+    return HOST_ROWS if is_there and not isinstance(task, DeviceTask) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +146,7 @@ class DeviceTask:
         from rhale.gpu import device_moments as ops
 
         task, predictor = self.task, self.task.predictor
-        adapter: Any = predictor.adapter
+        adapter = predictor.adapter
         rows = ops.as_tensor(self.rows_of(chunk), adapter.device)
         key = ops.row_keys(rows, task.seed)
         sampled = ops.up_to(key, task.last_key)
@@ -162,9 +168,9 @@ class DeviceTask:
             mine = sampled[first:end] - start
             kept = ops.gather(mine, part, answer, slopes)
             found.append((packed, ops.largest(answer, slopes), kept))
-        return self.measured(chunk, places, ops.as_keys(key[sampled]), found)
+        return self.collect(chunk, places, ops.as_keys(key[sampled]), found)
 
-    def measured(
+    def collect(
         self, chunk: Chunk, sampled: IntArray, key: KeyArray, found: list[tuple[Any, Any, Any]]
     ) -> Sums:
         """Bring to the host what was found; measure there if something is wrong with it."""
@@ -177,8 +183,8 @@ class DeviceTask:
                 return self.by_the_host(chunk)
             for column in self.columns:
                 check_magnitude(most[column : column + 1])
-            cells.append(ops.unpacked(self.grids, moments))
-            values.append(self.chosen(some, most.size - 1))
+            cells.append(ops.unpack(self.grids, moments))
+            values.append(self.select(some, most.size - 1))
         united = iter([reduce(add, of_one) for of_one in zip(*cells, strict=True)])
         sample = keep(chunk, sampled, key, np.concatenate(values))
         totals = tuple(0 if isinstance(m, Constant) else next(united) for m in self.task.measures)
@@ -190,7 +196,7 @@ class DeviceTask:
         rows = (np.arange(s, min(s + HOST_ROWS, chunk.n_rows)) for s in starts)
         return reduce(add, (self.task(chunk.take(some)) for some in rows))
 
-    def chosen(self, kept: FloatArray, n_columns: int) -> FloatArray:
+    def select(self, kept: FloatArray, n_columns: int) -> FloatArray:
         """Of sampled rows: chosen answers, and feature by feature where they stand and slopes."""
         predictor = self.task.predictor
         x, answers, slopes = np.split(kept, [n_columns, n_columns + predictor.n_all], axis=1)

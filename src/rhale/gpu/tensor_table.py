@@ -18,18 +18,22 @@ from rhale.features.survey import (
     LARGEST,
     Census,
     Survey,
+    SurveyTask,
     check_column,
     count_values,
     smallest,
 )
-from rhale.gpu.device_moments import as_keys, on_host, ordered, row_facts, up_to
+from rhale.gpu.device_moments import as_keys, as_ordered, on_host, row_facts, up_to
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.sample import Sample
 from rhale.tables.chunk import Change, numbers_at, numbers_between
 from rhale.tables.columns import Holds, Labels
-from rhale.tables.pieces.facts import NOTHING_SEEN, Seen
+from rhale.tables.open import require_two_dimensions
+from rhale.tables.pieces.facts import NO_FACTS, ColumnFacts
+from rhale.tables.storage import Storage
 
 SENT_NUMBERS, FEWEST_ROWS, MOST_ROWS = 2**27, 2**10, 2**26  # in a chunk
+NO_RESUME = "rows on a device; pass them from the host's memory"
 SPARE = 1.25  # times the wanted rows are looked at: keys are like random numbers
 
 
@@ -77,7 +81,7 @@ class TensorChunk:
         found: FloatArray = on_host(self.tensor[:, index])[0]
         return found
 
-    def told_apart(self, index: int) -> None:
+    def distinct(self, index: int) -> None:
         """Tensors hold no names."""
 
     def key(self, index: int) -> FloatArray:
@@ -89,9 +93,9 @@ class TensorChunk:
         found: FloatArray = on_host(self.tensor)[0]
         return found
 
-    def seen(self) -> Seen:
+    def facts(self) -> ColumnFacts:
         """Tensors hide nothing."""
-        return NOTHING_SEEN
+        return NO_FACTS
 
     def shown(self, index: int, value: float) -> str:  # noqa: ARG002
         """A value as people write it."""
@@ -99,21 +103,21 @@ class TensorChunk:
 
     def representable(self, index: int, values: FloatArray) -> FloatArray:  # noqa: ARG002
         """The values after a round trip through the tensor's own type."""
-        found: FloatArray = on_host(self._sent(values))[0]
+        found: FloatArray = on_host(self._send(values))[0]
         return found
 
     def varied(self, changes: Sequence[Change]) -> torch.Tensor:
         """Stack one copy of the rows per change, each with one column replaced."""
         stacked = self.tensor.repeat(len(changes), 1)
         for i, (index, values) in enumerate(changes):
-            stacked[i * self.n_rows : (i + 1) * self.n_rows, index] = self._sent(values)
+            stacked[i * self.n_rows : (i + 1) * self.n_rows, index] = self._send(values)
         return stacked
 
     def replaced(self, changes: Sequence[Change]) -> torch.Tensor:
         """One copy of the rows with all these columns replaced."""
         rows = self.rows
         for index, values in changes:
-            rows[:, index] = self._sent(values)
+            rows[:, index] = self._send(values)
         return rows
 
     def take(self, rows: IntArray) -> TensorChunk:
@@ -131,7 +135,7 @@ class TensorChunk:
         """The same rows: there are no names."""
         return self
 
-    def _sent(self, values: FloatArray) -> torch.Tensor:
+    def _send(self, values: FloatArray) -> torch.Tensor:
         """Values on the device, in the tensor's own type."""
         if self.tensor.dtype == torch.bool:
             values = values > 0.5  # type: ignore[assignment]
@@ -139,26 +143,21 @@ class TensorChunk:
             values = np.rint(values)
         return torch.from_numpy(values).to(self.tensor.device, self.tensor.dtype)
 
-    def survey(
-        self,
-        columns: Sequence[int],
-        names: Sequence[str],
-        sizes: tuple[int, int],
-        seed: int,
-        *,
-        beside: Sequence[int] = (),
-        counted: Collection[int] = (),
-    ) -> Survey:
+    def survey(self, task: SurveyTask) -> Survey:
         """Survey the rows where they are; the same as `rhale.features.survey.survey`."""
-        chosen, weight = list(columns), None if self.weights is None else self._weight()
-        key, found = row_facts(self.tensor, seed)
+        sizes, chosen, weight = (
+            task.sizes,
+            list(task.columns),
+            None if self.weights is None else self._weight(),
+        )
+        key, found = row_facts(self.tensor, task.seed)
         facts = on_host(found)[0][:, chosen]
         low, high, missing, whole = facts
         for place in np.flatnonzero((low < -LARGEST) | (high > LARGEST)).tolist():
             index = chosen[place]
-            check_column(self.column(index), names[index], self.row_numbers)
-        rows, sample = self._sample(key, (*columns, *beside), sizes[0], weight)
-        near = rows[ordered(key[rows]).topk(min(sizes[1], len(rows)), largest=False).indices]
+            check_column(self.column(index), task.names[index], self.row_numbers)
+        rows, sample = self._sample(key, (*chosen, *task.beside), sizes[0], weight)
+        near = rows[as_ordered(key[rows]).topk(min(sizes[1], len(rows)), largest=False).indices]
         near = near.sort().values
         held = squares = n_known = (self.n_rows - missing).astype(np.intp)
         total = total_squares = float(self.n_rows)
@@ -176,7 +175,7 @@ class TensorChunk:
             low,
             high,
             whole.astype(np.bool_),
-            self._census(chosen, counted, weight),
+            self._census(chosen, task.counted, weight),
             sample,
             smallest(sizes[1], as_keys(key[near]), self.take(near.cpu().numpy())),
         )
@@ -201,18 +200,30 @@ class TensorChunk:
         """Rows that surely include those with the smallest keys, and the distinct ones kept."""
         share = min(1.0, SPARE * size / self.n_rows)
         rows = up_to(key, np.uint64(min(int(share * 2.0**64), 2**64 - 1)))
-        kept, place = torch.unique(ordered(key[rows]), return_inverse=True)
+        kept, place = torch.unique(as_ordered(key[rows]), return_inverse=True)
         if kept.numel() < size and rows.numel() < self.n_rows:  # many rows are equal
             rows = torch.arange(self.n_rows, device=key.device)
-            kept, place = torch.unique(ordered(key), return_inverse=True)
+            kept, place = torch.unique(as_ordered(key), return_inverse=True)
         n_kept = kept.numel()
         held = torch.bincount(place, None if weight is None else weight[rows], n_kept)
         first = torch.full((n_kept,), self.n_rows, device=key.device)
         first = first.scatter_reduce_(0, place, rows, "amin")[:size]
         values = self.tensor[first][:, list(columns)]
         complete = rows.numel() == self.n_rows and n_kept <= size
-        small, own, of_rows = as_keys(ordered(kept[:size])), *on_host(held[:size], values)
+        small, own, of_rows = as_keys(as_ordered(kept[:size])), *on_host(held[:size], values)
         return rows, Sample(size, small, own, of_rows, self.n_rows, complete)
+
+
+@dataclass(frozen=True, eq=False)
+class TensorSurveyTask:
+    """Survey chunks on a device, one after the other."""
+
+    task: SurveyTask
+
+    def __call__(self, chunk: Any) -> Survey:
+        """Survey a chunk of a table on a device."""
+        found: Survey = chunk.survey(self.task)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,18 +264,23 @@ class TensorTable:
         return len(self.tensor)
 
     @property
-    def usual_rows(self) -> int:
-        """Rows in a chunk: many, since each chunk makes the device wait for the host.
+    def storage(self) -> Storage:
+        """On the device, in large chunks, since each chunk makes the device wait for the host.
 
         Rows that are there already are not copied; those that are not must fit beside the model.
         """
-        if self.tensor.device == self.device:
-            return MOST_ROWS
-        return max(FEWEST_ROWS, min(SENT_NUMBERS // len(self.names), MOST_ROWS))
+        size = MOST_ROWS
+        if self.tensor.device != self.device:
+            size = max(FEWEST_ROWS, min(SENT_NUMBERS // len(self.names), MOST_ROWS))
+        return Storage(device=self.device, usual_rows=size, no_resume=NO_RESUME)
 
     def holds(self, index: int) -> Holds:  # noqa: ARG002
         """What a column holds: numbers."""
         return "numbers"
+
+    def has_order(self, index: int) -> bool:  # noqa: ARG002
+        """Tensors have no levels in an order of their own."""
+        return False
 
     def declared_order(self, index: int) -> None:
         """Tensors declare no order of levels."""
@@ -292,10 +308,6 @@ class TensorTable:
         names = tuple(self.names[column] for column in columns)
         return replace(self, tensor=self.tensor[:, list(columns)], column_names=names)
 
-    def without(self, index: int) -> TensorTable:
-        """The same table without one column; the others keep their names."""
-        return self.select([i for i in range(len(self.names)) if i != index])
-
     def missing_value(self, index: int) -> float:  # noqa: ARG002
         """What stands for a missing value: nan."""
         return float("nan")
@@ -308,14 +320,22 @@ class TensorTable:
         """The same table: it has no names."""
         return self
 
+    def weighed(self, weights: FloatArray) -> TensorTable:
+        """The same rows, with their weights."""
+        return replace(self, weights=weights)
+
+    def settle(self, facts: ColumnFacts) -> TensorTable:  # noqa: ARG002
+        """The same table: it hides nothing."""
+        return self
+
+    def settle_chunk(self, chunk: TensorChunk) -> TensorChunk:
+        """The same chunk: nothing is decided about numbers."""
+        return chunk
+
 
 def open_tensor(data: torch.Tensor) -> TensorTable:
     """Open a tensor on a CUDA device, or say what is wrong with it."""
-    if data.ndim != 2:
-        msg = f"the tensor has shape {tuple(data.shape)}; pass one of shape (n_rows, n_features)"
-        if data.ndim == 1:
-            msg += ", .reshape(-1, 1) makes a table of one feature"
-        raise BadTableError(msg)
+    require_two_dimensions("tensor", data.shape)
     if data.is_complex() or data.layout != torch.strided:
         what = data.dtype if data.is_complex() else data.layout
         msg = f"the tensor is {what}; rhale needs real numbers in rows and columns"
@@ -323,7 +343,7 @@ def open_tensor(data: torch.Tensor) -> TensorTable:
     return TensorTable(data.detach(), data.device)
 
 
-def sent_to(
+def send_to(
     array: npt.NDArray[Any],
     device: torch.device,
     weights: FloatArray | None = None,

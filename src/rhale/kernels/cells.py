@@ -12,8 +12,10 @@ import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.grid import CellArray, Grid
+from rhale.kernels.records import crosses_processes
 
 
+@crosses_processes
 @dataclass(frozen=True)
 class Cells:
     """Every cell of one axis with every cell of the others.

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from rhale.kernels import FloatArray
+from rhale.kernels.records import crosses_processes
 
 
+@crosses_processes
 @dataclass(frozen=True, eq=False)
 class Scatter:
     """Mean curve of some rows and how their curves scatter about it.

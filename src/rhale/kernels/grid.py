@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray
+from rhale.kernels.records import crosses_processes
 
 Closed = Literal["left", "right"]
 CellArray = npt.NDArray[np.signedinteger[Any]]
@@ -19,6 +20,7 @@ NARROWEST = 1e-300  # an axis that is shorter has more buckets to a unit than nu
 BUCKETS_PER_SEARCH = 8  # of the table are made in the time that one value takes to be searched
 
 
+@crosses_processes
 @dataclass(frozen=True, eq=False)
 class Grid:
     """Neighbouring cells that cover an axis.

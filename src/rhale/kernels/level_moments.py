@@ -8,10 +8,12 @@ import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.moments import check_magnitude
+from rhale.kernels.records import crosses_processes
 
 DOWN, UP = 0, 1
 
 
+@crosses_processes
 @dataclass(frozen=True, eq=False)
 class LevelMoments:
     """Weights, means and joint squares of the two steps of every row, level by level.

@@ -14,6 +14,7 @@ from rhale.errors import BadEffectsError
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.cells import Cells, as_cells
 from rhale.kernels.grid import CellArray, Grid
+from rhale.kernels.records import crosses_processes
 
 SeriesName = Literal["effect", "wide", "noise"]
 SERIES: tuple[SeriesName, ...] = get_args(SeriesName)  # as they stand in sums and in files
@@ -22,6 +23,7 @@ LOST = 1e-13  # of the squares: what is left below that after a subtraction is r
 LARGEST, SMALLEST = 1e150, 1e-150  # squares of these are still ordinary numbers
 
 
+@crosses_processes
 @dataclass(frozen=True, eq=False)
 class Moments:
     """Weights, means and squared deviations of x and of one or more series, cell by cell.

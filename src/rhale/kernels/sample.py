@@ -9,10 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from rhale.kernels import FloatArray, IntArray
+from rhale.kernels.records import crosses_processes
 
 KeyArray = npt.NDArray[np.uint64]
 
 
+@crosses_processes
 @dataclass(frozen=True, eq=False)
 class Sample:
     """The distinct rows with the smallest keys, and how often each was seen.

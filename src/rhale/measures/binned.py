@@ -142,11 +142,15 @@ class Binned:
             total.of_output(output, len(about.outputs)),
             self.cells.partitions[output],
             axis=self.feature.axis,
-            density=self.cells.density,
-            notes=notes,
-            sample=LocalEffects(kept[known, 0], kept[known, 1 + output], about.weight[known]),
         )
-        return replace(made, kind=self.feature.axis_kind)
+        sample = LocalEffects(kept[known, 0], kept[known, 1 + output], about.weight[known])
+        return replace(
+            made,
+            kind=self.feature.axis_kind,
+            density=self.cells.density,
+            local_notes=notes,
+            sample=sample,
+        )
 
 
 def choose_cells(settings: Settings, feature: Feature, outputs: Sequence[str]) -> CellChoice:

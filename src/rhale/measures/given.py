@@ -21,7 +21,7 @@ from rhale.results.fit import bin_cells, fine_grid
 from rhale.settings import Settings
 from rhale.tables import Chunk, TableInMemory, open_table
 from rhale.tables.array import ArrayTable
-from rhale.tables.open import check_weights
+from rhale.tables.weights import check_weights
 
 SAMPLE_ROWS = 2_000
 OUTPUT = "y0"
@@ -51,15 +51,9 @@ class Given:
         x, weights = self.chunk.column(0), self.chunk.weights
         cells = measure(grid, x, self.local_effects, weights)
         require_rows(feature, int(cells.count.sum()), (grid.edges[0], grid.edges[-1]), survey)
-        return bin_cells(
-            feature.name,
-            OUTPUT,
-            cells,
-            partition,
-            axis=feature.axis,
-            notes=describe_outside(survey.n_rows, cells),
-            sample=self.sample(),
-        )
+        made = bin_cells(feature.name, OUTPUT, cells.of_output(0, 1), partition, axis=feature.axis)
+        notes = describe_outside(survey.n_rows, cells)
+        return replace(made, local_notes=notes, sample=self.sample())
 
     def sample(self) -> LocalEffects:
         """A bounded number of rows."""

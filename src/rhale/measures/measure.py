@@ -12,10 +12,11 @@ from rhale.features.feature import Feature
 from rhale.features.survey import Survey, keep, rows_keys
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.moments import Moments
+from rhale.kernels.records import crosses_processes
 from rhale.kernels.sample import KeyArray, Sample
 from rhale.measures.questions import Asker
 from rhale.models import Predictor
-from rhale.results.effect import Missing
+from rhale.results.missing import Missing
 from rhale.results.note import Note
 from rhale.tables import Chunk
 from rhale.tables.chunk import Change
@@ -164,6 +165,7 @@ class Measure(Protocol):
         """Turn sums over all rows into results."""
 
 
+@crosses_processes
 @dataclass(frozen=True, eq=False)
 class Sums:
     """What one or more chunks have to say.

@@ -12,7 +12,7 @@ from rhale.kernels import FloatArray
 from rhale.kernels.curve_moments import Scatter, scatter
 from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
 from rhale.measures.questions import Asker
-from rhale.results.effect import Missing
+from rhale.results.missing import Missing
 from rhale.tables import Chunk
 from rhale.tables.chunk import Change
 

@@ -12,6 +12,7 @@ from rhale.kernels import FloatArray
 from rhale.kernels.curve_moments import Scatter, scatter
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import Moments, measure
+from rhale.kernels.records import crosses_processes
 from rhale.measures.binned import reachable_limits
 from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
 from rhale.measures.notes import describe_curves, describe_missing, describe_outside
@@ -21,6 +22,8 @@ from rhale.results.profile import Profile, ProfileMethod
 from rhale.settings import MARGINAL_BINS, Settings
 
 
+@crosses_processes
+@crosses_processes
 @dataclass(frozen=True, eq=False)
 class Traces:
     """Predictions of some rows along a feature.

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import attrgetter, methodcaller
 from typing import Any
 
 from rhale.errors import BadTableError
-from rhale.models.trees.read import classes_of
+from rhale.models.adapter import Adapter
+from rhale.models.ancestry import classes_of
 from rhale.names import near_names
 
 NAMELESS = re.compile(r"(Column_|f|x)?\d+")  # what libraries call columns of an array
 SHOWN = 10
+# where models without `feature_names_in_` keep the names
+NAMES_IN: dict[str, Callable[[Any], Any]] = {
+    "xgboost.Booster": attrgetter("feature_names"),
+    "lightgbm.Booster": methodcaller("feature_name"),
+    "catboost.CatBoost": attrgetter("feature_names_"),
+}
 
 
 def columns_of(model: Any) -> tuple[str, ...] | None:
@@ -23,16 +31,13 @@ def columns_of(model: Any) -> tuple[str, ...] | None:
     >>> columns_of(SimpleNamespace(feature_names_in_=["age", "bmi"]))
     ('age', 'bmi')
     """
-    found = getattr(model, "feature_names_in_", None)
-    kinds = classes_of(model)
-    if found is None and "xgboost.Booster" in kinds:
-        found = model.feature_names
-    if found is None and "lightgbm.Booster" in kinds:
-        found = model.feature_name()
-    if found is None and any(kind.startswith("catboost.") for kind in kinds):
-        found = model.feature_names_
-    if found is None:
-        found = getattr(model, "columns", None) if "rhale.OnnxModel" in kinds else None
+    if isinstance(model, Adapter):
+        found: Any = model.columns
+    else:
+        found = getattr(model, "feature_names_in_", None)
+    readers = [NAMES_IN[name] for name in classes_of(model) if name in NAMES_IN]
+    if found is None and readers:
+        found = readers[0](model)
     names = tuple(str(name) for name in found) if found is not None else ()
     return None if not names or all(NAMELESS.fullmatch(n) for n in names) else names
 

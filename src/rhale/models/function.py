@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from rhale.errors import NotDifferentiableError, WrongShapeError
+from rhale.errors import WrongShapeError
 from rhale.models.adapter import Adapter
 
 
 @dataclass(frozen=True, eq=False)
-class FunctionModel:
+class FunctionModel(Adapter):
     """A function of a table.
 
     Parameters
@@ -31,6 +31,8 @@ class FunctionModel:
         What to call it.
     open_session : callable
         Gives the context in which the function is called.
+    columns : tuple of str, optional
+        Columns that it takes, in its order.
     """
 
     function: Callable[[Any], Any]
@@ -39,6 +41,7 @@ class FunctionModel:
     usual_outputs: tuple[int, ...] | None = None
     kind: str = "function"
     open_session: Callable[[], AbstractContextManager[None]] = nullcontext
+    columns: tuple[str, ...] | None = None
 
     @property
     def is_differentiable(self) -> bool:
@@ -50,11 +53,11 @@ class FunctionModel:
         return self.open_session()
 
     @contextmanager
-    def alone(self) -> Iterator[Adapter]:
+    def answer_alone(self) -> Iterator[Adapter]:
         """Answer in the thread that asks, for a while."""
-        from rhale.models.own_threads import asked_alone
+        from rhale.models.own_threads import limit_own_threads
 
-        with asked_alone(self.function):
+        with limit_own_threads(self.function):
             yield self
 
     def predict(self, rows: Any) -> Any:
@@ -64,8 +67,7 @@ class FunctionModel:
     def gradient(self, rows: Any, outputs: Sequence[int]) -> tuple[Any, Any]:
         """Call the function and the gradient that came with it."""
         if self.derivative is None:
-            msg = f"this {self.kind} has no derivative; pass gradient=, or use local='secant'"
-            raise NotDifferentiableError(msg)
+            return super().gradient(rows, outputs)
         slopes, answer = np.asarray(self.derivative(rows)), np.asarray(self.function(rows))
         n_outputs, n_columns = answer.size // max(len(rows), 1), np.shape(rows)[1]
         wanted = (len(rows), n_outputs, n_columns)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +16,7 @@ from rhale.tables import as_matrix
 
 
 @dataclass(frozen=True, eq=False)
-class JaxModel:
+class JaxModel(Adapter):
     """A function of a matrix (n_rows, n_features), written in JAX.
 
     Attributes
@@ -33,16 +32,10 @@ class JaxModel:
 
     kind = "JAX function"
     is_differentiable = True
-    labels = None
-    usual_outputs = None
 
-    def placed(self, device: Any) -> JaxModel:
+    def move_to(self, device: Any) -> JaxModel:
         """The function on a device, or the name of one."""
         return JaxModel(self.function, find_device(device))
-
-    def session(self) -> AbstractContextManager[None]:
-        """Nothing to prepare."""
-        return nullcontext()
 
     def predict(self, rows: Any) -> Any:
         """Call the function on a matrix."""
@@ -64,10 +57,6 @@ class JaxModel:
             seed = jnp.zeros_like(table).at[:, output].set(1.0).reshape(answer.shape)
             slopes.append(np.asarray(pull(seed)[0], dtype=np.float64))
         return np.asarray(answer), np.stack(slopes, axis=1)
-
-    def recognise(self, rows: Any, answer: Any) -> Adapter:  # noqa: ARG002
-        """Nothing more to learn."""
-        return self
 
     def _matrix(self, rows: Any) -> jax.Array:
         """Bring rows to the floating type that JAX is set to."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ import onnxruntime
 from rhale.errors import (
     BadFileError,
     BadTableError,
-    NotDifferentiableError,
     UnknownModelError,
     excerpt,
 )
@@ -38,7 +37,7 @@ LOCATION = re.compile(rb"\n\x08location\x12([\x01-\x7f])", re.DOTALL)  # then a 
 
 
 @dataclass(frozen=True, eq=False)
-class OnnxModel:
+class OnnxModel(Adapter):
     """An ONNX graph.
 
     Attributes
@@ -59,7 +58,6 @@ class OnnxModel:
     weights: Mapping[str, bytes] = field(default_factory=dict, repr=False)
 
     kind = "ONNX graph"
-    is_differentiable = False
 
     @property
     def usual_outputs(self) -> tuple[int, ...] | None:
@@ -79,17 +77,13 @@ class OnnxModel:
         if path is not None:
             content = Path(path).read_bytes()
             weights = weights_beside(Path(path), content)
-        return _unpacked, (content, weights, self.output, self.labels)
-
-    def session(self) -> AbstractContextManager[None]:
-        """Nothing to prepare."""
-        return nullcontext()
+        return _unpack, (content, weights, self.output, self.labels)
 
     @contextmanager
-    def alone(self) -> Iterator[Adapter]:
+    def answer_alone(self) -> Iterator[Adapter]:
         """Answer in the thread that asks: a session of its own, threads are chosen at its start."""
         graph = self.session_._model_path or self.session_._model_bytes  # noqa: SLF001
-        yield replace(self, session_=opened(graph, self.weights, n_threads=1))
+        yield replace(self, session_=open_session(graph, self.weights, n_threads=1))
 
     def predict(self, rows: Any) -> Any:
         """Answers of the chosen output, shape (n_rows, n_outputs)."""
@@ -97,11 +91,6 @@ class OnnxModel:
         if isinstance(answer, list):  # a mapping from class to probability for each row
             return np.array([list(row.values()) for row in answer], dtype=np.float64)
         return np.asarray(answer).reshape(len(answer), -1)
-
-    def gradient(self, rows: Any, outputs: Sequence[int]) -> tuple[Any, Any]:  # noqa: ARG002
-        """A graph answers, it does not differentiate."""
-        msg = "an ONNX graph has no derivative; use local='secant'"
-        raise NotDifferentiableError(msg)
 
     def recognise(self, rows: Any, answer: Any) -> Adapter:  # noqa: ARG002
         """Learn the names of classes from the first answer that has some."""
@@ -156,18 +145,18 @@ def load_onnx(path: Path) -> OnnxModel:
         The file; weights beside it are read from its own folder only.
     """
     try:
-        session = opened(str(path))
+        session = open_session(str(path))
     except Exception as error:
         msg = f"onnxruntime cannot load {path}: {excerpt(error)}"
         raise BadFileError(msg) from error
     try:
-        return OnnxModel(session, chosen_output(session.get_outputs()))
+        return OnnxModel(session, choose_output(session.get_outputs()))
     except UnknownModelError as error:
         msg = f"{path} cannot be explained: {error}"
         raise UnknownModelError(msg) from error
 
 
-def opened(
+def open_session(
     graph: str | bytes, weights: Mapping[str, bytes] | None = None, n_threads: int = 0
 ) -> Any:
     """A session on the processor that logs errors only.
@@ -205,14 +194,14 @@ def weights_beside(path: Path, content: bytes) -> dict[str, bytes]:
     return found
 
 
-def _unpacked(
+def _unpack(
     content: bytes, weights: Mapping[str, bytes], output: str, labels: tuple[str, ...] | None
 ) -> OnnxModel:
     """A graph that came from another process of ours."""
-    return OnnxModel(opened(content, weights), output, labels, weights)
+    return OnnxModel(open_session(content, weights), output, labels, weights)
 
 
-def chosen_output(outputs: Sequence[Any]) -> str:
+def choose_output(outputs: Sequence[Any]) -> str:
     """The only output; of several, probabilities of classes rather than their labels."""
     for is_wanted in (
         lambda o: o.type.startswith("seq(map("),

@@ -8,14 +8,14 @@ from functools import partial
 from types import MethodType
 from typing import Any
 
-from rhale.models.trees.read import classes_of
+from rhale.models.ancestry import classes_of
 
 QUESTIONS = ("predict", "predict_proba", "predict_log_proba")
 DEEPEST = 8  # estimators in estimators
 
 
 @contextmanager
-def asked_alone(function: Any) -> Iterator[None]:
+def limit_own_threads(function: Any) -> Iterator[None]:
     """Let models behind a function answer in the thread that asks; afterwards they are as before.
 
     Parameters

@@ -26,7 +26,38 @@ def estimator_model(
     *,
     response: Response = "auto",
     gradient: Callable[[Any], Any] | None = None,
+    model: Any = None,
 ) -> FunctionModel:
+    """Turn an estimator into a function that gives one of its answers.
+
+    Parameters
+    ----------
+    estimator : object with `predict`
+        A fitted estimator.
+    response : {"auto", "predict", "predict_proba", "decision_function", "margin", "log_odds"}
+        Which answer, see `choose_response`.
+    gradient : callable, optional
+        Derivative of that answer.
+    model : object, optional
+        What the user knows the estimator as, where it only stands before another one.
+    """
+    chosen = choose_response(estimator, response)
+    by_class = chosen in BY_CLASS
+    ask = _answer_of(estimator, chosen)
+    known = type(estimator if model is None else model)
+    kind = f"{known.__module__.partition('.')[0]} {known.__name__}, {chosen}"
+    targets = _targets(estimator)
+    if by_class and len(targets) > 1:
+        return FunctionModel(partial(_join_targets, ask), gradient, *_name_targets(targets), kind)
+    labels = _classes(estimator) if chosen != "predict" else None
+    two = labels is not None and len(labels) == 2
+    if two and not by_class:
+        labels = labels[1:] if labels else None  # one number for two classes
+    usual = (1,) if two and by_class else None
+    return FunctionModel(ask, gradient, labels, usual, kind)
+
+
+def choose_response(estimator: Any, response: Response = "auto") -> Response:
     """Choose which of an estimator's answers is explained.
 
     Parameters
@@ -36,28 +67,20 @@ def estimator_model(
     response : {"auto", "predict", "predict_proba", "decision_function", "margin", "log_odds"}
         "auto" is predict for regressors and predict_proba for classifiers; "margin" is the answer
         before the link function, "log_odds" is log(p / (1 - p)) of each probability.
-    gradient : callable, optional
-        Derivative of that answer.
     """
     if response not in get_args(Response):
         msg = f"response={response!r} is not known; use one of {', '.join(get_args(Response))}"
         raise BadSettingError(msg)
-    chosen = _usual_response(estimator) if response == "auto" else response
-    by_class = chosen in BY_CLASS
-    ask = _asked(estimator, chosen)
-    kind = f"{type(estimator).__module__.partition('.')[0]} {type(estimator).__name__}, {chosen}"
-    targets = _targets(estimator)
-    if by_class and len(targets) > 1:
-        return FunctionModel(partial(_side_by_side, ask), gradient, *_of_targets(targets), kind)
-    labels = _classes(estimator) if chosen != "predict" else None
-    two = labels is not None and len(labels) == 2
-    if two and not by_class:
-        labels = labels[1:] if labels else None  # one number for two classes
-    usual = (1,) if two and by_class else None
-    return FunctionModel(ask, gradient, labels, usual, kind)
+    if response != "auto":
+        return response
+    if _classes(estimator) is None and not _targets(estimator):
+        return "predict"
+    if hasattr(estimator, "predict_proba"):
+        return "predict_proba"
+    return "decision_function" if hasattr(estimator, "decision_function") else "predict"
 
 
-def _asked(estimator: Any, response: str) -> Callable[[Any], Any]:
+def _answer_of(estimator: Any, response: str) -> Callable[[Any], Any]:
     """The method that gives a response."""
     if response == "margin":
         return _margin(estimator)
@@ -98,7 +121,7 @@ def _targets(estimator: Any) -> list[Any]:
     return classes if isinstance(classes, list) and hasattr(classes[0], "shape") else []
 
 
-def _of_targets(targets: list[Any]) -> tuple[tuple[str, ...], tuple[int, ...]]:
+def _name_targets(targets: list[Any]) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """Labels of all classes of all targets, and which are explained: of two classes the second."""
     labels = tuple(f"y{i} {c}" for i, classes in enumerate(targets) for c in classes)
     two = [len(classes) == 2 for classes in targets for _ in classes]
@@ -107,7 +130,7 @@ def _of_targets(targets: list[Any]) -> tuple[tuple[str, ...], tuple[int, ...]]:
     return labels, usual
 
 
-def _side_by_side(ask: Callable[[Any], Any], rows: Any) -> FloatArray:
+def _join_targets(ask: Callable[[Any], Any], rows: Any) -> FloatArray:
     """Answers about several targets as columns of one array."""
     found = ask(rows)
     if not isinstance(found, list):  # a chain: the second class of each target
@@ -119,14 +142,6 @@ def last_step(estimator: Any) -> Any:
     """The estimator at the end of pipelines; the estimator itself if it is none."""
     steps = getattr(estimator, "steps", None)
     return last_step(steps[-1][1]) if isinstance(steps, list) and steps else estimator
-
-
-def _usual_response(estimator: Any) -> Response:
-    if _classes(estimator) is None and not _targets(estimator):
-        return "predict"
-    if hasattr(estimator, "predict_proba"):
-        return "predict_proba"
-    return "decision_function" if hasattr(estimator, "decision_function") else "predict"
 
 
 def _classes(estimator: Any) -> tuple[str, ...] | None:

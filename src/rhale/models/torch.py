@@ -20,7 +20,7 @@ DEVICE_ROWS, DEVICE_NUMBERS, FEWEST_ROWS = 2**19, 2**23, 2**10  # many rows keep
 
 
 @dataclass(frozen=True, eq=False)
-class TorchModel:
+class TorchModel(Adapter):
     """A module that maps (n_rows, n_features) to (n_rows,) or (n_rows, n_outputs).
 
     Attributes
@@ -36,8 +36,7 @@ class TorchModel:
 
     kind = "torch module"
     is_differentiable = True
-    labels = None
-    usual_outputs = None
+    gives_tensors = True
 
     @property
     def device(self) -> torch.device:
@@ -50,7 +49,7 @@ class TorchModel:
         """Whether it computes there and nowhere else."""
         return self._weight is not None or self.where is not None
 
-    def placed(self, device: Any) -> TorchModel:
+    def move_to(self, device: Any) -> TorchModel:
         """The module, or a copy of it, on a device."""
         found = find_device(device)
         if self._weight is None or self.device == found:
@@ -59,12 +58,12 @@ class TorchModel:
 
     def session(self) -> AbstractContextManager[None]:
         """Switch to evaluation, and afterwards every part back to what it was."""
-        return evaluating(self.module)
+        return evaluation_mode(self.module)
 
     def predict(self, rows: Any) -> Any:
         """Answer without keeping a graph."""
         with torch.no_grad():
-            answers = self._in_parts(rows, self._answer)
+            answers = self._work_in_parts(rows, self._answer)
             return torch.cat(answers).cpu().double().numpy()
 
     def gradient(self, rows: Any, outputs: Sequence[int]) -> tuple[Any, Any]:
@@ -86,12 +85,8 @@ class TorchModel:
             return answer.detach(), slopes
 
         with torch.inference_mode(mode=False), torch.enable_grad():
-            answers, slopes = zip(*self._in_parts(rows, work), strict=True)
+            answers, slopes = zip(*self._work_in_parts(rows, work), strict=True)
         return torch.cat(answers), torch.cat(slopes)
-
-    def recognise(self, rows: Any, answer: Any) -> Adapter:  # noqa: ARG002
-        """Nothing more to learn."""
-        return self
 
     def _slope(
         self,
@@ -127,7 +122,7 @@ class TorchModel:
         """A parameter that tells device and precision; None if there is none."""
         return next((p for p in self.module.parameters() if p.is_floating_point()), None)
 
-    def _in_parts(self, rows: Any, work: Callable[[torch.Tensor], Found]) -> list[Found]:
+    def _work_in_parts(self, rows: Any, work: Callable[[torch.Tensor], Found]) -> list[Found]:
         """Do some work on rows in the module's own precision, in batches that suit its device."""
         matrix = rows if isinstance(rows, torch.Tensor) else as_matrix(rows)
         size = CPU_ROWS
@@ -136,21 +131,21 @@ class TorchModel:
             size = max(FEWEST_ROWS, min(DEVICE_ROWS, fit))
         found = []
         for start in range(0, len(matrix), size):
-            found += self._if_it_fits(matrix[start : start + size], work)
+            found += self._work_if_it_fits(matrix[start : start + size], work)
         return found
 
-    def _if_it_fits(self, rows: Any, work: Callable[[torch.Tensor], Found]) -> list[Found]:
+    def _work_if_it_fits(self, rows: Any, work: Callable[[torch.Tensor], Found]) -> list[Found]:
         """Do some work on a batch, in halves where the device has not enough memory."""
         try:
-            return [work(self._own(rows))]
+            return [work(self._copy(rows))]
         except torch.cuda.OutOfMemoryError:
             if len(rows) <= FEWEST_ROWS:
                 raise
         torch.cuda.empty_cache()
         half = len(rows) // 2
-        return self._if_it_fits(rows[:half], work) + self._if_it_fits(rows[half:], work)
+        return self._work_if_it_fits(rows[:half], work) + self._work_if_it_fits(rows[half:], work)
 
-    def _own(self, rows: Any) -> torch.Tensor:
+    def _copy(self, rows: Any) -> torch.Tensor:
         """A copy in the module's precision: it must not be able to write into the user's table."""
         weight, device = self._weight, self.device
         dtype = torch.get_default_dtype() if weight is None else weight.dtype
@@ -178,7 +173,7 @@ def find_device(name: Any) -> torch.device:
 
 
 @contextmanager
-def evaluating(module: torch.nn.Module) -> Iterator[None]:
+def evaluation_mode(module: torch.nn.Module) -> Iterator[None]:
     """Put a module into evaluation mode, and each of its parts back afterwards."""
     before = [(part, part.training) for part in module.modules()]
     try:

@@ -10,19 +10,19 @@ from typing import Any, cast
 
 from rhale.errors import UnknownModelError
 from rhale.models.adapter import Adapter
-from rhale.models.boosters import askable, minding_names
+from rhale.models.boosters import give_face, mind_columns
+from rhale.models.expected_columns import columns_of
 from rhale.models.function import FunctionModel
-from rhale.models.sklearn import estimator_model
-from rhale.models.trees.model import TreeModel, is_tree_model
+from rhale.models.sklearn import choose_response, estimator_model
+from rhale.models.trees.ensemble import is_tree_model
+from rhale.models.trees.model import TreeModel
 from rhale.settings import Response
 
-# library of a class -> file and class of the adapter; a new adapter is one line here
+# kind -> file and class of the adapter, and the libraries of models; a new adapter is one line here
 ADAPTERS = {
-    "torch": ("rhale.models.torch", "TorchModel"),
-    "jax": ("rhale.models.jax", "JaxModel"),
-    "jaxlib": ("rhale.models.jax", "JaxModel"),
+    "torch": ("rhale.models.torch", "TorchModel", ("torch",)),
+    "jax": ("rhale.models.jax", "JaxModel", ("jax", "jaxlib")),
 }
-KINDS = ("function", "estimator", "torch", "jax")
 
 
 def wrap(
@@ -58,48 +58,53 @@ def wrap(
     >>> wrap(lambda rows: rows[:, 0]).kind
     'function'
     """
-    if _is_adapter(model) and kind is None:
+    if isinstance(model, Adapter) and not isinstance(model, type) and kind is None:
         if response != "auto":
             msg = f"response={response!r} is for estimators; this is a {model.kind} already"
             raise UnknownModelError(msg)
-        return cast(Adapter, model)
+        return model
     if isinstance(model, str | Path):
-        return wrap(loaded(model), kind=kind, gradient=gradient, response=response, walk=walk)
-    found = kind or recognised_kind(model)
+        return wrap(read_model(model), kind=kind, gradient=gradient, response=response, walk=walk)
+    found = kind or recognise_kind(model)
     if found == "estimator":
-        asked = estimator_model(askable(model), response=response, gradient=gradient)
-        asked = replace(
-            asked,
-            function=minding_names(model, asked.function),
-            kind=asked.kind.replace("rhale XGBoost", "xgboost "),
-        )
-        if walk and gradient is None and is_tree_model(model):
-            return TreeModel(asked, model, asked.kind.rpartition(", ")[2])
-        return asked
+        return _wrap_estimator(model, response, gradient, walk=walk)
     if response != "auto":
         msg = f"response={response!r} is for estimators; this model is a {found}"
         raise UnknownModelError(msg)
     if found == "function":
         return FunctionModel(model, gradient)
     if found not in ADAPTERS:
-        msg = f"kind={kind!r} is not known; use one of {', '.join(KINDS)}"
+        msg = f"kind={kind!r} is not known; use one of function, estimator, {', '.join(ADAPTERS)}"
         raise UnknownModelError(msg)
-    file, name = ADAPTERS[found]
+    file, name, _ = ADAPTERS[found]
     adapter = cast(Adapter, getattr(import_module(file), name)(model))
     if gradient is None:
         return adapter
     return FunctionModel(adapter.predict, gradient, kind=adapter.kind, open_session=adapter.session)
 
 
-def recognised_kind(model: Any) -> str:
+def _wrap_estimator(
+    model: Any, response: Response, gradient: Callable[[Any], Any] | None, *, walk: bool
+) -> Adapter:
+    estimator = give_face(model)
+    chosen = choose_response(estimator, response)
+    asked = estimator_model(estimator, response=chosen, gradient=gradient, model=model)
+    ask, columns = mind_columns(model, asked.function), columns_of(model)
+    if not walk or gradient is not None or not is_tree_model(model):
+        return replace(asked, function=ask, columns=columns)
+    return TreeModel(ask, model, chosen, asked.kind, asked.labels, asked.usual_outputs, columns)
+
+
+def recognise_kind(model: Any) -> str:
     """Say what a model is from the libraries along its class's ancestry and from its methods."""
     if isinstance(model, type):
         msg = f"{model.__name__} is a class; pass a fitted instance of it"
         raise UnknownModelError(msg)
-    libraries = [base.__module__.partition(".")[0] for base in type(model).__mro__]
-    known = next((library for library in libraries if library in ADAPTERS), None)
-    if known:
-        return known
+    for base in type(model).__mro__:
+        library = base.__module__.partition(".")[0]
+        for kind, (_, _, libraries) in ADAPTERS.items():
+            if library in libraries:
+                return kind
     if hasattr(model, "predict"):
         return "estimator"
     if callable(model):
@@ -111,11 +116,7 @@ def recognised_kind(model: Any) -> str:
     raise UnknownModelError(msg)
 
 
-def _is_adapter(model: Any) -> bool:
-    return type(model).__module__.startswith("rhale.models")
-
-
-def loaded(model: Any) -> Any:
+def read_model(model: Any) -> Any:
     """Read a model file; names of objects are for the command line, which has no other way."""
     if not isinstance(model, str | Path):
         return model

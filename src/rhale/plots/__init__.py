@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rhale.plots.compare import plot_compare
-from rhale.plots.effect import plot_effect
-from rhale.plots.grid import plot_all
+from rhale.plots.effect_plot import plot_effect
 from rhale.plots.outputs import plot_outputs
-from rhale.plots.profile import plot_profile
+from rhale.plots.profile_plot import plot_profile
+from rhale.plots.small_pictures import plot_all
 
 __all__ = ["plot_all", "plot_compare", "plot_effect", "plot_outputs", "plot_profile"]

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, cast
 
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.transforms import Transform
 
 from rhale.kernels import FloatArray
+from rhale.kernels.curve import Center
 from rhale.plots import canvas, style
-from rhale.plots.slots import Naming, Slots, keep_apart, level_names, name_slots
-from rhale.plots.text import LITERAL
+from rhale.plots.labels import value_label
+from rhale.plots.lettering import LITERAL, joined
+from rhale.plots.slots import Naming, Slots, fits_level, keep_apart, level_names, name_slots
+from rhale.results.result import Result
 
 MOST_TICKS = 60  # of which some have no name
 
@@ -115,3 +120,71 @@ class Board(NamedTuple):
             tick.label1.set(fontsize=size, rotation=naming.rotation, **LITERAL)
             if slanted:
                 tick.label1.set(ha="right", rotation_mode="anchor")
+
+
+def should_turn(slots: Slots, ax: Axes | Sequence[Axes] | None) -> bool:
+    """Tell whether levels are better written below one another: many, or with long names."""
+    if slots.is_number or not (ax is None or isinstance(ax, Axes)):
+        return False
+    inches = style.EFFECT_SIZE[0] - 1.2
+    if isinstance(ax, Axes):
+        inches = ax.get_window_extent().width / ax.figure.dpi
+    return not fits_level(slots, inches)
+
+
+def turned_height(slots: Slots, lines: float = 1.0) -> float:
+    """Height of a figure whose levels stand below one another, in inches."""
+    low, high = slots.limits
+    height = style.TURNED_HEAD + style.TURNED_LINE * lines * (high - low)
+    return float(np.clip(height, *style.TURNED_REACH))
+
+
+def new_board(slots: Slots, ax: Axes | None, *, n_items: int = 1) -> Board:
+    """Find or make one panel for levels, turned where names are long."""
+    if ax is not None:
+        return Board(ax, should_turn(slots, ax))
+    if not should_turn(slots, None):
+        return Board(canvas.new_axes(style.PROFILE_SIZE))
+    height = turned_height(slots, 1 + 0.25 * (n_items - 1))
+    board = Board(canvas.new_axes((style.PROFILE_SIZE[0], height)), turned=True)
+    canvas.write_plain_values(board.ax)
+    return board
+
+
+def label_board(board: Board, results: Sequence[Result], center: Center | None) -> None:
+    """Name the axes of one panel."""
+    value = value_label(
+        results, center, canvas.letters(board.ax, "width" if board.turned else "height")
+    )
+    name = joined([result.name for result in results], style.LABEL_LENGTH)
+    x, y = (value, name) if board.turned else (name, value)
+    board.ax.set_xlabel(x, **LITERAL)
+    board.ax.set_ylabel(y, **LITERAL)
+
+
+def label_pair(top: Board, bottom: Board, words: tuple[str, str], name: str) -> None:
+    """Name the values of both panels; the feature and its places once, where these are shared."""
+    for board, word in zip((top, bottom), words, strict=True):
+        write = board.ax.set_xlabel if board.turned else board.ax.set_ylabel
+        write(word, fontsize=style.NAME_TEXT, **LITERAL)
+    if top.turned:
+        top.ax.set_ylabel(name, **LITERAL)
+        if top.ax.get_shared_y_axes().joined(top.ax, bottom.ax):
+            bottom.ax.tick_params(labelleft=False)
+        else:
+            bottom.ax.set_ylabel(name, **LITERAL)
+        return
+    bottom.ax.set_xlabel(name, **LITERAL)
+    if canvas.share_x(top.ax, bottom.ax):
+        top.ax.tick_params(labelbottom=False)
+        top.ax.xaxis.get_offset_text().set_visible(False)
+    else:
+        top.ax.set_xlabel(name, **LITERAL)
+
+
+def explain(board: Board, artists: list[Artist], *, new: bool) -> None:
+    """Write a legend; below a new figure whose levels have long names."""
+    if new and board.turned:
+        canvas.add_figure_legend(cast(Figure, board.ax.figure), artists, title="")
+    else:
+        canvas.add_legend(board.ax, artists, outside=new)

@@ -19,7 +19,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from rhale.errors import BadSettingError
 from rhale.plots import style
-from rhale.plots.text import LITERAL, number, shown
+from rhale.plots.lettering import LITERAL, number, shown
 
 SMALLEST = 1e-300  # Matplotlib cannot write ticks nearer to zero
 
@@ -69,6 +69,25 @@ def new_sides(height: float) -> tuple[Axes, Axes]:
     for ax in (left, right):
         write_plain_values(ax)
     return left, right
+
+
+def find_pair(
+    ax: Axes | Sequence[Axes] | None, *, sideways: float | None = None
+) -> tuple[Axes, Axes]:
+    """Find or make the two panels of an effect.
+
+    Parameters
+    ----------
+    ax : Axes, pair of Axes or None
+        Axes to divide, both panels, or nothing: a new figure.
+    sideways : float, optional
+        Height of a new figure whose panels stand side by side; one above the other if not given.
+    """
+    if ax is None:
+        return new_pair() if sideways is None else new_sides(sideways)
+    if isinstance(ax, Axes):
+        return split(ax, sideways=sideways is not None)
+    return given_pair(ax)
 
 
 def given_pair(axes: Sequence[Axes]) -> tuple[Axes, Axes]:

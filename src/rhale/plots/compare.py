@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.patches import Patch
 
 from rhale.errors import BadSettingError
 from rhale.kernels.curve import Center
-from rhale.plots import axis, canvas, dots, layers, levels, missing, slots, style
-from rhale.plots.board import Board
-from rhale.plots.text import LITERAL, joined
+from rhale.plots import canvas, style, ticks
+from rhale.plots.board import Board, explain, label_board
+from rhale.plots.fields import Field, Item, open_field, read_item
+from rhale.results.result import Result, axis_kind, is_constant, reach
 
 LEVEL = 0.95
 
 
 def plot_compare(
-    items: Mapping[str, layers.Result], *, ax: Axes | None = None, center: Center = "mean"
+    items: Mapping[str, Result], *, ax: Axes | None = None, center: Center = "mean"
 ) -> Axes:
     """Draw the curves of several methods or models for one feature.
 
@@ -52,30 +51,34 @@ def plot_compare(
     if not items:
         msg = "there is nothing to compare: give a mapping from names to effects or profiles"
         raise BadSettingError(msg)
-    curved = {name: item for name, item in items.items() if not layers.is_constant(item)}
-    results = list(items.values())
-    if curved and all(map(layers.has_levels, curved.values())):
-        return compare_levels(curved, ax, center)
-    refuse_mixture(list(curved.values()))
-    new = ax is None
-    ax = canvas.new_axes(style.PROFILE_SIZE) if ax is None else ax
-    if curved:
-        explained = draw_curves(ax, curved, center)
-        canvas.fit_limits(ax, strip=True)
-        axis.dress(ax, next(iter(curved.values())))
-        canvas.add_legend(ax, explained, outside=new)
+    curved = {name: item for name, item in items.items() if not is_constant(item)}
+    results = list(curved.values())
+    refuse_mixture(results)
+    if not curved:
+        board = say_constant(items, ax)
     else:
-        canvas.say_constant(ax, layers.reach(results[0])[0], axis.only_value(results[0]))
-    ax.set_xlabel(joined([item.name for item in results], style.LABEL_LENGTH), **LITERAL)
-    length = canvas.letters(ax, "height")
-    ax.set_ylabel(layers.value_label(results, center, length), **LITERAL)
-    return ax
+        field = open_field(results, ax)
+        board = field.board
+        read = {name: read_item(result, center, LEVEL) for name, result in curved.items()}
+        explained = draw_results(field, read)
+        field.fit()
+        field.name_places(results[0])
+        explain(board, explained, new=ax is None)
+    label_board(board, list(items.values()), center)
+    return board.ax
 
 
-def refuse_mixture(results: Sequence[layers.Result]) -> None:
+def say_constant(items: Mapping[str, Result], ax: Axes | None) -> Board:
+    """Say that no result has a curve."""
+    board, first = Board(ax or canvas.new_axes(style.PROFILE_SIZE)), next(iter(items.values()))
+    canvas.say_constant(board.ax, reach(first)[0], ticks.only_value(first))
+    return board
+
+
+def refuse_mixture(results: Sequence[Result]) -> None:
     """Refuse numbers and categories on one axis; levels that are numbers are numbers."""
-    kinds = {layers.kind_of(r) for r in results if not layers.has_levels(r)}
-    categories = [r for r in results if layers.has_levels(r) and not getattr(r, "is_number", True)]
+    kinds = {axis_kind(r) for r in results if not r.labels}
+    categories = [r for r in results if r.column_kind == "categories"]
     if len(kinds) > 1 or (kinds and categories):
         msg = (
             f"{results[0].name!r} has categories in one result and numbers or dates in another; "
@@ -84,60 +87,13 @@ def refuse_mixture(results: Sequence[layers.Result]) -> None:
         raise BadSettingError(msg)
 
 
-def draw_curves(ax: Axes, items: Mapping[str, layers.Result], center: Center) -> list[Artist]:
-    """Draw lines, ribbons and missing values; return what a legend explains."""
-    layers.draw_zero(ax)
+def draw_results(field: Field, items: Mapping[str, Item]) -> list[Artist]:
+    """Draw every result in its look, and the rows of the first; return what a legend explains."""
+    field.begin()
     explained: list[Artist] = []
     for index, (name, item) in enumerate(items.items()):
-        explained += draw_line(ax, layers.trace(item, center, LEVEL), name, index, LEVEL)
-    points = [layers.missing_trace(item, center, LEVEL) for item in items.values()]
-    found = [missing.Item(p, style.look(i)) for i, p in enumerate(points) if p is not None]
-    missing.draw_several(ax, found, LEVEL, style.NAME_TEXT)
-    explained += explain_ribbon(LEVEL)
-    return explained + layers.draw_counts(ax, next(iter(items.values())))
-
-
-def compare_levels(items: Mapping[str, layers.Result], ax: Axes | None, center: Center) -> Axes:
-    """Draw dots side by side at every level."""
-    results = [cast(slots.LevelResult, item) for item in items.values()]
-    stand = slots.gather_slots(results)
-    board = levels.new_board(stand, ax, n_items=len(results))
-    dots.draw_zero(board)
-    dots.set_apart(board, stand)
-    explained = draw_side_by_side(board, stand, dict(zip(items, results, strict=True)), center)
-    board.fit(stand, strip=True)
-    board.name_levels(stand)
-    levels.label_board(board, results, center)
-    levels.explain(board, explained, new=ax is None)
-    return board.ax
-
-
-def draw_side_by_side(
-    board: Board,
-    stand: slots.Slots,
-    items: Mapping[str, slots.LevelResult],
-    center: Center,
-) -> list[Artist]:
-    """Draw the dots of every item; return what a legend explains."""
-    explained: list[Artist] = []
-    for index, (name, item) in enumerate(items.items()):
-        spots = dots.read_spots(item, center, LEVEL)
-        explained += dots.draw_among(
-            board, stand, item, spots, label=name, level=LEVEL, index=index, n_items=len(items)
-        )
-    explained += dots.explain_whiskers(LEVEL)
-    return explained + dots.draw_counts(board, stand, next(iter(items.values())))
-
-
-def draw_line(ax: Axes, path: layers.Trace, name: str, index: int, level: float) -> list[Artist]:
-    """Draw one line and its ribbon, in the look of its number."""
-    look = style.look(index)
-    for ribbon in layers.draw_ci(ax, path, level, look.colour):
-        ribbon.set(alpha=style.THIN_RIBBON_ALPHA, linewidth=0)
-    return [layers.draw_curve(ax, path, name, look)]
-
-
-def explain_ribbon(level: float) -> list[Artist]:
-    """Make the legend's entry for the ribbons, which have the colours of their lines."""
-    name = layers.interval_name(level)
-    return [Patch(color=style.NOTE, alpha=style.THIN_RIBBON_ALPHA, linewidth=0, label=name)]
+        explained += field.draw_among(item, name, LEVEL, index, len(items))
+    looks = [style.look(index) for index in range(len(items))]
+    field.draw_aside(list(items.values()), LEVEL, looks)
+    explained += field.explain_intervals(LEVEL)
+    return explained + field.draw_counts(next(iter(items.values())).result)

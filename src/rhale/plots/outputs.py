@@ -8,19 +8,21 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
 from rhale.kernels.curve import Center
-from rhale.plots import axis, grid, layers, panel, style
-from rhale.plots.text import LITERAL
+from rhale.plots import panel, small_pictures, style, ticks
+from rhale.plots.labels import value_label
+from rhale.plots.lettering import LITERAL
+from rhale.results.result import Result
 
 
 def plot_outputs(
-    effects: Sequence[layers.Result],
+    effects: Sequence[Result],
     *,
     axes: Axes | Iterable[Axes] | None = None,
     columns: int | None = None,
     sharey: bool = True,
     center: Center = "mean",
     level: float = 0.95,
-) -> grid.AxesArray:
+) -> small_pictures.AxesArray:
     """Draw the effects of one feature on several outputs, in the given order.
 
     Parameters
@@ -48,25 +50,25 @@ def plot_outputs(
     ['y0', 'y1']
     """
     if isinstance(axes, Axes):
-        return grid.plot_all(effects, axes=axes, center=center, level=level)
+        return small_pictures.plot_all(effects, axes=axes, center=center, level=level)
     shown = [panel.read_feature(e.output, [e], center, level) for e in effects]
-    kept = shown[: grid.MOST_PANELS if axes is None else None]
-    panels = grid.find_panels(axes, kept, columns, sharey=sharey)
+    kept = shown[: small_pictures.MOST_PANELS if axes is None else None]
+    panels = small_pictures.find_panels(axes, kept, columns, sharey=sharey)
     explained: list[Artist] = []
     for ax, feature in zip(panels, kept, strict=True):
         explained += panel.draw_panel(ax, feature, [feature.name], level)
         panel.write_title(ax, feature)
-    explained += grid.set_heights(panels, kept, sharey=sharey)
-    note = ", ".join(grid.some_of(len(kept), len(shown), "outputs"))
-    label = layers.value_label(effects, center, style.LABEL_LENGTH, each=True)
-    grid.write_frame(panels, explained, label, note, new=axes is None)
+    explained += small_pictures.set_heights(panels, kept, sharey=sharey)
+    note = ", ".join(small_pictures.some_of(len(kept), len(shown), "outputs"))
+    label = value_label(effects, center, style.LABEL_LENGTH, each=True)
+    small_pictures.write_frame(panels, explained, label, note, new=axes is None)
     write_feature(panels, effects[0], new=axes is None)
     return panels
 
 
-def write_feature(panels: grid.AxesArray, effect: layers.Result, *, new: bool) -> None:
+def write_feature(panels: small_pictures.AxesArray, effect: Result, *, new: bool) -> None:
     """Write the name of the feature once, above all panels."""
-    name = axis.axis_name(effect, style.LABEL_LENGTH)
+    name = ticks.axis_name(effect, style.LABEL_LENGTH)
     if new:
         panels[0].figure.suptitle(name, fontsize="medium", **LITERAL)
     else:

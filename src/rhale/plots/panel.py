@@ -2,153 +2,95 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
 
 from rhale.kernels.curve import Center
-from rhale.plots import axis, canvas, dots, layers, levels, missing, style
+from rhale.plots import canvas, style
 from rhale.plots.board import Board
-from rhale.plots.compare import draw_line, explain_ribbon
-from rhale.plots.slots import LevelResult, Slots, gather_slots
-from rhale.plots.text import LITERAL, number, wrapped
-from rhale.results.effect import Effect
+from rhale.plots.fields import Field, Item, place_field, read_item
+from rhale.plots.lettering import LITERAL, number, wrapped
+from rhale.results.result import Result, Trace
 
 
-class Feature(NamedTuple):
-    """What one panel shows: results of one feature, their curves (none if constant), missing."""
+class Panel(NamedTuple):
+    """What one panel shows: the results of one feature."""
 
     name: str
-    results: list[layers.Result]
-    paths: list[layers.Trace]
-    missing: list[layers.Trace | None]
+    items: list[Item]
 
     @property
-    def everything(self) -> list[layers.Trace]:
+    def first(self) -> Result:
+        """The result of the first output."""
+        return self.items[0].result
+
+    @property
+    def everything(self) -> list[Trace]:
         """Curves and missing values."""
-        return self.paths + [path for path in self.missing if path is not None]
+        return self.paths + [item.missing for item in self.items if item.missing is not None]
+
+    @property
+    def paths(self) -> list[Trace]:
+        """Curves; none if constant."""
+        return [item.path for item in self.items if item.path.x.size]
 
     @property
     def has_side(self) -> bool:
         """Whether missing values stand beside the panel, as numbers have no place for them."""
-        return not layers.has_levels(self.results[0]) and any(p is not None for p in self.missing)
+        return not self.first.labels and any(item.missing is not None for item in self.items)
 
     @property
     def label_depth(self) -> float:
         """Room below the panel for turned names of levels, in inches."""
-        first = self.results[0]
-        if not layers.has_levels(first) or getattr(first, "is_number", True):
+        if self.first.column_kind != "categories":
             return 0.0
-        longest = max(len(label) for label in getattr(first, "levels", ("",)))
+        longest = max(map(len, self.first.labels))
         return style.LABEL_DEPTH * min(1.0, longest / style.SMALL_LABEL)
 
+    def place(self, ax: Axes) -> Field:
+        """Choose how the results are drawn on small axes."""
+        return place_field(Board(ax), [item.result for item in self.items], small=True)
 
-def read_feature(name: str, results: list[layers.Result], center: Center, level: float) -> Feature:
+
+def read_feature(name: str, results: list[Result], center: Center, level: float) -> Panel:
     """Read what one panel shows."""
-    constant = layers.is_constant(results[0])
-    paths = [] if constant else [layers.trace(result, center, level) for result in results]
-    without = [layers.missing_trace(result, center, level) for result in results]
-    return Feature(name, results, paths, without)
+    return Panel(name, [read_item(result, center, level) for result in results])
 
 
-def draw_panel(ax: Axes, feature: Feature, outputs: list[str], level: float) -> list[Artist]:
-    """Draw one feature; return what a legend explains."""
-    first = feature.results[0]
-    if layers.has_levels(first):
-        return draw_level_panel(ax, feature, outputs, level)
-    if not feature.paths:
-        value, words = layers.reach(first)[0], axis.only_value(first)
-        canvas.say_constant(ax, value, words, heights=feature.has_side)
-        draw_aside(ax, feature, outputs, level)
-        explained: list[Artist] = []
-    else:
-        explained = draw_curve_panel(ax, feature, outputs, level)
-    axis.dress(ax, first, ticks=style.SMALL_TICKS)
-    return explained
-
-
-def draw_curve_panel(ax: Axes, feature: Feature, outputs: list[str], level: float) -> list[Artist]:
-    """Draw the curves of one feature; return what a legend explains."""
-    first = feature.results[0]
-    explained: list[Artist] = []
-    layers.draw_zero(ax)
-    if len(outputs) == 1:
-        for path in feature.paths:
-            explained += [layers.draw_curve(ax, path, "mean effect", style.look(0))]
-            explained += layers.draw_spread(ax, path) + layers.draw_ci(ax, path, level)
-    else:
-        for result, path in zip(feature.results, feature.paths, strict=True):
-            explained += draw_line(ax, path, result.output, outputs.index(result.output), level)
-        explained += explain_ribbon(level)
-    if isinstance(first, Effect):
-        explained += layers.draw_gaps(ax, first)
-    explained += layers.draw_counts(ax, first)
-    draw_aside(ax, feature, outputs, level)
-    canvas.fit_limits(ax, strip=True)
-    return explained
-
-
-def draw_aside(ax: Axes, feature: Feature, outputs: list[str], level: float) -> None:
-    """Draw missing values beside a panel."""
-    items = [
-        missing.Item(path, style.look(outputs.index(result.output)))
-        for result, path in zip(feature.results, feature.missing, strict=True)
-        if path is not None
-    ]
-    if len(outputs) > 1:
-        missing.draw_several(ax, items, level, style.NUMBER_TEXT)
-    else:
-        for item in items:
-            missing.draw_one(ax, item.path, level)
-
-
-def draw_level_panel(ax: Axes, feature: Feature, outputs: list[str], level: float) -> list[Artist]:
-    """Draw the levels of one feature; return what a legend explains."""
-    results = [cast(LevelResult, result) for result in feature.results]
-    slots, board = gather_slots(results), Board(ax)
+def draw_panel(ax: Axes, feature: Panel, outputs: list[str], level: float) -> list[Artist]:
+    """Draw one feature, for one output or for several; return what a legend explains."""
+    field, several = feature.place(ax), len(outputs) > 1
+    places = [outputs.index(item.result.output) for item in feature.items]
     explained: list[Artist] = []
     if not feature.paths:
-        levels.draw_only_level(board, slots, results[0], feature.missing[0], level)
+        field.draw_constant(feature.items, level)
     else:
-        dots.draw_zero(board)
-        dots.set_apart(board, slots)
-        explained = draw_level_dots(board, slots, feature, outputs, level)
-        explained += dots.draw_counts(board, slots, results[0])
-        board.fit(slots, strip=True)
-    board.name_levels(slots, size=style.NUMBER_TEXT, longest=style.SMALL_LABEL)
+        field.begin()
+        for item, place in zip(feature.items, places, strict=True):
+            if several:
+                explained += field.draw_among(item, outputs[place], level, place, len(outputs))
+            else:
+                explained += field.draw_one(item, "mean effect", level)
+        explained += field.explain_intervals(level) if several else []
+        explained += field.draw_gaps(feature.first) + field.draw_counts(feature.first)
+    field.draw_aside(feature.items, level, [style.look(p) for p in places] if several else None)
+    if feature.paths:
+        field.fit()
+    field.name_places(feature.first)
     return explained
 
 
-def draw_level_dots(
-    board: Board, slots: Slots, feature: Feature, outputs: list[str], level: float
-) -> list[Artist]:
-    """Draw the dots of one output, or of several side by side."""
-    explained: list[Artist] = []
-    results = [cast(LevelResult, result) for result in feature.results]
-    for result, path, without in zip(results, feature.paths, feature.missing, strict=True):
-        spots = dots.Spots(path, without)
-        if len(outputs) == 1:
-            explained += dots.draw_one(
-                board, slots, result, spots, label="mean effect", level=level
-            )
-        else:
-            explained += dots.draw_among(
-                board, slots, result, spots, label=result.output, level=level,
-                index=outputs.index(result.output), n_items=len(outputs),
-            )  # fmt: skip
-    return explained + (dots.explain_whiskers(level) if len(outputs) > 1 else [])
-
-
-def write_title(ax: Axes, feature: Feature) -> None:
+def write_title(ax: Axes, feature: Panel) -> None:
     """Write the feature's name, and under it its importance and typical spread."""
-    if len(feature.results) == 1:
-        (one,) = feature.results
+    if len(feature.items) == 1:
+        one = feature.first
         error, spread = number(one.importance_error, 2), number(one.typical_spread)
         words = f"importance {number(one.importance)} ± {error}\ntypical spread {spread}"
     else:
-        words = f"importance up to {number(max(r.importance for r in feature.results))}"
+        words = f"importance up to {number(max(i.result.importance for i in feature.items))}"
     size = FontProperties(size=style.NUMBER_TEXT).get_size_in_points()
     note = ax.annotate(
         words, (0, 1), (0, 2), "axes fraction", textcoords="offset points", **LITERAL

@@ -10,11 +10,9 @@ import numpy as np
 
 from rhale.kernels import FloatArray
 from rhale.plots import style
-from rhale.plots.text import shown
-from rhale.results.level_effect import LevelEffect
-from rhale.results.profile import Profile
+from rhale.plots.lettering import shown
+from rhale.results.result import Result
 
-LevelResult = LevelEffect | Profile
 EMPTY = "(empty)"  # a label of no letters
 ROOM_FOR_MISSING = 1.5  # in slots, after the last category
 NUMBER_ROOM = 0.2  # the same after the last number, as a share of their range
@@ -66,34 +64,29 @@ class Slots:
         last = self.missing if self.has_missing else float(self.places[-1])
         return float(self.places[0]) - margin, last + margin
 
-    def locate(self, result: LevelResult, x: FloatArray) -> FloatArray:
+    def locate(self, result: Result, x: FloatArray) -> FloatArray:
         """Turn places on a result's own axis into places here."""
         if self.is_number:
             return x
-        mine = np.array([self.labels.index(label) for label in result.levels], dtype=np.float64)
-        return mine[np.searchsorted(places_of(result), x)]  # numbers may stand among names
+        mine = np.array([self.labels.index(label) for label in result.labels], dtype=np.float64)
+        return mine[np.searchsorted(result.axis, x)]  # numbers may stand among names
 
 
-def gather_slots(results: Sequence[LevelResult]) -> Slots:
+def gather_slots(results: Sequence[Result]) -> Slots:
     """Find the places of the levels of all results; those of the first come first."""
     has_missing = any(result.missing is not None for result in results)
-    if not all(result.is_number for result in results):
-        labels = tuple(dict.fromkeys(label for result in results for label in result.levels))
+    if not all(result.column_kind == "steps" for result in results):
+        labels = tuple(dict.fromkeys(label for result in results for label in result.labels))
         places = np.arange(float(len(labels)))
         return Slots(labels, places, is_number=False, has_missing=has_missing)
     found = {
         place: label
         for result in reversed(results)
-        for place, label in zip(places_of(result).tolist(), result.levels, strict=True)
+        for place, label in zip(result.axis.tolist(), result.labels, strict=True)
     }
     numbers = sorted(found)
     names = tuple(found[number] for number in numbers)
     return Slots(names, np.array(numbers), is_number=True, has_missing=has_missing)
-
-
-def places_of(result: LevelResult) -> FloatArray:
-    """Where the levels stand on the result's own axis."""
-    return result.grid if isinstance(result, Profile) else result.edges
 
 
 @dataclass(frozen=True)

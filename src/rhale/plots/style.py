@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-# Okabe and Ito's palette: told apart by readers of any colour vision, and in grey by lightness.
-EFFECT = "#0072B2"
-SPREAD = "#009E73"  # how rows differ: band, whiskers, violins
-UNCERTAINTY = "#D55E00"  # how well the mean is known: ribbon
-COUNT = "#8C8C8C"
+from rhale.results import inks
+
+EFFECT, SPREAD, UNCERTAINTY, COUNT = inks.EFFECT, inks.SPREAD, inks.UNCERTAINTY, inks.COUNT
 TRUTH = "#000000"
 SINGLE_ROW = "#777777"
 NOTE = "#555555"

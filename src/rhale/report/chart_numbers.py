@@ -8,22 +8,9 @@ from typing import Literal
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.plots.layers import (
-    Trace,
-    has_levels,
-    is_constant,
-    kind_of,
-    missing_trace,
-    reach,
-    support,
-    trace,
-)
 from rhale.report.wording import UNITS, clean, unit_of
-from rhale.results.effect import Effect
-from rhale.results.level_effect import LevelEffect
-from rhale.results.profile import Profile
+from rhale.results.result import Result, Trace, axis_kind, is_constant, reach
 
-Result = Effect | LevelEffect | Profile
 Numbers = tuple[float | None, ...]  # None where a number is not known
 Form = Literal["curve", "dates", "levels", "constant"]
 LEVEL = 0.95  # of the intervals of the mean
@@ -111,29 +98,28 @@ def shape_of(result: Result) -> Shape:
     """Read off a result what is drawn of it."""
     if is_constant(result):
         return Shape("constant")
-    path = trace(result, "mean", LEVEL, N_POINTS)
+    path = result.trace("mean", LEVEL, N_POINTS)
     kept = np.arange(path.x.size)
-    if not has_levels(result):
+    if not result.labels:
         kept = simplify(path)
     path = Trace(*(values[kept] for values in path))
     curve, spread, low, high = on_scale([path.curve, path.spread, path.low, path.high])
     limits, rows = where_rows_are(result)
-    labels: tuple[str, ...] = ()
-    if form_of(result) == "levels":
-        labels = tuple(clean(n, LONGEST_LEVEL) for n in getattr(result, "levels", ()))
+    form = form_of(result)
+    labels = tuple(clean(label, LONGEST_LEVEL) for label in result.labels)
     return Shape(
-        form_of(result),
+        form,
         places(result, path.x),
         curve,
         spread,
         low,
         high,
-        dots=has_levels(result),
+        dots=bool(result.labels),
         unit=axis_unit(result),
-        bins=Bins() if isinstance(result, Profile) else bins_of(result),
+        bins=bins_of(result),
         limits=limits,
         rows=rows,
-        labels=labels,
+        labels=labels if form == "levels" else (),
         missing=missing_point(result),
         singles=single_curves(result, kept),
     )
@@ -141,11 +127,10 @@ def shape_of(result: Result) -> Shape:
 
 def form_of(result: Result) -> Form:
     """Choose the kind of chart: names, and very few numbers, stand below one another."""
-    if has_levels(result):
-        levels: tuple[str, ...] = getattr(result, "levels", ())
-        if len(levels) <= FEW_LEVELS or not all(map(is_number, levels)):
-            return "levels"
-    return "dates" if kind_of(result) == "date" else "curve"
+    labels = result.labels
+    if labels and (len(labels) <= FEW_LEVELS or not all(map(is_number, labels))):
+        return "levels"
+    return "dates" if axis_kind(result) == "date" else "curve"
 
 
 def is_number(label: str) -> bool:
@@ -165,14 +150,14 @@ def is_number(label: str) -> bool:
 def axis_unit(result: Result) -> str:
     """Unit of the axis, in one word."""
     low, high = reach(result)
-    return {"date": "day", "duration": unit_of(high - low), "number": ""}[kind_of(result)]
+    return {"date": "day", "duration": unit_of(high - low), "number": ""}[axis_kind(result)]
 
 
 def factor(result: Result) -> float:
     """What a place on the axis is multiplied by to be drawn."""
-    if kind_of(result) == "date":
+    if axis_kind(result) == "date":
         return MILLISECONDS
-    return 1.0 / UNITS[axis_unit(result)] if kind_of(result) == "duration" else 1.0
+    return 1.0 / UNITS[axis_unit(result)] if axis_kind(result) == "duration" else 1.0
 
 
 def places(result: Result, x: FloatArray) -> Numbers:
@@ -183,26 +168,30 @@ def places(result: Result, x: FloatArray) -> Numbers:
     return rounded(factor(result) * x, factor(result) * (high - low), DIGITS + 1)
 
 
-def bins_of(effect: Effect | LevelEffect) -> Bins:
-    """Bins, or steps between levels."""
+def bins_of(effect: Result) -> Bins:
+    """Bins, or steps between levels; nothing for points."""
+    if effect.parts == "points":
+        return Bins()
     by: FloatArray | float = 1.0
-    if kind_of(effect) == "duration":
+    if axis_kind(effect) == "duration":
         by = UNITS[axis_unit(effect)]
     elif form_of(effect) == "levels":
-        by = np.diff(effect.edges)  # whole steps
-    values = [by * v for v in (effect.mean, by * effect.slope, effect.std, effect.standard_error)]
-    mean, slope, std, error = (rounded(v, float(np.nanmax(np.abs(v), initial=0.0))) for v in values)
-    limits = places(effect, effect.edges)
-    return Bins(limits[:-1], limits[1:], tuple(effect.count.tolist()), mean, slope, std, error)
+        by = np.diff(effect.axis)  # whole steps
+    limits, table = places(effect, effect.axis), effect.table()
+    n_bins = len(limits) - 1  # without the row of missing values
+    names = ("mean", "slope", "std", "standard_error")
+    mean, slope, std, error = (by * np.array(table[name][:n_bins]) for name in names)
+    shown = [
+        rounded(v, float(np.nanmax(np.abs(v), initial=0.0))) for v in (mean, by * slope, std, error)
+    ]
+    return Bins(limits[:-1], limits[1:], tuple(table["count"][:n_bins]), *shown)
 
 
 def where_rows_are(result: Result) -> tuple[Numbers, Numbers]:
     """A histogram of the rows, or the rows of each level."""
-    if isinstance(result, LevelEffect):
-        return (), tuple(float(n) for n in result.level_count)
-    if isinstance(result, Profile) and result.levels:
-        return (), rounded(result.rows, 1.0, 0)
-    limits, density = support(result)
+    if result.labels:
+        return (), rounded(result.level_rows().rows, 1.0, 0)
+    _, limits, density, _ = result.support()
     top, width = float(density.max()), np.diff(limits)
     if np.allclose(width, width.mean()):
         limits = limits[[0, -1]]
@@ -211,7 +200,7 @@ def where_rows_are(result: Result) -> tuple[Numbers, Numbers]:
 
 def missing_point(result: Result) -> MissingPoint | None:
     """The point of missing values, if it was measured."""
-    path = missing_trace(result, "mean", LEVEL)
+    path = result.missing_trace("mean", LEVEL)
     if path is None or result.missing is None:
         return None
     y, low, high, spread = (known(float(v[0])) for v in path[1:2] + path[3:] + path[2:3])
@@ -219,12 +208,11 @@ def missing_point(result: Result) -> MissingPoint | None:
 
 
 def single_curves(result: Result, kept: IntArray) -> tuple[Numbers, ...]:
-    """Curves of a few rows, evenly chosen by their order, each centred."""
-    if not isinstance(result, Profile) or result.curves.size == 0 or has_levels(result):
+    """Curves of a few rows, where a line can show them."""
+    curves = result.single_curves(MOST_SINGLE_CURVES)
+    if result.labels or not curves.size:
         return ()
-    points = np.flatnonzero(np.isfinite(result.mean))[kept]
-    chosen = np.linspace(0, len(result.curves) - 1, MOST_SINGLE_CURVES).astype(int)
-    curves = result.ice(center="mean")[np.unique(chosen)][:, points]
+    curves = curves[:, kept]
     span = float(np.ptp(curves))
     return tuple(rounded(curve, span, 3) for curve in curves)
 

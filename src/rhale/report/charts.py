@@ -135,7 +135,7 @@ def y_axis(title: str, field: str = "y", *, zero: bool = False) -> Any:
 def curve_panel(x: Any) -> Any:
     """Curve, how rows differ, how well the mean is known; dots where there are levels."""
     y, band, dots = y_axis("effect on the prediction"), data("band"), data("dots")
-    return alt.layer(
+    layers = [
         no_effect(),
         hover_band(x),
         band.mark_area(style="spread-area", clip=True).encode(x, y_axis("", "a"), y2="b"),
@@ -155,7 +155,8 @@ def curve_panel(x: Any) -> Any:
         ),
         *missing_layers(y),
         hover_line(x),
-    ).properties(width=WIDTH, height=TOP)
+    ]
+    return alt.layer(*layers).properties(width=WIDTH, height=TOP)
 
 
 def missing_layers(y: Any) -> list[Any]:

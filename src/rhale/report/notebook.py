@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from rhale.plots import style
-from rhale.report.chart_numbers import Result, shape_of
+from rhale.report.chart_numbers import shape_of
 from rhale.report.sparkline import HEIGHT, WIDTH, path_of
 from rhale.report.wording import clean, fixed
-from rhale.results.summary import kind_of, title
+from rhale.results import inks
+from rhale.results.listing import title
+from rhale.results.result import Result
 
 MOST_ROWS = 30
 LONGEST_NAME, LONGEST_NOTE = 60, 300
@@ -56,7 +57,7 @@ def row(effect: Result, largest: float, *, several: bool) -> str:
     words = [named(effect.name), *([named(effect.output)] if several else []), picture(effect)]
     cells = [f"<td{WORD}>{word}</td>" for word in words]
     cells += [f"<td{NUMBER}>{n}</td>" for n in (size, fixed(effect.typical_spread, largest))]
-    return f"<tr>{''.join(cells)}<td{WORD}>{kind_of(effect)}</td></tr>"
+    return f"<tr>{''.join(cells)}<td{WORD}>{effect.column_kind}</td></tr>"
 
 
 def named(name: str) -> str:
@@ -69,5 +70,5 @@ def picture(effect: Result) -> str:
     return (
         f'<svg width="{WIDTH:g}" height="{HEIGHT:g}" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" '
         f'aria-hidden="true"><path d="{path_of(shape_of(effect))}" fill="none" '
-        f'stroke="{style.EFFECT}" stroke-width="1.6"/></svg>'
+        f'stroke="{inks.EFFECT}" stroke-width="1.6"/></svg>'
     )

@@ -9,17 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from rhale.plots.layers import has_levels, is_constant, reach
 from rhale.report.chart_numbers import LONGEST_LEVEL, Shape, shape_of
 from rhale.report.sentences import at, curve_range, read
 from rhale.report.sparkline import path_of
 from rhale.report.wording import clean, listed, number, without_steering
-from rhale.results.effect import Effect
-from rhale.results.level_effect import LevelEffect
-from rhale.results.profile import Profile
-from rhale.results.summary import kind_of as kind_in_words
+from rhale.results.result import Result, is_constant, reach
 
-Result = Effect | LevelEffect | Profile
 METHODS = {
     "rhale": "RHALE: accumulated local effects with bins chosen from the data",
     "dale": "DALE: accumulated derivatives",
@@ -64,7 +59,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Feature:
+class Section:
     """One feature: its name, what it is, and one part for each output."""
 
     name: str
@@ -75,7 +70,7 @@ class Feature:
 
 
 @dataclass(frozen=True)
-class Note:
+class Footnote:
     """What a reader should know, and about which features; none: about the whole."""
 
     text: str
@@ -88,9 +83,9 @@ class Page:
 
     title: str
     facts: tuple[tuple[str, str], ...]
-    features: tuple[Feature, ...]
+    features: tuple[Section, ...]
     outputs: tuple[str, ...]
-    notes: tuple[Note, ...]
+    notes: tuple[Footnote, ...]
     code: str
     is_profile: bool
 
@@ -128,10 +123,10 @@ def make_page(
         tuple(facts(groups, provenance, explained or {})),
         tuple(make_feature(group, texts, largest) for group in groups),
         tuple(clean(output) for output in outputs),
-        tuple(Note(clean(text), about(text, groups)) for text in texts)
-        + tuple(Note(clean(text), "") for text in notes),
+        tuple(Footnote(clean(text), about(text, groups)) for text in texts)
+        + tuple(Footnote(clean(text), "") for text in notes),
         code(effects, provenance),
-        all(isinstance(effect, Profile) for effect in effects),
+        all(effect.quantity == "prediction" for effect in effects),
     )
 
 
@@ -142,13 +137,11 @@ def largest_range(effects: Any) -> float:
 
 def make_feature(
     group: Sequence[Result], texts: Sequence[str], largest: Mapping[str, float]
-) -> Feature:
+) -> Section:
     """Gather what is said of one feature."""
     first = group[0]
-    kind = kind_in_words(first)
-    counted = {Effect: "bins", LevelEffect: "levels", Profile: "points"}[type(first)]
     parts = tuple(make_part(effect, texts, largest[effect.output]) for effect in group)
-    return Feature(clean(first.name), kind, range_in_words(first), counted, parts)
+    return Section(clean(first.name), first.column_kind, range_in_words(first), first.parts, parts)
 
 
 def make_part(effect: Result, texts: Sequence[str], largest: float) -> Part:
@@ -158,7 +151,7 @@ def make_part(effect: Result, texts: Sequence[str], largest: float) -> Part:
         size=known(effect.importance, largest),
         error=known(effect.importance_error, largest),
         spread=known(effect.typical_spread, largest),
-        n_bins=len(effect.levels) if isinstance(effect, LevelEffect) else effect.mean.size,
+        n_bins=effect.n_parts,
         reading=read(effect, largest=largest),
         notes=tuple(texts.index(note) for note in effect.notes),
         shape=shape,
@@ -170,7 +163,7 @@ def range_in_words(effect: Result) -> str:
     """Say between which values a feature lies; nothing for categories."""
     if is_constant(effect):
         return "one value"
-    if has_levels(effect) and kind_in_words(effect) == "categories":
+    if effect.column_kind == "categories":
         return ""
     low, high = reach(effect)
     return f"from {at(effect, low)} to {at(effect, high)}"

@@ -11,11 +11,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from rhale.plots import style as inks
 from rhale.report.charts import compile_charts, vl_convert
 from rhale.report.extras import load
-from rhale.report.page import Feature, Page, Part
+from rhale.report.page import Page, Part, Section
 from rhale.report.wording import clean, fixed
+from rhale.results import inks
 
 jinja2 = load("jinja2")
 
@@ -108,7 +108,7 @@ def share_of(part: Part, largest: float) -> str:
     return f"{100 * (part.size or 0.0) / largest:.3g}" if largest > 0 else "0"
 
 
-def table_title(feature: Feature) -> str:
+def table_title(feature: Section) -> str:
     """Name the table below a chart."""
     return {"bins": "Table of bins", "levels": "Table of steps"}.get(
         feature.counted, "Table of points"

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.curve import fill_gaps, middles
-from rhale.kernels.grid import Grid
-from rhale.plots.layers import has_levels, is_constant, kind_of, missing_trace, reach
 from rhale.report.wording import clean, number, place, plus_minus
-from rhale.results.effect import Effect
-from rhale.results.level_effect import LevelEffect
-from rhale.results.profile import Profile
-from rhale.results.summary import kind_of as kind_in_words
+from rhale.results.result import Difference, Result, axis_kind, is_constant, reach
 
-Result = Effect | LevelEffect | Profile
 N_POINTS = 201
 MOST_STRETCHES = 4
 TURN = 0.1  # of the range: smaller turns are no turns
@@ -26,14 +18,6 @@ MOSTLY = 0.6  # of a stretch: most of the change happens in less than this
 SURE = 1.96  # standard errors
 SHORT_LEVEL = 60
 WORDS = ((0.1, "rows hardly differ"), (0.5, "rows differ a little"), (1.0, "rows differ"))
-
-
-class Change(NamedTuple):
-    """How much a curve changes between two places, how sure that is, and how rows differ."""
-
-    size: float
-    error: float
-    spread: float
 
 
 def read(result: Result, *, largest: float = 0.0) -> tuple[str, ...]:
@@ -47,14 +31,14 @@ def read(result: Result, *, largest: float = 0.0) -> tuple[str, ...]:
         Largest range of a curve among the features: what counts as hardly an effect.
     """
     if is_constant(result):
-        shown = levels_of(result)[0] if has_levels(result) else at(result, reach(result)[0])
+        shown = at(result, reach(result)[0])
         words = f"Every row has the same value, {shown}: there is no effect to show."
         return (words, *missing_sentence(result))
     if not np.isfinite(curve_range(result)):
         return ("The effect is not known: too few rows.",)
     if is_flat(result, largest):
         return (flat_sentence(result, largest), *missing_sentence(result))
-    if kind_in_words(result) == "categories":
+    if result.column_kind == "categories":
         return (*level_sentences(result), *missing_sentence(result))
     return (*stretch_sentences(result), *missing_sentence(result))
 
@@ -68,13 +52,8 @@ def curve_range(result: Result) -> float:
 
 def curve_points(result: Result) -> tuple[FloatArray, FloatArray]:
     """Places where a curve may turn, and its height there."""
-    if isinstance(result, Profile):
-        known = np.isfinite(result.mean)
-        return result.grid[known], result.curve(result.grid[known])
-    if isinstance(result, LevelEffect):
-        return result.edges, result.curve()
-    x = np.union1d(result.edges, np.linspace(*reach(result), N_POINTS))
-    return x, result.curve(x)
+    x = result.places(N_POINTS)
+    return x, result.height(x)
 
 
 def is_flat(result: Result, largest: float) -> bool:
@@ -83,7 +62,7 @@ def is_flat(result: Result, largest: float) -> bool:
     size = float(np.nanmax(values) - np.nanmin(values))
     if size <= FLAT * largest or size <= 1e-12 * float(np.nanmax(np.abs(values))):
         return True
-    change = change_between(result, x[int(np.nanargmin(values))], x[int(np.nanargmax(values))])
+    change = result.difference(x[int(np.nanargmin(values))], x[int(np.nanargmax(values))])
     return not is_sure(change)
 
 
@@ -107,7 +86,7 @@ def stretch_sentences(result: Result) -> tuple[str, ...]:
     x, values = curve_points(result)
     found: list[str] = []
     for first, last in pairwise(turning_points(result)):
-        change = change_between(result, x[first], x[last])
+        change = result.difference(x[first], x[last])
         verb = "rises" if change.size > 0 else "falls"
         who = "the prediction" if not found else "it"
         sentence = f"From {at(result, x[first])} to {at(result, x[last])} {who} {verb} by "
@@ -122,16 +101,16 @@ def turning_points(result: Result) -> IntArray:
     x, values = curve_points(result)
     least = TURN * float(np.ptp(values))
     while (turns := zigzag(values, least)).size > 2:
-        changes = [change_between(result, x[i], x[j]) for i, j in pairwise(turns)]
+        changes = [result.difference(x[i], x[j]) for i, j in pairwise(turns)]
         if len(changes) <= MOST_STRETCHES and all(map(is_sure, changes)):
             return turns
         least *= 1.5
-    if is_sure(change_between(result, x[0], x[-1])):
+    if is_sure(result.difference(x[0], x[-1])):
         return turns
     return np.sort([np.argmin(values), np.argmax(values)])
 
 
-def is_sure(change: Change) -> bool:
+def is_sure(change: Difference) -> bool:
     """Tell whether a change is more than chance."""
     return abs(change.size) > SURE * change.error
 
@@ -174,15 +153,14 @@ def level_sentences(result: Result) -> tuple[str, ...]:
     levels, (x, values) = levels_of(result), curve_points(result)
     low, high = int(np.nanargmin(values)), int(np.nanargmax(values))
     if len(levels) == 2:
-        change = change_between(result, x[0], x[1])
+        change = result.difference(x[0], x[1])
         verb = "raises" if change.size > 0 else "lowers"
         size = plus_minus(abs(change.size), change.error)
         words = f"A change from {levels[0]} to {levels[1]} {verb} the prediction by {size}"
         return (f"{words}{differ(change)}.",)
-    change = change_between(result, x[low], x[high])
-    known = not isinstance(result, Profile) or result.method != "mplot"
-    spread = result.typical_spread if known else float("nan")
-    typical = Change(result.importance, 0.0, spread)
+    change = result.difference(x[low], x[high])
+    spread = result.typical_spread if np.isfinite(change.spread) else float("nan")
+    typical = Difference(result.importance, 0.0, spread)
     size = plus_minus(abs(change.size), change.error)
     words = f"The prediction is highest at {levels[high]} and lowest at {levels[low]}: {size} apart"
     return (f"{words}{differ(typical)}.",)
@@ -190,13 +168,13 @@ def level_sentences(result: Result) -> tuple[str, ...]:
 
 def missing_sentence(result: Result) -> tuple[str, ...]:
     """Say what happens where the value is missing, if that was measured."""
-    path = missing_trace(result, "mean", 0.95)
+    path = result.missing_trace()
     if path is None or result.missing is None:
         return ()
     size, spread = float(path.curve[0]), float(path.spread[0])
-    if isinstance(result, Profile):
+    if result.quantity == "prediction":  # rows that have none are other rows
         spread = float("nan")
-    change = Change(size, result.missing.standard_error, spread)
+    change = Difference(size, result.missing.standard_error, spread)
     words = "about the same as on average"
     if is_sure(change):
         way = "higher" if size > 0 else "lower"
@@ -205,7 +183,7 @@ def missing_sentence(result: Result) -> tuple[str, ...]:
     return (f"Without a value ({share} % of the rows) the prediction is {words}{about}.",)
 
 
-def differ(change: Change) -> str:
+def differ(change: Difference) -> str:
     """Say how much rows differ, measured by the size of the average change."""
     if not np.isfinite(change.spread):
         return ""
@@ -216,65 +194,15 @@ def differ(change: Change) -> str:
     return f"; {words}: spread {number(change.spread, 2)}"
 
 
-def change_between(result: Result, start: float, stop: float) -> Change:
-    """How the curve changes from one place to another, with its standard error and its spread.
-
-    Notes
-    -----
-    The error is that of the difference itself, which is smaller than the errors of both ends
-    suggest: they have most of it in common.
-    """
-    if isinstance(result, Profile):
-        return change_of_profile(result, start, stop)
-    if isinstance(result, LevelEffect):
-        return change_of_levels(result, start, stop)
-    x = np.array([start, stop], dtype=np.float64)
-    size, spread = np.diff(result.curve(x))[0], np.abs(np.diff(result.spread(x)))[0]
-    maps = result.fit.centred_design(x, Grid(result.fit.edges).locate(x).astype(np.intp), "start")
-    levels, slopes = (np.diff(one, axis=0) for one in maps)
-    error = np.sqrt(result.doubt.variance(levels, slopes)[0])
-    return Change(float(size), float(error), float(spread))
-
-
-def change_of_levels(effect: LevelEffect, start: float, stop: float) -> Change:
-    """The sum of the steps between two levels, which are correlated."""
-    first, last = np.searchsorted(effect.edges, [min(start, stop), max(start, stop)])
-    width = np.diff(effect.edges)
-    error = np.nan_to_num(fill_gaps(effect.standard_error, middles(effect.edges))) * width
-    covariance = (error[:, None] * effect.correlation * error)[first:last, first:last]
-    ends = np.searchsorted(effect.edges, [start, stop])
-    size, spread = np.diff(effect.curve()[ends])[0], np.abs(np.diff(effect.spread()[ends]))[0]
-    return Change(float(size), float(np.sqrt(max(covariance.sum(), 0.0))), float(spread))
-
-
-def change_of_profile(profile: Profile, start: float, stop: float) -> Change:
-    """The difference of two points; rows are the same at both, except in a marginal plot."""
-    first, last = np.searchsorted(profile.grid, [start, stop])
-    size = float(profile.mean[last] - profile.mean[first])
-    errors = profile.standard_error[[first, last]]
-    if profile.method == "mplot":
-        return Change(size, float(np.hypot(*errors)), float("nan"))
-    both = profile.covariance[np.ix_([first, last], [first, last])]
-    spread = float(np.sqrt(max(both[0, 0] + both[1, 1] - 2 * both[0, 1], 0.0)))
-    return Change(size, spread / float(np.sqrt(profile.rows[[first, last]].mean())), spread)
-
-
 def at(result: Result, value: float) -> str:
     """Write a place on the axis of a feature."""
-    if has_levels(result):
-        return levels_of(result)[int(np.searchsorted(axis_of(result), value))]
+    if result.labels:
+        return levels_of(result)[int(np.searchsorted(result.axis, value))]
     low, high = reach(result)
-    return place(value, kind_of(result), high - low)
+    return place(value, axis_kind(result), high - low)
 
 
 def levels_of(result: Result) -> list[str]:
     """Labels of the levels, those that are names in quotation marks."""
-    levels: tuple[str, ...] = getattr(result, "levels", ())
-    if kind_in_words(result) == "steps":
-        return [clean(level, SHORT_LEVEL) for level in levels]
-    return [f"“{clean(level, SHORT_LEVEL)}”" for level in levels]
-
-
-def axis_of(result: Result) -> FloatArray:
-    """Places of the bins, points or levels of a result."""
-    return result.grid if isinstance(result, Profile) else result.edges
+    levels = [clean(label, SHORT_LEVEL) for label in result.labels]
+    return levels if result.column_kind == "steps" else [f"“{level}”" for level in levels]

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from rhale.kernels import FloatArray
-from rhale.results.effect import Effect
-from rhale.results.level_effect import LevelEffect
-from rhale.results.profile import Profile
+from rhale.results.result import Result, reach
+from rhale.results.table_rows import Columns
 
-Result = Effect | LevelEffect | Profile
-Rows = dict[str, list[Any]]
 POINTS = 400
 
 
-def difference_rows(first: Sequence[Result], second: Sequence[Result]) -> Rows:
+def difference_rows(first: Sequence[Result], second: Sequence[Result]) -> Columns:
     """One row per feature and output that both have, the largest difference first.
 
     Parameters
@@ -42,7 +38,7 @@ def difference_rows(first: Sequence[Result], second: Sequence[Result]) -> Rows:
     apart = [distance(a, b) for a, b in pairs]
     order = sorted(range(len(pairs)), key=lambda i: -np.nan_to_num(apart[i], nan=-1.0))
     largest = [max(a.importance, b.importance) for a, b in pairs]
-    columns: Rows = {
+    columns: Columns = {
         "feature": [a.name for a, _ in pairs],
         "output": [a.output for a, _ in pairs],
         "importance_a": [a.importance for a, _ in pairs],
@@ -79,31 +75,28 @@ def distance(first: Result, second: Result) -> float:
     >>> round(distance(one, two), 3)  # curves x and 3 x: twice the deviation of x
     0.577
     """
-    if isinstance(first, LevelEffect) and isinstance(second, LevelEffect):
+    if first.parts == second.parts == "levels":
         return _between_levels(first, second)
-    if isinstance(first, LevelEffect) or isinstance(second, LevelEffect):
+    if first.labels or second.labels or first.column_kind != second.column_kind:
         return float("nan")
-    leveled = [isinstance(e, Profile) and len(e.levels) > 0 for e in (first, second)]
-    if first.kind != second.kind or any(leveled):
-        return float("nan")
-    axes = _axis(first), _axis(second)
-    low, high = max(a[0] for a in axes), min(a[-1] for a in axes)
+    (start, stop), (other_start, other_stop) = reach(first), reach(second)
+    low, high = max(start, other_start), min(stop, other_stop)
     if not low < high:
         return 0.0 if low == high else float("nan")
     x = low + (high - low) * (np.arange(POINTS) + 0.5) / POINTS
     weight = _density(first, x)
-    gap = first.curve(x) - second.curve(x)
+    gap = first.height(x) - second.height(x)
     return _root_mean_square(gap, weight)
 
 
-def _between_levels(first: LevelEffect, second: LevelEffect) -> float:
-    shared = [level for level in first.levels if level in second.levels]
+def _between_levels(first: Result, second: Result) -> float:
+    shared = [label for label in first.labels if label in second.labels]
     if not shared:
         return float("nan")
-    mine = [first.levels.index(level) for level in shared]
-    other = [second.levels.index(level) for level in shared]
-    gap = first.curve()[mine] - second.curve()[other]
-    return _root_mean_square(gap, np.asarray(first.level_weight)[mine])
+    mine = [first.labels.index(label) for label in shared]
+    other = [second.labels.index(label) for label in shared]
+    gap = first.trace().curve[mine] - second.trace().curve[other]
+    return _root_mean_square(gap, first.level_rows().weight[mine])
 
 
 def _root_mean_square(gap: FloatArray, weight: FloatArray) -> float:
@@ -112,13 +105,10 @@ def _root_mean_square(gap: FloatArray, weight: FloatArray) -> float:
     return float(np.sqrt(share @ (gap - share @ gap) ** 2))
 
 
-def _density(effect: Effect | Profile, x: FloatArray) -> FloatArray:
+def _density(effect: Result, x: FloatArray) -> FloatArray:
     """Rows near each place: rows of its bin over the bin's width; even for profiles."""
-    if isinstance(effect, Profile):
+    if effect.parts == "points":
         return np.ones(len(x))
-    place = np.clip(np.searchsorted(effect.edges, x, "right") - 1, 0, effect.mean.size - 1)
-    return np.asarray((effect.weight / np.diff(effect.edges))[place])
-
-
-def _axis(effect: Effect | Profile) -> FloatArray:
-    return effect.grid if isinstance(effect, Profile) else effect.edges
+    place = np.clip(np.searchsorted(effect.axis, x, "right") - 1, 0, effect.n_parts - 1)
+    weight = np.array(effect.table()["weight"][: effect.n_parts])
+    return np.asarray((weight / np.diff(effect.axis))[place])

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from statistics import NormalDist
-from typing import Any, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -25,10 +24,27 @@ from rhale.kernels.moments import Moments, measure
 from rhale.kernels.noise import has_enough_rows, interpolation, residual_squares
 from rhale.kernels.partition import Cuts, require_count
 from rhale.kernels.records import freeze, same_fields
-from rhale.kernels.times import AxisKind, as_numbers, written
+from rhale.kernels.times import AxisKind, written
 from rhale.kernels.uncertainty import Uncertainty, bridge_levels
+from rhale.results.missing import Missing
+from rhale.results.note import Note, as_notes
+from rhale.results.result import (
+    N_POINTS,
+    Difference,
+    LevelRows,
+    Parts,
+    Points,
+    Quantity,
+    Support,
+    Trace,
+    as_points,
+    count_rows,
+    normal_quantile,
+    trace_missing,
+    weighted_root_mean_square,
+)
+from rhale.results.table_rows import Columns, add_missing_bin, list_bins, name_places
 
-Points = Any  # numbers; dates or durations where the feature has them
 Density = Literal["rows", "bins"]
 
 
@@ -41,35 +57,6 @@ class LocalEffects(NamedTuple):
 
 
 NO_SAMPLE = LocalEffects(np.empty(0), np.empty(0), np.empty(0))
-
-
-@dataclass(frozen=True)
-class Missing:
-    """What happens to predictions when the value of a feature is removed.
-
-    Attributes
-    ----------
-    count : int
-        Rows that have no value in the table.
-    share : float
-        Their share of the weight.
-    mean, std : float
-        Mean change of the prediction when the value is removed, over the rows that have one, and
-        how much it differs between them.
-    rows : float
-        Effective number of rows that have a value.
-    """
-
-    count: int
-    share: float
-    mean: float
-    std: float
-    rows: float
-
-    @property
-    def standard_error(self) -> float:
-        """Uncertainty of `mean`."""
-        return self.std / self.rows**0.5 if self.rows > 0 else float("nan")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,7 +89,7 @@ class Effect:
     density : {"rows", "bins"}
         How rows count for centring and importance: at their own values, or spread evenly over
         their bin, as R's ALEPlot and iml do.
-    local_notes, bin_notes : tuple of str
+    local_notes, bin_notes : tuple of Note
         What a reader should know about the local effects, and about the bins.
     sample : LocalEffects
         Feature values and local effects of a bounded number of rows.
@@ -114,6 +101,8 @@ class Effect:
         What the feature values are; dates are days since 1970, durations are seconds.
     missing : Missing or None
         What happens when the value is removed, where that was measured.
+    parts, quantity
+        As in `Result`, which it answers.
 
     Notes
     -----
@@ -145,9 +134,13 @@ class Effect:
     spread_std: FloatArray | None = None
     kind: AxisKind = "number"
     missing: Missing | None = None
+    parts: ClassVar[Parts] = "bins"
+    quantity: ClassVar[Quantity] = "effect"
 
     def __post_init__(self) -> None:
         freeze(self)
+        object.__setattr__(self, "local_notes", as_notes(self.local_notes))
+        object.__setattr__(self, "bin_notes", as_notes(self.bin_notes))
 
     def __repr__(self) -> str:
         return (
@@ -160,6 +153,31 @@ class Effect:
         return same_fields(self, other)
 
     __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The one feature."""
+        return (self.name,)
+
+    @property
+    def axis(self) -> FloatArray:
+        """Places of the limits."""
+        return self.edges
+
+    @property
+    def n_parts(self) -> int:
+        """How many bins there are."""
+        return self.mean.size
+
+    @property
+    def column_kind(self) -> AxisKind:
+        """What the feature values are."""
+        return self.kind
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """None: the feature has no levels."""
+        return ()
 
     @property
     def linear(self) -> BoolArray:
@@ -202,9 +220,9 @@ class Effect:
         )
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         """What a reader should know."""
-        return self.local_notes + self.bin_notes
+        return as_notes(self.local_notes + self.bin_notes)
 
     @property
     def standard_error(self) -> FloatArray:
@@ -369,6 +387,68 @@ class Effect:
             np.sqrt(share @ (self.std_x**2 + (self.mean_x - middle) ** 2))
         )
 
+    def height(self, x: FloatArray) -> FloatArray:
+        """The curve, zero on average, at places between the limits."""
+        return self.curve(x)
+
+    def places(self, n_points: int = N_POINTS) -> FloatArray:
+        """The limits, and places between them."""
+        return np.union1d(self.edges, np.linspace(self.edges[0], self.edges[-1], n_points))
+
+    def trace(
+        self, center: Center | None = "mean", level: float = 0.95, n_points: int = N_POINTS
+    ) -> Trace:
+        """What is drawn: the curve wherever it bends."""
+        zero: Center = "mean" if center is None else center
+        x = self.places(n_points)
+        low, high = self.ci(x, level=level, center=zero)
+        return Trace(x, self.curve(x, center=zero), self.spread(x), low, high)
+
+    def missing_trace(self, center: Center | None = "mean", level: float = 0.95) -> Trace | None:
+        """The one point of missing values; None where it was not measured."""
+        start, shift = self.edges[0], 0.0
+        if center not in (None, "mean") and start < self.edges[-1]:
+            shift = float(self.curve(start, center=center) - self.curve(start))
+        return trace_missing(self.missing, shift, level)
+
+    def difference(self, start: float, stop: float) -> Difference:
+        """How the curve changes from one place to another, its error and its spread.
+
+        Notes
+        -----
+        The error is that of the difference itself, which is smaller than the errors of both ends
+        suggest: they have most of it in common.
+        """
+        x = np.array([start, stop], dtype=np.float64)
+        size, spread = np.diff(self.curve(x))[0], np.abs(np.diff(self.spread(x)))[0]
+        maps = self.fit.centred_design(x, Grid(self.fit.edges).locate(x).astype(np.intp), "start")
+        levels, slopes = (np.diff(one, axis=0) for one in maps)
+        error = np.sqrt(self.doubt.variance(levels, slopes)[0])
+        return Difference(float(size), float(error), float(spread))
+
+    def support(self) -> Support:
+        """Where the rows are: those sampled, or all of them bin by bin."""
+        if self.sample.x.size:
+            made = count_rows(self.edges, self.sample.x, self.sample.weight)
+        else:
+            made = Support(self.sample.x, self.edges, self.weight / np.diff(self.edges))
+        limits = np.column_stack([self.edges[:-1], self.edges[1:]])
+        return made._replace(gaps=limits[~self.measured])
+
+    def level_rows(self) -> LevelRows:
+        """Nothing: the feature has no levels."""
+        return LevelRows()
+
+    def single_curves(self, most: int) -> FloatArray:  # noqa: ARG002
+        """None: single rows have local effects, and no curves."""
+        return np.empty((0, 0))
+
+    def table(self) -> Columns:
+        """One row for each bin, and one for missing values."""
+        names = name_places(self.edges, (), self.kind)
+        columns = list_bins(self, self.edges, names, self.curve(self.edges))
+        return add_missing_bin(columns, self.missing, self.weight)
+
 
 def fit_effect(
     name: str,
@@ -377,12 +457,8 @@ def fit_effect(
     cuts: Cuts,
     *,
     bins: Moments | None = None,
-    density: Density = "rows",
-    local_notes: tuple[str, ...] = (),
-    bin_notes: tuple[str, ...] = (),
-    sample: LocalEffects = NO_SAMPLE,
 ) -> Effect:
-    """Fit every bin and gather the numbers.
+    """Fit every bin and gather the numbers; what else is known of the effect is for the caller.
 
     Parameters
     ----------
@@ -394,12 +470,6 @@ def fit_effect(
         The bins.
     bins : Moments, optional
         The cells, united to these bins, where that was done already from finer cells.
-    density : {"rows", "bins"}
-        How rows count for centring and importance.
-    local_notes, bin_notes : tuple of str
-        Notes to carry.
-    sample : LocalEffects
-        Sample to carry.
     """
     bins = cells.unite(cuts.limits) if bins is None else bins
     measured = bins.count > 0
@@ -428,10 +498,7 @@ def fit_effect(
         level_error=np.sqrt(variance / rows),
         slope_error=np.where(linear, np.sqrt(variance / scatter), 0.0),
         closed=bins.grid.closed,
-        density=density,
-        local_notes=local_notes,
-        bin_notes=bin_notes + cuts.notes + thin_bins(bins.count),
-        sample=sample,
+        bin_notes=cuts.notes + thin_bins(bins.count),
         cells=followed_cells(cells, cuts, origin, level, slope),
         spread_edges=spread_edges,
         spread_std=spread_std,
@@ -497,25 +564,3 @@ def thin_bins(count: IntArray) -> tuple[str, ...]:
     if n_single := int(np.sum(count == 1)):
         notes.append(f"{n_single} of {count.size} bins have one row: their std is unknown")
     return tuple(notes)
-
-
-def as_points(x: Any, kind: AxisKind = "number") -> tuple[FloatArray, tuple[int, ...]]:
-    """Flatten to floats, and remember the shape."""
-    points = as_numbers(x, kind)
-    return points.ravel(), points.shape
-
-
-def normal_quantile(level: float) -> float:
-    """Half-width of a two-sided normal interval, in standard errors."""
-    if not 0 < level < 1:
-        msg = f"level={level} is not between 0 and 1, say 0.95"
-        raise BadSettingError(msg)
-    return NormalDist().inv_cdf(0.5 + level / 2)
-
-
-def weighted_root_mean_square(values: FloatArray, weight: FloatArray) -> float:
-    """Root of the weighted mean of squares over the values that are known; nan if none is."""
-    known = np.isfinite(values) & (weight > 0)
-    if not known.any():
-        return float("nan")
-    return float(np.sqrt(np.average(values[known] ** 2, weights=weight[known])))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from rhale.errors import BadSettingError
@@ -11,7 +13,7 @@ from rhale.kernels.fixed import Quantile
 from rhale.kernels.grid import Closed, Grid, uniform_edges
 from rhale.kernels.moments import Moments
 from rhale.kernels.partition import Partition
-from rhale.results.effect import NO_SAMPLE, Density, Effect, LocalEffects, fit_effect
+from rhale.results.effect import Effect, fit_effect
 
 FINE_CELLS = 100  # of each kind, so that finished results can be binned anew
 
@@ -67,9 +69,6 @@ def bin_cells(
     partition: Partition,
     *,
     axis: Axis | None = None,
-    density: Density = "rows",
-    notes: tuple[str, ...] = (),
-    sample: LocalEffects = NO_SAMPLE,
 ) -> Effect:
     """Let a partition choose bins among the limits of the cells, and fit them.
 
@@ -83,10 +82,6 @@ def bin_cells(
         How to choose.
     axis : Axis, optional
         The feature; described by its cells if not given.
-    density : {"rows", "bins"}
-        How rows count for centring and importance.
-    notes, sample
-        To carry along.
     """
     if partition.closed != cells.grid.closed:
         msg = (
@@ -95,23 +90,14 @@ def bin_cells(
         )
         raise BadSettingError(msg)
     wanted = partition.candidates(axis or axis_of(cells))
-    offered, bin_notes = nearest_limits(cells.grid, wanted)
+    offered, notes = nearest_limits(cells.grid, wanted)
     if offered[0] > 0 or offered[-1] < cells.grid.n_cells:
         cells = cells.between(int(offered[0]), int(offered[-1]))
         offered = offered - offered[0]
     united = cells.unite(offered)
     cuts = partition(united)
-    return fit_effect(
-        name,
-        output,
-        united,
-        cuts,
-        bins=cells.unite(offered[cuts.limits]),
-        density=density,
-        local_notes=notes,
-        bin_notes=bin_notes,
-        sample=sample,
-    )
+    made = fit_effect(name, output, united, cuts, bins=cells.unite(offered[cuts.limits]))
+    return replace(made, bin_notes=notes + made.bin_notes) if notes else made
 
 
 def nearest_limits(grid: Grid, wanted: FloatArray) -> tuple[IntArray, tuple[str, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -14,13 +14,24 @@ from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.curve import Center, fill_gaps, known_center, middles
 from rhale.kernels.records import freeze, same_fields
 from rhale.names import find_level
-from rhale.results.effect import (
-    NO_SAMPLE,
-    LocalEffects,
-    Missing,
+from rhale.results.effect import NO_SAMPLE, LocalEffects
+from rhale.results.missing import Missing
+from rhale.results.note import Note, as_notes
+from rhale.results.result import (
+    N_POINTS,
+    ColumnKind,
+    Difference,
+    LevelRows,
+    Parts,
+    Quantity,
+    Support,
+    Trace,
+    count_rows,
     normal_quantile,
+    trace_missing,
     weighted_root_mean_square,
 )
+from rhale.results.table_rows import Columns, add_missing_bin, add_row, list_bins
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,10 +61,12 @@ class LevelEffect:
         Rare levels that stand together as one, named "other (k levels)".
     missing : Missing or None
         What happens when the value is removed, where that was measured.
-    local_notes, bin_notes : tuple of str
+    local_notes, bin_notes : tuple of Note
         What a reader should know about the local effects, and about the levels.
     sample : LocalEffects
         Middles of steps and the steps of a bounded number of rows.
+    parts, quantity
+        As in `Result`, which it answers.
 
     Notes
     -----
@@ -79,9 +92,13 @@ class LevelEffect:
     local_notes: tuple[str, ...] = ()
     bin_notes: tuple[str, ...] = ()
     sample: LocalEffects = NO_SAMPLE
+    parts: ClassVar[Parts] = "levels"
+    quantity: ClassVar[Quantity] = "effect"
 
     def __post_init__(self) -> None:
         freeze(self)
+        object.__setattr__(self, "local_notes", as_notes(self.local_notes))
+        object.__setattr__(self, "bin_notes", as_notes(self.bin_notes))
 
     def __repr__(self) -> str:
         return (
@@ -95,9 +112,34 @@ class LevelEffect:
     __hash__ = None  # type: ignore[assignment]
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def features(self) -> tuple[str, ...]:
+        """The one feature."""
+        return (self.name,)
+
+    @property
+    def axis(self) -> FloatArray:
+        """Places of the levels."""
+        return self.edges
+
+    @property
+    def n_parts(self) -> int:
+        """How many levels there are."""
+        return len(self.levels)
+
+    @property
+    def column_kind(self) -> ColumnKind:
+        """What the levels are: numbers, or not."""
+        return "steps" if self.is_number else "categories"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The levels."""
+        return self.levels
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
         """What a reader should know."""
-        return self.local_notes + self.bin_notes
+        return as_notes(self.local_notes + self.bin_notes)
 
     @property
     def std_plain(self) -> FloatArray:
@@ -213,6 +255,68 @@ class LevelEffect:
         """How much rows differ when the feature moves by one standard deviation of `edges`."""
         middle = self.share @ self.edges
         return self.heterogeneity * float(np.sqrt(self.share @ (self.edges - middle) ** 2))
+
+    def height(self, x: FloatArray) -> FloatArray:
+        """The curve, zero on average, at places between the levels: straight from one to the next."""
+        return np.interp(x, self.edges, self.curve())
+
+    def places(self, n_points: int = N_POINTS) -> FloatArray:  # noqa: ARG002
+        """The levels, which are all that there is."""
+        return self.edges
+
+    def trace(
+        self,
+        center: Center | None = "mean",
+        level: float = 0.95,
+        n_points: int = N_POINTS,  # noqa: ARG002
+    ) -> Trace:
+        """What is drawn: the levels."""
+        zero: Center = "mean" if center is None else center
+        low, high = self.ci(level=level, center=zero)
+        return Trace(self.edges, self.curve(center=zero), self.spread(), low, high)
+
+    def missing_trace(self, center: Center | None = "mean", level: float = 0.95) -> Trace | None:
+        """The one point of missing values; None where it was not measured."""
+        shift = 0.0
+        if center not in (None, "mean") and len(self.levels) > 1:
+            shift = float((self.curve(center=center) - self.curve())[0])
+        return trace_missing(self.missing, shift, level)
+
+    def difference(self, start: float, stop: float) -> Difference:
+        """The sum of the steps between two levels, which are correlated."""
+        ends = np.searchsorted(self.edges, [start, stop])
+        between = slice(ends.min(), ends.max())
+        variance = self._covariance[between, between].sum()
+        size, spread = np.diff(self.curve()[ends])[0], np.abs(np.diff(self.spread()[ends]))[0]
+        return Difference(float(size), float(np.sqrt(max(variance, 0.0))), float(spread))
+
+    def support(self) -> Support:
+        """Where the rows are: at the levels."""
+        return count_rows(self.edges, self.edges, self.level_weight)
+
+    def level_rows(self) -> LevelRows:
+        """Rows at each level."""
+        return LevelRows(self.level_count.astype(np.float64), self.level_weight)
+
+    def single_curves(self, most: int) -> FloatArray:  # noqa: ARG002
+        """None: single rows have steps, and no curves."""
+        return np.empty((0, 0))
+
+    def table(self) -> Columns:
+        """One row for each step, and one for missing values; a single level is a step to itself."""
+        names, curve = [str(level) for level in self.levels], self.curve()
+        columns = list_bins(self, self.edges, names, curve)
+        if len(self.levels) == 1:
+            known = {
+                "bin": 0,
+                "count": int(self.level_count[0]),
+                "weight": float(self.level_weight[0]),
+                **dict.fromkeys(("from", "to"), names[0]),
+                **dict.fromkeys(("left", "right"), float(self.edges[0])),
+                **dict.fromkeys(("curve_left", "curve_right"), 0.0),
+            }
+            columns = add_row(columns, known)
+        return add_missing_bin(columns, self.missing, self.level_weight)
 
     @cached_property
     def _covariance(self) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Self
 
 
@@ -37,3 +38,14 @@ class Note(str):
     def text(self) -> str:
         """The text alone."""
         return str.__str__(self)
+
+
+def as_notes(texts: Iterable[str]) -> tuple[Note, ...]:
+    """Give texts that are no notes a kind: none.
+
+    Examples
+    --------
+    >>> [note.kind for note in as_notes(["a text", Note("gap", "no rows")])]
+    ['', 'gap']
+    """
+    return tuple(text if isinstance(text, Note) else Note("", text) for text in texts)

@@ -11,6 +11,7 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 
 from rhale.errors import BadFileError
+from rhale.results.note import Note
 
 RECORD, OLD_RECORD = "record", "kind"  # results have a field "kind" since format 3
 Lengths = dict[str, int]  # what was counted in a record so far, by the name of what is counted
@@ -57,6 +58,19 @@ class Text:
         if self.words and value not in self.words:
             refuse(f"{where} is {shown(value)}, not one of {', '.join(self.words)}")
         return str(value)
+
+
+@dataclass(frozen=True)
+class Remark:
+    """A note: its kind and its text, or, before format 4, a text alone."""
+
+    def read(self, value: Any, where: str, lengths: Lengths) -> Note:
+        """Make a note; a text alone has no kind."""
+        parts = value if type(value) is list else ["", value]
+        if len(parts) != 2:
+            refuse(f"{where} has {len(parts)} entries, not a kind and a text")
+        kind, text = (Text().read(part, where, lengths) for part in parts)
+        return Note(kind, text)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -13,13 +13,25 @@ from rhale.kernels.curve import Center, fill_gaps, known_center
 from rhale.kernels.records import freeze, same_fields
 from rhale.kernels.times import AxisKind, written
 from rhale.names import find_level
-from rhale.results.effect import (
-    Missing,
+from rhale.results.missing import Missing
+from rhale.results.note import as_notes
+from rhale.results.result import (
+    N_POINTS,
+    ColumnKind,
+    Difference,
+    LevelRows,
+    Parts,
     Points,
+    Quantity,
+    Support,
+    Trace,
     as_points,
+    count_rows,
     normal_quantile,
+    trace_missing,
     weighted_root_mean_square,
 )
+from rhale.results.table_rows import MISSING, Columns, add_row, name_places
 
 ProfileMethod = Literal["pdp", "ice", "mplot"]
 NO_CURVES, NO_VALUES = np.empty((0, 0)), np.empty(0)
@@ -52,7 +64,7 @@ class Profile:
         Curves of a bounded number of rows ("ice" only).
     curve_x : ndarray of shape (n_curves,)
         The rows' own feature values.
-    notes : tuple of str
+    notes : tuple of Note
         What a reader should know.
     kind : {"number", "date", "duration"}
         What the feature values are; dates are days since 1970, durations are seconds.
@@ -62,6 +74,8 @@ class Profile:
     missing : Missing or None
         Average prediction without a value ("pdp" and "ice": of all rows with the value removed;
         "mplot": of the rows that have none).
+    parts, quantity
+        As in `Result`, which it answers.
     """
 
     name: str
@@ -79,9 +93,12 @@ class Profile:
     kind: AxisKind = "number"
     levels: tuple[str, ...] = ()
     missing: Missing | None = None
+    parts: ClassVar[Parts] = "points"
+    quantity: ClassVar[Quantity] = "prediction"
 
     def __post_init__(self) -> None:
         freeze(self)
+        object.__setattr__(self, "notes", as_notes(self.notes))
 
     def __repr__(self) -> str:
         return (
@@ -94,6 +111,33 @@ class Profile:
         return same_fields(self, other)
 
     __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The one feature."""
+        return (self.name,)
+
+    @property
+    def axis(self) -> FloatArray:
+        """Places of the points."""
+        return self.grid
+
+    @property
+    def n_parts(self) -> int:
+        """How many points there are."""
+        return self.grid.size
+
+    @property
+    def column_kind(self) -> ColumnKind:
+        """What the feature values are; of levels, whether they are numbers."""
+        if self.levels:
+            return "steps" if self.is_number else "categories"
+        return self.kind
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The levels, where there are any."""
+        return self.levels
 
     @property
     def standard_error(self) -> FloatArray:
@@ -192,6 +236,87 @@ class Profile:
     def typical_spread(self) -> float:
         """The same: a profile's spread is already in units of the output."""
         return self.heterogeneity
+
+    def height(self, x: FloatArray) -> FloatArray:
+        """The profile, zero on average, at places between the ends of the grid."""
+        return self.curve(x)
+
+    def places(self, n_points: int = N_POINTS) -> FloatArray:  # noqa: ARG002
+        """The points whose mean is known; between them the curve is straight."""
+        return self.grid[np.isfinite(self.mean)]
+
+    def trace(
+        self,
+        center: Center | None = "mean",
+        level: float = 0.95,
+        n_points: int = N_POINTS,  # noqa: ARG002
+    ) -> Trace:
+        """What is drawn at these points."""
+        x = self.places()
+        low, high = self.ci(x, level=level, center=center)
+        spread = self.spread(x, center=center)
+        return Trace(x, self.curve(x, center=center), spread, low, high)
+
+    def missing_trace(self, center: Center | None = "mean", level: float = 0.95) -> Trace | None:
+        """The one point of missing values; None where it was not measured."""
+        shift = -float(self.centring(center) @ np.nan_to_num(self.mean))
+        known = center is None or self.method == "mplot"
+        return trace_missing(self.missing, shift, level, spread_known=known)
+
+    def difference(self, start: float, stop: float) -> Difference:
+        """The difference of two points; rows are the same at both, except in a marginal plot."""
+        ends = np.searchsorted(self.grid, [start, stop])
+        size = float(np.diff(self.mean[ends])[0])
+        if self.method == "mplot":
+            return Difference(size, float(np.hypot(*self.standard_error[ends])), float("nan"))
+        both = self.covariance[np.ix_(ends, ends)]
+        spread = float(np.sqrt(max(both[0, 0] + both[1, 1] - 2 * both[0, 1], 0.0)))
+        return Difference(size, spread / float(np.sqrt(self.rows[ends].mean())), spread)
+
+    def support(self) -> Support:
+        """Where the rows are: those whose curves were kept, or their shares at the points."""
+        if self.curve_x.size:
+            return count_rows(self.grid, self.curve_x, np.ones(self.curve_x.size))
+        middle = self.grid[:-1] + 0.5 * np.diff(self.grid)
+        limits = np.concatenate([self.grid[:1], middle, self.grid[-1:]])
+        return Support(self.curve_x, limits, self.share / np.diff(limits))
+
+    def level_rows(self) -> LevelRows:
+        """Rows at each level, where there are any."""
+        return LevelRows(self.rows, np.nan_to_num(self.share)) if self.levels else LevelRows()
+
+    def single_curves(self, most: int) -> FloatArray:
+        """Curves of a few rows, evenly chosen by their order, each zero on average."""
+        if self.curves.size == 0:
+            return NO_CURVES
+        chosen = np.unique(np.linspace(0, len(self.curves) - 1, most).astype(int))
+        return np.asarray(self.ice(center="mean")[chosen][:, np.isfinite(self.mean)])
+
+    def table(self) -> Columns:
+        """One row for each point, and one for missing values."""
+        columns = {
+            "point": list(range(self.grid.size)),
+            "at": name_places(self.grid, self.levels, self.kind),
+            "x": self.grid.tolist(),
+            "rows": self.rows.tolist(),
+            "mean": self.mean.tolist(),
+            "std": self.std.tolist(),
+            "standard_error": self.standard_error.tolist(),
+            "curve": self.curve(self.grid).tolist(),
+            "spread": self.spread(self.grid).tolist(),
+        }
+        if (missing := self.missing) is None:
+            return columns
+        known = {
+            "point": self.grid.size,
+            "at": MISSING,
+            "rows": float(missing.rows),
+            "mean": float(missing.mean),
+            "std": float(missing.std),
+            "standard_error": float(missing.standard_error),
+            "curve": float(missing.mean) - float(self.share @ np.nan_to_num(self.mean)),
+        }
+        return add_row(columns, known)
 
     def _variance(self, center: Center | None) -> FloatArray:
         """Variance over the rows of their centred curves, at each point."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 from math import inf
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -14,8 +14,9 @@ from rhale.kernels.curve import CellMeans
 from rhale.kernels.grid import Closed, Grid
 from rhale.kernels.moments import LARGEST, Moments
 from rhale.kernels.times import AxisKind
-from rhale.results.effect import Density, Effect, LocalEffects, Missing
+from rhale.results.effect import Density, Effect, LocalEffects
 from rhale.results.level_effect import LevelEffect, name_others
+from rhale.results.missing import Missing
 from rhale.results.plain_values import (
     Anything,
     Kind,
@@ -25,6 +26,7 @@ from rhale.results.plain_values import (
     Numbers,
     Part,
     Record,
+    Remark,
     Several,
     Side,
     Text,
@@ -34,9 +36,15 @@ from rhale.results.plain_values import (
 )
 from rhale.results.profile import Profile, ProfileMethod
 
-TEXT, TEXTS = Text(), Several(Text())
+TEXT, TEXTS, NOTES = Text(), Several(Text()), Several(Remark())
 HEAVY = 1e120  # more than all rows of the largest weight together
 FAR = 1e300  # axes end here: the room around a drawing must be a number, too
+
+
+class SampledRows(NamedTuple):
+    """Local effects of the explanation's sampled rows: their x and weight stand there, once."""
+
+    local_effects: FloatArray
 
 
 def _columns(of: str) -> dict[str, Numbers]:
@@ -141,10 +149,10 @@ def _agree_explanation(found: dict[str, Any], where: str) -> None:
         if (effect.name, effect.output) != pair:
             refuse(f"{where}effects[{i}] is of another feature or output than the names say")
         first = effects[i - i % len(outputs)]
-        is_alone = isinstance(effect, Profile) != isinstance(effects[0], Profile)
+        is_alone = effect.quantity != effects[0].quantity
         if type(effect) is not type(first) or is_alone:
             refuse(f"{where}effects[{i}] is of another kind than the effects before it")
-    binned = {e.name for e in effects if isinstance(e, Effect)}
+    binned = {e.name for e in effects if e.parts == "bins"}
     for name, moments in found["cells"].items():
         n_series = moments.mean.shape[0]
         if name not in binned or n_series not in (len(outputs), 3 * len(outputs)):
@@ -157,6 +165,7 @@ SAMPLE = Record(
     LocalEffects,
     {"x": ROW["places"], "local_effects": ROW["means"], "weight": ROW["weights"]},
 )
+SAMPLED_ROWS = Record(SampledRows, {"local_effects": ROW["means"]})
 MISSING = Record(
     Missing,
     {
@@ -205,8 +214,8 @@ RESULT: dict[str, Kind] = {
     "missing": Maybe(Part({"missing": MISSING})),
 }
 NOTED: dict[str, Kind] = {
-    "local_notes": TEXTS,
-    "bin_notes": TEXTS,
+    "local_notes": NOTES,
+    "bin_notes": NOTES,
     "sample": Part({"local_effects": SAMPLE}),
 }
 EFFECT = Record(
@@ -214,6 +223,7 @@ EFFECT = Record(
     {
         **RESULT,
         **NOTED,
+        "sample": Part({"local_effects": SAMPLE, "sampled_rows": SAMPLED_ROWS}),
         "edges": _limits("bins"),
         "count": BIN["counts"],
         "rows": BIN["sizes"],
@@ -268,7 +278,7 @@ PROFILE = Record(
         "share": POINT["sizes"],
         "curves": Numbers((Side("curves"), Side("numbers of a curve")), unknown=True),
         "curve_x": Numbers((Side("curves"),), unknown=True),
-        "notes": TEXTS,
+        "notes": NOTES,
         "kind": Text(get_args(AxisKind)),
         "levels": Several(TEXT, unique=True),
     },
@@ -281,6 +291,7 @@ RECORDS = {
     "moments": MOMENTS,
     "grid": GRID,
     "local_effects": SAMPLE,
+    "sampled_rows": SAMPLED_ROWS,
     "cell_means": CELL_MEANS,
     "missing": MISSING,
 }
@@ -296,7 +307,7 @@ EXPLANATION = Record(
         "sample_weight": ROW["weights"],
         "cells": Named(Part({"moments": MOMENTS})),
         "provenance": Named(Anything(), OF_ALL),
-        "notes": TEXTS,
+        "notes": NOTES,
     },
     _agree_explanation,
 )

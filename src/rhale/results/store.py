@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from os import PathLike
 from pathlib import Path
@@ -11,22 +12,38 @@ from typing import Any, NoReturn
 import numpy as np
 
 from rhale.errors import BadFileError
+from rhale.kernels import FloatArray
 from rhale.kernels.curve import fill_gaps, middles
 from rhale.kernels.uncertainty import bridge_levels
-from rhale.results.effect import Effect
-from rhale.results.plain_values import RECORD, shown
-from rhale.results.schema import EXPLANATION, RECORDS
+from rhale.results.effect import Effect, LocalEffects
+from rhale.results.note import as_notes
+from rhale.results.plain_values import RECORD, refuse, shown
+from rhale.results.schema import EXPLANATION, FAR, RECORDS, SampledRows
+from rhale.system.strict_json import once_each
 from rhale.system.writing import write_text
 
 VERSION = "rhale_format"
-FORMAT = 3
-READABLE = (1, 2, 3)
+FORMAT = 4
+READABLE = (1, 2, 3, 4)
+NOTED = ("local_notes", "bin_notes", "notes")  # fields that hold notes
 NAMES = {record.make: name for name, record in RECORDS.items()}
 
 
 def pack(explanation: Any) -> dict[str, Any]:
-    """Turn an explanation into plain values."""
-    return {f.name: _field(getattr(explanation, f.name)) for f in fields(explanation)}
+    """Turn an explanation into plain values; what effects share with it stands there alone."""
+    n_outputs, effects = len(explanation.outputs), explanation.effects
+    short = [_without_rows(e, explanation, i // n_outputs) for i, e in enumerate(effects)]
+    return _fields(explanation) | {"effects": short}
+
+
+def _without_rows(effect: Any, explanation: Any, place: int) -> dict[str, Any]:
+    """Leave x and weight of a sample out, where those of the explanation are the same to the bit."""
+    if effect.parts == "bins":
+        sample, column = effect.sample, explanation.sample_x[:, place]
+        x, weight = _rows_with_value(column, explanation.sample_weight)
+        if (x.tobytes(), weight.tobytes()) == (sample.x.tobytes(), sample.weight.tobytes()):
+            effect = replace(effect, sample=SampledRows(sample.local_effects))
+    return dict(plain(effect))
 
 
 def unpack(content: Any, source: str) -> dict[str, Any]:
@@ -42,12 +59,36 @@ def unpack(content: Any, source: str) -> dict[str, Any]:
     version = _readable_version(content, source)
     try:
         found = EXPLANATION.read({k: v for k, v in content.items() if k != VERSION}, "")
+        effects, n_outputs = found["effects"], len(found["outputs"])
+        found["effects"] = tuple(
+            _with_rows(e, found, i // n_outputs) for i, e in enumerate(effects)
+        )
         if version == 1:
             found["effects"] = tuple(map(_from_format_1, found["effects"]))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         msg = f"{source} is damaged: {error}; save the explanation again"
         raise BadFileError(msg) from error
     return dict(found)
+
+
+def _with_rows(effect: Any, found: dict[str, Any], place: int) -> Any:
+    """Give a sample that has its local effects alone the explanation's x and weight."""
+    if effect.parts != "bins" or not isinstance(effect.sample, SampledRows):
+        return effect
+    where = f"the sample of {shown(effect.name)} has "
+    x, weight = _rows_with_value(found["sample_x"][:, place], found["sample_weight"])
+    n_effects = effect.sample.local_effects.size
+    if x.size != n_effects:
+        refuse(f"{where}{n_effects} local effects for {x.size} rows with a value")
+    if np.any(np.abs(x) > FAR):
+        refuse(f"{where}a value {np.abs(x).max()}, which it cannot have")
+    return replace(effect, sample=LocalEffects(x, effect.sample.local_effects, weight))
+
+
+def _rows_with_value(x: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Values and weights of the sampled rows that have a value of one feature."""
+    known = ~np.isnan(x)
+    return x[known], weight[known]
 
 
 def _readable_version(content: Any, source: str) -> int:
@@ -85,9 +126,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return {"array": _numbers(value), "type": value.dtype.name, "shape": list(value.shape)}
     if type(value) in NAMES:
-        name = NAMES[type(value)]
-        return {RECORD: name, **{n: _field(getattr(value, n)) for n in RECORDS[name].names}}
-    if isinstance(value, dict):
+        return {RECORD: NAMES[type(value)], **_fields(value)}
+    if isinstance(value, Mapping):
         return {"mapping": [[k, plain(v)] for k, v in value.items()]}
     if isinstance(value, tuple):
         return {"tuple": _field(value)}
@@ -97,7 +137,17 @@ def plain(value: Any) -> Any:
         return plain(value.item())
     if isinstance(value, float) and not np.isfinite(value):
         return {"number": str(value)}
-    return value
+    return str(value) if isinstance(value, str) else value  # a note by itself is its text
+
+
+def _fields(record: Any) -> dict[str, Any]:
+    """Write the fields of a record by their names, notes with their kinds."""
+    known = NAMES.get(type(record))
+    names = RECORDS[known].names if known else [f.name for f in fields(record)]
+    return {
+        name: [[n.kind, n.text] for n in as_notes(value)] if name in NOTED else _field(value)
+        for name, value in ((name, getattr(record, name)) for name in names)
+    }
 
 
 def _field(value: Any) -> Any:
@@ -142,17 +192,9 @@ def parsed(text: str) -> Any:
     >>> parsed('{"a": [1, null]}')
     {'a': [1, None]}
     """
-    return json.loads(text, parse_constant=_no_number, object_pairs_hook=_once_each)
+    return json.loads(text, parse_constant=_no_number, object_pairs_hook=once_each)
 
 
 def _no_number(text: str) -> NoReturn:
     msg = f"{text} is not a number"
     raise BadFileError(msg)
-
-
-def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        msg = "an object has a name twice"
-        raise BadFileError(msg)
-    return found

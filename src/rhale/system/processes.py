@@ -15,8 +15,8 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import IO, Any
 
-from rhale import errors
 from rhale.errors import RhaleError
+from rhale.system.failure import Failure
 
 KEPT = 2**16  # last bytes of what a child printed
 BLOCK = 2**16  # bytes that are read at a time
@@ -33,6 +33,10 @@ Say = Callable[..., None]
 
 class SilentError(Exception):
     """A child ended, or closed its pipe, without an answer; the argument says how it ended."""
+
+
+class ExitedError(SilentError):
+    """A child ended by itself, with an exit code, without an answer."""
 
 
 class TooLongError(Exception):
@@ -133,7 +137,7 @@ def heard(child: subprocess.Popen[bytes], seconds: float) -> Iterator[dict[str, 
             except queue.Empty:
                 raise TooLongError from None
             if not line:
-                raise SilentError(_how_it_ends(child))
+                raise _ending_of(child)
             yield _understood(line)
 
 
@@ -170,20 +174,18 @@ def _understood(line: bytes) -> dict[str, Any]:
     return words if isinstance(words, dict) else {}
 
 
-def _how_it_ends(child: subprocess.Popen[bytes]) -> str:
-    """A signal's name or an exit code; empty for a child that lives on and says nothing."""
+def _ending_of(child: subprocess.Popen[bytes]) -> SilentError:
+    """How a child ended: a signal's name or an exit code; empty if it lives on and says nothing."""
     try:
         code = child.wait(timeout=FAREWELL)
     except subprocess.TimeoutExpired:
-        return ""
-    return signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        return SilentError("")
+    return SilentError(signal.Signals(-code).name) if code < 0 else ExitedError(f"exit code {code}")
 
 
 def rebuilt(told: dict[str, Any]) -> RhaleError:
     """An error that a child has told, its kind and one sentence, as an error of this process."""
-    kind = getattr(errors, str(told.get("kind")), RhaleError)
-    known = isinstance(kind, type) and issubclass(kind, RhaleError)
-    return (kind if known else RhaleError)(str(told.get("message")))
+    return Failure.read(told).error()
 
 
 def stream_of(stream: IO[bytes] | None) -> IO[bytes]:

@@ -10,11 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from rhale.kernels import FloatArray, IntArray
+from rhale.kernels.records import crosses_processes
 from rhale.tables.chunk import Change, numbers_at, numbers_between
 from rhale.tables.columns import Holds, Labels, cast
-from rhale.tables.pieces.facts import NOTHING_SEEN, Seen
+from rhale.tables.pieces.facts import NO_FACTS, ColumnFacts
+from rhale.tables.storage import IN_MEMORY, Storage
 
 
+@crosses_processes
 @dataclass(frozen=True, eq=False)
 class ArrayChunk:
     """Some rows of an array."""
@@ -38,7 +41,7 @@ class ArrayChunk:
         """One column as floats."""
         return np.array(self.array[:, index], dtype=np.float64)
 
-    def told_apart(self, index: int) -> None:
+    def distinct(self, index: int) -> None:
         """Arrays hold no names."""
 
     def key(self, index: int) -> FloatArray:
@@ -49,9 +52,9 @@ class ArrayChunk:
         """Numbers that tell rows apart: all columns as floats."""
         return np.asarray(self.array, dtype=np.float64)
 
-    def seen(self) -> Seen:
+    def facts(self) -> ColumnFacts:
         """Arrays hide nothing."""
-        return NOTHING_SEEN
+        return NO_FACTS
 
     def shown(self, index: int, value: float) -> str:  # noqa: ARG002
         """A value as people write it."""
@@ -115,9 +118,18 @@ class ArrayTable:
         """The library the table comes from."""
         return "numpy"
 
+    @property
+    def storage(self) -> Storage:
+        """In memory."""
+        return IN_MEMORY
+
     def holds(self, index: int) -> Holds:  # noqa: ARG002
         """What a column holds: numbers."""
         return "numbers"
+
+    def has_order(self, index: int) -> bool:  # noqa: ARG002
+        """Arrays have no levels in an order of their own."""
+        return False
 
     def declared_order(self, index: int) -> None:
         """Arrays declare no order of levels."""
@@ -139,11 +151,6 @@ class ArrayTable:
         numbers = numbers_at(self.row_numbers, rows)
         return ArrayTable(self.array[rows], weights, numbers, self.column_names)
 
-    def without(self, index: int) -> ArrayTable:
-        """The same table without one column; the others keep their names."""
-        names = tuple(n for i, n in enumerate(self.names) if i != index)
-        return replace(self, array=np.delete(self.array, index, axis=1), column_names=names)
-
     def select(self, columns: Sequence[int]) -> ArrayTable:
         """The same table with these columns only; they keep their names."""
         names = tuple(self.names[column] for column in columns)
@@ -160,3 +167,15 @@ class ArrayTable:
     def labelled(self, labels: Mapping[int, Labels]) -> ArrayTable:  # noqa: ARG002
         """The same table: it has no names."""
         return self
+
+    def weighed(self, weights: FloatArray) -> ArrayTable:
+        """The same rows, with their weights."""
+        return replace(self, weights=weights)
+
+    def settle(self, facts: ColumnFacts) -> ArrayTable:  # noqa: ARG002
+        """The same table: it hides nothing."""
+        return self
+
+    def settle_chunk(self, chunk: ArrayChunk) -> ArrayChunk:
+        """The same chunk: nothing is decided about numbers."""
+        return chunk

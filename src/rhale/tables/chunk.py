@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray, IntArray
 from rhale.names import find_feature, list_asked
-from rhale.tables.columns import Apart, Holds, Labels
-from rhale.tables.pieces.facts import Seen
+from rhale.tables.columns import Distinct, Holds, Labels
+from rhale.tables.pieces.facts import ColumnFacts
+from rhale.tables.storage import Storage
 
 Change = tuple[int, FloatArray]  # a column and its new values, as `Chunk.column` reads them
 
@@ -42,7 +43,7 @@ class Chunk(Protocol):
     def column(self, index: int) -> FloatArray:
         """One column as numbers, shape (n_rows,); nan where a value is missing."""
 
-    def told_apart(self, index: int) -> Apart | None:
+    def distinct(self, index: int) -> Distinct | None:
         """Distinct names of a column and which each row has; None for a column of numbers."""
 
     def key(self, index: int) -> FloatArray:
@@ -51,7 +52,7 @@ class Chunk(Protocol):
     def keys(self) -> FloatArray:
         """Numbers that tell rows apart, shape (n_rows, n_columns)."""
 
-    def seen(self) -> Seen:
+    def facts(self) -> ColumnFacts:
         """What these rows tell about the columns, for tables that come in pieces."""
 
     def shown(self, index: int, value: float) -> str:
@@ -89,19 +90,26 @@ class Table(Protocol):
 
     @property
     def kind(self) -> str:
-        """What the table is: numpy, pandas, polars, pyarrow, files, dask, spark, ray."""
+        """What the table is: numpy, pandas, polars, pyarrow, files, dask, spark, ray, ..."""
+
+    @property
+    def storage(self) -> Storage:
+        """Where the rows are, and what may be done with them for that reason."""
 
     def holds(self, index: int) -> Holds | None:
         """What a column holds; None for what cannot be explained."""
 
+    def has_order(self, index: int) -> bool:
+        """Whether the type of a column says in which order its levels stand."""
+
     def declared_order(self, index: int) -> tuple[Any, ...] | None:
-        """Levels of a column whose type says in which order they stand."""
+        """Levels of such a column in this order, once all rows were seen; None for any other."""
 
     def is_truth(self, index: int) -> bool:
         """Whether a column holds truth values."""
 
     def missing_value(self, index: int) -> Any:
-        """What stands for a missing value in a column."""
+        """What stands for a missing value in a column, once all rows were seen."""
 
     def labels_of(self, index: int) -> Labels:
         """Names of a column that was labelled."""
@@ -109,7 +117,14 @@ class Table(Protocol):
     def labelled(self, labels: Mapping[int, Labels]) -> Table:
         """The same table, with these columns of names read as numbers."""
 
+    def settle(self, facts: ColumnFacts) -> Table:
+        """The same table, now that all rows were seen."""
 
+    def settle_chunk(self, chunk: Any) -> Chunk:
+        """Bring a chunk that was read before to what was decided about the table since."""
+
+
+@runtime_checkable
 class TableInMemory(Table, Protocol):
     """A table that can be cut anywhere."""
 
@@ -124,10 +139,16 @@ class TableInMemory(Table, Protocol):
         """Some of the rows, in the given order."""
 
     def select(self, columns: Sequence[int]) -> TableInMemory:
-        """The same table with these columns only, in this order."""
+        """The same table with these columns only, in this order; they keep their names."""
+
+    def weighed(self, weights: FloatArray) -> TableInMemory:
+        """The same rows, with their weights."""
 
     def labelled(self, labels: Mapping[int, Labels]) -> TableInMemory:
         """The same table, with these columns of names read as numbers."""
+
+    def settle(self, facts: ColumnFacts) -> TableInMemory:
+        """The same table, now that all rows were seen."""
 
 
 def numbers_between(numbers: IntArray | None, start: int, stop: int) -> IntArray:

@@ -19,7 +19,7 @@ from rhale.kernels.times import in_seconds
 
 Series = nw.Series[Any]
 Holds = Literal["numbers", "dates", "durations", "names", "objects"]
-Apart = tuple[list[Any], IntArray]  # distinct values, and which of them each row has
+Distinct = tuple[list[Any], IntArray]  # distinct values, and which of them each row has
 MICROSECOND, MICRODAY = 1e6, 86_400e6
 TICKS = {"s": 1e6, "ms": 1e3}  # microseconds in the units that are coarser
 PLAIN: tuple[Any, ...] = (nw.Float64, nw.Float32, nw.Boolean, nw.Int64, nw.Int32, nw.Int16)
@@ -28,8 +28,13 @@ WHOLE = 2.0**53  # whole numbers below are exact as floats
 HASH_BITS = 52  # whole numbers of so many bits are exact as floats
 
 
-def holds(dtype: Any) -> Holds | None:
-    """Say what a column type holds; None for what cannot be explained (lists, bytes, ...)."""
+def holds(column: Series) -> Holds | None:
+    """Say what a column holds; None for what cannot be explained (lists, bytes, ...)."""
+    return held_by(dtype_of(column))
+
+
+def held_by(dtype: Any) -> Holds | None:
+    """Say what a column of this type holds."""
     if dtype.is_numeric() or dtype == nw.Boolean:
         return "numbers"
     if dtype in (nw.Date, nw.Datetime):
@@ -42,7 +47,7 @@ def holds(dtype: Any) -> Holds | None:
 
 def is_number(dtype: Any) -> bool:
     """Tell whether a column type holds numbers (or truth values)."""
-    return holds(dtype) == "numbers"
+    return held_by(dtype) == "numbers"
 
 
 def dtype_of(column: Series) -> Any:
@@ -89,7 +94,7 @@ def is_object(column: Series) -> bool:
 
 def numbers_of(column: Series) -> FloatArray:
     """Read a column as floats: dates in days since 1970, durations in seconds; missing is nan."""
-    kind = holds(dtype_of(column))
+    kind = holds(column)
     if kind == "dates":
         if column.dtype == nw.Unknown:  # see dtype_of
             column = nw.from_native(column.to_native().dt.tz_convert("UTC"), series_only=True)
@@ -107,7 +112,7 @@ def _floats(column: Series) -> FloatArray:
     return np.where(empty, np.nan, known.to_numpy().astype(np.float64))
 
 
-def factorize(column: Series) -> Apart:
+def factorize(column: Series) -> Distinct:
     """Distinct values in order of appearance, and which of them each row has; -1 for none."""
     native, library = column.to_native(), column.implementation
     if library.is_pandas_like() and hasattr(native, "cat"):
@@ -120,9 +125,9 @@ def factorize(column: Series) -> Apart:
         numbers = native.replace_strict(values, range(len(values)), default=None)
         return values.to_list(), numbers.fill_null(-1).to_numpy().astype(np.int64)
     if library.is_pyarrow() and column.dtype in (nw.String, nw.Categorical):
-        return _told_apart_by_arrow(native)
+        return _factorize_arrow(native)
     try:
-        return _told_apart(column)
+        return _factorize_objects(column)
     except TypeError as error:
         msg = (
             f"column {column.name!r} holds values that are neither numbers nor names ({error}); "
@@ -131,7 +136,7 @@ def factorize(column: Series) -> Apart:
         raise BadTableError(msg) from error
 
 
-def _told_apart_by_arrow(native: Any) -> Apart:
+def _factorize_arrow(native: Any) -> Distinct:
     """Dictionaries of a column, or one made of its text."""
     import pyarrow as pa
 
@@ -143,7 +148,7 @@ def _told_apart_by_arrow(native: Any) -> Apart:
     return whole.dictionary.to_pylist(), codes
 
 
-def _told_apart(column: Series) -> Apart:
+def _factorize_objects(column: Series) -> Distinct:
     any_type, place = is_object(column), dict[Any, int]()
     values, codes = list[Any](), np.empty(len(column), dtype=np.int64)
     empty = column.is_null().to_numpy()
@@ -207,7 +212,7 @@ class Labels:
         """Number of each name."""
         return {(type(v), v): i for i, v in enumerate(self.values)}
 
-    def read(self, apart: Apart) -> FloatArray:
+    def read(self, apart: Distinct) -> FloatArray:
         """Numbers of the names in a column; nan where missing or not among them."""
         values, codes = apart
         own = [self.place.get((type(v), v), np.nan) for v in values]
@@ -219,7 +224,7 @@ class Labels:
         names = np.empty(len(self.values) + 1, dtype=object)
         names[:-1], names[-1] = self.values, self.missing
         codes = np.where(missing, len(self.values), places).astype(np.int64)
-        return made_like(like, names[codes].tolist())
+        return make_like(like, names[codes].tolist())
 
 
 def texts_of(values: Sequence[Any]) -> tuple[str, ...]:
@@ -244,17 +249,17 @@ def new_column(like: Series, values: FloatArray) -> Series:
     """Make a column of the same name and type with other values; nan becomes missing."""
     missing = np.isnan(values)
     dtype = dtype_of(like)
-    kind = holds(dtype)
+    kind = held_by(dtype)
     if kind == "numbers":
         known = np.where(missing, 0.0, values)
-        return made_like(like, cast(known, numpy_type(dtype)), missing)
+        return make_like(like, cast(known, numpy_type(dtype)), missing)
     filled = np.where(missing, 0.0, values)
     filled = np.rint(filled) if dtype == nw.Date else filled
     tick = TICKS.get(getattr(dtype, "time_unit", "us"), 1.0)
     ticks = filled * (MICRODAY if kind == "dates" else MICROSECOND) / tick
     moment = (np.rint(ticks) * tick).astype(np.int64)
     unit = "datetime64[us]" if kind == "dates" else "timedelta64[us]"
-    return made_like(like, moment.astype(unit), missing)
+    return make_like(like, moment.astype(unit), missing)
 
 
 def cast(values: FloatArray, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
@@ -275,7 +280,7 @@ def numpy_type(dtype: Any) -> np.dtype[Any]:
     return np.dtype(np.float32) if dtype == nw.Float32 else np.dtype(np.float64)
 
 
-def rounded(dtype: Any, values: FloatArray) -> FloatArray:
+def round_as(dtype: Any, values: FloatArray) -> FloatArray:
     """Numbers as a column of this type holds them; nan stays."""
     missing = np.isnan(values)
     held = cast(np.where(missing, 0.0, values), numpy_type(dtype)).astype(np.float64)
@@ -310,15 +315,15 @@ def is_exact(column: Series, values: FloatArray) -> bool:
     return not wide or bool(np.max(np.abs(values), initial=0.0) < WHOLE)
 
 
-def made_like(like: Series, values: Any, missing: BoolArray | None = None) -> Series:
+def make_like(like: Series, values: Any, missing: BoolArray | None = None) -> Series:
     """Make a column of the same library, name and type."""
     missing = missing if missing is not None and missing.any() else None
     if like.implementation.is_pandas_like():
-        return _made_like_pandas(like, values, missing)
+        return _make_like_pandas(like, values, missing)
     if missing is not None:
         values = [None if m else v for m, v in zip(missing, values.tolist(), strict=True)]
     if like.implementation.is_pyarrow():
-        return _made_like_arrow(like, values)
+        return _make_like_arrow(like, values)
     zone = getattr(like.dtype, "time_zone", None)
     dtype = nw.Datetime("us") if zone else like.dtype
     column = nw.new_series(like.name, values, dtype=dtype, backend=like.implementation)
@@ -329,7 +334,7 @@ def made_like(like: Series, values: Any, missing: BoolArray | None = None) -> Se
     return nw.from_native(made, series_only=True)
 
 
-def _made_like_pandas(like: Series, values: Any, missing: BoolArray | None) -> Series:
+def _make_like_pandas(like: Series, values: Any, missing: BoolArray | None) -> Series:
     """One of pandas' several types for the same values: NumPy, nullable, Arrow-backed."""
     pandas, dtype = like.implementation.to_native_namespace(), like.to_native().dtype
     zone = getattr(dtype_of(like), "time_zone", None)
@@ -349,7 +354,7 @@ def _made_like_pandas(like: Series, values: Any, missing: BoolArray | None) -> S
     return nw.from_native(column, series_only=True)
 
 
-def _made_like_arrow(like: Series, values: Any) -> Series:
+def _make_like_arrow(like: Series, values: Any) -> Series:
     """Arrow knows its type exactly, dictionaries and time zones included."""
     import pyarrow as pa
 

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
 from rhale.errors import BadTableError
 from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.records import crosses_processes
 from rhale.kernels.times import AxisKind, written
 from rhale.tables.chunk import Change, numbers_at, numbers_between
 from rhale.tables.columns import (
     PLAIN,
-    Apart,
+    Distinct,
     Holds,
     Labels,
     Series,
     categories_of,
     column_at,
     columns_in,
-    dtype_of,
     factorize,
     hashed,
     holds,
@@ -33,13 +33,17 @@ from rhale.tables.columns import (
     missing_value,
     new_column,
     numbers_of,
-    rounded,
+    round_as,
 )
-from rhale.tables.pieces.facts import Seen
+from rhale.tables.files.damage import naming_failure
+from rhale.tables.pieces.facts import ColumnFacts
+from rhale.tables.storage import IN_MEMORY, Storage
 
 Frame = nw.DataFrame[Any]
+Show = Callable[[Any], Any]  # from rows as they are stored to rows as the model sees them
 
 
+@crosses_processes
 @dataclass(frozen=True, eq=False)
 class FrameChunk:
     """Some rows of a data frame.
@@ -56,6 +60,8 @@ class FrameChunk:
         Columns of names that are read as numbers.
     where : str
         The file or the partition that they come from; nothing for a table in memory.
+    show : callable or None
+        Makes the model's kind of table of the rows, where it sees another than they are stored as.
     """
 
     frame: Frame
@@ -63,6 +69,7 @@ class FrameChunk:
     weights: FloatArray | None = None
     labels: Mapping[int, Labels] = field(default_factory=dict)
     where: str = ""
+    show: Show | None = None
 
     @property
     def n_rows(self) -> int:
@@ -70,49 +77,63 @@ class FrameChunk:
         return len(self.frame)
 
     @property
+    def view(self) -> FrameChunk:
+        """The rows as the model sees them."""
+        return self if self.show is None else self._shown
+
+    @cached_property
+    def _shown(self) -> FrameChunk:
+        """The rows made into another kind of table, when the model is asked first."""
+        assert self.show is not None  # noqa: S101 - nobody asks otherwise
+        what = f"{self.where or 'the table'} cannot be made into a table of pandas"
+        with naming_failure(what):  # an hour beyond 24, a category that stands there twice
+            shown = self.show(self.frame.to_native())
+        return replace(self, frame=nw.from_native(shown, eager_only=True), show=None)
+
+    @property
     def rows(self) -> Any:
-        """A fresh copy in the user's own kind of data frame: some models write into their input."""
-        return to_write_into(self.frame)
+        """A fresh copy in the model's kind of data frame: some models write into their input."""
+        return to_write_into(self.view.frame)
 
     def column(self, index: int) -> FloatArray:
         """One column as floats; missing values are nan."""
-        apart = self.told_apart(index) if index in self.labels else None
+        apart = self.distinct(index) if index in self.labels else None
         return self._numbers(index) if apart is None else self.labels[index].read(apart)
 
     def _numbers(self, index: int) -> FloatArray:
         """A column of numbers, read once and not to be written into."""
-        if index not in self._read:
-            self._read[index] = numbers_of(self._column(index))
-            self._read[index].flags.writeable = False
-        return self._read[index]
+        if index not in self._known_numbers:
+            self._known_numbers[index] = numbers_of(self._column(index))
+            self._known_numbers[index].flags.writeable = False
+        return self._known_numbers[index]
 
     def _column(self, index: int) -> Series:
         """One column, taken out of the frame once."""
-        if index not in self._taken:
-            self._taken[index] = column_at(self.frame, index)
-        return self._taken[index]
+        if index not in self._columns:
+            self._columns[index] = column_at(self.frame, index)
+        return self._columns[index]
 
     @cached_property
-    def _taken(self) -> dict[int, Series]:
+    def _columns(self) -> dict[int, Series]:
         """Columns that were taken out of the frame."""
         return {}
 
     @cached_property
-    def _read(self) -> dict[int, FloatArray]:
+    def _known_numbers(self) -> dict[int, FloatArray]:
         """Columns of numbers, each read once."""
         return {}
 
-    def told_apart(self, index: int) -> Apart | None:
+    def distinct(self, index: int) -> Distinct | None:
         """Distinct names of a column and which each row has; None for a column of numbers."""
         column = self._column(index)
-        if holds(dtype_of(column)) not in ("names", "objects"):
+        if holds(column) not in ("names", "objects"):
             return None
-        if index not in self._apart:
-            self._apart[index] = factorize(column)
-        return self._apart[index]
+        if index not in self._distinct:
+            self._distinct[index] = factorize(column)
+        return self._distinct[index]
 
     @cached_property
-    def _apart(self) -> dict[int, Apart]:
+    def _distinct(self) -> dict[int, Distinct]:
         """Columns of names, each told apart once."""
         return {}
 
@@ -124,16 +145,16 @@ class FrameChunk:
         """Numbers that tell the values of one column apart, in all chunks alike."""
         column = self._column(index)
         try:
-            apart = self.told_apart(index)
+            apart = self.distinct(index)
         except BadTableError:  # it cannot be explained, but its rows differ
             return np.array([hashed(v) for v in column.to_list()])
         if apart is not None:
             return np.array([hashed(v) for v in apart[0]] + [np.nan])[apart[1]]
-        return self._numbers(index) if holds(dtype_of(column)) else np.zeros(self.n_rows)
+        return self._numbers(index) if holds(column) else np.zeros(self.n_rows)
 
-    def seen(self) -> Seen:
+    def facts(self) -> ColumnFacts:
         """What these rows tell about the columns."""
-        return seen_in(self.frame)
+        return read_facts(self.frame)
 
     def shown(self, index: int, value: float) -> str:
         """A value of a column as people write it."""
@@ -142,23 +163,24 @@ class FrameChunk:
         if index in self.labels:
             return repr(self.labels[index].values[int(value)])
         kinds: dict[str | None, AxisKind] = {"dates": "date", "durations": "duration"}
-        return written(value, kinds.get(holds(dtype_of(self._column(index))), "number"))
+        return written(value, kinds.get(holds(self._column(index)), "number"))
 
     def representable(self, index: int, values: FloatArray) -> FloatArray:
         """The values after a round trip through the column's own type."""
-        column = self._column(index)
         if index in self.labels:
             return values
+        column = column_at(self.view.frame, index)
         if column.dtype in PLAIN:
-            return rounded(column.dtype, values)
+            return round_as(column.dtype, values)
         return numbers_of(new_column(column, values))
 
     def varied(self, changes: Sequence[Change]) -> Any:
         """Stack one copy of the rows per change, each with one column replaced."""
         if len(changes) == 1:
             return self.replaced(changes)
-        stacked = stack(self.frame, len(changes))
-        columns = {index: np.tile(self.column(index), len(changes)) for index, _ in changes}
+        view = self.view
+        stacked = stack(view.frame, len(changes))
+        columns = {index: np.tile(view.column(index), len(changes)) for index, _ in changes}
         own = {index: np.ones(len(stacked), dtype=np.bool_) for index in columns}
         for i, (index, values) in enumerate(changes):
             part = slice(i * self.n_rows, (i + 1) * self.n_rows)
@@ -169,13 +191,13 @@ class FrameChunk:
 
     def replaced(self, changes: Sequence[Change]) -> Any:
         """One copy of the rows with all these columns replaced."""
-        columns = []
+        view, columns = self.view, []
         for index, values in changes:
             own = np.isnan(values)
-            own = own & np.isnan(self.column(index)) if own.any() else own
-            columns.append(self._new(self.frame, index, values, own))
-        fresh = to_write_into(self.frame)
-        if self.frame.implementation.is_pandas():  # narwhals would go through all its columns
+            own = own & np.isnan(view.column(index)) if own.any() else own
+            columns.append(self._new(view.frame, index, values, own))
+        fresh = to_write_into(view.frame)
+        if view.frame.implementation.is_pandas():  # narwhals would go through all its columns
             for (index, _), column in zip(changes, columns, strict=True):
                 fresh.isetitem(index, column.to_native().set_axis(fresh.index))
             return fresh
@@ -196,12 +218,13 @@ class FrameChunk:
         """Some of the rows, in the given order."""
         weights = None if self.weights is None else self.weights[rows]
         numbers = self.row_numbers[rows]
-        return FrameChunk(self.frame[rows.tolist()], numbers, weights, self.labels, self.where)
+        return replace(self, frame=self.frame[rows.tolist()], row_numbers=numbers, weights=weights)
 
     def joined(self, other: FrameChunk) -> FrameChunk:
         """These rows followed by the others."""
         numbers = np.concatenate([self.row_numbers, other.row_numbers])
-        return FrameChunk(nw.concat([self.frame, other.frame]), numbers, None, self.labels)
+        frame = nw.concat([self.frame, other.frame])
+        return FrameChunk(frame, numbers, labels=self.labels, show=self.show)
 
     def labelled(self, labels: Mapping[int, Labels]) -> FrameChunk:
         """The same rows, with these columns of names read as numbers."""
@@ -232,29 +255,35 @@ class FrameTable:
         """The library the table comes from."""
         return str(self.frame.implementation.value)
 
-    def dtype(self, index: int) -> Any:
-        """Type of a column."""
-        return self._dtypes[index]
+    @property
+    def storage(self) -> Storage:
+        """In memory."""
+        return IN_MEMORY
 
     @cached_property
-    def _dtypes(self) -> list[Any]:
-        """Types of all columns; narwhals looks into columns of objects for them."""
-        return [dtype_of(column) for column in columns_in(self.frame)]
+    def held(self) -> tuple[Holds | None, ...]:
+        """What all columns hold; narwhals looks into columns of objects for that."""
+        return tuple(holds(column) for column in columns_in(self.frame))
 
     def holds(self, index: int) -> Holds | None:
         """What a column holds."""
-        return holds(self.dtype(index))
+        return self.held[index]
+
+    def has_order(self, index: int) -> bool:
+        """Whether the type of a column says in which order its levels stand."""
+        return self.declared_order(index) is not None
 
     def declared_order(self, index: int) -> tuple[Any, ...] | None:
         """Levels of a column whose type says in which order they stand."""
-        dtype, native = self.dtype(index), column_at(self.frame, index).to_native()
+        column = column_at(self.frame, index)
+        native, dtype = column.to_native(), cast(Any, column.dtype)
         if getattr(getattr(native, "type", None), "ordered", False):  # a dictionary of pyarrow
             return tuple(native.unify_dictionaries().chunk(0).dictionary.to_pylist())
         return tuple(dtype.categories) if dtype == nw.Enum else None
 
     def is_truth(self, index: int) -> bool:
         """Whether a column holds truth values."""
-        return bool(self.dtype(index) == nw.Boolean)
+        return bool(column_at(self.frame, index).dtype == nw.Boolean)
 
     def chunk(self, start: int, stop: int) -> FrameChunk:
         """Rows start to stop."""
@@ -267,10 +296,6 @@ class FrameTable:
         weights = None if self.weights is None else self.weights[rows]
         numbers = numbers_at(self.row_numbers, rows)
         return FrameTable(self.frame[rows.tolist()], weights, numbers, self.labels)
-
-    def without(self, index: int) -> FrameTable:
-        """The same table without one column."""
-        return replace(self, frame=self.frame.drop(self.frame.columns[index]))
 
     def select(self, columns: Sequence[int]) -> FrameTable:
         """The same table with these columns only, in this order."""
@@ -288,12 +313,24 @@ class FrameTable:
         """The same table, with these columns of names read as numbers."""
         return replace(self, labels=labels)
 
+    def weighed(self, weights: FloatArray) -> FrameTable:
+        """The same rows, with their weights."""
+        return replace(self, weights=weights)
 
-def seen_in(frame: Frame) -> Seen:
+    def settle(self, facts: ColumnFacts) -> FrameTable:  # noqa: ARG002
+        """The same table: its types are known."""
+        return self
+
+    def settle_chunk(self, chunk: FrameChunk) -> FrameChunk:
+        """The same rows, with columns of names read as numbers."""
+        return chunk.labelled(self.labels)
+
+
+def read_facts(frame: Frame) -> ColumnFacts:
     """What the rows of a frame tell about its columns."""
     columns = columns_in(frame)
     found = [categories_of(column) for column in columns]
-    return Seen(
+    return ColumnFacts(
         tuple(str(name) for name in frame.columns),
         tuple(bool(column.null_count()) for column in columns),
         tuple(categories for categories, _ in found),

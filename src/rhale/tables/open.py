@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -12,15 +12,11 @@ import numpy.typing as npt
 
 from rhale.errors import BadTableError
 from rhale.kernels import FloatArray
-from rhale.names import find_feature
 from rhale.tables.array import ArrayTable
 from rhale.tables.chunk import TableInMemory
 from rhale.tables.columns import is_number, numbers_of, repeated_in
 from rhale.tables.frame import Frame, FrameTable
-
-Opened = Any  # ArrayTable, FrameTable, or the table of a device: that comes with the user's tensor
-FEWEST_ROWS = 2
-LARGEST_WEIGHT = 1e100
+from rhale.tables.weights import FEWEST_ROWS, check_weights, find_weights
 
 
 def open_table(data: Any, weights: npt.ArrayLike | str | None = None) -> TableInMemory:
@@ -29,22 +25,24 @@ def open_table(data: Any, weights: npt.ArrayLike | str | None = None) -> TableIn
     Parameters
     ----------
     data : NumPy array, pandas, polars or pyarrow table, or anything narwhals reads
-        The rows. Never modified.
+        The rows. Never modified. Also a table from elsewhere that answers `TableInMemory`.
     weights : array-like of shape (n_rows,) or str, optional
         How much each row matters; or the column that says so, which is taken out of the table.
     """
-    table = _opened(data)
+    table = _open(data)
     if isinstance(weights, str):
-        table, weights = _taken_out(table, find_feature(weights, table.names))
+        column = find_weights(weights, table)
+        weights = table.chunk(0, table.n_rows).column(column)
+        table = table.select([place for place in range(len(table.names)) if place != column])
     if not table.names:
         msg = "the table has no columns"
         raise BadTableError(msg)
     require_two_rows(table.n_rows)
-    checked = None if weights is None else check_weights(weights, table.n_rows)
-    found: TableInMemory = replace(table, weights=checked)
-    if checked is None or np.all(checked > 0):
-        return found
-    return found.take(np.flatnonzero(checked > 0))
+    if weights is None:
+        return table
+    checked = check_weights(weights, table.n_rows)
+    table = table.weighed(checked)
+    return table if np.all(checked > 0) else table.take(np.flatnonzero(checked > 0))
 
 
 def require_two_rows(n_rows: int) -> None:
@@ -55,37 +53,13 @@ def require_two_rows(n_rows: int) -> None:
         raise BadTableError(msg)
 
 
-def _taken_out(table: Opened, column: int) -> tuple[Opened, FloatArray]:
-    """Take a column of weights out of a table."""
-    if table.holds(column) != "numbers":
-        msg = f"weights={table.names[column]!r} is a column without numbers"
+def require_two_dimensions(what: str, shape: Sequence[float]) -> None:
+    """Refuse an array that is no table."""
+    if len(shape) != 2:
+        msg = f"the {what} has shape {tuple(shape)}; pass one of shape (n_rows, n_features)"
+        if len(shape) == 1:
+            msg += ", .reshape(-1, 1) makes a table of one feature"
         raise BadTableError(msg)
-    return table.without(column), table.chunk(0, table.n_rows).column(column)
-
-
-def check_weights(weights: npt.ArrayLike, n_rows: int) -> FloatArray:
-    """Turn weights into floats, or say what is wrong with them."""
-    on_device: Any = weights
-    weights = on_device.cpu() if getattr(weights, "is_cuda", False) else weights
-    try:
-        values = np.array(weights, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        msg = f"weights must be numbers, one per row; found {type(weights).__name__}"
-        raise BadTableError(msg) from error
-    if values.shape != (n_rows,):
-        msg = f"weights have shape {values.shape}, the table has {n_rows} rows; give one per row"
-        raise BadTableError(msg)
-    if not np.all(np.isfinite(values)) or values.min() < 0:
-        bad = int(np.flatnonzero(~(np.isfinite(values) & (values >= 0)))[0])
-        msg = f"weights must be finite and not negative; row {bad} has {values[bad]}"
-        raise BadTableError(msg)
-    if not 1 / LARGEST_WEIGHT < values.max() < LARGEST_WEIGHT:
-        # only ratios of weights matter; a power of two keeps them exact and their squares finite
-        values = np.ldexp(values, -int(np.frexp(values.max())[1]))
-    if np.count_nonzero(values) < FEWEST_ROWS:
-        msg = "fewer than two rows have a positive weight; nothing is left to explain"
-        raise BadTableError(msg)
-    return values
 
 
 def as_matrix(rows: Any) -> FloatArray:
@@ -100,15 +74,17 @@ def as_matrix(rows: Any) -> FloatArray:
     return np.stack([numbers_of(s) for s in frame.iter_columns()], axis=1)
 
 
-def _opened(data: Any) -> Opened:
-    """A table in the memory of this machine or of its device."""
+def _open(data: Any) -> TableInMemory:
+    """A table in the memory of this machine or of its device; one that is open stays as it is."""
+    if isinstance(data, TableInMemory):
+        return data
     if getattr(data, "is_cuda", False):
-        found: Opened = import_module("rhale.gpu.tensor_table").open_tensor(data)
+        found: TableInMemory = import_module("rhale.gpu.tensor_table").open_tensor(data)
         return found
-    return recognised(data)
+    return recognise(data)
 
 
-def recognised(data: Any) -> ArrayTable | FrameTable:
+def recognise(data: Any) -> ArrayTable | FrameTable:
     """A table in memory, with any number of rows."""
     try:
         frame = nw.from_native(data, pass_through=True)
@@ -149,11 +125,7 @@ def _array(data: Any) -> npt.NDArray[Any]:
     except (TypeError, RuntimeError) as error:  # a tensor on another device, or with a graph
         msg = f"this {type(data).__name__} cannot be read as an array: {error}"
         raise BadTableError(msg) from error
-    if array.ndim != 2:
-        msg = f"the array has shape {array.shape}; pass one of shape (n_rows, n_features)"
-        if array.ndim == 1:
-            msg += ", .reshape(-1, 1) makes a table of one feature"
-        raise BadTableError(msg)
+    require_two_dimensions("array", array.shape)
     if array.dtype.kind not in "fiub":
         msg = f"the array has type {array.dtype}; rhale needs real numbers, try .astype(float)"
         raise BadTableError(msg)

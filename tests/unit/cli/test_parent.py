@@ -9,7 +9,7 @@ from rhale.cli import parent
 from rhale.cli.parent import retold, run_child, stopped
 from rhale.cli.request import Request, read_request
 from rhale.errors import BadTableError, ModelStoppedError
-from rhale.system.processes import NotUnderstoodError, SilentError, TooLongError
+from rhale.system.processes import ExitedError, NotUnderstoodError, SilentError, TooLongError
 
 REQUEST = Request("check", "m.onnx", ("a.csv",), max_seconds=PATIENCE)
 CHILD = """
@@ -78,7 +78,7 @@ def test_errors_of_the_child_bring_their_traceback_to_those_who_ask():
         (TooLongError(), "took longer than 9 seconds"),
         (NotUnderstoodError(), "does not understand"),
         (SilentError(""), "closed the pipe"),
-        (SilentError("exit code 3"), "ended its process with exit code 3"),
+        (ExitedError("exit code 3"), "ended its process with exit code 3"),
         (SilentError("SIGXCPU"), "processor time"),
         (SilentError("SIGSEGV"), r"ended by SIGSEGV. .* need more than 1 GiB of memory"),
     ],

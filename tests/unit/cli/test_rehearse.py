@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor, VotingRegressor
 
 import rhale
 from rhale.cli.rehearse import rehearse
@@ -36,6 +36,16 @@ def test_trees_are_walked():
     model = HistGradientBoostingRegressor(max_iter=3).fit(X, X[:, 0])
     told = rehearse(model, X, n_rows=500)
     assert (told.path, told.rows) == ("walked trees", 500)
+
+
+def test_the_reason_why_trees_are_not_walked_is_told_and_nothing_else():
+    pytest.importorskip("treelite")
+    pytest.importorskip("numba")
+    rows = np.where(X > 2, np.nan, X)  # which every effect has a note about
+    model = VotingRegressor([("a", HistGradientBoostingRegressor(max_iter=2))])
+    told = rehearse(model.fit(rows, X[:, 0]), rows, n_rows=500)
+    assert [note.kind for note in told.notes] == ["black box"]
+    assert "parts of VotingRegressor" in told.notes[0]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 
 import rhale
 from rhale.engines import dask as engine
-from rhale.engines.dask import _graph, map_parts, open_table
+from rhale.engines.dask import Dask, _graph, open_table
 from rhale.engines.parcel import Parcel
 from rhale.engines.worker import PartTask, count_task
 from rhale.errors import BadTableError, ModelFailedError
@@ -50,9 +50,9 @@ def same(found, wanted):
 def test_partitions_are_worked_on_in_their_order():
     table = dd.from_pandas(pd.DataFrame({"a": np.arange(40.0)}), npartitions=20, sort=False)
     numbers = []
-    task = PartTask(lambda chunk: numbers.append(chunk.where) or 1, open_table(table).reading, 9)
+    task = PartTask(lambda chunk: numbers.append(chunk.where) or 1, open_table(table), 9)
     with dask.config.set(scheduler="sync"):
-        assert len(list(map_parts(task, table, 0))) == 20
+        assert len(list(Dask().map_parts(task, table, 0))) == 20
     assert numbers == [f"partition {number}" for number in range(20)]
 
 
@@ -60,8 +60,8 @@ def test_partitions_are_worked_on_in_their_order():
 def test_an_interrupted_run_goes_on_behind_the_partitions_that_are_done(
     tmp_path, monkeypatch, share
 ):
-    monkeypatch.setattr("rhale.checkpoint.EVERY_SECONDS", 0)
-    monkeypatch.setattr("rhale.checkpoint.SPARED_SHARE", 0)
+    monkeypatch.setattr("rhale.engines.checkpoint.folder.EVERY_SECONDS", 0)
+    monkeypatch.setattr("rhale.engines.checkpoint.folder.SPARED_SHARE", 0)
     frame = pd.DataFrame({"a": RNG.normal(size=400), "b": RNG.normal(size=400)})
     table = dd.from_pandas(frame, npartitions=20, sort=False)
     calls, last = [], float("inf")
@@ -271,17 +271,17 @@ def test_partitions_before_the_first_are_not_computed():
         return pd.DataFrame({"a": np.full(index + 1, float(index))})
 
     source = dd.from_map(load, range(6), meta=pd.DataFrame({"a": [1.0]}))
-    task = PartTask(Noting([]), open_table(source).reading, 100)
-    found = list(map_parts(task, source, 4))
+    task = PartTask(Noting([]), open_table(source), 100)
+    found = list(Dask().map_parts(task, source, 4))
     assert sorted(loaded) == [4, 5]
     assert [(s.n_rows, s.piece.tolist()) for s in found] == [(5, [4.0]), (6, [5.0])]
-    assert not list(map_parts(task, source, 6))
+    assert not list(Dask().map_parts(task, source, 6))
 
 
 def test_summaries_come_in_the_order_of_partitions():
     source = dd.from_map(lambda n: pd.DataFrame({"a": np.arange(float(n))}), range(1, 9),
                          meta=pd.DataFrame({"a": [1.0]}))  # fmt: skip
-    found = map_parts(count_task(open_table(source).reading), source, 0)
+    found = Dask().map_parts(count_task(open_table(source)), source, 0)
     assert [summary.n_rows for summary in found] == list(range(1, 9))
 
 
@@ -305,7 +305,7 @@ def test_few_partitions_are_in_memory_at_a_time():
 
     source = dd.from_map(load, range(40), meta=pd.DataFrame({"a": [1.0]}))
     with dask.config.set(num_workers=2):
-        list(map_parts(PartTask(Noting(done), open_table(source).reading, 9), source, 0))
+        list(Dask().map_parts(PartTask(Noting(done), open_table(source), 9), source, 0))
     assert len(done) == 40
     assert max(most) <= 4
 
@@ -343,7 +343,7 @@ def test_work_that_nobody_waits_for_is_given_up(scheduler, monkeypatch):
 
     source = dd.from_map(load, range(500), meta=pd.DataFrame({"a": [1.0]}))
     with dask.config.set(scheduler=scheduler, num_workers=2):
-        found = map_parts(count_task(open_table(source).reading), source, 0)
+        found = Dask().map_parts(count_task(open_table(source)), source, 0)
         next(found)
         found.close()
     assert in_vain == []
@@ -387,7 +387,7 @@ def test_a_scheduler_of_the_users_own_that_calls_nobody_back_will_do():
     source = dd.from_map(lambda n: pd.DataFrame({"a": np.arange(float(n))}), [3, 5],
                          meta=pd.DataFrame({"a": [1.0]}))  # fmt: skip
     with dask.config.set(scheduler=own):
-        found = list(map_parts(count_task(open_table(source).reading), source, 0))
+        found = list(Dask().map_parts(count_task(open_table(source)), source, 0))
     assert [summary.n_rows for summary in found] == [3, 5]
 
 
@@ -415,8 +415,8 @@ def test_a_summary_is_let_go_as_soon_as_it_is_passed_on():
 
     source = dd.from_map(load, range(6), meta=pd.DataFrame({"a": [1.0]}))
     with dask.config.set(scheduler="sync"):
-        task = PartTask(lambda _: Piece(), open_table(source).reading, 9)
-        found = map_parts(task, source, 0)
+        task = PartTask(lambda _: Piece(), open_table(source), 9)
+        found = Dask().map_parts(task, source, 0)
         pieces = [weakref.ref(next(found).piece) for _ in range(5)]
         assert [piece() for piece in pieces[:3]] == [None] * 3
         is_seen.set()

@@ -1,6 +1,6 @@
 import pytest
 
-from rhale.engines.failures import last_words, lost
+from rhale.engines.failures import describe_loss, last_words
 from rhale.errors import BadSettingError, BadTableError, ModelStoppedError
 
 TRACE = """An exception was thrown from the Python worker:
@@ -29,6 +29,6 @@ def test_words_without_an_error_end_with_the_last_line():
     ],
 )
 def test_an_engine_that_gives_up_is_told_of(trace, is_dead, kind, said):
-    error = lost("Spark", trace, is_dead=is_dead)
+    error = describe_loss("Spark", trace, is_dead=is_dead)
     assert type(error) is kind
     assert said in str(error)

@@ -213,7 +213,7 @@ def test_both_readings_of_a_table_in_pieces_count(monkeypatch, name, expected):
         yield Summary(6, 2.0)
 
     monkeypatch.setattr("rhale.engines.fold.summaries", two)
-    assert progress_of(name, PiecedTable(None, None, "files"), 10) == expected
+    assert progress_of(name, PiecedTable(TABLE, ()), 10) == expected
 
 
 def test_the_end_of_a_table_of_unknown_length_moves_on(monkeypatch):
@@ -222,11 +222,15 @@ def test_the_end_of_a_table_of_unknown_length_moves_on(monkeypatch):
     monkeypatch.setattr(
         "rhale.engines.fold.summaries", lambda *_, **__: (s for s in [Summary(4, 1.0)] * 2)
     )
-    assert progress_of(FIRST_LOOK, PiecedTable(None, None, "dask"), None) == [(4, 8), (8, 16)]
+    assert progress_of(
+        FIRST_LOOK, PiecedTable(TABLE, (), engine=SimpleNamespace(name="any", no_resume="")), None
+    ) == [(4, 8), (8, 16)]
 
 
-@pytest.mark.parametrize(("kind", "first"), [("files", 3 * 2 + 4), ("dask", 4)])
-def test_a_resumed_pass_tells_the_rows_before_it_where_they_are_known(monkeypatch, kind, first):
+@pytest.mark.parametrize(
+    ("engine", "first"), [(None, 3 * 2 + 4), (SimpleNamespace(name="any", no_resume=""), 4)]
+)
+def test_a_resumed_pass_tells_the_rows_before_it_where_they_are_known(monkeypatch, engine, first):
     from rhale.tables.pieces.table import PiecedTable
 
     memory, calls = Kept(), []
@@ -234,9 +238,8 @@ def test_a_resumed_pass_tells_the_rows_before_it_where_they_are_known(monkeypatc
     monkeypatch.setattr(
         "rhale.engines.fold.summaries", lambda *_, **__: (s for s in [Summary(4, 1.0)])
     )
-    rows = Passes(
-        PiecedTable(None, None, kind), 3, lambda done, _: calls.append(done), memory=memory
-    )
+    table = PiecedTable(TABLE, (), engine=engine)
+    rows = Passes(table, 3, lambda done, _: calls.append(done), memory=memory)
     rows.fold(total, FIRST_LOOK)
     assert calls == [first]
 

@@ -40,7 +40,7 @@ def made(number):
 
 @pytest.fixture(autouse=True)
 def nothing_open(monkeypatch):
-    monkeypatch.setattr(shipping, "_opened", type(shipping._opened)())
+    monkeypatch.setattr(shipping, "_open_tasks", type(shipping._open_tasks)())
     MADE.clear()
 
 
@@ -68,7 +68,7 @@ def test_an_old_task_is_let_go_before_the_next_one_is_made(monkeypatch):
     monkeypatch.setattr(
         shipping.pickle,
         "loads",
-        lambda content: held.append(len(shipping._opened)) or loads(content),
+        lambda content: held.append(len(shipping._open_tasks)) or loads(content),
     )
     for parcel in parcels:
         parcel.open()

@@ -17,7 +17,7 @@ import pytest
 
 from rhale.engines import map_in_threads
 from rhale.engines import thread_limits as limits
-from rhale.engines.thread_limits import limited
+from rhale.engines.thread_limits import limit_threads
 from rhale.engines.threads import count_jobs
 from rhale.errors import MissingExtraError
 from rhale.models import meet, wrap
@@ -124,7 +124,8 @@ def count_all():
     x = rng.normal(size=(400, 8))
     y = np.sin(x[:, 0]) * x[:, 1]
     made, before, found = adapters(x, y), settings(), {}
-    with limited(wrap(len), 1):  # around all: threads of BLAS that may work look for work, busily
+    # around all: threads of BLAS that may work look for work, busily
+    with limit_threads(wrap(len), 1):
         for name, adapter in made.items():
             chunks = [sized(adapter, x)] * 4
             found[name] = with_limits(adapter, chunks) | {"chunks": chunks}
@@ -135,9 +136,9 @@ def count_all():
 
 
 def with_limits(adapter, chunks):
-    with adapter.session(), limited(adapter, 1) as model:
+    with adapter.session(), limit_threads(adapter, 1) as model:
         one, answers = asked(model, chunks, 1)
-    with adapter.session(), limited(adapter, 2) as model:
+    with adapter.session(), limit_threads(adapter, 2) as model:
         two, again = asked(model, chunks, 2)
     return {"one": one.n_busy(), "two": two.n_busy(), "same": answers == again}
 
@@ -171,7 +172,7 @@ def work(model):
 def sized(adapter, rows):
     """As many rows as one thread answers for in the time of a chunk."""
     times, rows = [], np.resize(rows, (4_000, rows.shape[1]))
-    with adapter.session(), limited(adapter, 1) as model:
+    with adapter.session(), limit_threads(adapter, 1) as model:
         for _ in range(4):
             start = time.thread_time()
             work(model)(rows)
@@ -278,7 +279,7 @@ def test_no_number_leaves_everything_as_it_is(monkeypatch):
     monkeypatch.setattr(limits, "_PROCESS_LIMITS", {"numpy": pytest.fail})
     monkeypatch.setattr(limits, "_THREAD_LIMITS", {"numpy": pytest.fail})
     adapter = wrap(lambda rows: rows[:, 0])
-    with limited(adapter, None) as found:
+    with limit_threads(adapter, None) as found:
         assert found is adapter
 
 
@@ -298,8 +299,8 @@ def library(monkeypatch):
 def test_limits_are_put_back_by_the_last_of_several_users(library):
     adapter = wrap(lambda rows: rows[:, 0])
     first, second = ExitStack(), ExitStack()
-    first.enter_context(limited(adapter, 1))
-    second.enter_context(limited(adapter, 2))
+    first.enter_context(limit_threads(adapter, 1))
+    second.enter_context(limit_threads(adapter, 2))
     first.close()
     assert library == ["limited"]
     second.close()
@@ -307,7 +308,7 @@ def test_limits_are_put_back_by_the_last_of_several_users(library):
 
 
 def test_limits_are_put_back_after_an_error(library):
-    with pytest.raises(KeyError), limited(wrap(lambda rows: rows[:, 0]), 1):
+    with pytest.raises(KeyError), limit_threads(wrap(lambda rows: rows[:, 0]), 1):
         raise KeyError
     assert library == ["limited", "restored"]
 
@@ -317,7 +318,7 @@ def test_limits_are_put_back_if_one_of_them_cannot_be_set(library, monkeypatch):
         raise MissingExtraError
 
     monkeypatch.setitem(limits._PROCESS_LIMITS, "sys", fail)
-    with pytest.raises(MissingExtraError), limited(wrap(lambda rows: rows[:, 0]), 1):
+    with pytest.raises(MissingExtraError), limit_threads(wrap(lambda rows: rows[:, 0]), 1):
         pytest.fail("it was set")
     assert library == ["limited", "restored"]
     assert limits._n_users == 0
@@ -332,7 +333,7 @@ def test_functions_of_numba_are_kept_to_one_thread_once_its_threads_were_started
     pool = SimpleNamespace(_is_initialized=is_started)
     monkeypatch.setitem(sys.modules, "numba", numba)
     monkeypatch.setitem(sys.modules, "numba.np.ufunc.parallel", pool)
-    with limited(wrap(lambda rows: rows[:, 0]), 1):
+    with limit_threads(wrap(lambda rows: rows[:, 0]), 1):
         assert done == expected[:1]
     assert done == expected
 
@@ -343,7 +344,7 @@ def test_a_model_of_catboost_is_left_without_a_trace():
     quiet = {"verbose": False, "allow_writing_files": False}
     model = catboost.CatBoostRegressor(iterations=2, **quiet).fit(x, x[:, 0])
     before, adapter = set(vars(model)), wrap(model)
-    with limited(adapter, 1) as alone:
+    with limit_threads(adapter, 1) as alone:
         assert vars(model)["predict"].keywords == {"thread_count": 1}
         assert alone.predict(x).tolist() == type(model).predict(model, x).tolist()
     assert set(vars(model)) == before
@@ -355,6 +356,6 @@ def test_without_the_library_that_bounds_threads_the_error_says_what_to_install(
     )
     with (
         pytest.raises(MissingExtraError, match=r"n_jobs=2 .* pip install threadpoolctl"),
-        limited(wrap(lambda rows: rows[:, 0]), 2),
+        limit_threads(wrap(lambda rows: rows[:, 0]), 2),
     ):
         pytest.fail("it was not bounded")

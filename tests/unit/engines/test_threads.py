@@ -16,7 +16,7 @@ from rhale.engines import map_in_threads
 from rhale.engines.threads import count_jobs
 from rhale.errors import BadSettingError
 from rhale.models import Predictor, wrap
-from rhale.models.adapter import STOP
+from rhale.models.predictor import STOP
 from rhale.tables import open_table
 
 PATIENCE = 120  # seconds: they bound a hang, and nothing else
@@ -124,7 +124,7 @@ import os, signal, threading
 import numpy as np
 from rhale.engines import map_in_threads
 from rhale.models import Predictor, wrap
-from rhale.models.adapter import STOP
+from rhale.models.predictor import STOP
 asked, both = [], threading.Barrier(2, timeout=120)
 def answer(rows):
     asked.append(1)

@@ -3,9 +3,9 @@ import pytest
 import torch
 
 from rhale.errors import BadTableError
-from rhale.features.survey import survey
+from rhale.features.survey import SurveyTask, survey
 from rhale.gpu import device_moments as ops
-from rhale.gpu.tensor_table import TensorTable, open_tensor, sent_to
+from rhale.gpu.tensor_table import TensorSurveyTask, TensorTable, open_tensor, send_to
 from rhale.kernels.sample import row_keys
 from rhale.tables.array import ArrayTable
 
@@ -36,6 +36,10 @@ def assert_same_census(found, expected):
             np.testing.assert_allclose(ours.found[value], pair, rtol=1e-12)
 
 
+def survey_there(chunk, *about, **how):
+    return TensorSurveyTask(SurveyTask(*about, **how))(chunk)
+
+
 def assert_same_survey(found, expected):
     facts = ("n_rows", "weight", "weight_squares", "n_known", "known_weight", "known_squares")
     for name in (*facts, "low", "high", "whole"):
@@ -64,7 +68,7 @@ def test_a_survey_of_a_tensor_is_that_of_the_array(weighted, size, device):
     host, there = both(values(), weights, device)
     how = {"beside": [2], "counted": [3]}
     expected = survey(host, [3, 0, 1], NAMES, (size, 64), 1, **how)
-    assert_same_survey(survey(there, [3, 0, 1], NAMES, (size, 64), 1, **how), expected)
+    assert_same_survey(survey_there(there, [3, 0, 1], NAMES, (size, 64), 1, **how), expected)
 
 
 def test_few_distinct_rows_are_kept_whole_with_all_their_weight():
@@ -73,7 +77,7 @@ def test_few_distinct_rows_are_kept_whole_with_all_their_weight():
     host, there = both(x, weights)
     expected = survey(host, [0, 1, 2, 3], NAMES, (100, 64), 1)
     assert expected.sample.is_complete
-    assert_same_survey(survey(there, [0, 1, 2, 3], NAMES, (100, 64), 1), expected)
+    assert_same_survey(survey_there(there, [0, 1, 2, 3], NAMES, (100, 64), 1), expected)
 
 
 def test_more_distinct_rows_than_are_kept_among_many_equal_ones():
@@ -81,7 +85,7 @@ def test_more_distinct_rows_than_are_kept_among_many_equal_ones():
     host, there = both(x)
     expected = survey(host, [0, 1, 2, 3], NAMES, (100, 64), 1)
     assert not expected.sample.is_complete
-    assert_same_survey(survey(there, [0, 1, 2, 3], NAMES, (100, 64), 1), expected)
+    assert_same_survey(survey_there(there, [0, 1, 2, 3], NAMES, (100, 64), 1), expected)
 
 
 def test_surveys_of_pieces_add_up_to_that_of_the_whole():
@@ -90,7 +94,7 @@ def test_surveys_of_pieces_add_up_to_that_of_the_whole():
     expected = survey(host, [0, 1, 2, 3], NAMES, (300, 64), 1)
     table = TensorTable(torch.from_numpy(x), torch.device("cpu"))
     pieces = [
-        survey(table.chunk(a, a + 1000), [0, 1, 2, 3], NAMES, (300, 64), 1)
+        survey_there(table.chunk(a, a + 1000), [0, 1, 2, 3], NAMES, (300, 64), 1)
         for a in range(0, N, 1000)
     ]
     assert_same_survey(sum(pieces[1:], pieces[0]), expected)
@@ -121,7 +125,7 @@ def test_values_that_cannot_be_squared_are_refused_with_their_row(value, said):
     x[40, 2] = value
     _, there = both(x)
     with pytest.raises(BadTableError, match=f"'x2' has .*{said}.*first in row 40"):
-        survey(there, [0, 2], NAMES, (10, 10), 0)
+        survey_there(there, [0, 2], NAMES, (10, 10), 0)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "bool"])
@@ -131,7 +135,7 @@ def test_a_chunk_answers_like_one_of_an_array(dtype):
     new = np.linspace(-0.6, 2.7, 20)
     for name, arguments in {
         "column": (1,), "key": (2,), "keys": (), "representable": (0, new), "shown": (0, 0.5),
-        "told_apart": (0,), "varied": ([(0, new), (2, new)],), "replaced": ([(0, new), (2, new)],),
+        "distinct": (0,), "varied": ([(0, new), (2, new)],), "replaced": ([(0, new), (2, new)],),
     }.items():  # fmt: skip
         ours, theirs = getattr(there, name)(*arguments), getattr(host, name)(*arguments)
         if isinstance(theirs, np.ndarray):
@@ -169,22 +173,22 @@ def test_a_table_is_cut_like_an_array():
             host.take(rows).take(rows[:0] + 1).chunk(0, 0),
             there.take(rows).take(rows[:0] + 1).chunk(0, 0),
         ),
-        (host.without(2).chunk(0, 5), there.without(2).chunk(0, 5)),
+        (host.select([0, 1, 3]).chunk(0, 5), there.select([0, 1, 3]).chunk(0, 5)),
     ]
     for theirs, ours in pairs:
         np.testing.assert_array_equal(ours.keys(), theirs.keys())
         np.testing.assert_array_equal(ours.row_numbers, theirs.row_numbers)
         np.testing.assert_array_equal(ours.weights, theirs.weights)
-    assert there.without(2).names == host.without(2).names == ("x0", "x1", "x3")
+    assert there.select([0, 1, 3]).names == host.select([0, 1, 3]).names == ("x0", "x1", "x3")
     assert there.holds(0) == host.holds(0)
 
 
 def test_chunks_that_are_to_be_sent_are_smaller_for_wide_tables():
     few, many = (torch.zeros(1, n) for n in (8, 10_000))
     far = torch.device("meta")
-    assert TensorTable(few, far).usual_rows == 2**24
-    assert TensorTable(many, far).usual_rows * 10_000 <= 2**27
-    assert TensorTable(many, many.device).usual_rows == 2**26  # nothing is copied
+    assert TensorTable(few, far).storage.usual_rows == 2**24
+    assert TensorTable(many, far).storage.usual_rows * 10_000 <= 2**27
+    assert TensorTable(many, many.device).storage.usual_rows == 2**26  # nothing is copied
 
 
 @pytest.mark.parametrize(
@@ -207,4 +211,4 @@ def test_a_tensor_with_a_graph_is_read_without_it():
 
 
 def test_types_that_torch_lacks_stay_on_the_host():
-    assert sent_to(np.zeros((3, 2), dtype=np.longdouble), torch.device("cpu")) is None
+    assert send_to(np.zeros((3, 2), dtype=np.longdouble), torch.device("cpu")) is None

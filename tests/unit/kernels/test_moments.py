@@ -340,3 +340,26 @@ def test_cells_between_two_limits_are_kept_as_they_are():
     assert part.count.tolist() == [2, 0]
     assert part.mean.tolist() == [[3.0, 0.0]]
     assert part.sdd.tolist() == [[2.0, 0.0]]
+
+
+def test_the_marginals_of_four_rows_by_hand():
+    x = np.array([[0.5, 0.5, 1.5, 1.5], [5.0, 15.0, 15.0, 25.0]])
+    found = measure(PAIR, x, np.array([1.0, 3.0, 5.0, 9.0]))
+    first, second = found.marginal(0), found.marginal(1)
+    assert (first.grid, second.grid) == PAIR.grids
+    assert first.mean.tolist() == [[2.0, 7.0]]
+    assert first.sdd.tolist() == [[2.0, 8.0]]
+    assert first.sxx.tolist() == [0.0, 0.0]
+    assert second.count.tolist() == [1, 2, 1]
+    assert second.mean.tolist() == [[1.0, 4.0, 9.0]]
+    assert second.mean_x.tolist() == [5.0, 15.0, 25.0]
+
+
+def test_each_axis_is_united_by_itself():
+    x = np.array([[0.5, 0.5, 1.5, 1.5], [5.0, 15.0, 15.0, 25.0]])
+    found = measure(PAIR, x, np.array([1.0, 3.0, 5.0, 9.0]))
+    assert found.unite(np.array([0, 2]), 0).mean.tolist() == [[1.0, 4.0, 9.0]]
+    wide = found.unite(np.array([0, 1, 3]), 1)
+    assert wide.count.tolist() == [1, 1, 0, 2]
+    assert wide.mean.tolist() == [[1.0, 3.0, 0.0, 7.0]]
+    assert wide.sxd[1].tolist() == [[0.0, 0.0, 0.0, 20.0]]  # (-5)(-2) + 5 · 2

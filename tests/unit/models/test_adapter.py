@@ -1,142 +1,47 @@
-import numpy as np
+from dataclasses import dataclass
+
 import pytest
 
-from rhale.errors import (
-    BadPredictionError,
-    ModelFailedError,
-    WrongShapeError,
-)
-from rhale.models import meet, wrap
-from rhale.models.adapter import check_answer, check_repeatable
-from rhale.tables import open_table
-
-X = np.random.default_rng(0).normal(size=(60, 2))
+from rhale.models.adapter import Adapter
 
 
-def chunk():
-    return open_table(X).chunk(0, len(X))
+class Silent(Adapter):
+    kind = "silence"
+
+    def predict(self, rows):
+        raise NotImplementedError(rows)
 
 
-class Recorder:
-    def __init__(self, function):
-        self.function, self.sizes = function, []
-
-    def __call__(self, rows):
-        self.sizes.append(len(rows))
-        return self.function(rows)
+@dataclass(frozen=True)
+class Field(Silent):
+    n_threads: int
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [[1, 2, 3], (1.0, 2.0, 3.0), np.array([[1], [2], [3]]), np.array([1, 2, 3], dtype=object)],
-)
-def test_answers_become_floats_with_one_column_per_output(answer):
-    found = check_answer(answer, 3)
-    assert found.dtype == np.float64
-    assert found.tolist() == [[1.0], [2.0], [3.0]]
+class Attribute(Silent):
+    n_threads = 3
 
 
-def test_truth_values_are_numbers():
-    assert check_answer(np.array([True, False]), 2).tolist() == [[1.0], [0.0]]
+class Assigned(Silent):
+    def __init__(self):
+        self.n_threads = 3
 
 
-@pytest.mark.parametrize("shape", [(), (4,), (2, 3), (3, 0), (3, 1, 1)])
-def test_a_wrong_shape_is_named_with_the_right_ones(shape):
-    with pytest.raises(WrongShapeError) as caught:
-        check_answer(np.zeros(shape), 3, "with 'a' between 0 and 1")
-    for part in (str(shape), "3 rows with 'a' between 0 and 1", "(n_rows, n_outputs)"):
-        assert part in str(caught.value)
+class Computed(Silent):
+    @property
+    def n_threads(self):
+        return 3
 
 
-def test_answers_that_are_not_finite_are_counted():
-    with pytest.raises(BadPredictionError, match=r"for 2 of 4 rows.*first: row 1"):
-        check_answer([0.0, np.nan, 1.0, np.inf], 4)
+@pytest.mark.parametrize("adapter", [Field(3), Attribute(), Assigned(), Computed()])
+def test_a_default_gives_way_to_whatever_a_class_writes(adapter):
+    assert isinstance(adapter, Adapter)
+    assert adapter.n_threads == 3
+    assert Silent().n_threads == 1
 
 
-def test_answers_in_words_are_refused():
-    with pytest.raises(BadPredictionError, match=r"such as.*'yes'.*predict_proba"):
-        check_answer(["yes", "no"], 2)
+def test_an_estimator_is_no_adapter():
+    class Estimator:
+        def predict(self, rows):
+            raise NotImplementedError(rows)
 
-
-def test_an_answer_does_not_change_the_model_s_own_array():
-    own = np.array([1.0, 2.0])
-    check_answer(own, 2)[0] = 9
-    assert own.tolist() == [1.0, 2.0]
-
-
-def test_the_first_question_is_small_and_asked_twice():
-    model = Recorder(lambda rows: rows[:, 0])
-    predictor, asked = meet(wrap(model), chunk())
-    assert model.sizes == [32, 16]
-    assert asked == 48
-    assert predictor.outputs == ("y0",)
-
-
-def test_rounding_is_no_randomness_and_a_thousandth_is():
-    answer = np.array([[1.0], [-1000.0]])
-    check_repeatable(answer, answer * (1 + 1e-7))
-    with pytest.raises(BadPredictionError, match="different answers"):
-        check_repeatable(answer, answer * (1 + 1e-3))
-
-
-def test_randomness_of_one_output_is_found_beside_a_large_one():
-    steady = np.full(4, 1e9)
-    rng = np.random.default_rng(0)
-    first, again = (np.column_stack([steady, rng.normal(size=4)]) for _ in range(2))
-    with pytest.raises(BadPredictionError, match="different answers"):
-        check_repeatable(first, again)
-
-
-def test_only_the_chosen_outputs_are_answered_in_the_order_they_were_named():
-    def model(rows):
-        return np.column_stack([rows[:, 0], 2 * rows[:, 0], 3 * rows[:, 0]])
-
-    predictor, _ = meet(wrap(model), chunk(), ["y2", 0])
-    assert predictor.outputs == ("y2", "y0")
-    assert predictor.predict(X, 60) == pytest.approx(np.column_stack([3 * X[:, 0], X[:, 0]]))
-
-
-def test_gradients_of_chosen_outputs_follow_their_order():
-    def slopes(rows):
-        return np.stack([k * np.ones_like(rows) for k in (1.0, 2.0, 3.0)], axis=1)
-
-    def model(rows):
-        return np.outer(rows.sum(axis=1), [1, 2, 3])
-
-    predictor, _ = meet(wrap(model, gradient=slopes), chunk(), ["y2", "y0"])
-    answers, found = predictor.gradient(chunk())
-    assert answers == pytest.approx(model(X)[:, [2, 0]])
-    assert found[0].tolist() == [[3.0, 3.0], [1.0, 1.0]]
-
-
-def test_a_failing_model_says_how_many_rows_it_was_asked():
-    def broken(rows):
-        msg = f"cannot do {len(rows)}"
-        raise LookupError(msg)
-
-    with pytest.raises(ModelFailedError, match="failed on 32 rows at the first question") as caught:
-        meet(wrap(broken), chunk())
-    assert isinstance(caught.value.__cause__, LookupError)
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
-def test_a_stop_is_no_failure_of_the_model(error):
-    def stopped(_):
-        raise error
-
-    with pytest.raises(error):
-        meet(wrap(stopped), chunk())
-
-
-def test_outputs_come_in_the_order_they_were_asked_for():
-    model = wrap(lambda rows: np.column_stack([rows[:, 0], 10 * rows[:, 0]]))
-    predictor, _ = meet(model, chunk(), output=[1, 0])
-    rows = chunk()
-    answer = predictor.predict(rows.rows, rows.n_rows)
-    assert predictor.outputs == ("y1", "y0")
-    np.testing.assert_array_equal(answer[:, 0], 10 * answer[:, 1])
-
-
-def test_a_list_of_different_lengths_is_a_wrong_shape():
-    with pytest.raises(WrongShapeError, match="a list that is no array"):
-        check_answer([np.ones((3, 2)), np.ones((3, 4))], 3)
+    assert not isinstance(Estimator(), Adapter)

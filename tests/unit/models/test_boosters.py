@@ -1,31 +1,14 @@
 import numpy as np
 import pytest
 
-from rhale.errors import BadFileError, BadTableError, MissingExtraError
+from rhale.errors import BadTableError
 from rhale.models import boosters
-from rhale.models.boosters import in_short, is_model_file, load_model
-from rhale.models.trees.read import first_line
-
-
-@pytest.mark.parametrize("name", ["m.json", "m.UBJ", "a.b.txt", "m.cbm"])
-def test_model_files_are_known_by_their_endings(name, tmp_path):
-    assert is_model_file(name)
-    assert is_model_file(tmp_path / name)
-    assert not is_model_file(name + ".pkl")
-    assert not is_model_file(object())
-
-
-def test_a_library_that_is_not_there_is_named(tmp_path, monkeypatch):
-    path = tmp_path / "model.cbm"
-    path.write_bytes(b"...")
-    monkeypatch.setattr(boosters, "find_spec", lambda name: None)  # noqa: ARG005
-    with pytest.raises(MissingExtraError, match=r"model\.cbm is .* catboost; pip install catboost"):
-        load_model(path)
+from rhale.models.boosters import shorten_names
 
 
 def test_many_names_are_cut_short():
-    assert in_short(["a", "b"]) == "a, b"
-    assert in_short([str(i) for i in range(9)]) == "0, 1, 2, 3, 4, 5, ... (9)"
+    assert shorten_names(["a", "b"]) == "a, b"
+    assert shorten_names([str(i) for i in range(9)]) == "0, 1, 2, 3, 4, 5, ... (9)"
 
 
 def test_arrays_have_no_names_to_be_wrong():
@@ -35,56 +18,3 @@ def test_arrays_have_no_names_to_be_wrong():
     assert ask(pandas.DataFrame({"a": [1.0], "b": [2.0]})) == 1
     with pytest.raises(BadTableError, match="other names"):
         ask(pandas.DataFrame({"a": [1.0], "c": [2.0]}))
-
-
-@pytest.mark.parametrize(
-    ("message", "expected"),
-    [
-        ("[13:58:55] /src/common/json.cc:409: Expecting digit\nStack trace:", "Expecting digit"),
-        ("catboost/libs/model/model.cpp:1185: Incorrect file", "Incorrect file"),
-        ("nothing to leave out: 5", "nothing to leave out: 5"),
-        ("", "ValueError"),
-    ],
-)
-def test_messages_lose_the_lines_of_source_that_raised_them(message, expected):
-    assert first_line(ValueError(message)) == expected
-
-
-def test_a_file_that_would_crash_xgboost_is_refused(tmp_path):
-    pytest.importorskip("xgboost")
-    path = tmp_path / "deep.json"
-    path.write_text("[" * 200_000 + "]" * 200_000)
-    with pytest.raises(BadFileError, match="nested"):
-        load_model(path)
-
-
-@pytest.mark.parametrize(
-    ("name", "check"),
-    [
-        ("m.json", "read_json"),
-        ("m.ubj", "read_ubj"),
-        ("m.txt", "check_lightgbm"),
-        ("m.cbm", "check_catboost"),
-    ],
-)
-def test_the_bytes_that_were_checked_are_the_ones_that_are_read(name, check, tmp_path, monkeypatch):
-    pytest.importorskip(boosters.LIBRARY_OF[f".{name.partition('.')[2]}"])
-    (tmp_path / name).write_bytes(b"content")
-
-    def refuse(content):
-        (tmp_path / name).unlink()  # nothing else may be read from there
-        raise ValueError(content.decode())
-
-    monkeypatch.setattr(boosters, check, refuse)
-    with pytest.raises(BadFileError, match=rf"cannot load .*{name}.*: content\."):
-        load_model(tmp_path / name)
-
-
-def test_an_estimator_of_a_strange_kind_is_refused(tmp_path):
-    xgboost = pytest.importorskip("xgboost")
-    rows = np.arange(20.0).reshape(10, 2)
-    booster = xgboost.train({"nthread": 1}, xgboost.DMatrix(rows, rows[:, 0]), 1)
-    booster.set_attr(scikit_learn='{"_estimator_type": "model"}')
-    booster.save_model(tmp_path / "m.json")
-    with pytest.raises(BadFileError, match=r"m\.json"):
-        load_model(tmp_path / "m.json")

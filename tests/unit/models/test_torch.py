@@ -4,7 +4,7 @@ import torch
 
 import rhale
 from rhale.errors import WrongShapeError
-from rhale.models.torch import TorchModel, evaluating
+from rhale.models.torch import TorchModel, evaluation_mode
 
 X = np.random.default_rng(0).normal(size=(30, 2))
 
@@ -49,7 +49,7 @@ def test_the_modes_of_all_parts_come_back():
     inner = torch.nn.Sequential(torch.nn.Dropout(), torch.nn.BatchNorm1d(2)).train()
     outer = torch.nn.Sequential(inner, torch.nn.Dropout()).train()
     inner[1].eval()
-    with evaluating(outer):
+    with evaluation_mode(outer):
         assert not any(part.training for part in outer.modules())
     assert [outer.training, inner.training, inner[0].training] == [True, True, True]
     assert inner[1].training is False

@@ -1,6 +1,7 @@
 import io
 import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ def make_effect():
         cuts = every_cell(cells)
         cuts = Cuts(cuts.limits, np.full(cuts.linear.size, linear))
         kept = LocalEffects(x, d, np.ones(x.size)) if sample else NO_SAMPLE
-        return fit_effect(name, output, cells, cuts, sample=kept)
+        return replace(fit_effect(name, output, cells, cuts), sample=kept)
 
     return make
 

@@ -5,7 +5,7 @@ import pytest
 
 import rhale
 from rhale.report.chart_numbers import TOLERANCE, rounded, shape_of
-from rhale.results.effect import Missing
+from rhale.results.missing import Missing
 
 X = np.linspace(0.0, 10.0, 401)
 

@@ -1,5 +1,6 @@
 """Charts without data: what each kind draws, and what page and style sheet have to know of it."""
 
+import json
 import re
 from importlib.resources import files
 
@@ -51,6 +52,11 @@ def test_the_page_fills_in_all_rows(kind):
     assert filled_in(kind) <= words
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_chart_is_plain_json_without_an_address(kind):
+    assert "http" not in json.dumps(compile_chart(kind))
+
+
 def test_profiles_have_no_bins_and_narrow_levels_no_steps():
     assert filled_in("curve") - filled_in("profile") == {"bins", "bars", "gaps"}
     assert filled_in("levels") - filled_in("narrow levels") == {"steps"}
@@ -71,8 +77,9 @@ def test_curves_can_be_zoomed_and_levels_get_their_names():
 
 
 def test_a_chart_is_compiled_once_for_all_pages():
-    (found,) = compile_charts({"map"}).values()
-    assert found is compile_chart("map")
+    found = compile_charts({"map", "curve"})
+    assert list(found) == ["curve", "map"]
+    assert found["map"] is compile_chart("map")
 
 
 def test_marks_of_groups_within_groups_are_found():

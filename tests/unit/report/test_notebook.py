@@ -50,3 +50,13 @@ def test_it_needs_no_library_of_the_report():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout.strip() == "<div>"
+
+
+def test_page_and_notebook_need_no_matplotlib(tmp_path):
+    code = (
+        "import sys, numpy, rhale; X = numpy.arange(80.0).reshape(40, 2);"
+        "fx = rhale.explain(lambda r: r[:, 0] ** 2, X); fx._repr_html_();"
+        f"fx.report({str(tmp_path / 'page.html')!r}); print('matplotlib' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout.strip() == "False"

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import rhale
-from rhale.report.sentences import change_between, read, turning_points, zigzag
-from rhale.results.effect import Missing
+from rhale.report.sentences import read, turning_points, zigzag
+from rhale.results.missing import Missing
 
 X = np.linspace(0.0, 10.0, 401)
 
@@ -60,28 +60,6 @@ def test_a_feature_of_one_value_has_no_effect():
     assert read(fx["x1"]) == ("Every row has the same value, 3: there is no effect to show.",)
 
 
-def test_the_error_of_a_change_is_that_of_the_mean_times_the_width():
-    d = np.random.default_rng(1).normal(size=401)
-    found = change_between(effect_of(d, bins=1), 2.0, 6.0)
-    assert found.size == pytest.approx(4.0 * d.mean())
-    assert found.error == pytest.approx(4.0 * d.std(ddof=1) / np.sqrt(401))
-    assert found.spread == pytest.approx(4.0 * d.std(ddof=1))
-
-
-def test_the_error_of_a_change_does_not_depend_on_its_direction():
-    effect = effect_of(np.random.default_rng(1).normal(size=401), bins=5)
-    there, back = change_between(effect, 1.0, 7.0), change_between(effect, 7.0, 1.0)
-    assert there.size == pytest.approx(-back.size)
-    assert (there.error, there.spread) == pytest.approx((back.error, back.spread))
-
-
-def test_from_the_first_limit_the_error_is_that_of_the_curve_that_starts_there():
-    effect = effect_of(np.random.default_rng(2).normal(size=401), bins=5)
-    low, high = effect.ci(7.3, center="start", level=0.95)
-    found = change_between(effect, 0.0, 7.3)
-    assert float(high - low) / 2 == pytest.approx(1.959964 * found.error, rel=1e-6)
-
-
 def test_levels_name_the_highest_and_the_lowest(make_levels):
     effect = make_levels(["a", "b", "c"], [2.0, -1.0])
     (sentence,) = read(effect)
@@ -91,14 +69,6 @@ def test_levels_name_the_highest_and_the_lowest(make_levels):
 def test_two_levels_are_one_change(make_levels):
     (sentence,) = read(make_levels(["no", "yes"], [-1.5]))
     assert sentence.startswith("A change from “no” to “yes” lowers the prediction by 1.5")
-
-
-def test_the_change_over_all_levels_has_the_error_of_the_last_one(make_levels):
-    effect = make_levels(["a", "b", "c", "d"], [1.0, 2.0, 3.0], noise=1.0, rows=30)
-    found = change_between(effect, 0.0, 3.0)
-    low, high = effect.ci("d", center="start")
-    assert found.size == pytest.approx(6.0, abs=1.0)
-    assert float(high - low) / 2 == pytest.approx(1.959964 * found.error, rel=1e-6)
 
 
 def test_steps_between_numbers_read_as_stretches(make_levels):

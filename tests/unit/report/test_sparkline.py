@@ -51,6 +51,10 @@ def test_levels_are_strokes_of_one_length_inside_the_picture():
     assert left[-1] + length[-1] == pytest.approx(WIDTH - MARGIN, abs=0.1)
 
 
+def test_scaled_values_end_at_the_limits():
+    assert scaled([1.0, 3.0, 2.0], 0.0, 10.0) == [0.0, 10.0, 5.0]
+
+
 @given(st.lists(NUMBERS, min_size=1, max_size=20), st.floats(0, 10), st.floats(20, 100))
 def test_scaled_values_lie_between_the_limits_in_their_order(values, low, high):
     found = np.array(scaled(values, low, high))

@@ -8,12 +8,15 @@ from rhale.errors import BadEffectsError, BadSettingError, BadTableError
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
 from rhale.kernels.partition import Cuts
-from rhale.results.effect import Effect, LocalEffects, Missing, fit_effect, normal_quantile
+from rhale.results.effect import Effect, LocalEffects, fit_effect
+from rhale.results.missing import Missing
+from rhale.results.result import normal_quantile
 
 NAN = np.nan
 X = np.array([0.0, 0.2, 0.8, 1.0, 1.5, 2.0])
 D = np.array([1.0, 2.0, 3.0, -1.0, 0.0, 1.0])
 EDGES = [0.0, 1.0, 2.0]
+AXIS = np.linspace(0.0, 10.0, 401)
 
 
 def example(**changes):
@@ -587,3 +590,25 @@ def test_own_bins_of_the_spread_are_accumulated():
     np.testing.assert_allclose(own.spread([0, 0.5, 2]), [0, 2, 5])
     np.testing.assert_allclose(own.spread(2, accumulate="quadrature"), np.hypot(2, 3))
     np.testing.assert_allclose(own.std, [1.0, 1.0])
+
+
+def test_the_error_of_a_change_is_that_of_the_mean_times_the_width():
+    d = np.random.default_rng(1).normal(size=401)
+    found = rhale.effect(AXIS, d, bins=1).difference(2.0, 6.0)
+    assert found.size == pytest.approx(4.0 * d.mean())
+    assert found.error == pytest.approx(4.0 * d.std(ddof=1) / np.sqrt(401))
+    assert found.spread == pytest.approx(4.0 * d.std(ddof=1))
+
+
+def test_the_error_of_a_change_does_not_depend_on_its_direction():
+    effect = rhale.effect(AXIS, np.random.default_rng(1).normal(size=401), bins=5)
+    there, back = effect.difference(1.0, 7.0), effect.difference(7.0, 1.0)
+    assert there.size == pytest.approx(-back.size)
+    assert (there.error, there.spread) == pytest.approx((back.error, back.spread))
+
+
+def test_from_the_first_limit_the_error_is_that_of_the_curve_that_starts_there():
+    effect = rhale.effect(AXIS, np.random.default_rng(2).normal(size=401), bins=5)
+    low, high = effect.ci(7.3, center="start", level=0.95)
+    found = effect.difference(0.0, 7.3)
+    assert float(high - low) / 2 == pytest.approx(1.959964 * found.error, rel=1e-6)

@@ -75,9 +75,9 @@ def test_a_partition_chooses_among_the_limits_of_cells():
     assert effect.notes == ()
 
 
-def test_notes_and_name_are_carried():
-    effect = bin_cells("age", "y", cells(), Fixed(2), notes=("by secant",))
-    assert (effect.name, effect.output, effect.notes) == ("age", "y", ("by secant",))
+def test_the_names_are_carried():
+    effect = bin_cells("age", "y", cells(), Fixed(2))
+    assert (effect.name, effect.output, effect.notes) == ("age", "y", ())
 
 
 def test_limits_move_to_those_of_cells_and_the_note_says_how_far():

@@ -220,3 +220,11 @@ def test_notes_are_those_of_the_steps_and_of_the_levels():
 def test_a_step_has_no_slope_and_one_deviation():
     assert made().slope.tolist() == [0.0, 0.0]
     assert made().std_plain is made().std or np.array_equal(made().std_plain, made().std)
+
+
+def test_the_change_over_all_levels_has_the_error_of_the_last_one(make_levels):
+    effect = make_levels(["a", "b", "c", "d"], [1.0, 2.0, 3.0], noise=1.0, rows=30)
+    found = effect.difference(0.0, 3.0)
+    low, high = effect.ci("d", center="start")
+    assert found.size == pytest.approx(6.0, abs=1.0)
+    assert float(high - low) / 2 == pytest.approx(1.959964 * found.error, rel=1e-6)

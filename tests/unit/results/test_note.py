@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from rhale.results.note import Note
+from rhale.results.note import Note, as_notes
 
 NOTE = Note("gap", "no rows between 1 and 9")
 
@@ -42,3 +42,9 @@ def test_what_is_made_of_a_note_is_plain_text():
 def test_a_note_has_a_kind_and_nothing_else():
     with pytest.raises(AttributeError):
         NOTE.colour = "red"
+
+
+def test_a_plain_text_gets_no_kind():
+    plain, same = as_notes(["a text", NOTE])
+    assert (plain.kind, plain.text) == ("", "a text")
+    assert same is NOTE

@@ -11,7 +11,8 @@ import rhale
 from rhale.errors import BadFileError
 from rhale.explanation import unpacked
 from rhale.results import store
-from rhale.results.effect import Missing
+from rhale.results.missing import Missing
+from rhale.results.note import Note
 
 TABLE = np.random.default_rng(0).normal(size=(50, 2))
 
@@ -30,7 +31,7 @@ def saved(fx, tmp_path):
 
 def test_a_file_is_plain_json_with_its_format(saved):
     content = json.loads(saved.read_text(encoding="utf-8"))
-    assert content["rhale_format"] == 3
+    assert content["rhale_format"] == 4
     assert content["features"] == ["x0", "x1"]
 
 
@@ -125,7 +126,7 @@ def test_json_of_another_program_is_refused(tmp_path, content):
         rhale.load(path)
 
 
-@pytest.mark.parametrize("version", [4, 99])
+@pytest.mark.parametrize("version", [5, 99])
 def test_a_format_of_the_future_says_upgrade(saved, version):
     content = json.loads(saved.read_text(encoding="utf-8"))
     saved.write_text(json.dumps({**content, "rhale_format": version}), encoding="utf-8")
@@ -149,9 +150,9 @@ def test_a_file_of_format_1_is_read_and_its_empty_bin_interpolated():
         (0, "0"),
         ("1.5", "'1.5'"),
         (True, "true"),
-        (3.0, r"3\.0"),
-        ("3", "'3'"),
-        ([3], "a list"),
+        (4.0, r"4\.0"),
+        ("4", "'4'"),
+        ([4], "a list"),
         (10**300, "a huge number"),
         ("x" * 10_000, "'xxxx"),
     ],
@@ -159,7 +160,7 @@ def test_a_file_of_format_1_is_read_and_its_empty_bin_interpolated():
 def test_an_unknown_format_is_refused(saved, version, told):
     content = json.loads(saved.read_text(encoding="utf-8"))
     saved.write_text(json.dumps({**content, "rhale_format": version}), encoding="utf-8")
-    with pytest.raises(BadFileError, match=f"format {told}.*reads formats 1 to 3") as error:
+    with pytest.raises(BadFileError, match=f"format {told}.*reads formats 1 to 4") as error:
         rhale.load(saved)
     assert len(str(error.value)) < 300
 
@@ -391,6 +392,93 @@ def test_a_file_of_format_3_is_read():
     np.testing.assert_allclose(fx["x0"].mean, [1.0, 3.0, 6.0])
     np.testing.assert_allclose(np.diff(fx["c"].curve(["a", "b"])), 2.0)
     assert (fx["g"].missing.count, fx["g"].missing.rows) == (4, 20.0)
+
+
+def test_a_file_of_format_4_is_read():
+    """As before; x0 + g + 2 (c is b), and 7 for g without a value, where its mean is 1.55."""
+    fx = rhale.load(Path(__file__).parent / "samples" / "format_4.json")
+    np.testing.assert_allclose(fx["x0"].mean, [1.0, 3.0, 6.0])
+    np.testing.assert_allclose(np.diff(fx["c"].curve(["a", "b"])), 2.0)
+    np.testing.assert_allclose(fx["g"].missing.mean, 7.0 - 1.55)
+    assert [(note.kind, note.text) for note in fx["x0"].notes] == [("gap", "a note with a kind")]
+    np.testing.assert_array_equal(fx["x0"].sample.x, fx.sample_x[:, 0])
+    np.testing.assert_allclose(fx["g"].sample.local_effects, np.ones(10))
+    assert fx["g"].sample.x.mean() == pytest.approx(1.55)
+
+
+def sampled(saved, place=0):
+    content = json.loads(saved.read_text(encoding="utf-8"))
+    return content, content["effects"][place]["sample"]
+
+
+def test_what_effects_share_with_the_explanation_is_written_once(fx, saved):
+    _, sample = sampled(saved)
+    assert sample.keys() == {"record", "local_effects"}
+    again = rhale.load(saved)["x0"].sample
+    for column, expected in zip(again, fx["x0"].sample, strict=True):
+        assert column.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("change", [{"x": -TABLE[:, 0]}, {"weight": np.full(50, 2.0)}])
+def test_a_sample_of_its_own_is_written_whole(fx, tmp_path, change):
+    other = replace(fx["x0"], sample=fx["x0"].sample._replace(**change))
+    replace(fx, effects=(other, fx["x1"])).save(tmp_path / "own.json")
+    assert sampled(tmp_path / "own.json")[1].keys() == {"record", "x", "local_effects", "weight"}
+    assert rhale.load(tmp_path / "own.json")["x0"] == other
+
+
+def test_rows_without_a_value_are_no_part_of_the_sample(tmp_path):
+    gaps = np.where(np.arange(50)[:, None] % [5, 7] == 0, np.nan, TABLE)
+    fx = rhale.explain(lambda rows: np.nan_to_num(rows[:, 0]), gaps, bins=3)
+    fx.save(tmp_path / "gaps.json")
+    assert "x" not in sampled(tmp_path / "gaps.json")[1]
+    assert rhale.load(tmp_path / "gaps.json") == fx
+
+
+def test_local_effects_of_other_rows_than_the_sampled_are_refused(saved):
+    content, sample = sampled(saved)
+    sample["local_effects"] = {"array": [1.0] * 49, "type": "float64", "shape": [49]}
+    with pytest.raises(BadFileError, match="sample of 'x0' has 49 local effects for 50 rows"):
+        unpacked(content, "a message")
+
+
+def test_values_that_no_axis_holds_are_refused(saved):
+    content, _ = sampled(saved)
+    content["sample_x"]["array"][2] = 1e305
+    with pytest.raises(BadFileError, match=r"sample of 'x1' has a value 1e\+305|sample of 'x0'"):
+        unpacked(content, "a message")
+
+
+def test_levels_have_a_sample_of_their_own(mixed, tmp_path):
+    mixed.save(tmp_path / "mixed.json")
+    content, sample = sampled(tmp_path / "mixed.json", place=1)
+    sample["record"] = "sampled_rows"
+    with pytest.raises(BadFileError, match="record 'sampled_rows', not local_effects"):
+        unpacked(content, "a message")
+
+
+def test_notes_come_back_with_their_kinds(fx, tmp_path):
+    noted = replace(fx["x0"], local_notes=(Note("gap", "no rows"), "a text"))
+    replace(fx, effects=(noted, fx["x1"]), notes=("whole",)).save(tmp_path / "noted.json")
+    again = rhale.load(tmp_path / "noted.json")
+    assert [(note.kind, note.text) for note in again["x0"].local_notes] == [
+        ("gap", "no rows"),
+        ("", "a text"),
+    ]
+    assert [(note.kind, note.text) for note in again.notes] == [("", "whole")]
+
+
+def test_a_note_among_other_values_is_its_text(fx, tmp_path):
+    replace(fx, provenance={"how": Note("gap", "no rows")}).save(tmp_path / "told.json")
+    assert rhale.load(tmp_path / "told.json").provenance == {"how": "no rows"}
+
+
+@pytest.mark.parametrize("note", [["gap"], ["gap", 1], ["gap", "a", "b"], 7, {}])
+def test_a_note_that_is_no_kind_and_text_is_refused(saved, note):
+    content, _ = sampled(saved)
+    content["effects"][0]["local_notes"] = [note]
+    with pytest.raises(BadFileError, match=r"effects\[0\].local_notes\[0\]"):
+        unpacked(content, "a message")
 
 
 MISSING = Missing(3, 0.25, -1.5, 0.5, 9.0)

@@ -12,7 +12,7 @@ import pytest
 
 from rhale.errors import BadTableError
 from rhale.tables import open_table
-from rhale.tables.columns import Labels, factorize, hashed, holds, is_exact, numbers_of, texts_of
+from rhale.tables.columns import Labels, factorize, hashed, is_exact, numbers_of, texts_of
 
 N = 6
 WHOLE = [1, 2, None, 3, 100, 5]
@@ -164,7 +164,7 @@ def listed(table):
 def named(table):
     """All rows, with the names numbered as they come."""
     chunk = whole(table)
-    return chunk.labelled({0: Labels(tuple(chunk.told_apart(0)[0]))})
+    return chunk.labelled({0: Labels(tuple(chunk.distinct(0)[0]))})
 
 
 def series(values, dtype=None):
@@ -175,7 +175,7 @@ def series(values, dtype=None):
 def test_numbers_are_read_as_floats_and_missing_ones_as_nan(case):
     table, values = case
     expected = [np.nan if v is None else float(v) for v in values]
-    assert holds(open_table(table).dtype(0)) == "numbers"
+    assert open_table(table).holds(0) == "numbers"
     assert whole(table).column(0) == pytest.approx(np.array(expected), nan_ok=True, rel=0, abs=0)
 
 
@@ -227,7 +227,7 @@ def test_what_a_column_can_hold_is_what_comes_back_from_it(case):
 @each_name
 def test_names_are_told_apart_and_numbered(case):
     table, _ = case
-    values, codes = whole(table).told_apart(0)
+    values, codes = whole(table).distinct(0)
     expected = listed(table)
     found = [None if c < 0 else values[c] for c in codes]
     assert [(type(v), v) for v in found] == [(type(v), v) for v in expected]

@@ -7,7 +7,6 @@ import torch
 
 from rhale.errors import BadTableError
 from rhale.tables import as_matrix, open_table
-from rhale.tables.open import check_weights
 
 X = np.arange(12.0).reshape(6, 2)
 TABLES = {
@@ -44,16 +43,6 @@ def test_rows_of_weight_zero_are_left_out_and_the_others_keep_theirs(kind, data)
     assert chunk.weights.tolist() == [1.0, 2.0, 3.0], kind
     assert chunk.column(0).tolist() == [2.0, 6.0, 8.0]
     assert chunk.row_numbers.tolist() == [1, 3, 4]
-
-
-def test_weights_become_floats_of_their_own():
-    own = np.array([1, 2, 3])
-    found = check_weights(own, 3)
-    assert found.dtype == np.float64
-    found[0] = 9
-    assert own[0] == 1
-    assert check_weights(pd.Series([1, 2], index=[5, 6]), 2).tolist() == [1.0, 2.0]
-    assert check_weights(pl.Series([1, 2]), 2).tolist() == [1.0, 2.0]
 
 
 def test_a_matrix_of_words_is_refused_with_the_column():

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rhale.kernels import BoolArray, IntArray
-from rhale.models.trees.read import classes_of
+from rhale.models.ancestry import classes_of
 
 LEAF = -1
 PLAIN = (str, bytes, int, float, bool, type(None), np.generic)

@@ -18,11 +18,11 @@ from rhale.models.files.graph_pt2 import (
     Place,
     Step,
     Word,
-    damaged,
     names_in,
     refuse,
+    refuse_damage,
 )
-from rhale.models.files.inspect_pt2 import Inspected, Weight, inspected
+from rhale.models.files.inspect_pt2 import ProgramParts, Weight, inspect_program
 from rhale.models.files.measure_pt2 import BY_VALUES, limit_for, measure
 from rhale.models.files.operations import (
     ARITHMETIC,
@@ -33,8 +33,8 @@ from rhale.models.files.operations import (
     INSTEAD,
     calculate,
 )
+from rhale.models.library_errors import first_line
 from rhale.models.torch import TorchModel
-from rhale.models.trees.read import first_line
 
 HOW = "torch.export.export(model, (rows,), dynamic_shapes=({0: torch.export.Dim('rows')},))"
 OLDEST = (2, 6)  # versions before could be made to run code by files that were thought safe
@@ -92,7 +92,7 @@ class Program(torch.nn.Module):
         Maps (n_rows, n_features) to (n_rows,) or (n_rows, n_outputs).
     """
 
-    def __init__(self, program: Inspected) -> None:
+    def __init__(self, program: ProgramParts) -> None:
         super().__init__()
         self.program, self.rows = program, program.rows
         self.routine = prepare(program.graph)
@@ -106,7 +106,7 @@ class Program(torch.nn.Module):
         self.places = {name: f"weight_{k}" for k, name in enumerate(program.weights)}
         self._hold(program)
 
-    def _hold(self, program: Inspected) -> None:
+    def _hold(self, program: ProgramParts) -> None:
         """Take the weights; those that learned count as such, or slopes of zero were none."""
         flat = {name: as_bytes(content) for name, content in program.content.items()}
         for name, weight in program.weights.items():
@@ -272,7 +272,7 @@ def _prepare_step(step: Step, finished: tuple[str, ...]) -> Call:
     given = {n: _resolve(value) for n, value in step.arguments if n not in DROPPED}
     known = {argument.name: argument for argument in operation._schema.arguments}  # noqa: SLF001
     if len({n for n, _ in step.arguments}) != len(step.arguments) or set(given) - set(known):
-        damaged(f"{name} has other arguments than torch gives it")
+        refuse_damage(f"{name} has other arguments than torch gives it")
     _check_conditions(name, given, known)
     if "device" in known:
         given["device"] = Place()
@@ -341,7 +341,7 @@ def load_exported(path: Path, content: bytes) -> TorchModel:
     Notes
     -----
     `torch.export.load` reads parts of such files as pickles, resolves names in them to any
-    function, evaluates sizes, and compiles the graph. Therefore it is never called: `inspected`
+    function, evaluates sizes, and compiles the graph. Therefore it is never called: `inspect_program`
     reads raw weights and a graph of listed operations, and `Program` runs these one by one.
     """
     version = tuple(int(part) for part in torch.__version__.split(".")[:2])
@@ -349,7 +349,7 @@ def load_exported(path: Path, content: bytes) -> TorchModel:
         msg = f"{path} needs torch 2.6 or newer, and this is {torch.__version__}; upgrade torch"
         raise BadFileError(msg)
     try:
-        return TorchModel(Program(inspected(content)).eval())
+        return TorchModel(Program(inspect_program(content)).eval())
     except BadFileError as error:
         msg = f"{path} {error}"
         raise type(error)(msg) from error

@@ -101,7 +101,7 @@ def refuse(what: str, advice: str = ADVICE) -> NoReturn:
     raise UnsafeFileError(msg)
 
 
-def damaged(what: str) -> NoReturn:
+def refuse_damage(what: str) -> NoReturn:
     """Refuse what no program of torch looks like."""
     msg = f"is damaged: {what}"
     raise BadFileError(msg)
@@ -145,7 +145,7 @@ def names_in(values: Any) -> Iterator[str]:
 def _define(names: Any, known: set[str]) -> None:
     for name in names:
         if name in known:
-            damaged(f"the value {name!r:.80} is computed twice")
+            refuse_damage(f"the value {name!r:.80} is computed twice")
         known.add(name)
 
 
@@ -153,7 +153,7 @@ def _check_known(values: Any, known: set[str]) -> None:
     """Refuse names of values that are not there by then."""
     for value in values:
         if isinstance(value, Name) and value.name not in known:
-            damaged(f"the value {value.name!r:.80} is used before it is computed")
+            refuse_damage(f"the value {value.name!r:.80} is used before it is computed")
         if isinstance(value, list):
             _check_known(value, known)
 
@@ -184,9 +184,9 @@ def _check_graphs(target: str, values: list[Any]) -> None:
     if [k for k, value in enumerate(values) if isinstance(value, Graph)] != expected:
         refuse(f"graphs at other places of {target!r} than rhale knows")
     if target == GRAD_MODE and not isinstance(values[0], bool):
-        damaged("a mode that is neither true nor false")
+        refuse_damage("a mode that is neither true nor false")
     if target == BRANCH and (len(values) != 4 or not isinstance(values[3], list)):
-        damaged("a branch without its four arguments")
+        refuse_damage("a branch without its four arguments")
 
 
 def _read_argument(argument: Any, depth: int, *, free: bool) -> tuple[str, Any]:
@@ -232,35 +232,35 @@ def _read_output(union: Any) -> Any:
 def field(record: Any, name: str) -> Any:
     """A field that must be there."""
     if not isinstance(record, dict) or name not in record:
-        damaged(f"{name!r} is missing")
+        refuse_damage(f"{name!r} is missing")
     return record[name]
 
 
 def only(union: Any) -> tuple[str, Any]:
     """Kind and value of what is one of several kinds."""
     if not isinstance(union, dict) or len(union) != 1:
-        damaged("a value of no kind, or of two")
+        refuse_damage("a value of no kind, or of two")
     return next(iter(union.items()))
 
 
 def text(value: Any) -> str:
     """A text that is not too long for a name."""
     if not isinstance(value, str) or len(value) > LONGEST_NAME:
-        damaged(f"{value!r:.80} where a name belongs")
+        refuse_damage(f"{value!r:.80} where a name belongs")
     return value
 
 
 def listing(value: Any, most: int) -> list[Any]:
     """A list that is not too long."""
     if not isinstance(value, list) or len(value) > most:
-        damaged(f"{value!r:.80} where a list of at most {most} belongs")
+        refuse_damage(f"{value!r:.80} where a list of at most {most} belongs")
     return value
 
 
 def whole(value: Any) -> int:
     """A whole number of 64 bits."""
     if not isinstance(value, int) or isinstance(value, bool) or abs(value) > LARGEST:
-        damaged(f"{value!r:.80} where a whole number belongs")
+        refuse_damage(f"{value!r:.80} where a whole number belongs")
     return value
 
 
@@ -268,13 +268,13 @@ def _real(value: Any) -> float:
     if isinstance(value, str) and value in FLOATS:
         return FLOATS[value]
     if not isinstance(value, (int, float)) or isinstance(value, bool):
-        damaged(f"{value!r:.80} where a number belongs")
+        refuse_damage(f"{value!r:.80} where a number belongs")
     return float(value)
 
 
 def _boolean(value: Any) -> bool:
     if not isinstance(value, bool):
-        damaged(f"{value!r:.80} where true or false belongs")
+        refuse_damage(f"{value!r:.80} where true or false belongs")
     return value
 
 

@@ -15,17 +15,17 @@ from typing import Any
 from rhale.errors import BadFileError
 from rhale.models.files.graph_pt2 import (
     Graph,
-    damaged,
     dtype_of,
     field,
     listing,
     only,
     read_graph,
     refuse,
+    refuse_damage,
     text,
     whole,
 )
-from rhale.models.trees.read import first_line
+from rhale.models.library_errors import first_line
 
 GRAPH, ORDER = "models/model.json", "byteorder"
 CONFIGS = {
@@ -99,7 +99,7 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Inspected:
+class ProgramParts:
     """An exported program of which everything is known.
 
     Attributes
@@ -120,7 +120,7 @@ class Inspected:
     rows: Rows
 
 
-def inspected(content: bytes) -> Inspected:
+def inspect_program(content: bytes) -> ProgramParts:
     """Read an archive, and refuse all that is more than numbers and known operations.
 
     Parameters
@@ -133,12 +133,12 @@ def inspected(content: bytes) -> Inspected:
     except BadFileError:
         raise
     except (zipfile.BadZipFile, RuntimeError, OSError, EOFError) as error:
-        damaged(f"{type(error).__name__}: {first_line(error)}")
+        refuse_damage(f"{type(error).__name__}: {first_line(error)}")
     except ValueError as error:  # numbers of thousands of digits, bytes that are no text
-        damaged(first_line(error))
+        refuse_damage(first_line(error))
 
 
-def _inspect(content: bytes) -> Inspected:
+def _inspect(content: bytes) -> ProgramParts:
     members = _members(content)
     if members.get(ORDER, sys.byteorder.encode()) != sys.byteorder.encode():
         msg = "was saved on a machine with another order of bytes; export it on this one"
@@ -148,18 +148,18 @@ def _inspect(content: bytes) -> Inspected:
         msg = f"was saved by a torch whose format rhale does not know; {SCHEMA} is the one it reads"
         raise BadFileError(msg)
     module = field(program, "graph_module")
-    stored = _stored_weights(members)
+    stored = _read_weights(members)
     graph = read_graph(field(module, "graph"))
     signature = field(module, "signature")
     answers = _answers(field(signature, "output_specs"), graph)
     weights, name = _inputs(field(signature, "input_specs"), stored)
     if sorted(graph.inputs) != sorted([*weights, name]):
-        damaged("its inputs are not those of its graph")
+        refuse_damage("its inputs are not those of its graph")
     ranges = program.get("range_constraints", {})
     rows = _rows(name, field(field(module, "graph"), "tensor_values"), ranges)
     used = {weight.member for weight in weights.values()}
     content_used = {n: bytearray(members[n]) for n in used}
-    return Inspected(replace(graph, outputs=answers), weights, content_used, rows)
+    return ProgramParts(replace(graph, outputs=answers), weights, content_used, rows)
 
 
 def _members(content: bytes) -> dict[str, bytes]:
@@ -201,7 +201,7 @@ def _check_places(listed: list[zipfile.ZipInfo], n_bytes: int) -> None:
     ):
         refuse("members that lie over each other")
     if ends and ends[-1] > n_bytes:
-        damaged("a member is longer than the file")
+        refuse_damage("a member is longer than the file")
 
 
 def _parse(members: dict[str, bytes], name: str) -> Any:
@@ -214,7 +214,7 @@ def _parse(members: dict[str, bytes], name: str) -> Any:
         raise BadFileError(msg) from error
 
 
-def _stored_weights(members: dict[str, bytes]) -> dict[str, Weight]:
+def _read_weights(members: dict[str, bytes]) -> dict[str, Weight]:
     """All weights and constants by name, each within the bytes of its member."""
     found: dict[str, Weight] = {}
     for folder, config in CONFIGS.items():
@@ -225,14 +225,14 @@ def _stored_weights(members: dict[str, bytes]) -> dict[str, Weight]:
             if not RAW.fullmatch(member) or name in found:
                 refuse(f"weights {name!r:.80} in {member!r:.80}")
             if member not in members:
-                damaged(f"the weights {name!r:.80} are missing")
+                refuse_damage(f"the weights {name!r:.80} are missing")
             found[name] = _weight(name, member, payload, len(members[member]))
     return found
 
 
 def _records(value: Any) -> list[tuple[str, Any]]:
     if not isinstance(value, dict):
-        damaged(f"{value!r:.80} where records by name belong")
+        refuse_damage(f"{value!r:.80} where records by name belong")
     return list(value.items())
 
 
@@ -245,10 +245,10 @@ def _weight(name: str, member: str, payload: Any, n_bytes: int) -> Weight:
     (offset,) = _numbers([field(meta, "storage_offset")])
     item = ITEM_SIZES[dtype]
     if len(sizes) != len(strides) or n_bytes % item:
-        damaged(f"the weights {name!r:.80} have a shape that does not fit their bytes")
+        refuse_damage(f"the weights {name!r:.80} have a shape that does not fit their bytes")
     last = offset + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
     if 0 not in sizes and (last + 1) * item > n_bytes:
-        damaged(f"the weights {name!r:.80} lie outside of their {n_bytes} bytes")
+        refuse_damage(f"the weights {name!r:.80} lie outside of their {n_bytes} bytes")
     if prod(sizes) * item > max(n_bytes, LARGEST_WEIGHT) or offset * item > n_bytes:
         refuse(f"weights {name!r:.80} of {prod(sizes)} numbers in {n_bytes} bytes")
     return Weight(member, dtype, sizes, strides, offset, is_trained)
@@ -260,7 +260,7 @@ def _numbers(sizes: Any) -> tuple[int, ...]:
     for size in listing(sizes, MOST_DIMENSIONS):
         kind, value = only(size)
         if kind != "as_int" or whole(value) < 0:
-            damaged(f"a weight with the size {value!r:.80}")
+            refuse_damage(f"a weight with the size {value!r:.80}")
         found.append(value)
     return tuple(found)
 
@@ -276,7 +276,7 @@ def _inputs(specs: Any, stored: dict[str, Weight]) -> tuple[dict[str, Weight], s
         elif kind in ("parameter", "buffer", "tensor_constant"):
             target = text(field(value, f"{kind}_name"))
             if target not in stored:
-                damaged(f"the weights {target!r:.80} are missing")
+                refuse_damage(f"the weights {target!r:.80} are missing")
             weights[text(field(field(value, "arg"), "name"))] = stored[target]
         else:
             refuse(f"an input of the kind {kind!r:.40}")
@@ -297,7 +297,7 @@ def _answers(specs: Any, graph: Graph) -> tuple[Any, ...]:
     """The outputs that are answers; a program that changes its weights answers differently later."""
     kinds = [only(spec)[0] for spec in listing(specs, MOST_MEMBERS)]
     if len(kinds) != len(graph.outputs):
-        damaged("its outputs are not those of its graph")
+        refuse_damage("its outputs are not those of its graph")
     for kind in kinds:
         if kind in ("buffer_mutation", "parameter_mutation"):
             refuse("a step that changes its own weights", TRAINING)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from rhale.errors import BadFileError, MissingExtraError, RhaleError
-from rhale.models import boosters
 from rhale.models.files import pickles
+from rhale.models.files.booster_files import load_model
 from rhale.models.files.trial import require_survivor, stamp_of
 
 KINDS = {
@@ -26,6 +26,7 @@ KINDS = {
     ".skops": "skops",
     ".pt2": "torch exported program",
 }
+XGBOOST = {"XGBoost JSON", "XGBoost UBJ"}  # both begin with the same bracket
 LIBRARIES = {  # what reads a kind, and how to get it
     "ONNX": ("onnxruntime", 'pip install "rhale[onnx]"'),
     "skops": ("skops", 'pip install "rhale[cli]"'),
@@ -63,11 +64,13 @@ def load_file(
     place = Path(path)
     require_file(place)
     content = _beginning(place)
-    if writer := pickles.pickle_inside(content):
-        content = place.read_bytes()
-        if allow_pickle is None:
-            pickles.refuse(str(path), content, writer)
-        return pickles.load_pickle(str(path), content, writer, str(allow_pickle))
+    writer = pickles.find_pickle(content)
+    if writer is None and allow_pickle is not None and place.suffix.lower() not in KINDS:
+        writer = "joblib"  # which reads its own compressed files; no reader of ours would
+    if writer and allow_pickle is None:
+        pickles.refuse(str(path), place.read_bytes(), writer)
+    if writer:
+        return pickles.load_pickle(str(path), place.read_bytes(), writer, str(allow_pickle))
     kind = kind_of_file(place, content)
     library, install = LIBRARIES.get(kind, (None, ""))
     if library and find_spec(library) is None:
@@ -109,7 +112,7 @@ def _read(kind: str, place: Path, content: bytes, trust: Sequence[str]) -> Any:
         return import_module("rhale.models.files.skops").load_skops(place, content, trust)
     if kind == "torch exported program":
         return import_module("rhale.models.files.exported").load_exported(place, content)
-    return boosters.load_model(place)
+    return load_model(place)
 
 
 def kind_of_file(path: Path, content: bytes) -> str:
@@ -126,9 +129,12 @@ def kind_of_file(path: Path, content: bytes) -> str:
         raise BadFileError(msg)
     if by_name is None:
         hint = f" By its content it is {by_content}; rename it." if by_content else ""
-        msg = f"{path} is of no kind that rhale reads.{hint} It reads {known_kinds()}"
+        msg = (
+            f"{path} is of no kind that rhale reads.{hint} It reads {list_kinds()}; pickles, also "
+            "compressed ones, only by their hash (rhale explain --allow-pickle)"
+        )
         raise BadFileError(msg)
-    if by_content and by_content.partition(" ")[0] != by_name.partition(" ")[0]:
+    if by_content and by_name != by_content and {by_name, by_content} - XGBOOST:
         msg = (
             f"rhale cannot load {str(path)!r}: it is named as {by_name}, but its content is "
             f"{by_content}"
@@ -165,12 +171,12 @@ def _kind_of_archive(content: bytes) -> str | None:
     return None
 
 
-def known_kinds() -> str:
+def list_kinds() -> str:
     """The kinds of model files, for messages.
 
     Examples
     --------
-    >>> known_kinds().startswith("ONNX (.onnx), XGBoost JSON (.json)")
+    >>> list_kinds().startswith("ONNX (.onnx), XGBoost JSON (.json)")
     True
     """
     return ", ".join(f"{kind} ({suffix})" for suffix, kind in KINDS.items())

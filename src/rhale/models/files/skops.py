@@ -14,7 +14,7 @@ from rhale.errors import BadFileError, UnsafeFileError
 from rhale.models.files.archive import repack, unpack
 from rhale.models.files.check_sklearn import check_sklearn
 from rhale.models.files.nesting import check_depth
-from rhale.models.trees.read import first_line
+from rhale.models.library_errors import first_line
 
 SCHEMA, DEEPEST = "schema.json", 500  # brackets in brackets: a pipeline in a pipeline has many
 FUNCTION_NODES = ("FunctionNode", "MethodNode", "OperatorFuncNode")
@@ -50,13 +50,13 @@ def load_skops(path: Path, content: bytes, trust: Sequence[str] = ()) -> Any:
         schema = _schema_of(whole)
         unknown = set(skops.io.get_untrusted_types(data=whole))
     except Exception as error:
-        raise _damaged(path, error) from error
+        raise _describe_damage(path, error) from error
     _check_trust(path, sorted(unknown - set(trust)), schema)
     try:
         model = skops.io.loads(whole, trusted=sorted(unknown))
         check_sklearn(model)
     except Exception as error:
-        raise _damaged(path, error) from error
+        raise _describe_damage(path, error) from error
     return model
 
 
@@ -113,7 +113,7 @@ def _is_plain_class(name: str) -> bool:
     return isinstance(found, type) if found is not None else last.lstrip("_")[:1].isupper()
 
 
-def _damaged(path: Path, error: Exception) -> BadFileError:
+def _describe_damage(path: Path, error: Exception) -> BadFileError:
     what = "" if isinstance(error, ValueError) else f" ({type(error).__name__})"
     return BadFileError(
         f"skops cannot load {path}{what}: {first_line(error)}. Save the model again with skops.io.dump"

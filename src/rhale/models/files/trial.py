@@ -11,6 +11,7 @@ from typing import Any
 
 from rhale.errors import ModelFileError
 from rhale.system.processes import (
+    ExitedError,
     NotUnderstoodError,
     SilentError,
     TooLongError,
@@ -55,7 +56,7 @@ def require_survivor(place: Path, trust: Sequence[str] = ()) -> None:
     Notes
     -----
     Libraries read damaged files in native code, where a wrong number can end the whole process.
-    Structure is checked before (`boosters`); this is for what those checks do not know.
+    Structure is checked before (`booster_files`); this is for what those checks do not know.
     """
     stamp = stamp_of(place, trust)
     if stamp in SURVIVED:
@@ -91,7 +92,7 @@ def _in_words(place: Path, error: Exception, printed: bytes) -> str:
     if isinstance(error, NotUnderstoodError):
         return f"{place} makes the process that reads it write into rhale's own pipe; {advice}"
     how = str(error) or "closing its pipe"
-    if how.startswith("exit code"):
+    if isinstance(error, ExitedError):
         lines = printed.decode(errors="replace").split("\n")
         last = next((line.strip()[:200] for line in reversed(lines) if line.strip()), "")
         how = f"{how} ({last})" if last else how

@@ -14,8 +14,10 @@ from rhale.errors import RhaleError
 from rhale.models.adapter import Adapter
 from rhale.models.expected_columns import columns_of
 from rhale.models.files.load import load_file
-from rhale.models.trees.model import TreeModel, read_walker
-from rhale.models.trees.read import CannotReadError, first_line
+from rhale.models.library_errors import first_line
+from rhale.models.trees.model import TreeModel
+from rhale.models.trees.read_walker import read_walker
+from rhale.models.trees.reading import CannotReadError
 from rhale.models.wrap import wrap
 from rhale.system.processes import (
     claimed_output,
@@ -47,7 +49,7 @@ def main(request: dict[str, Any]) -> None:
     try:
         ask(load_file(request["file"], trust=request["trust"], contained=True))
     except BaseException as error:  # noqa: BLE001 - whatever it is, the parent tells it
-        say(error=_described(error, request["file"]))
+        say(error=_describe(error, request["file"]))
     else:
         say(result={})
     os._exit(0)  # no farewell of libraries, some of which hang in it
@@ -94,7 +96,7 @@ def width_of(model: Any) -> int:
     return 1
 
 
-def _described(error: BaseException, file: str) -> dict[str, str]:
+def _describe(error: BaseException, file: str) -> dict[str, str]:
     """What to tell of an error: its kind and one sentence."""
     if is_about_memory(error):
         msg = f"{file} needs more memory to be loaded than this machine can spare"

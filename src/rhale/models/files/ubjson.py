@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rhale.models.files.nesting import DEEPEST, check_depth
+from rhale.system.strict_json import once_each
 
 SIZE = struct.Struct(">q")
 NUMBERS = {
@@ -158,12 +159,4 @@ def read_json(content: bytes) -> Any:
     if not content.startswith(b"{"):
         msg = "it does not begin as JSON of XGBoost does"
         raise ValueError(msg)
-    return json.loads(content.decode(), object_pairs_hook=_once)
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        msg = "it has a name twice"
-        raise ValueError(msg)
-    return found
+    return json.loads(content.decode(), object_pairs_hook=once_each)

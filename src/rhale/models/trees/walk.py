@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import logging
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from rhale.models.trees.forest import (
     Forest,
 )
 
+LOG = logging.getLogger("rhale")
 # Rows that walk together: enough that few lists are short, few enough for the processor's cache.
 FEWEST_ROWS, MOST_ROWS, ANSWERS_AT_ONCE = 16, 2**11, 2**20
 NO_LIMIT = 2**31
@@ -39,6 +40,7 @@ class Trees(NamedTuple):
     roots: Any
     targets: Any
     leaves: Any
+    depth: Any
 
 
 class Coding(NamedTuple):
@@ -56,6 +58,15 @@ class Changes(NamedTuple):
     features: Any
     order: Any
     starts: Any
+
+
+class Sums(NamedTuple):
+    """What the leaves add up to: whole numbers of a unit first, answers on the same memory then."""
+
+    base: Any
+    unit: Any
+    whole: Any
+    answers: Any
 
 
 class Block(NamedTuple):
@@ -138,20 +149,23 @@ def walk(
     starts = np.searchsorted(features[order], np.arange(forest.n_features + 1))
     answers = np.empty((len(features), len(rows), forest.n_outputs))
     if will_compile():
-        sys.stderr.write("rhale: compiling the walk of trees, once and for all (some seconds)\n")
+        LOG.warning("compiling the walk of trees, once and for all (some seconds)")
     most = min(max(ANSWERS_AT_ONCE // max(len(features), 1), FEWEST_ROWS), MOST_ROWS)
     walk_rows(
-        Trees(forest.nodes, forest.bits, forest.roots, forest.targets, forest.leaves),
+        Trees(
+            forest.nodes,
+            forest.bits,
+            forest.roots,
+            forest.targets,
+            forest.leaves,
+            forest.depth,
+        ),
         Coding(forest.cuts, forest.cut_starts, forest.kinds, forest.is_single),
         Changes(features.astype(np.uint64), order.astype(np.uint64), starts.astype(np.uint64)),
-        forest.depth,
         rows,
         values,
-        base,
-        np.ldexp(1.0, -forest.exponent),
+        Sums(base, np.ldexp(1.0, -forest.exponent), answers.view(np.int64), answers),
         min(most, max(len(rows), 1)),
-        answers,
-        answers.view(np.int64),
     )
     return answers
 
@@ -160,7 +174,9 @@ def will_compile() -> bool:
     """Tell whether the next walk has to be compiled: it is in no cache yet."""
     if walk_rows.signatures:
         return False
-    return not any(Path(str(walk_rows.stats.cache_path)).glob("tree_walk.walk_rows-*.nbi"))
+    return not any(
+        Path(str(walk_rows.stats.cache_path)).glob(f"{Path(__file__).stem}.walk_rows-*.nbi")
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -168,28 +184,22 @@ def walk_rows(
     trees: Any,
     coding: Any,
     changes: Any,
-    depth: Any,
     rows: Any,
     values: Any,
-    base: Any,
-    unit: Any,
-    most: Any,
-    answers: Any,
     sums: Any,
+    most: Any,
 ) -> None:
-    """Fill `answers`: block after block of rows, and tree after tree for each.
-
-    `sums` is the same memory as `answers`; whole numbers are added there first.
-    """
+    """Fill `sums`: block after block of rows, and tree after tree for each."""
+    base, unit, whole, answers = sums.base, sums.unit, sums.whole, sums.answers
     n_changes, n_outputs = len(changes.order), len(base)
     block = make_block(len(coding.kinds), n_changes, most)
-    lists = make_lists(n_changes, most, depth)
+    lists = make_lists(n_changes, most, trees.depth)
     total = np.empty((most, n_outputs), np.int64)
     for begin in range(0, len(rows), most):
         end = min(begin + most, len(rows))
         n_rows = end - begin
         encode_block(coding, changes, rows[begin:end], values[:, begin:end], block)
-        moved = sums[:, begin:end]
+        moved = whole[:, begin:end]
         total[:], moved[:] = 0, 0
         for tree in range(len(trees.roots)):
             n_ended = walk_tree(trees, tree, changes, block, n_rows, lists)

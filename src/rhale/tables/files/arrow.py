@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from struct import Struct
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from rhale.system.flatbuffers import BYTE, LONG, WORD, FlatTable
 from rhale.tables.files.expanding import require_likely
 from rhale.tables.files.regular import RegularFile
 
@@ -20,7 +20,6 @@ DICTIONARY, RECORDS = 2, 3  # kinds of messages
 BLOCK = np.dtype([("place", "<i8"), ("head", "<i4"), ("", "<i4"), ("body", "<i8")])
 BUFFER = np.dtype([("place", "<i8"), ("size", "<i8")])
 Records = npt.NDArray[np.void]
-WORD, SHORT, LONG, BYTE = Struct("<i"), Struct("<H"), Struct("<q"), Struct("<B")
 
 
 def measure(file: RegularFile, kind: str) -> tuple[Any, int]:
@@ -29,14 +28,14 @@ def measure(file: RegularFile, kind: str) -> tuple[Any, int]:
     What the file says about the sizes of its parts is compared with its own size here, as Arrow
     sets memory aside for it without asking.
     """
-    heads = _listed(file) if kind == "arrow" else _streamed(file)
+    heads = _list_bodies(file) if kind == "arrow" else _walk_stream(file)
     n_rows = 0
     for place, head, body in heads:
         batch = read_head(head)
         if batch is not None:
             n_rows += batch.n_rows
             _require_likely(file, batch, place, body)
-    return _opened(file, kind).schema, n_rows
+    return _open(file, kind).schema, n_rows
 
 
 def read(file: RegularFile, kind: str, names: list[str], size: int) -> Iterator[Any]:
@@ -49,23 +48,23 @@ def read(file: RegularFile, kind: str, names: list[str], size: int) -> Iterator[
     """
     import pyarrow as pa
 
-    place = {name: place for place, name in enumerate(_opened(file, kind).schema.names)}
+    place = {name: place for place, name in enumerate(_open(file, kind).schema.names)}
     wanted = pa.ipc.IpcReadOptions(included_fields=[place[name] for name in names])
-    found = _opened(file, kind, options=wanted)
+    found = _open(file, kind, options=wanted)
     batches = found if kind == "stream" else map(found.get_batch, range(found.num_record_batches))
     for batch in batches:
-        validated(batch)
+        validate(batch)
         for start in range(0, batch.num_rows, size):
             yield batch.slice(start, size)
 
 
-def validated(batch: Any) -> Any:
+def validate(batch: Any) -> Any:
     """The same batch, if all that it refers to is there and its text is text."""
     batch.validate(full=True)
     return batch
 
 
-def dropped(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
+def skip_rows(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
     """Leave rows out at the start."""
     for batch in batches:
         if n_rows < batch.num_rows:
@@ -73,7 +72,7 @@ def dropped(batches: Iterable[Any], n_rows: int) -> Iterator[Any]:
         n_rows = max(n_rows - batch.num_rows, 0)
 
 
-def _opened(file: RegularFile, kind: str, **options: Any) -> Any:
+def _open(file: RegularFile, kind: str, **options: Any) -> Any:
     """The reader of pyarrow."""
     import pyarrow as pa
 
@@ -95,14 +94,14 @@ def _require_likely(file: RegularFile, batch: Head, place: int, body: int) -> No
 # --- where the batches are -----------------------------------------------------------------------
 
 
-def _listed(file: RegularFile) -> Iterator[tuple[int, bytes, int]]:
+def _list_bodies(file: RegularFile) -> Iterator[tuple[int, bytes, int]]:
     """Places of the bodies of a file, their heads and sizes, from the footer."""
     (size,) = WORD.unpack(file.read_at(file.size - FOOTER_END, WORD.size))
-    footer = Fields.root(file.read_at(file.size - FOOTER_END - size, size))
+    footer = FlatTable.root(file.read_at(file.size - FOOTER_END - size, size))
     for slot in (2, 3):  # dictionaries, then rows
-        for place, head, body in footer.structs(slot, BLOCK)[["place", "head", "body"]].tolist():
+        for place, head, body in footer.array(slot, BLOCK)[["place", "head", "body"]].tolist():
             message = _after_length(file.read_at(place, head))
-            if Fields.root(message).number(3, LONG) != body:
+            if FlatTable.root(message).number(3, LONG) != body:
                 msg = f"its footer and the batch at byte {place} say different sizes"
                 raise ValueError(msg)
             _require_inside(file, place + head, body)
@@ -115,7 +114,7 @@ def _after_length(head: bytes) -> bytes:
     return head[2 * WORD.size :] if first % 2**32 == CONTINUED else head[WORD.size :]
 
 
-def _streamed(file: RegularFile) -> Iterator[tuple[int, bytes, int]]:
+def _walk_stream(file: RegularFile) -> Iterator[tuple[int, bytes, int]]:
     """Places of the bodies of a stream, their heads and sizes, from one message to the next."""
     place = 0
     while place + WORD.size <= file.size:
@@ -127,7 +126,7 @@ def _streamed(file: RegularFile) -> Iterator[tuple[int, bytes, int]]:
         if size == 0:  # says that the stream is over
             return
         head = file.read_at(place, size)
-        body = Fields.root(head).number(3, LONG)
+        body = FlatTable.root(head).number(3, LONG)
         place += size
         _require_inside(file, place, body)
         yield place, head, body
@@ -165,7 +164,7 @@ class Head:
 
 def read_head(message: bytes) -> Head | None:
     """Read what Arrow writes before a batch; None for messages of other kinds."""
-    root = Fields.root(message)
+    root = FlatTable.root(message)
     kind = root.number(1, BYTE)
     if kind not in (DICTIONARY, RECORDS):
         return None
@@ -179,57 +178,4 @@ def read_head(message: bytes) -> Head | None:
         msg = f"it has a batch of {n_rows} rows"
         raise ValueError(msg)
     is_compressed = batch.table(3) is not None
-    return Head(n_rows if kind == RECORDS else 0, is_compressed, batch.structs(2, BUFFER))
-
-
-@dataclass(frozen=True, eq=False)
-class Fields:
-    """A table of a flatbuffer: numbered fields, each of which may be absent."""
-
-    content: bytes
-    place: int
-
-    @staticmethod
-    def root(content: bytes) -> Fields:
-        """The table that holds all others."""
-        fields = Fields(content, 0)
-        return Fields(content, fields.at(0, WORD))
-
-    def at(self, place: int, kind: Struct) -> int:
-        """A number at some place."""
-        if not 0 <= place <= len(self.content) - kind.size:
-            msg = f"the head of a batch leads to byte {place} of {len(self.content)}"
-            raise ValueError(msg)
-        (number,) = kind.unpack_from(self.content, place)
-        return int(number)
-
-    def find(self, slot: int) -> int | None:
-        """Place of a field."""
-        listed = self.place - self.at(self.place, WORD)
-        entry = 4 + 2 * slot
-        if entry >= self.at(listed, SHORT):
-            return None
-        away = self.at(listed + entry, SHORT)
-        return self.place + away if away else None
-
-    def number(self, slot: int, kind: Struct) -> int:
-        """A number; zero where it is absent."""
-        place = self.find(slot)
-        return 0 if place is None else self.at(place, kind)
-
-    def table(self, slot: int) -> Fields | None:
-        """A table inside this one."""
-        place = self.find(slot)
-        return None if place is None else Fields(self.content, place + self.at(place, WORD))
-
-    def structs(self, slot: int, kind: np.dtype[Any]) -> Records:
-        """A list of several numbers each."""
-        place = self.find(slot)
-        if place is None:
-            return np.empty(0, dtype=kind)
-        place += self.at(place, WORD)
-        count = self.at(place, WORD)
-        if count < 0:
-            msg = f"the head of a batch has a list of {count} entries"
-            raise ValueError(msg)
-        return np.frombuffer(self.content, kind, count, place + WORD.size)
+    return Head(n_rows if kind == RECORDS else 0, is_compressed, batch.array(2, BUFFER))

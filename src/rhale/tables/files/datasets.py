@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rhale.errors import BadTableError
-from rhale.tables.files.arrow import dropped, validated
+from rhale.tables.files.arrow import skip_rows, validate
 from rhale.tables.files.damage import naming_file
 from rhale.tables.files.formats import without_index
 from rhale.tables.files.regular import Stamp
@@ -58,7 +58,7 @@ class Fragment:
                 fragment_readahead=AHEAD,
                 use_threads=False,
             )
-            yield from dropped(map(validated, found.to_batches()), skip)
+            yield from skip_rows(map(validate, found.to_batches()), skip)
         self.require_unchanged()
 
     def require_unchanged(self) -> None:
@@ -89,10 +89,10 @@ def open_dataset(dataset: Any) -> list[Fragment]:
         msg = "the dataset has no files"
         raise BadTableError(msg)
     schema = without_index(dataset.schema, found[0].path)
-    return [_opened(fragment, schema) for fragment in found]
+    return [_open_fragment(fragment, schema) for fragment in found]
 
 
-def _opened(fragment: Any, schema: Any) -> Fragment:
+def _open_fragment(fragment: Any, schema: Any) -> Fragment:
     stamp = stamp_of_fragment(fragment)  # first: to count the rows of a pipe would wait for ever
     with naming_file(fragment.path, "part of a dataset"):
         n_rows = fragment.count_rows()

@@ -66,7 +66,7 @@ def read(file: RegularFile, schema: Any = None) -> Any:
     options = csv.ConvertOptions(
         column_types=schema, include_columns=names, strings_can_be_null=True
     )
-    return _opened(file, options)
+    return _open(file, options)
 
 
 def guesses() -> Iterator[Any]:
@@ -79,7 +79,7 @@ def guesses() -> Iterator[Any]:
     yield from (pa.float64(), pa.string(), pa.binary())
 
 
-def _opened(file: RegularFile, options: Any) -> Any:
+def _open(file: RegularFile, options: Any) -> Any:
     """The reader of pyarrow, at the first row."""
     import pyarrow as pa
     from pyarrow import csv
@@ -107,7 +107,7 @@ def _settle_from_text(file: RegularFile, names: list[str]) -> tuple[Any, int]:
         column_types=dict.fromkeys(names, pa.binary()), null_values=[]
     )
     left, n_rows = [list(guesses()) for _ in names], 0
-    for batch in _opened(file, cells_as_they_are):
+    for batch in _open(file, cells_as_they_are):
         n_rows += batch.num_rows
         left = [possible(cells, types) for cells, types in zip(batch.columns, left, strict=True)]
     return pa.schema([(name, types[0]) for name, types in zip(names, left, strict=True)]), n_rows

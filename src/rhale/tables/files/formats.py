@@ -73,8 +73,8 @@ class TableFile:
         if self.kind == "parquet":
             return parquet.read(file, schema.names, size, skip)
         if self.kind == "csv":
-            return arrow.dropped(delimited.read(file, schema), skip)
-        return arrow.dropped(arrow.read(file, self.kind, schema.names, size), skip)
+            return arrow.skip_rows(delimited.read(file, schema), skip)
+        return arrow.skip_rows(arrow.read(file, self.kind, schema.names, size), skip)
 
     @property
     def identity(self) -> list[Any]:
@@ -97,7 +97,7 @@ def open_file(path: str) -> TableFile:
     with naming_file(path, "table"), RegularFile(path) as file:
         kind = kind_of_table(file, path)
         with naming_file(path, kind):
-            schema, n_rows = _measured(file, kind)
+            schema, n_rows = _measure(file, kind)
             schema = without_index(schema, path)
             repeated = repeated_in(schema.names)
         if repeated:
@@ -108,7 +108,7 @@ def open_file(path: str) -> TableFile:
         return TableFile(path, kind, file.stamp, schema, n_rows)
 
 
-def _measured(file: RegularFile, kind: str) -> tuple[Any, int]:
+def _measure(file: RegularFile, kind: str) -> tuple[Any, int]:
     """Columns and number of rows."""
     if kind == "csv":
         return delimited.settle(file)
@@ -126,7 +126,7 @@ def is_table(path: str) -> bool:
     if is_named_as_table(path):
         return True
     with naming_file(path, "table"), RegularFile(path) as file:
-        return _marked(file) is not None
+        return _read_mark(file) is not None
 
 
 def is_named_as_table(path: str) -> bool:
@@ -136,7 +136,7 @@ def is_named_as_table(path: str) -> bool:
 
 def kind_of_table(file: RegularFile, path: str) -> str:
     """Say what a file is, by its first bytes or by its name."""
-    kind, name = _marked(file), path.lower()
+    kind, name = _read_mark(file), path.lower()
     if kind == "feather":
         msg = f"{path} is Feather of version 1, which pyarrow gives up; write it anew (version 2)"
         raise BadTableError(msg)
@@ -154,7 +154,7 @@ def kind_of_table(file: RegularFile, path: str) -> str:
     raise BadTableError(msg)
 
 
-def _marked(file: RegularFile) -> str | None:
+def _read_mark(file: RegularFile) -> str | None:
     """What the first bytes of a file say."""
     file.seek(0)
     head = file.read(8)

@@ -99,10 +99,10 @@ def _group(cursor: Cursor, kind: int) -> Group:
 def _column(cursor: Cursor, kind: int) -> Stored | None:
     """A stored column; None where it is encrypted."""
     _require_structure(kind)
-    return cursor.fields({3: lambda kind: _stored(cursor, kind)}).get(3)
+    return cursor.fields({3: lambda kind: _read_stored(cursor, kind)}).get(3)
 
 
-def _stored(cursor: Cursor, kind: int) -> Stored:
+def _read_stored(cursor: Cursor, kind: int) -> Stored:
     _require_structure(kind)
     found = cursor.fields({3: lambda kind: cursor.each(kind, cursor.text)})
     first, dictionary = found.get(9, 0), found.get(11, 0)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import Any
 
-from rhale.tables.files.arrow import dropped, validated
+from rhale.tables.files.arrow import skip_rows, validate
 from rhale.tables.files.expanding import HELD, most_from, require_likely
 from rhale.tables.files.pages import (
     TEXT,
@@ -53,7 +53,7 @@ def read(file: RegularFile, names: list[str], size: int, skip: int) -> Iterator[
         batches = table.iter_batches(safe, row_groups=wanted, columns=names, use_threads=False)
         if safe < size:
             batches = _narrow(batches, min(size, starts[-1]), file.size)
-        yield from dropped(map(validated, batches), skip - starts[first])
+        yield from skip_rows(map(validate, batches), skip - starts[first])
 
 
 def _narrow(batches: Iterable[Any], size: int, n_bytes: int) -> Iterator[Any]:

@@ -26,7 +26,7 @@ from rhale.tables.files.formats import TableFile, is_named_as_table, is_table, o
 from rhale.tables.files.regular import look, require_regular
 from rhale.tables.frame import FrameTable
 from rhale.tables.open import require_two_rows
-from rhale.tables.pieces.reader import Reading, naming
+from rhale.tables.pieces.reader import naming
 from rhale.tables.pieces.table import PiecedTable
 
 Part = TableFile | Fragment
@@ -42,7 +42,7 @@ def names_files(data: Any) -> bool:
     """
     if isinstance(data, list | tuple):
         return bool(data) and all(isinstance(item, str | Path) for item in data)
-    is_open = isinstance(data, PiecedTable) and data.kind == "files"
+    is_open = isinstance(data, PiecedTable) and isinstance(data.source, Files)
     return isinstance(data, str | Path) or is_open or is_dataset(data)
 
 
@@ -69,21 +69,21 @@ def open_files(data: Any) -> PiecedTable:
     if is_dataset(data):
         parts = list(open_dataset(data))
     else:
-        parts = [open_file(path) for path in found_files(data)]
-    schema, n_rows = united(parts), sum(part.n_rows for part in parts)
+        parts = [open_file(path) for path in find_files(data)]
+    schema, n_rows = unite_columns(parts), sum(part.n_rows for part in parts)
     with naming(_places(parts)):
         require_two_rows(n_rows)
     head = FrameTable(nw.from_native(empty_table(schema, parts[0].path), eager_only=True))
-    return PiecedTable(Reading(head, head.names), Files(tuple(parts), schema), "files", n_rows)
+    return PiecedTable(head, head.names, Files(tuple(parts), schema), n_rows=n_rows)
 
 
 # --- which files ---------------------------------------------------------------------------------
 
 
-def found_files(asked: str | Path | Sequence[str | Path]) -> list[str]:
+def find_files(asked: str | Path | Sequence[str | Path]) -> list[str]:
     """The files that paths and patterns name."""
     patterns = [asked] if isinstance(asked, str | Path) else asked
-    paths = [path for pattern in patterns for path in _found(str(pattern))]
+    paths = [path for pattern in patterns for path in _find(str(pattern))]
     known = set[Path]()
     for path in paths:
         place = Path(path).resolve()
@@ -94,7 +94,7 @@ def found_files(asked: str | Path | Sequence[str | Path]) -> list[str]:
     return paths
 
 
-def _found(pattern: str) -> list[str]:
+def _find(pattern: str) -> list[str]:
     """The files that a path or a pattern names, in order of their names."""
     if os.path.lexists(pattern):
         return _below(pattern) if S_ISDIR(look(pattern).st_mode) else [pattern]
@@ -152,7 +152,7 @@ def require_tree(folder: str) -> None:
 # --- their columns -------------------------------------------------------------------------------
 
 
-def united(parts: Sequence[Part]) -> Any:
+def unite_columns(parts: Sequence[Part]) -> Any:
     """Columns of all files together; each needs the same, with types that have one in common."""
     import pyarrow as pa
 
@@ -167,10 +167,10 @@ def united(parts: Sequence[Part]) -> Any:
         raise BadTableError(msg)
     fields = [{field.name: field for field in part.schema} for part in parts]
     paths = [part.path for part in parts]
-    return pa.schema([_united([own[name] for own in fields], paths) for name in names])
+    return pa.schema([_unite_column([own[name] for own in fields], paths) for name in names])
 
 
-def _united(fields: Sequence[Any], paths: Sequence[str]) -> Any:
+def _unite_column(fields: Sequence[Any], paths: Sequence[str]) -> Any:
     """The column that holds the values of a column in all files."""
     import pyarrow as pa
 
@@ -242,44 +242,43 @@ class Files:
         """What tells whether these are the same files as before."""
         return [part.identity for part in self.parts]
 
-    def chunks(self, reading: Reading, size: int, first: int = 0) -> Iterator[Chunk]:
+    def chunks(self, table: PiecedTable, size: int, first: int = 0) -> Iterator[Chunk]:
         """Read all rows in chunks.
 
         Parameters
         ----------
-        reading : Reading
+        table : PiecedTable
             Which columns and rows, and how they become chunks.
         size : int
             Rows in a chunk; small files are read together until there are about as many.
         first : int
             How many chunks to leave out at the start; most of them are not read.
         """
-        if reading.weights is not None:  # a chunk whose weights are all zero does not come
-            yield from islice(self._chunks(reading, size, 0), first, None)
+        if table.weights is not None:  # a chunk whose weights are all zero does not come
+            yield from islice(self._chunks(table, size, 0), first, None)
         else:
-            yield from self._chunks(reading, size, first)
+            yield from self._chunks(table, size, first)
 
-    def _chunks(self, reading: Reading, size: int, first: int) -> Iterator[Chunk]:
-        rows = self._wanted_rows(reading)
+    def _chunks(self, table: PiecedTable, size: int, first: int) -> Iterator[Chunk]:
+        rows = self._wanted_rows(table)
         for group in together(rows, size):
             n_chunks = -(-sum(rows[place] for place in group) // size)
             if first < n_chunks:
-                yield from self._read(group, reading, size, first * size)
+                yield from self._read(group, table, size, first * size)
             first = max(first - n_chunks, 0)
 
     def _read(
-        self, group: Sequence[int], reading: Reading, size: int, n_known: int
+        self, group: Sequence[int], table: PiecedTable, size: int, n_known: int
     ) -> Iterator[Chunk]:
         """Read some files as if they were one, without the first wanted rows."""
         parts = [self.parts[place] for place in group]
-        if reading.drawn is not None:
-            drawn = self._drawn(reading.drawn, group)
-            reading, n_known = replace(reading, drawn=drawn), int(drawn[n_known]) if n_known else 0
-        wanted = [*reading.names, *([reading.weights] if reading.weights else [])]
-        schema = self._schema_of(wanted)
+        if table.drawn is not None:
+            drawn = self._places_in(table.drawn, group)
+            table, n_known = replace(table, drawn=drawn), int(drawn[n_known]) if n_known else 0
+        schema = self._schema_of(table.wanted)
         pieces = _pieces(parts, schema, size, n_known)
         where = _places(parts, ", rows counted through")
-        yield from reading.chunks(pieces, size, where=where, first_row=n_known, start=n_known)
+        yield from table.cut(pieces, size, where=where, first_row=n_known, start=n_known)
 
     def _schema_of(self, names: Sequence[str]) -> Any:
         """Some of the columns."""
@@ -297,13 +296,13 @@ class Files:
         """Places of the first rows of all files."""
         return list(accumulate(self.part_rows, initial=0))
 
-    def _wanted_rows(self, reading: Reading) -> list[int]:
+    def _wanted_rows(self, table: PiecedTable) -> list[int]:
         """How many rows of every file are wanted."""
-        if reading.drawn is None:
+        if table.drawn is None:
             return list(self.part_rows)
-        return [int(n) for n in np.diff(np.searchsorted(reading.drawn, self._starts))]
+        return [int(n) for n in np.diff(np.searchsorted(table.drawn, self._starts))]
 
-    def _drawn(self, drawn: IntArray, group: Sequence[int]) -> IntArray:
+    def _places_in(self, drawn: IntArray, group: Sequence[int]) -> IntArray:
         """Places of drawn rows among the rows of some files alone."""
         found, before = list[IntArray](), 0
         for place in group:
@@ -356,6 +355,6 @@ def read_some(table: PiecedTable, n_rows: int, settings: Mapping[str, Any]) -> A
     n_all = sum(table.source.part_rows)
     rng = np.random.default_rng(settings.get("seed", 0))
     places = np.sort(rng.choice(n_all, min(n_rows, n_all), replace=False))
-    drawn = table.drawn(places, table.source.part_rows)
-    (chunk,) = drawn.source.chunks(drawn.reading, n_rows)
-    return drawn.settled(chunk.seen()).reading.settle_chunk(chunk).rows
+    drawn = table.take(places, table.source.part_rows)
+    (chunk,) = drawn.chunks(n_rows)
+    return drawn.settle(chunk.facts()).settle_chunk(chunk).rows

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from rhale.errors import BadTableError
+from rhale.kernels.records import crosses_processes
 
 Categories = tuple[Any, ...]
 
 
+@crosses_processes
 @dataclass(frozen=True)
-class Seen:
+class ColumnFacts:
     """Facts about all columns of some rows; those of two pieces of a table add up.
 
     Attributes
@@ -34,12 +36,12 @@ class Seen:
     ordered: tuple[bool, ...]
     missing: tuple[Any, ...]
 
-    def __add__(self, other: Seen) -> Seen:
-        return Seen(
+    def __add__(self, other: ColumnFacts) -> ColumnFacts:
+        return ColumnFacts(
             self.names,
             tuple(a or b for a, b in zip(self.gaps, other.gaps, strict=True)),
             tuple(
-                united(name, a, b, is_ordered=ordered)
+                unite_categories(name, a, b, is_ordered=ordered)
                 for name, a, b, ordered in zip(
                     self.names, self.categories, other.categories, self.ordered, strict=True
                 )
@@ -49,17 +51,17 @@ class Seen:
         )
 
 
-NOTHING_SEEN = Seen((), (), (), (), ())
+NO_FACTS = ColumnFacts((), (), (), (), ())
 
 
-def united(
+def unite_categories(
     name: str, first: Categories | None, second: Categories | None, *, is_ordered: bool
 ) -> Categories | None:
     """Categories of two pieces of a column.
 
     Examples
     --------
-    >>> united("size", ("S", "M"), ("M", "L"), is_ordered=False)
+    >>> unite_categories("size", ("S", "M"), ("M", "L"), is_ordered=False)
     ('S', 'M', 'L')
     """
     if first is None or second is None or first == second:

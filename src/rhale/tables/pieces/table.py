@@ -1,17 +1,34 @@
-"""A table that is not in memory: files, or the table of an engine that spreads its rows."""
+"""Tables that are not in memory: columns that are known, and rows that come in pieces."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from importlib.util import find_spec
 from itertools import accumulate
 from typing import Any
 
+import numpy as np
+
+from rhale.errors import BadSettingError
 from rhale.kernels import IntArray
+from rhale.tables.array import ArrayChunk, ArrayTable
 from rhale.tables.chunk import Chunk, find_columns
-from rhale.tables.columns import Holds, Labels
-from rhale.tables.pieces.facts import Seen
-from rhale.tables.pieces.reader import Reading
+from rhale.tables.columns import Holds, Labels, column_at, numbers_of
+from rhale.tables.frame import FrameChunk, FrameTable
+from rhale.tables.pieces.as_pandas import PandasView
+from rhale.tables.pieces.facts import ColumnFacts
+from rhale.tables.pieces.reader import (
+    Rows,
+    bring_to_types,
+    cut,
+    naming,
+    select_from_array,
+    select_from_frame,
+)
+from rhale.tables.storage import Engine, Storage
+from rhale.tables.weights import check_pieced_weights, find_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,74 +37,226 @@ class PiecedTable:
 
     Attributes
     ----------
-    reading : Reading
-        How pieces become chunks.
+    head : FrameTable or ArrayTable
+        The columns that the model sees; no rows.
+    everything : tuple of str
+        All columns of the pieces.
     source : object
         Where the pieces come from: files, or the user's Dask, Spark or Ray table.
-    kind : str
-        "files", or the engine.
+    engine : Engine or None
+        Who works on the parts of the source; None for files, which are read in this process.
     n_rows : int or None
         Number of rows, where it is known before they are read.
+    weights : str or None
+        The column that says how much each row matters.
+    labels : mapping of int to Labels
+        Columns of names that are read as numbers.
+    facts : ColumnFacts or None
+        What a first pass learned about the columns; None before.
+    drawn : ndarray or None
+        Places of the rows to use in the whole table, increasing; None for all.
+    starts : tuple of int
+        Places of the first rows of all parts, where rows are drawn.
     """
 
-    reading: Reading
-    source: Any
-    kind: str
+    head: FrameTable | ArrayTable
+    everything: tuple[str, ...]
+    source: Any = None
+    engine: Engine | None = None
     n_rows: int | None = None
+    weights: str | None = None
+    labels: Mapping[int, Labels] = field(default_factory=dict)
+    facts: ColumnFacts | None = None
+    drawn: IntArray | None = None
+    starts: tuple[int, ...] = ()
+
+    # --- what the table is ---------------------------------------------------------------------
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Column names."""
-        return self.reading.names
+        """Names of the columns that the model sees."""
+        return self.head.names
+
+    @property
+    def wanted(self) -> list[str]:
+        """Names of the columns that are read: weights are the last."""
+        return [*self.names, *([self.weights] if self.weights else [])]
+
+    @property
+    def kind(self) -> str:
+        """Files, or the engine."""
+        return "files" if self.engine is None else self.engine.name
+
+    @property
+    def storage(self) -> Storage:
+        """In files, or with an engine."""
+        no_resume = "" if self.engine is None else self.engine.no_resume
+        return Storage(is_memory=False, engine=self.engine, no_resume=no_resume)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What tells these rows from others, as far as that is known before they are read."""
+        drawn = None if self.drawn is None else blake2b(self.drawn.tobytes(), digest_size=16)
+        return {
+            "rows": self.source.identity if self.engine is None else None,
+            "weights": self.weights,
+            "drawn": None if drawn is None else drawn.hexdigest(),
+        }
 
     def holds(self, index: int) -> Holds | None:
         """What a column holds; None for what cannot be explained."""
-        return self.reading.holds(index)
-
-    def declared_order(self, index: int) -> tuple[Any, ...] | None:
-        """Levels of a column whose type says in which order they stand."""
-        return self.reading.declared_order(index)
+        return self.head.holds(index)
 
     def is_truth(self, index: int) -> bool:
         """Whether a column holds truth values."""
-        return self.reading.is_truth(index)
+        return self.head.is_truth(index)
+
+    def has_order(self, index: int) -> bool:
+        """Whether the type of a column says in which order its levels stand."""
+        if isinstance(self.head, ArrayTable):
+            return False
+        native = column_at(self.head.frame, index).to_native()
+        of_arrow = getattr(getattr(native, "type", None), "ordered", False)
+        return bool(of_arrow or getattr(getattr(native, "cat", None), "ordered", False))
+
+    def declared_order(self, index: int) -> tuple[Any, ...] | None:
+        """Levels of a column whose type says in which order they stand, after a first pass."""
+        if isinstance(self.head, ArrayTable):
+            return None
+        return self._known.categories[index] if self._known.ordered[index] else None
 
     def missing_value(self, index: int) -> Any:
-        """What stands for a missing value in a column."""
-        return self.reading.missing_value(index)
+        """What stands for a missing value in a column, after a first pass."""
+        return float("nan") if isinstance(self.head, ArrayTable) else self._known.missing[index]
+
+    @property
+    def _known(self) -> ColumnFacts:
+        """What a first pass learned."""
+        assert self.facts is not None  # noqa: S101 - it is asked for after that pass
+        return self.facts
 
     def labels_of(self, index: int) -> Labels:
         """Names of a column that was labelled."""
-        return self.reading.labels_of(index)
+        return self.labels[index]
+
+    # --- what is decided about it --------------------------------------------------------------
 
     def labelled(self, labels: Mapping[int, Labels]) -> PiecedTable:
         """The same table, with these columns of names read as numbers."""
-        return replace(self, reading=replace(self.reading, labels=labels))
+        return replace(self, labels=labels)
 
-    def settled(self, seen: Seen) -> PiecedTable:
+    def settle(self, facts: ColumnFacts) -> PiecedTable:
         """The same table, after a first pass: the model's kind of table and its types are known."""
-        return replace(self, reading=self.reading.settled(seen))
+        return replace(self, facts=facts)
 
-    def drawn(self, places: IntArray, part_rows: Sequence[int]) -> PiecedTable:
+    def settle_chunk(self, chunk: Any) -> Chunk:
+        """Bring a chunk of the first pass to what was decided after it."""
+        return self._show(chunk.labelled(self.labels))
+
+    def take(self, places: IntArray, part_rows: Sequence[int]) -> PiecedTable:
         """Only the rows at these places of the table, whose parts have so many rows."""
         starts = tuple(accumulate(part_rows, initial=0))
-        reading = replace(self.reading, drawn=places, starts=starts)
-        return replace(self, reading=reading, n_rows=len(places))
+        return replace(self, drawn=places, starts=starts, n_rows=len(places))
 
     def only(self, columns: Sequence[str]) -> PiecedTable:
         """Only these columns, in this order."""
-        reading = self.reading
-        head = reading.head.select(find_columns(reading.names, list(columns)))
-        return replace(self, reading=replace(reading, head=head))
+        return replace(self, head=self.head.select(find_columns(self.names, list(columns))))
 
-    def weighed(self, weights: Any) -> PiecedTable:
+    def weighed_by(self, weights: Any) -> PiecedTable:
         """The same table, with a column of weights taken out."""
-        return replace(self, reading=self.reading.with_weights(weights))
+        if weights is None:
+            return self
+        if not isinstance(weights, str):
+            msg = (
+                f"weights= is a {type(weights).__name__}, but the table is not in memory; name the "
+                "column that holds the weights"
+            )
+            raise BadSettingError(msg)
+        column = find_weights(weights, self.head)
+        others = [place for place in range(len(self.names)) if place != column]
+        return replace(self, head=self.head.select(others), weights=self.names[column])
 
+    def without_rows(self) -> PiecedTable:
+        """All but the source: how pieces become chunks, for workers."""
+        return replace(self, source=None, engine=None)
 
-def settled_chunk(chunk: Chunk, table: Any) -> Chunk:
-    """Bring a chunk of a first pass to what was decided about its table after it."""
-    if isinstance(table, PiecedTable):
-        return table.reading.settle_chunk(chunk)
-    labelled: Chunk = chunk.labelled(getattr(table, "labels", {}))
-    return labelled
+    # --- chunks --------------------------------------------------------------------------------
+
+    def chunks(self, size: int, first: int = 0) -> Iterator[Chunk]:
+        """Read files in this process, from a chunk on."""
+        found: Iterator[Chunk] = self.source.chunks(self, size, first)
+        return found
+
+    def cut(
+        self,
+        pieces: Iterable[Any],
+        size: int,
+        *,
+        where: str = "",
+        first_row: int = 0,
+        start: int = 0,
+    ) -> Iterator[Chunk]:
+        """Cut pieces into chunks.
+
+        Parameters
+        ----------
+        pieces : iterable of data frames, record batches or arrays
+            They follow each other.
+        size : int
+            Rows in a chunk.
+        where : str
+            The file or the partition, for messages.
+        first_row : int
+            Number of the first row, for messages.
+        start : int
+            Its place in the whole table, for a draw of rows.
+        """
+        with naming(where):
+            for rows, numbers in cut(self._rows(pieces, first_row, start), size):
+                chunk = self._weigh(rows, numbers)
+                if chunk.n_rows:
+                    yield self._show(replace(chunk, where=where))
+
+    def _rows(self, pieces: Iterable[Any], first_row: int, start: int) -> Iterator[Rows]:
+        """The wanted columns and rows of each piece."""
+        for piece in pieces:
+            rows, numbers = self._select(piece), np.arange(first_row, first_row + len(piece))
+            if self.drawn is not None:
+                low, high = np.searchsorted(self.drawn, [start, start + len(piece)])
+                chosen = self.drawn[low:high] - start
+                rows = rows[chosen] if isinstance(rows, np.ndarray) else rows[chosen.tolist()]
+                numbers = numbers[chosen]
+            first_row, start = first_row + len(piece), start + len(piece)
+            yield rows, numbers
+
+    def _select(self, piece: Any) -> Any:
+        """The wanted columns of a piece, in the types of the table."""
+        if isinstance(self.head, ArrayTable):
+            return select_from_array(piece, self.everything, self.wanted)
+        frame = select_from_frame(piece, self.everything, self.wanted)
+        return bring_to_types(frame, self.head.frame)
+
+    def _weigh(self, rows: Any, numbers: IntArray) -> ArrayChunk | FrameChunk:
+        """The rows of positive weight."""
+        is_array, weights = isinstance(rows, np.ndarray), None
+        if self.weights is not None:
+            column = rows[:, -1].astype(np.float64) if is_array else numbers_of(rows[:, -1])
+            weights, rows = check_pieced_weights(column, numbers), rows[:, :-1]
+        chunk = (
+            ArrayChunk(rows, numbers, weights)
+            if is_array
+            else FrameChunk(rows, numbers, weights, self.labels)
+        )
+        if weights is None or np.all(weights > 0):
+            return chunk
+        return chunk.take(np.flatnonzero(weights > 0))
+
+    def _show(self, chunk: Any) -> Chunk:
+        """The chunk as the model sees it: pandas, where it is installed."""
+        shown: Chunk = chunk
+        if self.facts is None or not isinstance(chunk, FrameChunk) or find_spec("pandas") is None:
+            return shown
+        has_categories = any(c is not None for c in self.facts.categories)
+        if chunk.frame.implementation.is_pandas() and not has_categories:
+            return shown
+        return replace(chunk, show=PandasView(self.facts))

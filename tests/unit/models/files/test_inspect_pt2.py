@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from rhale.errors import BadFileError, UnsafeFileError
-from rhale.models.files.inspect_pt2 import inspected
+from rhale.models.files.inspect_pt2 import inspect_program
 
 torch = pytest.importorskip("torch")
 craft = pytest.importorskip("tests.unit.models.files.craft_pt2")
@@ -23,19 +23,19 @@ def good():
 
 def refused(content, match):
     with pytest.raises(UnsafeFileError, match=match) as error:
-        inspected(content)
+        inspect_program(content)
     assert "\n" not in str(error.value)
 
 
 def damaged(content, match):
     with pytest.raises(BadFileError, match=match) as error:
-        inspected(content)
+        inspect_program(content)
     assert not isinstance(error.value, UnsafeFileError)
     assert "\n" not in str(error.value)
 
 
 def test_a_good_program(good):
-    found = inspected(good)
+    found = inspect_program(good)
     assert [step.target.split(".")[3] for step in found.graph.steps] == ["linear", "tanh", "linear"]
     assert [weight.sizes for weight in found.weights.values()] == [(4, 3), (4,), (2, 4), (2,)]
     assert found.rows.dtype == "float32"
@@ -134,7 +134,7 @@ def nested(depth):
 
 
 def test_graphs_in_graphs_are_held_to_the_same_lists(good):
-    inspected(craft.with_steps(good, nested(3)))
+    inspect_program(craft.with_steps(good, nested(3)))
     refused(craft.with_steps(good, nested(12)), "graphs in graphs")
     bad = nested(1)
     inside = bad["inputs"][1]["arg"]["as_graph"]["graph"]
@@ -168,7 +168,7 @@ def test_texts_of_sizes_are_never_evaluated(good, text):
         program["range_constraints"] = {text[:100]: {"min_val": 0, "max_val": 10**30}}
         program["graph_module"]["module_call_graph"] = [{"fqn": "", "signature": {"in_spec": text}}]
 
-    assert inspected(craft.with_json(good, change)).rows.sizes == ((0, None), (0, None))
+    assert inspect_program(craft.with_json(good, change)).rows.sizes == ((0, None), (0, None))
 
 
 def test_limits_of_rows_are_read(good):
@@ -176,15 +176,15 @@ def test_limits_of_rows_are_read(good):
         for limits in program["range_constraints"].values():
             limits.update(min_val=2, max_val=64)
 
-    assert inspected(craft.with_json(good, change)).rows.sizes == ((2, 64), (3, 3))
+    assert inspect_program(craft.with_json(good, change)).rows.sizes == ((2, 64), (3, 3))
 
 
 def test_examples_of_rows_are_never_read(good):
     members = craft.members_of(good)
     members["archive/data/sample_inputs/model.pt"] = b"\x80\x05garbage"
-    inspected(craft.packed(members))
+    inspect_program(craft.packed(members))
     del members["archive/data/sample_inputs/model.pt"]
-    inspected(craft.packed(members))
+    inspect_program(craft.packed(members))
 
 
 # --- weights -----------------------------------------------------------------------------------
@@ -347,7 +347,7 @@ def test_every_field_may_be_missing_or_of_another_type(good):
             holder[key] = other
             members = {**craft.members_of(good), craft.GRAPH: json.dumps(program).encode()}
             try:
-                inspected(craft.packed(members))
+                inspect_program(craft.packed(members))
             except BadFileError as error:
                 assert "\n" not in str(error)  # noqa: PT017 - either way is right
             tried += 1

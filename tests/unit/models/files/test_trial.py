@@ -108,7 +108,7 @@ def test_a_real_file_that_its_library_does_not_survive(monkeypatch):
     many = f"num_tree_per_iteration={2**31 - 1}"
     place.write_text(place.read_text().replace("num_tree_per_iteration=1", many))
     unchecked = (
-        "import rhale.models.boosters as b; b.check_lightgbm = lambda content: None;"
+        "import rhale.models.files.booster_files as b; b.check_lightgbm = lambda content: None;"
         "from rhale.models.files.trial_child import main; main(request)"
     )
     trying(monkeypatch, trial.START.rpartition("from rhale")[0] + unchecked)

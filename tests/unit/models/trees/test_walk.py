@@ -1,5 +1,7 @@
 """Flat trees and their walk, against trees walked by hand."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,7 +10,8 @@ from hypothesis import strategies as st
 pytest.importorskip("numba")
 
 from rhale.models.trees import walk as tree_walk
-from rhale.models.trees.forest import LEAF, Categories, Tree, just_above, plant
+from rhale.models.trees.forest import Categories, Tree
+from rhale.models.trees.plant import plant
 from rhale.models.trees.walk import walk
 
 N_FEATURES = 3
@@ -151,11 +154,6 @@ def test_single_precision_rounds_rows_before_they_are_compared():
         assert found[0, 0, 0] == expected
 
 
-def test_at_most_is_below_the_next_number():
-    assert just_above(np.array([1.0]))[0] == np.nextafter(1.0, 2.0)
-    assert just_above(np.array([np.inf]))[0] == np.inf
-
-
 def test_a_change_of_a_column_that_no_tree_sees_changes_nothing():
     rng = np.random.default_rng(3)
     forest, rows = plant([grow(rng, 4)], 3), rng.normal(size=(10, 3))
@@ -164,82 +162,19 @@ def test_a_change_of_a_column_that_no_tree_sees_changes_nothing():
     assert found[0].tolist() == own[0].tolist()
 
 
-def test_nodes_that_form_no_tree_are_refused():
-    line = np.array([0, 0, -1])
-    circle = Tree(
-        line, np.zeros(3), np.array([1, 1, -1]), np.array([2, 2, -1]), line > 0, np.zeros((3, 1))
-    )
-    with pytest.raises(ValueError, match="do not form trees"):
-        plant([circle], 1)
-    bad = Tree(
-        line, np.full(3, np.nan), np.array([1, 1, -1]), np.array([2, 2, -1]), line > 0,
-        np.zeros((3, 1)),
-    )  # fmt: skip
-    with pytest.raises(ValueError, match="no threshold"):
-        plant([bad], 1)
-
-
-@pytest.mark.parametrize(
-    ("changed", "value"),
-    [
-        ("left", [3, -1, -1]),
-        ("left", [-2, -1, -1]),
-        ("right", [0, -1, -1]),
-        ("feature", [2, -1, -1]),
-        ("threshold", [0.0]),
-        ("value", [[0.0], [0.0]]),
-        ("value", [[0.0] * 3] * 3),
-        ("missing_left", []),
-        ("sets", {1: Categories(np.array([1]), np.array([2]))}),
-        ("sets", {-3: Categories(np.array([1]), np.array([2]))}),
-        ("target", 2),
-        ("target", -1),
-    ],
-)
-def test_numbers_that_lead_out_of_the_arrays_are_refused(changed, value):
-    """The walk is compiled and checks nothing: it would read whatever stands there."""
-    whole = {
-        "feature": np.array([0, -1, -1]),
-        "threshold": np.zeros(3),
-        "left": np.array([1, -1, -1]),
-        "right": np.array([2, -1, -1]),
-        "missing_left": np.zeros(3, np.bool_),
-        "value": np.zeros((3, 1)),
-    }
-    assert plant([Tree(**whole)], 2, n_outputs=2).depth == 1
-    is_plain = changed in ("sets", "target")
-    whole[changed] = value if is_plain else np.array(value)
-    with pytest.raises(ValueError, match="leads beyond its nodes, its features or the outputs"):
-        plant([Tree(**whole)], 2, n_outputs=2)
-
-
-def test_leaves_that_are_not_finite_and_mixed_splits_are_refused():
-    leaf = Tree(*(np.array([v]) for v in (-1, 0.0, -1, -1, False)), np.array([[np.nan]]))
-    with pytest.raises(ValueError, match="not finite"):
-        plant([leaf], 1)
-    rng = np.random.default_rng(0)
-    feature, left, right = np.array([0, 0, -1, -1, -1]), [1, 3, -1, -1, -1], [2, 4, -1, -1, -1]
-    tree = Tree(
-        feature, np.zeros(5), np.array(left), np.array(right), feature > 0, rng.normal(size=(5, 1)),
-        {0: Categories(np.array([1]), np.array([2]))},
-    )  # fmt: skip
-    with pytest.raises(ValueError, match="both by thresholds and by categories"):
-        plant([tree], 1)
-    far = {0: Categories(np.array([10**6]), np.array([2])), 1: Categories(feature[:1], feature[:1])}
-    with pytest.raises(ValueError, match="names the category 1000000"):
-        plant([Tree(*list(vars(tree).values())[:6], far)], 1)
-
-
-def test_a_forest_knows_its_size():
-    forest = plant([grow(np.random.default_rng(0), 3) for _ in range(4)], 3)
-    assert (forest.n_trees, forest.n_features) == (4, 3)
-    assert np.count_nonzero(forest.nodes[:, 0] == LEAF) == len(forest.leaves)
-    assert forest.depth <= 3
-
-
-def test_a_note_is_shown_before_the_first_compilation(monkeypatch, capsys):
+def test_the_first_compilation_is_announced_to_whoever_listens(monkeypatch, caplog):
     monkeypatch.setattr(tree_walk, "will_compile", lambda: True)
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(4, 3))
     walk(plant([grow(rng, 3)], 3), rows, np.array([0]), rows[:, :1].T.copy(), np.zeros(1))
-    assert "compiling the walk of trees" in capsys.readouterr().err
+    assert [r.name for r in caplog.records] == ["rhale"]
+    assert "compiling the walk of trees" in caplog.text
+
+
+def test_a_walk_that_is_in_the_cache_is_not_announced(monkeypatch):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(4, 3))
+    walk(plant([grow(rng, 3)], 3), rows, np.array([0]), rows[:, :1].T.copy(), np.zeros(1))
+    as_in_another_process = SimpleNamespace(signatures=[], stats=tree_walk.walk_rows.stats)
+    monkeypatch.setattr(tree_walk, "walk_rows", as_in_another_process)
+    assert not tree_walk.will_compile()

@@ -26,12 +26,12 @@ for path in sys.argv[1:]:
     said = "read"
     try:
         table = open_files(path)
-        chunks = list(table.source.chunks(table.reading, 16))
+        chunks = list(table.chunks(16))
         for chunk in chunks:
             chunk.keys()
-        seen = sum((chunk.seen() for chunk in chunks[1:]), chunks[0].seen())
+        seen = sum((chunk.facts() for chunk in chunks[1:]), chunks[0].facts())
         for chunk in chunks:
-            table.settled(seen).reading.settle_chunk(chunk).rows
+            table.settle(seen).settle_chunk(chunk).rows
     except rhale.errors.BadTableError as error:
         said = str(error)
     print(json.dumps(said), flush=True)
@@ -162,12 +162,12 @@ def test_text_in_views_is_text():
     rows = pa.table({"x": [1.0, 2.0], "t": pa.array(["a", "b"]).cast(pa.string_view())})
     chunk = next(iter_chunks(write("r.arrow", rows)))
     assert chunk.frame.to_native().schema.field("t").type == pa.string()
-    assert chunk.take(np.array([1])).told_apart(1)[0] == ["b"]
+    assert chunk.take(np.array([1])).distinct(1)[0] == ["b"]
 
 
 def iter_chunks(path, size=10):
     opened = open_files(path)
-    return iter(opened.source.chunks(opened.reading, size))
+    return iter(opened.chunks(size))
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_a_page_that_becomes_far_larger_than_its_bytes_is_refused(monkeypatch):
 
 def iter_chunks_of(path, names):
     opened = open_files(path).only(names)
-    return iter(opened.source.chunks(opened.reading, 10))
+    return iter(opened.chunks(10))
 
 
 def test_a_long_text_that_many_rows_refer_to_is_refused_unless_it_stays_a_category(monkeypatch):
@@ -262,7 +262,7 @@ def test_a_file_with_other_rows_than_it_says_is_named(monkeypatch):
         "rhale.tables.files.parquet.read", lambda *_: pa.table({"x": [1.0]}).to_batches()
     )
     with pytest.raises(BadTableError, match=r"^r.parquet says that it has 10 rows, but has 1$"):
-        list(opened.source.chunks(opened.reading, 5))
+        list(opened.chunks(5))
 
 
 # --- notes of pandas -----------------------------------------------------------------------------

@@ -74,13 +74,13 @@ def test_types_of_columns_that_change_late_are_those_of_all_rows(columns):
 
 
 def count_readings(monkeypatch):
-    opened, real = [], delimited._opened
+    opened, real = [], delimited._open
 
     def counted(file, options):
         opened.append(options)
         return real(file, options)
 
-    monkeypatch.setattr(delimited, "_opened", counted)
+    monkeypatch.setattr(delimited, "_open", counted)
     return opened
 
 
@@ -152,7 +152,7 @@ def test_a_header_that_the_rows_cannot_fill_is_refused_before_arrow_reads_it(nam
     text = sign.join(f"c{i}" for i in range(100_000)) + "\n1\n"
     content = gzip.compress(text.encode()) if name.endswith(".gz") else text.encode()
     Path(name).write_bytes(content)
-    monkeypatch.setattr(delimited, "_opened", lambda *_: pytest.fail("it was read"))
+    monkeypatch.setattr(delimited, "_open", lambda *_: pytest.fail("it was read"))
     with pytest.raises(BadTableError, match=rf"{name} cannot be read .* names 100,000 columns"):
         open_files(name)
 

@@ -51,7 +51,7 @@ def numbered(n_rows, start=0):
 
 
 def chunks(table, size=2, first=0):
-    return list(table.source.chunks(table.reading, size, first))
+    return list(table.chunks(size, first))
 
 
 def read(data, **settings):
@@ -340,7 +340,7 @@ def test_a_page_that_is_damaged_in_the_middle_names_the_file():
     numbered(4).to_parquet("b.parquet", row_group_size=2, compression="snappy")
     damage("b.parquet", column=0, row_group=1)
     table = open_files("*.parquet")
-    found = table.source.chunks(table.reading, 2)
+    found = table.chunks(2)
     assert [next(found).n_rows for _ in range(3)] == [2, 2, 2]
     with pytest.raises(BadTableError, match=r"b.parquet cannot be read as parquet"):
         next(found)
@@ -380,7 +380,7 @@ def test_a_file_that_changes_between_two_readings_is_an_error(what, as_dataset):
 
 def test_a_file_that_changes_while_it_is_read_is_an_error():
     table = open_files(write("r.csv", numbered(5)))
-    found = table.source.chunks(table.reading, 2)
+    found = table.chunks(2)
     next(found)
     os.utime("r.csv", ns=(0, 0))
     with pytest.raises(BadTableError, match=r"r.csv changed while"):
@@ -453,7 +453,7 @@ def test_known_chunks_are_not_read():
 
 def test_chunks_without_any_weight_do_not_come_and_are_not_counted():
     rows = numbered(12).assign(w=[1, 1, 0, 0, 0, 0, 1, 0, 1, 1, 0, 0])
-    table = open_files(write("r.parquet", rows)).weighed("w")
+    table = open_files(write("r.parquet", rows)).weighed_by("w")
     everything = [chunk.column(0).tolist() for chunk in chunks(table)]
     assert everything == [[0, 1], [6], [8, 9]]
     for first in range(4):
@@ -465,7 +465,7 @@ def test_chunks_without_any_weight_do_not_come_and_are_not_counted():
 def test_drawn_rows_are_those_at_their_places_in_all_files(size):
     table = write_parts(5, 4, 0, 1, 30)
     places = np.array([0, 4, 9, 12, 20, 39])
-    table = table.drawn(places, table.source.part_rows)
+    table = table.take(places, table.source.part_rows)
     everything = [chunk.column(0).tolist() for chunk in chunks(table, size=size)]
     assert [n for numbers in everything for n in numbers] == places.tolist()
     for first in range(len(everything) + 1):
@@ -476,7 +476,7 @@ def test_drawn_rows_are_those_at_their_places_in_all_files(size):
 def test_files_without_a_drawn_row_are_not_read():
     write_parts(5, 5, 5)
     damage("1.parquet", column=0)
-    table = open_files("*.parquet").drawn(np.array([1, 12]), (5, 5, 5))
+    table = open_files("*.parquet").take(np.array([1, 12]), (5, 5, 5))
     assert [chunk.column(0).tolist() for chunk in chunks(table)] == [[1, 12]]
 
 

@@ -4,8 +4,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from rhale.tables.frame import FrameChunk, seen_in
-from rhale.tables.pieces.as_pandas import PandasView, ViewedChunk
+from rhale.tables.frame import FrameChunk, read_facts
+from rhale.tables.pieces.as_pandas import PandasView
 
 WHOLE = pa.table(
     {
@@ -20,7 +20,7 @@ WHOLE = pa.table(
 
 
 def seen(table):
-    return seen_in(nw.from_native(table, eager_only=True))
+    return read_facts(nw.from_native(table, eager_only=True))
 
 
 def test_pieces_get_the_types_of_the_whole_table():
@@ -63,17 +63,17 @@ def test_ordered_categories_stay_ordered():
 @pytest.fixture
 def chunk():
     frame = nw.from_native(WHOLE, eager_only=True)
-    source = FrameChunk(frame, np.arange(4) + 10, np.ones(4), where="file")
-    return ViewedChunk(source, PandasView(seen(WHOLE)))
+    view = PandasView(seen(WHOLE))
+    return FrameChunk(frame, np.arange(4) + 10, np.ones(4), where="file", show=view)
 
 
 def test_rows_are_read_as_stored_and_shown_to_the_model_as_pandas(chunk):
     assert isinstance(chunk.rows, pd.DataFrame)
     assert chunk.column(0).tolist()[2:] == [3.0, 4.0]
     assert np.isnan(chunk.column(0)[1])
-    assert chunk.told_apart(2)[0] == ["u", "v", "w"]
+    assert chunk.distinct(2)[0] == ["u", "v", "w"]
     assert (chunk.n_rows, chunk.where, chunk.row_numbers[0]) == (4, "file", 10)
-    assert chunk.seen() == seen(WHOLE)
+    assert chunk.facts() == seen(WHOLE)
     assert chunk.shown(0, 3.0) == "3"
 
 

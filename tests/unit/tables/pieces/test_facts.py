@@ -1,11 +1,11 @@
 import pytest
 
 from rhale.errors import BadTableError
-from rhale.tables.pieces.facts import Seen, united
+from rhale.tables.pieces.facts import ColumnFacts, unite_categories
 
 
 def seen(*, gap=False, categories=None, ordered=False, missing=None):
-    return Seen(("size",), (gap,), (categories,), (ordered,), (missing,))
+    return ColumnFacts(("size",), (gap,), (categories,), (ordered,), (missing,))
 
 
 def test_a_gap_in_either_piece_is_a_gap_of_the_table():
@@ -33,10 +33,10 @@ def test_what_stands_for_a_missing_value_is_that_of_the_first_piece_that_has_one
     ("first", "second"), [(("S", "M", "L"), ("S", "L")), (("M",), ("S", "M", "L"))]
 )
 def test_ordered_categories_may_lack_some_of_the_others(first, second):
-    assert united("size", first, second, is_ordered=True) == ("S", "M", "L")
+    assert unite_categories("size", first, second, is_ordered=True) == ("S", "M", "L")
 
 
 @pytest.mark.parametrize("second", [("L", "S"), ("S", "XL")])
 def test_ordered_categories_that_contradict_each_other_are_refused(second):
     with pytest.raises(BadTableError, match="ordered categories of 'size' differ"):
-        united("size", ("S", "M", "L"), second, is_ordered=True)
+        unite_categories("size", ("S", "M", "L"), second, is_ordered=True)

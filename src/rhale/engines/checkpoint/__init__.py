@@ -1,0 +1,1 @@
+"""A folder from which an interrupted run goes on: whose it is, and what it keeps."""

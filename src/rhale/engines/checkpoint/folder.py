@@ -1,0 +1,398 @@
+"""A folder from which an interrupted run goes on: what the chunks so far have to say."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import islice
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from rhale.engines.checkpoint.bytes import NoPlainFormError, pack, unpack
+from rhale.errors import BadSettingError, CheckpointError, MissingExtraError
+from rhale.kernels import FloatArray
+from rhale.models.answers import REPEATABLE
+
+EVERY_SECONDS = 10.0  # between two checkpoints, at least
+SPARED_SHARE = 20  # and so many times as long as the last one took to write
+MARK = b"rhale checkpoint, format 2\n"
+DIGEST_BYTES = 32
+ENDING, PART, LOCK = ".checkpoint", ".part", "lock"
+RUN, ANSWERS = "run", "answers"
+PASS: dict[str, type] = {"done": int, "folded": object, "is_last": bool}  # kept of a pass
+SHOWN = 3  # differences between two runs
+NO_SUCH_CALL = (errno.EINVAL, errno.EBADF, errno.ENOTSUP)  # of disks that do not sync folders
+
+
+@dataclass(frozen=True, eq=False)
+class Saved:
+    """What was kept of a pass.
+
+    Attributes
+    ----------
+    done : int
+        Chunks that are in it.
+    folded : object
+        Their sum.
+    is_last : bool
+        Whether these are all chunks of the pass.
+    """
+
+    done: int
+    folded: Any
+    is_last: bool = False
+
+
+class Checkpoint:
+    """A folder that keeps the passes of one run.
+
+    Only one process at a time has it; `close` gives it back, and so does the end of a process,
+    however it ends. Use it in a `with` block.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, Checkpoint.open(folder, {"seed": 0}) as point:
+    ...     point.save("survey", 3, np.arange(2))
+    ...     point.load("survey").done
+    3
+    """
+
+    def __init__(self, folder: Path, run: Any, lock: int) -> None:
+        self._folder, self._run, self._lock = folder, run, lock
+        self._mark = blake2b(_text(run).encode(), digest_size=DIGEST_BYTES).hexdigest()
+        self._before = "nothing was kept before, so the same call begins anew"
+        self._due = -np.inf  # a first time soon: what cannot be written is told at once
+
+    @classmethod
+    def open(cls, folder: Any, run: Mapping[str, Any]) -> Checkpoint:
+        """Take a folder for a run: a new one, an empty one, or the one it had before.
+
+        Parameters
+        ----------
+        folder : str or path
+            Made if it is not there.
+        run : mapping of str to plain values of JSON
+            What makes the run the same run: settings, files with their sizes, versions.
+
+        Raises
+        ------
+        CheckpointError
+            If the folder holds other files or another run, or another process has it.
+        """
+        if not isinstance(folder, str | PathLike):
+            msg = f"checkpoint={folder!r:.60} is no folder; pass its path"
+            raise BadSettingError(msg)
+        place, plain = Path(folder), json.loads(_text(run))
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            names = {p.name for p in place.iterdir()}
+            _refuse_other_files(place, names)
+            lock = _take_lock(place / LOCK)
+        except CheckpointError:
+            raise
+        except OSError as error:
+            msg = (
+                f"the folder checkpoint={str(folder)!r} cannot be used: {_reason(error)}; name a "
+                "folder that can be written to"
+            )
+            raise CheckpointError(msg) from error
+        point = cls(place, plain, lock)
+        try:
+            point._meet()
+        except BaseException:
+            point.close()
+            raise
+        return point
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the folder back. What is in it stays."""
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    def load(self, name: str) -> Saved | None:
+        """What was kept of a pass; None if nothing was.
+
+        Raises
+        ------
+        CheckpointError
+            If the file is damaged.
+        """
+        path = self._path(name)
+        if not path.exists():
+            return None
+        saved = Saved(**self._read(path, PASS))
+        if saved.done < 0:
+            raise self.damaged(name, f"it has {saved.done} chunks")
+        self._note(name, saved.done)
+        return saved
+
+    def damaged(self, name: str, why: str) -> CheckpointError:
+        """The error to raise where what was kept of a pass turns out to be something else."""
+        return CheckpointError(_damaged(self._path(name), why))
+
+    def save(self, name: str, done: int, folded: Any, *, is_last: bool = False) -> None:
+        """Keep the sum of the first chunks of a pass, in place of what was kept of it before.
+
+        Parameters
+        ----------
+        name : str
+            Of the pass.
+        done : int
+            Chunks that are in it.
+        folded : object
+            Their sum.
+        is_last : bool
+            Whether these are all chunks of the pass.
+
+        Raises
+        ------
+        CheckpointError
+            If it cannot be written. What was kept before is whole.
+
+        Notes
+        -----
+        A sum with rows or values of a kind that has no plain form is not kept: after an
+        interruption the pass goes on from what was kept before, or begins anew.
+        """
+        start = time.monotonic()
+        with suppress(NoPlainFormError):
+            self._write(name, {"done": done, "folded": folded, "is_last": is_last})
+            self._note(name, done)
+        end = time.monotonic()
+        self._due = end + max(EVERY_SECONDS, SPARED_SHARE * (end - start))
+
+    def is_due(self) -> bool:
+        """Tell whether it is time to save again: at first, then every ten seconds or less often."""
+        return time.monotonic() >= self._due
+
+    def same_answers(self, predictions: FloatArray) -> None:
+        """Keep a model's answers to some rows; later, refuse a model with other answers.
+
+        Parameters
+        ----------
+        predictions : ndarray of shape (n_rows, n_outputs)
+            Answers to the same rows in the same order, each time.
+        """
+        path = self._path(ANSWERS)
+        if not path.exists():
+            self._write(ANSWERS, {"answers": predictions})
+            return
+        first = self._read(path, {"answers": np.ndarray})["answers"]
+        advice = "this is another model; name another folder, or remove this one to begin anew"
+        if first.ndim != 2 or first.dtype.kind != "f":
+            raise self.damaged(ANSWERS, "it holds no answers of a model")
+        if first.shape != predictions.shape:
+            was, now = (f"{len(a)} rows with {a.shape[1]}" for a in (first, predictions))
+            msg = (
+                f"the model answers {now} outputs, it was {was} when the run in {self._folder} "
+                f"began: {advice}"
+            )
+            raise CheckpointError(msg)
+        gap, size = np.abs(first - predictions), np.maximum(np.abs(first), np.abs(predictions))
+        differs = ~(gap <= REPEATABLE * size.max(axis=0, initial=0.0))
+        if differs.any():
+            at = tuple(np.argwhere(differs)[0])
+            msg = (
+                f"the model's answer to a row is {predictions[at]:.6g}, it was {first[at]:.6g} "
+                f"when the run in {self._folder} began: {advice}"
+            )
+            raise CheckpointError(msg)
+
+    # --- the run -------------------------------------------------------------------------------
+
+    def _meet(self) -> None:
+        """See whose folder it is; a new one is ours."""
+        path = self._path(RUN)
+        if not path.exists():
+            self._write(RUN, {"run": self._run})
+            return
+        was = self._read(path, {"run": dict}, of_any_run=True)["run"]
+        found = list(_differences(was, self._run))
+        if found:
+            more = f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+            msg = (
+                f"the checkpoint in {self._folder} is of another run: "
+                f"{'; '.join(islice(found, SHOWN))}{more}. Name another folder, or remove this "
+                "one to begin anew"
+            )
+            raise CheckpointError(msg)
+
+    def _note(self, name: str, done: int) -> None:
+        chunks = "1 chunk" if done == 1 else f"{done} chunks"
+        self._before = (
+            f"the checkpoint before ({chunks} of pass {name!r}) is whole, and the same call goes "
+            "on from there"
+        )
+
+    # --- files ---------------------------------------------------------------------------------
+
+    def _path(self, name: str) -> Path:
+        return self._folder / f"{name}{ENDING}"
+
+    def _write(self, name: str, content: dict[str, Any]) -> None:
+        """Write a file whole or not at all."""
+        data = pack((self._mark, content))
+        path = self._path(name)
+        try:
+            replace_whole(path, MARK + blake2b(data, digest_size=DIGEST_BYTES).digest() + data)
+        except OSError as error:
+            msg = (
+                f"the checkpoint {path} ({len(data):,} bytes) could not be written: "
+                f"{_reason(error)}; {self._before}"
+            )
+            raise CheckpointError(msg) from error
+
+    def _read(
+        self, path: Path, kinds: Mapping[str, type], *, of_any_run: bool = False
+    ) -> dict[str, Any]:
+        """Read the fields of a file, or say that it is damaged or not of this run."""
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            msg = f"the checkpoint {path} cannot be read: {_reason(error)}"
+            raise CheckpointError(msg) from error
+        start = len(MARK) + DIGEST_BYTES
+        digest = blake2b(data[start:], digest_size=DIGEST_BYTES).digest()
+        if data[:start] != MARK + digest:
+            raise CheckpointError(_damaged(path, "its checksum is not that of its content"))
+        try:
+            owner, content = unpack(data[start:])
+        except ImportError as error:
+            msg = f"the checkpoint {path} holds rows of {error.name}, which is not installed here"
+            raise MissingExtraError(msg) from error
+        except Exception as error:  # whatever a reader makes of bytes that are not ours
+            raise CheckpointError(_damaged(path, f"{error!r:.100}")) from error
+        if not of_any_run and owner != self._mark:
+            raise CheckpointError(_damaged(path, "it is of another run than its folder"))
+        if not isinstance(content, dict) or content.keys() != kinds.keys():
+            raise CheckpointError(_damaged(path, f"its fields are not {', '.join(kinds)}"))
+        if not all(isinstance(content[name], kind) for name, kind in kinds.items()):
+            raise CheckpointError(_damaged(path, "a field is of another type than it was"))
+        return content
+
+
+def replace_whole(path: Path, data: bytes) -> None:
+    """Write a file so that at any moment, power cuts included, the old or the new one is whole."""
+    part = path.with_name(path.name + PART)
+    try:
+        with part.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the disk remember the new name."""
+    if sys.platform == "win32":
+        return
+    place = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(place)
+    except OSError as error:
+        if error.errno not in NO_SUCH_CALL:
+            raise
+    finally:
+        os.close(place)
+
+
+def _refuse_other_files(folder: Path, names: set[str]) -> None:
+    """Leave folders alone that are not ours."""
+    ours = {n for n in names if n.removesuffix(PART).endswith(ENDING)}
+    others = sorted(names - ours - {LOCK})
+    is_ours = RUN + ENDING in names
+    if others and not is_ours:
+        msg = (
+            f"the folder {folder} holds other files ({others[0]!r}, ...) and no checkpoint; name "
+            "a new or an empty folder"
+        )
+        raise CheckpointError(msg)
+    if not is_ours and any(n.endswith(ENDING) for n in ours):
+        missing = folder / (RUN + ENDING)
+        msg = f"{missing} is missing beside other parts of a checkpoint; remove the folder"
+        raise CheckpointError(msg)
+
+
+def _take_lock(path: Path) -> int:
+    """Keep other processes out; the system opens the lock when this process ends."""
+    lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(lock, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(lock)
+        if error.errno not in (errno.EAGAIN, errno.EACCES):
+            raise
+        msg = (
+            f"the checkpoint in {path.parent} is in use by another run; wait for it to end, or "
+            "name another folder"
+        )
+        raise CheckpointError(msg) from error
+    return lock
+
+
+def _text(run: Any) -> str:
+    return json.dumps(run, sort_keys=True)
+
+
+def _differences(was: Any, now: Any, name: str = "") -> Iterator[str]:
+    """Say what is different between two runs, part by part."""
+    if isinstance(was, dict) and isinstance(now, dict):
+        for key in sorted({*was, *now}, key=str):
+            here = f"{name}, {key}" if name else key
+            if key not in now or key not in was:
+                held = was.get(key, now.get(key))
+                yield f"{here} {'is new' if key in now else 'is gone'} ({held!r:.60})"
+            else:
+                yield from _differences(was[key], now[key], here)
+    elif isinstance(was, list) and isinstance(now, list) and len(was) == len(now):
+        for place, (a, b) in enumerate(zip(was, now, strict=True)):
+            yield from _differences(a, b, f"{name}[{place}]")
+    elif _text(was) != _text(now):
+        yield f"{name} was {was!r:.60}, now {now!r:.60}"
+
+
+def _damaged(path: Path, why: str) -> str:
+    is_pass = path.stem not in (RUN, ANSWERS)
+    what = "it to begin this pass anew" if is_pass else f"the folder {path.parent} to begin anew"
+    return (
+        f"the checkpoint {path} is damaged ({why}); put a whole copy in its place, or remove {what}"
+    )
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error)

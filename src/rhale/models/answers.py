@@ -1,0 +1,98 @@
+"""A model's answers, checked: finite numbers, one row each, always the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rhale.errors import BadPredictionError, ModelFailedError, RhaleError, WrongShapeError, excerpt
+from rhale.kernels import FloatArray
+
+REPEATABLE = 1e-5  # relative; far above float32 rounding, far below dropout
+LONGEST = 1000  # letters of what a model says; its own error is the cause of ours
+
+
+class blaming_the_model:  # noqa: N801 - reads as a sentence at its call
+    """Turn an exception of the model into one that says whose it is and what was asked."""
+
+    def __init__(self, n_rows: int, question: object) -> None:
+        self.n_rows, self.question = n_rows, question
+
+    def __enter__(self) -> None:
+        """Nothing to prepare."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Exception) and not isinstance(error, RhaleError):
+            asked = in_words(self.question)
+            msg = (
+                f"the model failed on {self.n_rows} rows{asked}: {type(error).__name__}: "
+                f"{excerpt(error, LONGEST).rstrip('.')}"
+            )
+            failed = ModelFailedError(msg)
+            failed.add_note("Its own traceback is above; nothing of the run is kept.")
+            raise failed from error
+
+
+def check_answer(answer: Any, n_rows: int, question: object = "") -> FloatArray:
+    """Turn an answer into finite floats of shape (n_rows, n_outputs), or say what is wrong."""
+    try:
+        array = np.asarray(answer)
+    except ValueError as error:  # a list of arrays of different lengths
+        msg = f"the model answered with a {type(answer).__name__} that is no array{in_words(question)}: {error}"
+        raise WrongShapeError(msg) from error
+    if array.dtype.kind not in "fiub":
+        try:
+            array = np.array(array.tolist(), dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            msg = (
+                f"the model answered with {array.dtype} values such as {array.ravel()[:1]}{in_words(question)}; "
+                "return numbers (for a classifier: response='predict_proba')"
+            )
+            raise BadPredictionError(msg) from error
+    if array.ndim not in (1, 2) or array.shape[0] != n_rows or array.size == 0:
+        msg = (
+            f"predict returned shape {array.shape} for {n_rows} rows{in_words(question)}; "
+            "return an array of shape (n_rows,) or (n_rows, n_outputs)"
+        )
+        raise WrongShapeError(msg)
+    values = np.array(array, dtype=np.float64).reshape(n_rows, -1)
+    if has_bad_numbers(values):
+        bad = ~np.isfinite(values)
+        row = int(np.argwhere(bad)[0, 0])
+        msg = (
+            f"the model answered nan or infinity for {int(bad.any(axis=1).sum())} of {n_rows} "
+            f"rows{in_words(question)} (first: row {row} of the batch, {values[row]}); effects need finite "
+            "predictions (does the model take the missing values of the table, if it has some?)"
+        )
+        raise BadPredictionError(msg)
+    return values
+
+
+def in_words(question: object) -> str:
+    """The question as the end of a clause, or nothing."""
+    return f" {question}" if question else ""
+
+
+def has_bad_numbers(values: FloatArray) -> bool:
+    """Tell whether any value is nan or infinite; one pass, where none is."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspicious = not np.isfinite(values.sum())
+    return suspicious and not bool(np.all(np.isfinite(values)))
+
+
+def check_repeatable(answer: FloatArray, again: FloatArray) -> None:
+    """Refuse a model whose answer to a row is not always the same."""
+    if answer.shape != again.shape:
+        msg = f"the model gave {answer.shape[1]} outputs at first and {again.shape[1]} later"
+        raise WrongShapeError(msg)
+    gap, size = np.abs(answer - again), np.maximum(np.abs(answer), np.abs(again)).max(axis=0)
+    excess = gap - REPEATABLE * size
+    if excess.max() > 0:
+        row, column = np.unravel_index(int(np.argmax(excess)), gap.shape)
+        msg = (
+            f"the model gave different answers to the same row: {answer[row, column]:.6g} and "
+            f"{again[row, column]:.6g}. Either it is random (dropout or sampling switched on) or "
+            "a row's answer depends on the other rows of the batch; make it repeatable first"
+        )
+        raise BadPredictionError(msg)

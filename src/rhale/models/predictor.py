@@ -1,0 +1,176 @@
+"""A model that has been met: its outputs are known, its answers are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import CancelledError
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from threading import Event
+from typing import Any
+
+import numpy as np
+
+from rhale.errors import BadPredictionError, BadSettingError, WrongShapeError
+from rhale.kernels import FloatArray
+from rhale.models.adapter import Adapter, Walker
+from rhale.models.answers import blaming_the_model, check_answer, check_repeatable, has_bad_numbers
+from rhale.names import find_output, list_asked
+from rhale.results.note import Note
+from rhale.tables.chunk import Change, Chunk
+
+FIRST_ROWS = 32
+Answers = tuple[FloatArray, FloatArray]
+STOP: ContextVar[Event | None] = ContextVar("STOP", default=None)  # ends work in other threads
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """A model that has been met: its outputs are known, its answers are checked.
+
+    Attributes
+    ----------
+    adapter : Adapter
+        The model.
+    outputs : tuple of str
+        Names of the chosen outputs.
+    chosen : tuple of int
+        Their positions.
+    n_all : int
+        Number of outputs of the model, chosen or not.
+    """
+
+    adapter: Adapter
+    outputs: tuple[str, ...]
+    chosen: tuple[int, ...]
+    n_all: int
+
+    def predict(self, rows: Any, n_rows: int, question: object = "") -> FloatArray:
+        """Answers of the chosen outputs, shape (n_rows, n_outputs)."""
+        heed_stop()
+        with blaming_the_model(n_rows, question):
+            answer = self.adapter.predict(rows)
+        return self._choose(check_answer(answer, n_rows, question))
+
+    @property
+    def walker(self) -> Walker | None:
+        """What answers for changed rows of all features at once; None if the model is asked."""
+        return self.adapter.walker
+
+    @property
+    def walks(self) -> bool:
+        """Whether there is such a walker."""
+        return self.walker is not None
+
+    @property
+    def checked_rows(self) -> int:
+        """Rows that were asked to see whether the walker gives the model's own answers."""
+        return self.adapter.checked_rows
+
+    @property
+    def n_threads(self) -> int:
+        """How many chunks may be answered at a time."""
+        return self.adapter.n_threads
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What the adapter has to say about how the model is asked."""
+        return self.adapter.notes
+
+    def walk(
+        self, walker: Walker, chunk: Chunk, changes: Sequence[Change], question: object
+    ) -> FloatArray:
+        """Answers of the chosen outputs for each change, shape (n_changes, n_rows, n_outputs)."""
+        heed_stop()
+        with blaming_the_model(chunk.n_rows, question):
+            answers = walker.walk(chunk, changes)
+        flat = answers.reshape(len(changes) * chunk.n_rows, -1)
+        if has_bad_numbers(flat):
+            check_answer(flat, len(flat), question)  # says where
+        return self._choose(flat).reshape(len(changes), chunk.n_rows, -1)
+
+    def gradient(self, chunk: Chunk) -> Answers:
+        """Answers (n_rows, n_outputs) and slopes (n_rows, n_outputs, n_columns)."""
+        heed_stop()
+        with blaming_the_model(chunk.n_rows, "asked for its gradient"):
+            answer, slopes = self.adapter.gradient(chunk.rows, self.chosen)
+        checked = np.asarray(slopes, dtype=np.float64)
+        if has_bad_numbers(checked):
+            checked = zero_gaps(chunk, checked)
+        if has_bad_numbers(checked):
+            row, _, column = np.argwhere(~np.isfinite(checked))[0]
+            msg = (
+                f"the gradient is {checked[row, 0, column]} in row {chunk.row_numbers[row]}, column "
+                f"{column}; a model without a finite derivative there needs local='secant'"
+            )
+            raise BadPredictionError(msg)
+        return self._choose(check_answer(answer, chunk.n_rows, "")), checked
+
+    def _choose(self, answer: FloatArray) -> FloatArray:
+        if answer.shape[1] != self.n_all:
+            msg = f"the model gave {self.n_all} outputs at first and {answer.shape[1]} later"
+            raise WrongShapeError(msg)
+        everything = self.chosen == tuple(range(self.n_all))
+        return answer if everything else answer[:, list(self.chosen)]
+
+
+def heed_stop() -> None:
+    """End the work of a thread that nobody waits for any more, before its next question."""
+    stop = STOP.get()
+    if stop is not None and stop.is_set():
+        raise CancelledError
+
+
+def zero_gaps(chunk: Chunk, slopes: FloatArray) -> FloatArray:
+    """Slopes of rows along values that they do not have are none: they count for nothing."""
+    bad = np.flatnonzero(~np.isfinite(slopes).all(axis=(0, 1)))
+    filled = np.array(slopes)
+    for column in bad.tolist():
+        filled[np.isnan(chunk.key(column)), :, column] = 0.0
+    return filled
+
+
+def meet(adapter: Adapter, probe: Chunk, output: Any = None) -> tuple[Predictor, int]:
+    """Ask a model a first question, twice, and choose the outputs.
+
+    Parameters
+    ----------
+    adapter : Adapter
+        The model.
+    probe : Chunk
+        Some rows.
+    output : None, str, int or a sequence of these
+        Outputs to explain.
+
+    Returns
+    -------
+    predictor : Predictor
+    asked : int
+        Rows that were predicted.
+    """
+    first = probe.take(np.arange(min(FIRST_ROWS, probe.n_rows)))
+    half = probe.take(np.arange((first.n_rows + 1) // 2))
+    with blaming_the_model(first.n_rows, "at the first question"):
+        raw = adapter.predict(first.rows)
+        adapter = adapter.recognise(first.rows, raw)
+        again = adapter.predict(half.rows)
+    answer, repeated = check_answer(raw, first.n_rows), check_answer(again, half.n_rows)
+    check_repeatable(answer[: half.n_rows], repeated)
+    everything = Predictor(adapter, (), tuple(range(answer.shape[1])), answer.shape[1])
+    return choose_outputs(everything, output), first.n_rows + half.n_rows
+
+
+def choose_outputs(predictor: Predictor, output: Any) -> Predictor:
+    """Name all outputs and keep those that were asked for."""
+    labels, usual = predictor.adapter.labels, predictor.adapter.usual_outputs
+    if labels is None or len(labels) != predictor.n_all:  # several labels at a time, own objectives
+        labels, usual = tuple(f"y{i}" for i in range(predictor.n_all)), None
+    if output is None:
+        chosen = list(range(predictor.n_all)) if usual is None else list(usual)
+    else:
+        asked = list_asked(output, "output")
+        chosen = [find_output(o, labels) for o in asked]
+        if len(set(chosen)) < len(chosen):
+            msg = f"output={output!r} names an output twice"
+            raise BadSettingError(msg)
+    return replace(predictor, outputs=tuple(labels[i] for i in chosen), chosen=tuple(chosen))

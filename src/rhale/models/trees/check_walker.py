@@ -1,0 +1,148 @@
+"""Trees are walked only if they give the library's own answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from rhale.kernels import FloatArray
+from rhale.models.answers import check_answer
+from rhale.models.library_errors import first_line
+from rhale.models.trees.forest import CATEGORY
+from rhale.models.trees.pipeline import MIXED
+from rhale.models.trees.reading import CannotReadError, Reading
+from rhale.models.trees.walker import RAW, TreeWalker
+from rhale.tables import Chunk, open_table
+from rhale.tables.chunk import Change
+
+Ask = Callable[[Any], Any]
+DOUBLE, SINGLE = 1e-9, 1e-5  # agreement with the library's own answers
+CHECKED_FEATURES = 100
+LARGEST = float(np.finfo(np.float32).max)
+
+
+def check_walker(walker: TreeWalker, ask: Ask, rows: Any, answer: Any) -> int:
+    """Compare with asked answers at the thresholds themselves; rows asked, or CannotReadError."""
+    table = open_table(rows)
+    chunk = table.chunk(0, table.n_rows)
+    columns = walker.reading.columns
+    n_expected = walker.reading.forest.n_features if columns is None else len(columns)
+    if len(table.names) != n_expected:
+        msg = f"they have {n_expected} features, the table has {len(table.names)} columns"
+        raise CannotReadError(msg)
+    if columns is not None and np.all(columns == MIXED):
+        msg = (
+            f"a step before them mixes {table.names[0]!r} with other columns or makes several of it"
+        )
+        raise CannotReadError(msg)
+    changes = choose_changes(walker.reading, chunk)
+    try:
+        own = check_answer(answer, chunk.n_rows)
+        compare(walker, own, _try_walk(walker.predict, chunk.rows))
+        expected = check_answer(ask(chunk.varied(changes)), chunk.n_rows * len(changes))
+    except CannotReadError:
+        raise
+    except Exception as error:
+        msg = f"they cannot be checked ({type(error).__name__}: {first_line(error)})"
+        raise CannotReadError(msg) from error
+    if not changes:
+        return 0
+    compare(
+        walker,
+        expected.reshape(len(changes), chunk.n_rows, -1),
+        _try_walk(walker.walk, chunk, changes),
+    )
+    n_missing = check_missing(walker, ask, chunk, changes)
+    return chunk.n_rows * (len(changes) + n_missing)
+
+
+def _try_walk(work: Callable[..., FloatArray], *arguments: Any) -> FloatArray:
+    """Try a walk; whatever goes wrong, the model can still be asked."""
+    try:
+        return work(*arguments)
+    except Exception as error:
+        msg = f"they cannot be walked on this table ({type(error).__name__}: {first_line(error)})"
+        raise CannotReadError(msg) from error
+
+
+def choose_changes(found: Reading, chunk: Chunk) -> list[Change]:
+    """Values at the thresholds of each feature, and just beside them; up to 100 features."""
+    rng = np.random.default_rng(0)
+    forest, parts = found.forest, list[list[Change]]()
+    table = open_table(chunk.rows)
+    for column in range(len(table.names)):
+        if table.holds(column) != "numbers":
+            continue
+        feature = column if found.columns is None else int(found.columns[column])
+        if feature < 0 or cannot_change(chunk, column):
+            continue
+        cuts = forest.cuts[forest.cut_starts[feature] : forest.cut_starts[feature + 1]]
+        cuts = cuts[np.abs(cuts) < LARGEST]  # infinite where only missing values part
+        if not cuts.size or found.transform is not None:
+            parts.append([(column, rng.permutation(chunk.column(column)))])
+            continue
+        drawn = rng.choice(cuts, chunk.n_rows)
+        if forest.kinds[feature] == CATEGORY:
+            drawn = rng.integers(0, int(cuts[0]) + 1, chunk.n_rows).astype(np.float64)
+        beside = np.nextafter(drawn, rng.choice([-np.inf, np.inf], chunk.n_rows))
+        if forest.is_single:
+            drawn = drawn.astype(np.float32).astype(np.float64)
+            beside = beside.astype(np.float32).astype(np.float64)
+        parts.append([(column, drawn), (column, beside)])
+    chosen = rng.permutation(len(parts))[:CHECKED_FEATURES]
+    return [change for i in np.sort(chosen) for change in parts[i]]
+
+
+def check_missing(walker: TreeWalker, ask: Ask, chunk: Chunk, changes: Sequence[Change]) -> int:
+    """Compare where rows without a value go, if the model takes such rows at all."""
+    columns = [c for c in dict.fromkeys(c for c, _ in changes) if can_miss(chunk, c)]
+    missing = [(c, np.full(chunk.n_rows, np.nan)) for c in columns]
+    if not missing:
+        return 0
+    try:
+        answer = ask(chunk.varied(missing))
+    except Exception:  # noqa: BLE001 - a model that refuses them will never see one
+        return 0
+    expected = check_answer(answer, chunk.n_rows * len(missing))
+    compare(
+        walker,
+        expected.reshape(len(missing), chunk.n_rows, -1),
+        _try_walk(walker.walk, chunk, missing),
+    )
+    return len(missing)
+
+
+def can_miss(chunk: Chunk, column: int) -> bool:
+    """Whether a column of this type can hold nan."""
+    with np.errstate(invalid="ignore"):
+        try:
+            return bool(np.isnan(chunk.representable(column, np.full(chunk.n_rows, np.nan))).all())
+        except (TypeError, ValueError):
+            return False
+
+
+def cannot_change(chunk: Chunk, column: int) -> bool:
+    """Whether a copy of the column cannot hold its missing values: whole numbers of data frames."""
+    return bool(np.isnan(chunk.column(column)).any()) and not can_miss(chunk, column)
+
+
+def compare(walker: TreeWalker, expected: FloatArray, found: FloatArray) -> None:
+    """Refuse trees whose answers are not the library's, or raise CannotReadError."""
+    if found.shape != expected.shape:
+        msg = f"they give {found.shape[-1]} outputs, the model {expected.shape[-1]}"
+        raise CannotReadError(msg)
+    reading = walker.reading
+    size = float(np.abs(expected).max())
+    precision = SINGLE if reading.adds_in_single else DOUBLE
+    if walker.response in RAW or reading.link.startswith("identity"):  # sums that cancel
+        size = max(size, reading.forest.largest_sum)
+        unit = np.finfo(np.float32 if reading.adds_in_single else np.float64).eps
+        precision = min(precision, 2 * (reading.forest.n_trees + 1) * float(unit))
+    allowed = precision * size
+    gap = np.abs(found - expected)
+    if not gap.max() <= allowed:
+        place = np.unravel_index(int(np.argmax(gap)), gap.shape)
+        msg = f"they give {found[place]:.9g} where the model answers {expected[place]:.9g}"
+        raise CannotReadError(msg)

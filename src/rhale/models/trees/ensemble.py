@@ -1,0 +1,58 @@
+"""The ensemble behind pipelines, searches and wrappers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rhale.models.ancestry import classes_of
+from rhale.models.trees.readers import reader_of
+
+# estimators that pass every question on, and where they keep the one that answers
+FACES = {
+    "sklearn.BaseSearchCV": "best_estimator_",
+    "sklearn.FrozenEstimator": "estimator",
+    "sklearn.BaseThresholdClassifier": "estimator_",
+}
+# where estimators keep those that they combine
+PARTS = (
+    "estimators_",
+    "estimator_",
+    "estimator",
+    "final_estimator_",
+    "regressor_",
+)
+
+
+def is_tree_model(model: Any) -> bool:
+    """Tell whether a model is a tree ensemble, ends in one, or combines some."""
+    return holds_trees(take_apart(model)[1])
+
+
+def holds_trees(model: Any, n_levels: int = 3) -> bool:
+    """Tell whether a model is an ensemble that rhale reads, or has one among its parts."""
+    if reader_of(model) is not None:
+        return True
+    if n_levels == 0 or "sklearn.BaseEstimator" not in classes_of(model):
+        return False
+    found = [vars(model).get(name) for name in PARTS]
+    parts = [p for f in found for p in (f if isinstance(f, list | tuple) else [f])]
+    return any(holds_trees(take_apart(p)[1], n_levels - 1) for p in parts if p is not None)
+
+
+def take_apart(model: Any) -> tuple[list[Any], Any]:
+    """Steps before the last one of pipelines, and the estimator behind all of them."""
+    steps: list[Any] = []
+    while True:
+        model = unwrap(model)
+        if "sklearn.Pipeline" not in classes_of(model):
+            return steps, model
+        steps += [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
+        model = model.steps[-1][1]
+
+
+def unwrap(model: Any) -> Any:
+    """The estimator that a search has found, or that a wrapper only passes questions on to."""
+    classes = classes_of(model)
+    inner = next((FACES[name] for name in classes if name in FACES), None)
+    found = None if inner is None else getattr(model, inner, None)
+    return model if found is None else unwrap(found)

@@ -1,0 +1,58 @@
+"""What was read from a tree ensemble, and why none could be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rhale.kernels import FloatArray, IntArray
+from rhale.models.trees.forest import Forest
+
+CLASS_LABEL = "class label"  # in place of a link
+
+
+class CannotReadError(Exception):
+    """These trees cannot be walked; the message says why. The model is asked instead."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What was read from a model.
+
+    Attributes
+    ----------
+    forest : Forest
+        The trees; averaging is already in the leaves.
+    base : ndarray of shape (n_outputs,)
+        What is added to the sum of the leaves.
+    link : str
+        How sums become the library's usual answer, in treelite's words.
+    alpha : float
+        Factor inside a sigmoid link.
+    missing : float
+        A value that stands for a missing one, besides nan.
+    raw_factor : float
+        What a raw answer is multiplied by: LightGBM averages after it.
+    columns : ndarray of shape (n_columns,) or None
+        Feature of each column of the table, where `transform` changes their order.
+    transform : callable or None
+        Turns the user's rows into the matrix that the trees see.
+    names : tuple of str or None
+        Columns of the training table, where the model knows them.
+    adds_in_single : bool
+        Whether the library adds leaves in float32.
+    """
+
+    forest: Forest
+    base: FloatArray
+    link: str = "identity"
+    alpha: float = 1.0
+    missing: float = np.nan
+    raw_factor: float = 1.0
+    columns: IntArray | None = None
+    transform: Callable[[Any], Any] | None = None
+    names: tuple[str, ...] | None = None
+    adds_in_single: bool = False

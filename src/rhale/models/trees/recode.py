@@ -1,0 +1,33 @@
+"""Categories of a data frame as the numbers that trees know them by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rhale.kernels import FloatArray
+from rhale.tables import as_matrix
+
+
+def recode(rows: Any, *, categories: list[list[Any] | None]) -> FloatArray:
+    """Read a pandas table as numbers, categories as their places in the lists.
+
+    Parameters
+    ----------
+    rows : pandas.DataFrame
+        The rows.
+    categories : list of (list or None)
+        Of each column that has some; an unknown one is missing.
+    """
+    if not hasattr(rows, "iloc"):
+        return as_matrix(rows)
+    matrix = np.empty(rows.shape)
+    for i, known in enumerate(categories):
+        column = rows.iloc[:, i]
+        if known is None:
+            matrix[:, i] = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        else:
+            codes = column.astype("category").cat.set_categories(known).cat.codes
+            matrix[:, i] = np.where(codes < 0, np.nan, codes)
+    return matrix

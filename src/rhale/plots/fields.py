@@ -1,0 +1,380 @@
+"""Where results are drawn: along a line of numbers, or in slots of levels. Nobody else asks which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from rhale.kernels.curve import Center
+from rhale.plots import canvas, dots, missing_panel, style, ticks
+from rhale.plots.board import Board, new_board
+from rhale.plots.labels import interval_name
+from rhale.plots.slots import Slots, gather_slots
+from rhale.results.result import Result, Trace, is_constant, reach
+
+FEW_VALUES = 4
+NO_CURVE = Trace(*np.empty((5, 0)))
+
+
+class Layers(NamedTuple):
+    """What is drawn of a result besides its mean, and where that is zero."""
+
+    center: Center = "mean"
+    level: float = 0.95
+    spread: bool = True
+    uncertainty: bool = True
+
+
+class Item(NamedTuple):
+    """What is drawn of one result: curve or levels (none if constant), and missing values."""
+
+    result: Result
+    path: Trace
+    missing: Trace | None
+
+
+def read_item(result: Result, center: Center | None, level: float) -> Item:
+    """Read what is drawn of one result."""
+    path = NO_CURVE if is_constant(result) else result.trace(center, level)
+    return Item(result, path, result.missing_trace(center, level))
+
+
+class Field(Protocol):
+    """Axes, and how a feature is drawn on them. Methods that draw return what a legend explains."""
+
+    @property
+    def board(self) -> Board:
+        """The axes."""
+        ...
+
+    def begin(self) -> None:
+        """Draw what lies behind all results: the line of no effect."""
+        ...
+
+    def draw_one(
+        self, item: Item, label: str, level: float, *, spread: bool = True, uncertainty: bool = True
+    ) -> list[Artist]:
+        """Draw one result: its mean, how rows differ, how well the mean is known."""
+        ...
+
+    def draw_among(
+        self, item: Item, label: str, level: float, index: int, n_items: int
+    ) -> list[Artist]:
+        """Draw one result among several: its mean, and how well that is known, in its own look."""
+        ...
+
+    def explain_intervals(self, level: float) -> list[Artist]:
+        """Make the legend's entry for intervals in the colours of several results."""
+        ...
+
+    def draw_gaps(self, result: Result) -> list[Artist]:
+        """Draw where there are no rows."""
+        ...
+
+    def draw_counts(self, result: Result) -> list[Artist]:
+        """Draw where there are many rows, and where few."""
+        ...
+
+    def draw_constant(self, items: Sequence[Item], level: float) -> None:
+        """Say that the feature has one value, in place of curves."""
+        ...
+
+    def draw_aside(
+        self, items: Sequence[Item], level: float, looks: Sequence[style.Look] | None = None
+    ) -> None:
+        """Draw missing values where they stand beside the axes; in several looks, or in one."""
+        ...
+
+    def place_missing(self, point: Trace) -> tuple[Axes, Trace]:
+        """Find the axes and the place of missing values."""
+        ...
+
+    def fit(self) -> None:
+        """Let the axes reach as far as what is drawn, with room for the strip of rows."""
+        ...
+
+    def name_places(self, result: Result) -> None:
+        """Write the values of a feature along the axes as what they are."""
+        ...
+
+
+def place_field(board: Board, results: Sequence[Result], *, small: bool = False) -> Field:
+    """Choose how the results of one feature are drawn on given axes."""
+    if all(result.labels for result in results):
+        return SlotField(board, gather_slots(results), small)
+    return LineField(board.ax, small)
+
+
+def open_field(results: Sequence[Result], ax: Axes | None) -> Field:
+    """Find or make the axes for one panel of results."""
+    if all(result.labels for result in results):
+        slots = gather_slots(results)
+        return SlotField(new_board(slots, ax, n_items=len(results)), slots)
+    return LineField(canvas.new_axes(style.PROFILE_SIZE) if ax is None else ax)
+
+
+class LineField(NamedTuple):
+    """Numbers, dates or durations along x: lines, bands and ribbons; missing values aside."""
+
+    ax: Axes
+    small: bool = False
+
+    @property
+    def board(self) -> Board:
+        """The axes."""
+        return Board(self.ax)
+
+    def begin(self) -> None:
+        """Draw the line of no effect."""
+        dots.draw_zero(self.board)
+
+    def draw_curve(self, path: Trace, label: str, look: style.Look) -> Artist:
+        """Draw the mean."""
+        (line,) = self.ax.plot(
+            path.x, path.curve, color=look.colour, linestyle=look.dash, label=label
+        )
+        line.set(linewidth=style.LINE_WIDTH, gid="rhale:curve", zorder=4)
+        return line
+
+    def draw_spread(self, path: Trace) -> list[Artist]:
+        """Draw the band that says how rows differ; nothing where it is not known."""
+        if not np.isfinite(path.spread).any():
+            return []
+        band = self.ax.fill_between(path.x, path.curve - path.spread, path.curve + path.spread)
+        band.set(color=style.SPREAD, alpha=style.SPREAD_ALPHA, linewidth=0, zorder=1)
+        band.set(gid="rhale:spread", label="± spread between rows")
+        return [band]
+
+    def draw_ci(self, path: Trace, level: float, colour: str = style.UNCERTAINTY) -> list[Artist]:
+        """Draw the ribbon that says how well the mean is known; nothing where it is not known."""
+        if not np.isfinite(path.low).any():
+            return []
+        ribbon = self.ax.fill_between(path.x, path.low, path.high)
+        ribbon.set(facecolor=colour, edgecolor=colour, alpha=style.UNCERTAINTY_ALPHA, zorder=3)
+        ribbon.set(linewidth=style.HAIR_LINE, gid="rhale:ci", label=interval_name(level))
+        return [ribbon]
+
+    def draw_one(
+        self, item: Item, label: str, level: float, *, spread: bool = True, uncertainty: bool = True
+    ) -> list[Artist]:
+        """Draw the line, its band and its ribbon."""
+        explained = [self.draw_curve(item.path, label, style.look(0))]
+        explained += self.draw_spread(item.path) if spread else []
+        return explained + (self.draw_ci(item.path, level) if uncertainty else [])
+
+    def draw_among(
+        self,
+        item: Item,
+        label: str,
+        level: float,
+        index: int,
+        n_items: int,  # noqa: ARG002
+    ) -> list[Artist]:
+        """Draw one line and its ribbon, in the look of its number."""
+        look = style.look(index)
+        for ribbon in self.draw_ci(item.path, level, look.colour):
+            ribbon.set(alpha=style.THIN_RIBBON_ALPHA, linewidth=0)
+        return [self.draw_curve(item.path, label, look)]
+
+    def explain_intervals(self, level: float) -> list[Artist]:
+        """Make the legend's entry for the ribbons."""
+        name = interval_name(level)
+        return [Patch(color=style.NOTE, alpha=style.THIN_RIBBON_ALPHA, linewidth=0, label=name)]
+
+    def draw_counts(self, result: Result) -> list[Artist]:
+        """Draw a strip along the x axis that is high where there are many rows."""
+        values, limits, density, _ = result.support()
+        if not density.max() > 0:
+            return []
+        height = np.where(density > 0, np.maximum(density / density.max(), style.STRIP_FLOOR), 0.0)
+        strip = self.ax.fill_between(
+            limits,
+            0.0,
+            style.STRIP_HEIGHT * np.append(height, height[-1]),
+            step="post",
+            transform=self.ax.get_xaxis_transform(),
+        )
+        strip.set(color=style.COUNT, alpha=style.COUNT_ALPHA, linewidth=0, zorder=2)
+        strip.set(gid="rhale:counts", label="where rows are")
+        if 0 < np.unique(values).size <= FEW_VALUES:
+            self.ax.set_xticks(np.unique(values))  # two classes have no tick between them
+        return [strip]
+
+    def draw_gaps(self, result: Result) -> list[Artist]:
+        """Hatch the bins that have no rows."""
+        gaps: list[Artist] = []
+        for left, right in result.support().gaps:
+            gap = self.ax.axvspan(left, right, facecolor="none", hatch="////")
+            gap.set(edgecolor=style.COUNT, alpha=0.35, linewidth=0, zorder=0.4)
+            gap.set(gid="rhale:empty", label="no rows")
+            gaps.append(gap)
+        return gaps[:1]
+
+    def draw_constant(self, items: Sequence[Item], level: float) -> None:  # noqa: ARG002
+        """Say that there is no curve."""
+        value, words = reach(items[0].result)[0], ticks.only_value(items[0].result)
+        heights = any(item.missing is not None for item in items)
+        canvas.say_constant(self.ax, value, words, heights=heights)
+
+    def draw_aside(
+        self, items: Sequence[Item], level: float, looks: Sequence[style.Look] | None = None
+    ) -> None:
+        """Draw missing values in a narrow panel of their own."""
+        if looks is None:
+            for item in items:
+                if item.missing is not None:
+                    missing_panel.draw_one(self.ax, item.missing, level)
+            return
+        pairs = zip(items, looks, strict=True)
+        found = [missing_panel.Point(i.missing, look) for i, look in pairs if i.missing is not None]
+        size = style.NUMBER_TEXT if self.small else style.NAME_TEXT
+        missing_panel.draw_several(self.ax, found, level, size)
+
+    def place_missing(self, point: Trace) -> tuple[Axes, Trace]:
+        """Find the narrow panel."""
+        return missing_panel.find_side(self.ax), point._replace(x=np.zeros(1))
+
+    def fit(self) -> None:
+        """Let the axes reach as far as what is drawn."""
+        canvas.fit_limits(self.ax, strip=True)
+
+    def name_places(self, result: Result) -> None:
+        """Write numbers, dates or durations."""
+        if self.small:
+            ticks.dress(self.ax, result, ticks=style.SMALL_TICKS)
+        else:
+            ticks.dress(self.ax, result)
+
+
+class SlotField(NamedTuple):
+    """Levels in slots, along x or below one another: dots, strokes and whiskers."""
+
+    board: Board
+    slots: Slots
+    small: bool = False
+
+    def begin(self) -> None:
+        """Draw the line of no effect, and one between levels and missing values."""
+        dots.draw_zero(self.board)
+        self.set_apart()
+
+    def set_apart(self) -> None:
+        """Draw a line between the levels and missing values."""
+        if self.slots.has_missing:
+            rule = self.board.rule((self.slots.places[-1] + self.slots.missing) / 2)
+            rule.set(color=style.ZERO_LINE, linewidth=style.THIN_LINE, linestyle=":", zorder=0.5)
+            rule.set_gid("rhale:apart")
+
+    def dot_width(self, n_items: int = 1) -> float:
+        """Choose the width of the largest dot, in points: less where levels are close."""
+        room = 0.8 * self.board.points_per_slot(self.slots) / n_items
+        is_line = self.slots.is_number and n_items == 1
+        least = style.LEAST_NUMBER_DOT if is_line else style.LEAST_DOT
+        return float(np.clip(room, least, style.LARGEST_DOT))
+
+    def draw_one(
+        self, item: Item, label: str, level: float, *, spread: bool = True, uncertainty: bool = True
+    ) -> list[Artist]:
+        """Draw dots, wide pale strokes for the spread, whiskers for the uncertainty."""
+        width = self.dot_width()
+        explained, path = self.draw_dots(item, label, style.look(0), width)
+        explained += dots.draw_spread(self.board, path, width) if spread else []
+        if uncertainty:
+            explained += dots.draw_ci(self.board, path, level, style.CAP_WIDTH * width)
+        return explained
+
+    def draw_among(
+        self, item: Item, label: str, level: float, index: int, n_items: int
+    ) -> list[Artist]:
+        """Draw dots and whiskers of one colour, a little aside, so that all are seen."""
+        look, width = style.look(index), self.dot_width(n_items)
+        room = 0.4 if self.slots.is_number else 0.7
+        shift = self.slots.gap * room * ((index + 0.5) / n_items - 0.5)
+        explained, path = self.draw_dots(item, label, look, width, shift)
+        dots.draw_ci(self.board, path, level, width, look.colour)
+        return explained
+
+    def draw_dots(
+        self, item: Item, label: str, look: style.Look, width: float, shift: float = 0.0
+    ) -> tuple[list[Artist], Trace]:
+        """Draw the means, the larger the dot the more rows; give all that is drawn, in its place."""
+        result, board = item.result, self.board
+        levels = item.path._replace(x=self.slots.locate(result, item.path.x) + shift)
+        share = result.level_rows().share[np.searchsorted(result.axis, item.path.x)]
+        x, y = board.points(levels.x, levels.curve).T
+        if self.slots.is_number:
+            (line,) = board.ax.plot(x, y, color=look.colour, linestyle=look.dash)
+            line.set(linewidth=style.THIN_LINE, gid="rhale:curve", zorder=3.6)
+        sizes = width**2 * np.maximum(share / share.max(), style.DOT_FLOOR)
+        marks = board.ax.scatter(x, y, s=sizes, color=look.colour, marker=look.marker)
+        marks.set(linewidth=0, zorder=4, gid="rhale:levels", label=label)
+        if item.missing is None:
+            return [marks], levels
+        missing = item.missing._replace(x=np.array([self.slots.missing + shift]))
+        dots.draw_missing_dot(board, missing, width, look)
+        return [marks], Trace(*map(np.append, levels, missing))
+
+    def explain_intervals(self, level: float) -> list[Artist]:
+        """Make the legend's entry for the whiskers."""
+        name = interval_name(level)
+        return [Line2D([], [], color=style.NOTE, linewidth=style.WHISKER_LINE, label=name)]
+
+    def draw_gaps(self, result: Result) -> list[Artist]:  # noqa: ARG002
+        """Nothing: every level has rows, or no dot."""
+        return []
+
+    def draw_counts(self, result: Result) -> list[Artist]:
+        """Draw a short grey stroke at every level, the longer the more rows it has."""
+        share, places = result.level_rows().share, self.slots.locate(result, result.axis)
+        if self.slots.has_missing and result.missing is not None:
+            absent = result.missing.share
+            share = np.append(share * (1 - absent), absent)
+            places = np.append(places, self.slots.missing)
+        if not share.max() > 0:
+            return []
+        height = np.where(share > 0, np.maximum(share / share.max(), style.STRIP_FLOOR), 0.0)
+        strip = self.board.strip(places, style.STRIP_HEIGHT * height)
+        strip.set(color=style.COUNT, alpha=style.COUNT_ALPHA, zorder=2, capstyle="butt")
+        strip.set(linewidth=self.dot_width(), gid="rhale:counts", label="where rows are")
+        return [strip]
+
+    def draw_constant(self, items: Sequence[Item], level: float) -> None:
+        """Say that there is one level; show missing values where they were measured."""
+        result, missing, board = items[0].result, items[0].missing, self.board
+        value, words = reach(result)[0], ticks.only_value(result)
+        note = canvas.say_constant(board.ax, value, words, heights=missing is not None)
+        if missing is None:
+            return
+        note.set(text="constant:\none level,\nno curve", position=(0.27, 0.96), va="top")
+        _, path = self.place_missing(missing)
+        self.begin()
+        dots.draw_missing_dot(board, path, style.LARGEST_DOT, style.look(0))
+        dots.draw_spread(board, path, style.LARGEST_DOT)
+        dots.draw_ci(board, path, level, style.CAP_WIDTH * style.LARGEST_DOT)
+        board.fit(self.slots, strip=False)
+
+    def draw_aside(
+        self, items: Sequence[Item], level: float, looks: Sequence[style.Look] | None = None
+    ) -> None:
+        """Nothing: missing values have a slot."""
+
+    def place_missing(self, point: Trace) -> tuple[Axes, Trace]:
+        """Find their slot."""
+        return self.board.ax, point._replace(x=np.array([self.slots.missing]))
+
+    def fit(self) -> None:
+        """Let the axes reach over all levels, and as far as what is drawn."""
+        self.board.fit(self.slots, strip=True)
+
+    def name_places(self, result: Result) -> None:  # noqa: ARG002
+        """Write the levels at their places."""
+        if self.small:
+            self.board.name_levels(self.slots, size=style.NUMBER_TEXT, longest=style.SMALL_LABEL)
+        else:
+            self.board.name_levels(self.slots)

@@ -1,0 +1,197 @@
+"""One profile: partial dependence with the rows' own curves, or the marginal plot."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+
+from rhale.errors import BadSettingError
+from rhale.kernels import FloatArray, IntArray
+from rhale.kernels.curve import Center
+from rhale.plots import canvas, missing_panel, style, ticks
+from rhale.plots.board import Board, explain, label_board, new_board
+from rhale.plots.fields import LineField, SlotField, read_item
+from rhale.plots.labels import slope_label, value_label
+from rhale.plots.lettering import LITERAL
+from rhale.plots.slots import Slots, gather_slots
+from rhale.results.profile import Profile
+from rhale.results.result import Trace, is_constant, normal_quantile
+
+MEANS = {"pdp": "partial dependence", "ice": "partial dependence", "mplot": "mean of rows near x"}
+
+
+def plot_profile(
+    profile: Profile,
+    *,
+    ax: Axes | None = None,
+    center: Center | None = "mean",
+    derivatives: bool = False,
+    level: float = 0.95,
+    max_curves: int = 200,
+) -> Axes:
+    """Draw a profile: its mean, spread and interval, and the curves of single rows it kept.
+
+    Parameters
+    ----------
+    profile : Profile
+        What to draw.
+    ax : Axes, optional
+        Where; None makes a new figure.
+    center : {"mean", "start", "uniform"} or None
+        Where every curve is zero (c-ICE); None keeps the level of the predictions (ICE).
+    derivatives : bool
+        Draw slopes instead of values (d-ICE); a slope needs no centre.
+    level : float
+        Of the interval of the mean.
+    max_curves : int
+        Largest number of single rows drawn, chosen evenly along the feature. The legend says
+        how many of those kept are drawn.
+
+    Returns
+    -------
+    Axes
+        The given ones, or new ones. Artists carry a gid: rhale:curve, rhale:rows, rhale:spread,
+        rhale:ci, rhale:counts, rhale:missing; for levels rhale:levels.
+
+    Examples
+    --------
+    >>> import rhale
+    >>> X = np.linspace(0, 1, 60).reshape(30, 2)
+    >>> profile = rhale.explain(lambda X: X[:, 0] ** 2, X, method="ice")["x0"]
+    >>> plot_profile(profile, center=None).get_ylabel()
+    'prediction of y0'
+    """
+    if derivatives and profile.method == "mplot":
+        msg = "a marginal plot has no curves of rows to differentiate; use method='ice' or 'pdp'"
+        raise BadSettingError(msg)
+    if derivatives and profile.levels and not profile.is_number:
+        msg = f"the levels of {profile.name!r} are no numbers, so that there are no slopes"
+        raise BadSettingError(msg)
+    if profile.labels and not derivatives:
+        return plot_level_profile(profile, ax, center, level, max_curves)
+    new = ax is None
+    ax = canvas.new_axes(style.PROFILE_SIZE) if ax is None else ax
+    item, field = read_item(profile, center, level), LineField(ax)
+    if is_constant(profile):
+        field.draw_constant([item], level)
+        missing_panel.draw_result(ax, profile, item.missing, level)
+    else:
+        path = slope_trace(profile, level) if derivatives else item.path
+        curves = single_rows(profile, center, derivatives=derivatives)
+        explained = draw_mean(field, profile, path, derivatives=derivatives)
+        explained += draw_rows(ax, profile, curves, max_curves)
+        explained += field.draw_spread(path) + field.draw_ci(path, level)
+        explained += field.draw_counts(profile)
+        if not derivatives:
+            missing_panel.draw_result(ax, profile, item.missing, level)
+        field.fit()
+        canvas.add_legend(ax, explained, outside=new)
+    ticks.dress(ax, profile)
+    ax.set_xlabel(ticks.axis_name(profile, style.LABEL_LENGTH), **LITERAL)
+    ax.set_ylabel(y_label(ax, profile, center, derivatives=derivatives), **LITERAL)
+    return ax
+
+
+def plot_level_profile(
+    profile: Profile, ax: Axes | None, center: Center | None, level: float, max_curves: int
+) -> Axes:
+    """Draw a profile of levels: dots instead of lines."""
+    slots = gather_slots([profile])
+    board = new_board(slots, ax)
+    field, item = SlotField(board, slots), read_item(profile, center, level)
+    if is_constant(profile):
+        field.draw_constant([item], level)
+    else:
+        field.set_apart()
+        explained = field.draw_one(item, MEANS[profile.method], level)
+        explained += draw_level_rows(board, slots, profile, center, max_curves)
+        explained += field.draw_counts(profile)
+        field.fit()
+        explain(board, explained, new=ax is None)
+    field.name_places(profile)
+    label_board(board, [profile], center)
+    return board.ax
+
+
+def draw_level_rows(
+    board: Board, slots: Slots, profile: Profile, center: Center | None, max_curves: int
+) -> list[Artist]:
+    """Draw single rows: a dash at every level; rows are joined where levels are numbers."""
+    curves = single_rows(profile, center, derivatives=False)
+    chosen, some = choose_rows(profile, max_curves)
+    if not chosen.size:
+        return []
+    if slots.is_number:
+        paths = [board.points(slots.places, curve) for curve in curves[chosen]]
+    else:
+        ends = slots.places[:, None] + 0.3 * slots.gap * np.array([-1.0, 1.0])
+        paths = [
+            board.points(end, np.full(2, value))
+            for curve in curves[chosen]
+            for end, value in zip(ends, curve, strict=True)
+        ]
+    return add_rows(board.ax, paths, some)
+
+
+def y_label(ax: Axes, profile: Profile, center: Center | None, *, derivatives: bool) -> str:
+    """Say what the y axis shows."""
+    length = canvas.letters(ax, "height")
+    if derivatives:
+        return f"slope of the prediction\n{slope_label(profile, length)}"
+    return value_label([profile], center, length)
+
+
+def single_rows(profile: Profile, center: Center | None, *, derivatives: bool) -> FloatArray:
+    """Curves of the kept rows, shape (n_curves, n_points); none where none were kept."""
+    if profile.curves.size == 0:
+        return profile.curves
+    return profile.dice() if derivatives else profile.ice(center=center)
+
+
+def slope_trace(profile: Profile, level: float) -> Trace:
+    """Slopes of the mean: differences are linear, so its variances follow from the covariance."""
+    difference = np.gradient(np.eye(profile.grid.size), profile.grid, axis=0)
+    slope = difference @ profile.mean
+    variance = np.einsum("ij,jk,ik->i", difference, profile.covariance, difference)
+    spread = np.sqrt(np.maximum(variance, 0.0))
+    half = normal_quantile(level) * spread / np.sqrt(profile.rows)
+    return Trace(profile.grid, slope, spread, slope - half, slope + half)
+
+
+def draw_mean(
+    field: LineField, profile: Profile, path: Trace, *, derivatives: bool
+) -> list[Artist]:
+    """Draw the mean; a marginal plot shows its points, as each has rows of its own."""
+    label = "mean slope" if derivatives else MEANS[profile.method]
+    line = field.draw_curve(path, label, style.look(0))
+    if profile.method == "mplot":
+        line.set(marker="o", markersize=3.5)
+    return [line]
+
+
+def draw_rows(ax: Axes, profile: Profile, curves: FloatArray, max_curves: int) -> list[Artist]:
+    """Draw the curves of single rows, thin, evenly chosen along the feature."""
+    chosen, some = choose_rows(profile, max_curves)
+    if not chosen.size:
+        return []
+    return add_rows(ax, [np.column_stack([profile.grid, c]) for c in curves[chosen]], some)
+
+
+def choose_rows(profile: Profile, max_curves: int) -> tuple[IntArray, str]:
+    """Choose rows evenly along the feature, and say how many of how many."""
+    kept = len(profile.curves)
+    if kept == 0 or max_curves < 1:
+        return np.empty(0, dtype=np.intp), ""
+    order = np.argsort(profile.curve_x, kind="stable")
+    chosen = order[np.linspace(0, kept - 1, min(kept, max_curves)).round().astype(np.intp)]
+    return chosen, f"{chosen.size} of {kept} rows" if chosen.size < kept else f"{kept} rows"
+
+
+def add_rows(ax: Axes, paths: list[FloatArray], label: str) -> list[Artist]:
+    """Draw thin lines."""
+    rows = LineCollection(paths, colors=style.SINGLE_ROW, linewidths=style.HAIR_LINE)
+    rows.set(alpha=style.ROW_ALPHA, zorder=0.8, gid="rhale:rows", label=label)
+    ax.add_collection(rows)
+    return [rows]

@@ -1,0 +1,111 @@
+"""The axis of a feature: plain numbers, dates, durations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+from matplotlib.ticker import Formatter, Locator, MaxNLocator
+
+from rhale.kernels.times import written
+from rhale.plots.lettering import MINUS, shown
+from rhale.results.result import Result, axis_kind, reach
+
+CALENDAR = (-719_162.0, 2_932_896.0)  # days from 1970 to the years 1 and 9999
+SECOND, MINUTE, HOUR, DAY = 1.0, 60.0, 3_600.0, 86_400.0
+UNITS = {"d": DAY, "h": HOUR, "min": MINUTE, "s": SECOND, "ms": 1e-3, "µs": 1e-6}
+CLOCK_STEPS = (
+    *(n * SECOND for n in (1, 2, 5, 10, 15, 30)),
+    *(n * MINUTE for n in (1, 2, 5, 10, 15, 30)),
+    *(n * HOUR for n in (1, 2, 3, 6, 12)),
+    DAY,
+)
+
+
+class DurationLocator(Locator):
+    """Ticks at whole seconds, minutes, hours or days, whichever fit the range."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+
+    def __call__(self) -> Any:
+        """Ticks of the axis that this belongs to."""
+        return self.tick_values(*self.axis.get_view_interval())  # type: ignore[union-attr]
+
+    def tick_values(self, vmin: float, vmax: float) -> Any:
+        """Ticks between two numbers of seconds.
+
+        Examples
+        --------
+        >>> DurationLocator(4).tick_values(0.0, 7200.0).tolist()
+        [0.0, 1800.0, 3600.0, 5400.0, 7200.0]
+        """
+        low, high = min(vmin, vmax), max(vmin, vmax)
+        least = (high - low) / self.most
+        if not CLOCK_STEPS[0] <= least <= CLOCK_STEPS[-1]:
+            unit = DAY if least > DAY else SECOND
+            plain = MaxNLocator(self.most, steps=[1, 2, 5, 10])
+            return np.asarray(plain.tick_values(low / unit, high / unit)) * unit
+        step = next(step for step in CLOCK_STEPS if step >= least)
+        first, last = np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9)
+        return np.arange(first, last + 1) * step + 0.0  # 0, not -0
+
+
+class DurationFormatter(Formatter):
+    """Seconds in the largest unit in which all ticks are whole: '30 min', '2 h'."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:  # noqa: ARG002
+        """Write one number of seconds by itself."""
+        return self.format_ticks([x])[0]
+
+    def format_ticks(self, values: Sequence[float]) -> list[str]:
+        """Write all ticks.
+
+        Examples
+        --------
+        >>> DurationFormatter().format_ticks([0.0, 1800.0, 3600.0])
+        ['0 min', '30 min', '60 min']
+        """
+        ticks = np.asarray(values, dtype=np.float64)
+        whole = {name: np.allclose(ticks / u, np.rint(ticks / u)) for name, u in UNITS.items()}
+        name = next((name for name in UNITS if whole[name]), "s")
+        return [f"{tick / UNITS[name] + 0.0:.10g} {name}".replace("-", MINUS) for tick in ticks]
+
+
+def dress(ax: Axes, result: Result, *, ticks: int = 8) -> None:
+    """Write the values of a feature along x as what they are."""
+    kind = axis_kind(result)
+    if kind == "date" and has_calendar(result):
+        low, high = ax.get_xlim()
+        ax.set_xlim(max(low, CALENDAR[0]), min(high, CALENDAR[1]), auto=True)
+        locator = AutoDateLocator(minticks=2, maxticks=ticks)  # type: ignore[no-untyped-call]
+        ax.xaxis.set_major_locator(locator)
+        ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+    elif kind == "duration":
+        ax.xaxis.set_major_locator(DurationLocator(max(3, ticks - 2)))  # '30 min' is wide
+        ax.xaxis.set_major_formatter(DurationFormatter())
+
+
+def has_calendar(result: Result) -> bool:
+    """Tell whether dates are in the years 1 to 9999; others are shown in days."""
+    low, high = reach(result)
+    return CALENDAR[0] <= low and high <= CALENDAR[1] + 1
+
+
+def axis_name(result: Result, length: int) -> str:
+    """Name the axis of a feature."""
+    name = shown(result.name, length)
+    if axis_kind(result) == "date" and not has_calendar(result):
+        return f"{name} (days since 1970)"
+    return name
+
+
+def only_value(result: Result) -> str:
+    """Write the one value of a constant feature."""
+    value, kind = reach(result)[0], axis_kind(result)
+    if result.labels:
+        return f"one level '{shown(result.labels[0], 20)}'"
+    return f"one value {value:.6g}" if kind == "number" else f"one value {written(value, kind)}"

@@ -1,0 +1,308 @@
+"""Result: what every result answers, so that no reader asks which class it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import NormalDist
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from rhale.errors import BadSettingError
+from rhale.kernels import FloatArray
+from rhale.kernels.curve import Center
+from rhale.kernels.grid import uniform_edges
+from rhale.kernels.times import AxisKind, as_numbers
+from rhale.results.missing import Missing
+from rhale.results.table_rows import Columns
+
+Points = Any  # numbers; dates or durations where the feature has them
+ColumnKind = Literal["number", "date", "duration", "steps", "categories"]
+Parts = Literal["bins", "levels", "points"]
+Quantity = Literal["effect", "prediction"]
+N_POINTS = 401  # between the limits, besides the limits: a quadratic looks smooth
+N_SUPPORT_CELLS = 80
+
+
+class Trace(NamedTuple):
+    """A curve to draw, with its spread and the ends of its interval; all of shape (n_points,)."""
+
+    x: FloatArray
+    curve: FloatArray
+    spread: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+class Difference(NamedTuple):
+    """How much a curve changes between two places, how sure that is, and how rows differ."""
+
+    size: float
+    error: float
+    spread: float
+
+
+class Support(NamedTuple):
+    """Where the rows are along the axis.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_known,)
+        Feature values of known rows; none where no rows were kept.
+    limits, density : ndarray of shape (n + 1,) and (n,)
+        Weight of the rows between two limits, by the distance of these.
+    gaps : ndarray of shape (n_gaps, 2)
+        Stretches over which the curve is interpolated, as they have no rows.
+    """
+
+    values: FloatArray
+    limits: FloatArray
+    density: FloatArray
+    gaps: FloatArray = np.empty((0, 2))
+
+
+class LevelRows(NamedTuple):
+    """Rows at each level and their weight, both of shape (n_levels,)."""
+
+    rows: FloatArray = np.empty(0)
+    weight: FloatArray = np.empty(0)
+
+    @property
+    def share(self) -> FloatArray:
+        """Their share of the data."""
+        return np.asarray(self.weight / self.weight.sum())
+
+
+@runtime_checkable
+class Result(Protocol):
+    """How features move one output. Tables, texts, pictures and pages ask this, and no more.
+
+    A new kind of result joins by answering it; what several of them have in common stands below,
+    as functions.
+    """
+
+    @property
+    def name(self) -> str:
+        """The feature, as it is found and shown."""
+        ...
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The features that are moved: one, but of results about several."""
+        ...
+
+    @property
+    def output(self) -> str:
+        """What is moved."""
+        ...
+
+    @property
+    def quantity(self) -> Quantity:
+        """What the curve shows: an effect, or predictions."""
+        ...
+
+    @property
+    def parts(self) -> Parts:
+        """What it is made of, which decides how it is drawn in detail."""
+        ...
+
+    @property
+    def n_parts(self) -> int:
+        """How many of these there are."""
+        ...
+
+    @property
+    def axis(self) -> FloatArray:
+        """Places of the limits, levels or points, increasing."""
+        ...
+
+    @property
+    def column_kind(self) -> ColumnKind:
+        """What the values of the feature are: how places are written."""
+        ...
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """One for each place where the feature has levels; none otherwise."""
+        ...
+
+    @property
+    def missing(self) -> Missing | None:
+        """What happens without a value, where that was measured."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know: each a `Note`, which is a text with a kind."""
+        ...
+
+    @property
+    def importance(self) -> float:
+        """Size of the effect, by which results are ranked."""
+        ...
+
+    @property
+    def importance_error(self) -> float:
+        """Standard error of `importance`."""
+        ...
+
+    @property
+    def typical_spread(self) -> float:
+        """How much rows differ, in units of the output."""
+        ...
+
+    @property
+    def heterogeneity(self) -> float:
+        """How much rows differ, in units of the result's own."""
+        ...
+
+    def curve(self, x: Any, *, center: Center = "mean") -> FloatArray:
+        """The curve at what the user calls the values: numbers, dates, names of levels."""
+        ...
+
+    def spread(self, x: Any) -> FloatArray:
+        """How much rows differ there."""
+        ...
+
+    def ci(
+        self, x: Any, *, level: float = 0.95, center: Center = "mean"
+    ) -> tuple[FloatArray, FloatArray]:
+        """Where the curve is, given the draw of the rows."""
+        ...
+
+    def height(self, x: FloatArray) -> FloatArray:
+        """The curve, zero on average, at places between the ends of `axis`."""
+        ...
+
+    def places(self, n_points: int = N_POINTS) -> FloatArray:
+        """Where the curve is drawn: wherever it bends, or its points, or its levels."""
+        ...
+
+    def trace(
+        self, center: Center | None = "mean", level: float = 0.95, n_points: int = N_POINTS
+    ) -> Trace:
+        """What is drawn at these places: curve, spread, interval."""
+        ...
+
+    def missing_trace(self, center: Center | None = "mean", level: float = 0.95) -> Trace | None:
+        """The one point of missing values; None where it was not measured."""
+        ...
+
+    def difference(self, start: float, stop: float) -> Difference:
+        """How the curve changes from one of its places to another: what sentences say."""
+        ...
+
+    def support(self) -> Support:
+        """Where the rows are, beside the curve; of a feature that has more than one value."""
+        ...
+
+    def level_rows(self) -> LevelRows:
+        """The same for levels; nothing where the feature has none."""
+        ...
+
+    def single_curves(self, most: int) -> FloatArray:
+        """Curves of a few single rows, zero on average, (n_curves, n_places)."""
+        ...
+
+    def table(self) -> Columns:
+        """One row for each part, and one for missing values."""
+        ...
+
+
+# what a result says in one number; tables of results have a column for each
+STATISTICS: dict[str, Callable[[Result], float]] = {
+    "importance": lambda result: result.importance,
+    "importance_error": lambda result: result.importance_error,
+    "typical_spread": lambda result: result.typical_spread,
+    "heterogeneity": lambda result: result.heterogeneity,
+}
+
+
+def reach(result: Result) -> tuple[float, float]:
+    """First and last value of the feature."""
+    return float(result.axis[0]), float(result.axis[-1])
+
+
+def is_constant(result: Result) -> bool:
+    """Tell whether the feature has only one value, so that there is no curve."""
+    low, high = reach(result)
+    return low == high
+
+
+def axis_kind(result: Result) -> AxisKind:
+    """How places on the axis are written; those of levels are plain numbers."""
+    match result.column_kind:
+        case "date" | "duration" as kind:
+            return kind
+    return "number"
+
+
+def heights(result: Result, x: FloatArray) -> FloatArray:
+    """The centred curve at sampled values; for rows without one at the point of its own.
+
+    Nan where neither is known: outside the curve, or where no point for missing values was made.
+    """
+    low, high = reach(result)
+    inside = (x >= low) & (x <= high)
+    found = np.where(inside, result.height(np.where(inside, x, low)), np.nan)
+    gone = result.missing_trace()
+    return found if gone is None else np.where(np.isnan(x), gone.curve[0], found)
+
+
+def trace_missing(
+    missing: Missing | None, shift: float, level: float, *, spread_known: bool = True
+) -> Trace | None:
+    """Make the one point of missing values; None where it was not measured.
+
+    Parameters
+    ----------
+    missing : Missing or None
+        What was measured.
+    shift : float
+        What to add to its mean, so that it stands where the curve does.
+    level : float
+        Of the interval.
+    spread_known : bool
+        Whether rows differ by its deviation on the scale of the curve, too.
+
+    Notes
+    -----
+    A curve that is zero on average over the rows is zero at their average prediction, so the
+    change of that average is a point on the same scale. How rows differ without a value, once
+    their own curves are centred, a partial dependence does not tell; its interval is then that
+    of the uncentred mean, which is too wide rather than too narrow.
+    """
+    if missing is None or not np.isfinite(missing.mean):
+        return None
+    mean, spread = missing.mean + shift, missing.std if spread_known else np.nan
+    half = normal_quantile(level) * missing.standard_error
+    return Trace(*np.array([[np.nan], [mean], [spread], [mean - half], [mean + half]]))
+
+
+def count_rows(axis: FloatArray, values: FloatArray, weight: FloatArray) -> Support:
+    """Count known rows in cells of equal width between the ends of an axis."""
+    limits = uniform_edges(float(axis[0]), float(axis[-1]), N_SUPPORT_CELLS)
+    counted = np.histogram(values, limits, weights=weight)[0]
+    return Support(values, limits, counted / np.diff(limits))
+
+
+def as_points(x: Any, kind: AxisKind = "number") -> tuple[FloatArray, tuple[int, ...]]:
+    """Flatten to floats, and remember the shape."""
+    points = as_numbers(x, kind)
+    return points.ravel(), points.shape
+
+
+def normal_quantile(level: float) -> float:
+    """Half-width of a two-sided normal interval, in standard errors."""
+    if not 0 < level < 1:
+        msg = f"level={level} is not between 0 and 1, say 0.95"
+        raise BadSettingError(msg)
+    return NormalDist().inv_cdf(0.5 + level / 2)
+
+
+def weighted_root_mean_square(values: FloatArray, weight: FloatArray) -> float:
+    """Root of the weighted mean of squares over the values that are known; nan if none is."""
+    known = np.isfinite(values) & (weight > 0)
+    if not known.any():
+        return float("nan")
+    return float(np.sqrt(np.average(values[known] ** 2, weights=weight[known])))

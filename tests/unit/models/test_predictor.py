@@ -1,0 +1,81 @@
+import numpy as np
+import pytest
+
+from rhale.errors import (
+    ModelFailedError,
+)
+from rhale.models import meet, wrap
+from rhale.tables import open_table
+
+X = np.random.default_rng(0).normal(size=(60, 2))
+
+
+def chunk():
+    return open_table(X).chunk(0, len(X))
+
+
+class Recorder:
+    def __init__(self, function):
+        self.function, self.sizes = function, []
+
+    def __call__(self, rows):
+        self.sizes.append(len(rows))
+        return self.function(rows)
+
+
+def test_the_first_question_is_small_and_asked_twice():
+    model = Recorder(lambda rows: rows[:, 0])
+    predictor, asked = meet(wrap(model), chunk())
+    assert model.sizes == [32, 16]
+    assert asked == 48
+    assert predictor.outputs == ("y0",)
+
+
+def test_only_the_chosen_outputs_are_answered_in_the_order_they_were_named():
+    def model(rows):
+        return np.column_stack([rows[:, 0], 2 * rows[:, 0], 3 * rows[:, 0]])
+
+    predictor, _ = meet(wrap(model), chunk(), ["y2", 0])
+    assert predictor.outputs == ("y2", "y0")
+    assert predictor.predict(X, 60) == pytest.approx(np.column_stack([3 * X[:, 0], X[:, 0]]))
+
+
+def test_gradients_of_chosen_outputs_follow_their_order():
+    def slopes(rows):
+        return np.stack([k * np.ones_like(rows) for k in (1.0, 2.0, 3.0)], axis=1)
+
+    def model(rows):
+        return np.outer(rows.sum(axis=1), [1, 2, 3])
+
+    predictor, _ = meet(wrap(model, gradient=slopes), chunk(), ["y2", "y0"])
+    answers, found = predictor.gradient(chunk())
+    assert answers == pytest.approx(model(X)[:, [2, 0]])
+    assert found[0].tolist() == [[3.0, 3.0], [1.0, 1.0]]
+
+
+def test_a_failing_model_says_how_many_rows_it_was_asked():
+    def broken(rows):
+        msg = f"cannot do {len(rows)}"
+        raise LookupError(msg)
+
+    with pytest.raises(ModelFailedError, match="failed on 32 rows at the first question") as caught:
+        meet(wrap(broken), chunk())
+    assert isinstance(caught.value.__cause__, LookupError)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_a_stop_is_no_failure_of_the_model(error):
+    def stopped(_):
+        raise error
+
+    with pytest.raises(error):
+        meet(wrap(stopped), chunk())
+
+
+def test_outputs_come_in_the_order_they_were_asked_for():
+    model = wrap(lambda rows: np.column_stack([rows[:, 0], 10 * rows[:, 0]]))
+    predictor, _ = meet(model, chunk(), output=[1, 0])
+    rows = chunk()
+    answer = predictor.predict(rows.rows, rows.n_rows)
+    assert predictor.outputs == ("y1", "y0")
+    np.testing.assert_array_equal(answer[:, 0], 10 * answer[:, 1])

@@ -1,0 +1,53 @@
+import numpy as np
+import pytest
+
+pytest.importorskip("numba")
+
+from rhale.models.trees.check_walker import check_walker
+from rhale.models.trees.forest import Tree
+from rhale.models.trees.plant import plant
+from rhale.models.trees.reading import CannotReadError, Reading
+from rhale.models.trees.walker import TreeWalker
+
+ROWS = np.random.default_rng(0).normal(size=(20, 2))
+
+
+def stump(**other):
+    """Column 0 below 1 gives 3, all else gives 5."""
+    tree = Tree(
+        feature=np.array([0, -1, -1]),
+        threshold=np.array([1.0, 0.0, 0.0]),
+        left=np.array([1, -1, -1]),
+        right=np.array([2, -1, -1]),
+        missing_left=np.array([True, False, False]),
+        value=np.array([[0.0], [3.0], [5.0]]),
+    )
+    return TreeWalker(Reading(plant([tree], 2), np.zeros(1), **other), "predict", is_pair=False)
+
+
+def as_the_stump(rows):
+    return np.where(rows[:, 0] >= 1.0, 5.0, 3.0)
+
+
+def at_the_threshold(rows):
+    return np.where(rows[:, 0] > 1.0, 5.0, 3.0)
+
+
+def where_nothing_is_known(rows):
+    return np.where(np.isnan(rows[:, 0]), 5.0, as_the_stump(rows))
+
+
+def test_rows_at_and_beside_the_thresholds_and_without_a_value_are_asked():
+    """Two changes of column 0, one of column 1 that no tree sees, and each without a value."""
+    assert check_walker(stump(), as_the_stump, ROWS, as_the_stump(ROWS)) == 20 * (3 + 2)
+
+
+@pytest.mark.parametrize("model", [at_the_threshold, where_nothing_is_known])
+def test_a_model_that_differs_in_such_rows_only_is_not_walked(model):
+    with pytest.raises(CannotReadError, match=r"they give . where the model answers ."):
+        check_walker(stump(), model, ROWS, model(ROWS))
+
+
+def test_a_table_of_another_width_is_refused():
+    with pytest.raises(CannotReadError, match="they have 2 features, the table has 1 columns"):
+        check_walker(stump(), as_the_stump, ROWS[:, :1], as_the_stump(ROWS))

@@ -1,0 +1,42 @@
+import pytest
+
+from rhale.plots.lettering import joined, number, shown, wrapped
+
+
+@pytest.mark.parametrize("length", [8, 9, 20])
+def test_a_long_name_keeps_its_two_ends(length):
+    name = shown("first" + "x" * 50 + "last", length)
+    assert len(name) == length
+    assert name.startswith("fir")
+    assert name.endswith("st")
+    assert "…" in name
+
+
+def test_a_short_name_stays_as_it_is():
+    assert shown("$a_b$ <c>", 9) == "$a_b$ <c>"
+
+
+def test_a_name_is_one_line():
+    assert shown(" a\n\tb ", 9) == "a b"
+
+
+def test_letters_without_a_glyph_get_a_stand_in():
+    assert shown("a\U0001f995b", 9) == "a\u25a1b"
+
+
+def test_a_name_is_wrapped_once():
+    assert wrapped("abcdef", 6) == "abcdef"
+    assert wrapped("abcdefgh", 6) == "abcdef\ngh"
+    assert wrapped("a" * 50, 6).count("\n") == 1
+
+
+def test_equal_names_are_written_once():
+    assert joined(["a", "b", "a"], 20) == "a / b"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (1234.5, "1.23e3"), (-2e-7, "\u22122e\u22127"), (float("inf"), "inf")],
+)
+def test_numbers_are_short(value, text):
+    assert number(value) == text

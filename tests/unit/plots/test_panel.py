@@ -1,0 +1,49 @@
+from dataclasses import replace
+
+import pytest
+from matplotlib.figure import Figure
+
+from rhale.plots import style
+from rhale.plots.panel import draw_panel, read_feature, write_title
+from rhale.results.missing import Missing
+
+
+@pytest.fixture
+def ax():
+    return Figure().add_subplot()
+
+
+def read(*results):
+    return read_feature(results[0].name, list(results), "mean", 0.95)
+
+
+def test_only_numbers_have_missing_values_beside_them(effect, make_levels):
+    missing = Missing(3, 0.25, -1.5, 0.5, 9.0)
+    assert not read(effect).has_side
+    assert read(replace(effect, missing=missing)).has_side
+    assert not read(make_levels(("a", "b"), 1.0, missing=missing)).has_side
+
+
+def test_only_categories_need_room_for_their_names(effect, make_levels):
+    steps = make_levels(("1", "2"), 1.0, edges=[1.0, 2.0])
+    assert read(effect).label_depth == read(steps).label_depth == 0.0
+    assert read(make_levels(("a" * 6, "b"), 1.0)).label_depth == pytest.approx(
+        style.LABEL_DEPTH * 6 / style.SMALL_LABEL
+    )
+
+
+def test_a_constant_feature_has_no_paths(make_levels):
+    assert read(make_levels(("only",), ())).paths == []
+
+
+def test_each_output_has_its_entry_in_the_legend(ax, effect):
+    panel = read(effect, replace(effect, output="y1"))
+    labels = [artist.get_label() for artist in draw_panel(ax, panel, ["y0", "y1"], 0.95)]
+    assert labels == ["y0", "y1", "95 % interval of the mean", "where rows are"]
+
+
+def test_the_title_tells_the_largest_importance(ax, effect):
+    write_title(ax, read(effect))
+    (note,) = (text for text in ax.texts if text.get_gid() == "rhale:numbers")
+    assert note.get_text().startswith("importance ")
+    assert ax.get_title("left") == effect.name

@@ -1,0 +1,153 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import rhale
+from rhale.results import listing
+
+TABLE = np.random.default_rng(0).normal(size=(200, 3))
+
+
+def weak_strong(rows):
+    return 0.1 * rows[:, 0] + 5.0 * rows[:, 2]
+
+
+@pytest.fixture(scope="module")
+def fx():
+    return rhale.explain(weak_strong, TABLE)
+
+
+def lines_of(fx):
+    return str(fx).splitlines()
+
+
+def test_the_text_ranks_the_largest_effect_first(fx):
+    title, header, *rows = lines_of(fx)
+    assert title == "rhale of a function, 200 rows"
+    assert header.split() == [
+        "feature",
+        "effect",
+        "±",
+        "error",
+        "typical",
+        "spread",
+        "bins",
+        "notes",
+    ]
+    assert [row.split()[0] for row in rows[:3]] == ["x2", "x0", "x1"]
+
+
+def test_the_numbers_in_the_text_are_those_of_the_effects(fx):
+    row = lines_of(fx)[2].split()
+    assert row[1] == f"{fx['x2'].importance:.4g}"
+    assert row[3] == f"{fx['x2'].importance_error:.2g}"
+    assert row[5] == str(fx["x2"].mean.size)
+
+
+def test_columns_are_aligned(fx):
+    header, *rows = lines_of(fx)[1:5]
+    end = header.index("spread") + len("spread")
+    assert all(row[end - 1] != " " and row[end] == " " for row in rows)
+
+
+def test_no_line_ends_in_blanks(fx):
+    assert all(line == line.rstrip() for line in lines_of(fx))
+
+
+def test_notes_are_numbered_once_each():
+    effects = [
+        replace(rhale.effect([0.0, 1.0], [size, size], name=name), local_notes=notes)
+        for name, size, notes in [
+            ("a", 1.0, ("shared",)),
+            ("b", 3.0, ("own", "shared")),
+            ("c", 2.0, ()),
+        ]
+    ]
+    text = listing.as_text(effects, {"method": "rhale", "rows": 2}, ("about the whole",))
+    title, _, first, second, third, *footer = text.splitlines()
+    assert title == "rhale of a model, 2 rows"
+    assert first.startswith("b ")
+    assert first.endswith("1, 2")
+    assert second.startswith("c ")
+    assert third.endswith(" 2")
+    assert footer == ["1  own", "2  shared", "about the whole"]
+
+
+def test_fewer_rows_than_the_table_has_are_told():
+    fx = rhale.explain(weak_strong, np.tile(TABLE, (10, 1)), n_rows=1000)
+    assert lines_of(fx)[0] == "rhale of a function, 1,000 of 2,000 rows"
+
+
+def test_several_outputs_have_a_column():
+    fx = rhale.explain(lambda rows: rows[:, :2], TABLE, features=[0, 1])
+    header, *rows = lines_of(fx)[1:6]
+    assert header.split()[:2] == ["feature", "output"]
+    assert sorted(tuple(row.split()[:2]) for row in rows[:4]) == [
+        ("x0", "y0"),
+        ("x0", "y1"),
+        ("x1", "y0"),
+        ("x1", "y1"),
+    ]
+
+
+def test_profiles_have_points():
+    assert "points" in lines_of(rhale.explain(weak_strong, TABLE, method="pdp"))[1]
+
+
+def test_effects_that_cannot_be_measured_come_last():
+    table = TABLE.copy()
+    table[:, 0] = 7.0
+    _, _, *rows = lines_of(rhale.explain(weak_strong, table))
+    assert rows[0].startswith("x2")
+    assert any("constant: always 7" in row for row in rows)
+
+
+def test_long_names_are_cut_and_names_stay_on_one_line():
+    pd = pytest.importorskip("pandas")
+    names = ["a" * 50, "two\nlines", "  "]
+    frame = pd.DataFrame(TABLE, columns=names)
+    text = str(rhale.explain(lambda rows: rows.to_numpy()[:, 0], frame))
+    assert "a" * 31 + "…" in text
+    assert "a" * 32 not in text
+    assert "two lines" in text
+
+
+def test_shorten_cuts_at_the_longest():
+    assert listing.shorten("abcde", 5) == "abcde"
+    assert listing.shorten("abcdef", 5) == "abcd…"
+    assert listing.shorten("a \n b") == "a b"
+    assert listing.shorten("  ") == "  "
+
+
+def test_aligned_pads_the_first_left_and_numbers_right():
+    rows = [["name", "n", "notes"], ["a", "10", ""], ["long name", "5", "1"]]
+    assert listing.aligned(rows, n_left=1) == [
+        "name        n  notes",
+        "a          10",
+        "long name   5  1",
+    ]
+
+
+def test_the_text_shows_kinds_levels_and_missing_values(every_kind):
+    text = listing.as_text(every_kind, {}, ()).splitlines()
+    assert text[1].split()[:2] == ["feature", "kind"]
+    assert "bins/levels  if missing (share)" in text[1]
+    line = next(line for line in text if line.startswith("categories"))
+    assert line.split()[-4:] == ["2", "-1.5", "(20", "%)"]
+
+
+def test_columns_are_aligned_with_wide_letters_and_accents(make_levels):
+    names = ["plain", "日本語", "\U0001f995 dino", "cafe\u0301", "\u202eevil\x1b[31m", "\ud800"]
+    family = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+    effects = [make_levels(("a", "b"), 1.0, name=name) for name in [*names, family]]
+    lines = listing.as_text(effects, {}, ()).splitlines()[2:]
+    assert len({listing.text_width(line) for line in lines}) == 1
+    assert len({listing.text_width(line.partition("categories")[0]) for line in lines}) == 1
+    assert not any(sign in "".join(lines) for sign in "\u202e\x1b\ud800")
+    assert listing.text_width(family) == 2
+
+
+def test_a_cut_name_is_no_wider_than_the_longest():
+    assert listing.shorten("日" * 40, 10) == "日" * 4 + "…"
+    assert listing.shorten("e\u0301" * 12, 12) == "e\u0301" * 12

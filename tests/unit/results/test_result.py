@@ -1,0 +1,127 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.unit.results.conftest import MISSING
+
+import rhale
+from rhale.results.result import (
+    STATISTICS,
+    Result,
+    axis_kind,
+    heights,
+    is_constant,
+    reach,
+    trace_missing,
+)
+
+ROWS = np.linspace(0.0, 4.0, 60).reshape(30, 2)
+
+
+@pytest.fixture
+def results(every_kind):
+    """Every kind of effect, and a profile with the curves of its rows."""
+    return [*every_kind, rhale.explain(lambda rows: rows[:, 0], ROWS, method="ice")["x0"]]
+
+
+def test_effects_levels_and_profiles_answer_the_protocol(results):
+    for result in results:
+        assert isinstance(result, Result)
+        assert result.features == (result.name,)
+
+
+def test_every_statistic_is_a_number_of_every_result(results):
+    for result in results:
+        assert all(isinstance(read(result), float) for read in STATISTICS.values())
+
+
+def test_parts_are_counted(results):
+    found = [(result.parts, result.n_parts) for result in results[:6]]
+    assert found == [("bins", 2)] * 3 + [("levels", 3), ("levels", 2), ("levels", 1)]
+    assert (results[6].parts, results[6].n_parts) == ("points", results[6].grid.size)
+
+
+def test_labels_stand_at_the_places_of_the_axis(results):
+    for result in results:
+        assert len(result.labels) in (0, result.axis.size)
+        assert len(result.level_rows().rows) == len(result.labels)
+
+
+def test_levels_stand_on_an_axis_of_numbers(results):
+    kinds = [axis_kind(result) for result in results]
+    assert kinds == ["number", "date", "duration", "number", "number", "number", "number"]
+    assert [is_constant(result) for result in results] == [False] * 5 + [True, False]
+    assert reach(results[3]) == (1.0, 5.0)
+
+
+def test_a_trace_is_the_curve_its_spread_and_its_interval(results):
+    for result in results[:3]:
+        path = result.trace("start", 0.9, 11)
+        np.testing.assert_array_equal(path.curve, result.curve(path.x, center="start"))
+        np.testing.assert_array_equal(path.spread, result.spread(path.x))
+        low, high = result.ci(path.x, level=0.9, center="start")
+        np.testing.assert_array_equal([path.low, path.high], [low, high])
+
+
+def test_a_difference_is_that_of_the_trace(results):
+    for result in (r for r in results if not is_constant(r)):
+        path = result.trace()
+        found = result.difference(path.x[0], path.x[-1])
+        assert found.size == pytest.approx(path.curve[-1] - path.curve[0])
+        assert found.error == pytest.approx(0.0, abs=1e-12)  # all rows agree
+
+
+def test_the_table_has_a_row_for_each_part_and_one_for_missing_values(results):
+    for result in results:
+        n_rows = max(result.n_parts - (result.parts == "levels"), 1) + (result.missing is not None)
+        assert {len(cells) for cells in result.table().values()} == {n_rows}
+
+
+def test_the_support_holds_all_rows(results):
+    for result in (r for r in results if not is_constant(r)):
+        _, limits, density, _ = result.support()
+        weight = {"bins": 41.0, "points": 30.0}.get(result.parts, result.level_rows().weight.sum())
+        assert density @ np.diff(limits) == pytest.approx(weight)
+
+
+def test_only_profiles_have_curves_of_single_rows(results):
+    assert [len(result.single_curves(5)) for result in results] == [0] * 6 + [5]
+    curves = results[6].single_curves(5)
+    assert curves.shape[1] == results[6].trace().x.size
+    np.testing.assert_allclose(curves @ results[6].share, 0.0, atol=1e-12)
+
+
+def test_bins_without_rows_are_gaps():
+    effect = rhale.effect([0.0, 0.5, 3.0, 4.0], np.ones(4), bins=rhale.Fixed(4))
+    np.testing.assert_array_equal(effect.support().gaps, [[1.0, 2.0], [2.0, 3.0]])
+
+
+def test_between_levels_that_are_numbers_heights_lie_on_a_line(results):
+    steps = results[3]  # 2 a unit from 1 to 5
+    found = heights(steps, np.array([1.0, 3.0, 5.0, 6.0]))
+    np.testing.assert_allclose(np.diff(found[:3]), [4.0, 4.0])
+    assert np.isnan(found[3])
+
+
+def test_rows_without_a_value_stand_at_the_point_of_missing_values(results):
+    assert heights(results[0], np.array([np.nan])) == [-1.5]
+    assert np.isnan(heights(results[1], np.array([np.nan]))).all()
+
+
+def test_the_point_of_missing_values_moves_with_the_curve(results):
+    number = results[0]  # x - 5, zero at the start: x
+    assert number.missing_trace("start").curve == pytest.approx([3.5])
+    assert results[4].missing_trace("start").curve == pytest.approx([-1.5 + 0.75 * 3.0])
+
+
+def test_the_point_of_missing_values_has_a_normal_interval():
+    path = trace_missing(MISSING, 1.0, 0.95)
+    assert path.low == pytest.approx([-0.5 - 1.959964 * 0.1])
+    assert path.high == pytest.approx([-0.5 + 1.959964 * 0.1])
+    assert path.spread == [0.5]
+    assert np.isnan(trace_missing(MISSING, 1.0, 0.95, spread_known=False).spread).all()
+
+
+def test_a_mean_that_is_not_known_is_no_point():
+    assert trace_missing(None, 0.0, 0.95) is None
+    assert trace_missing(replace(MISSING, mean=np.nan), 0.0, 0.95) is None
