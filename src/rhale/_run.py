@@ -21,11 +21,11 @@ from rhale.errors import BadSettingError
 from rhale.explanation import Explanation
 from rhale.features.first_pass import Columns
 from rhale.features.survey import Survey, SurveyTask
-from rhale.gpu.task import cuda_of, most_rows, on_device, place, survey_on_device
+from rhale.gpu.task import DeviceTask, cuda_of, most_rows, on_device, place, survey_on_device
 from rhale.kernels import FloatArray
 from rhale.kernels.moments import Moments
 from rhale.measures.choose import Choice
-from rhale.measures.measure import About, Asking, Conclusion, Measure, Sampled, Sums, take_apart
+from rhale.measures.measure import About, Asking, Conclusion, Measure, Sampled, take_apart
 from rhale.measures.questions import Asker
 from rhale.models import Adapter, Predictor, meet, wrap
 from rhale.models.expected_columns import columns_for
@@ -120,8 +120,8 @@ class Run:
         last_key = self._last_key(columns, left, len(asker.outputs))
         found, first = list[tuple[Measure, Conclusion]](), None
         while left:
-            task = Asking(asker, left, last_key, self.asked.seed)
-            sums = self._fold(task, asker, columns, number)
+            task = on_device(Asking(asker, left, last_key, self.asked.seed))
+            sums = self._passes_of(task, asker, columns).fold(task, number)
             sampled = take_apart(sums.sample, len(asker.outputs), left)
             notes = asker.predictor.notes
             about = About(columns.survey, asker.outputs, notes, sampled.weight, last_key)
@@ -135,13 +135,12 @@ class Run:
         assert first is not None  # noqa: S101 - our own mistake: there is always a feature
         return gather(columns, found, first, n_asked)
 
-    def _fold(self, task: Asking, asker: Asker, columns: Columns, number: int) -> Sums:
-        """One pass, in chunks that suit the task."""
-        at_home = on_device(task)
-        most = most_rows(columns.table, at_home)
-        passes = self._passes(columns.table, columns.survey.n_rows)
+    def _passes_of(self, task: Asking | DeviceTask, asker: Asker, columns: Columns) -> Passes:
+        """Passes in chunks that suit a task."""
+        most = most_rows(columns.table, task)
         size = asker.batch_rows if most is None else min(asker.batch_rows, most)
-        return replace(passes, batch_rows=size, n_threads=asker.n_threads).fold(at_home, number)
+        passes = self._passes(columns.table, columns.survey.n_rows)
+        return replace(passes, batch_rows=size, n_threads=asker.n_threads)
 
     def _passes(self, table: Table, n_rows: int | None) -> Passes:
         return Passes(

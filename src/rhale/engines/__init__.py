@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing
 from functools import partial
 from importlib import import_module
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
-from rhale.engines.serial import map_chunks
 from rhale.engines.threads import map_in_threads
-from rhale.engines.worker import PartTask, Summary, Task, count_task, summarise
+from rhale.engines.worker import Latest, PartTask, Summary, count_task
 from rhale.tables import Chunk, Table, TableInMemory
 from rhale.tables.chunk import read_chunks
 from rhale.tables.pieces.ahead import read_ahead
@@ -38,37 +37,46 @@ def open_on_engine(data: Any) -> PiecedTable | None:
     return None
 
 
-def summaries(
-    task: Task, table: Table, size: int, *, first: int = 0, n_threads: int = 1
-) -> Generator[Summary]:
-    """Apply a task to all rows; one summary for each chunk, or for each part on an engine.
+class Work(NamedTuple):
+    """A piece of the work on a table: about how many rows, where they are, and how it is done."""
+
+    n_rows: int
+    where: str
+    do: Callable[[], Any]
+
+
+def list_work(
+    latest: Latest, table: Table, size: int, *, first: int = 0, n_threads: int = 1
+) -> Generator[Work]:
+    """The work on all rows in order: chunk by chunk, or part by part where an engine has them.
 
     Parameters
     ----------
-    task : callable
-        From a chunk to a piece that adds up.
+    latest : Latest
+        The task, from a chunk to a piece that adds up.
     table : Table
         The rows.
     size : int
         Rows in a chunk.
     first : int
-        How many summaries are known already.
+        How many pieces are known already.
     n_threads : int
         How many chunks may be worked on at a time in this process.
     """
     engine = table.storage.engine
     if engine is not None:
         pieced = cast(PiecedTable, table)
-        part_task = PartTask(task, pieced.without_rows(), size)
+        part_task = PartTask(latest.task, pieced.without_rows(), size)
         for found in engine.map_parts(part_task, pieced.source, first):
-            yield found.check()
+            yield Work(found.n_rows, "", found.open)
         return
     with closing(read(table, size, first)) as chunks:
-        mapped = partial(summarise, task)
         if n_threads > 1:
-            yield from map_in_threads(mapped, chunks, n_threads)
+            for done in map_in_threads(latest.summarise, chunks, n_threads):
+                yield Work(done.n_rows, "", done.open)
         else:
-            yield from map_chunks(mapped, chunks)
+            for chunk in chunks:
+                yield Work(chunk.n_rows, chunk.where, partial(latest.task, chunk))
 
 
 def rows_of_parts(table: PiecedTable) -> tuple[int, ...]:
@@ -76,7 +84,12 @@ def rows_of_parts(table: PiecedTable) -> tuple[int, ...]:
     if table.engine is None:
         return tuple(table.source.part_rows)
     found = table.engine.map_parts(count_task(table), table.source, 0)
-    return tuple(summary.check().n_rows for summary in found)
+    return tuple(_n_rows(summary) for summary in found)
+
+
+def _n_rows(summary: Summary) -> int:
+    summary.open()  # raises what went wrong
+    return summary.n_rows
 
 
 def read(table: Table, size: int, first: int = 0) -> Generator[Chunk]:
@@ -86,11 +99,4 @@ def read(table: Table, size: int, first: int = 0) -> Generator[Chunk]:
     return read_ahead(cast(PiecedTable, table).chunks(size, first))
 
 
-__all__ = [
-    "Summary",
-    "map_chunks",
-    "map_in_threads",
-    "open_on_engine",
-    "rows_of_parts",
-    "summaries",
-]
+__all__ = ["Summary", "Work", "list_work", "map_in_threads", "open_on_engine", "rows_of_parts"]

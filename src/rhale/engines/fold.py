@@ -7,9 +7,11 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
-from rhale.engines import Summary, summaries
+from rhale.engines import list_work
+from rhale.engines.worker import Latest
 from rhale.errors import BadTableError, RhaleError
 from rhale.tables import Chunk, Table
+from rhale.tables.pieces.reader import naming
 
 Progress = Callable[[int, int], object]
 Piece = TypeVar("Piece")
@@ -33,38 +35,17 @@ class Memory(Protocol):
         """The error to raise where what was kept turns out to be something else."""
 
 
-@dataclass(eq=False)
-class Latest:
-    """A task that gets easier with what is known; on workers it is what it was when it left."""
-
-    task: Callable[[Chunk], Any]
-
-    def __call__(self, chunk: Chunk) -> Any:
-        """Apply the task as it is now."""
-        return self.task(chunk)
-
-    @property
-    def predictor(self) -> Any:
-        """The model in it, if there is one."""
-        return getattr(self.task, "predictor", None)
-
-    def learn(self, total: Any) -> None:
-        """Let the task know what was found so far, if anything was."""
-        after = getattr(self.task, "after", None)
-        self.task = self.task if after is None or total is None else after(total)
-
-
 class Folded(NamedTuple):
-    """How many summaries are done, and their sum: one value, so that no interruption parts them."""
+    """How many pieces are done, and their sum: one value, so that no interruption parts them."""
 
     done: int
     total: Any
 
-    def with_one(self, summary: Summary) -> Folded:
-        """One more summary; a part without rows adds nothing."""
-        if summary.piece is None:
+    def with_one(self, piece: Any) -> Folded:
+        """One more piece; a part without rows adds nothing."""
+        if piece is None:
             return Folded(self.done + 1, self.total)
-        total = summary.piece if self.total is None else self.total + summary.piece
+        total = piece if self.total is None else self.total + piece
         return Folded(self.done + 1, total)
 
 
@@ -119,16 +100,20 @@ class Passes:
         now = Latest(task)
         with self._fitting(kept_as, kept):
             now.learn(so_far.total)
-        found = summaries(now, self.table, size, first=so_far.done, n_threads=self.n_threads)
+        work = list_work(now, self.table, size, first=so_far.done, n_threads=self.n_threads)
+        before = 0 if self.has_parts else so_far.done * size
         try:
-            with closing(found):  # else an error would keep files open and engines at work
-                before = 0 if self.has_parts else so_far.done * size
-                for summary in self._shown(found, number, before):
+            # closed whatever happens: an error would keep files open and engines at work
+            with closing(work), self._telling(number, before) as tell:
+                for part in work:
+                    with naming(part.where):
+                        piece = part.do()
                     with self._fitting(kept_as, kept):
-                        so_far = so_far.with_one(summary)
+                        so_far = so_far.with_one(piece)
                         now.learn(so_far.total)
                     if self.memory and self.memory.is_due():
                         self._keep(kept_as, so_far)
+                    tell(part.n_rows)
         except BaseException:
             with suppress(RhaleError):  # what stopped the work is worth more than this
                 self._keep(kept_as, so_far)
@@ -175,31 +160,31 @@ class Passes:
             return self.batch_rows
         return min(max(self.n_rows // N_STEPS, FEWEST_ROWS), self.batch_rows)
 
-    def _shown(self, found: Iterator[Summary], number: int, before: int) -> Iterator[Summary]:
-        """Pass summaries on, and tell how far the work is."""
+    @contextmanager
+    def _telling(self, number: int, done: int) -> Iterator[Callable[[int], object]]:
+        """Give what is to be called with the rows of each piece that is done."""
         if not self.progress or self.is_silent(number):
-            yield from found
+            yield lambda _: None
         elif callable(self.progress):
-            yield from self._told(found, number, before, self.progress)
+            yield self._teller(number, done, self.progress)
         else:
             from tqdm.auto import tqdm
 
             label = "rhale" if number == SECOND_LOOK else f"rhale, {name_pass(number)}"
             total = self.n_rows
-            with tqdm(total=total, initial=before, unit="row", unit_scale=True, desc=label) as bar:
-                for summary in found:
-                    yield summary
-                    bar.update(summary.n_rows)
+            with tqdm(total=total, initial=done, unit="row", unit_scale=True, desc=label) as bar:
+                yield bar.update
 
-    def _told(
-        self, found: Iterator[Summary], number: int, done: int, progress: Progress
-    ) -> Iterator[Summary]:
+    def _teller(self, number: int, done: int, progress: Progress) -> Callable[[int], object]:
         """Call back with rows done and rows in all: those of all passes that are known to come."""
         is_memory = self.table.storage.is_memory
         before = number - 1 if is_memory else number  # passes shown so far
         n_passes = max(before + 1, 1 if is_memory else 2)
-        for summary in found:
-            yield summary
-            done += summary.n_rows
-            n_rows = max(self.n_rows or 0, done)
-            progress(before * (self.n_rows or 0) + done, n_passes * n_rows)
+
+        def tell(n_rows: int) -> None:
+            nonlocal done
+            done += n_rows
+            n_all = max(self.n_rows or 0, done)
+            progress(before * (self.n_rows or 0) + done, n_passes * n_all)
+
+        return tell

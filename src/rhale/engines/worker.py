@@ -7,16 +7,37 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from rhale.engines.parcel import Parcel
 from rhale.errors import BadTableError, RhaleError
+from rhale.models import Predictor
 from rhale.system.failure import Failure
 from rhale.tables import Chunk
 from rhale.tables.pieces.reader import naming
 from rhale.tables.pieces.table import PiecedTable
 
 Task = Callable[[Chunk], Any]
+
+
+@runtime_checkable
+class Learns(Protocol):
+    """A task that can do with less of further chunks, once something is known."""
+
+    def __call__(self, chunk: Chunk) -> Any:
+        """What a chunk has to say."""
+
+    def after(self, total: Any) -> Learns:
+        """The task for further chunks."""
+
+
+@runtime_checkable
+class AsksModel(Protocol):
+    """A task that asks a model."""
+
+    @property
+    def predictor(self) -> Predictor:
+        """The model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +58,30 @@ class Summary:
     piece: Any = None
     failure: Failure | None = None
 
-    def check(self) -> Summary:
-        """The same summary, or the error in it."""
+    def open(self) -> Any:
+        """The piece, or the error in it."""
         if self.failure is not None:
             error = self.failure.error()
             error.add_note(f"On the worker:\n{self.failure.trace}")
             raise error
-        return self
+        return self.piece
+
+
+@dataclass(eq=False)
+class Latest:
+    """A task that gets easier with what is known; on workers it is what it was when it left."""
+
+    task: Task
+
+    def summarise(self, chunk: Chunk) -> Summary:
+        """Apply the task as it is now."""
+        return summarise(self.task, chunk)
+
+    def learn(self, total: Any) -> None:
+        """Let the task know what was found so far, if anything was."""
+        task: Any = self.task
+        if total is not None and isinstance(task, Learns):
+            self.task = task.after(total)
 
 
 def summarise(task: Task, chunk: Chunk) -> Summary:
@@ -71,9 +109,10 @@ class PartTask:
     size: int
 
     @property
-    def predictor(self) -> Any:
+    def predictor(self) -> Predictor | None:
         """The model in it, if there is one."""
-        return getattr(self.task, "predictor", None)
+        task: Any = self.task
+        return task.predictor if isinstance(task, AsksModel) else None
 
     def __call__(self, index: int, pieces: Iterable[Any]) -> Summary:
         """Work through the pieces of a part; errors of ours come back as a summary."""
@@ -122,7 +161,7 @@ def work(parcel: Parcel, index: int, pieces: Iterable[Any]) -> Summary:
     return task(index, pieces)
 
 
-def session_of(predictor: Any) -> AbstractContextManager[None]:
+def session_of(predictor: Predictor | None) -> AbstractContextManager[None]:
     """What a model needs around its questions, wherever it is asked."""
     return nullcontext() if predictor is None else predictor.adapter.session()
 

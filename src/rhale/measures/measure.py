@@ -251,9 +251,12 @@ class Asking:
         key = rows_keys(chunk, self.seed)
         rows = Rows(chunk, key, np.flatnonzero(key <= self.last_key))
         base, n_asked = self.as_they_are(rows)
-        tallies = []
+        tallies = list[Tally]()
         for group in self.groups(chunk.n_rows):
-            tallies += self.measured_together(group, rows, base)
+            asked = [measure.questions(rows) for measure in group]
+            replies = self.replies(rows, asked, base)
+            for measure, questions, reply in zip(group, asked, replies, strict=True):
+                tallies.append(measure.add_up(rows, questions, reply))
         n_asked += chunk.n_rows * sum(m.n_changes for m in self.measures)
         values = lay_out(base.sampled, [tally.kept for tally in tallies])
         sample = keep(chunk, rows.sampled, key[rows.sampled], values)
@@ -287,18 +290,12 @@ class Asking:
             n_changes += measure.n_changes
         yield group
 
-    def measured_together(self, group: Sequence[Measure], rows: Rows, base: Base) -> list[Tally]:
-        """Ask for some measures at once."""
-        asked = [measure.questions(rows) for measure in group]
+    def replies(self, rows: Rows, asked: Sequence[Questions], base: Base) -> list[Replies]:
+        """Ask for some measures at once, and give each its own answers."""
         changes = [change for questions in asked for change in questions.changes]
         answers = self.asker.ask(rows.chunk, changes) if changes else NO_ANSWERS
-        tallies, start = list[Tally](), 0
-        for measure, questions in zip(group, asked, strict=True):
-            stop = start + len(questions.changes)
-            replies = Replies(base.predictions, base.slopes, answers[start:stop])
-            tallies.append(measure.add_up(rows, questions, replies))
-            start = stop
-        return tallies
+        ends = np.cumsum([len(questions.changes) for questions in asked])
+        return [Replies(base.predictions, base.slopes, own) for own in np.split(answers, ends[:-1])]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rhale.engines.fold import FIRST_LOOK, SECOND_LOOK, Latest, Passes
-from rhale.engines.worker import Summary
+from rhale.engines import Work
+from rhale.engines.fold import FIRST_LOOK, SECOND_LOOK, Passes
 from rhale.errors import BadTableError, CheckpointError, RhaleError
 from rhale.tables.array import ArrayTable
 
@@ -133,7 +133,7 @@ def test_a_failing_save_does_not_hide_why_a_pass_failed():
 def test_a_finished_pass_is_not_even_begun_again(monkeypatch):
     rows = Passes(TABLE, 3, memory=Kept())
     first = rows.fold(total, SECOND_LOOK)
-    monkeypatch.delattr("rhale.engines.fold.summaries")  # no file is opened, no engine is started
+    monkeypatch.delattr("rhale.engines.fold.list_work")  # no file is opened, no engine is started
     assert rows.fold(total, SECOND_LOOK) == first == 190.0
 
 
@@ -179,12 +179,6 @@ def test_a_resumed_task_has_learned_what_was_found_before_the_interruption():
     assert Passes(TABLE, 3, memory=memory).fold(Counting(), FIRST_LOOK) == [0, 1, 2, 3]
 
 
-def test_a_task_shows_the_model_in_it():
-    task = SimpleNamespace(predictor="model")
-    assert Latest(task).predictor == "model"
-    assert Latest(total).predictor is None
-
-
 def progress_of(name, table=TABLE, n_rows=10):
     calls = []
     rows = Passes(table, 256, lambda done, n: calls.append((done, n)), n_rows)
@@ -209,10 +203,10 @@ def test_both_readings_of_a_table_in_pieces_count(monkeypatch, name, expected):
     from rhale.tables.pieces.table import PiecedTable
 
     def two(*_, **__):
-        yield Summary(4, 1.0)
-        yield Summary(6, 2.0)
+        yield Work(4, "", lambda: 1.0)
+        yield Work(6, "", lambda: 2.0)
 
-    monkeypatch.setattr("rhale.engines.fold.summaries", two)
+    monkeypatch.setattr("rhale.engines.fold.list_work", two)
     assert progress_of(name, PiecedTable(TABLE, ()), 10) == expected
 
 
@@ -220,7 +214,7 @@ def test_the_end_of_a_table_of_unknown_length_moves_on(monkeypatch):
     from rhale.tables.pieces.table import PiecedTable
 
     monkeypatch.setattr(
-        "rhale.engines.fold.summaries", lambda *_, **__: (s for s in [Summary(4, 1.0)] * 2)
+        "rhale.engines.fold.list_work", lambda *_, **__: (s for s in [Work(4, "", lambda: 1.0)] * 2)
     )
     assert progress_of(
         FIRST_LOOK, PiecedTable(TABLE, (), engine=SimpleNamespace(name="any", no_resume="")), None
@@ -236,7 +230,7 @@ def test_a_resumed_pass_tells_the_rows_before_it_where_they_are_known(monkeypatc
     memory, calls = Kept(), []
     memory.save("first-look-3", 2, 1.0)
     monkeypatch.setattr(
-        "rhale.engines.fold.summaries", lambda *_, **__: (s for s in [Summary(4, 1.0)])
+        "rhale.engines.fold.list_work", lambda *_, **__: (s for s in [Work(4, "", lambda: 1.0)])
     )
     table = PiecedTable(TABLE, (), engine=engine)
     rows = Passes(table, 3, lambda done, _: calls.append(done), memory=memory)
@@ -245,6 +239,6 @@ def test_a_resumed_pass_tells_the_rows_before_it_where_they_are_known(monkeypatc
 
 
 def test_a_part_without_rows_adds_nothing(monkeypatch):
-    found = [Summary(0), Summary(4, 1.5), Summary(0)]
-    monkeypatch.setattr("rhale.engines.fold.summaries", lambda *_, **__: (s for s in found))
+    found = [Work(0, "", lambda: None), Work(4, "", lambda: 1.5), Work(0, "", lambda: None)]
+    monkeypatch.setattr("rhale.engines.fold.list_work", lambda *_, **__: (s for s in found))
     assert Passes(TABLE, 3).fold(total, SECOND_LOOK) == 1.5

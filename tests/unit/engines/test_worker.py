@@ -9,6 +9,7 @@ import pytest
 
 from rhale.engines.parcel import Parcel, pack
 from rhale.engines.worker import (
+    Latest,
     PartTask,
     Summary,
     count_task,
@@ -52,7 +53,7 @@ def test_pieces_are_added_in_order():
 def test_errors_of_ours_come_back_with_the_number_of_the_part():
     found = pickle.loads(pickle.dumps(PartTask(refuse, TABLE, 9)(4, [FRAME])))  # noqa: S301
     with pytest.raises(ModelFailedError, match=r"^partition 4: 5 rows are too many") as caught:
-        found.check()
+        found.open()
     assert "in refuse" in caught.value.__notes__[0]
 
 
@@ -77,7 +78,7 @@ def test_rows_are_drawn_by_the_place_of_the_part():
 def test_rows_are_not_drawn_from_parts_that_are_cut_anew(starts, index):
     drawn = PiecedTable(HEAD, HEAD.names, drawn=np.array([1, 8]), starts=starts)
     with pytest.raises(BadTableError, match=f"^partition {index}: 5 rows here, and"):
-        PartTask(total, drawn, 9)(index, [FRAME]).check()
+        PartTask(total, drawn, 9)(index, [FRAME]).open()
 
 
 def test_new_parts_may_be_empty_where_rows_are_drawn():
@@ -99,12 +100,12 @@ def test_a_worker_opens_what_was_sent_to_it():
 
 def test_a_worker_that_cannot_open_it_says_so():
     with pytest.raises(ModelFailedError, match="a worker cannot open"):
-        work(Parcel(b"nothing", "digest of nothing"), 0, []).check()
+        work(Parcel(b"nothing", "digest of nothing"), 0, []).open()
 
 
 def test_a_part_with_other_columns_is_named():
     with pytest.raises(BadTableError, match=r"^partition 3: there is no column 'w'"):
-        PartTask(total, TABLE, 9)(3, [FRAME[["a"]]]).check()
+        PartTask(total, TABLE, 9)(3, [FRAME[["a"]]]).open()
 
 
 def test_the_model_is_asked_inside_its_session():
@@ -127,3 +128,36 @@ def test_the_model_is_asked_inside_its_session():
 
     assert PartTask(Asking(), TABLE, 9)(0, [FRAME]).piece == 1
     assert entered == ["in", 5, "out"]
+
+
+def test_a_task_shows_the_model_in_it():
+    class Asks:
+        predictor = "model"
+
+        def __call__(self, chunk):
+            return chunk
+
+    assert PartTask(Asks(), TABLE, 9).predictor == "model"
+    assert PartTask(total, TABLE, 9).predictor is None
+
+
+def test_a_task_learns_only_if_it_can_and_something_is_known():
+    class Counts:
+        known = None
+
+        def __call__(self, chunk):
+            return chunk
+
+        def after(self, total):
+            self.known = total
+            return self
+
+    task = Counts()
+    latest = Latest(task)
+    latest.learn(None)
+    assert task.known is None
+    latest.learn(7)
+    assert latest.task.known == 7
+    plain = Latest(total)
+    plain.learn(7)
+    assert plain.task is total
