@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import rhale
+from rhale.explanation import unpacked
 
 typer = pytest.importorskip("typer")
 
@@ -78,7 +79,7 @@ def test_numbers_on_the_screen_stand_alone_and_can_be_read_again(capsys):
     fx = explained()
     write_explanation(fx, Destinations(None, "-", None))
     told = capsys.readouterr()
-    assert json.loads(told.out)["features"] == ["x0", "x1"]
+    assert unpacked(json.loads(told.out), "standard output") == fx
     assert told.err == ""
 
 
@@ -89,6 +90,12 @@ def test_the_ranking_is_plain_where_it_is_piped_and_files_are_told_beside_it(tmp
     assert told.out == f"{fx}\n"
     assert told.err == f"wrote {place}\n"
     assert rhale.load(place).effects == fx.effects
+
+
+def test_pictures_are_written_where_they_are_wanted_and_counted(tmp_path, capsys):
+    write_explanation(explained(), Destinations(None, None, tmp_path / "new" / "pictures"))
+    assert len(list((tmp_path / "new" / "pictures").iterdir())) == 3
+    assert "wrote 3 pictures" in capsys.readouterr().err
 
 
 # --- a check -----------------------------------------------------------------------------------

@@ -10,6 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rhale
+
+pytest.importorskip("matplotlib")
+
 from rhale.cli.pictures import file_name, write_comparisons, write_pictures
 from rhale.results.differences import difference_rows
 

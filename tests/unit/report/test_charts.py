@@ -1,31 +1,89 @@
+"""Charts without data: what each kind draws, and what page and style sheet have to know of it."""
+
 import json
+import re
+from importlib.resources import files
 
 import pytest
 
 pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 
 from rhale.report.charts import all_marks, compile_chart, compile_charts
 
-KINDS = ["curve", "dates", "profile", "date profile", "levels", "narrow levels", "map"]
+KINDS = ("curve", "dates", "profile", "date profile", "levels", "narrow levels", "map")
+
+
+def template(name):
+    return (files("rhale.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+def filled_in(kind):
+    """Names of the rows that the page has to give."""
+    sources = compile_chart(kind)["data"]
+    return {s["name"] for s in sources if "source" not in s and "values" not in s}
+
+
+def signals(kind):
+    return {signal["name"] for signal in compile_chart(kind).get("signals", ())}
+
+
+def styles(kind):
+    """First words of the names of styled marks; the style sheet knows them as classes."""
+    names = [mark["name"] for mark in all_marks(compile_chart(kind)) if "name" in mark]
+    return {name.split()[0] for name in names if re.search(r" n\d+$", name)}
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_of_chart_is_plain_json_without_an_address(kind):
-    text = json.dumps(compile_chart(kind))
-    assert "http" not in text
+def test_no_two_marks_of_a_chart_have_one_name(kind):
+    names = [mark["name"] for mark in all_marks(compile_chart(kind)) if "name" in mark]
+    assert len(names) == len(set(names)) > 0
 
 
-def test_marks_have_names_that_differ():
-    names = [
-        mark["name"] for mark in all_marks(compile_chart("curve")) if " n" in mark.get("name", "")
-    ]
-    assert len(names) == len(set(names)) > 5
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_style_sheet_has_a_colour_for_every_mark(kind):
+    classes = set(re.findall(r"\.([a-z]+-[a-z]+) ", template("style.css")))
+    assert styles(kind) - classes == {"plain-text"}  # which is text like any other
 
 
-def test_only_the_charts_that_are_needed_are_made():
-    assert list(compile_charts({"map", "curve"})) == ["curve", "map"]
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_page_fills_in_all_rows(kind):
+    words = set(re.findall(r"\w+", template("chart.js") + template("page.js")))
+    assert filled_in(kind) <= words
 
 
-def test_only_effects_have_a_panel_of_bins():
-    found = {kind: "bar-area" in json.dumps(compile_chart(kind)) for kind in ("curve", "profile")}
-    assert found == {"curve": True, "profile": False}
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_chart_is_plain_json_without_an_address(kind):
+    assert "http" not in json.dumps(compile_chart(kind))
+
+
+def test_profiles_have_no_bins_and_narrow_levels_no_steps():
+    assert filled_in("curve") - filled_in("profile") == {"bins", "bars", "gaps"}
+    assert filled_in("levels") - filled_in("narrow levels") == {"steps"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "scale"),
+    [("curve", "linear"), ("dates", "utc"), ("profile", "linear"), ("date profile", "utc")],
+)
+def test_dates_have_an_axis_of_dates(kind, scale):
+    (x,) = [one for one in compile_chart(kind)["scales"] if one["name"] == "x"]
+    assert x["type"] == scale
+
+
+def test_curves_can_be_zoomed_and_levels_get_their_names():
+    assert "zoom" in signals("curve") & signals("dates") & signals("profile")
+    assert "labels" in signals("levels") & signals("narrow levels")
+
+
+def test_a_chart_is_compiled_once_for_all_pages():
+    found = compile_charts({"map", "curve"})
+    assert list(found) == ["curve", "map"]
+    assert found["map"] is compile_chart("map")
+
+
+def test_marks_of_groups_within_groups_are_found():
+    inner, lone = {"name": "inner"}, {"name": "lone"}
+    group = {"name": "group", "marks": [{"name": "deeper", "marks": [inner]}]}
+    names = [mark["name"] for mark in all_marks({"marks": [group, lone]})]
+    assert names == ["group", "deeper", "inner", "lone"]

@@ -1,4 +1,7 @@
-import math
+"""Libraries of the report: there, or named with the way to install them."""
+
+import json
+import sys
 
 import pytest
 
@@ -6,12 +9,18 @@ from rhale.errors import MissingExtraError
 from rhale.report.extras import load
 
 
-def test_a_library_that_is_there_is_imported():
-    assert load("math") is math
+def test_a_library_that_is_there_is_given():
+    assert load("json") is json
 
 
-def test_a_library_that_is_not_there_is_told_with_what_to_install():
-    with pytest.raises(
-        MissingExtraError, match=r"needs no_such_library.*pip install 'rhale\[report\]'"
-    ):
-        load("no_such_library")
+def test_a_missing_library_is_named_with_the_way_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(MissingExtraError, match=r"needs altair.*pip install 'rhale\[report\]'"):
+        load("altair")
+
+
+def test_the_reason_stays_behind_the_sentence():
+    with pytest.raises(MissingExtraError) as caught:
+        load("no_such_library_anywhere")
+    assert isinstance(caught.value.__cause__, ModuleNotFoundError)
+    assert isinstance(caught.value, ImportError)

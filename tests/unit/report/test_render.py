@@ -1,13 +1,10 @@
 import json
 import re
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
-from rhale.errors import MissingExtraError
-from rhale.report import extras
 from rhale.report.page import make_page
 from rhale.report.wording import clean
 
@@ -15,7 +12,7 @@ pytest.importorskip("jinja2")
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
-from rhale.report import charts, render
+from rhale.report import render
 
 
 class Reader(HTMLParser):
@@ -118,13 +115,6 @@ def test_only_charts_that_are_needed_are_in_the_page(html):
     assert set(json.loads(data)["charts"]) == {"curve", "map"}
 
 
-@pytest.mark.parametrize("kind", ["dates", "profile", "date profile", "levels", "narrow levels"])
-def test_every_kind_of_chart_compiles(kind):
-    vega = charts.compile_charts({kind})[kind]
-    names = [mark["name"] for mark in charts.all_marks(vega) if "name" in mark]
-    assert len(names) == len(set(names))
-
-
 def test_the_page_is_written_and_its_path_given_back(fx, tmp_path):
     path = fx.report(str(tmp_path / "effects.html"), title="A <b>bold</b> title")
     assert path == tmp_path / "effects.html"
@@ -143,9 +133,3 @@ def test_a_page_is_written_whole_or_not_at_all(fx, tmp_path, monkeypatch):
         fx.report(path)
     assert path.read_text(encoding="utf-8") == "the old page"
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_missing_library_is_named_with_the_way_to_install_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "altair", None)
-    with pytest.raises(MissingExtraError, match=r"needs altair.*pip install 'rhale\[report\]'"):
-        extras.load("altair")
