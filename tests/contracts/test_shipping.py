@@ -4,7 +4,6 @@ import pickle
 import subprocess
 import sys
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import catboost
@@ -35,7 +34,7 @@ from sklearn.preprocessing import OrdinalEncoder, PolynomialFeatures, StandardSc
 
 import rhale
 from rhale.engines.parcel import pack
-from rhale.features.survey import survey
+from rhale.features.survey import SurveyTask
 from rhale.measures.measure import Asking
 
 X = np.random.default_rng(1).normal(size=(120, 3))
@@ -331,7 +330,7 @@ def test_tasks_chunks_and_pieces_travel_without_a_change(kind, method, dumps, mo
 @pytest.mark.parametrize("kind", TABLES)
 def test_surveys_add_up_after_a_journey_as_before(kind):
     table = rhale.tables.open_table(TABLES[kind])
-    look = partial(survey, columns=[0, 1], names=table.names, sizes=(90, 30), seed=0)
+    look = SurveyTask(columns=[0, 1], names=table.names, sizes=(90, 30), seed=0)
     here = [look(table.chunk(0, 50)), look(table.chunk(50, 120))]
     there = [pickle.loads(cloudpickle.dumps(piece)) for piece in here]  # noqa: S301 - our own
     whole, again = sum(here[1:], here[0]), sum(there[1:], there[0])

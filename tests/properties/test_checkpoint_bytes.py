@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from rhale.engines.checkpoint.bytes import pack, unpack
-from rhale.features.survey import Census, survey
+from rhale.features.survey import Census, SurveyTask
 from rhale.tables.array import ArrayTable
 
 NUMPY_TYPES = st.one_of(
@@ -79,7 +79,7 @@ def test_a_count_that_stops_after_any_piece_is_the_count_that_never_stops(found)
 def test_a_survey_that_stops_is_the_survey_that_never_stops(rows, cut):
     table, cut = ArrayTable(rows), min(cut, len(rows) - 1)
     first, last = (
-        survey(table.chunk(*part), [0, 1], ["a", "b"], (10, 5), 3)
+        SurveyTask([0, 1], ["a", "b"], (10, 5), 3)(table.chunk(*part))
         for part in ((0, cut), (cut, len(rows)))
     )
     straight, stopped = first + last, unpack(pack(first)) + last

@@ -16,7 +16,7 @@ from tests.properties.strategies import (
 )
 
 import rhale
-from rhale.features.survey import SurveyTask, survey
+from rhale.features.survey import SurveyTask
 from rhale.kernels.curve_moments import scatter
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import empty, measure
@@ -191,7 +191,7 @@ def test_the_scatter_of_no_curves_changes_nothing(drawn):
 
 def survey_of(table, seed, weights=None):
     opened = open_table(table, weights)
-    return survey(opened.chunk(0, opened.n_rows), [0, 2], opened.names, (25, 7), seed)
+    return SurveyTask([0, 2], opened.names, (25, 7), seed)(opened.chunk(0, opened.n_rows))
 
 
 def assert_same_survey(a, b):
@@ -232,7 +232,7 @@ def test_a_survey_that_knows_what_it_no_longer_needs_finds_the_same(table, seed,
 def test_the_survey_of_no_rows_changes_nothing(table, seed):
     opened = open_table(table)
     found = survey_of(table, seed)
-    nothing = survey(opened.chunk(0, 0), [0, 2], opened.names, (25, 7), seed)
+    nothing = SurveyTask([0, 2], opened.names, (25, 7), seed)(opened.chunk(0, 0))
     assert_same_survey(found + nothing, found)
     assert_same_survey(nothing + found, found)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -151,19 +151,19 @@ class Survey:
 
     def __add__(self, other: Survey) -> Survey:
         return Survey(
-            self.n_rows + other.n_rows,
-            self.weight + other.weight,
-            self.weight_squares + other.weight_squares,
-            self.n_known + other.n_known,
-            self.known_weight + other.known_weight,
-            self.known_squares + other.known_squares,
-            np.minimum(self.low, other.low),
-            np.maximum(self.high, other.high),
-            self.whole & other.whole,
-            tuple(a + b for a, b in zip(self.census, other.census, strict=True)),
-            self.sample + other.sample,
-            self.probe + other.probe,
-            self.facts + other.facts,
+            n_rows=self.n_rows + other.n_rows,
+            weight=self.weight + other.weight,
+            weight_squares=self.weight_squares + other.weight_squares,
+            n_known=self.n_known + other.n_known,
+            known_weight=self.known_weight + other.known_weight,
+            known_squares=self.known_squares + other.known_squares,
+            low=np.minimum(self.low, other.low),
+            high=np.maximum(self.high, other.high),
+            whole=self.whole & other.whole,
+            census=tuple(a + b for a, b in zip(self.census, other.census, strict=True)),
+            sample=self.sample + other.sample,
+            probe=self.probe + other.probe,
+            facts=self.facts + other.facts,
         )
 
     def axis(self, feature: int, limits: tuple[float, float] | None = None) -> Axis:
@@ -178,76 +178,6 @@ class Survey:
         values, place = np.unique(column[inside], return_inverse=True)
         held = np.bincount(place, weight[inside], values.size).astype(np.float64)
         return Axis(low, high, values, held, rows)
-
-
-def survey(
-    chunk: Chunk,
-    columns: Sequence[int],
-    names: Sequence[str],
-    sizes: tuple[int, int],
-    seed: int,
-    *,
-    beside: Sequence[int] = (),
-    counted: Collection[int] = (),
-    is_pieced: bool = False,
-    last_key: np.uint64 = NO_LIMIT,
-) -> Survey:
-    """Survey one chunk.
-
-    Parameters
-    ----------
-    chunk : Chunk
-        The rows.
-    columns : sequence of int
-        The explained columns.
-    names : sequence of str
-        Names of all columns.
-    sizes : (int, int)
-        Distinct rows to keep in the sample, and rows to keep for the probe.
-    seed : int
-        Of the rows' keys.
-    beside : sequence of int
-        Further columns to keep in the sample.
-    counted : collection of int
-        Columns of numbers whose distinct values are counted however many there are.
-    is_pieced : bool
-        Whether the table comes in pieces: then types are settled by all of them together.
-    last_key : int
-        Rows with larger keys cannot be among the sampled ones: other chunks have enough of them.
-    """
-    weight = np.ones(chunk.n_rows) if chunk.weights is None else chunk.weights
-    held = {c: chunk.key(c) for c in range(len(names))}
-    census, facts = [], []
-    for c in columns:
-        apart, most = chunk.distinct(c), None
-        facts.append(known_facts(held[c], weight))
-        if apart is None:
-            check_column(held[c], names[c], chunk.row_numbers)
-            most = None if c in counted else FEW_VALUES
-        told = held[c] if apart is None else ([(type(v), v) for v in apart[0]], apart[1])
-        census.append(count_values(told, weight, most))
-    key = column_keys(list(held.values()), chunk.n_rows, seed)
-    small = np.flatnonzero(key <= last_key)
-    values = np.stack([held[c][small] for c in (*columns, *beside)], axis=1)
-    sample = collect(key[small], values, weight[small], size=sizes[0])
-    if small.size < key.size:
-        sample = replace(sample, seen=key.size, is_complete=False)
-    counts, weights, squares, lows, highs, whole = zip(*facts, strict=True)
-    return Survey(
-        chunk.n_rows,
-        float(weight.sum()),
-        float((weight**2).sum()),
-        np.array(counts),
-        np.array(weights),
-        np.array(squares),
-        np.array(lows),
-        np.array(highs),
-        np.array(whole),
-        tuple(census),
-        sample,
-        smallest(sizes[1], key, chunk),
-        chunk.facts() if is_pieced else NO_FACTS,
-    )
 
 
 def known_facts(values: FloatArray, weight: FloatArray) -> Facts:
@@ -273,7 +203,27 @@ def _is_whole(values: FloatArray) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class SurveyTask:
-    """Survey chunks one after the other; arguments as for `survey`."""
+    """Survey chunks one after the other.
+
+    Attributes
+    ----------
+    columns : sequence of int
+        The explained columns.
+    names : sequence of str
+        Names of all columns.
+    sizes : (int, int)
+        Distinct rows to keep in the sample, and rows to keep for the probe.
+    seed : int
+        Of the rows' keys.
+    beside : sequence of int
+        Further columns to keep in the sample.
+    counted : collection of int
+        Columns of numbers whose distinct values are counted however many there are.
+    is_pieced : bool
+        Whether the table comes in pieces: then types are settled by all of them together.
+    last_key : int
+        Rows with larger keys cannot be among the sampled ones: other chunks have enough of them.
+    """
 
     columns: Sequence[int]
     names: Sequence[str]
@@ -286,17 +236,43 @@ class SurveyTask:
 
     def __call__(self, chunk: Chunk) -> Survey:
         """Survey a chunk."""
-        return survey(
-            chunk,
-            self.columns,
-            self.names,
-            self.sizes,
-            self.seed,
-            beside=self.beside,
-            counted=self.counted,
-            is_pieced=self.is_pieced,
-            last_key=self.last_key,
+        weight = np.ones(chunk.n_rows) if chunk.weights is None else chunk.weights
+        held = {c: chunk.key(c) for c in range(len(self.names))}
+        key = column_keys(list(held.values()), chunk.n_rows, self.seed)
+        known = zip(*(known_facts(held[c], weight) for c in self.columns), strict=True)
+        counts, weights, squares, lows, highs, whole = map(np.array, known)
+        return Survey(
+            n_rows=chunk.n_rows,
+            weight=float(weight.sum()),
+            weight_squares=float((weight**2).sum()),
+            n_known=counts,
+            known_weight=weights,
+            known_squares=squares,
+            low=lows,
+            high=highs,
+            whole=whole,
+            census=tuple(self.count(chunk, c, held[c], weight) for c in self.columns),
+            sample=self.sample(key, held, weight),
+            probe=smallest(self.sizes[1], key, chunk),
+            facts=chunk.facts() if self.is_pieced else NO_FACTS,
         )
+
+    def count(self, chunk: Chunk, column: int, held: FloatArray, weight: FloatArray) -> Census:
+        """Distinct values of a column; numbers that cannot be explained are refused."""
+        distinct = chunk.distinct(column)
+        if distinct is None:
+            check_column(held, self.names[column], chunk.row_numbers)
+            return count_values(held, weight, None if column in self.counted else FEW_VALUES)
+        return count_values(([(type(v), v) for v in distinct[0]], distinct[1]), weight, None)
+
+    def sample(self, key: KeyArray, held: Mapping[int, FloatArray], weight: FloatArray) -> Sample:
+        """Rows with small keys: values of the explained columns, and of those beside them."""
+        small = np.flatnonzero(key <= self.last_key)
+        values = np.stack([held[c][small] for c in (*self.columns, *self.beside)], axis=1)
+        found = collect(key[small], values, weight[small], size=self.sizes[0])
+        if small.size == key.size:
+            return found
+        return replace(found, seen=key.size, is_complete=False)
 
     def after(self, found: Survey) -> SurveyTask:
         """The task for further chunks, whose sampled rows must have smaller keys than these."""

@@ -144,7 +144,7 @@ class TensorChunk:
         return torch.from_numpy(values).to(self.tensor.device, self.tensor.dtype)
 
     def survey(self, task: SurveyTask) -> Survey:
-        """Survey the rows where they are; the same as `rhale.features.survey.survey`."""
+        """Survey the rows where they are; the same as `SurveyTask`."""
         sizes, chosen, weight = (
             task.sizes,
             list(task.columns),

@@ -126,8 +126,8 @@ class Effect:
     slope_error: FloatArray
     closed: Closed = "left"
     density: Density = "rows"
-    local_notes: tuple[str, ...] = ()
-    bin_notes: tuple[str, ...] = ()
+    local_notes: tuple[Note, ...] = ()
+    bin_notes: tuple[Note, ...] = ()
     sample: LocalEffects = NO_SAMPLE
     cells: CellMeans | None = None
     spread_edges: FloatArray | None = None
@@ -503,7 +503,7 @@ def fit_effect(
         level_error=np.sqrt(variance / rows),
         slope_error=np.where(linear, np.sqrt(variance / scatter), 0.0),
         closed=bins.grid.closed,
-        bin_notes=cuts.notes + thin_bins(bins.count),
+        bin_notes=as_notes(cuts.notes, "bins") + thin_bins(bins.count),
         cells=followed_cells(cells, cuts, origin, level, slope),
         spread_edges=spread_edges,
         spread_std=spread_std,
@@ -561,11 +561,13 @@ def followed_cells(
     )
 
 
-def thin_bins(count: IntArray) -> tuple[str, ...]:
+def thin_bins(count: IntArray) -> tuple[Note, ...]:
     """Say which bins have too few rows to measure."""
     notes = []
     if n_empty := int(np.sum(count == 0)):
-        notes.append(f"{n_empty} of {count.size} bins have no rows: they are interpolated")
+        text = f"{n_empty} of {count.size} bins have no rows: they are interpolated"
+        notes.append(Note("empty bins", text))
     if n_single := int(np.sum(count == 1)):
-        notes.append(f"{n_single} of {count.size} bins have one row: their std is unknown")
+        text = f"{n_single} of {count.size} bins have one row: their std is unknown"
+        notes.append(Note("thin bins", text))
     return tuple(notes)

@@ -14,6 +14,7 @@ from rhale.kernels.grid import Closed, Grid, uniform_edges
 from rhale.kernels.moments import Moments
 from rhale.kernels.partition import Partition
 from rhale.results.effect import Effect, fit_effect
+from rhale.results.note import Note
 
 FINE_CELLS = 100  # of each kind, so that finished results can be binned anew
 
@@ -100,7 +101,7 @@ def bin_cells(
     return replace(made, bin_notes=notes + made.bin_notes) if notes else made
 
 
-def nearest_limits(grid: Grid, wanted: FloatArray) -> tuple[IntArray, tuple[str, ...]]:
+def nearest_limits(grid: Grid, wanted: FloatArray) -> tuple[IntArray, tuple[Note, ...]]:
     """Find the limits of cells nearest to the wanted ones, and say how far they moved."""
     if grid.n_cells == 1:
         return np.array([0, 1]), ()
@@ -117,5 +118,5 @@ def nearest_limits(grid: Grid, wanted: FloatArray) -> tuple[IntArray, tuple[str,
     if not n_moved:
         return place, ()
     farthest = f"{shift.max():.3g}"
-    note = f"{n_moved} of {wanted.size} limits moved to limits of cells, by at most {farthest}"
-    return place, (note,)
+    text = f"{n_moved} of {wanted.size} limits moved to limits of cells, by at most {farthest}"
+    return place, (Note("moved limits", text),)

@@ -89,8 +89,8 @@ class LevelEffect:
     is_number: bool = False
     pooled: tuple[str, ...] = ()
     missing: Missing | None = None
-    local_notes: tuple[str, ...] = ()
-    bin_notes: tuple[str, ...] = ()
+    local_notes: tuple[Note, ...] = ()
+    bin_notes: tuple[Note, ...] = ()
     sample: LocalEffects = NO_SAMPLE
     parts: ClassVar[Parts] = "levels"
     quantity: ClassVar[Quantity] = "effect"

@@ -40,12 +40,12 @@ class Note(str):
         return str.__str__(self)
 
 
-def as_notes(texts: Iterable[str]) -> tuple[Note, ...]:
-    """Give texts that are no notes a kind: none.
+def as_notes(texts: Iterable[str], kind: str = "") -> tuple[Note, ...]:
+    """Give texts that are no notes a kind.
 
     Examples
     --------
     >>> [note.kind for note in as_notes(["a text", Note("gap", "no rows")])]
     ['', 'gap']
     """
-    return tuple(text if isinstance(text, Note) else Note("", text) for text in texts)
+    return tuple(text if isinstance(text, Note) else Note(kind, text) for text in texts)

@@ -14,7 +14,7 @@ from rhale.kernels.records import freeze, same_fields
 from rhale.kernels.times import AxisKind, written
 from rhale.names import find_level
 from rhale.results.missing import Missing
-from rhale.results.note import as_notes
+from rhale.results.note import Note, as_notes
 from rhale.results.result import (
     N_POINTS,
     ColumnKind,
@@ -89,7 +89,7 @@ class Profile:
     share: FloatArray
     curves: FloatArray = field(default_factory=lambda: NO_CURVES)
     curve_x: FloatArray = field(default_factory=lambda: NO_VALUES)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     kind: AxisKind = "number"
     levels: tuple[str, ...] = ()
     missing: Missing | None = None

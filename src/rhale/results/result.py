@@ -14,6 +14,7 @@ from rhale.kernels.curve import Center
 from rhale.kernels.grid import uniform_edges
 from rhale.kernels.times import AxisKind, as_numbers
 from rhale.results.missing import Missing
+from rhale.results.note import Note
 from rhale.results.table_rows import Columns
 
 Points = Any  # numbers; dates or durations where the feature has them
@@ -132,7 +133,7 @@ class Result(Protocol):
         ...
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         """What a reader should know: each a `Note`, which is a text with a kind."""
         ...
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from rhale.features.feature import Reader, read_categorical
 from rhale.features.first_pass import SURVEY_ROWS
-from rhale.features.survey import survey
+from rhale.features.survey import SurveyTask
 from rhale.settings import Settings
 from rhale.tables import open_table
 
@@ -24,7 +24,7 @@ def reader(table, columns=None, said=None, *, bins=False, size=SURVEY_ROWS):
     beside = [c for c in range(len(opened.names)) if c not in columns]
     chunk = opened.chunk(0, opened.n_rows)
     counted = [c for c in columns if said.get(c)]
-    seen = survey(chunk, columns, opened.names, (size, 5), 0, beside=beside, counted=counted)
+    seen = SurveyTask(columns, opened.names, (size, 5), 0, beside=beside, counted=counted)(chunk)
     asked = Settings(bins=5 if bins else None)
     first = Reader(opened, seen, columns, beside, said, asked)
     return Reader(opened.labelled(first.labels()), seen, columns, beside, said, asked)

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from rhale.errors import BadTableError
-from rhale.features.survey import SurveyTask, check_column, survey
+from rhale.features.survey import SurveyTask, check_column
 from rhale.kernels.sample import row_keys
 from rhale.tables import open_table
 from rhale.tables.array import ArrayTable
@@ -16,7 +16,7 @@ NAMES = ("a", "b")
 
 def look(rows, weights=None, sizes=(50, 20), seed=0):
     table = open_table(rows, weights)
-    return survey(table.chunk(0, table.n_rows), [0, 1], NAMES, sizes, seed)
+    return SurveyTask([0, 1], NAMES, sizes, seed)(table.chunk(0, table.n_rows))
 
 
 def sorted_rows(values):
@@ -36,7 +36,7 @@ def test_a_survey_knows_ranges_and_whole_numbers():
 def test_the_survey_of_pieces_is_the_survey_of_the_whole():
     table = open_table(X, WEIGHTS)
     pieces = [
-        survey(table.chunk(a, b), [0, 1], NAMES, (50, 20), 0) for a, b in ((0, 90), (90, 500))
+        SurveyTask([0, 1], NAMES, (50, 20), 0)(table.chunk(a, b)) for a, b in ((0, 90), (90, 500))
     ]
     whole, merged = look(X, WEIGHTS), pieces[0] + pieces[1]
     assert merged.n_rows == whole.n_rows
@@ -85,7 +85,7 @@ def test_a_bad_value_is_named_with_feature_row_and_advice(value, kind, advice):
     rows[123, 0] = value
     table = open_table(rows)
     with pytest.raises(BadTableError) as caught:
-        survey(table.chunk(100, 200), [0, 1], NAMES, (50, 20), 0)
+        SurveyTask([0, 1], NAMES, (50, 20), 0)(table.chunk(100, 200))
     for part in ("'a'", kind, "row 123", advice, "features="):
         assert part in str(caught.value)
 

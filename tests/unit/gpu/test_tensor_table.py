@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from rhale.errors import BadTableError
-from rhale.features.survey import SurveyTask, survey
+from rhale.features.survey import SurveyTask
 from rhale.gpu import device_moments as ops
 from rhale.gpu.tensor_table import TensorSurveyTask, TensorTable, open_tensor, send_to
 from rhale.kernels.sample import row_keys
@@ -67,7 +67,7 @@ def test_a_survey_of_a_tensor_is_that_of_the_array(weighted, size, device):
     weights = np.random.default_rng(1).uniform(0.1, 2, N) if weighted else None
     host, there = both(values(), weights, device)
     how = {"beside": [2], "counted": [3]}
-    expected = survey(host, [3, 0, 1], NAMES, (size, 64), 1, **how)
+    expected = SurveyTask([3, 0, 1], NAMES, (size, 64), 1, **how)(host)
     assert_same_survey(survey_there(there, [3, 0, 1], NAMES, (size, 64), 1, **how), expected)
 
 
@@ -75,7 +75,7 @@ def test_few_distinct_rows_are_kept_whole_with_all_their_weight():
     x = np.random.default_rng(0).integers(0, 3, size=(N, 4)).astype(np.int32)
     weights = np.random.default_rng(1).uniform(0.1, 2, N)
     host, there = both(x, weights)
-    expected = survey(host, [0, 1, 2, 3], NAMES, (100, 64), 1)
+    expected = SurveyTask([0, 1, 2, 3], NAMES, (100, 64), 1)(host)
     assert expected.sample.is_complete
     assert_same_survey(survey_there(there, [0, 1, 2, 3], NAMES, (100, 64), 1), expected)
 
@@ -83,7 +83,7 @@ def test_few_distinct_rows_are_kept_whole_with_all_their_weight():
 def test_more_distinct_rows_than_are_kept_among_many_equal_ones():
     x = np.random.default_rng(0).integers(0, 4, size=(N, 4)).astype(np.float32)
     host, there = both(x)
-    expected = survey(host, [0, 1, 2, 3], NAMES, (100, 64), 1)
+    expected = SurveyTask([0, 1, 2, 3], NAMES, (100, 64), 1)(host)
     assert not expected.sample.is_complete
     assert_same_survey(survey_there(there, [0, 1, 2, 3], NAMES, (100, 64), 1), expected)
 
@@ -91,7 +91,7 @@ def test_more_distinct_rows_than_are_kept_among_many_equal_ones():
 def test_surveys_of_pieces_add_up_to_that_of_the_whole():
     x = values()
     host, _ = both(x)
-    expected = survey(host, [0, 1, 2, 3], NAMES, (300, 64), 1)
+    expected = SurveyTask([0, 1, 2, 3], NAMES, (300, 64), 1)(host)
     table = TensorTable(torch.from_numpy(x), torch.device("cpu"))
     pieces = [
         survey_there(table.chunk(a, a + 1000), [0, 1, 2, 3], NAMES, (300, 64), 1)

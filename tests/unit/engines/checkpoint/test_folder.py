@@ -21,7 +21,7 @@ import pytest
 from rhale.engines.checkpoint import folder as checkpoint
 from rhale.engines.checkpoint.folder import EVERY_SECONDS, Checkpoint
 from rhale.errors import BadSettingError, CheckpointError, MissingExtraError
-from rhale.features.survey import survey
+from rhale.features.survey import SurveyTask
 from rhale.kernels.sample import Sample
 from rhale.tables.array import ArrayTable
 
@@ -75,7 +75,7 @@ def test_a_fold_that_goes_on_ends_with_the_same_bits(folder):
     rows = np.random.default_rng(0).lognormal(size=(100, 2))
     table = ArrayTable(rows, weights=rows[:, 0])
     chunks = [table.chunk(start, start + 20) for start in range(0, 100, 20)]
-    pieces = [survey(chunk, [0, 1], ["a", "b"], (30, 8), 0) for chunk in chunks]
+    pieces = [SurveyTask([0, 1], ["a", "b"], (30, 8), 0)(chunk) for chunk in chunks]
     for done in (2, 4):
         with Checkpoint.open(folder, RUN) as point:
             saved = point.load("survey")
