@@ -166,18 +166,18 @@ class TensorChunk:
             known = (~self.tensor[:, chosen].isnan()).double()
             held, squares = on_host(weight @ known, weight**2 @ known)
         return Survey(
-            self.n_rows,
-            total,
-            total_squares,
-            n_known,
-            held.astype(np.float64),
-            squares.astype(np.float64),
-            low,
-            high,
-            whole.astype(np.bool_),
-            self._census(chosen, task.counted, weight),
-            sample,
-            smallest(sizes[1], as_keys(key[near]), self.take(near.cpu().numpy())),
+            n_rows=self.n_rows,
+            weight=total,
+            weight_squares=total_squares,
+            n_known=n_known,
+            known_weight=held.astype(np.float64),
+            known_squares=squares.astype(np.float64),
+            low=low,
+            high=high,
+            whole=whole.astype(np.bool_),
+            census=self._census(chosen, task.counted, weight),
+            sample=sample,
+            probe=smallest(sizes[1], as_keys(key[near]), self.take(near.cpu().numpy())),
         )
 
     def _weight(self) -> torch.Tensor:

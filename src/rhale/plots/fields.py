@@ -1,9 +1,13 @@
-"""Where results are drawn: along a line of numbers, or in slots of levels. Nobody else asks which."""
+"""Where results are drawn: along a line of numbers, or in slots of levels. Nobody else asks which.
+
+Both kinds of fields draw the same layers under the same names; what draws returns what a legend
+explains.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -43,80 +47,6 @@ def read_item(result: Result, center: Center | None, level: float) -> Item:
     """Read what is drawn of one result."""
     path = NO_CURVE if is_constant(result) else result.trace(center, level)
     return Item(result, path, result.missing_trace(center, level))
-
-
-class Field(Protocol):
-    """Axes, and how a feature is drawn on them. Methods that draw return what a legend explains."""
-
-    @property
-    def board(self) -> Board:
-        """The axes."""
-        ...
-
-    def begin(self) -> None:
-        """Draw what lies behind all results: the line of no effect."""
-        ...
-
-    def draw_one(
-        self, item: Item, label: str, level: float, *, spread: bool = True, uncertainty: bool = True
-    ) -> list[Artist]:
-        """Draw one result: its mean, how rows differ, how well the mean is known."""
-        ...
-
-    def draw_among(
-        self, item: Item, label: str, level: float, index: int, n_items: int
-    ) -> list[Artist]:
-        """Draw one result among several: its mean, and how well that is known, in its own look."""
-        ...
-
-    def explain_intervals(self, level: float) -> list[Artist]:
-        """Make the legend's entry for intervals in the colours of several results."""
-        ...
-
-    def draw_gaps(self, result: Result) -> list[Artist]:
-        """Draw where there are no rows."""
-        ...
-
-    def draw_counts(self, result: Result) -> list[Artist]:
-        """Draw where there are many rows, and where few."""
-        ...
-
-    def draw_constant(self, items: Sequence[Item], level: float) -> None:
-        """Say that the feature has one value, in place of curves."""
-        ...
-
-    def draw_aside(
-        self, items: Sequence[Item], level: float, looks: Sequence[style.Look] | None = None
-    ) -> None:
-        """Draw missing values where they stand beside the axes; in several looks, or in one."""
-        ...
-
-    def place_missing(self, point: Trace) -> tuple[Axes, Trace]:
-        """Find the axes and the place of missing values."""
-        ...
-
-    def fit(self) -> None:
-        """Let the axes reach as far as what is drawn, with room for the strip of rows."""
-        ...
-
-    def name_places(self, result: Result) -> None:
-        """Write the values of a feature along the axes as what they are."""
-        ...
-
-
-def place_field(board: Board, results: Sequence[Result], *, small: bool = False) -> Field:
-    """Choose how the results of one feature are drawn on given axes."""
-    if all(result.labels for result in results):
-        return SlotField(board, gather_slots(results), small)
-    return LineField(board.ax, small)
-
-
-def open_field(results: Sequence[Result], ax: Axes | None) -> Field:
-    """Find or make the axes for one panel of results."""
-    if all(result.labels for result in results):
-        slots = gather_slots(results)
-        return SlotField(new_board(slots, ax, n_items=len(results)), slots)
-    return LineField(canvas.new_axes(style.PROFILE_SIZE) if ax is None else ax)
 
 
 class LineField(NamedTuple):
@@ -378,3 +308,21 @@ class SlotField(NamedTuple):
             self.board.name_levels(self.slots, size=style.NUMBER_TEXT, longest=style.SMALL_LABEL)
         else:
             self.board.name_levels(self.slots)
+
+
+Field = LineField | SlotField
+
+
+def place_field(board: Board, results: Sequence[Result], *, small: bool = False) -> Field:
+    """Choose how the results of one feature are drawn on given axes."""
+    if all(result.labels for result in results):
+        return SlotField(board, gather_slots(results), small)
+    return LineField(board.ax, small)
+
+
+def open_field(results: Sequence[Result], ax: Axes | None) -> Field:
+    """Find or make the axes for one panel of results."""
+    if all(result.labels for result in results):
+        slots = gather_slots(results)
+        return SlotField(new_board(slots, ax, n_items=len(results)), slots)
+    return LineField(canvas.new_axes(style.PROFILE_SIZE) if ax is None else ax)

@@ -443,6 +443,11 @@ class Effect:
         """None: single rows have local effects, and no curves."""
         return np.empty((0, 0))
 
+    def locate_sample(self, column: FloatArray) -> tuple[FloatArray, IntArray]:
+        """Places of sampled values on the axis, and which rows they are: those with a value."""
+        rows = np.flatnonzero(~np.isnan(column))
+        return column[rows], rows
+
     def table(self) -> Columns:
         """One row for each bin, and one for missing values."""
         names = name_places(self.edges, (), self.kind)

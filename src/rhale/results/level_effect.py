@@ -302,6 +302,15 @@ class LevelEffect:
         """None: single rows have steps, and no curves."""
         return np.empty((0, 0))
 
+    def locate_sample(self, column: FloatArray) -> tuple[FloatArray, IntArray]:
+        """Middles of the steps below and above sampled levels, and which rows they are."""
+        level = np.where(np.isnan(column), -1, np.searchsorted(self.edges, column))
+        sides = np.concatenate([level - 1, level])
+        known = np.tile(level >= 0, 2) & (sides >= 0) & (sides < self.mean.size)
+        rows = np.tile(np.arange(column.size), 2)
+        middle = 0.5 * (self.edges[:-1] + self.edges[1:])
+        return middle[sides[known]], rows[known]
+
     def table(self) -> Columns:
         """One row for each step, and one for missing values; a single level is a step to itself."""
         names, curve = [str(level) for level in self.levels], self.curve()

@@ -216,14 +216,13 @@ RESULT: dict[str, Kind] = {
 NOTED: dict[str, Kind] = {
     "local_notes": NOTES,
     "bin_notes": NOTES,
-    "sample": Part({"local_effects": SAMPLE}),
+    "sample": Part({"local_effects": SAMPLE, "sampled_rows": SAMPLED_ROWS}),
 }
 EFFECT = Record(
     Effect,
     {
         **RESULT,
         **NOTED,
-        "sample": Part({"local_effects": SAMPLE, "sampled_rows": SAMPLED_ROWS}),
         "edges": _limits("bins"),
         "count": BIN["counts"],
         "rows": BIN["sizes"],

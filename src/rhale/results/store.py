@@ -12,7 +12,6 @@ from typing import Any, NoReturn
 import numpy as np
 
 from rhale.errors import BadFileError
-from rhale.kernels import FloatArray
 from rhale.kernels.curve import fill_gaps, middles
 from rhale.kernels.uncertainty import bridge_levels
 from rhale.results.effect import Effect, LocalEffects
@@ -38,9 +37,9 @@ def pack(explanation: Any) -> dict[str, Any]:
 
 def _without_rows(effect: Any, explanation: Any, place: int) -> dict[str, Any]:
     """Leave x and weight of a sample out, where those of the explanation are the same to the bit."""
-    if effect.parts == "bins":
-        sample, column = effect.sample, explanation.sample_x[:, place]
-        x, weight = _rows_with_value(column, explanation.sample_weight)
+    if effect.parts != "points":
+        sample, (x, rows) = effect.sample, effect.locate_sample(explanation.sample_x[:, place])
+        weight = explanation.sample_weight[rows]
         if (x.tobytes(), weight.tobytes()) == (sample.x.tobytes(), sample.weight.tobytes()):
             effect = replace(effect, sample=SampledRows(sample.local_effects))
     return dict(plain(effect))
@@ -73,22 +72,15 @@ def unpack(content: Any, source: str) -> dict[str, Any]:
 
 def _with_rows(effect: Any, found: dict[str, Any], place: int) -> Any:
     """Give a sample that has its local effects alone the explanation's x and weight."""
-    if effect.parts != "bins" or not isinstance(effect.sample, SampledRows):
+    if effect.parts == "points" or not isinstance(effect.sample, SampledRows):
         return effect
     where = f"the sample of {shown(effect.name)} has "
-    x, weight = _rows_with_value(found["sample_x"][:, place], found["sample_weight"])
-    n_effects = effect.sample.local_effects.size
-    if x.size != n_effects:
-        refuse(f"{where}{n_effects} local effects for {x.size} rows with a value")
+    (x, rows), effects = effect.locate_sample(found["sample_x"][:, place]), effect.sample[0]
+    if x.size != effects.size:
+        refuse(f"{where}{effects.size} local effects for {x.size} places of rows with a value")
     if np.any(np.abs(x) > FAR):
         refuse(f"{where}a value {np.abs(x).max()}, which it cannot have")
-    return replace(effect, sample=LocalEffects(x, effect.sample.local_effects, weight))
-
-
-def _rows_with_value(x: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Values and weights of the sampled rows that have a value of one feature."""
-    known = ~np.isnan(x)
-    return x[known], weight[known]
+    return replace(effect, sample=LocalEffects(x, effects, found["sample_weight"][rows]))
 
 
 def _readable_version(content: Any, source: str) -> int:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 
 from rhale.errors import BadFileError
+
+PART = ".part"  # ends the name of a file that is being written
+NO_SUCH_CALL = (errno.EINVAL, errno.EBADF, errno.ENOTSUP)  # of disks that do not sync folders
 
 
 @contextmanager
@@ -31,7 +36,7 @@ def whole(path: str | PathLike[str]) -> Iterator[Path]:
         what = "a folder" if target.is_dir() else "no regular file"
         msg = f"{target} cannot be written: it is {what}; name a file"
         raise BadFileError(msg)
-    part = target.with_name(f".{secrets.token_hex(8)}.part{target.suffix}")
+    part = target.with_name(f".{secrets.token_hex(8)}{PART}{target.suffix}")
     try:
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
         yield part
@@ -48,3 +53,32 @@ def write_text(path: str | PathLike[str], text: str) -> None:
     """Write a text, with the same bytes on every system."""
     with whole(path) as part:
         part.write_text(text, encoding="utf-8", newline="\n")
+
+
+def replace_durably(path: Path, data: bytes) -> None:
+    """Write a file so that at any moment, power cuts included, the old or the new one is whole."""
+    part = path.with_name(path.name + PART)
+    try:
+        with part.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the disk remember the new name."""
+    if sys.platform == "win32":
+        return
+    place = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(place)
+    except OSError as error:
+        if error.errno not in NO_SUCH_CALL:
+            raise
+    finally:
+        os.close(place)

@@ -30,12 +30,8 @@ HASH_BITS = 52  # whole numbers of so many bits are exact as floats
 
 def holds(column: Series) -> Holds | None:
     """Say what a column holds; None for what cannot be explained (lists, bytes, ...)."""
-    return held_by(dtype_of(column))
-
-
-def held_by(dtype: Any) -> Holds | None:
-    """Say what a column of this type holds."""
-    if dtype.is_numeric() or dtype == nw.Boolean:
+    dtype = dtype_of(column)
+    if is_number(dtype):
         return "numbers"
     if dtype in (nw.Date, nw.Datetime):
         return "dates"
@@ -47,7 +43,7 @@ def held_by(dtype: Any) -> Holds | None:
 
 def is_number(dtype: Any) -> bool:
     """Tell whether a column type holds numbers (or truth values)."""
-    return held_by(dtype) == "numbers"
+    return bool(dtype.is_numeric() or dtype == nw.Boolean)
 
 
 def dtype_of(column: Series) -> Any:
@@ -249,7 +245,7 @@ def new_column(like: Series, values: FloatArray) -> Series:
     """Make a column of the same name and type with other values; nan becomes missing."""
     missing = np.isnan(values)
     dtype = dtype_of(like)
-    kind = held_by(dtype)
+    kind = holds(like)
     if kind == "numbers":
         known = np.where(missing, 0.0, values)
         return make_like(like, cast(known, numpy_type(dtype)), missing)

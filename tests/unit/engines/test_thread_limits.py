@@ -27,6 +27,7 @@ MANY = 4  # threads that every library would take by itself
 CHUNK_SECONDS = 0.03  # that one thread works on a chunk; there are four
 USED = 1e6  # nanoseconds that a thread has worked
 BUSY = 0.1  # of the work of all threads; to hand out work takes some too
+N_LIMITED = 5  # tries of a limit: threads that ignore it are there in each of them
 N_TRIES = 50  # until a thread of a library is seen; a busy machine has others to run
 SHARE = Path("/proc/self/task")
 N_CORES = count_jobs(-1)
@@ -136,11 +137,18 @@ def count_all():
 
 
 def with_limits(adapter, chunks):
-    with adapter.session(), limit_threads(adapter, 1) as model:
-        one, answers = asked(model, chunks, 1)
-    with adapter.session(), limit_threads(adapter, 2) as model:
-        two, again = asked(model, chunks, 2)
-    return {"one": one.n_busy(), "two": two.n_busy(), "same": answers == again}
+    (one, answers), (two, again) = (fewest_busy(adapter, chunks, n) for n in (1, 2))
+    return {"one": one, "two": two, "same": answers == again}
+
+
+def fewest_busy(adapter, chunks, n_threads):
+    """Threads that work under a limit: at the fewest, as a busy machine only ever adds some."""
+    for _ in range(N_LIMITED):
+        with adapter.session(), limit_threads(adapter, n_threads) as model:
+            found, answers = asked(model, chunks, n_threads)
+        if found.n_busy() <= n_threads:
+            break
+    return found.n_busy(), answers
 
 
 def n_free(adapter, chunks):

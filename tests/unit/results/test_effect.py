@@ -612,3 +612,8 @@ def test_from_the_first_limit_the_error_is_that_of_the_curve_that_starts_there()
     low, high = effect.ci(7.3, center="start", level=0.95)
     found = effect.difference(0.0, 7.3)
     assert float(high - low) / 2 == pytest.approx(1.959964 * found.error, rel=1e-6)
+
+
+def test_sampled_rows_without_a_value_have_no_place():
+    x, rows = rhale.effect(AXIS, AXIS).locate_sample(np.array([1.0, NAN, 3.0]))
+    assert (x.tolist(), rows.tolist()) == ([1.0, 3.0], [0, 2])

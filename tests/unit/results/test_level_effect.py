@@ -228,3 +228,14 @@ def test_the_change_over_all_levels_has_the_error_of_the_last_one(make_levels):
     low, high = effect.ci("d", center="start")
     assert found.size == pytest.approx(6.0, abs=1.0)
     assert float(high - low) / 2 == pytest.approx(1.959964 * found.error, rel=1e-6)
+
+
+def test_sampled_rows_stand_at_the_steps_below_and_above_their_level(make_levels):
+    effect = make_levels(("1", "2", "5"), 1.0, edges=[1.0, 2.0, 5.0])
+    x, rows = effect.locate_sample(np.array([1.0, 2.0, np.nan, 5.0]))
+    assert list(zip(rows.tolist(), x.tolist(), strict=True)) == [
+        (1, 1.5),  # below
+        (3, 3.5),
+        (0, 1.5),  # above
+        (1, 3.5),
+    ]

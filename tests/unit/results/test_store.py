@@ -438,7 +438,7 @@ def test_rows_without_a_value_are_no_part_of_the_sample(tmp_path):
 def test_local_effects_of_other_rows_than_the_sampled_are_refused(saved):
     content, sample = sampled(saved)
     sample["local_effects"] = {"array": [1.0] * 49, "type": "float64", "shape": [49]}
-    with pytest.raises(BadFileError, match="sample of 'x0' has 49 local effects for 50 rows"):
+    with pytest.raises(BadFileError, match="sample of 'x0' has 49 local effects for 50 places"):
         unpacked(content, "a message")
 
 
@@ -449,12 +449,16 @@ def test_values_that_no_axis_holds_are_refused(saved):
         unpacked(content, "a message")
 
 
-def test_levels_have_a_sample_of_their_own(mixed, tmp_path):
-    mixed.save(tmp_path / "mixed.json")
-    content, sample = sampled(tmp_path / "mixed.json", place=1)
-    sample["record"] = "sampled_rows"
-    with pytest.raises(BadFileError, match="record 'sampled_rows', not local_effects"):
-        unpacked(content, "a message")
+def test_steps_of_levels_are_found_from_the_sampled_levels(tmp_path):
+    """Rows of the first and last level have one step, the others two; some have no level."""
+    level = np.append(np.arange(49.0) % 3, np.nan)[:, None]
+    fx = rhale.explain(lambda rows: np.nan_to_num(rows[:, 0]), level, categorical=["x0"])
+    assert np.unique(fx["x0"].sample.x).tolist() == [0.5, 1.5]
+    fx.save(tmp_path / "levels.json")
+    assert sampled(tmp_path / "levels.json")[1].keys() == {"record", "local_effects"}
+    again = rhale.load(tmp_path / "levels.json")["x0"]
+    for column, expected in zip(again.sample, fx["x0"].sample, strict=True):
+        assert column.tobytes() == expected.tobytes()
 
 
 def test_notes_come_back_with_their_kinds(fx, tmp_path):

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from rhale.errors import BadFileError
-from rhale.system.writing import whole, write_text
+from rhale.system.writing import replace_durably, whole, write_text
 
 
 def test_a_file_appears_whole_or_not_at_all(tmp_path):
@@ -96,3 +96,21 @@ def test_the_longest_name_can_be_written(tmp_path):
     name = "n" * 250 + ".json"
     write_text(tmp_path / name, "text")
     assert [p.name for p in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_a_disk_that_fails_leaves_the_old_file_whole_and_nothing_beside_it(
+    tmp_path, monkeypatch, step
+):
+    def fail(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    path = tmp_path / "kept"
+    replace_durably(path, b"old")
+    monkeypatch.setattr(os if step == "fsync" else type(path), step, fail)
+    with pytest.raises(OSError, match="No space left"):
+        replace_durably(path, b"new")
+    monkeypatch.undo()
+    assert [(p.name, p.read_bytes()) for p in tmp_path.iterdir()] == [("kept", b"old")]
+    replace_durably(path, b"new")
+    assert path.read_bytes() == b"new"

@@ -12,7 +12,18 @@ import pytest
 
 from rhale.errors import BadTableError
 from rhale.tables import open_table
-from rhale.tables.columns import Labels, factorize, hashed, is_exact, numbers_of, texts_of
+from rhale.tables.columns import (
+    Labels,
+    cast,
+    column_at,
+    columns_in,
+    factorize,
+    hashed,
+    is_exact,
+    numbers_of,
+    repeated_in,
+    texts_of,
+)
 
 N = 6
 WHOLE = [1, 2, None, 3, 100, 5]
@@ -386,3 +397,27 @@ def test_texts_of_different_values_differ():
 def test_columns_that_floats_describe_in_full_are_known(values, dtype, expected):
     column = series(values, dtype)
     assert is_exact(column, numbers_of(column)) is expected
+
+
+@pytest.mark.parametrize(
+    ("dtype", "expected"),
+    [("float32", np.float32(0.1)), ("int8", 0), ("bool", False), ("float64", 0.1)],
+)
+def test_a_number_is_cast_to_the_type_of_its_column(dtype, expected):
+    assert cast(np.array([0.1]), np.dtype(dtype)).tolist() == [expected]
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table], ids=lambda m: m.__module__)
+def test_a_column_by_its_place_is_the_column_that_narwhals_gives(make):
+    table = nw.from_native(make({f"c{i}": [i, i + 1] for i in range(5)}), eager_only=True)
+    for index in range(5):
+        found, wanted = column_at(table, index), table[:, index]
+        assert found.name == wanted.name
+        assert found.dtype == wanted.dtype
+        assert found.to_list() == wanted.to_list()
+    assert [column.name for column in columns_in(table)] == table.columns
+
+
+def test_repeated_names_are_found_once_each():
+    assert repeated_in(["b", "a", "b", "c", "a", "b"]) == ["a", "b"]
+    assert repeated_in(str(i) for i in range(10**5)) == []  # squared, these were 10 ** 10 steps

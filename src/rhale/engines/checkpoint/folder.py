@@ -23,16 +23,16 @@ from rhale.engines.checkpoint.bytes import NoPlainFormError, pack, unpack
 from rhale.errors import BadSettingError, CheckpointError, MissingExtraError
 from rhale.kernels import FloatArray
 from rhale.models.answers import REPEATABLE
+from rhale.system.writing import PART, replace_durably
 
 EVERY_SECONDS = 10.0  # between two checkpoints, at least
 SPARED_SHARE = 20  # and so many times as long as the last one took to write
 MARK = b"rhale checkpoint, format 2\n"
 DIGEST_BYTES = 32
-ENDING, PART, LOCK = ".checkpoint", ".part", "lock"
+ENDING, LOCK = ".checkpoint", "lock"
 RUN, ANSWERS = "run", "answers"
 PASS: dict[str, type] = {"done": int, "folded": object, "is_last": bool}  # kept of a pass
 SHOWN = 3  # differences between two runs
-NO_SUCH_CALL = (errno.EINVAL, errno.EBADF, errno.ENOTSUP)  # of disks that do not sync folders
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,7 +258,7 @@ class Checkpoint:
         data = pack((self._mark, content))
         path = self._path(name)
         try:
-            replace_whole(path, MARK + blake2b(data, digest_size=DIGEST_BYTES).digest() + data)
+            replace_durably(path, MARK + blake2b(data, digest_size=DIGEST_BYTES).digest() + data)
         except OSError as error:
             msg = (
                 f"the checkpoint {path} ({len(data):,} bytes) could not be written: "
@@ -293,35 +293,6 @@ class Checkpoint:
         if not all(isinstance(content[name], kind) for name, kind in kinds.items()):
             raise CheckpointError(_damaged(path, "a field is of another type than it was"))
         return content
-
-
-def replace_whole(path: Path, data: bytes) -> None:
-    """Write a file so that at any moment, power cuts included, the old or the new one is whole."""
-    part = path.with_name(path.name + PART)
-    try:
-        with part.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Have the disk remember the new name."""
-    if sys.platform == "win32":
-        return
-    place = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(place)
-    except OSError as error:
-        if error.errno not in NO_SUCH_CALL:
-            raise
-    finally:
-        os.close(place)
 
 
 def _refuse_other_files(folder: Path, names: set[str]) -> None:

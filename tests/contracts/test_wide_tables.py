@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 import rhale
-from rhale.tables.columns import column_at, columns_in, repeated_in
 
 pa = pytest.importorskip("pyarrow")
 FEW, MANY = 60, 240
@@ -72,19 +71,3 @@ def test_the_list_of_columns_is_made_as_often_for_many_as_for_few(made):
         assert fx.features == ("c1",)
         counts.append(len(asked))
     assert counts[1] <= counts[0]
-
-
-@pytest.mark.parametrize("made", [frame, in_pyarrow, in_polars])
-def test_a_column_by_its_place_is_the_column_that_narwhals_gives(made):
-    whole = nw.from_native(made(5), eager_only=True)
-    for index in range(5):
-        found, wanted = column_at(whole, index), whole[:, index]
-        assert found.name == wanted.name
-        assert found.dtype == wanted.dtype
-        assert found.to_list() == wanted.to_list()
-    assert [column.name for column in columns_in(whole)] == whole.columns
-
-
-def test_repeated_names_are_found_once_each():
-    assert repeated_in(["b", "a", "b", "c", "a", "b"]) == ["a", "b"]
-    assert repeated_in(str(i) for i in range(10**5)) == []  # squared, these were 10 ** 10 steps

@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 
 from rhale.tables import open_table
-from rhale.tables.array import cast
 from rhale.tables.chunk import read_chunks
 
 COLUMNS = {
@@ -68,14 +67,6 @@ def test_values_are_rounded_to_what_the_column_can_hold(kind):
     assert chunk.representable(2, wanted).tolist() == [0.0, 1.0, 1.0, 1.0]
     rows = chunk.varied([(1, wanted)])
     assert rows["i"].to_numpy().tolist() == [0, 1, 1, 3]
-
-
-@pytest.mark.parametrize(
-    ("dtype", "expected"),
-    [("float32", np.float32(0.1)), ("int8", 0), ("bool", False), ("float64", 0.1)],
-)
-def test_a_number_is_cast_to_the_type_of_its_column(dtype, expected):
-    assert cast(np.array([0.1]), np.dtype(dtype)).tolist() == [expected]
 
 
 @each_kind
