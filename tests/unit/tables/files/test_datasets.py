@@ -59,10 +59,18 @@ def test_a_fragment_is_known_by_its_size_and_its_time(fragments):
     assert first.identity == [first.path, told.st_size, told.st_mtime_ns]
 
 
-def test_a_fragment_that_changed_is_refused(fragments):
+def test_a_fragment_that_changed_is_refused_before_it_is_read(fragments):
     os.utime(fragments[0].path, ns=(0, 0))
     with pytest.raises(BadTableError, match="changed while it was being explained"):
-        list(fragments[0].batches(pa.schema([("n", pa.int64())]), 100))
+        next(fragments[0].batches(pa.schema([("n", pa.int64())]), 100))
+
+
+def test_a_fragment_that_changes_while_it_is_read_is_refused_at_its_end(fragments):
+    batches = fragments[0].batches(pa.schema([("n", pa.int64())]), 100)
+    assert next(batches).num_rows == 10
+    os.utime(fragments[0].path, ns=(0, 0))
+    with pytest.raises(BadTableError, match="changed while it was being explained"):
+        next(batches)
 
 
 def test_what_is_no_regular_file_is_named(fragments):
