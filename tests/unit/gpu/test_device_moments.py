@@ -60,3 +60,79 @@ def test_any_type_and_layout_of_rows_is_measured_alike(device, dtype):
             for name in ("mean_x", "sxx", "mean", "sdd"):
                 ours, theirs = getattr(cells, name), getattr(expected, name)
                 np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_facts_are_limits_gaps_and_whether_all_is_whole(device):
+    rows = torch.tensor([[1.0, np.nan], [-2.0, 0.5], [3.0, np.nan]], device=device)
+    key, facts = ops.row_facts(rows)
+    assert facts.tolist() == [[-2.0, 0.5], [3.0, 0.5], [0.0, 2.0], [1.0, 0.0]]
+    assert key.tolist() == ops.row_keys(rows).tolist()
+
+
+def test_keys_are_ordered_as_numbers_without_a_sign():
+    key = torch.from_numpy(np.array([2**63, 0, 2**64 - 1, 5], dtype=np.uint64).view(np.int64))
+    assert ops.as_ordered(key).argsort().tolist() == [1, 3, 0, 2]
+    assert ops.as_keys(key).tolist() == [2**63, 0, 2**64 - 1, 5]
+
+
+def measured(x, slopes, weights=None):
+    """Moments of one column in the cells from 0 to 1 and from 1 to 3."""
+    cells = ops.prepare([Grid(np.array([0.0, 1.0, 3.0]))], [0], HERE)
+    rows, local = torch.tensor(x)[:, None], torch.tensor(slopes).T[:, :, None]
+    own = None if weights is None else torch.tensor(weights)
+    (found,) = ops.unpack(cells.grids, ops.measure_all(cells, rows, local, own).numpy())
+    return found
+
+
+def test_moments_are_those_of_the_formulas_and_rows_outside_are_left_out():
+    x = [0.0, 0.5, 1.0, 2.0, 3.0, -1.0, 4.0, np.nan]
+    found = measured(x, [[2 * value for value in x], [1.0] * 8])
+    assert found.count.tolist() == [2, 3]
+    assert found.mean_x.tolist() == [0.25, 2.0]
+    assert found.sxx.tolist() == [0.125, 2.0]
+    assert found.mean.tolist() == [[0.5, 4.0], [1.0, 1.0]]
+    assert found.sxd.tolist() == [[0.25, 4.0], [0.0, 0.0]]
+    assert found.sdd.tolist() == [[0.5, 8.0], [0.0, 0.0]]
+
+
+def test_weights_weigh():
+    found = measured([0.0, 0.5, 2.0], [[0.0, 1.0, 7.0]], [1.0, 3.0, 2.0])
+    assert found.weight.tolist() == [4.0, 2.0]
+    assert found.weight_squares.tolist() == [10.0, 4.0]
+    assert found.mean.tolist() == [[0.75, 7.0]]
+    assert found.sdd[0, 0] == 1 * 0.75**2 + 3 * 0.25**2
+
+
+def test_shorter_grids_are_filled_up():
+    grids = [Grid(np.array([0.0, 1.0])), Grid(np.array([0.0, 1.0, 2.0]), "right")]
+    cells = ops.prepare(grids, [4, 1], HERE)
+    assert cells.n_most == 2
+    assert cells.edges.tolist() == [[0.0, 1.0, np.inf], [0.0, 1.0, 2.0]]
+    assert cells.about.tolist() == [[4, 1, 1], [1, 2, 0]]
+
+
+@pytest.mark.parametrize("worst", [-7.0, np.nan])
+def test_the_largest_slope_is_found_without_its_sign_and_nan_is_larger(worst):
+    slopes = torch.tensor([[[1.0, 2.0], [worst, 0.0]]])  # one row, two outputs, two columns
+    found = ops.largest(torch.tensor([[-3.0]]), slopes).tolist()
+    assert found == pytest.approx([abs(worst), 2.0, 3.0], nan_ok=True)
+
+
+def test_the_sample_keeps_values_answers_and_slopes_column_by_column():
+    rows, answers = torch.tensor([[1, 2], [3, 4]]), torch.tensor([[5.0], [6.0]])
+    slopes = torch.arange(8.0).reshape(2, 2, 2)  # in the second row 4, 5 and 6, 7
+    found = ops.gather(torch.tensor([1]), rows, answers, slopes)
+    assert found.tolist() == [[3.0, 4.0, 6.0, 4.0, 6.0, 5.0, 7.0]]
+
+
+@pytest.mark.parametrize(("dtype", "kind"), [("float32", "float32"), ("int16", "float64")])
+def test_arrays_are_sent_in_single_or_double_precision(dtype, kind):
+    sent = ops.as_tensor(np.array([1, 2], dtype=dtype), HERE)
+    assert sent.dtype == getattr(torch, kind)
+    assert sent.tolist() == [1.0, 2.0]
+    assert ops.as_tensor(sent.int(), HERE).dtype == torch.int32
+
+
+def test_kernels_are_for_rows_on_a_device_only():
+    assert not ops.is_fused(torch.zeros(ops.FUSED_ROWS, 1))
