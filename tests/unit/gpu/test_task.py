@@ -9,12 +9,10 @@ import torch
 
 import rhale
 from rhale.errors import BadEffectsError, BadPredictionError, BadSettingError, ModelFailedError
-from rhale.gpu import device_moments as ops
 from rhale.gpu import task as placing
 from rhale.gpu.task import DeviceTask, cuda_of, most_rows, on_device, place
 from rhale.gpu.tensor_table import TensorChunk, TensorTable
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import measure
 from rhale.measures.binned import Binned, CellChoice
 from rhale.measures.gradient import Gradient
 from rhale.measures.measure import Asking
@@ -201,36 +199,6 @@ def test_constant_slopes_have_exactly_no_spread(device):
         assert np.all(cells.sxd == 0)
 
 
-@pytest.mark.parametrize("device", DEVICES)
-def test_cells_with_one_value_have_no_width(device):
-    x = np.random.default_rng(0).choice([0.1, 0.3, 0.7], size=(100_000, 1))
-    grid = Grid(np.array([0.1, 0.2, 0.5, 0.7]))
-    rows = torch.from_numpy(x).to(device)
-    cells = ops.prepare([grid], [0], device)
-    packed = ops.measure_all(cells, rows, torch.sin(100 * rows)[:, None])
-    (cells,) = ops.unpack([grid], *ops.on_host(packed))
-    assert np.all(cells.sxx == 0)
-    np.testing.assert_array_equal(cells.mean_x, [0.1, 0.3, 0.7])
-
-
-@pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int16", "uint8", "bool"])
-def test_any_type_and_layout_of_rows_is_measured_alike(device, dtype):
-    x = (20 * np.random.default_rng(0).random((70_000, 3))).astype(dtype)
-    d = np.random.default_rng(1).standard_cauchy((70_000, 2, 3))  # heavy tails
-    grids = [Grid(np.array([0.0, 0.5, 1.0, 7.3, 20.0])), Grid(np.array([0.0, 3.0, 8.0]))]
-    for rows in (torch.from_numpy(x), torch.from_numpy(np.asfortranarray(x))):
-        cells = ops.prepare(grids, [2, 0], device)
-        packed = ops.measure_all(cells, rows.to(device), torch.from_numpy(d).to(device))
-        found = ops.unpack(grids, *ops.on_host(packed))
-        for cells, grid, column in zip(found, grids, [2, 0], strict=True):
-            expected = measure(grid, x[:, column].astype(float), d[:, :, column].T.copy())
-            np.testing.assert_array_equal(cells.count, expected.count)
-            for name in ("mean_x", "sxx", "mean", "sdd"):
-                ours, theirs = getattr(cells, name), getattr(expected, name)
-                np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-12)
-
-
 # --- when something is wrong -------------------------------------------------------------------
 
 
@@ -332,24 +300,6 @@ def test_a_jax_function_goes_to_a_device_by_name():
     for wrong in ("cpu:99", "abacus", "cpu:x"):
         with pytest.raises(BadSettingError, match=f"'{wrong}' was asked for, but JAX finds"):
             rhale.explain(function, x, device=wrong)
-
-
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_both_ways_of_adding_up_on_a_gpu_agree(monkeypatch, dtype):
-    pytest.importorskip("rhale.gpu.fused_moments")
-    rows = torch.randn(300_000, 3, dtype=dtype, device="cuda:0")
-    slopes = torch.randn(300_000, 2, 3, dtype=dtype, device="cuda:0") + 1e3
-    weights = torch.rand(300_000, dtype=torch.float64, device="cuda:0")
-    cells = ops.prepare([Grid(np.linspace(-2, 3, 100))] * 3, [2, 0, 1], rows.device)
-    for own in (None, weights):
-        assert ops.is_fused(rows)
-        fused = ops.measure_all(cells, rows, slopes, own)
-        with monkeypatch.context() as patch:
-            patch.setattr(ops, "is_fused", lambda _: False)
-            plain = ops.measure_all(cells, rows, slopes, own)
-        size = plain.abs().amax(dim=2, keepdim=True)
-        assert ((fused - plain).abs() / size).max() < 1e-12
 
 
 class Far:

@@ -4,9 +4,7 @@ import torch
 
 from rhale.errors import BadTableError
 from rhale.features.survey import SurveyTask
-from rhale.gpu import device_moments as ops
 from rhale.gpu.tensor_table import TensorSurveyTask, TensorTable, open_tensor, send_to
-from rhale.kernels.sample import row_keys
 from rhale.tables.array import ArrayTable
 
 N = 5000
@@ -98,25 +96,6 @@ def test_surveys_of_pieces_add_up_to_that_of_the_whole():
         for a in range(0, N, 1000)
     ]
     assert_same_survey(sum(pieces[1:], pieces[0]), expected)
-
-
-@pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "uint8", "bool"])
-@pytest.mark.parametrize("n_rows", [100, 70_000])
-def test_keys_are_those_of_the_host(dtype, device, n_rows):
-    x = (9 * np.random.default_rng(0).random((n_rows, 3)) - (dtype[0] != "u")).astype(dtype)
-    if dtype.startswith("float"):
-        x[3, 1], x[4, 0], x[5, 0] = np.nan, -0.0, 0.0
-    for seed in (0, 5):
-        found = ops.row_keys(torch.from_numpy(x).to(device), seed)
-        np.testing.assert_array_equal(ops.as_keys(found), row_keys(x, seed))
-
-
-def test_keys_up_to_one_are_counted_without_a_sign():
-    key = torch.tensor([5, -1, 3, -(2**63)])  # the second and the last are the largest
-    assert ops.up_to(key, np.uint64(4)).tolist() == [2]
-    assert ops.up_to(key, np.uint64(2**63)).tolist() == [0, 2, 3]
-    assert ops.up_to(key, np.iinfo(np.uint64).max).tolist() == [0, 1, 2, 3]
 
 
 @pytest.mark.parametrize(("value", "said"), [(np.inf, "infinite"), (1e200, "beyond 1e")])

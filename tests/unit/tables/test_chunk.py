@@ -6,8 +6,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from rhale.errors import BadSettingError
 from rhale.tables import open_table
-from rhale.tables.chunk import read_chunks
+from rhale.tables.chunk import find_columns, numbers_at, numbers_between, read_chunks
 
 COLUMNS = {
     "f": np.array([0.5, 1.5, 2.5, 3.5]),
@@ -87,3 +88,35 @@ def test_a_table_is_read_from_top_to_bottom(kind, size):
     assert max(piece.n_rows for piece in pieces) <= size
     assert np.concatenate([p.column(1) for p in pieces]).tolist() == [1.0, 2.0, 3.0, 4.0]
     assert np.concatenate([p.row_numbers for p in pieces]).tolist() == [0, 1, 2, 3]
+
+
+@each_kind
+def test_reading_goes_on_behind_the_chunks_that_are_known(kind):
+    pieces = list(read_chunks(open_table(TABLES[kind]), 3, first=1))
+    assert [piece.row_numbers.tolist() for piece in pieces] == [[3]]
+    assert list(read_chunks(open_table(TABLES[kind]), 2, first=2)) == []
+
+
+@pytest.mark.parametrize("numbers", [None, np.array([0, 1, 2, 3])])
+def test_rows_without_numbers_are_counted_from_nought(numbers):
+    assert numbers_between(numbers, 1, 3).tolist() == [1, 2]
+    assert numbers_at(numbers, np.array([3, 0])).tolist() == [3, 0]
+
+
+def test_rows_keep_the_numbers_they_were_given():
+    numbers = np.array([7, 5, 3])
+    assert numbers_between(numbers, 1, 3).tolist() == [5, 3]
+    assert numbers_at(numbers, np.array([2, 0])).tolist() == [3, 7]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "places"), [(None, [0, 1, 2]), ("b", [1]), (-1, [2]), (["c", 0], [2, 0])]
+)
+def test_columns_are_found_by_name_and_by_place_in_the_order_asked_for(wanted, places):
+    assert find_columns(["a", "b", "c"], wanted) == places
+
+
+@pytest.mark.parametrize("wanted", [["a", "a"], ["a", 0], [0, -2]])
+def test_a_feature_that_is_named_twice_is_refused(wanted):
+    with pytest.raises(BadSettingError, match="names a feature twice"):
+        find_columns(["a", "b"], wanted)

@@ -1,0 +1,111 @@
+"""Data frames as tables: what the frame's own types say, and rows in the caller's kind."""
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from rhale.errors import BadTableError
+from rhale.tables.columns import Labels
+from rhale.tables.frame import FrameChunk, FrameTable, read_facts, stack
+
+COLOURS = Labels(("red", "green"))
+LEVELS = ("b", "a")
+LIBRARIES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
+each_library = pytest.mark.parametrize("make", LIBRARIES.values(), ids=LIBRARIES)
+
+
+def framed(native):
+    return nw.from_native(native, eager_only=True)
+
+
+def chunk_of(native, **more):
+    frame = framed(native)
+    return FrameChunk(frame, np.arange(len(frame)), **more)
+
+
+@each_library
+def test_names_that_are_labelled_are_read_and_written_as_their_numbers(make):
+    chunk = chunk_of(make({"c": ["green", "red", "blue"]})).labelled({0: COLOURS})
+    np.testing.assert_array_equal(chunk.column(0), [1.0, 0.0, np.nan])
+    found = chunk.replaced([(0, np.array([0.0, 1.0, 1.0]))])
+    assert framed(found)["c"].to_list() == ["red", "green", "green"]
+
+
+@each_library
+def test_rows_are_taken_with_weights_labels_and_places(make):
+    table = FrameTable(framed(make({"c": ["red", "green", "red"]})), labels={0: COLOURS})
+    part = table.weighed(np.array([1.0, 2.0, 4.0])).take(np.array([2, 1])).chunk(0, 2)
+    assert part.weights.tolist() == [4.0, 2.0]
+    assert part.row_numbers.tolist() == [2, 1]
+    assert part.column(0).tolist() == [0.0, 1.0]
+
+
+@each_library
+def test_equal_values_have_equal_keys_in_every_chunk_and_others_have_not(make):
+    first, second = chunk_of(make({"c": ["x", "y"]})), chunk_of(make({"c": ["y", "z"]}))
+    keys = [*first.key(0), *second.key(0)]
+    assert keys[1] == keys[2]
+    assert len(set(keys)) == 3
+
+
+@pytest.mark.parametrize(
+    ("native", "order"),
+    [
+        (pd.DataFrame({"x": pd.Categorical(["b"], LEVELS, ordered=True)}), LEVELS),
+        (pd.DataFrame({"x": pd.Categorical(["b"], LEVELS)}), None),
+        (pl.DataFrame({"x": pl.Series(["b"], dtype=pl.Enum(LEVELS))}), LEVELS),
+        (pa.table({"x": pa.DictionaryArray.from_arrays([0], LEVELS, ordered=True)}), LEVELS),
+        (pd.DataFrame({"x": ["b"]}), None),
+    ],
+    ids=["pandas", "pandas without order", "polars", "pyarrow", "text"],
+)
+def test_the_type_of_a_column_may_declare_the_order_of_its_levels(native, order):
+    table = FrameTable(framed(native))
+    assert table.declared_order(0) == order
+    assert table.has_order(0) is (order is not None)
+
+
+def test_values_are_shown_as_people_write_them():
+    days = pd.to_datetime(["1970-01-02", "1970-01-03"])
+    chunk = chunk_of(pd.DataFrame({"n": [0.5, 2.0], "d": days, "c": ["red", "green"]}))
+    chunk = chunk.labelled({2: COLOURS})
+    assert chunk.shown(0, 0.5) == "0.5"
+    assert chunk.shown(1, 1.0) == "1970-01-02"
+    assert chunk.shown(2, 1.0) == "'green'"
+    assert chunk.shown(0, np.nan) == "missing"
+
+
+def test_the_facts_of_a_frame_are_names_gaps_levels_and_their_order():
+    levels = pd.Categorical(["b", None], LEVELS, ordered=True)
+    facts = read_facts(framed(pd.DataFrame({"n": [1.0, 2.0], "c": levels})))
+    assert facts.names == ("n", "c")
+    assert facts.gaps == (False, True)
+    assert facts.categories == (None, LEVELS)
+    assert facts.ordered == (False, True)
+
+
+def test_numbers_of_rows_are_not_repeated_in_copies_but_names_of_rows_are():
+    numbered = framed(pd.DataFrame({"a": [1, 2]}, index=[5, 9]))
+    named = framed(pd.DataFrame({"a": [1, 2]}, index=["u", "v"]))
+    assert stack(numbered, 2).to_native().index.tolist() == [0, 1, 2, 3]
+    assert stack(named, 2).to_native().index.tolist() == ["u", "v", "u", "v"]
+    assert stack(named, 2)["a"].to_list() == [1, 2, 1, 2]
+
+
+def test_a_model_sees_the_rows_in_the_kind_it_is_shown():
+    chunk = chunk_of(pa.table({"a": [1.0, 2.0]}), show=lambda rows: rows.to_pandas())
+    assert isinstance(chunk.rows, pd.DataFrame)
+    assert isinstance(chunk.replaced([(0, np.zeros(2))]), pd.DataFrame)
+    assert chunk.frame.implementation.is_pyarrow()
+
+
+def test_rows_that_cannot_be_shown_are_refused_with_their_place():
+    def show(_):
+        msg = "category twice"
+        raise ValueError(msg)
+
+    with pytest.raises(BadTableError, match="part 3 cannot be made into a table of pandas"):
+        _ = chunk_of(pa.table({"a": [1.0]}), where="part 3", show=show).rows
