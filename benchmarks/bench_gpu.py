@@ -26,9 +26,9 @@ import rhale
 from rhale.gpu.task import DeviceTask
 from rhale.gpu.tensor_table import TensorTable
 from rhale.kernels.grid import Grid
-from rhale.measures.binned import Binned, CellChoice
+from rhale.measures.binned import BinnedEffects, CellChoice
 from rhale.measures.gradient import Gradient
-from rhale.measures.measure import Asking
+from rhale.measures.measure import MeasureTask
 from rhale.measures.questions import Asker
 from rhale.models import wrap
 from rhale.models.predictor import Predictor
@@ -73,11 +73,11 @@ def second_pass(model, table, n_cells=200):
     predictor = Predictor(wrap(model), ("y0",), (0,), 1)
     last = np.uint64(2**64 * min(1.0, 2000 / table.n_rows) * 0.9)
     measures = tuple(
-        Binned(SimpleNamespace(column=c), Gradient(c), CellChoice(grid, (None,)))
+        BinnedEffects(SimpleNamespace(column=c), Gradient(c), CellChoice(grid, (None,)))
         for c, grid in enumerate(grids)
     )
     asker = Asker(predictor, table.names, table.storage.usual_rows)
-    task = DeviceTask(Asking(asker, measures, last, 0))
+    task = DeviceTask(MeasureTask(asker, measures, last, 0))
 
     def work():
         starts = range(0, table.n_rows, table.storage.usual_rows)

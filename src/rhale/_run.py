@@ -25,7 +25,7 @@ from rhale.gpu.task import DeviceTask, cuda_of, most_rows, on_device, place, sur
 from rhale.kernels import FloatArray
 from rhale.kernels.moments import Moments
 from rhale.measures.choose import Choice
-from rhale.measures.measure import About, Asking, Conclusion, Measure, Sampled, take_apart
+from rhale.measures.measure import About, Conclusion, Measure, MeasureTask, SampleParts, take_apart
 from rhale.measures.questions import Asker
 from rhale.models import Adapter, Predictor, meet, wrap
 from rhale.models.expected_columns import columns_for
@@ -46,7 +46,7 @@ FEWEST_SAMPLED = 200
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class Findings:
     """What the passes over the rows brought: results, cells by feature, a sample, rows asked."""
 
     results: tuple[Any, ...]
@@ -114,13 +114,13 @@ class Run:
         size = int(np.clip(min(fit, shared), FEWEST_WALKED, most))
         return replace(asker, batch_rows=size, n_threads=n_threads)
 
-    def measure(self, asker: Asker, columns: Columns, measures: Sequence[Measure]) -> Measured:
+    def measure(self, asker: Asker, columns: Columns, measures: Sequence[Measure]) -> Findings:
         """Go through the rows until no measure wants another pass."""
         left, number, n_asked = tuple(measures), SECOND_LOOK, 0
         last_key = self._last_key(columns, left, len(asker.outputs))
         found, first = list[tuple[Measure, Conclusion]](), None
         while left:
-            task = on_device(Asking(asker, left, last_key, self.asked.seed))
+            task = on_device(MeasureTask(asker, left, last_key, self.asked.seed))
             sums = self._passes_of(task, asker, columns).fold(task, number)
             sampled = take_apart(sums.sample, len(asker.outputs), left)
             notes = asker.predictor.notes
@@ -135,7 +135,7 @@ class Run:
         assert first is not None  # noqa: S101 - our own mistake: there is always a feature
         return gather(columns, found, first, n_asked)
 
-    def _passes_of(self, task: Asking | DeviceTask, asker: Asker, columns: Columns) -> Passes:
+    def _passes_of(self, task: MeasureTask | DeviceTask, asker: Asker, columns: Columns) -> Passes:
         """Passes in chunks that suit a task."""
         most = most_rows(columns.table, task)
         size = asker.batch_rows if most is None else min(asker.batch_rows, most)
@@ -159,9 +159,9 @@ class Run:
 def gather(
     columns: Columns,
     found: Sequence[tuple[Measure, Conclusion]],
-    sampled: Sampled,
+    sampled: SampleParts,
     n_asked: int,
-) -> Measured:
+) -> Findings:
     """Put conclusions in order: features first, outputs within them, with their missing values."""
     results, missing = dict[str, tuple[Any, ...]](), dict[str, tuple[Missing | None, ...]]()
     cells, stands = dict[str, Moments](), list[FloatArray]()
@@ -180,7 +180,7 @@ def gather(
         own = results[feature.name]
         points = missing.get(feature.name, (None,) * len(own))
         ordered += [replace(r, missing=point) for r, point in zip(own, points, strict=True)]
-    return Measured(
+    return Findings(
         tuple(ordered), cells, sampled.predictions, np.hstack(stands), sampled.weight, n_asked
     )
 
@@ -268,7 +268,7 @@ def plain_bins(bins: Any) -> Any:
 
 
 def conclude(
-    run: Run, columns: Columns, asker: Asker, choice: Choice, found: Measured
+    run: Run, columns: Columns, asker: Asker, choice: Choice, found: Findings
 ) -> Explanation:
     """Put what was measured together with the record of how it was made."""
     predictor, n_asked = asker.predictor, found.asked + choice.asked

@@ -35,7 +35,7 @@ from sklearn.preprocessing import OrdinalEncoder, PolynomialFeatures, StandardSc
 import rhale
 from rhale.engines.parcel import pack
 from rhale.features.survey import SurveyTask
-from rhale.measures.measure import Asking
+from rhale.measures.measure import MeasureTask
 
 X = np.random.default_rng(1).normal(size=(120, 3))
 WEIGHTS = np.random.default_rng(2).normal(size=(3, 2))
@@ -321,8 +321,8 @@ def test_tasks_chunks_and_pieces_travel_without_a_change(kind, method, dumps, mo
 
     options = {"method": method, "batch_size": 50, "bins": 4}
     here = rhale.explain(of_any_table, TABLES[kind], **options)
-    call = Asking.__call__
-    monkeypatch.setattr(Asking, "__call__", far_away)
+    call = MeasureTask.__call__
+    monkeypatch.setattr(MeasureTask, "__call__", far_away)
     there = rhale.explain(of_any_table, TABLES[kind], **options)
     assert all(a == b for a, b in zip(here, there, strict=True))
 

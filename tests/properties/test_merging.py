@@ -17,7 +17,7 @@ from tests.properties.strategies import (
 
 import rhale
 from rhale.features.survey import SurveyTask
-from rhale.kernels.curve_moments import scatter
+from rhale.kernels.curve_moments import measure_curves
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import empty, measure
 from rhale.kernels.sample import collect, row_keys
@@ -158,7 +158,7 @@ def curves(draw):
 
 
 def scatter_of(curves, weights, rows):
-    return scatter(curves[:, rows], None if weights is None else weights[rows])
+    return measure_curves(curves[:, rows], None if weights is None else weights[rows])
 
 
 def assert_same_scatter(a, b):
@@ -182,8 +182,8 @@ def test_scatters_of_pieces_add_up_to_the_scatter_of_the_whole(drawn, rng):
 @given(curves())
 def test_the_scatter_of_no_curves_changes_nothing(drawn):
     values, weights = drawn
-    found = scatter(values, weights)
-    nothing = scatter(values[:, :0])
+    found = measure_curves(values, weights)
+    nothing = measure_curves(values[:, :0])
     assert_same_scatter(found + nothing, found)
     assert_same_scatter(nothing + found, found)
     assert_same_scatter(nothing + nothing, nothing)

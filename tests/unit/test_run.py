@@ -12,7 +12,7 @@ from rhale._run import FEWEST_SAMPLED, SAMPLE_ROWS, Run, conclude, gather, open_
 from rhale.errors import UnknownFeatureError
 from rhale.features.first_pass import FirstPass
 from rhale.measures.choose import choose
-from rhale.measures.measure import Conclusion, Sampled
+from rhale.measures.measure import Conclusion, SampleParts
 from rhale.settings import Settings
 
 X = np.random.default_rng(2).normal(size=(300, 3))
@@ -139,7 +139,7 @@ def gathered(*found):
     pairs = [(SimpleNamespace(feature=SimpleNamespace(name=n)), one) for n, one in found]
     stands = np.arange(6.0).reshape(2, 3)
     kept = (stands, np.empty((2, 0)), 10 + stands)
-    return gather(columns, pairs, Sampled(np.zeros((2, 2)), kept, np.ones(2)), 9)
+    return gather(columns, pairs, SampleParts(np.zeros((2, 2)), kept, np.ones(2)), 9)
 
 
 A, B = (tuple(Result(name, output) for output in "yz") for name in "ab")

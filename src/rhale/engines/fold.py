@@ -35,18 +35,18 @@ class Memory(Protocol):
         """The error to raise where what was kept turns out to be something else."""
 
 
-class Folded(NamedTuple):
+class RunningSum(NamedTuple):
     """How many pieces are done, and their sum: one value, so that no interruption parts them."""
 
     done: int
     total: Any
 
-    def with_one(self, piece: Any) -> Folded:
+    def with_one(self, piece: Any) -> RunningSum:
         """One more piece; a part without rows adds nothing."""
         if piece is None:
-            return Folded(self.done + 1, self.total)
+            return RunningSum(self.done + 1, self.total)
         total = piece if self.total is None else self.total + piece
-        return Folded(self.done + 1, total)
+        return RunningSum(self.done + 1, total)
 
 
 def name_pass(number: int) -> str:
@@ -94,7 +94,7 @@ class Passes:
         size = self.batch_rows if self.is_silent(number) else self.chunk_rows
         kept_as = f"{name_pass(number).replace(',', '').replace(' ', '-')}-{size}"
         kept = self.memory.load(kept_as) if self.memory else None
-        so_far = Folded(kept.done, kept.folded) if kept else Folded(0, None)
+        so_far = RunningSum(kept.done, kept.folded) if kept else RunningSum(0, None)
         if kept and kept.is_last:
             return cast(Piece, so_far.total)
         now = Latest(task)
@@ -135,7 +135,7 @@ class Passes:
             why = f"it does not fit the rows: {type(error).__name__}"
             raise self.memory.damaged(name, why) from error
 
-    def _keep(self, name: str, so_far: Folded, *, is_last: bool = False) -> None:
+    def _keep(self, name: str, so_far: RunningSum, *, is_last: bool = False) -> None:
         """Keep what is done, if there is a place for it."""
         if self.memory and so_far.total is not None:
             self.memory.save(name, so_far.done, so_far.total, is_last=is_last)

@@ -16,9 +16,9 @@ from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import check_magnitude
 from rhale.kernels.sample import KeyArray
-from rhale.measures.binned import Binned
+from rhale.measures.binned import BinnedEffects
 from rhale.measures.constant import Constant
-from rhale.measures.measure import Asking, Sums, lay_out
+from rhale.measures.measure import MeasureTask, Sums, lay_out
 from rhale.models import Adapter, Predictor
 from rhale.models.answers import blaming_the_model
 from rhale.tables import Chunk, Table, as_matrix
@@ -82,7 +82,7 @@ def cuda_of(adapter: Adapter) -> Any:
     return adapter.device if is_there else None
 
 
-def on_device(task: Asking) -> Asking | DeviceTask:
+def on_device(task: MeasureTask) -> MeasureTask | DeviceTask:
     """The same task on the model's device, where slopes of a torch module are all it needs.
 
     Secants, steps between levels and removed values are measured on the host: they ask the model
@@ -119,7 +119,7 @@ class DeviceTask:
         What to measure; it measures chunks where something is wrong, and says what.
     """
 
-    task: Asking
+    task: MeasureTask
 
     @property
     def predictor(self) -> Predictor:
@@ -127,9 +127,11 @@ class DeviceTask:
         return self.task.predictor
 
     @property
-    def slopes(self) -> list[Binned]:
+    def slopes(self) -> list[BinnedEffects]:
         """Its measures, less those of constant features."""
-        return [m for m in self.task.measures if isinstance(m, Binned) and m.needs == "slopes"]
+        return [
+            m for m in self.task.measures if isinstance(m, BinnedEffects) and m.needs == "slopes"
+        ]
 
     @property
     def columns(self) -> list[int]:

@@ -12,7 +12,7 @@ from rhale.kernels.records import crosses_processes
 
 @crosses_processes
 @dataclass(frozen=True, eq=False)
-class Scatter:
+class CurveMoments:
     """Mean curve of some rows and how their curves scatter about it.
 
     Attributes
@@ -30,12 +30,12 @@ class Scatter:
     mean: FloatArray
     products: FloatArray
 
-    def __add__(self, other: Scatter) -> Scatter:
+    def __add__(self, other: CurveMoments) -> CurveMoments:
         weight = self.weight + other.weight
         share = other.weight / weight if weight > 0 else 0.0
         step = other.mean - self.mean
         lever = self.weight * share
-        return Scatter(
+        return CurveMoments(
             weight,
             self.weight_squares + other.weight_squares,
             self.mean + step * share,
@@ -56,7 +56,7 @@ class Scatter:
         return self.products * (self.rows / (self.weight * free))
 
 
-def scatter(curves: FloatArray, weights: FloatArray | None = None) -> Scatter:
+def measure_curves(curves: FloatArray, weights: FloatArray | None = None) -> CurveMoments:
     """Measure the mean and scatter of curves.
 
     Parameters
@@ -77,4 +77,4 @@ def scatter(curves: FloatArray, weights: FloatArray | None = None) -> Scatter:
     if weights is not None:
         gaps *= np.sqrt(weights)[:, None]
     products = np.stack([gap.T @ gap for gap in gaps])
-    return Scatter(total, float((w**2).sum()), mean, products)
+    return CurveMoments(total, float((w**2).sum()), mean, products)

@@ -71,7 +71,7 @@ class CellChoice:
 
 
 @dataclass(frozen=True, eq=False)
-class Binned:
+class BinnedEffects:
     """Local effects of one feature, measured in cells and united to bins.
 
     Attributes

@@ -12,7 +12,7 @@ from rhale.errors import NotDifferentiableError
 from rhale.features.feature import Feature
 from rhale.features.first_pass import Columns
 from rhale.kernels.windows import even_window, window
-from rhale.measures.binned import Binned, CellChoice, Source, choose_cells
+from rhale.measures.binned import BinnedEffects, CellChoice, Source, choose_cells
 from rhale.measures.constant import Constant
 from rhale.measures.gradient import Gradient
 from rhale.measures.measure import Measure
@@ -90,7 +90,7 @@ def choose(columns: Columns, asker: Asker, settings: Settings) -> Choice:
     cells = [choose_cells(settings, f, asker.outputs) for f in binned]
     sources, ways, more = choose_sources(settings, asker, probe, binned, cells)
     measured: dict[str, Measure] = {
-        f.name: Binned(f, source, own, () if way in USUAL_WAYS else (way,), missing[f.name])
+        f.name: BinnedEffects(f, source, own, () if way in USUAL_WAYS else (way,), missing[f.name])
         for f, source, own, way in zip(binned, sources, cells, ways, strict=True)
     }
     how = dict(zip((f.name for f in binned), ways, strict=True))

@@ -28,7 +28,7 @@ OUTPUT = "y0"
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class GivenEffects:
     """Feature values as a table of one column, and the local effect of each of its rows."""
 
     table: TableInMemory
@@ -64,7 +64,9 @@ class Given:
         return LocalEffects(sample.values[:, 0], sample.values[:, 1], sample.weight)
 
 
-def read_given(x: npt.ArrayLike, local_effects: npt.ArrayLike, weights: Any, name: str) -> Given:
+def read_given(
+    x: npt.ArrayLike, local_effects: npt.ArrayLike, weights: Any, name: str
+) -> GivenEffects:
     """Check values and local effects; rows of weight zero are left out, whatever they hold."""
     try:
         places, values = np.array(x, dtype=np.float64), np.array(local_effects, dtype=np.float64)
@@ -83,7 +85,7 @@ def read_given(x: npt.ArrayLike, local_effects: npt.ArrayLike, weights: Any, nam
         row = int(np.argmax(bad))
         msg = f"local effects of {name!r} must be finite; row {row} is {values[row]}"
         raise BadEffectsError(msg)
-    given = Given(replace(cast(ArrayTable, table), column_names=(name,)), values[used])
+    given = GivenEffects(replace(cast(ArrayTable, table), column_names=(name,)), values[used])
     is_missing = np.isnan(given.chunk.column(0))
     if np.any(is_missing):
         row = given.chunk.row_numbers[np.argmax(is_missing)]

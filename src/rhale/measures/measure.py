@@ -190,7 +190,7 @@ class Sums:
 
 
 @dataclass(frozen=True, eq=False)
-class Sampled:
+class SampleParts:
     """The sampled rows, taken apart into what was kept of them.
 
     Attributes
@@ -213,15 +213,15 @@ def lay_out(predictions: FloatArray, kept: Sequence[FloatArray]) -> FloatArray:
     return np.hstack([predictions, *kept])
 
 
-def take_apart(sample: Sample, n_outputs: int, measures: Sequence[Measure]) -> Sampled:
+def take_apart(sample: Sample, n_outputs: int, measures: Sequence[Measure]) -> SampleParts:
     """Undo `lay_out`."""
     limits = np.cumsum([n_outputs, *(m.n_kept(n_outputs) for m in measures)])
     parts = np.split(sample.values, limits[:-1], axis=1)
-    return Sampled(parts[0], tuple(parts[1:]), sample.weight)
+    return SampleParts(parts[0], tuple(parts[1:]), sample.weight)
 
 
 @dataclass(frozen=True, eq=False)
-class Asking:
+class MeasureTask:
     """The task of a pass over the rows: ask for all measures, add up for each.
 
     Attributes

@@ -9,7 +9,7 @@ import numpy as np
 
 from rhale.features.feature import Feature
 from rhale.kernels import FloatArray
-from rhale.kernels.curve_moments import Scatter, scatter
+from rhale.kernels.curve_moments import CurveMoments, measure_curves
 from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
 from rhale.measures.questions import Asker
 from rhale.results.missing import Missing
@@ -59,17 +59,17 @@ class Removal:
         answers = answers - base if self.of == "change" else answers
         weights, nothing = chunk.weights, np.empty((rows.sampled.size, 0))
         if self.of == "prediction":
-            return Tally(scatter(answers.T[:, :, None], weights), nothing)
+            return Tally(measure_curves(answers.T[:, :, None], weights), nothing)
         is_missing = np.isnan(chunk.column(self.feature.column))
         mine = is_missing if self.of == "own" else ~is_missing
         some = None if weights is None else weights[mine]
-        return Tally(scatter(answers[mine].T[:, :, None], some), nothing)
+        return Tally(measure_curves(answers[mine].T[:, :, None], some), nothing)
 
-    def conclude(self, total: Scatter, kept: FloatArray, about: About) -> Conclusion:  # noqa: ARG002
+    def conclude(self, total: CurveMoments, kept: FloatArray, about: About) -> Conclusion:  # noqa: ARG002
         """The point of missing values, for each output."""
         return Conclusion(missing=tuple(self.point(total, o) for o in range(len(about.outputs))))
 
-    def point(self, total: Scatter, output: int) -> Missing | None:
+    def point(self, total: CurveMoments, output: int) -> Missing | None:
         """The point of one output; none where no row has an answer."""
         if total.rows == 0:
             return None

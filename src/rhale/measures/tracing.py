@@ -9,7 +9,7 @@ import numpy as np
 
 from rhale.features.feature import Feature
 from rhale.kernels import FloatArray
-from rhale.kernels.curve_moments import Scatter, scatter
+from rhale.kernels.curve_moments import CurveMoments, measure_curves
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import Moments, measure
 from rhale.kernels.records import crosses_processes
@@ -37,7 +37,7 @@ class Traces:
     """
 
     cells: Moments
-    curves: Scatter | None = None
+    curves: CurveMoments | None = None
 
     def __add__(self, other: Traces) -> Traces:
         if self.curves is None or other.curves is None:
@@ -97,7 +97,7 @@ class Tracing:
         if self.method == "mplot":
             return Tally(Traces(cells), kept)
         traced = replies.changed
-        curves = scatter(shapes_and_levels(traced), weights)
+        curves = measure_curves(shapes_and_levels(traced), weights)
         if self.method == "ice":
             single = traced[:, rows.sampled].transpose(1, 2, 0).reshape(len(kept), -1)
             kept = np.hstack([kept, single])

@@ -15,7 +15,7 @@ MISSING = "missing"
 NAN = float("nan")
 
 
-class _Binned(Protocol):
+class _WithBins(Protocol):
     """An effect that is made of bins, or of steps between levels."""
 
     @property
@@ -40,7 +40,7 @@ class _Binned(Protocol):
     def standard_error(self) -> FloatArray: ...
 
 
-def list_bins(effect: _Binned, edges: FloatArray, names: list[str], curve: FloatArray) -> Columns:
+def list_bins(effect: _WithBins, edges: FloatArray, names: list[str], curve: FloatArray) -> Columns:
     """One row for each bin between two edges, which have names and heights of the curve."""
     return {
         "bin": list(range(effect.mean.size)),

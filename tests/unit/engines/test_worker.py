@@ -111,7 +111,7 @@ def test_a_part_with_other_columns_is_named():
 def test_the_model_is_asked_inside_its_session():
     entered = []
 
-    class Asking:
+    class MeasureTask:
         @property
         def predictor(self):
             return SimpleNamespace(adapter=SimpleNamespace(session=self.session))
@@ -126,7 +126,7 @@ def test_the_model_is_asked_inside_its_session():
             entered.append(chunk.n_rows)
             return 1
 
-    assert PartTask(Asking(), TABLE, 9)(0, [FRAME]).piece == 1
+    assert PartTask(MeasureTask(), TABLE, 9)(0, [FRAME]).piece == 1
     assert entered == ["in", 5, "out"]
 
 

@@ -13,9 +13,9 @@ from rhale.gpu import task as placing
 from rhale.gpu.task import DeviceTask, cuda_of, most_rows, on_device, place
 from rhale.gpu.tensor_table import TensorChunk, TensorTable
 from rhale.kernels.grid import Grid
-from rhale.measures.binned import Binned, CellChoice
+from rhale.measures.binned import BinnedEffects, CellChoice
 from rhale.measures.gradient import Gradient
-from rhale.measures.measure import Asking
+from rhale.measures.measure import MeasureTask
 from rhale.measures.questions import Asker
 from rhale.models import wrap
 from rhale.models.jax import JaxModel
@@ -78,13 +78,13 @@ def task_for(module, x, *, chosen=(0,), n_all=1, columns=(0, 1, 2), closed="left
     predictor = Predictor(wrap(module), outputs, tuple(chosen), n_all)
     names, last_key = ("x0", "x1", "x2"), np.uint64(last)
     asker = Asker(predictor, names, 2**16)
-    return Asking(asker, measures(columns, grids, len(chosen)), last_key, 7)
+    return MeasureTask(asker, measures(columns, grids, len(chosen)), last_key, 7)
 
 
 def measures(columns, grids, n_outputs=1):
     """Slopes of some columns; how bins are chosen later does not matter here."""
     return tuple(
-        Binned(SimpleNamespace(column=c), Gradient(c), CellChoice(grid, (None,) * n_outputs))
+        BinnedEffects(SimpleNamespace(column=c), Gradient(c), CellChoice(grid, (None,) * n_outputs))
         for c, grid in zip(columns, grids, strict=True)
     )
 

@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
 
-from rhale.kernels.curve_moments import scatter
+from rhale.kernels.curve_moments import measure_curves
 
 RNG = np.random.default_rng(0)
 
 
 def test_without_weights_it_is_the_usual_covariance():
     curves = RNG.normal(0, 1, (2, 30, 4)) + 1e3
-    found = scatter(curves)
+    found = measure_curves(curves)
     np.testing.assert_allclose(found.mean, curves.mean(axis=1))
     for output in range(2):
         np.testing.assert_allclose(found.covariance[output], np.cov(curves[output].T), rtol=1e-9)
@@ -17,7 +17,7 @@ def test_without_weights_it_is_the_usual_covariance():
 
 def test_weights_enter_by_the_effective_number_of_rows():
     curves, w = RNG.normal(0, 1, (1, 20, 3)), RNG.uniform(0.5, 2, 20)
-    found = scatter(curves, w)
+    found = measure_curves(curves, w)
     n = w.sum() ** 2 / (w**2).sum()
     by_share = np.cov(curves[0].T, aweights=w, ddof=0)
     np.testing.assert_allclose(found.rows, n)
@@ -27,21 +27,21 @@ def test_weights_enter_by_the_effective_number_of_rows():
 
 def test_scaling_the_weights_changes_nothing():
     curves, w = RNG.normal(0, 1, (1, 20, 3)), RNG.uniform(0.5, 2, 20)
-    one, other = scatter(curves, w), scatter(curves, 100 * w)
+    one, other = measure_curves(curves, w), measure_curves(curves, 100 * w)
     np.testing.assert_allclose(one.covariance, other.covariance)
     np.testing.assert_allclose(one.rows, other.rows)
 
 
 def test_a_single_row_has_a_mean_and_no_covariance():
-    found = scatter(np.array([[[1.0, 2.0]]]))
+    found = measure_curves(np.array([[[1.0, 2.0]]]))
     assert found.mean.tolist() == [[1.0, 2.0]]
     assert np.isnan(found.covariance).all()
 
 
 def test_two_pieces_add_up_by_hand():
     """Values 1 and 3 (weight 1), then 8 (weight 2): mean 5, squares 16 + 4 + 2 * 9."""
-    left = scatter(np.array([[[1.0], [3.0]]]))
-    right = scatter(np.array([[[8.0]]]), np.array([2.0]))
+    left = measure_curves(np.array([[[1.0], [3.0]]]))
+    right = measure_curves(np.array([[[8.0]]]), np.array([2.0]))
     both = left + right
     np.testing.assert_allclose(both.mean, [[5.0]])
     np.testing.assert_allclose(both.products, [[[38.0]]])
@@ -51,5 +51,5 @@ def test_two_pieces_add_up_by_hand():
 @pytest.mark.parametrize("level", [1e6, -1e9])
 def test_a_high_level_does_not_drown_the_scatter(level):
     curves = level + RNG.normal(0, 1, (1, 50, 2))
-    found = (scatter(curves[:, :20]) + scatter(curves[:, 20:])).covariance[0]
+    found = (measure_curves(curves[:, :20]) + measure_curves(curves[:, 20:])).covariance[0]
     np.testing.assert_allclose(found, np.cov(curves[0].T - level), rtol=1e-5, atol=1e-6)

@@ -11,7 +11,7 @@ from rhale.errors import BadSettingError
 from rhale.features.first_pass import FirstPass
 from rhale.kernels.fixed import Edges, Fixed, Quantile
 from rhale.kernels.grid import Grid
-from rhale.measures.binned import Binned, CellChoice, choose_cells, reachable_limits
+from rhale.measures.binned import BinnedEffects, CellChoice, choose_cells, reachable_limits
 from rhale.measures.measure import About, Rows
 from rhale.measures.secant import OwnBin, Secant
 from rhale.results.note import Note
@@ -44,7 +44,7 @@ def added_up(measure, columns, sampled=()):
 
 def binned(columns, *, partitions=TWO_BINS, grid=HALVES, **fields):
     cells = CellChoice(grid, partitions, **fields.pop("cells", {}))
-    return Binned(columns.features[0], Secant(0, OwnBin(grid)), cells, **fields)
+    return BinnedEffects(columns.features[0], Secant(0, OwnBin(grid)), cells, **fields)
 
 
 def concluded(measure, columns, sampled=(0, 1)):
@@ -73,7 +73,7 @@ def test_a_sampled_row_keeps_its_place_and_its_local_effects():
 
 def test_the_source_says_what_is_asked():
     source = SimpleNamespace(needs="slopes", n_changes=7)
-    measure = Binned(settled().features[0], source, CellChoice(HALVES, ()))
+    measure = BinnedEffects(settled().features[0], source, CellChoice(HALVES, ()))
     assert (measure.needs, measure.n_changes) == ("slopes", 7)
 
 

@@ -36,7 +36,7 @@ SHOWN = 3  # differences between two runs
 
 
 @dataclass(frozen=True, eq=False)
-class Saved:
+class KeptSum:
     """What was kept of a pass.
 
     Attributes
@@ -133,7 +133,7 @@ class Checkpoint:
             os.close(self._lock)
             self._lock = -1
 
-    def load(self, name: str) -> Saved | None:
+    def load(self, name: str) -> KeptSum | None:
         """What was kept of a pass; None if nothing was.
 
         Raises
@@ -144,7 +144,7 @@ class Checkpoint:
         path = self._path(name)
         if not path.exists():
             return None
-        saved = Saved(**self._read(path, PASS))
+        saved = KeptSum(**self._read(path, PASS))
         if saved.done < 0:
             raise self.damaged(name, f"it has {saved.done} chunks")
         self._note(name, saved.done)
