@@ -209,7 +209,7 @@ def _open(model: Any, data: Any, asked: Settings) -> Opened:
     if pieced is None:
         table = open_table(data, asked.weights)
         return table if columns is None else table.select(find_columns(table.names, columns))
-    pieced = pieced.weighed_by(asked.weights)
+    pieced = pieced.weigh_by(asked.weights)
     wanted = columns_for(model, pieced.names) if columns is None else list(columns)
     return pieced if wanted is None else pieced.only(wanted)
 

@@ -63,7 +63,7 @@ class Columns:
     def labels_of(self, index):  # noqa: ARG002
         return Labels(())
 
-    def labelled(self, labels):  # noqa: ARG002
+    def label(self, labels):  # noqa: ARG002
         return self
 
     def settle(self, facts):  # noqa: ARG002
@@ -87,7 +87,7 @@ class Columns:
     def select(self, columns):
         return replace(self, columns={self.names[c]: self.columns[self.names[c]] for c in columns})
 
-    def weighed(self, weights):
+    def weigh(self, weights):
         return replace(self, weights=weights)
 
 

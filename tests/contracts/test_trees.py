@@ -95,7 +95,7 @@ def assert_same_answers(model, x, precision, response="auto", changes=None):
     found = predictor.walk(predictor.walker, chunk, changes, "")
     ask = wrap(model, walk=False, response=response)
     for answers, change in zip(found, changes, strict=True):
-        expected = np.asarray(ask.predict(chunk.varied([change])), dtype=np.float64)
+        expected = np.asarray(ask.predict(chunk.vary([change])), dtype=np.float64)
         expected = expected.reshape(len(x), -1)[:, list(predictor.chosen)]
         assert answers == pytest.approx(expected, abs=precision * max(1, np.abs(expected).max()))
 

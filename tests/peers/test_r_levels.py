@@ -164,7 +164,7 @@ def test_partial_dependence_of_levels_equals_pdplot(name, number):
 def test_steps_down_of_the_rows_are_the_one_sided_effects_of_package_ale(name, number):
     case, opened = read(name)["cases"][number], open_table(table(name))
     place, order = opened.names.index(case["feature"]), tuple(case["bins"])
-    opened = opened.labelled({place: Labels(order)})
+    opened = opened.label({place: Labels(order)})
     chunk = opened.chunk(0, opened.n_rows)
     feature = SimpleNamespace(column=place, levels=Levels(order, np.arange(float(len(order)))))
     asked = Steps(feature).questions(rows_of(chunk))

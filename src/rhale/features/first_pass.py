@@ -105,7 +105,7 @@ class FirstPass:
         require_two_rows(survey.n_rows)
         table = self.table.settle(survey.facts)
         reader = Reader(table, survey, self.columns, self.beside, self.said, self.settings)
-        table = table.labelled(reader.labels())
+        table = table.label(reader.labels())
         probe = survey.probe.first(int(np.clip(survey.n_rows // 20, *PROBE_ROWS)))
         survey = replace(survey, probe=replace(probe, chunk=table.settle_chunk(probe.chunk)))
         return Columns(

@@ -39,7 +39,7 @@ class Probe:
 
     def __add__(self, other: Probe) -> Probe:
         key = np.concatenate([self.key, other.key])
-        return smallest(self.size, key, self.chunk.joined(other.chunk))
+        return smallest(self.size, key, self.chunk.join(other.chunk))
 
 
 def smallest(size: int, key: KeyArray, chunk: Chunk) -> Probe:

@@ -97,7 +97,7 @@ class TensorChunk:
         """Tensors hide nothing."""
         return NO_FACTS
 
-    def shown(self, index: int, value: float) -> str:  # noqa: ARG002
+    def write_value(self, index: int, value: float) -> str:  # noqa: ARG002
         """A value as people write it."""
         return f"{value:g}"
 
@@ -106,14 +106,14 @@ class TensorChunk:
         found: FloatArray = on_host(self._send(values))[0]
         return found
 
-    def varied(self, changes: Sequence[Change]) -> torch.Tensor:
+    def vary(self, changes: Sequence[Change]) -> torch.Tensor:
         """Stack one copy of the rows per change, each with one column replaced."""
         stacked = self.tensor.repeat(len(changes), 1)
         for i, (index, values) in enumerate(changes):
             stacked[i * self.n_rows : (i + 1) * self.n_rows, index] = self._send(values)
         return stacked
 
-    def replaced(self, changes: Sequence[Change]) -> torch.Tensor:
+    def substitute(self, changes: Sequence[Change]) -> torch.Tensor:
         """One copy of the rows with all these columns replaced."""
         rows = self.rows
         for index, values in changes:
@@ -126,12 +126,12 @@ class TensorChunk:
         numbers = self.first + rows if self.numbers is None else self.numbers[rows]
         return TensorChunk(self.tensor[torch.from_numpy(rows)], 0, numbers, weights)
 
-    def joined(self, other: TensorChunk) -> TensorChunk:
+    def join(self, other: TensorChunk) -> TensorChunk:
         """These rows followed by the others."""
         numbers = np.concatenate([self.row_numbers, other.row_numbers])
         return TensorChunk(torch.cat([self.tensor, other.tensor]), 0, numbers)
 
-    def labelled(self, labels: Mapping[int, Labels]) -> TensorChunk:  # noqa: ARG002
+    def label(self, labels: Mapping[int, Labels]) -> TensorChunk:  # noqa: ARG002
         """The same rows: there are no names."""
         return self
 
@@ -316,11 +316,11 @@ class TensorTable:
         """Tensors have no names."""
         return Labels(())
 
-    def labelled(self, labels: Mapping[int, Labels]) -> TensorTable:  # noqa: ARG002
+    def label(self, labels: Mapping[int, Labels]) -> TensorTable:  # noqa: ARG002
         """The same table: it has no names."""
         return self
 
-    def weighed(self, weights: FloatArray) -> TensorTable:
+    def weigh(self, weights: FloatArray) -> TensorTable:
         """The same rows, with their weights."""
         return replace(self, weights=weights)
 

@@ -93,7 +93,7 @@ class Asker:
             part = changes[start : start + at_once]
             question = Question(part, self.names, chunk)
             try:
-                answer = self.predictor.predict(chunk.varied(part), n_rows * len(part), question)
+                answer = self.predictor.predict(chunk.vary(part), n_rows * len(part), question)
             except (ModelFailedError, BadPredictionError) as error:
                 self.raise_blame(chunk, part, error)
                 raise
@@ -116,7 +116,7 @@ class Asker:
                 rows: IntArray, column: int = column, values: FloatArray = values
             ) -> Reason | None:
                 part = chunk.take(rows)
-                return self.reason(part.replaced([(column, values[rows])]), rows.size)
+                return self.reason(part.substitute([(column, values[rows])]), rows.size)
 
             rows = np.arange(chunk.n_rows)
             if fails(rows) is None:
@@ -127,8 +127,8 @@ class Asker:
             why = fails(rows)
             if why is None or self.reason(chunk.take(rows).rows, 1):
                 return  # it takes several rows to fail, or the row fails as it is
-            old = chunk.shown(column, float(chunk.column(column)[rows[0]]))
-            new = chunk.shown(column, float(values[rows[0]]))
+            old = chunk.write_value(column, float(chunk.column(column)[rows[0]]))
+            new = chunk.write_value(column, float(values[rows[0]]))
             msg = (
                 f"the model rejects row {chunk.row_numbers[rows[0]]} when {self.names[column]!r} is "
                 f"changed from {old} to {new}, although it takes the row as it is: {why}. Leave the "
@@ -162,7 +162,7 @@ class Question:
         for column in list(columns)[:3]:
             values = np.concatenate([v for index, v in self.changes if index == column])
             low, high = (
-                self.chunk.shown(column, end(values)) for end in (np.fmin.reduce, np.fmax.reduce)
+                self.chunk.write_value(column, end(values)) for end in (np.fmin.reduce, np.fmax.reduce)
             )
             between = f"between {low} and {high}" if low != high else f"set to {low}"
             parts.append(f"{self.names[column]!r} {between}")

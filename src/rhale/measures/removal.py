@@ -89,4 +89,4 @@ def without_value(chunk: Chunk, column: int) -> Change:
 
 def refuse_missing(asker: Asker, probe: Chunk, column: int) -> str | None:
     """Why the model has no answer for rows without this value; None if it has one."""
-    return asker.reason(probe.replaced([without_value(probe, column)]), probe.n_rows)
+    return asker.reason(probe.substitute([without_value(probe, column)]), probe.n_rows)

@@ -56,7 +56,7 @@ class ArrayChunk:
         """Arrays hide nothing."""
         return NO_FACTS
 
-    def shown(self, index: int, value: float) -> str:  # noqa: ARG002
+    def write_value(self, index: int, value: float) -> str:  # noqa: ARG002
         """A value as people write it."""
         return f"{value:g}"
 
@@ -64,7 +64,7 @@ class ArrayChunk:
         """The values after a round trip through the array's own type."""
         return cast(values, self.array.dtype).astype(np.float64)
 
-    def varied(self, changes: Sequence[Change]) -> npt.NDArray[Any]:
+    def vary(self, changes: Sequence[Change]) -> npt.NDArray[Any]:
         """Stack one copy of the rows per change, each with one column replaced."""
         stacked = np.tile(self.array, (len(changes), 1))
         for i, (index, values) in enumerate(changes):
@@ -72,7 +72,7 @@ class ArrayChunk:
             stacked[part, index] = cast(values, self.array.dtype)
         return stacked
 
-    def replaced(self, changes: Sequence[Change]) -> npt.NDArray[Any]:
+    def substitute(self, changes: Sequence[Change]) -> npt.NDArray[Any]:
         """One copy of the rows with all these columns replaced."""
         rows = self.rows
         for index, values in changes:
@@ -84,12 +84,12 @@ class ArrayChunk:
         weights = None if self.weights is None else self.weights[rows]
         return ArrayChunk(self.array[rows], self.row_numbers[rows], weights, self.where)
 
-    def joined(self, other: ArrayChunk) -> ArrayChunk:
+    def join(self, other: ArrayChunk) -> ArrayChunk:
         """These rows followed by the others."""
         numbers = np.concatenate([self.row_numbers, other.row_numbers])
         return ArrayChunk(np.concatenate([self.array, other.array]), numbers)
 
-    def labelled(self, labels: Mapping[int, Labels]) -> ArrayChunk:  # noqa: ARG002
+    def label(self, labels: Mapping[int, Labels]) -> ArrayChunk:  # noqa: ARG002
         """The same rows: there are no names."""
         return self
 
@@ -164,11 +164,11 @@ class ArrayTable:
         """Arrays have no names."""
         return Labels(())
 
-    def labelled(self, labels: Mapping[int, Labels]) -> ArrayTable:  # noqa: ARG002
+    def label(self, labels: Mapping[int, Labels]) -> ArrayTable:  # noqa: ARG002
         """The same table: it has no names."""
         return self
 
-    def weighed(self, weights: FloatArray) -> ArrayTable:
+    def weigh(self, weights: FloatArray) -> ArrayTable:
         """The same rows, with their weights."""
         return replace(self, weights=weights)
 

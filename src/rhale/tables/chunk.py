@@ -55,25 +55,25 @@ class Chunk(Protocol):
     def facts(self) -> ColumnFacts:
         """What these rows tell about the columns, for tables that come in pieces."""
 
-    def shown(self, index: int, value: float) -> str:
+    def write_value(self, index: int, value: float) -> str:
         """A value of a column as people write it."""
 
     def representable(self, index: int, values: FloatArray) -> FloatArray:
         """The values as the column's own type can hold them."""
 
-    def varied(self, changes: Sequence[Change]) -> Any:
+    def vary(self, changes: Sequence[Change]) -> Any:
         """Stack one copy of the rows per change, each with one column replaced."""
 
-    def replaced(self, changes: Sequence[Change]) -> Any:
+    def substitute(self, changes: Sequence[Change]) -> Any:
         """One copy of the rows with all these columns replaced."""
 
     def take(self, rows: IntArray) -> Chunk:
         """Some of the rows, in the given order."""
 
-    def joined(self, other: Any) -> Chunk:
+    def join(self, other: Any) -> Chunk:
         """These rows followed by the others."""
 
-    def labelled(self, labels: Mapping[int, Labels]) -> Chunk:
+    def label(self, labels: Mapping[int, Labels]) -> Chunk:
         """The same rows, with these columns of names read as numbers."""
 
 
@@ -114,7 +114,7 @@ class Table(Protocol):
     def labels_of(self, index: int) -> Labels:
         """Names of a column that was labelled."""
 
-    def labelled(self, labels: Mapping[int, Labels]) -> Table:
+    def label(self, labels: Mapping[int, Labels]) -> Table:
         """The same table, with these columns of names read as numbers."""
 
     def settle(self, facts: ColumnFacts) -> Table:
@@ -141,10 +141,10 @@ class TableInMemory(Table, Protocol):
     def select(self, columns: Sequence[int]) -> TableInMemory:
         """The same table with these columns only, in this order; they keep their names."""
 
-    def weighed(self, weights: FloatArray) -> TableInMemory:
+    def weigh(self, weights: FloatArray) -> TableInMemory:
         """The same rows, with their weights."""
 
-    def labelled(self, labels: Mapping[int, Labels]) -> TableInMemory:
+    def label(self, labels: Mapping[int, Labels]) -> TableInMemory:
         """The same table, with these columns of names read as numbers."""
 
     def settle(self, facts: ColumnFacts) -> TableInMemory:

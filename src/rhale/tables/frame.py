@@ -156,7 +156,7 @@ class FrameChunk:
         """What these rows tell about the columns."""
         return read_facts(self.frame)
 
-    def shown(self, index: int, value: float) -> str:
+    def write_value(self, index: int, value: float) -> str:
         """A value of a column as people write it."""
         if np.isnan(value):
             return "missing"
@@ -174,10 +174,10 @@ class FrameChunk:
             return round_as(column.dtype, values)
         return numbers_of(new_column(column, values))
 
-    def varied(self, changes: Sequence[Change]) -> Any:
+    def vary(self, changes: Sequence[Change]) -> Any:
         """Stack one copy of the rows per change, each with one column replaced."""
         if len(changes) == 1:
-            return self.replaced(changes)
+            return self.substitute(changes)
         view = self.view
         stacked = stack(view.frame, len(changes))
         columns = {index: np.tile(view.column(index), len(changes)) for index, _ in changes}
@@ -189,7 +189,7 @@ class FrameChunk:
         replaced = [self._new(stacked, i, values, own[i]) for i, values in columns.items()]
         return stacked.with_columns(*replaced).to_native()
 
-    def replaced(self, changes: Sequence[Change]) -> Any:
+    def substitute(self, changes: Sequence[Change]) -> Any:
         """One copy of the rows with all these columns replaced."""
         view, columns = self.view, []
         for index, values in changes:
@@ -220,13 +220,13 @@ class FrameChunk:
         numbers = self.row_numbers[rows]
         return replace(self, frame=self.frame[rows.tolist()], row_numbers=numbers, weights=weights)
 
-    def joined(self, other: FrameChunk) -> FrameChunk:
+    def join(self, other: FrameChunk) -> FrameChunk:
         """These rows followed by the others."""
         numbers = np.concatenate([self.row_numbers, other.row_numbers])
         frame = nw.concat([self.frame, other.frame])
         return FrameChunk(frame, numbers, labels=self.labels, show=self.show)
 
-    def labelled(self, labels: Mapping[int, Labels]) -> FrameChunk:
+    def label(self, labels: Mapping[int, Labels]) -> FrameChunk:
         """The same rows, with these columns of names read as numbers."""
         return replace(self, labels=labels)
 
@@ -309,11 +309,11 @@ class FrameTable:
         """Names of a column that was labelled."""
         return self.labels[index]
 
-    def labelled(self, labels: Mapping[int, Labels]) -> FrameTable:
+    def label(self, labels: Mapping[int, Labels]) -> FrameTable:
         """The same table, with these columns of names read as numbers."""
         return replace(self, labels=labels)
 
-    def weighed(self, weights: FloatArray) -> FrameTable:
+    def weigh(self, weights: FloatArray) -> FrameTable:
         """The same rows, with their weights."""
         return replace(self, weights=weights)
 
@@ -323,7 +323,7 @@ class FrameTable:
 
     def settle_chunk(self, chunk: FrameChunk) -> FrameChunk:
         """The same rows, with columns of names read as numbers."""
-        return chunk.labelled(self.labels)
+        return chunk.label(self.labels)
 
 
 def read_facts(frame: Frame) -> ColumnFacts:

@@ -41,7 +41,7 @@ def open_table(data: Any, weights: npt.ArrayLike | str | None = None) -> TableIn
     if weights is None:
         return table
     checked = check_weights(weights, table.n_rows)
-    table = table.weighed(checked)
+    table = table.weigh(checked)
     return table if np.all(checked > 0) else table.take(np.flatnonzero(checked > 0))
 
 

@@ -88,7 +88,7 @@ def test_new_parts_may_be_empty_where_rows_are_drawn():
 
 
 def test_rows_are_counted_whatever_their_weight():
-    table = TABLE.weighed_by("w")
+    table = TABLE.weigh_by("w")
     assert PartTask(total, table, 9)(0, [FRAME]).n_rows == 3
     assert count_task(table)(0, [FRAME]).n_rows == 5
 

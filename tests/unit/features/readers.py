@@ -27,7 +27,7 @@ def reader(table, columns=None, said=None, *, bins=False, size=SURVEY_ROWS):
     seen = SurveyTask(columns, opened.names, (size, 5), 0, beside=beside, counted=counted)(chunk)
     asked = Settings(bins=5 if bins else None)
     first = Reader(opened, seen, columns, beside, said, asked)
-    return Reader(opened.labelled(first.labels()), seen, columns, beside, said, asked)
+    return Reader(opened.label(first.labels()), seen, columns, beside, said, asked)
 
 
 def feature(values, said=None, beside=NUMBER, *, bins=False):

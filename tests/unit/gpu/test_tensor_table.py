@@ -124,7 +124,7 @@ def test_a_chunk_answers_like_one_of_an_array(dtype):
             assert ours == theirs
     some = np.array([5, 2, 9])
     np.testing.assert_array_equal(there.take(some).weights, host.take(some).weights)
-    joined, expected = there.take(some).joined(there), host.take(some).joined(host)
+    joined, expected = there.take(some).join(there), host.take(some).join(host)
     np.testing.assert_array_equal(joined.keys(), expected.keys())
     np.testing.assert_array_equal(joined.row_numbers, expected.row_numbers)
 
@@ -133,7 +133,7 @@ def test_the_rows_a_model_sees_are_a_copy():
     x = values()
     _, there = both(x)
     there.rows.zero_()
-    there.replaced([(0, np.zeros(N))])
+    there.substitute([(0, np.zeros(N))])
     np.testing.assert_array_equal(there.tensor.numpy(), values())
 
 

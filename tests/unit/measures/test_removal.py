@@ -23,7 +23,7 @@ def price(rows):
 
 
 def parts(model):
-    opened = open_table(TABLE).labelled({0: Labels(("low", "mid", "high"))})
+    opened = open_table(TABLE).label({0: Labels(("low", "mid", "high"))})
     chunk = opened.chunk(0, 6)
     return asker_for(model, chunk, opened.names), chunk
 

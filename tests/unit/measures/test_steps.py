@@ -26,7 +26,7 @@ def price(rows):
 
 def asked(table, levels, names=("low", "mid", "high"), model=price, key=KEY):
     """Steps of the feature in the first column, and rows predicted."""
-    opened = open_table(table).labelled({0: Labels(names)})
+    opened = open_table(table).label({0: Labels(names)})
     chunk = opened.chunk(0, opened.n_rows)
     asker = asker_for(model, chunk, opened.names, 1000)
     questions = Steps(SimpleNamespace(column=0, levels=levels)).questions(rows_of(chunk, key))

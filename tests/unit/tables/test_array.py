@@ -22,7 +22,7 @@ def test_columns_are_numbered_and_keep_their_names_when_some_are_left_out():
 
 
 def test_rows_are_taken_with_their_weights_and_their_places():
-    table = ArrayTable(ROWS).weighed(WEIGHTS).take(np.array([3, 1, 0]))
+    table = ArrayTable(ROWS).weigh(WEIGHTS).take(np.array([3, 1, 0]))
     part = table.chunk(1, 3)
     assert part.column(0).tolist() == [2.0, 1.0]
     assert part.weights.tolist() == [2.0, 1.0]
@@ -41,12 +41,12 @@ def test_a_value_is_its_own_key():
 def test_a_column_can_hold_what_the_type_of_the_array_can(dtype, held):
     wanted = np.full(4, 1.3)
     assert chunk(dtype).representable(0, wanted).tolist() == [held] * 4
-    assert chunk(dtype).replaced([(0, wanted)])[:, 0].tolist() == [held] * 4
+    assert chunk(dtype).substitute([(0, wanted)])[:, 0].tolist() == [held] * 4
 
 
 def test_several_columns_are_replaced_in_one_copy():
     part = chunk()
-    found = part.replaced([(0, np.zeros(4)), (1, np.arange(4.0))])
+    found = part.substitute([(0, np.zeros(4)), (1, np.arange(4.0))])
     assert found.tolist() == [[0.0, 0.0], [0.0, 1.0], [0.0, 2.0], [0.0, 3.0]]
     np.testing.assert_array_equal(part.array, ROWS)
 
@@ -62,6 +62,6 @@ def test_only_arrays_of_truth_values_hold_truth_and_none_holds_names():
     assert table.is_truth(0)
     assert not ArrayTable(ROWS).is_truth(0)
     assert table.holds(0) == "numbers"
-    assert table.labelled(labels) is table
+    assert table.label(labels) is table
     assert chunk().distinct(0) is None
     assert np.isnan(table.missing_value(0))

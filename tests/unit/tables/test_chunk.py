@@ -35,7 +35,7 @@ def values(rows, name, place):
 
 @each_kind
 def test_copies_are_stacked_with_one_column_replaced_in_each(kind):
-    rows = whole(kind).varied([(0, np.full(4, 9.0)), (1, np.full(4, 7.0)), (0, np.arange(4.0))])
+    rows = whole(kind).vary([(0, np.full(4, 9.0)), (1, np.full(4, 7.0)), (0, np.arange(4.0))])
     assert len(rows) == 12
     assert values(rows, "f", 0).tolist() == [9.0] * 4 + [0.5, 1.5, 2.5, 3.5] + [0.0, 1.0, 2.0, 3.0]
     assert values(rows, "i", 1).tolist() == [1, 2, 3, 4] + [7] * 4 + [1, 2, 3, 4]
@@ -45,7 +45,7 @@ def test_copies_are_stacked_with_one_column_replaced_in_each(kind):
 @each_kind
 def test_the_rows_themselves_do_not_change_when_copies_do(kind):
     chunk = whole(kind)
-    chunk.varied([(0, np.full(4, 9.0))])
+    chunk.vary([(0, np.full(4, 9.0))])
     assert chunk.column(0).tolist() == [0.5, 1.5, 2.5, 3.5]
 
 
@@ -66,7 +66,7 @@ def test_values_are_rounded_to_what_the_column_can_hold(kind):
     assert chunk.representable(0, wanted).tolist() == wanted.tolist()
     assert chunk.representable(1, wanted).tolist() == [0.0, 1.0, 1.0, 3.0]
     assert chunk.representable(2, wanted).tolist() == [0.0, 1.0, 1.0, 1.0]
-    rows = chunk.varied([(1, wanted)])
+    rows = chunk.vary([(1, wanted)])
     assert rows["i"].to_numpy().tolist() == [0, 1, 1, 3]
 
 
@@ -76,7 +76,7 @@ def test_rows_are_taken_and_joined_in_the_given_order(kind):
     taken = chunk.take(np.array([2, 0]))
     assert taken.column(0).tolist() == [2.5, 0.5]
     assert taken.row_numbers.tolist() == [2, 0]
-    joined = taken.joined(chunk.take(np.array([3])))
+    joined = taken.join(chunk.take(np.array([3])))
     assert joined.column(1).tolist() == [3.0, 1.0, 4.0]
     assert joined.row_numbers.tolist() == [2, 0, 3]
 

@@ -175,7 +175,7 @@ def listed(table):
 def named(table):
     """All rows, with the names numbered as they come."""
     chunk = whole(table)
-    return chunk.labelled({0: Labels(tuple(chunk.distinct(0)[0]))})
+    return chunk.label({0: Labels(tuple(chunk.distinct(0)[0]))})
 
 
 def series(values, dtype=None):
@@ -208,7 +208,7 @@ def test_durations_are_read_in_seconds(case):
 def test_values_written_back_are_the_same_in_the_same_type(case):
     table, _ = case
     chunk = whole(table)
-    written = chunk.varied([(0, chunk.column(0))])
+    written = chunk.vary([(0, chunk.column(0))])
     assert type_of(written) == type_of(table)
     assert listed(written) == listed(table)
 
@@ -217,8 +217,8 @@ def test_values_written_back_are_the_same_in_the_same_type(case):
 def test_values_can_be_exchanged_and_removed_in_the_same_type(case):
     table, _ = case
     chunk, order = whole(table), [1, 0, 0, 4, 3, 1]
-    moved = chunk.varied([(0, chunk.column(0)[order])])
-    gone = chunk.varied([(0, np.full(N, np.nan))])
+    moved = chunk.vary([(0, chunk.column(0)[order])])
+    gone = chunk.vary([(0, np.full(N, np.nan))])
     assert type_of(moved) == type_of(gone) == type_of(table)
     assert listed(moved) == [listed(table)[i] for i in order]
     assert listed(gone) == [None] * N
@@ -230,7 +230,7 @@ def test_what_a_column_can_hold_is_what_comes_back_from_it(case):
     chunk = whole(table)
     x = chunk.column(0)
     between = 0.7 * np.abs(x) + 0.3 * np.abs(x[1]) + 0.123456789
-    asked = whole(chunk.varied([(0, between)])).column(0)
+    asked = whole(chunk.vary([(0, between)])).column(0)
     assert chunk.representable(0, between) == pytest.approx(asked, nan_ok=True, rel=0, abs=1e-11)
     assert asked == pytest.approx(between, nan_ok=True, rel=0, abs=1.001)  # whole days at worst
 
@@ -248,7 +248,7 @@ def test_names_are_told_apart_and_numbered(case):
 def test_names_written_back_are_the_same_in_the_same_type(case):
     table, _ = case
     chunk = named(table)
-    written, gone = chunk.varied([(0, chunk.column(0))]), chunk.varied([(0, np.full(N, np.nan))])
+    written, gone = chunk.vary([(0, chunk.column(0))]), chunk.vary([(0, np.full(N, np.nan))])
     assert type_of(written) == type_of(gone) == type_of(table)
     assert listed(written) == listed(table)
     assert listed(gone) == [None] * N
@@ -258,7 +258,7 @@ def test_names_written_back_are_the_same_in_the_same_type(case):
 def test_names_can_be_exchanged_in_the_same_type(case):
     table, _ = case
     chunk, order = named(table), [1, 0, 0, 4, 3, 1]
-    moved = chunk.varied([(0, chunk.column(0)[order]), (0, chunk.column(0))])
+    moved = chunk.vary([(0, chunk.column(0)[order]), (0, chunk.column(0))])
     assert type_of(moved) == type_of(table)
     assert listed(moved) == [listed(table)[i] for i in order] + listed(table)
 
@@ -267,7 +267,7 @@ def test_names_can_be_exchanged_in_the_same_type(case):
 def test_pieces_of_a_column_of_names_join(case):
     table, _ = case
     chunk = named(table)
-    both = chunk.take(np.array([3, 2])).joined(chunk.take(np.array([0])))
+    both = chunk.take(np.array([3, 2])).join(chunk.take(np.array([0])))
     assert both.column(0).tolist() == pytest.approx(
         chunk.column(0)[[3, 2, 0]].tolist(), nan_ok=True
     )
@@ -278,7 +278,7 @@ def test_pieces_of_a_column_of_names_join(case):
 def test_whole_numbers_beyond_those_of_floats_survive_changes_of_other_columns(make):
     big = [2**60 + 1, 2**60 + 3, 2**60 + 5]
     chunk = whole(make({"x": big, "y": [0.5, 1.5, 2.5]}))
-    both = chunk.varied([(1, np.zeros(3)), (0, chunk.column(0)[[2, 2, 2]])])
+    both = chunk.vary([(1, np.zeros(3)), (0, chunk.column(0)[[2, 2, 2]])])
     assert listed(both)[:3] == big
 
 
@@ -288,7 +288,7 @@ def test_nanoseconds_survive_changes_of_other_columns(kind):
     make = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}[kind]
     table = make({"x": moments, "y": [0.5, 1.5, 2.5]})
     chunk = whole(table)
-    both = chunk.varied([(1, np.zeros(3)), (0, chunk.column(0)[[2, 2, 2]])])
+    both = chunk.vary([(1, np.zeros(3)), (0, chunk.column(0)[[2, 2, 2]])])
     assert np.array_equal(np.asarray(both["x"].to_numpy())[:3], moments)
 
 
@@ -296,7 +296,7 @@ def test_digits_of_decimals_survive_changes_of_other_columns():
     prices = [Decimal("12345678901234567.89"), Decimal("12345678901234567.88"), Decimal("0.01")]
     table = pl.DataFrame({"x": pl.Series(prices, dtype=pl.Decimal(30, 2)), "y": [1.0, 2.0, 3.0]})
     chunk = whole(table)
-    both = chunk.varied([(1, np.zeros(3)), (0, np.full(3, 0.25))])
+    both = chunk.vary([(1, np.zeros(3)), (0, np.full(3, 0.25))])
     assert both["x"].to_list()[:3] == prices
     assert both["x"].to_list()[3:] == [Decimal("0.25")] * 3
 
@@ -307,7 +307,7 @@ def test_a_row_without_a_value_keeps_its_own_kind_of_nothing(kind):
     table = pl.DataFrame({"x": values}) if kind == "polars" else pa.table({"x": values})
     x = whole(table).column(0)
     for changes in ([(0, x)], [(0, x), (0, np.where(np.isnan(x), np.nan, 9.0))]):
-        found = listed(whole(table).varied(changes))[-4:]
+        found = listed(whole(table).vary(changes))[-4:]
         assert np.isnan(found[1])
         assert found[2] is None
 
@@ -315,7 +315,7 @@ def test_a_row_without_a_value_keeps_its_own_kind_of_nothing(kind):
 def test_an_object_that_is_nan_does_not_become_none():
     table = pd.DataFrame({"x": pd.Series(["a", np.nan, None, "b"], dtype=object)})
     chunk = named(table)
-    found = chunk.varied([(0, np.array([1.0, np.nan, np.nan, 0.0]))])["x"].tolist()
+    found = chunk.vary([(0, np.array([1.0, np.nan, np.nan, 0.0]))])["x"].tolist()
     assert found[0] == "b"
     assert isinstance(found[1], float)
     assert found[2] is None
@@ -323,7 +323,7 @@ def test_an_object_that_is_nan_does_not_become_none():
 
 def test_a_value_that_is_removed_is_missing_even_among_objects():
     chunk = named(pd.DataFrame({"x": pd.Series(["a", 1, "b", 2], dtype=object)}))
-    assert chunk.varied([(0, np.full(4, np.nan))])["x"].isna().all()
+    assert chunk.vary([(0, np.full(4, np.nan))])["x"].isna().all()
 
 
 def test_one_and_true_are_different_names_however_late_they_come():

@@ -28,16 +28,16 @@ def chunk_of(native, **more):
 
 @each_library
 def test_names_that_are_labelled_are_read_and_written_as_their_numbers(make):
-    chunk = chunk_of(make({"c": ["green", "red", "blue"]})).labelled({0: COLOURS})
+    chunk = chunk_of(make({"c": ["green", "red", "blue"]})).label({0: COLOURS})
     np.testing.assert_array_equal(chunk.column(0), [1.0, 0.0, np.nan])
-    found = chunk.replaced([(0, np.array([0.0, 1.0, 1.0]))])
+    found = chunk.substitute([(0, np.array([0.0, 1.0, 1.0]))])
     assert framed(found)["c"].to_list() == ["red", "green", "green"]
 
 
 @each_library
 def test_rows_are_taken_with_weights_labels_and_places(make):
     table = FrameTable(framed(make({"c": ["red", "green", "red"]})), labels={0: COLOURS})
-    part = table.weighed(np.array([1.0, 2.0, 4.0])).take(np.array([2, 1])).chunk(0, 2)
+    part = table.weigh(np.array([1.0, 2.0, 4.0])).take(np.array([2, 1])).chunk(0, 2)
     assert part.weights.tolist() == [4.0, 2.0]
     assert part.row_numbers.tolist() == [2, 1]
     assert part.column(0).tolist() == [0.0, 1.0]
@@ -71,11 +71,11 @@ def test_the_type_of_a_column_may_declare_the_order_of_its_levels(native, order)
 def test_values_are_shown_as_people_write_them():
     days = pd.to_datetime(["1970-01-02", "1970-01-03"])
     chunk = chunk_of(pd.DataFrame({"n": [0.5, 2.0], "d": days, "c": ["red", "green"]}))
-    chunk = chunk.labelled({2: COLOURS})
-    assert chunk.shown(0, 0.5) == "0.5"
-    assert chunk.shown(1, 1.0) == "1970-01-02"
-    assert chunk.shown(2, 1.0) == "'green'"
-    assert chunk.shown(0, np.nan) == "missing"
+    chunk = chunk.label({2: COLOURS})
+    assert chunk.write_value(0, 0.5) == "0.5"
+    assert chunk.write_value(1, 1.0) == "1970-01-02"
+    assert chunk.write_value(2, 1.0) == "'green'"
+    assert chunk.write_value(0, np.nan) == "missing"
 
 
 def test_the_facts_of_a_frame_are_names_gaps_levels_and_their_order():
@@ -98,7 +98,7 @@ def test_numbers_of_rows_are_not_repeated_in_copies_but_names_of_rows_are():
 def test_a_model_sees_the_rows_in_the_kind_it_is_shown():
     chunk = chunk_of(pa.table({"a": [1.0, 2.0]}), show=lambda rows: rows.to_pandas())
     assert isinstance(chunk.rows, pd.DataFrame)
-    assert isinstance(chunk.replaced([(0, np.zeros(2))]), pd.DataFrame)
+    assert isinstance(chunk.substitute([(0, np.zeros(2))]), pd.DataFrame)
     assert chunk.frame.implementation.is_pyarrow()
 
 

@@ -41,7 +41,7 @@ def check_walker(walker: TreeWalker, ask: Ask, rows: Any, answer: Any) -> int:
     try:
         own = check_answer(answer, chunk.n_rows)
         compare(walker, own, _try_walk(walker.predict, chunk.rows))
-        expected = check_answer(ask(chunk.varied(changes)), chunk.n_rows * len(changes))
+        expected = check_answer(ask(chunk.vary(changes)), chunk.n_rows * len(changes))
     except CannotReadError:
         raise
     except Exception as error:
@@ -102,7 +102,7 @@ def check_missing(walker: TreeWalker, ask: Ask, chunk: Chunk, changes: Sequence[
     if not missing:
         return 0
     try:
-        answer = ask(chunk.varied(missing))
+        answer = ask(chunk.vary(missing))
     except Exception:  # noqa: BLE001 - a model that refuses them will never see one
         return 0
     expected = check_answer(answer, chunk.n_rows * len(missing))

@@ -95,7 +95,7 @@ class TreeWalker:
         assert columns is not None  # noqa: S101 - our own mistake
         while left:
             layer = {changes[i][0]: i for i in reversed(left)}  # the first of each column
-            rows = self.matrix(chunk.replaced([changes[i] for i in layer.values()]))
+            rows = self.matrix(chunk.substitute([changes[i] for i in layer.values()]))
             for column, i in layer.items():
                 values[i] = rows[:, columns[column]]
             left = [i for i in left if i not in layer.values()]

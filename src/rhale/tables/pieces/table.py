@@ -141,7 +141,7 @@ class PiecedTable:
 
     # --- what is decided about it --------------------------------------------------------------
 
-    def labelled(self, labels: Mapping[int, Labels]) -> PiecedTable:
+    def label(self, labels: Mapping[int, Labels]) -> PiecedTable:
         """The same table, with these columns of names read as numbers."""
         return replace(self, labels=labels)
 
@@ -151,7 +151,7 @@ class PiecedTable:
 
     def settle_chunk(self, chunk: Any) -> Chunk:
         """Bring a chunk of the first pass to what was decided after it."""
-        return self._show(chunk.labelled(self.labels))
+        return self._show(chunk.label(self.labels))
 
     def take(self, places: IntArray, part_rows: Sequence[int]) -> PiecedTable:
         """Only the rows at these places of the table, whose parts have so many rows."""
@@ -162,7 +162,7 @@ class PiecedTable:
         """Only these columns, in this order."""
         return replace(self, head=self.head.select(find_columns(self.names, list(columns))))
 
-    def weighed_by(self, weights: Any) -> PiecedTable:
+    def weigh_by(self, weights: Any) -> PiecedTable:
         """The same table, with a column of weights taken out."""
         if weights is None:
             return self

@@ -453,7 +453,7 @@ def test_known_chunks_are_not_read():
 
 def test_chunks_without_any_weight_do_not_come_and_are_not_counted():
     rows = numbered(12).assign(w=[1, 1, 0, 0, 0, 0, 1, 0, 1, 1, 0, 0])
-    table = open_files(write("r.parquet", rows)).weighed_by("w")
+    table = open_files(write("r.parquet", rows)).weigh_by("w")
     everything = [chunk.column(0).tolist() for chunk in chunks(table)]
     assert everything == [[0, 1], [6], [8, 9]]
     for first in range(4):

@@ -74,20 +74,20 @@ def test_rows_are_read_as_stored_and_shown_to_the_model_as_pandas(chunk):
     assert chunk.distinct(2)[0] == ["u", "v", "w"]
     assert (chunk.n_rows, chunk.where, chunk.row_numbers[0]) == (4, "file", 10)
     assert chunk.facts() == seen(WHOLE)
-    assert chunk.shown(0, 3.0) == "3"
+    assert chunk.write_value(0, 3.0) == "3"
 
 
 def test_changed_rows_are_shown_as_pandas(chunk):
-    changed = chunk.varied([(0, np.full(4, 7.0)), (4, np.full(4, 2.4))])
+    changed = chunk.vary([(0, np.full(4, 7.0)), (4, np.full(4, 2.4))])
     assert isinstance(changed, pd.DataFrame)
     assert changed["n"].tolist()[:4] == [7.0] * 4
     assert changed["k"].tolist() == [1, 2, 3, 4, 2, 2, 2, 2]
-    assert chunk.replaced([(4, np.full(4, 9.0))])["k"].tolist() == [9] * 4
+    assert chunk.substitute([(4, np.full(4, 9.0))])["k"].tolist() == [9] * 4
     assert chunk.representable(4, np.array([2.4])).tolist() == [2.0]
 
 
 def test_some_rows_and_more_rows_keep_their_view(chunk):
     some = chunk.take(np.array([3, 0]))
     assert some.rows["k"].tolist() == [4, 1]
-    assert some.joined(chunk).rows["k"].tolist() == [4, 1, 1, 2, 3, 4]
+    assert some.join(chunk).rows["k"].tolist() == [4, 1, 1, 2, 3, 4]
     np.testing.assert_array_equal(some.keys(), chunk.keys()[[3, 0]])

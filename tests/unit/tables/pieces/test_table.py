@@ -55,14 +55,14 @@ def test_numbers_of_rows_go_on_from_the_first():
 
 @pytest.mark.parametrize("table", [FRAME, ARROW])
 def test_weights_are_taken_out_and_rows_of_weight_zero_left_out(table):
-    (chunk,) = read(pieced(table).weighed_by("w"), table)
+    (chunk,) = read(pieced(table).weigh_by("w"), table)
     assert chunk.weights.tolist() == [1.0, 2.0]
     assert chunk.row_numbers.tolist() == [0, 2]
     assert chunk.frame.columns == ["a", "b"]
 
 
 def test_weights_of_an_array_are_a_column_too():
-    (chunk,) = read(pieced_array().weighed_by("x1"), np.array([[1.0, 0.5], [2.0, 0.0]]))
+    (chunk,) = read(pieced_array().weigh_by("x1"), np.array([[1.0, 0.5], [2.0, 0.0]]))
     assert (chunk.rows.tolist(), chunk.weights.tolist()) == ([[1.0]], [0.5])
 
 
@@ -70,17 +70,17 @@ def test_weights_of_an_array_are_a_column_too():
 def test_weights_that_cannot_be_used_are_refused_with_their_row(weight):
     piece = FRAME.assign(w=[1.0, weight, 1.0])
     with pytest.raises(BadTableError, match=r"file 7: weights must .* row 1 has"):
-        read(pieced(FRAME).weighed_by("w"), piece, where="file 7")
+        read(pieced(FRAME).weigh_by("w"), piece, where="file 7")
 
 
 def test_weights_are_named_by_a_column_of_numbers():
     text = FRAME.assign(b=["x", "y", "z"])
     with pytest.raises(BadSettingError, match="ndarray, but the table is not in memory"):
-        pieced(FRAME).weighed_by(np.ones(3))
+        pieced(FRAME).weigh_by(np.ones(3))
     with pytest.raises(BadTableError, match="'b' is a column without numbers"):
-        pieced(text).weighed_by("b")
+        pieced(text).weigh_by("b")
     with pytest.raises(UnknownFeatureError):
-        pieced(FRAME).weighed_by("weight")
+        pieced(FRAME).weigh_by("weight")
 
 
 def test_columns_may_come_in_another_order():
@@ -131,7 +131,7 @@ def test_drawn_rows_of_an_array_are_found_too():
 
 
 def test_a_table_travels_without_its_rows():
-    spoilt = replace(pieced(ARROW).weighed_by("w"), source=lambda: 0, engine=lambda: 0)
+    spoilt = replace(pieced(ARROW).weigh_by("w"), source=lambda: 0, engine=lambda: 0)
     table = pickle.loads(pickle.dumps(spoilt.without_rows()))  # noqa: S301
     (chunk,) = read(table, ARROW)
     assert chunk.weights.tolist() == [1.0, 2.0]
