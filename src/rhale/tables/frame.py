@@ -103,11 +103,11 @@ class FrameChunk:
     def _numbers(self, index: int) -> FloatArray:
         """A column of numbers, read once and not to be written into."""
         if index not in self._known_numbers:
-            self._known_numbers[index] = numbers_of(self._column(index))
+            self._known_numbers[index] = numbers_of(self.series(index))
             self._known_numbers[index].flags.writeable = False
         return self._known_numbers[index]
 
-    def _column(self, index: int) -> Series:
+    def series(self, index: int) -> Series:
         """One column, taken out of the frame once."""
         if index not in self._columns:
             self._columns[index] = column_at(self.frame, index)
@@ -125,7 +125,7 @@ class FrameChunk:
 
     def distinct(self, index: int) -> Distinct | None:
         """Distinct names of a column and which each row has; None for a column of numbers."""
-        column = self._column(index)
+        column = self.series(index)
         if holds(column) not in ("names", "objects"):
             return None
         if index not in self._distinct:
@@ -143,7 +143,7 @@ class FrameChunk:
 
     def key(self, index: int) -> FloatArray:
         """Numbers that tell the values of one column apart, in all chunks alike."""
-        column = self._column(index)
+        column = self.series(index)
         try:
             apart = self.distinct(index)
         except BadTableError:  # it cannot be explained, but its rows differ
@@ -163,13 +163,13 @@ class FrameChunk:
         if index in self.labels:
             return repr(self.labels[index].values[int(value)])
         kinds: dict[str | None, AxisKind] = {"dates": "date", "durations": "duration"}
-        return written(value, kinds.get(holds(self._column(index)), "number"))
+        return written(value, kinds.get(holds(self.series(index)), "number"))
 
     def representable(self, index: int, values: FloatArray) -> FloatArray:
         """The values after a round trip through the column's own type."""
         if index in self.labels:
             return values
-        column = column_at(self.view.frame, index)
+        column = self.view.series(index)
         if column.dtype in PLAIN:
             return round_as(column.dtype, values)
         return numbers_of(new_column(column, values))
