@@ -46,7 +46,7 @@ class Columns:
         return len(next(iter(self.columns.values())))
 
     def holds(self, index):  # noqa: ARG002
-        return "numbers"
+        return "number"
 
     def has_order(self, index):  # noqa: ARG002
         return False

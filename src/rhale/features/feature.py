@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -14,14 +14,12 @@ from rhale.features.level_reader import LevelReader, Said, axis_kind, holds_name
 from rhale.features.levels import Levels
 from rhale.features.survey import Survey
 from rhale.kernels.axis import Axis
-from rhale.kernels.times import AxisKind, written
+from rhale.kernels.times import AxisKind, ColumnKind, as_axis_kind, written
 from rhale.names import find_feature, list_asked
 from rhale.results.note import Note
 from rhale.settings import Settings
 from rhale.tables import Table
 from rhale.tables.columns import Labels
-
-FeatureKind = Literal["number", "date", "duration", "steps", "categories"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +53,7 @@ class Feature:
     name: str
     column: int
     place: int
-    kind: FeatureKind
+    kind: ColumnKind
     axis: Axis
     whole: bool
     is_complete: bool
@@ -72,7 +70,7 @@ class Feature:
     @property
     def axis_kind(self) -> AxisKind:
         """What its numbers are."""
-        return self.kind if self.kind in ("date", "duration") else "number"
+        return as_axis_kind(self.kind)
 
 
 # --- what the user says ------------------------------------------------------------------------
@@ -190,7 +188,7 @@ class Reader:
         """What the numbers of a column are."""
         return axis_kind(self.table, column)
 
-    def kind(self, place: int) -> FeatureKind:
+    def kind(self, place: int) -> ColumnKind:
         """How a feature is explained."""
         column = self.columns[place]
         held, said = self.table.holds(column), self.said.get(column)
@@ -199,7 +197,7 @@ class Reader:
         census = self.survey.census[place]
         few = len(census.found) > 1 and bool(self.survey.whole[place])  # none if there are many
         numbers = (
-            held == "numbers"
+            held == "number"
             and said is None
             and not self.settings.wants_numbers(self.table.names[column])
         )

@@ -13,25 +13,24 @@ from rhale.features.levels import Levels
 from rhale.features.survey import Survey
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.level_order import level_distances, order_levels
-from rhale.kernels.times import AxisKind, as_numbers, in_full, written
+from rhale.kernels.times import AxisKind, as_axis_kind, as_numbers, in_full, written
 from rhale.results.level_effect import name_others
 from rhale.results.note import Note
 from rhale.tables import Table
 from rhale.tables.columns import hashed, texts_of
 
 Said = bool | tuple[Any, ...]
-KINDS: dict[str, AxisKind] = {"numbers": "number", "dates": "date", "durations": "duration"}
 MOST_LEVELS, FEWEST_ROWS = 50, 5  # levels in no order of their own beyond that are pooled
 
 
 def holds_names(table: Table, column: int) -> bool:
     """Tell whether a column holds names."""
-    return table.holds(column) in ("names", "objects")
+    return table.holds(column) in ("name", "object")
 
 
 def axis_kind(table: Table, column: int) -> AxisKind:
     """Say what the numbers of a column are."""
-    return KINDS.get(str(table.holds(column)), "number")
+    return as_axis_kind(table.holds(column))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,24 @@ import numpy.typing as npt
 from rhale.errors import BadSettingError
 
 FloatArray = npt.NDArray[np.float64]
-AxisKind = Literal["number", "date", "duration"]
+AxisKind = Literal["number", "date", "duration"]  # how places on an axis are written
+ColumnKind = AxisKind | Literal["steps", "categories"]  # how a feature is explained
 DAY = 86_400.0
 UNITS = {"number": "", "date": "day", "duration": "second"}
+
+
+def as_axis_kind(kind: str | None) -> AxisKind:
+    """How places are written on the axis of such a feature or column; those of levels are numbers.
+
+    Examples
+    --------
+    >>> as_axis_kind("date"), as_axis_kind("categories"), as_axis_kind(None)
+    ('date', 'number', 'number')
+    """
+    match kind:
+        case "date" | "duration":
+            return kind
+    return "number"
 
 
 def as_numbers(values: Any, kind: AxisKind) -> FloatArray:

@@ -162,7 +162,8 @@ class Question:
         for column in list(columns)[:3]:
             values = np.concatenate([v for index, v in self.changes if index == column])
             low, high = (
-                self.chunk.write_value(column, end(values)) for end in (np.fmin.reduce, np.fmax.reduce)
+                self.chunk.write_value(column, end(values))
+                for end in (np.fmin.reduce, np.fmax.reduce)
             )
             between = f"between {low} and {high}" if low != high else f"set to {low}"
             parts.append(f"{self.names[column]!r} {between}")

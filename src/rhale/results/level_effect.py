@@ -13,13 +13,13 @@ from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.curve import Center, fill_gaps, known_center, middles
 from rhale.kernels.records import freeze, same_fields
+from rhale.kernels.times import ColumnKind
 from rhale.names import find_level
 from rhale.results.effect import NO_SAMPLE, LocalEffects
 from rhale.results.missing import Missing
 from rhale.results.note import Note, as_notes
 from rhale.results.result import (
     N_POINTS,
-    ColumnKind,
     Difference,
     LevelRows,
     Parts,

@@ -11,13 +11,12 @@ from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center, fill_gaps, known_center
 from rhale.kernels.records import freeze, same_fields
-from rhale.kernels.times import AxisKind, written
+from rhale.kernels.times import AxisKind, ColumnKind, written
 from rhale.names import find_level
 from rhale.results.missing import Missing
 from rhale.results.note import Note, as_notes
 from rhale.results.result import (
     N_POINTS,
-    ColumnKind,
     Difference,
     LevelRows,
     Parts,

@@ -12,13 +12,12 @@ from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center
 from rhale.kernels.grid import uniform_edges
-from rhale.kernels.times import AxisKind, as_numbers
+from rhale.kernels.times import AxisKind, ColumnKind, as_axis_kind, as_numbers
 from rhale.results.missing import Missing
 from rhale.results.note import Note
 from rhale.results.table_rows import Columns
 
 Points = Any  # numbers; dates or durations where the feature has them
-ColumnKind = Literal["number", "date", "duration", "steps", "categories"]
 Parts = Literal["bins", "levels", "points"]
 Quantity = Literal["effect", "prediction"]
 N_POINTS = 401  # between the limits, besides the limits: a quadratic looks smooth
@@ -232,10 +231,7 @@ def is_constant(result: Result) -> bool:
 
 def axis_kind(result: Result) -> AxisKind:
     """How places on the axis are written; those of levels are plain numbers."""
-    match result.column_kind:
-        case "date" | "duration" as kind:
-            return kind
-    return "number"
+    return as_axis_kind(result.column_kind)
 
 
 def heights(result: Result, x: FloatArray) -> FloatArray:

@@ -125,7 +125,7 @@ class ArrayTable:
 
     def holds(self, index: int) -> Holds:  # noqa: ARG002
         """What a column holds: numbers."""
-        return "numbers"
+        return "number"
 
     def has_order(self, index: int) -> bool:  # noqa: ARG002
         """Arrays have no levels in an order of their own."""

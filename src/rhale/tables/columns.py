@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from rhale.errors import BadTableError
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.times import in_seconds
+from rhale.kernels.times import AxisKind, in_seconds
 
 Series = nw.Series[Any]
-Holds = Literal["numbers", "dates", "durations", "names", "objects"]
+Holds = AxisKind | Literal["name", "object"]
 Distinct = tuple[list[Any], IntArray]  # distinct values, and which of them each row has
 MICROSECOND, MICRODAY = 1e6, 86_400e6
 TICKS = {"s": 1e6, "ms": 1e3}  # microseconds in the units that are coarser
@@ -32,12 +32,12 @@ def holds(column: Series) -> Holds | None:
     """Say what a column holds; None for what cannot be explained (lists, bytes, ...)."""
     dtype = dtype_of(column)
     if is_number(dtype):
-        return "numbers"
+        return "number"
     if dtype in (nw.Date, nw.Datetime):
-        return "dates"
+        return "date"
     if dtype in (nw.String, nw.Categorical, nw.Enum):
-        return "names"
-    known: dict[Any, Holds] = {nw.Duration: "durations", nw.Object: "objects"}
+        return "name"
+    known: dict[Any, Holds] = {nw.Duration: "duration", nw.Object: "object"}
     return known.get(type(dtype))
 
 
@@ -91,11 +91,11 @@ def is_object(column: Series) -> bool:
 def numbers_of(column: Series) -> FloatArray:
     """Read a column as floats: dates in days since 1970, durations in seconds; missing is nan."""
     kind = holds(column)
-    if kind == "dates":
+    if kind == "date":
         if column.dtype == nw.Unknown:  # see dtype_of
             column = nw.from_native(column.to_native().dt.tz_convert("UTC"), series_only=True)
         return _floats(column.dt.timestamp("us")) / MICRODAY
-    if kind == "durations":
+    if kind == "duration":
         return in_seconds(np.asarray(column.to_numpy(), dtype="timedelta64"))
     return _floats(column)
 
@@ -246,15 +246,15 @@ def new_column(like: Series, values: FloatArray) -> Series:
     missing = np.isnan(values)
     dtype = dtype_of(like)
     kind = holds(like)
-    if kind == "numbers":
+    if kind == "number":
         known = np.where(missing, 0.0, values)
         return make_like(like, cast(known, numpy_type(dtype)), missing)
     filled = np.where(missing, 0.0, values)
     filled = np.rint(filled) if dtype == nw.Date else filled
     tick = TICKS.get(getattr(dtype, "time_unit", "us"), 1.0)
-    ticks = filled * (MICRODAY if kind == "dates" else MICROSECOND) / tick
+    ticks = filled * (MICRODAY if kind == "date" else MICROSECOND) / tick
     moment = (np.rint(ticks) * tick).astype(np.int64)
-    unit = "datetime64[us]" if kind == "dates" else "timedelta64[us]"
+    unit = "datetime64[us]" if kind == "date" else "timedelta64[us]"
     return make_like(like, moment.astype(unit), missing)
 
 

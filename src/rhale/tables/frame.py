@@ -13,7 +13,7 @@ import numpy as np
 from rhale.errors import BadTableError
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.records import crosses_processes
-from rhale.kernels.times import AxisKind, written
+from rhale.kernels.times import as_axis_kind, written
 from rhale.tables.chunk import Change, numbers_at, numbers_between
 from rhale.tables.columns import (
     PLAIN,
@@ -126,7 +126,7 @@ class FrameChunk:
     def distinct(self, index: int) -> Distinct | None:
         """Distinct names of a column and which each row has; None for a column of numbers."""
         column = self.series(index)
-        if holds(column) not in ("names", "objects"):
+        if holds(column) not in ("name", "object"):
             return None
         if index not in self._distinct:
             self._distinct[index] = factorize(column)
@@ -162,8 +162,7 @@ class FrameChunk:
             return "missing"
         if index in self.labels:
             return repr(self.labels[index].values[int(value)])
-        kinds: dict[str | None, AxisKind] = {"dates": "date", "durations": "duration"}
-        return written(value, kinds.get(holds(self.series(index)), "number"))
+        return written(value, as_axis_kind(holds(self.series(index))))
 
     def representable(self, index: int, values: FloatArray) -> FloatArray:
         """The values after a round trip through the column's own type."""

@@ -19,7 +19,7 @@ LARGEST_WEIGHT = 1e100
 def find_weights(name: str, table: Table) -> int:
     """Find the column that holds the weights."""
     column = find_feature(name, table.names)
-    if table.holds(column) != "numbers":
+    if table.holds(column) != "number":
         msg = f"weights={table.names[column]!r} is a column without numbers"
         raise BadTableError(msg)
     return column

@@ -96,7 +96,7 @@ def test_a_data_frame_tells_its_columns_before_any_row_is_read():
 
     opened = open_table(dd.from_map(load, [1, 2], meta=pd.DataFrame({"a": [1.0], 3: ["x"]})))
     assert (opened.kind, opened.names, opened.n_rows) == ("dask", ("a", "3"), None)
-    assert [opened.holds(i) for i in range(2)] == ["numbers", "names"]
+    assert [opened.holds(i) for i in range(2)] == ["number", "name"]
 
 
 def test_an_array_keeps_its_rows_in_one_piece():

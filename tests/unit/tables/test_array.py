@@ -61,7 +61,7 @@ def test_only_arrays_of_truth_values_hold_truth_and_none_holds_names():
     table, labels = ArrayTable(ROWS > 2), {0: Labels(("a",))}
     assert table.is_truth(0)
     assert not ArrayTable(ROWS).is_truth(0)
-    assert table.holds(0) == "numbers"
+    assert table.holds(0) == "number"
     assert table.label(labels) is table
     assert chunk().distinct(0) is None
     assert np.isnan(table.missing_value(0))

@@ -186,21 +186,21 @@ def series(values, dtype=None):
 def test_numbers_are_read_as_floats_and_missing_ones_as_nan(case):
     table, values = case
     expected = [np.nan if v is None else float(v) for v in values]
-    assert open_table(table).holds(0) == "numbers"
+    assert open_table(table).holds(0) == "number"
     assert whole(table).column(0) == pytest.approx(np.array(expected), nan_ok=True, rel=0, abs=0)
 
 
 @each_moment
 def test_dates_are_read_in_days_since_1970_also_before(case):
     table, expected = case
-    assert open_table(table).holds(0) == "dates"
+    assert open_table(table).holds(0) == "date"
     assert whole(table).column(0) == pytest.approx(expected, nan_ok=True, rel=0, abs=1e-11)
 
 
 @each_length
 def test_durations_are_read_in_seconds(case):
     table, expected = case
-    assert open_table(table).holds(0) == "durations"
+    assert open_table(table).holds(0) == "duration"
     assert whole(table).column(0) == pytest.approx(expected, nan_ok=True, rel=0, abs=0)
 
 

@@ -24,7 +24,7 @@ def test_a_table_knows_its_kind_names_and_size(kind, data):
     assert table.kind == kind
     assert table.n_rows == 6
     assert table.names == (("x0", "x1") if kind == "numpy" else ("a", "b"))
-    assert table.holds(0) == "numbers"
+    assert table.holds(0) == "number"
 
 
 @each_table

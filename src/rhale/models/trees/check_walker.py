@@ -73,7 +73,7 @@ def choose_changes(found: Reading, chunk: Chunk) -> list[Change]:
     forest, parts = found.forest, list[list[Change]]()
     table = open_table(chunk.rows)
     for column in range(len(table.names)):
-        if table.holds(column) != "numbers":
+        if table.holds(column) != "number":
             continue
         feature = column if found.columns is None else int(found.columns[column])
         if feature < 0 or cannot_change(chunk, column):
