@@ -96,6 +96,12 @@ def test_a_branch_holds_its_two_graphs():
         read_graph(graph(step(BRANCH, *given[:3])))
 
 
+def test_a_graph_stands_nowhere_but_in_the_operations_that_take_one():
+    inner = {"as_graph": {"graph": graph(of=["u"], to="u")}}
+    with pytest.raises(UnsafeFileError, match="graphs at other places of 'torch"):
+        read_graph(graph(step(TANH, inner)))
+
+
 @pytest.mark.parametrize(
     ("nodes", "said"),
     [
