@@ -127,7 +127,7 @@ def test_what_nobody_waits_for_any_more_is_cancelled(cluster):
 @pytest.mark.usefixtures("cluster")
 def test_a_dataset_tells_its_columns_before_any_block_is_read():
     opened = open_table(Dataset(None, SimpleNamespace(base_schema=BLOCKS[0].schema)))
-    assert (opened.kind, opened.names, opened.holds(0)) == ("ray", ("a",), "numbers")
+    assert (opened.kind, opened.names, opened.holds(0)) == ("ray", ("a",), "number")
     assert "no number to go on from" in opened.storage.no_resume
 
 

@@ -113,8 +113,8 @@ def test_a_chunk_answers_like_one_of_an_array(dtype):
     host, there = both(x, np.arange(1.0, 21))
     new = np.linspace(-0.6, 2.7, 20)
     for name, arguments in {
-        "column": (1,), "key": (2,), "keys": (), "representable": (0, new), "shown": (0, 0.5),
-        "distinct": (0,), "varied": ([(0, new), (2, new)],), "replaced": ([(0, new), (2, new)],),
+        "column": (1,), "key": (2,), "keys": (), "representable": (0, new), "write_value": (0, 0.5),
+        "distinct": (0,), "vary": ([(0, new), (2, new)],), "substitute": ([(0, new), (2, new)],),
     }.items():  # fmt: skip
         ours, theirs = getattr(there, name)(*arguments), getattr(host, name)(*arguments)
         if isinstance(theirs, np.ndarray):
