@@ -111,6 +111,7 @@ def explain(
 
     Examples
     --------
+    >>> import numpy as np
     >>> x = np.random.default_rng(0).uniform(-1, 1, size=(500, 2))
     >>> fx = explain(lambda rows: 3 * rows[:, 0] + rows[:, 1] ** 2, x)
     >>> fx["x0"].mean.round(6)

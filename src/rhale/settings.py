@@ -152,7 +152,7 @@ class Settings:
         Examples
         --------
         >>> Settings(bins=Fixed(7), limits={"age": (20, 60)}).sources()
-        {'bins': 'rhale.Fixed(n_bins=7)', 'limits': "{'age': (20, 60)}"}
+        {'bins': "rhale.Fixed(n_bins=7, closed='left')", 'limits': "{'age': (20, 60)}"}
         """
         found = {}
         for field in fields(self):

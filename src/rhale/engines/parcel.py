@@ -8,13 +8,23 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from rhale.errors import ModelFailedError, RhaleError
+from rhale.models import Predictor
 
 KEPT = 2  # tasks that a process keeps open: two passes take turns, and old models must go
 _open_tasks: OrderedDict[str, Any] = OrderedDict()  # by digest; the one used last is last
 _opening = Lock()
+
+
+@runtime_checkable
+class AsksModel(Protocol):
+    """A task that asks a model."""
+
+    @property
+    def predictor(self) -> Predictor | None:
+        """The model, if there is one."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +75,7 @@ def pack(task: Any, dumps: Callable[[Any], bytes]) -> Parcel:
     Parameters
     ----------
     task : callable
-        What workers are to do; if it holds a model, in its attribute `predictor`.
+        What workers are to do; `AsksModel` tells whether there is a model in it.
     dumps : callable
         Pickles an object: `cloudpickle.dumps` of the engine at hand.
 
@@ -79,7 +89,7 @@ def pack(task: Any, dumps: Callable[[Any], bytes]) -> Parcel:
     >>> parcel.open()("abc")
     3
     """
-    predictor = getattr(task, "predictor", None)
+    predictor = task.predictor if isinstance(task, AsksModel) else None
     what = "task" if predictor is None else f"model ({predictor.adapter.kind})"
     try:
         content = dumps(task)

@@ -9,7 +9,7 @@ from functools import reduce
 from operator import add
 from typing import Any, Protocol, runtime_checkable
 
-from rhale.engines.parcel import Parcel
+from rhale.engines.parcel import AsksModel, Parcel
 from rhale.errors import BadTableError, RhaleError
 from rhale.models import Predictor
 from rhale.system.failure import Failure
@@ -29,15 +29,6 @@ class Learns(Protocol):
 
     def after(self, total: Any) -> Learns:
         """The task for further chunks."""
-
-
-@runtime_checkable
-class AsksModel(Protocol):
-    """A task that asks a model."""
-
-    @property
-    def predictor(self) -> Predictor:
-        """The model."""
 
 
 @dataclass(frozen=True, eq=False)

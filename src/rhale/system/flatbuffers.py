@@ -71,9 +71,9 @@ class FlatTable:
         places = (begin + SIZE.size * i + offset for i, offset in enumerate(offsets))
         return [FlatTable(self.content, place) for place in places]
 
-    def array(self, slot: int, kind: np.dtype[Any]) -> npt.NDArray[Any]:
+    def array(self, slot: int, of: npt.DTypeLike) -> npt.NDArray[Any]:
         """A list of numbers, or of several numbers each; empty where it is absent."""
-        place = self.find(slot)
+        place, kind = self.find(slot), np.dtype(of)
         if place is None:
             return np.empty(0, dtype=kind)
         place += self.at(place, SIZE)
@@ -85,4 +85,12 @@ class FlatTable:
 
     def text(self, slot: int) -> bytes:
         """A text; empty where it is absent."""
-        return self.array(slot, np.dtype("u1")).tobytes()
+        return self.array(slot, "u1").tobytes()
+
+    def texts(self, slot: int) -> list[bytes]:
+        """A list of texts: each has its length before it."""
+        found = []
+        for text in self.tables(slot):
+            start = text.place + SIZE.size
+            found.append(self.content[start : start + self.at(text.place, SIZE)])
+        return found

@@ -10,8 +10,10 @@ import numpy as np
 
 from rhale.kernels import IntArray
 from rhale.models.files.nesting import check_depth
+from rhale.system.flatbuffers import BYTE, WORD, FlatTable
 
 MARK = b"CBM1"
+ABSENT = -1  # numbers that are not there: features count from 0 on
 DEEPEST = 16  # splits of a symmetric tree
 LARGEST, MOST_CLASSES = 2**31 - 1, 2**20
 CLASS_NOTES = (b"class_params", b"multiclass_params")
@@ -51,11 +53,11 @@ def check_catboost(content: bytes) -> None:
         raise ValueError(msg)
     core = content[8 : 8 + size]
     try:
-        root = _Table(core, _follow(core, 0))
-        trees = root.table(TREES)
+        root = FlatTable.root(core)
+        trees = _inside(root, TREES)
         _check_features(trees)
         _check_trees(trees)
-        _check_classes(root, trees.number(DIMENSION))
+        _check_classes(root, trees.number(DIMENSION, WORD, ABSENT))
         if root.texts(PARTS) == [COUNTS]:
             _check_counts(content[8 + size :], trees)
     except (struct.error, IndexError, OverflowError, AttributeError, TypeError):
@@ -63,19 +65,19 @@ def check_catboost(content: bytes) -> None:
         raise ValueError(msg) from None
 
 
-def _check_features(trees: _Table) -> None:
+def _check_features(trees: FlatTable) -> None:
     """Columns are numbered from 0 on, all of them and those of each kind."""
     kinds = {FLOAT: 1, CATEGORICAL: 0, TEXT: 0, EMBEDDING: 0}  # kind, and the field of its number
     features = {kind: trees.tables(kind) for kind in kinds}
-    own = {k: [f.number(kinds[k]) for f in some] for k, some in features.items()}
-    flat = [f.number(kinds[k] + 1) for k, some in features.items() for f in some]
+    own = {k: [f.number(kinds[k], WORD, ABSENT) for f in some] for k, some in features.items()}
+    flat = [f.number(kinds[k] + 1, WORD, ABSENT) for k, some in features.items() for f in some]
     listed = [*own.values(), flat]
     if any(sorted(numbers) != list(range(len(numbers))) for numbers in listed):
         msg = "its columns are not numbered one after the other"
         raise ValueError(msg)
 
 
-def _check_classes(root: _Table, dimension: int) -> None:
+def _check_classes(root: FlatTable, dimension: int) -> None:
     """Names of classes, and which of them an answer means."""
     for note in root.tables(NOTES):
         if note.text(0) not in CLASS_NOTES:
@@ -90,10 +92,11 @@ def _check_classes(root: _Table, dimension: int) -> None:
             raise ValueError(msg)
 
 
-def _check_trees(trees: _Table) -> None:
+def _check_trees(trees: FlatTable) -> None:
     """Lists of splits and leaves fit together."""
-    dimension, splits, sizes = trees.number(DIMENSION), trees.whole(SPLITS), trees.whole(SIZES)
-    n_leaves, starts = len(trees.array(LEAVES, "<f8")), trees.whole(STARTS)
+    dimension = trees.number(DIMENSION, WORD, ABSENT)
+    splits, sizes = _whole(trees, SPLITS), _whole(trees, SIZES)
+    n_leaves, starts = len(trees.array(LEAVES, "<f8")), _whole(trees, STARTS)
     n_biases, n_weights = len(trees.array(BIAS, "<f8")), len(trees.array(WEIGHTS, "<f8"))
     bins = trees.array(BINS, BIN)
     if not 0 < dimension <= max(n_leaves, 1) or n_biases not in (0, 1, dimension):
@@ -118,7 +121,7 @@ def _check_trees(trees: _Table) -> None:
         raise ValueError(msg)
 
 
-def _check_splits(trees: _Table, splits: IntArray, buckets: IntArray) -> None:
+def _check_splits(trees: FlatTable, splits: IntArray, buckets: IntArray) -> None:
     """Each split is one of those that the features know."""
     if trees.tables(ESTIMATED):  # text and embeddings know theirs elsewhere
         return
@@ -151,7 +154,7 @@ def _check_nodes(steps: Any, leaf_of: IntArray, ends: IntArray, sizes: IntArray,
 # --- categories --------------------------------------------------------------------------------
 
 
-def _check_counts(part: bytes, trees: _Table) -> None:
+def _check_counts(part: bytes, trees: FlatTable) -> None:
     """Tables that say what is known of each category, and the splits that ask them."""
     n_tables, place = int(struct.unpack_from("<I", part, 0)[0]), 4
     n_classes: dict[Any, int] = {}
@@ -161,21 +164,21 @@ def _check_counts(part: bytes, trees: _Table) -> None:
         if size > len(part) - place - 4:
             raise IndexError
         held = part[place + 4 : place + 4 + size]
-        table = _Table(held, _follow(held, 0))
+        table = FlatTable.root(held)
         n_classes[_base_of(table, n_columns)] = _check_table(table)
         place += 4 + size
     for feature in trees.tables(COUNTED):
-        asked = feature.table(0)
-        border = asked.number(1) if asked.field(1) is not None else 0
+        asked = _inside(feature, 0)
+        border = asked.number(1, WORD)
         if not 0 <= border < n_classes.get(_base_of(asked, n_columns), 0):
             _refuse_counts()
 
 
-def _base_of(table: _Table, n_columns: dict[int, int]) -> tuple[Any, ...]:
+def _base_of(table: FlatTable, n_columns: dict[int, int]) -> tuple[Any, ...]:
     """What is counted, in a form that compares: kind, categories, and splits beside them."""
-    base = table.table(0)
-    together, kind = base.table(0), base.octet(1)
-    columns = together.whole(0)
+    base = _inside(table, 0)
+    together, kind = _inside(base, 0), base.number(1, BYTE)
+    columns = _whole(together, 0)
     numbers, named = together.array(1, "<i4,<f4"), together.array(2, "<i4,<i4")
     limits = [(columns, CATEGORICAL), (numbers["f0"], FLOAT), (named["f0"], CATEGORICAL)]
     if kind >= N_KINDS or any(
@@ -185,10 +188,10 @@ def _base_of(table: _Table, n_columns: dict[int, int]) -> tuple[Any, ...]:
     return kind, columns.tobytes(), numbers.tobytes(), named.tobytes()
 
 
-def _check_table(table: _Table) -> int:
+def _check_table(table: FlatTable) -> int:
     """Refuse places beyond the counts, and a list so full that a search in it never ends."""
-    kind = table.table(0).octet(1)
-    n_classes = table.number(4) if kind in BY_CLASS else 1
+    kind = _inside(table, 0).number(1, BYTE)
+    n_classes = table.number(4, WORD, ABSENT) if kind in BY_CLASS else 1
     size = 4 * n_classes * (2 if kind in MEANS else 1)
     n_octets, counts = len(table.array(1, "u1")), len(table.array(2, "u1"))
     n_buckets = n_octets // BUCKET.itemsize
@@ -206,81 +209,15 @@ def _refuse_counts() -> None:
     raise ValueError(msg)
 
 
-# --- tables ------------------------------------------------------------------------------------
+def _inside(table: FlatTable, slot: int) -> FlatTable:
+    """A table that must be there."""
+    found = table.table(slot)
+    if found is None:
+        msg = "a table in it is missing"
+        raise ValueError(msg)
+    return found
 
 
-def _follow(core: bytes, place: int) -> int:
-    """Where an offset leads."""
-    return place + int(struct.unpack_from("<I", core, place)[0])
-
-
-def _after(text: _Table) -> int:
-    """Where a text ends: its length stands before it."""
-    return text.place + 4 + int(struct.unpack_from("<I", text.core, text.place)[0])
-
-
-class _Table:
-    """A table of FlatBuffers: a list of offsets tells where its fields lie."""
-
-    def __init__(self, core: bytes, place: int) -> None:
-        self.core, self.place = core, place
-
-    def field(self, number: int) -> int | None:
-        """Where a field lies; None if it is not there."""
-        offsets = self.place - int(struct.unpack_from("<i", self.core, self.place)[0])
-        if offsets < 0:
-            raise IndexError
-        if 4 + 2 * number + 2 > struct.unpack_from("<H", self.core, offsets)[0]:
-            return None
-        offset = int(struct.unpack_from("<H", self.core, offsets + 4 + 2 * number)[0])
-        return self.place + offset if offset else None
-
-    def number(self, number: int) -> int:
-        """A whole number; features that have none count from 0 on as -1."""
-        place = self.field(number)
-        return -1 if place is None else int(struct.unpack_from("<i", self.core, place)[0])
-
-    def octet(self, number: int) -> int:
-        """A small number; 0 if it is not there."""
-        place = self.field(number)
-        return 0 if place is None else self.core[place]
-
-    def texts(self, number: int) -> list[bytes]:
-        """A list of texts."""
-        return [self.core[t.place + 4 : _after(t)] for t in self.tables(number)]
-
-    def text(self, number: int) -> bytes:
-        """A text."""
-        text = self.table(number)
-        return self.core[text.place + 4 : _after(text)]
-
-    def array(self, number: int, dtype: Any) -> Any:
-        """Numbers of one type, as many as there are bytes for."""
-        place, kind = self.field(number), np.dtype(dtype)
-        if place is None:
-            return np.empty(0, kind)
-        begin = _follow(self.core, place)
-        length = int(struct.unpack_from("<I", self.core, begin)[0])
-        if length * kind.itemsize > len(self.core) - begin - 4:
-            raise IndexError
-        return np.frombuffer(self.core[begin + 4 : begin + 4 + length * kind.itemsize], kind)
-
-    def whole(self, number: int) -> IntArray:
-        """Whole numbers."""
-        return np.asarray(self.array(number, "<i4"), dtype=np.int64)
-
-    def table(self, number: int) -> _Table:
-        """A table in this one."""
-        place = self.field(number)
-        if place is None:
-            raise IndexError
-        return _Table(self.core, _follow(self.core, place))
-
-    def tables(self, number: int) -> list[_Table]:
-        """A list of tables."""
-        place = self.field(number)
-        if place is None:
-            return []
-        offsets = self.array(number, "<u4").tolist()
-        begin = _follow(self.core, place) + 4
-        return [_Table(self.core, begin + 4 * i + o) for i, o in enumerate(offsets)]
+def _whole(table: FlatTable, slot: int) -> IntArray:
+    """A list of whole numbers."""
+    return np.asarray(table.array(slot, "<i4"), dtype=np.int64)
