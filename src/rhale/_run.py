@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, cast
 
@@ -314,6 +315,7 @@ def _provenance(run: Run, columns: Columns, predictor: Predictor) -> dict[str, A
     }
 
 
+@cache
 def own_version() -> str:
     """Version of the installed package; unknown in a source tree that was never installed."""
     try:

@@ -77,6 +77,7 @@ def list_work(
         else:
             for chunk in chunks:
                 yield Work(chunk.n_rows, chunk.where, partial(latest.task, chunk))
+                del chunk  # its memory serves the next one
 
 
 def rows_of_parts(table: PiecedTable) -> tuple[int, ...]:

@@ -114,6 +114,7 @@ class Passes:
                     if self.memory and self.memory.is_due():
                         self._keep(kept_as, so_far)
                     tell(part.n_rows)
+                    del part, piece  # their memory serves the next ones
         except BaseException:
             with suppress(RhaleError):  # what stopped the work is worth more than this
                 self._keep(kept_as, so_far)

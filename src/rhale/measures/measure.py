@@ -257,6 +257,7 @@ class MeasureTask:
             replies = self.replies(rows, asked, base)
             for measure, questions, reply in zip(group, asked, replies, strict=True):
                 tallies.append(measure.add_up(rows, questions, reply))
+            del asked, replies, questions, reply  # their memory serves the next group
         n_asked += chunk.n_rows * sum(m.n_changes for m in self.measures)
         values = lay_out(base.sampled, [tally.kept for tally in tallies])
         sample = keep(chunk, rows.sampled, key[rows.sampled], values)
