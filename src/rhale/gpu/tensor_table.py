@@ -26,8 +26,8 @@ from rhale.features.survey import (
 from rhale.gpu.device_moments import as_keys, as_ordered, on_host, row_facts, up_to
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.sample import Sample
-from rhale.tables.chunk import Change, numbers_at, numbers_between
-from rhale.tables.columns import Holds, Labels
+from rhale.tables.chunk import Change, NumbersAlone, numbers_at, numbers_between
+from rhale.tables.columns import Labels
 from rhale.tables.open import require_two_dimensions
 from rhale.tables.pieces.facts import NO_FACTS, ColumnFacts
 from rhale.tables.storage import Storage
@@ -227,7 +227,7 @@ class TensorSurveyTask:
 
 
 @dataclass(frozen=True, eq=False)
-class TensorTable:
+class TensorTable(NumbersAlone):
     """A two-dimensional tensor of numbers; columns are called x0, x1, ...
 
     Attributes
@@ -274,17 +274,6 @@ class TensorTable:
             size = max(FEWEST_ROWS, min(SENT_NUMBERS // len(self.names), MOST_ROWS))
         return Storage(device=self.device, usual_rows=size, no_resume=NO_RESUME)
 
-    def holds(self, index: int) -> Holds:  # noqa: ARG002
-        """What a column holds: numbers."""
-        return "number"
-
-    def has_order(self, index: int) -> bool:  # noqa: ARG002
-        """Tensors have no levels in an order of their own."""
-        return False
-
-    def declared_order(self, index: int) -> None:
-        """Tensors declare no order of levels."""
-
     def is_truth(self, index: int) -> bool:  # noqa: ARG002
         """Whether the tensor holds truth values."""
         return self.tensor.dtype == torch.bool
@@ -308,29 +297,9 @@ class TensorTable:
         names = tuple(self.names[column] for column in columns)
         return replace(self, tensor=self.tensor[:, list(columns)], column_names=names)
 
-    def missing_value(self, index: int) -> float:  # noqa: ARG002
-        """What stands for a missing value: nan."""
-        return float("nan")
-
-    def labels_of(self, index: int) -> Labels:  # noqa: ARG002
-        """Tensors have no names."""
-        return Labels(())
-
-    def label(self, labels: Mapping[int, Labels]) -> TensorTable:  # noqa: ARG002
-        """The same table: it has no names."""
-        return self
-
     def weigh(self, weights: FloatArray) -> TensorTable:
         """The same rows, with their weights."""
         return replace(self, weights=weights)
-
-    def settle(self, facts: ColumnFacts) -> TensorTable:  # noqa: ARG002
-        """The same table: it hides nothing."""
-        return self
-
-    def settle_chunk(self, chunk: TensorChunk) -> TensorChunk:
-        """The same chunk: nothing is decided about numbers."""
-        return chunk
 
 
 def open_tensor(data: torch.Tensor) -> TensorTable:

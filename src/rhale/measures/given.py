@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -34,10 +35,15 @@ class GivenEffects:
     table: TableInMemory
     local_effects: FloatArray
 
-    @property
+    @cached_property
     def chunk(self) -> Chunk:
         """All rows."""
         return self.table.chunk(0, self.table.n_rows)
+
+    @cached_property
+    def x(self) -> FloatArray:
+        """Feature values."""
+        return self.chunk.column(0)
 
     def bin(self, settings: Settings) -> Effect:
         """Choose bins, and fit them."""
@@ -48,8 +54,7 @@ class GivenEffects:
             return cast(Effect, describe_constant(feature, OUTPUT, survey))
         partition = settings.partition(feature.name, OUTPUT)
         grid = fine_grid(feature.axis, partition.candidates(feature.axis), partition.closed)
-        x, weights = self.chunk.column(0), self.chunk.weights
-        cells = measure(grid, x, self.local_effects, weights)
+        cells = measure(grid, self.x, self.local_effects, self.chunk.weights)
         require_rows(feature, int(cells.count.sum()), (grid.edges[0], grid.edges[-1]), survey)
         made = bin_cells(feature.name, OUTPUT, cells.of_output(0, 1), partition, axis=feature.axis)
         notes = describe_outside(survey.n_rows, cells)
@@ -57,9 +62,9 @@ class GivenEffects:
 
     def sample(self) -> LocalEffects:
         """A bounded number of rows."""
-        x, weights = self.chunk.column(0), self.chunk.weights
-        weight = np.ones(x.size) if weights is None else weights
-        kept = np.column_stack([x, self.local_effects])
+        weights = self.chunk.weights
+        weight = np.ones(self.x.size) if weights is None else weights
+        kept = np.column_stack([self.x, self.local_effects])
         sample = collect(row_keys(kept), kept, weight, size=SAMPLE_ROWS)
         return LocalEffects(sample.values[:, 0], sample.values[:, 1], sample.weight)
 
@@ -77,16 +82,17 @@ def read_given(
         msg = f"x has shape {places.shape}, local_effects {values.shape}; both must be (n_rows,)"
         raise BadTableError(msg)
     table = open_table(places[:, None], weights)
-    used = np.ones(places.size, dtype=np.bool_)
+    bad = ~np.isfinite(values)
     if weights is not None:
         used = check_weights(weights, places.size) > 0
-    bad = used & ~np.isfinite(values)
+        bad &= used
     if bad.any():
         row = int(np.argmax(bad))
         msg = f"local effects of {name!r} must be finite; row {row} is {values[row]}"
         raise BadEffectsError(msg)
-    given = GivenEffects(replace(cast(ArrayTable, table), column_names=(name,)), values[used])
-    is_missing = np.isnan(given.chunk.column(0))
+    values = values if weights is None else values[used]
+    given = GivenEffects(replace(cast(ArrayTable, table), column_names=(name,)), values)
+    is_missing = np.isnan(given.x)
     if np.any(is_missing):
         row = given.chunk.row_numbers[np.argmax(is_missing)]
         msg = f"feature {name!r} has missing values (first in row {row}); leave these rows out"

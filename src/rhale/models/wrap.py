@@ -62,6 +62,12 @@ def wrap(
         if response != "auto":
             msg = f"response={response!r} is for estimators; this is a {model.kind} already"
             raise UnknownModelError(msg)
+        if gradient is not None:
+            msg = (
+                f"gradient= is for callables and models; this {model.kind} is an adapter, which "
+                "gives its own slopes: pass the model itself, or write Adapter.gradient"
+            )
+            raise UnknownModelError(msg)
         return model
     if isinstance(model, str | Path):
         return wrap(read_model(model), kind=kind, gradient=gradient, response=response, walk=walk)

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.records import crosses_processes
-from rhale.tables.chunk import Change, numbers_at, numbers_between
-from rhale.tables.columns import Holds, Labels, cast
+from rhale.tables.chunk import Change, NumbersAlone, numbers_at, numbers_between
+from rhale.tables.columns import Labels, cast
 from rhale.tables.pieces.facts import NO_FACTS, ColumnFacts
 from rhale.tables.storage import IN_MEMORY, Storage
 
@@ -95,7 +95,7 @@ class ArrayChunk:
 
 
 @dataclass(frozen=True, eq=False)
-class ArrayTable:
+class ArrayTable(NumbersAlone):
     """A two-dimensional array of numbers; columns are called x0, x1, ..."""
 
     array: npt.NDArray[Any]
@@ -123,17 +123,6 @@ class ArrayTable:
         """In memory."""
         return IN_MEMORY
 
-    def holds(self, index: int) -> Holds:  # noqa: ARG002
-        """What a column holds: numbers."""
-        return "number"
-
-    def has_order(self, index: int) -> bool:  # noqa: ARG002
-        """Arrays have no levels in an order of their own."""
-        return False
-
-    def declared_order(self, index: int) -> None:
-        """Arrays declare no order of levels."""
-
     def is_truth(self, index: int) -> bool:  # noqa: ARG002
         """Whether the array holds truth values."""
         return self.array.dtype.kind == "b"
@@ -156,26 +145,6 @@ class ArrayTable:
         names = tuple(self.names[column] for column in columns)
         return replace(self, array=self.array[:, list(columns)], column_names=names)
 
-    def missing_value(self, index: int) -> float:  # noqa: ARG002
-        """What stands for a missing value: nan."""
-        return float("nan")
-
-    def labels_of(self, index: int) -> Labels:  # noqa: ARG002
-        """Arrays have no names."""
-        return Labels(())
-
-    def label(self, labels: Mapping[int, Labels]) -> ArrayTable:  # noqa: ARG002
-        """The same table: it has no names."""
-        return self
-
     def weigh(self, weights: FloatArray) -> ArrayTable:
         """The same rows, with their weights."""
         return replace(self, weights=weights)
-
-    def settle(self, facts: ColumnFacts) -> ArrayTable:  # noqa: ARG002
-        """The same table: it hides nothing."""
-        return self
-
-    def settle_chunk(self, chunk: ArrayChunk) -> ArrayChunk:
-        """The same chunk: nothing is decided about numbers."""
-        return chunk

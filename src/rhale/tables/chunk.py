@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -149,6 +149,41 @@ class TableInMemory(Table, Protocol):
 
     def settle(self, facts: ColumnFacts) -> TableInMemory:
         """The same table, now that all rows were seen."""
+
+
+class NumbersAlone:
+    """What a table of numbers answers about names, levels and types: that it has none."""
+
+    def holds(self, index: int) -> Holds:  # noqa: ARG002
+        """What a column holds: numbers."""
+        return "number"
+
+    def has_order(self, index: int) -> bool:  # noqa: ARG002
+        """There are no levels in an order of their own."""
+        return False
+
+    def declared_order(self, index: int) -> None:
+        """No order of levels is declared."""
+
+    def missing_value(self, index: int) -> float:  # noqa: ARG002
+        """What stands for a missing value: nan."""
+        return float("nan")
+
+    def labels_of(self, index: int) -> Labels:  # noqa: ARG002
+        """There are no names."""
+        return Labels(())
+
+    def label(self, labels: Mapping[int, Labels]) -> Self:  # noqa: ARG002
+        """The same table: it has no names."""
+        return self
+
+    def settle(self, facts: ColumnFacts) -> Self:  # noqa: ARG002
+        """The same table: it hides nothing."""
+        return self
+
+    def settle_chunk(self, chunk: Any) -> Any:
+        """The same chunk: nothing is decided about numbers."""
+        return chunk
 
 
 def numbers_between(numbers: IntArray | None, start: int, stop: int) -> IntArray:

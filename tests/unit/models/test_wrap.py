@@ -98,3 +98,9 @@ def test_the_record_names_the_kind_of_model():
     assert rhale.explain(Scaled(), X).provenance["model"] == "torch module"
     assert rhale.explain(jax.jit(lambda r: r[:, 0]), X).provenance["model"] == "JAX function"
     assert rhale.explain(lambda r: jnp.sin(r[:, 0]), X).provenance["model"] == "JAX function"
+
+
+def test_a_gradient_beside_an_adapter_is_refused_and_never_dropped():
+    adapter = wrap(lambda rows: rows[:, 0])
+    with pytest.raises(UnknownModelError, match=r"gradient= is for callables .* Adapter\.gradient"):
+        wrap(adapter, gradient=lambda rows: rows)
