@@ -23,7 +23,6 @@ from rhale.kernels.grid import Closed, Grid
 from rhale.kernels.moments import Moments, measure
 from rhale.kernels.noise import has_enough_rows, interpolation, residual_squares
 from rhale.kernels.partition import Cuts, require_count
-from rhale.kernels.records import freeze, same_fields
 from rhale.kernels.times import AxisKind, written
 from rhale.kernels.uncertainty import Uncertainty, bridge_levels
 from rhale.results.missing import Missing
@@ -31,6 +30,7 @@ from rhale.results.note import Note, as_notes
 from rhale.results.result import (
     N_POINTS,
     Difference,
+    FrozenResult,
     LevelRows,
     Parts,
     Points,
@@ -60,7 +60,7 @@ NO_SAMPLE = LocalEffects(np.empty(0), np.empty(0), np.empty(0))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Effect:
+class Effect(FrozenResult):
     """How one feature moves one output: bins, effect, spread between rows, uncertainty.
 
     Attributes
@@ -137,27 +137,12 @@ class Effect:
     parts: ClassVar[Parts] = "bins"
     quantity: ClassVar[Quantity] = "effect"
 
-    def __post_init__(self) -> None:
-        freeze(self)
-        object.__setattr__(self, "local_notes", as_notes(self.local_notes))
-        object.__setattr__(self, "bin_notes", as_notes(self.bin_notes))
-
     def __repr__(self) -> str:
         return (
             f"Effect({self.name!r}, output={self.output!r}, {self.mean.size} bins on "
             f"[{written(self.edges[0], self.kind)}, {written(self.edges[-1], self.kind)}], "
             f"importance={self.importance:.4g})"
         )
-
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """The one feature."""
-        return (self.name,)
 
     @property
     def axis(self) -> FloatArray:

@@ -12,7 +12,6 @@ import numpy as np
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.curve import Center, fill_gaps, known_center, middles
-from rhale.kernels.records import freeze, same_fields
 from rhale.kernels.times import ColumnKind
 from rhale.names import find_level
 from rhale.results.effect import NO_SAMPLE, LocalEffects
@@ -21,6 +20,7 @@ from rhale.results.note import Note, as_notes
 from rhale.results.result import (
     N_POINTS,
     Difference,
+    FrozenResult,
     LevelRows,
     Parts,
     Quantity,
@@ -35,7 +35,7 @@ from rhale.results.table_rows import Columns, add_missing_bin, add_row, list_bin
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LevelEffect:
+class LevelEffect(FrozenResult):
     """How the levels of one feature move one output: steps between neighbouring levels.
 
     Attributes
@@ -95,26 +95,11 @@ class LevelEffect:
     parts: ClassVar[Parts] = "levels"
     quantity: ClassVar[Quantity] = "effect"
 
-    def __post_init__(self) -> None:
-        freeze(self)
-        object.__setattr__(self, "local_notes", as_notes(self.local_notes))
-        object.__setattr__(self, "bin_notes", as_notes(self.bin_notes))
-
     def __repr__(self) -> str:
         return (
             f"LevelEffect({self.name!r}, output={self.output!r}, {len(self.levels)} levels, "
             f"importance={self.importance:.4g})"
         )
-
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """The one feature."""
-        return (self.name,)
 
     @property
     def axis(self) -> FloatArray:

@@ -10,14 +10,14 @@ import numpy as np
 from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center, fill_gaps, known_center
-from rhale.kernels.records import freeze, same_fields
 from rhale.kernels.times import AxisKind, ColumnKind, written
 from rhale.names import find_level
 from rhale.results.missing import Missing
-from rhale.results.note import Note, as_notes
+from rhale.results.note import Note
 from rhale.results.result import (
     N_POINTS,
     Difference,
+    FrozenResult,
     LevelRows,
     Parts,
     Points,
@@ -37,7 +37,7 @@ NO_CURVES, NO_VALUES = np.empty((0, 0)), np.empty(0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Profile:
+class Profile(FrozenResult):
     """Average prediction at the points of a grid, and how the rows' own curves scatter.
 
     Attributes
@@ -95,26 +95,12 @@ class Profile:
     parts: ClassVar[Parts] = "points"
     quantity: ClassVar[Quantity] = "prediction"
 
-    def __post_init__(self) -> None:
-        freeze(self)
-        object.__setattr__(self, "notes", as_notes(self.notes))
-
     def __repr__(self) -> str:
         return (
             f"Profile({self.name!r}, output={self.output!r}, {self.method}, {self.grid.size} "
             f"points on [{written(self.grid[0], self.kind)}, {written(self.grid[-1], self.kind)}], "
             f"importance={self.importance:.4g})"
         )
-
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """The one feature."""
-        return (self.name,)
 
     @property
     def axis(self) -> FloatArray:

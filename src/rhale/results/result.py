@@ -12,9 +12,10 @@ from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center
 from rhale.kernels.grid import uniform_edges
+from rhale.kernels.records import freeze, same_fields
 from rhale.kernels.times import AxisKind, ColumnKind, as_axis_kind, as_numbers
 from rhale.results.missing import Missing
-from rhale.results.note import Note
+from rhale.results.note import Note, as_notes
 from rhale.results.table_rows import Columns
 
 Points = Any  # numbers; dates or durations where the feature has them
@@ -216,6 +217,28 @@ STATISTICS: dict[str, Callable[[Result], float]] = {
     "typical_spread": lambda result: result.typical_spread,
     "heterogeneity": lambda result: result.heterogeneity,
 }
+
+
+class FrozenResult:
+    """What results of one feature have in common: they never change, and compare by value."""
+
+    name: str
+
+    def __post_init__(self) -> None:
+        freeze(self)
+        for field in ("local_notes", "bin_notes", "notes"):
+            if field in self.__dict__:
+                object.__setattr__(self, field, as_notes(self.__dict__[field]))
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The one feature."""
+        return (self.name,)
 
 
 def reach(result: Result) -> tuple[float, float]:
