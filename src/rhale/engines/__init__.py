@@ -38,7 +38,7 @@ def open_on_engine(data: Any) -> PiecedTable | None:
 
 
 class Work(NamedTuple):
-    """A piece of the work on a table: about how many rows, where they are, and how it is done."""
+    """A part of the work on a table: about how many rows, where they are, and how it is done."""
 
     n_rows: int
     where: str
@@ -53,13 +53,13 @@ def list_work(
     Parameters
     ----------
     latest : Latest
-        The task, from a chunk to a piece that adds up.
+        The task, from a chunk to a term that adds up.
     table : Table
         The rows.
     size : int
         Rows in a chunk.
     first : int
-        How many pieces are known already.
+        How many terms are known already.
     n_threads : int
         How many chunks may be worked on at a time in this process.
     """

@@ -14,7 +14,7 @@ from rhale.tables import Chunk, Table
 from rhale.tables.pieces.reader import naming
 
 Progress = Callable[[int, int], object]
-Piece = TypeVar("Piece")
+Term = TypeVar("Term")
 N_STEPS, FEWEST_ROWS = 50, 256  # of a progress bar, and rows in each
 FIRST_LOOK, SECOND_LOOK = 0, 1  # numbers of passes; more may follow
 
@@ -23,29 +23,29 @@ class Memory(Protocol):
     """Where finished work is kept, so that an interrupted run can go on."""
 
     def load(self, name: str) -> Any:
-        """What is kept of a pass: pieces done, their sum, whether it is finished; None if nothing."""
+        """What is kept of a pass: terms done, their sum, whether it is finished; None if nothing."""
 
     def is_due(self) -> bool:
         """Whether it is time to save."""
 
     def save(self, name: str, done: int, folded: Any, *, is_last: bool = False) -> None:
-        """Keep the sum of the pieces so far."""
+        """Keep the sum of the terms so far."""
 
     def damaged(self, name: str, why: str) -> RhaleError:
         """The error to raise where what was kept turns out to be something else."""
 
 
 class RunningSum(NamedTuple):
-    """How many pieces are done, and their sum: one value, so that no interruption parts them."""
+    """How many terms are done, and their sum: one value, so that no interruption parts them."""
 
     done: int
     total: Any
 
-    def with_one(self, piece: Any) -> RunningSum:
-        """One more piece; a part without rows adds nothing."""
-        if piece is None:
+    def with_one(self, term: Any) -> RunningSum:
+        """One more term; a part without rows adds nothing."""
+        if term is None:
             return RunningSum(self.done + 1, self.total)
-        total = piece if self.total is None else self.total + piece
+        total = term if self.total is None else self.total + term
         return RunningSum(self.done + 1, total)
 
 
@@ -87,7 +87,7 @@ class Passes:
     n_threads: int = 1
     memory: Memory | None = None
 
-    def fold(self, task: Callable[[Chunk], Piece], number: int) -> Piece:
+    def fold(self, task: Callable[[Chunk], Term], number: int) -> Term:
         """Apply a task to all rows and add up what comes back, in order."""
         if self.memory and self.is_silent(number):  # sooner done again than kept
             return replace(self, memory=None).fold(task, number)
@@ -96,7 +96,7 @@ class Passes:
         kept = self.memory.load(kept_as) if self.memory else None
         so_far = RunningSum(kept.done, kept.folded) if kept else RunningSum(0, None)
         if kept and kept.is_last:
-            return cast(Piece, so_far.total)
+            return cast(Term, so_far.total)
         now = Latest(task)
         with self._fitting(kept_as, kept):
             now.learn(so_far.total)
@@ -107,14 +107,14 @@ class Passes:
             with closing(work), self._telling(number, before) as tell:
                 for part in work:
                     with naming(part.where):
-                        piece = part.do()
+                        term = part.do()
                     with self._fitting(kept_as, kept):
-                        so_far = so_far.with_one(piece)
+                        so_far = so_far.with_one(term)
                         now.learn(so_far.total)
                     if self.memory and self.memory.is_due():
                         self._keep(kept_as, so_far)
                     tell(part.n_rows)
-                    del part, piece  # their memory serves the next ones
+                    del part, term  # their memory serves the next ones
         except BaseException:
             with suppress(RhaleError):  # what stopped the work is worth more than this
                 self._keep(kept_as, so_far)
@@ -123,7 +123,7 @@ class Passes:
             msg = "the table has no rows; an effect needs at least two rows with different values"
             raise BadTableError(msg)
         self._keep(kept_as, so_far, is_last=True)
-        return cast(Piece, so_far.total)
+        return cast(Term, so_far.total)
 
     @contextmanager
     def _fitting(self, name: str, kept: Any) -> Iterator[None]:
@@ -163,7 +163,7 @@ class Passes:
 
     @contextmanager
     def _telling(self, number: int, done: int) -> Iterator[Callable[[int], object]]:
-        """Give what is to be called with the rows of each piece that is done."""
+        """Give what is to be called with the rows of each term that is done."""
         if not self.progress or self.is_silent(number):
             yield lambda _: None
         elif callable(self.progress):

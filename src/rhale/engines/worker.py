@@ -39,23 +39,23 @@ class Summary:
     ----------
     n_rows : int
         How many rows.
-    piece : object or None
-        Adds up with the pieces of other rows; None where there were none.
+    term : object or None
+        Adds up with the terms of other rows; None where there were none.
     failure : Failure or None
         What went wrong.
     """
 
     n_rows: int
-    piece: Any = None
+    term: Any = None
     failure: Failure | None = None
 
     def open(self) -> Any:
-        """The piece, or the error in it."""
+        """The term, or the error in it."""
         if self.failure is not None:
             error = self.failure.error()
             error.add_note(f"On the worker:\n{self.failure.trace}")
             raise error
-        return self.piece
+        return self.term
 
 
 @dataclass(eq=False)
@@ -88,7 +88,7 @@ class PartTask:
     Attributes
     ----------
     task : callable
-        From a chunk to a piece that adds up.
+        From a chunk to a term that adds up.
     table : PiecedTable
         How pieces become chunks; it has no rows.
     size : int
@@ -139,8 +139,8 @@ class PartTask:
 
 def unite(found: Summary, more: Summary) -> Summary:
     """Both summaries as one, the rows of the first before those of the second."""
-    pieces = [piece for piece in (found.piece, more.piece) if piece is not None]
-    return Summary(found.n_rows + more.n_rows, reduce(add, pieces) if pieces else None)
+    terms = [term for term in (found.term, more.term) if term is not None]
+    return Summary(found.n_rows + more.n_rows, reduce(add, terms) if terms else None)
 
 
 def work(parcel: Parcel, index: int, pieces: Iterable[Any]) -> Summary:

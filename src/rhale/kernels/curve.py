@@ -25,24 +25,24 @@ class Nodes(NamedTuple):
     """
 
     places: FloatArray
-    pieces: IntArray
+    stretches: IntArray
     weights: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The effect as a function, piece by piece: mu(z) = level + slope (z - origin).
+    """The effect as a function, stretch by stretch: mu(z) = level + slope (z - origin).
 
     Attributes
     ----------
-    edges : ndarray of shape (n_pieces + 1,)
-        Limits of the pieces: bins, or cells where the curve follows them.
-    origin, level, slope : ndarray of shape (n_pieces,)
+    edges : ndarray of shape (n_stretches + 1,)
+        Limits of the stretches: bins, or cells where the curve follows them.
+    origin, level, slope : ndarray of shape (n_stretches,)
         Where the level is read, the effect there, and its slope.
-    share : ndarray of shape (n_pieces,)
+    share : ndarray of shape (n_stretches,)
         Share of the weight, summing to one.
-    centre, scatter : ndarray of shape (n_pieces,)
-        Mean and deviation of the feature values of the rows in each piece, as they count for
+    centre, scatter : ndarray of shape (n_stretches,)
+        Mean and deviation of the feature values of the rows in each stretch, as they count for
         averages over the rows.
     """
 
@@ -55,72 +55,72 @@ class Fit:
     scatter: FloatArray
 
     def nodes(self, center: Center) -> Nodes:
-        """Three points a piece that stand for its rows (or, for "uniform", for its width)."""
+        """Three points a stretch that stand for its rows (or, for "uniform", for its width)."""
         width = np.diff(self.edges)
         share, middle, scatter = self.share, self.centre, self.scatter
         if center == "uniform":
             share = width / (width.sum() if width.sum() > 0 else 1.0)
             middle, scatter = middles(self.edges), width / np.sqrt(12.0)
-        pieces = np.repeat(np.arange(width.size), NODES.size)
+        stretches = np.repeat(np.arange(width.size), NODES.size)
         places = middle[:, None] + scatter[:, None] * NODES
-        return Nodes(places.ravel(), pieces, np.outer(share, NODE_WEIGHTS).ravel())
+        return Nodes(places.ravel(), stretches, np.outer(share, NODE_WEIGHTS).ravel())
 
     def curve(self, x: FloatArray, center: Center) -> FloatArray:
-        """Effect at x; outside the pieces the outermost ones go on."""
+        """Effect at x; outside the stretches the outermost ones go on."""
         known_center(center)
         values = self._integral(x, Grid(self.edges).locate(x).astype(np.intp))
         if center == "start":
             return values
         nodes = self.nodes(center)
-        return np.asarray(values - nodes.weights @ self._integral(nodes.places, nodes.pieces))
+        return np.asarray(values - nodes.weights @ self._integral(nodes.places, nodes.stretches))
 
-    def _integral(self, x: FloatArray, pieces: IntArray) -> FloatArray:
-        """Integral of mu from the first limit to x, read in the given pieces."""
+    def _integral(self, x: FloatArray, stretches: IntArray) -> FloatArray:
+        """Integral of mu from the first limit to x, read in the given stretches."""
         rise = self._rise(self.edges[1:], np.arange(self.level.size))
-        return np.append(0.0, np.cumsum(rise))[pieces] + self._rise(x, pieces)
+        return np.append(0.0, np.cumsum(rise))[stretches] + self._rise(x, stretches)
 
-    def _rise(self, x: FloatArray, pieces: IntArray) -> FloatArray:
-        """Integral of mu from the start of a piece to x."""
-        start, origin = self.edges[pieces], self.origin[pieces]
+    def _rise(self, x: FloatArray, stretches: IntArray) -> FloatArray:
+        """Integral of mu from the start of a stretch to x."""
+        start, origin = self.edges[stretches], self.origin[stretches]
         tilt = ((x - origin) ** 2 - (start - origin) ** 2) / 2
-        return np.asarray(self.level[pieces] * (x - start) + self.slope[pieces] * tilt)
+        return np.asarray(self.level[stretches] * (x - start) + self.slope[stretches] * tilt)
 
-    def design(self, x: FloatArray, pieces: IntArray) -> tuple[FloatArray, FloatArray]:
+    def design(self, x: FloatArray, stretches: IntArray) -> tuple[FloatArray, FloatArray]:
         """Write the curve at x as a linear map of the levels and slopes.
 
         Parameters
         ----------
         x : ndarray of shape (n_x,)
             Where to read the curve.
-        pieces : ndarray of shape (n_x,)
-            Whose fit to read there; x may lie outside its piece.
+        stretches : ndarray of shape (n_x,)
+            Whose fit to read there; x may lie outside its stretch.
 
         Returns
         -------
-        levels, slopes : ndarray of shape (n_x, n_pieces)
-            Weight of each piece's level and slope.
+        levels, slopes : ndarray of shape (n_x, n_stretches)
+            Weight of each stretch's level and slope.
         """
         start, stop = self.edges[:-1], self.edges[1:]
-        behind = np.arange(start.size) - pieces[:, None]
+        behind = np.arange(start.size) - stretches[:, None]
         reached = np.where(behind < 0, stop, np.where(behind > 0, start, x[:, None]))
         tilt = ((reached - self.origin) ** 2 - (start - self.origin) ** 2) / 2
         return reached - start, tilt
 
     def centred_design(
-        self, x: FloatArray, pieces: IntArray, center: Center
+        self, x: FloatArray, stretches: IntArray, center: Center
     ) -> tuple[FloatArray, FloatArray]:
         """`design`, shifted so that the curve is zero at the start or on average."""
-        levels, slopes = self.design(x, pieces)
+        levels, slopes = self.design(x, stretches)
         if center == "start":
             return levels, slopes
         nodes = self.nodes(center)
-        node_levels, node_slopes = self.design(nodes.places, nodes.pieces)
+        node_levels, node_slopes = self.design(nodes.places, nodes.stretches)
         return levels - nodes.weights @ node_levels, slopes - nodes.weights @ node_slopes
 
     def importance(self) -> float:
         """Standard deviation of the curve over the rows."""
         nodes = self.nodes("mean")
-        values = self._integral(nodes.places, nodes.pieces)
+        values = self._integral(nodes.places, nodes.stretches)
         return float(np.sqrt(nodes.weights @ (values - nodes.weights @ values) ** 2))
 
 
@@ -169,7 +169,7 @@ def refine(bins: Fit, cells: CellMeans) -> Fit:
     Parameters
     ----------
     bins : Fit
-        One piece a bin; `share` may hold weights.
+        One stretch a bin; `share` may hold weights.
     cells : CellMeans
         The cells.
 

@@ -15,7 +15,7 @@ from rhale.kernels.noise import interpolation
 
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
-    """How uncertain levels and slopes of the pieces are: the independent estimates behind them.
+    """How uncertain levels and slopes of the stretches are: the independent estimates behind them.
 
     Attributes
     ----------
@@ -27,10 +27,10 @@ class Uncertainty:
         Variances of level and slope of the bins' fits, which are independent of each other.
     cells : CellMeans or None
         Cells that the curve follows.
-    places : ndarray of shape (n_pieces,)
-        Where the level of each piece is read.
-    bins : ndarray of shape (n_pieces,)
-        The bin of each piece.
+    places : ndarray of shape (n_stretches,)
+        Where the level of each stretch is read.
+    bins : ndarray of shape (n_stretches,)
+        The bin of each stretch.
     """
 
     edges: FloatArray
@@ -45,16 +45,16 @@ class Uncertainty:
     def of_curve(self, fit: Fit, x: FloatArray, center: Center) -> FloatArray:
         """Variance of the curve at x."""
         known_center(center)
-        out, pieces = np.empty(x.size), Grid(fit.edges).locate(x).astype(np.intp)
+        out, stretches = np.empty(x.size), Grid(fit.edges).locate(x).astype(np.intp)
         for start in range(0, x.size, BLOCK_ROWS):
             rows = slice(start, start + BLOCK_ROWS)
-            out[rows] = self.variance(*fit.centred_design(x[rows], pieces[rows], center))
+            out[rows] = self.variance(*fit.centred_design(x[rows], stretches[rows], center))
         return out
 
     def of_importance(self, fit: Fit) -> float:
         """Variance of the standard deviation of the curve over the rows, to first order."""
         nodes = fit.nodes("mean")
-        levels, slopes = fit.centred_design(nodes.places, nodes.pieces, "mean")
+        levels, slopes = fit.centred_design(nodes.places, nodes.stretches, "mean")
         values = levels @ fit.level + slopes @ fit.slope
         size = float(np.sqrt(nodes.weights @ values**2))
         if size == 0.0:
@@ -63,7 +63,7 @@ class Uncertainty:
         return float(self.variance(pull @ levels, pull @ slopes)[0])
 
     def variance(self, levels: FloatArray, slopes: FloatArray) -> FloatArray:
-        """Variance of linear maps of the pieces' levels and slopes, both (n_maps, n_pieces)."""
+        """Variance of linear maps of the stretches' levels and slopes, both (n_maps, n_stretches)."""
         of_levels, of_slopes = self._of_fits(levels, slopes)
         self._hand_over(of_levels, of_slopes)
         plain = np.ones(self.origin.size, dtype=np.bool_)
@@ -91,7 +91,7 @@ class Uncertainty:
             read[self.bins == k] = interpolation(x, filled) @ x[filled]
         origin, starts = self.origin[self.bins], np.unique(self.bins, return_index=True)[1]
         tilt = slopes + levels * (self.places - origin - trust * (read - origin))
-        # a followed piece is `trust` parts its cell's mean; the fit answers for the rest
+        # a followed stretch is `trust` parts its cell's mean; the fit answers for the rest
         kept = levels * (1 - trust)
         return np.add.reduceat(kept, starts, axis=1), np.add.reduceat(tilt, starts, axis=1)
 

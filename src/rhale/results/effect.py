@@ -176,19 +176,19 @@ class Effect(FrozenResult):
 
     @cached_property
     def fit(self) -> Fit:
-        """The effect as a function, piece by piece."""
+        """The effect as a function, stretch by stretch."""
         edges, centre, scatter = self.edges, self.mean_x, self.std_x
         if self.density == "bins":
             centre, scatter = middles(edges), np.diff(edges) / np.sqrt(12.0)
         level = np.nan_to_num(self.mean + self.slope * (self.mean_x - middles(edges)))
         bins = Fit(edges, self.mean_x, level, self.slope, self.weight, centre, scatter)
-        pieces = bins if self.cells is None else refine(bins, self.cells)
-        total = float(pieces.share.sum())
-        return replace(pieces, share=pieces.share / total) if total > 0 else pieces
+        stretches = bins if self.cells is None else refine(bins, self.cells)
+        total = float(stretches.share.sum())
+        return replace(stretches, share=stretches.share / total) if total > 0 else stretches
 
     @property
     def doubt(self) -> Uncertainty:
-        """How uncertain the pieces of `fit` are."""
+        """How uncertain the stretches of `fit` are."""
         # bins of one row borrow their variance from their neighbours
         level = fill_gaps(self.level_error**2, middles(self.edges))
         slope = np.nan_to_num(self.slope_error) ** 2

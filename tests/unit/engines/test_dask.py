@@ -274,7 +274,7 @@ def test_partitions_before_the_first_are_not_computed():
     task = PartTask(Noting([]), open_table(source), 100)
     found = list(Dask().map_parts(task, source, 4))
     assert sorted(loaded) == [4, 5]
-    assert [(s.n_rows, s.piece.tolist()) for s in found] == [(5, [4.0]), (6, [5.0])]
+    assert [(s.n_rows, s.term.tolist()) for s in found] == [(5, [4.0]), (6, [5.0])]
     assert not list(Dask().map_parts(task, source, 6))
 
 
@@ -417,7 +417,7 @@ def test_a_summary_is_let_go_as_soon_as_it_is_passed_on():
     with dask.config.set(scheduler="sync"):
         task = PartTask(lambda _: Piece(), open_table(source), 9)
         found = Dask().map_parts(task, source, 0)
-        pieces = [weakref.ref(next(found).piece) for _ in range(5)]
+        pieces = [weakref.ref(next(found).term) for _ in range(5)]
         assert [piece() for piece in pieces[:3]] == [None] * 3
         is_seen.set()
         assert len(list(found)) == 1

@@ -112,7 +112,7 @@ def parts():
 
 
 def test_blocks_are_summarised_in_their_order(cluster):
-    assert [summary.piece for summary in parts()] == [2 * number + 0.5 for number in range(9)]
+    assert [summary.term for summary in parts()] == [2 * number + 0.5 for number in range(9)]
     assert cluster.done == list(range(9))
     assert cluster.most == 2
 

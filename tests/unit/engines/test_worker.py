@@ -36,18 +36,18 @@ def refuse(chunk):
 
 def test_a_part_is_one_summary_of_all_its_chunks():
     found = PartTask(total, TABLE, 2)(0, [FRAME[:1], FRAME[1:]])
-    assert (found.n_rows, found.piece, found.failure) == (5, 10.0, None)
+    assert (found.n_rows, found.term, found.failure) == (5, 10.0, None)
 
 
 def test_a_part_without_rows_contributes_nothing():
     found = PartTask(total, TABLE, 2)(0, [FRAME[:0]])
-    assert (found.n_rows, found.piece) == (0, None)
-    assert unite(found, Summary(3, 7.0)).piece == 7.0
+    assert (found.n_rows, found.term) == (0, None)
+    assert unite(found, Summary(3, 7.0)).term == 7.0
 
 
 def test_pieces_are_added_in_order():
     found = unite(Summary(1, [1]), Summary(2, [2, 3]))
-    assert (found.n_rows, found.piece) == (3, [1, 2, 3])
+    assert (found.n_rows, found.term) == (3, [1, 2, 3])
 
 
 def test_errors_of_ours_come_back_with_the_number_of_the_part():
@@ -67,8 +67,8 @@ def test_errors_of_others_are_left_to_the_engine():
 
 def test_rows_are_drawn_by_the_place_of_the_part():
     drawn = PiecedTable(HEAD, HEAD.names, drawn=np.array([5, 9, 11]), starts=(0, 5, 10, 15))
-    assert PartTask(total, drawn, 9)(1, [FRAME]).piece == 0.0 + 4.0
-    assert PartTask(total, drawn, 9)(2, [FRAME]).piece == 1.0
+    assert PartTask(total, drawn, 9)(1, [FRAME]).term == 0.0 + 4.0
+    assert PartTask(total, drawn, 9)(2, [FRAME]).term == 1.0
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_rows_are_not_drawn_from_parts_that_are_cut_anew(starts, index):
 def test_new_parts_may_be_empty_where_rows_are_drawn():
     drawn = PiecedTable(HEAD, HEAD.names, drawn=np.array([1, 8]), starts=(0, 5, 10))
     found = PartTask(total, drawn, 9)(9, [FRAME[:0]])
-    assert (found.n_rows, found.piece, found.failure) == (0, None, None)
+    assert (found.n_rows, found.term, found.failure) == (0, None, None)
 
 
 def test_rows_are_counted_whatever_their_weight():
@@ -95,7 +95,7 @@ def test_rows_are_counted_whatever_their_weight():
 
 def test_a_worker_opens_what_was_sent_to_it():
     parcel = pack(PartTask(total, TABLE, 9), pickle.dumps)
-    assert work(parcel, 0, [FRAME]).piece == 10.0
+    assert work(parcel, 0, [FRAME]).term == 10.0
 
 
 def test_a_worker_that_cannot_open_it_says_so():
@@ -126,7 +126,7 @@ def test_the_model_is_asked_inside_its_session():
             entered.append(chunk.n_rows)
             return 1
 
-    assert PartTask(MeasureTask(), TABLE, 9)(0, [FRAME]).piece == 1
+    assert PartTask(MeasureTask(), TABLE, 9)(0, [FRAME]).term == 1
     assert entered == ["in", 5, "out"]
 
 
