@@ -15,7 +15,7 @@ from rhale.tables import Chunk
 from rhale.tables.chunk import Change
 
 Reason = str
-STACKED_ROWS = 2**15
+STACKED_ROWS, STACKED_NUMBERS = 2**15, 2**20  # of one call: more only costs fresh memory
 WALKED_CHANGES = 5  # of a feature, so that one walk answers for all of them
 
 
@@ -83,7 +83,8 @@ class Asker:
 
     def copies_at_once(self, n_rows: int) -> int:
         """Copies of the rows that are stacked for one call: beyond some size that only costs copies."""
-        return max(1, min(self.batch_rows, STACKED_ROWS) // n_rows)
+        most = min(self.batch_rows, STACKED_ROWS, STACKED_NUMBERS // len(self.names))
+        return max(1, most // n_rows)
 
     def ask_stacked(self, chunk: Chunk, changes: Sequence[Change]) -> FloatArray:
         """Predict one copy of the rows per change, as many copies in one call as the batch holds."""

@@ -3,6 +3,7 @@ import pytest
 from tests.unit.measures.askers import asker_for
 
 from rhale.errors import ModelFailedError
+from rhale.measures.questions import STACKED_NUMBERS, Asker
 from rhale.tables import open_table
 
 X = np.arange(12.0).reshape(6, 2)
@@ -78,3 +79,10 @@ def test_a_failure_on_rows_as_they_are_says_which_features_were_moved_and_how_fa
 
     with pytest.raises(ModelFailedError, match="with 'a' between 60 and 99, 'b' set to 3"):
         asked(Moody(), [(0, np.full(6, 60.0)), (0, np.full(6, 99.0)), (1, np.full(6, 3.0))], 1000)
+
+
+@pytest.mark.parametrize(("n_columns", "copies"), [(2, 54), (1_000, 1), (100, 17)])
+def test_wide_rows_are_stacked_less_high(n_columns, copies):
+    asker = Asker(None, tuple(map(str, range(n_columns))), 10**6)
+    assert asker.copies_at_once(600) == copies
+    assert copies == 1 or copies * 600 * n_columns <= STACKED_NUMBERS
