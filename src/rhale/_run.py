@@ -193,6 +193,7 @@ def open_run(model: Any, data: Any, asked: Settings) -> Iterator[Run]:
     table = _open(model, data, asked)
     asked = asked.by_name(table.names)
     table, n_in_table = _draw(table, asked)
+    find_columns(table.names, asked.features)  # refused before a model is moved or a folder made
     jobs = count_jobs(asked.n_jobs)
     adapter = wrap(model, gradient=asked.gradient, response=asked.response)
     adapter, placed = place(adapter, table, asked.device)
