@@ -156,9 +156,9 @@ class Settings:
         """
         found = {}
         for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name not in NOT_IN_NUMBERS and value is not field.default:
-                found[field.name] = source_of(value) or field.name
+            text = source_of(getattr(self, field.name))
+            if field.name not in NOT_IN_NUMBERS and text != source_of(field.default):
+                found[field.name] = text or field.name
         return found
 
 

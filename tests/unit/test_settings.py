@@ -1,6 +1,7 @@
 """All arguments of a call in one record: checked, told by name, and written as Python again."""
 
 import inspect
+import json
 from dataclasses import fields
 
 import numpy as np
@@ -141,3 +142,9 @@ def test_what_has_no_source_has_none(value):
 def test_only_what_is_not_usual_is_written_and_the_rest_by_its_name():
     asked = Settings(bins=FX, weights=np.ones(500), seed=3, progress=True, checkpoint="here")
     assert asked.sources() == {"bins": "bins", "weights": "weights", "seed": "3"}
+
+
+def test_a_usual_value_is_known_by_what_it_is_and_not_by_where_it_came_from():
+    spelled = json.loads('"auto"')  # equal to the default, and another object, as from a command
+    assert spelled is not Settings().response
+    assert Settings(response=spelled, local=spelled, seed=np.int64(0)).sources() == {}
