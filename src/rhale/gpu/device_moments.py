@@ -189,6 +189,7 @@ def measure_all(
         return fused_moments(cells, _readable(rows), slopes, weights)
     shape = len(cells.grids), N_OWN + 3 * slopes.shape[1], cells.n_most
     packed = torch.zeros(shape, dtype=torch.float64, device=rows.device)
+    packed[:, 5], packed[:, 6] = torch.inf, -torch.inf  # cells that some columns do not have
     for place, (grid, column) in enumerate(zip(cells.grids, cells.columns, strict=True)):
         found = _measure(grid, cells.edges[place], rows[:, column], slopes[:, :, column], weights)
         packed[place, :, : grid.n_cells] = found
