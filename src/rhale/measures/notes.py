@@ -54,6 +54,20 @@ def describe_outside(
     return (Note("outside", text),)
 
 
+def describe_ends(
+    n_outside: int, n_rows: int, ends: tuple[float, float], kind: AxisKind
+) -> tuple[Note, ...]:
+    """Say how many rows lie beyond the points of a profile, if some do."""
+    if not n_outside:
+        return ()
+    low, high = (written(v, kind) for v in ends)
+    text = (
+        f"{n_outside:,} of {n_rows:,} rows lie outside [{low}, {high}]; they are asked about, too, "
+        "and count at the nearest end where the curve is centred"
+    )
+    return (Note("outside", text),)
+
+
 def describe_gaps(feature: Feature) -> tuple[Note, ...]:
     """Say where the axis has no rows although there are rows on both sides."""
     if feature.whole or feature.axis.values.size <= MANY_VALUES:

@@ -13,6 +13,7 @@ from rhale.kernels.cells import as_cells
 from rhale.kernels.curve import CellMeans
 from rhale.kernels.grid import Closed, Grid
 from rhale.kernels.moments import LARGEST, Moments
+from rhale.kernels.row_places import RowPlaces
 from rhale.kernels.times import AxisKind
 from rhale.results.effect import Density, Effect, LocalEffects
 from rhale.results.level_effect import LevelEffect, name_others
@@ -126,6 +127,9 @@ def _agree_profile(profile: Profile, where: str) -> None:
         refuse(f"{where}grid does not increase")
     if not profile.share.sum() > 0:
         refuse(f"{where}share is zero at all points")
+    if profile.row_places is not None and profile.row_places.share.size != n_points - 1:
+        n_stretches = profile.row_places.share.size
+        refuse(f"{where}row_places has {n_stretches} stretches for {n_points} points")
 
 
 def _build_moments(grid: Grid, **sums: Any) -> Moments:
@@ -264,6 +268,11 @@ LEVEL_EFFECT = Record(
     },
     _agree_levels,
 )
+STRETCH = Numbers((Side("stretches"),), 0, 1)
+ROW_PLACES = Record(
+    RowPlaces,
+    {"share": STRETCH, "position": STRETCH, "deviation": STRETCH, "rows": Number(least=0)},
+)
 PROFILE = Record(
     Profile,
     {
@@ -280,6 +289,8 @@ PROFILE = Record(
         "notes": NOTES,
         "kind": Text(get_args(AxisKind)),
         "levels": Several(TEXT, unique=True),
+        "row_places": Maybe(Part({"row_places": ROW_PLACES})),
+        "own_covariance": Maybe(Numbers((Side("points"),), unknown=True)),
     },
     _agree_profile,
 )
@@ -292,6 +303,7 @@ RECORDS = {
     "local_effects": SAMPLE,
     "sampled_rows": SAMPLED_ROWS,
     "cell_means": CELL_MEANS,
+    "row_places": ROW_PLACES,
     "missing": MISSING,
 }
 OF_ALL = {"rows": Number(whole=True, least=0), "rows_in_table": Number(whole=True, least=0)}
