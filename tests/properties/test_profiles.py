@@ -97,6 +97,35 @@ def test_spread_is_the_deviation_of_rows_own_curves_centred_over_the_rows(questi
     assert found.typical_spread == pytest.approx(expected, abs=1e-7 * size)
 
 
+@settings(max_examples=40)
+@given(questions())
+def test_errors_are_those_of_what_each_row_adds(question):
+    """A row moves the curve by its own, and its zero by the mean curve where the row stands."""
+    found = explain(question)
+    x, w = known(question, found)
+    curves = at_points(question, found)
+    all_w = np.ones(len(curves)) if question[2] is None else question[2]
+    n, n_known = (v.sum() ** 2 / (v**2).sum() for v in (all_w, w))
+    read = np.array([np.interp(x, found.grid, curve) for curve in curves])
+    curves -= np.average(read, axis=1, weights=w)[:, None]
+    own, own_curves = found.curve(x), curves[~np.isnan(question[1][:, 0])]
+    own_curves = own_curves - np.average(own_curves, axis=0, weights=w)
+    both = np.average(own_curves * own[:, None], axis=0, weights=w) * n_known / (n_known - 1)
+    gaps = curves - np.average(curves, axis=0, weights=all_w)
+    variance = np.average(gaps**2, axis=0, weights=all_w) / (n - 1) - 2 * both / n
+    variance += np.average(own**2, weights=w) / (n_known - 1)
+    low, high = found.ci(found.grid, level=0.6826894921370859)
+    size = np.abs(curves).max()
+    np.testing.assert_allclose(
+        ((high - low) / 2) ** 2, np.maximum(variance, 0), atol=1e-11 * size**2
+    )
+    if found.importance > 1e-9 * size:
+        moved = np.average(read * own, axis=1, weights=w) / found.importance
+        moved -= np.average(moved, weights=all_w)
+        error = np.sqrt(np.average(moved**2, weights=all_w) / (n - 1))
+        assert found.importance_error == pytest.approx(error, abs=1e-7 * size)
+
+
 @settings(max_examples=30)
 @given(questions(product=False))
 def test_rows_of_an_additive_model_do_not_differ(question):

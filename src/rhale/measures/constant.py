@@ -16,6 +16,8 @@ from rhale.results.effect import Effect
 from rhale.results.level_effect import LevelEffect
 from rhale.results.note import Note
 
+NO_EFFECT = "so no effect can be measured"
+
 
 @dataclass(frozen=True, eq=False)
 class Constant:
@@ -65,16 +67,25 @@ def describe_constant(feature: Feature, output: str, survey: Survey) -> Effect |
     )
 
 
-def note_constant(feature: Feature) -> Note:
-    """Say that a feature has one value or one level."""
+def note_constant(feature: Feature, *, is_traced: bool = False) -> Note:
+    """Say that a feature has one value or one level, and where that leaves the curve.
+
+    Parameters
+    ----------
+    feature : Feature
+        The feature.
+    is_traced : bool
+        Whether the model was asked about other values, all the same.
+    """
     if feature.levels is None:
         shown = written(feature.axis.low, feature.axis_kind)
-        return Note("constant", f"constant: always {shown}, so no effect can be measured")
+        so = "so the rest of the curve is away from all rows" if is_traced else NO_EFFECT
+        return Note("constant", f"constant: always {shown}, {so}")
     if feature.levels.pooled_names:
         n_levels = len(feature.levels.pooled_names)
-        return Note("constant", f"all {n_levels:,} levels are rare, so no effect can be measured")
+        return Note("constant", f"all {n_levels:,} levels are rare, {NO_EFFECT}")
     (name,) = feature.levels.names
-    return Note("constant", f"constant: always {name!r}, so no effect can be measured")
+    return Note("constant", f"constant: always {name!r}, {NO_EFFECT}")
 
 
 def _one_level(feature: Feature, output: str, n_rows: int, weight: float) -> LevelEffect:

@@ -129,7 +129,9 @@ class Tracing:
     def notes(self, total: Traces, n_kept: int, about: About) -> tuple[Note, ...]:
         """What a reader of the profile should know."""
         feature, n_known = self.feature, about.survey.n_rows - self.feature.n_missing
-        notes: tuple[Note, ...] = (note_constant(feature),) if feature.is_constant else ()
+        notes: tuple[Note, ...] = ()
+        if feature.is_constant:
+            notes = (note_constant(feature, is_traced=self.points.size > 1),)
         if self.method == "ice":
             notes += describe_curves(about.survey, about.last_key, n_kept)
         ends = (float(self.points[0]), float(self.points[-1]))

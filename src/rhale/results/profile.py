@@ -455,4 +455,6 @@ def differentiate(values: FloatArray, grid: FloatArray) -> FloatArray:
     if grid.size == 1:
         return np.full_like(values, np.nan)
     order: Literal[1, 2] = 2 if grid.size > 2 else 1
-    return np.asarray(np.gradient(values, grid, axis=-1, edge_order=order))
+    exponent = -np.frexp(grid[-1] - grid[0])[1]  # widths are multiplied, which may be too small
+    slopes = np.gradient(values, np.ldexp(grid, exponent), axis=-1, edge_order=order)
+    return np.asarray(np.ldexp(slopes, exponent))

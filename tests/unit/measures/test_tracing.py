@@ -256,6 +256,7 @@ def test_given_points_around_the_value_of_a_constant_feature_are_traced():
     ]
     assert found.curve([1, 2, 4]).tolist() == [-3, 0, 12]
     assert found.importance == 0
+    assert found.notes == ("constant: always 2, so the rest of the curve is away from all rows",)
 
 
 def test_curves_are_split_into_shapes_and_levels():

@@ -119,6 +119,13 @@ def test_dice_is_right_at_both_ends():
     np.testing.assert_allclose(profile(curves=GRID[None] ** 2).dice(), 2 * GRID[None], atol=1e-12)
 
 
+@pytest.mark.parametrize("scale", [1e-290, 1e-200, 1e140])
+def test_the_unit_of_the_feature_does_not_matter_for_slopes(scale):
+    squares = np.array([[0.0, 1.0, 9.0]])
+    found = differentiate(squares, GRID * scale) * scale
+    np.testing.assert_allclose(found, [[0, 2, 6]], atol=1e-14)
+
+
 def test_dice_of_two_points_is_their_slope_and_of_one_unknown():
     two = differentiate(np.array([[1.0, 7.0]]), np.array([0.0, 2.0]))
     assert two.tolist() == [[3, 3]]
