@@ -258,13 +258,15 @@ class Anything:
 class Record:
     """The fields of a record, how it is made of them, and what must hold between them.
 
-    `build` makes a record whose fields in a file are not those of its class.
+    `build` makes a record whose fields in a file are not those of its class, `later` are fields
+    of it that older files do not have.
     """
 
     make: Callable[..., Any]
     fields: Mapping[str, Kind]
     agree: Callable[[Any, str], None] | None = None
     build: Callable[..., Any] | None = None
+    later: tuple[str, ...] = ()
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -277,7 +279,7 @@ class Record:
     def required(self) -> tuple[str, ...]:
         """Names of the fields that no default stands for."""
         if self.build is not None or not is_dataclass(self.make):
-            return tuple(self.fields)
+            return tuple(name for name in self.fields if name not in self.later)
         return tuple(
             f.name
             for f in fields(self.make)

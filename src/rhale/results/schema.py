@@ -134,13 +134,20 @@ def _agree_profile(profile: Profile, where: str) -> None:
 
 def _build_moments(grid: Grid, **sums: Any) -> Moments:
     """Moments in a file are over one axis: it holds their grid."""
+    # formats before 5 knew no more than the cell of a row; how many cells there are is asked later
+    filled = sums["count"] > 0
+    sums.setdefault("low", np.where(filled, np.resize(grid.edges[:-1], filled.size), inf))
+    sums.setdefault("high", np.where(filled, np.resize(grid.edges[1:], filled.size), -inf))
     return Moments(as_cells(grid), **sums)
 
 
 def _agree_moments(moments: Moments, where: str) -> None:
-    """There are as many numbers as cells."""
+    """There are as many numbers as cells, and those with rows have ends."""
     if moments.count.size != moments.grid.n_cells:
         refuse(f"{where}count has {moments.count.size} numbers for {moments.grid.n_cells} cells")
+    known = np.isfinite(moments.low) & np.isfinite(moments.high) & (moments.low <= moments.high)
+    if not np.array_equal(known, moments.count > 0):
+        refuse(f"{where}low and {where}high are not the ends of cells with rows, and of no other")
 
 
 def _agree_explanation(found: dict[str, Any], where: str) -> None:
@@ -191,12 +198,15 @@ MOMENTS = Record(
         "weight_squares": Numbers((Side("cells"),), 0, HEAVY**2),
         "mean_x": CELL["places"],
         "sxx": CELL["sizes"],
+        "low": Numbers((Side("cells"),), -FAR, inf, unknown=True),
+        "high": Numbers((Side("cells"),), -inf, FAR, unknown=True),
         "mean": Numbers(SERIES),
         "sxd": Numbers(SERIES),
         "sdd": Numbers(SERIES, least=0),
     },
     _agree_moments,
     _build_moments,
+    later=("low", "high"),
 )
 CELL_MEANS = Record(
     CellMeans,
