@@ -42,15 +42,13 @@ def describe_curves(survey: Survey, last_key: np.uint64, n_kept: int) -> tuple[N
     return (Note("sample", text),)
 
 
-def describe_outside(
-    n_rows: int, cells: Moments, what: str = "are left out", kind: AxisKind = "number"
-) -> tuple[Note, ...]:
-    """Say how many rows lie outside the cells, and what that means for them."""
+def describe_outside(n_rows: int, cells: Moments, kind: AxisKind = "number") -> tuple[Note, ...]:
+    """Say how many rows lie outside the cells, if some do."""
     n_outside = n_rows - int(cells.count.sum())
     if not n_outside:
         return ()
     low, high = (written(v, kind) for v in cells.grid.edges[[0, -1]])
-    text = f"{n_outside:,} of {n_rows:,} rows lie outside [{low}, {high}] and {what}"
+    text = f"{n_outside:,} of {n_rows:,} rows lie outside [{low}, {high}] and are left out"
     return (Note("outside", text),)
 
 

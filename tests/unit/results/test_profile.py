@@ -1,4 +1,5 @@
 from dataclasses import FrozenInstanceError, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -225,6 +226,20 @@ def test_repr_is_one_line():
     text = repr(profile())
     assert text.startswith("Profile('age', output='y0', ice, 3 points on [0, 3], importance=")
     assert "\n" not in text
+
+
+def test_rows_of_a_file_of_format_4_stand_at_the_points():
+    """f = x² + x z at 0, 2, 10, shares .2, .4, .4 of five rows; z has mean .5 and variance 1.25."""
+    found = rhale.load(Path(__file__).parent / "samples" / "format_4_profile.json")["x0"]
+    assert (found.row_places, found.own_covariance) == (None, None)
+    np.testing.assert_allclose(found.curve([0, 2, 10]), [-44, -39, 61])
+    size = np.sqrt(0.2 * 44**2 + 0.4 * 39**2 + 0.4 * 61**2)
+    np.testing.assert_allclose(found.importance, size)
+    np.testing.assert_allclose(found.spread([0, 2, 10]), np.sqrt(1.25) * np.array([4.8, 2.8, 5.2]))
+    spread = np.sqrt(1.25 * (0.2 * 4.8**2 + 0.4 * 2.8**2 + 0.4 * 5.2**2))
+    np.testing.assert_allclose(found.typical_spread, spread)
+    low, high = found.ci(0.0, level=0.6826894921370859)
+    np.testing.assert_allclose((high - low) / 2, np.sqrt(1.25 * 4.8**2 / 5 + size**2 / 4))
 
 
 # --- through explain -----------------------------------------------------------------------------
