@@ -239,18 +239,22 @@ class LevelEffect(FrozenResult):
             rows were drawn from, at one level, given the order of the levels.
         center : {"mean", "start", "uniform"}
             As in `curve`.
+
+        Notes
+        -----
+        The variance is that of a sum of correlated mean steps. For `"mean"` it includes that the
+        rows, over which the curve is centred, are a draw: importance² / effective rows.
         """
         matrix = self._map(center)
         variance = np.einsum("ij,jk,ik->i", matrix, self._covariance, matrix)
-        reach = self._read(x, normal_quantile(level) * np.sqrt(np.maximum(variance, 0.0)))
+        variance = np.maximum(variance, 0.0) + self._centring_variance(center)
+        reach = self._read(x, normal_quantile(level) * np.sqrt(variance))
         curve = self.curve(x, center=center)
         return curve - reach, curve + reach
 
     @property
     def importance(self) -> float:
-        """Size of the effect: standard deviation of the curve over the rows; nan for one level."""
-        if len(self.levels) == 1:
-            return float("nan")
+        """Size of the effect: standard deviation of the curve over the rows; 0 for one level."""
         return float(np.sqrt(self.share @ self.curve() ** 2))
 
     @property
@@ -269,7 +273,12 @@ class LevelEffect(FrozenResult):
 
     @property
     def typical_spread(self) -> float:
-        """How much rows differ, in units of the output: root mean square of `spread` over the rows."""
+        """How much rows differ, in units of the output: root mean square of `spread` over the rows.
+
+        Unknown for one level, where nothing was measured.
+        """
+        if len(self.levels) == 1:
+            return float("nan")
         return weighted_root_mean_square(self.spread(), self.share)
 
     def height(self, x: FloatArray) -> FloatArray:
@@ -342,6 +351,18 @@ class LevelEffect(FrozenResult):
             }
             columns = add_row(columns, known)
         return add_missing_bin(columns, self.missing, self.level_weight)
+
+    def _centring_variance(self, center: Center) -> float:
+        """Variance of the average that is taken as zero, as the rows of each level are a draw."""
+        if center != "mean" or len(self.levels) == 1:
+            return 0.0
+        return self.importance**2 / self._all_rows
+
+    @property
+    def _all_rows(self) -> float:
+        """Effective number of all rows, as if weights were alike at all levels."""
+        unevenness = (self.weight**2 / self.rows).sum() / self.weight.sum()
+        return float(self.level_weight.sum() / unevenness)
 
     @cached_property
     def _covariance(self) -> FloatArray:

@@ -136,8 +136,10 @@ def test_centring_is_a_linear_map_of_the_same_steps():
     draws = np.random.default_rng(0).multivariate_normal(effect.step, covariance, 200_000)
     curves = np.cumsum(np.column_stack([np.zeros(len(draws)), draws]), axis=1)
     curves -= (curves @ effect.share)[:, None]
+    drawn = np.std([0.0, 1.0, 1.0, 4.0, 4.0, 4.0, 4.0, 4.0]) ** 2 / 8  # the rows are a draw, too
     low, high = effect.ci(level=0.95)
-    assert (high - low) / 2 / 1.959963984540054 == pytest.approx(curves.std(axis=0), rel=0.02)
+    expected = np.sqrt(curves.var(axis=0) + drawn)
+    assert (high - low) / 2 / 1.959963984540054 == pytest.approx(expected, rel=0.02)
 
 
 def test_intervals_cover_the_truth_as_often_as_they_say():
@@ -152,6 +154,37 @@ def test_intervals_cover_the_truth_as_often_as_they_say():
         low, high = from_rows(level, down, up, 3).ci(center="start")
         covered.append((low <= truth) & (truth <= high))
     assert np.mean(covered, axis=0)[1:] == pytest.approx([0.95, 0.95], abs=0.03)
+
+
+def test_the_centred_interval_knows_that_the_rows_it_is_centred_over_are_a_draw():
+    effect = made(std=np.zeros(2), level_weight=np.array([1.0, 1.0, 2.0]))
+    low, high = effect.ci()
+    half = 1.959963984540054 * np.std([0.0, 1.0, 4.0, 4.0]) / np.sqrt(4)
+    assert high - low == pytest.approx(np.full(3, 2 * half), rel=1e-12)
+    for center in ("start", "uniform"):
+        low, high = effect.ci(center=center)
+        assert np.array_equal(low, high)
+
+
+def test_weights_that_are_alike_count_by_their_effective_rows():
+    rng = np.random.default_rng(1)
+    level, own = rng.integers(0, 3, 3000), rng.normal(0, 1, 3000)
+    weights = rng.gamma(2.0, size=3000)
+    effect = from_rows(level, own, own, 3, weights)
+    assert effect._all_rows == pytest.approx(weights.sum() ** 2 / (weights**2).sum(), rel=0.02)
+
+
+def test_centred_intervals_cover_the_curve_over_the_population():
+    rng, covered = np.random.default_rng(0), []
+    share, curve = np.array([0.5, 0.3, 0.2]), np.array([0.0, 1.0, 3.0])
+    truth = curve - share @ curve
+    for _ in range(400):
+        level, own = rng.choice(3, 120, p=share), rng.normal(0, 1, 120)
+        up = np.where(level == 0, 1 + own, np.where(level == 1, 2 - own, 0.0))
+        down = np.where(level == 1, 1 + own, np.where(level == 2, 2 - own, 0.0))
+        low, high = from_rows(level, down, up, 3).ci()
+        covered.append((low <= truth) & (truth <= high))
+    assert np.mean(covered, axis=0) == pytest.approx([0.95] * 3, abs=0.03)
 
 
 def test_importance_is_the_deviation_of_the_curve_over_the_rows():
@@ -243,7 +276,8 @@ def test_one_level_has_a_flat_curve_and_no_importance():
     effect = made(("only",), ())
     assert effect.curve().tolist() == effect.spread().tolist() == [0.0]
     assert effect.ci("only") == (0.0, 0.0)
-    assert np.isnan([effect.importance, effect.importance_error, effect.heterogeneity]).all()
+    assert effect.importance == effect.importance_error == 0.0
+    assert np.isnan([effect.typical_spread, effect.heterogeneity]).all()
 
 
 def test_a_step_without_deviation_borrows_that_of_its_neighbours_for_the_interval():
