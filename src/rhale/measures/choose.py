@@ -22,7 +22,7 @@ from rhale.measures.probe import probe_reactions, probe_smoothness
 from rhale.measures.questions import Asker
 from rhale.measures.removal import Of, Removal, refuse_missing
 from rhale.measures.secant import OwnBin, Secant
-from rhale.measures.steps import Steps
+from rhale.measures.steps import Steps, last_moved
 from rhale.measures.tracing import TracedMethod, Tracing, choose_points
 from rhale.results.note import Note
 from rhale.settings import Settings
@@ -93,7 +93,9 @@ def choose(columns: Columns, asker: Asker, settings: Settings) -> Choice:
         if feature.is_constant:
             measured[feature.name] = Constant(feature, missing[feature.name])
         elif feature.levels is not None:
-            measured[feature.name] = Steps(feature, missing[feature.name])
+            size = feature.levels.size
+            last_key = last_moved(columns.survey.sample, size, len(asker.outputs))
+            measured[feature.name] = Steps(feature, missing[feature.name], last_key)
             how[feature.name] = BY_STEPS
     gone = _removals(columns.features, refused, "change")
     return Choice((*(measured[f.name] for f in columns.features), *gone), how, asked + more)

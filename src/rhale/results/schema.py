@@ -319,6 +319,9 @@ LEVEL_EFFECT = Record(
         "correlation": Numbers((Side("steps"), Side("steps")), unknown=True),
         "is_number": Truth(),
         "pooled": TEXTS,
+        "covariance": Maybe(
+            Numbers((Side("levels"), Side("levels")), -(LARGEST**2), LARGEST**2, unknown=True)
+        ),
     },
     _agree_levels,
 )
