@@ -13,7 +13,7 @@ from rhale.features.feature import Feature
 from rhale.features.first_pass import Columns
 from rhale.kernels import FloatArray
 from rhale.kernels.windows import even_window, window
-from rhale.measures.binned import BinnedEffects, CellChoice, Source, choose_cells
+from rhale.measures.binned import BinnedEffects, CellChoice, Source, WholeBin, choose_cells
 from rhale.measures.check_gradient import Disagreement, check_gradient
 from rhale.measures.constant import Constant
 from rhale.measures.gradient import Gradient
@@ -150,7 +150,7 @@ def choose_sources(
     """
     if settings.method == "ale":
         pairs = zip(features, cells, strict=True)
-        own = [Secant(feature.column, OwnBin(c.grid)) for feature, c in pairs]
+        own = [Secant(feature.column, _own_bin(feature, c)) for feature, c in pairs]
         return own, [OVER_BINS] * len(features), 0
     adapter = asker.predictor.adapter
     if settings.wants_gradient and not adapter.is_differentiable:
@@ -167,6 +167,13 @@ def choose_sources(
             return slopes, ways, asked
     windows, ways, more = _choose_windows(settings, asker, probe, features)
     return windows, [Note(way.kind, why + way) for way in ways], asked + more
+
+
+def _own_bin(feature: Feature, cells: CellChoice) -> OwnBin | WholeBin:
+    """The bin of each row, as it can be asked about."""
+    if feature.whole:
+        return WholeBin(cells.grid, feature.axis.low, feature.axis.high)
+    return OwnBin(cells.grid)
 
 
 def _judge_gradient(
