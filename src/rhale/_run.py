@@ -19,7 +19,7 @@ from rhale.engines.fold import FIRST_LOOK, SECOND_LOOK, Passes
 from rhale.engines.thread_limits import limit_threads
 from rhale.engines.threads import count_jobs
 from rhale.errors import BadSettingError
-from rhale.explanation import Explanation
+from rhale.explanation import Explanation, note_explained
 from rhale.features.first_pass import Columns
 from rhale.features.survey import Survey, SurveyTask
 from rhale.gpu.task import DeviceTask, cuda_of, most_rows, on_device, place, survey_on_device
@@ -278,7 +278,7 @@ def conclude(
         "ways": {name: way.kind for name, way in choice.ways.items()},
         "sample_rows": len(found.sample_x),
     }
-    return Explanation(
+    made = Explanation(
         features=tuple(f.name for f in columns.features),
         outputs=asker.outputs,
         effects=found.results,
@@ -288,6 +288,7 @@ def conclude(
         cells=found.cells,
         provenance={**_provenance(run, columns, predictor), **asked},
     )
+    return note_explained(made)
 
 
 def _provenance(run: Run, columns: Columns, predictor: Predictor) -> dict[str, Any]:

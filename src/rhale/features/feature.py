@@ -13,6 +13,7 @@ from rhale.errors import BadSettingError, BadTableError
 from rhale.features.level_reader import LevelReader, Said, axis_kind, holds_names, plain_key
 from rhale.features.levels import Levels
 from rhale.features.survey import Census, Survey
+from rhale.features.text_numbers import describe_numbers
 from rhale.kernels import FloatArray
 from rhale.kernels.axis import Axis
 from rhale.kernels.times import AxisKind, ColumnKind, as_axis_kind, written
@@ -242,6 +243,14 @@ class Reader:
             return "steps"
         return self.axis_kind(column)
 
+    def describe_text(self, place: int) -> tuple[Note, ...]:
+        """Say that text could be numbers, unless the user calls it categories."""
+        column = self.columns[place]
+        if self.table.holds(column) not in ("name", "object") or column in self.said:
+            return ()
+        values = [value for _, value in self.survey.census[place].found]
+        return describe_numbers(self.table.names[column], values, self.table.kind)
+
     def feature(self, place: int, limits: tuple[float, float] | None) -> Feature:
         """Gather what is known of one feature."""
         column, seen = self.columns[place], self.survey
@@ -264,6 +273,7 @@ class Reader:
                 self.settings.level_order(name),
             )
             levels, notes = found.steps(place) if kind == "steps" else found.categories(place)
+            notes += self.describe_text(place)
             axis = Axis(0.0, levels.size - 1.0, levels.edges, np.ones(levels.size), 1.0)
         else:
             axis = seen.axis(place, limits)
