@@ -13,6 +13,7 @@ import numpy as np
 from rhale.kernels import FloatArray
 from rhale.kernels.cells import as_cells
 from rhale.kernels.curve import CellMeans, middles
+from rhale.kernels.gaps import Gaps
 from rhale.kernels.grid import Closed, Grid
 from rhale.kernels.moments import LARGEST, Moments
 from rhale.kernels.row_places import RowPlaces, scatter_rows
@@ -267,6 +268,11 @@ ROW_PLACES = Record(
     },
     _agree_places,
 )
+GAP = _columns("gaps")
+GAPS = Record(
+    Gaps,
+    {"left": GAP["places"], "right": GAP["places"], "variance": GAP["sizes"]},
+)
 EFFECT = Record(
     Effect,
     {
@@ -288,6 +294,7 @@ EFFECT = Record(
         "level_error": BIN["errors"],
         "slope_error": BIN["errors"],
         "row_places": Part({"row_places": ROW_PLACES}),
+        "gaps": Part({"gaps": GAPS}),
         "fit_covariance": Maybe(BIN["slopes"]),
         "search": Number(1, FAR),
         "closed": Text(get_args(Closed)),
@@ -363,6 +370,7 @@ RECORDS = {
     "rows_between": ROWS_BETWEEN,
     "missing": MISSING,
     "row_places": ROW_PLACES,
+    "gaps": GAPS,
 }
 OF_ALL = {"rows": Number(whole=True, least=0), "rows_in_table": Number(whole=True, least=0)}
 EXPLANATION = Record(
