@@ -10,6 +10,7 @@ import numpy as np
 from rhale.features.feature import Feature
 from rhale.features.survey import Survey
 from rhale.kernels import FloatArray
+from rhale.kernels.row_places import RowPlaces
 from rhale.kernels.times import written
 from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
 from rhale.results.effect import Effect
@@ -122,12 +123,15 @@ def _one_value(feature: Feature, output: str, n_rows: int, weight: float) -> Eff
         weight=np.array([weight]),
         mean_x=np.array([value]),
         std_x=zero,
-        mean=unknown,
+        low_x=np.array([value]),
+        high_x=np.array([value]),
+        level=unknown,
         slope=zero,
         std=unknown,
         std_plain=unknown,
         level_error=unknown,
         slope_error=zero,
+        row_places=RowPlaces(np.array([value]), np.ones(1)),
         local_notes=(note_constant(feature),),
         kind=feature.axis_kind,
     )

@@ -9,8 +9,10 @@ import numpy as np
 
 from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray
+from rhale.kernels.between_points import place_between, share_out, variance_between
 from rhale.kernels.curve import Center, fill_gaps, known_center
-from rhale.kernels.row_places import RowPlaces, place_between, stand_at_points, variance_between
+from rhale.kernels.row_places import RowPlaces
+from rhale.kernels.student import student_quantile
 from rhale.kernels.times import AxisKind, ColumnKind, written
 from rhale.names import find_level
 from rhale.results.missing import Missing
@@ -27,7 +29,7 @@ from rhale.results.result import (
     Trace,
     as_points,
     count_rows,
-    normal_quantile,
+    require_level,
     trace_missing,
     weighted_root_mean_square,
 )
@@ -74,8 +76,10 @@ class Profile(FrozenResult):
         Labels of the points, where the feature has levels (then the grid is 0, 1, 2, ... or their
         values, if they are numbers); none otherwise.
     row_places : RowPlaces or None
-        Where the rows stand between the points, for what is squared over the rows; None in files
-        of format 4 and before, whose rows stand at the points.
+        Places that stand for the rows between the points, for what is squared over the rows; None
+        where the rows stand at the points, as in marginal plots, and in files before format 5.
+    known_rows : float or None
+        Effective number of rows that have a value; None in files before format 5.
     own_covariance : ndarray of shape (n_points,) or None
         Covariance over the rows of the same curves as in `covariance` with the mean curve at the
         row's own value, for the interval of the centred curve; None where it was not measured.
@@ -102,6 +106,7 @@ class Profile(FrozenResult):
     levels: tuple[str, ...] = ()
     missing: Missing | None = None
     row_places: RowPlaces | None = None
+    known_rows: float | None = None
     own_covariance: FloatArray | None = None
     parts: ClassVar[Parts] = "points"
     quantity: ClassVar[Quantity] = "prediction"
@@ -191,13 +196,14 @@ class Profile(FrozenResult):
         -----
         It covers the curve of the model over the population the rows were drawn from. With
         `center="mean"` other rows would also have another mean of the curve, by which it is
-        shifted; that is a part of the interval.
+        shifted; that is a part of the interval. Few rows make it wider (Student's t).
         """
+        require_level(level)
+        factor, curve = student_quantile(level, self.rows - 1), self.curve(x, center=center)
         if self.method == "mplot":
-            error = self._read(x, self._marginal_error(center))
-        else:
-            error = self._read_deviation(x, self._error_covariance(center))
-        reach, curve = normal_quantile(level) * error, self.curve(x, center=center)
+            reach = self._read(x, factor * self._marginal_error(center))
+        else:  # all points have the same rows
+            reach = factor[0] * self._read_deviation(x, self._error_covariance(center))
         return curve - reach, curve + reach
 
     def ice(self, *, center: Center | float | None = None) -> FloatArray:
@@ -232,7 +238,8 @@ class Profile(FrozenResult):
 
         Of a marginal plot the deviation over the rows of the mean of their bins.
         """
-        return float(np.sqrt(self._standing.variance(self._centred)))
+        place, weight = self._standing
+        return float(np.sqrt(weight @ self._read_places(place) ** 2))
 
     @property
     def importance_error(self) -> float:
@@ -240,7 +247,8 @@ class Profile(FrozenResult):
         size = self.importance
         if size == 0.0:
             return 0.0
-        pull = self._standing.pull(self._centred) / size
+        place, weight = self._standing
+        pull = share_out(place, weight * self._read_places(place), self.grid.size) / size
         pull /= np.sqrt(np.where(self.rows > 0, self.rows, 1.0))
         return float(np.sqrt(np.maximum(pull @ np.nan_to_num(self.covariance) @ pull, 0.0)))
 
@@ -252,7 +260,8 @@ class Profile(FrozenResult):
         """
         if self.method == "mplot":
             return weighted_root_mean_square(self.std, self.share)
-        return float(np.sqrt(self._standing.mean_variance(self._covariance("mean"))))
+        place, weight = self._standing
+        return float(np.sqrt(weight @ variance_between(self._covariance("mean"), place)))
 
     @property
     def typical_spread(self) -> float:
@@ -341,17 +350,16 @@ class Profile(FrozenResult):
         return add_row(columns, known)
 
     @property
-    def _standing(self) -> RowPlaces:
-        """Where the rows stand; at the points, where nothing else is known."""
-        if self.row_places is not None:
-            return self.row_places
-        all_rows = self.rows.sum() if self.method == "mplot" else self.rows.max()
-        return stand_at_points(self.share, float(all_rows))
+    def _standing(self) -> tuple[FloatArray, FloatArray]:
+        """Numbers of the places where rows stand, and their weights; the points, if not known."""
+        if self.row_places is None:
+            return np.arange(self.grid.size, dtype=np.float64), self.share
+        return place_between(self.row_places.x, self.grid), self.row_places.weight
 
-    @property
-    def _centred(self) -> FloatArray:
-        """The mean at each point, zero on average over the rows."""
-        return np.nan_to_num(self.mean - self.share @ np.nan_to_num(self.mean))
+    def _read_places(self, place: FloatArray) -> FloatArray:
+        """The mean, zero on average over the rows, at such places."""
+        centred = np.nan_to_num(self.mean - self.share @ np.nan_to_num(self.mean))
+        return np.asarray(np.interp(place, np.arange(self.grid.size), centred))
 
     def _covariance(self, center: Center | None) -> FloatArray:
         """Covariance over the rows of their centred curves at the points."""
@@ -374,16 +382,18 @@ class Profile(FrozenResult):
         own_curves = self._covariance(center) / self.rows
         if center != "mean":
             return np.asarray(own_curves)
-        standing = self._standing
-        shift = self._centring_variance(standing.rows)
+        shift = self._centring_variance()
         if self.own_covariance is None:
             return np.asarray(own_curves + shift)
         both = (self.own_covariance - self.share @ self.own_covariance) / self.rows
         return np.asarray(own_curves - both - both[:, None] + shift)
 
-    def _centring_variance(self, n_rows: float) -> float:
+    def _centring_variance(self) -> float:
         """Variance of the mean of the curve over the rows, as other rows would have it."""
-        return self.importance**2 / (n_rows - 1) if n_rows > 1 + 1e-9 else float("nan")
+        rows = self.known_rows
+        if rows is None:
+            rows = float(self.rows.sum() if self.method == "mplot" else self.rows.max())
+        return self.importance**2 / (rows - 1) if rows > 1 + 1e-9 else float("nan")
 
     def _marginal_error(self, center: Center | None) -> FloatArray:
         """Standard error of the centred marginal plot at each point: its points are independent."""
@@ -392,7 +402,7 @@ class Profile(FrozenResult):
         if center is None:
             return np.sqrt(variance)
         shift = np.eye(self.grid.size) - self.centring(center)
-        moved = self._centring_variance(self._standing.rows) if center == "mean" else 0.0
+        moved = self._centring_variance() if center == "mean" else 0.0
         return np.sqrt(shift**2 @ variance + moved)
 
     def _read_deviation(self, x: Points, covariance: FloatArray) -> FloatArray:
@@ -400,10 +410,7 @@ class Profile(FrozenResult):
         points, shape = as_points(self._places(x), self.kind)
         inside = (points >= self.grid[0]) & (points <= self.grid[-1])
         place = place_between(np.where(inside, points, self.grid[0]), self.grid)
-        variance = np.maximum(np.diag(covariance), 0.0)[:1]
-        if self.grid.size > 1:
-            stretch = np.minimum(place.astype(np.intp), self.grid.size - 2)
-            variance = variance_between(covariance, stretch, place - stretch)
+        variance = variance_between(covariance, place)
         return np.asarray(np.where(inside, np.sqrt(variance), np.nan).reshape(shape)[()])
 
     def _read(self, x: Points, values: FloatArray) -> FloatArray:

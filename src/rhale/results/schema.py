@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import MISSING as MISSING_DEFAULT
+from dataclasses import fields
 from itertools import product
 from math import inf
 from typing import Any, NamedTuple, get_args
@@ -13,7 +15,7 @@ from rhale.kernels.cells import as_cells
 from rhale.kernels.curve import CellMeans
 from rhale.kernels.grid import Closed, Grid
 from rhale.kernels.moments import LARGEST, Moments
-from rhale.kernels.row_places import RowPlaces
+from rhale.kernels.row_places import RowPlaces, scatter_rows
 from rhale.kernels.times import AxisKind
 from rhale.results.effect import Density, Effect, LocalEffects
 from rhale.results.level_effect import LevelEffect, name_others
@@ -81,6 +83,25 @@ def _agree_effect(effect: Effect, where: str) -> None:
         _agree_cells(effect.cells, effect.edges, f"{where}cells.")
 
 
+def _build_effect(**found: Any) -> Effect:
+    """Make an effect; files before format 5 hold its fits at the middles of the bins."""
+    mean, edges = found.pop("mean"), found["edges"]
+    middle, origin = edges[:-1] + 0.5 * np.diff(edges), found["mean_x"]
+    if "level" not in found:
+        found["level"] = mean + found["slope"] * (origin - middle)
+    found.setdefault("low_x", edges[:-1])
+    found.setdefault("high_x", edges[1:])
+    if "row_places" not in found:
+        found["row_places"] = scatter_rows(origin, found["std_x"], found["weight"])
+    return Effect(**found)
+
+
+def _agree_places(places: RowPlaces, where: str) -> None:
+    """Shares of the data add up to one."""
+    if not np.isclose(places.weight.sum(), 1.0):
+        refuse(f"{where}weight adds up to {places.weight.sum()}, not to 1")
+
+
 def _agree_cells(cells: CellMeans, edges: FloatArray, where: str) -> None:
     """The cells that a curve follows stand bin by bin, fill each bin, and some are measured."""
     if np.any(np.diff(cells.bin) < 0) or cells.bin[-1] >= edges.size - 1:
@@ -127,9 +148,6 @@ def _agree_profile(profile: Profile, where: str) -> None:
         refuse(f"{where}grid does not increase")
     if not profile.share.sum() > 0:
         refuse(f"{where}share is zero at all points")
-    if profile.row_places is not None and profile.row_places.share.size != n_points - 1:
-        n_stretches = profile.row_places.share.size
-        refuse(f"{where}row_places has {n_stretches} stretches for {n_points} points")
 
 
 def _build_moments(grid: Grid, **sums: Any) -> Moments:
@@ -172,6 +190,10 @@ def _agree_explanation(found: dict[str, Any], where: str) -> None:
 
 BIN, STEP, LEVEL = _columns("bins"), _columns("steps"), _columns("levels")
 POINT, CELL, ROW = _columns("points"), _columns("cells"), _columns("rows")
+EFFECT_DEFAULTS = (
+    *("low_x", "high_x", "level", "row_places"),  # since format 5
+    *(f.name for f in fields(Effect) if f.default is not MISSING_DEFAULT),
+)
 SAMPLE = Record(
     LocalEffects,
     {"x": ROW["places"], "local_effects": ROW["means"], "weight": ROW["weights"]},
@@ -232,6 +254,14 @@ NOTED: dict[str, Kind] = {
     "bin_notes": NOTES,
     "sample": Part({"local_effects": SAMPLE, "sampled_rows": SAMPLED_ROWS}),
 }
+ROW_PLACES = Record(
+    RowPlaces,
+    {
+        "x": _columns("places")["places"],
+        "weight": Numbers((Side("places", least=1),), 0, 1),
+    },
+    _agree_places,
+)
 EFFECT = Record(
     Effect,
     {
@@ -243,12 +273,18 @@ EFFECT = Record(
         "weight": BIN["weights"],
         "mean_x": BIN["places"],
         "std_x": BIN["sizes"],
+        "low_x": BIN["places"],
+        "high_x": BIN["places"],
         "mean": BIN["means"],
+        "level": BIN["means"],
         "slope": BIN["slopes"],
         "std": BIN["errors"],
         "std_plain": BIN["errors"],
         "level_error": BIN["errors"],
         "slope_error": BIN["errors"],
+        "row_places": Part({"row_places": ROW_PLACES}),
+        "fit_covariance": Maybe(BIN["slopes"]),
+        "search": Number(1, FAR),
         "closed": Text(get_args(Closed)),
         "density": Text(get_args(Density)),
         "cells": Maybe(Part({"cell_means": CELL_MEANS})),
@@ -257,6 +293,8 @@ EFFECT = Record(
         "kind": Text(get_args(AxisKind)),
     },
     _agree_effect,
+    _build_effect,
+    later=EFFECT_DEFAULTS,
 )
 LEVEL_EFFECT = Record(
     LevelEffect,
@@ -278,11 +316,6 @@ LEVEL_EFFECT = Record(
     },
     _agree_levels,
 )
-STRETCH = Numbers((Side("stretches"),), 0, 1)
-ROW_PLACES = Record(
-    RowPlaces,
-    {"share": STRETCH, "position": STRETCH, "deviation": STRETCH, "rows": Number(least=0)},
-)
 PROFILE = Record(
     Profile,
     {
@@ -300,6 +333,7 @@ PROFILE = Record(
         "kind": Text(get_args(AxisKind)),
         "levels": Several(TEXT, unique=True),
         "row_places": Maybe(Part({"row_places": ROW_PLACES})),
+        "known_rows": Maybe(Number(least=0)),
         "own_covariance": Maybe(Numbers((Side("points"),), unknown=True)),
     },
     _agree_profile,
@@ -313,8 +347,8 @@ RECORDS = {
     "local_effects": SAMPLE,
     "sampled_rows": SAMPLED_ROWS,
     "cell_means": CELL_MEANS,
-    "row_places": ROW_PLACES,
     "missing": MISSING,
+    "row_places": ROW_PLACES,
 }
 OF_ALL = {"rows": Number(whole=True, least=0), "rows_in_table": Number(whole=True, least=0)}
 EXPLANATION = Record(

@@ -52,7 +52,7 @@ def test_slopes_are_those_of_the_rows(make_profile, one, band):
     np.testing.assert_allclose((high - low) / 2, slopes.std(axis=0, ddof=1), atol=1e-12)
     _, low, high = band(ax, "ci")
     error = slopes.std(axis=0, ddof=1) / np.sqrt(40)
-    np.testing.assert_allclose((high - low) / 2, 1.959964 * error, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose((high - low) / 2, 2.022691 * error, rtol=1e-6, atol=1e-12)
     assert ax.get_ylabel() == "slope of the prediction\nd y0 / d age"
 
 
