@@ -20,6 +20,7 @@ from rhale.kernels.fixed import Edges
 from rhale.kernels.moments import Moments
 from rhale.kernels.partition import Partition
 from rhale.kernels.records import same_fields, same_value
+from rhale.measures.notes import EXPLAINED, describe_explained
 from rhale.names import find_feature, find_output, near_names
 from rhale.results import listing, store, summary
 from rhale.results.effect import Effect
@@ -261,7 +262,7 @@ class Explanation:
         bins = name_keys(bins, self.features)
         effects = tuple(self._rebinned(cast(Effect, e), bins) for e in self.effects)
         provenance = {**self.provenance, "bins": describe_bins(bins)}
-        return replace(self, effects=effects, provenance=provenance)
+        return note_explained(replace(self, effects=effects, provenance=provenance))
 
     def copy_bins(self, feature: str, output: str) -> Partition | None:
         """Bins of one feature and output, for another explanation; None where it has levels."""
@@ -285,8 +286,14 @@ class Explanation:
     def explained_variance(self) -> float | dict[str, float]:
         """Share of the model's variance that the sum of the curves explains, on the sample.
 
-        One number, or one per output. Low values say that interactions matter and that single
-        curves do not tell the whole story.
+        One number, or one per output. Low values say that single curves do not tell the whole
+        story: mostly because of interactions, but also where a step stands beside a small
+        gradient, or where waves are finer than the windows. Where features are explained that
+        are all the model sees, a share below one half is a note, too.
+
+        It is 1 - var(f - sum of the curves) / var(f), which is below zero where the curves miss
+        the predictions by more than a constant would. Curves of correlated features do that:
+        (x0 - x1)² hardly varies if x0 is close to x1, but each curve rises like a parabola.
         """
         shares = {o: self._explained(i) for i, o in enumerate(self.outputs)}
         return shares if len(shares) > 1 else shares[self.outputs[0]]
@@ -348,6 +355,25 @@ class Explanation:
 
     def _output(self, output: Any) -> int:
         return find_output(output, self.outputs)
+
+
+def note_explained(fx: Explanation) -> Explanation:
+    """Record how much the curves explain, with a note where that is little.
+
+    Curves of some features only, and marginal ones, are not meant to add up to the model: they get
+    no note.
+    """
+    found = fx.explained_variance
+    shares = found if isinstance(found, dict) else dict.fromkeys(fx.outputs, found)
+    recorded = {o: round(share, 6) if np.isfinite(share) else None for o, share in shares.items()}
+    add_up = fx.provenance.get("method") != "mplot"
+    add_up &= len(fx.features) == len(fx.provenance.get("columns", fx.features))
+    kept = tuple(note for note in as_notes(fx.notes) if note.kind != EXPLAINED)
+    return replace(
+        fx,
+        provenance={**fx.provenance, "explained_variance": recorded},
+        notes=kept + (describe_explained(shares) if add_up else ()),
+    )
 
 
 def load(path: str | PathLike[str]) -> Explanation:

@@ -12,7 +12,8 @@ import numpy as np
 from rhale.errors import BadSettingError, BadTableError
 from rhale.features.level_reader import LevelReader, Said, axis_kind, holds_names, plain_key
 from rhale.features.levels import Levels
-from rhale.features.survey import Survey
+from rhale.features.survey import Census, Survey
+from rhale.features.text_numbers import describe_numbers
 from rhale.kernels import FloatArray
 from rhale.kernels.axis import Axis
 from rhale.kernels.times import AxisKind, ColumnKind, as_axis_kind, written
@@ -21,6 +22,9 @@ from rhale.results.note import Note
 from rhale.settings import Settings
 from rhale.tables import Chunk, Table
 from rhale.tables.columns import Labels
+
+FEW_STEPS = 20  # whole numbers up to here are steps however many rows they have
+STEP_ROWS = 10  # more of them need so many rows on the two sides of every step
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +155,35 @@ def has_no_order(table: Table, column: int, said: Said | None) -> bool:
 # --- what the rows say -------------------------------------------------------------------------
 
 
+def are_steps(census: Census, *, whole: bool) -> bool:
+    """Tell whether the values of a column of numbers are few enough to be levels.
+
+    Parameters
+    ----------
+    census : Census
+        The distinct values and their rows; none where there are many.
+    whole : bool
+        Whether all of them are whole numbers.
+
+    Notes
+    -----
+    Two values are two levels, whatever they are. Whole numbers are levels up to 20 of them; up to
+    60 (hours, days of the month, minutes) where each pair of neighbours has 10 rows or more. A
+    step is measured from the rows of both its levels: with fewer it is mostly chance, and bins,
+    which share rows, are better. A pair may hold a rare value beside a frequent one.
+
+    Examples
+    --------
+    >>> are_steps(Census({-1.5: (3, 3.0), 1.5: (1, 1.0)}, most=60), whole=False)
+    True
+    """
+    values = sorted(census.found)
+    if len(values) <= 2 or not whole:
+        return len(values) == 2
+    count = np.array([census.found[value][0] for value in values])
+    return len(values) <= FEW_STEPS or bool(np.all(count[1:] + count[:-1] >= STEP_ROWS))
+
+
 @dataclass(frozen=True, eq=False)
 class Reader:
     """Turn what a first pass learned into features.
@@ -200,8 +233,7 @@ class Reader:
         held, said = self.table.holds(column), self.said.get(column)
         if self.is_named(column) or (said is not None and said is not False):
             return "categories"
-        census = self.survey.census[place]
-        few = len(census.found) > 1 and bool(self.survey.whole[place])  # none if there are many
+        few = are_steps(self.survey.census[place], whole=bool(self.survey.whole[place]))
         numbers = (
             held == "number"
             and said is None
@@ -210,6 +242,14 @@ class Reader:
         if numbers and few:
             return "steps"
         return self.axis_kind(column)
+
+    def describe_text(self, place: int) -> tuple[Note, ...]:
+        """Say that text could be numbers, unless the user calls it categories."""
+        column = self.columns[place]
+        if self.table.holds(column) not in ("name", "object") or column in self.said:
+            return ()
+        values = [value for _, value in self.survey.census[place].found]
+        return describe_numbers(self.table.names[column], values, self.table.kind)
 
     def feature(self, place: int, limits: tuple[float, float] | None) -> Feature:
         """Gather what is known of one feature."""
@@ -233,6 +273,7 @@ class Reader:
                 self.settings.level_order(name),
             )
             levels, notes = found.steps(place) if kind == "steps" else found.categories(place)
+            notes += self.describe_text(place)
             axis = Axis(0.0, levels.size - 1.0, levels.edges, np.ones(levels.size), 1.0)
         else:
             axis = seen.axis(place, limits)

@@ -17,7 +17,7 @@ from rhale.tables.chunk import Chunk
 from rhale.tables.pieces.facts import NO_FACTS, ColumnFacts
 
 LARGEST = 1e150  # squares of feature values must stay finite
-FEW_VALUES = 20  # so many whole numbers are steps
+FEW_VALUES = 60  # numbers are counted up to here: minutes are the longest of the usual scales
 FIRST_VALUES = 1_000  # tell of most columns that there are more
 Facts = tuple[int, float, float, float, float, bool]
 NO_LIMIT = np.uint64(np.iinfo(np.uint64).max)

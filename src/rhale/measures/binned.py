@@ -46,6 +46,29 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+class WholeBin:
+    """The row's own bin, widened to whole numbers, between the first and the last one there is.
+
+    Notes
+    -----
+    A column of whole numbers cannot be asked at limits between them, and a bin [k - ½, k + ½)
+    shrinks to nothing if they are rounded. Asked at k - 1 and k + 1 its secant is that of the
+    broken line through the values of the model, over the bin itself.
+    """
+
+    grid: Grid
+    low: float
+    high: float
+
+    def ends(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The whole numbers around the bin of every value."""
+        cell = self.grid.locate(x)
+        a, b = np.floor(self.grid.edges[cell]), np.ceil(self.grid.edges[cell + 1])
+        first, last = np.ceil(self.low), np.floor(self.high)
+        return (np.maximum(a, first), np.minimum(b, last)) if first < last else (a, b)
+
+
+@dataclass(frozen=True, eq=False)
 class CellChoice:
     """Cells of one feature and the partition of each output that chooses among them.
 

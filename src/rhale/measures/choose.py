@@ -8,11 +8,13 @@ from typing import cast
 
 import numpy as np
 
-from rhale.errors import NotDifferentiableError
+from rhale.errors import BadEffectsError, NotDifferentiableError
 from rhale.features.feature import Feature
 from rhale.features.first_pass import Columns
+from rhale.kernels import FloatArray
 from rhale.kernels.windows import even_window, window
-from rhale.measures.binned import BinnedEffects, CellChoice, Source, choose_cells
+from rhale.measures.binned import BinnedEffects, CellChoice, Source, WholeBin, choose_cells
+from rhale.measures.check_gradient import Disagreement, check_gradient
 from rhale.measures.constant import Constant
 from rhale.measures.gradient import Gradient
 from rhale.measures.marginal import Marginal, choose_bins
@@ -22,7 +24,7 @@ from rhale.measures.probe import probe_reactions, probe_smoothness
 from rhale.measures.questions import Asker
 from rhale.measures.removal import Of, Removal, refuse_missing
 from rhale.measures.secant import OwnBin, Secant
-from rhale.measures.steps import Steps
+from rhale.measures.steps import Steps, last_moved
 from rhale.measures.tracing import TracedMethod, Tracing, choose_points
 from rhale.results.note import Note
 from rhale.settings import Settings
@@ -93,7 +95,9 @@ def choose(columns: Columns, asker: Asker, settings: Settings) -> Choice:
         if feature.is_constant:
             measured[feature.name] = Constant(feature, missing[feature.name])
         elif feature.levels is not None:
-            measured[feature.name] = Steps(feature, missing[feature.name])
+            size = feature.levels.size
+            last_key = last_moved(columns.survey.sample, size, len(asker.outputs))
+            measured[feature.name] = Steps(feature, missing[feature.name], last_key)
             how[feature.name] = BY_STEPS
     gone = _removals(columns.features, refused, "change")
     return Choice((*(measured[f.name] for f in columns.features), *gone), how, asked + more)
@@ -151,7 +155,7 @@ def choose_sources(
     """
     if settings.method == "ale":
         pairs = zip(features, cells, strict=True)
-        own = [Secant(feature.column, OwnBin(c.grid)) for feature, c in pairs]
+        own = [Secant(feature.column, _own_bin(feature, c)) for feature, c in pairs]
         return own, [OVER_BINS] * len(features), 0
     adapter = asker.predictor.adapter
     if settings.wants_gradient and not adapter.is_differentiable:
@@ -163,35 +167,64 @@ def choose_sources(
     slopes = [Gradient(f.column) for f in features]
     why, asked = "", 0
     if adapter.is_differentiable and settings.local != "secant":
-        if settings.wants_gradient:
-            return slopes, [BY_GRADIENT] * len(features), 0
-        why, ways, asked = _judge_gradient(asker, probe, features)
+        why, ways, asked = _judge_gradient(settings, asker, probe, features)
         if not why:
             return slopes, ways, asked
     windows, ways, more = _choose_windows(settings, asker, probe, features)
     return windows, [Note(way.kind, why + way) for way in ways], asked + more
 
 
+def _own_bin(feature: Feature, cells: CellChoice) -> OwnBin | WholeBin:
+    """The bin of each row, as it can be asked about."""
+    if feature.whole:
+        return WholeBin(cells.grid, feature.axis.low, feature.axis.high)
+    return OwnBin(cells.grid)
+
+
 def _judge_gradient(
-    asker: Asker, probe: Chunk, features: Sequence[Feature]
+    settings: Settings, asker: Asker, probe: Chunk, features: Sequence[Feature]
 ) -> tuple[str, list[Note], int]:
     """Say why the gradient is of no use ("" if it is), and what to note about each feature."""
-    ways = [BY_GRADIENT] * len(features)
     try:
-        _, slopes = asker.predictor.gradient(probe)
+        found = asker.predictor.gradient(probe)
     except NotDifferentiableError as error:
-        return f"no gradient ({error}): ", ways, probe.n_rows
-    flat = [i for i, f in enumerate(features) if not np.any(slopes[:, :, f.column])]
+        if settings.wants_gradient:
+            raise
+        return f"no gradient ({error}): ", [], probe.n_rows
+    why, flat, asked = "", set[str](), probe.n_rows
+    if not settings.wants_gradient:
+        why, flat, more = _find_flat(asker, probe, features, found[1])
+        asked += more
+    if why:
+        return why, [], asked
+    wrong, more = check_gradient(asker, probe, features, found)
+    if wrong and settings.local != "gradient":
+        msg = (
+            f"{wrong[0]}; correct the gradient, leave it out (local='secant'), or insist with "
+            "local='gradient'"
+        )
+        raise BadEffectsError(msg)
+    told = dict.fromkeys(flat, FLAT_GRADIENT) | {one.feature: _insisted(one) for one in wrong}
+    return "", [told.get(f.name, BY_GRADIENT) for f in features], asked + more
+
+
+def _find_flat(
+    asker: Asker, probe: Chunk, features: Sequence[Feature], slopes: FloatArray
+) -> tuple[str, set[str], int]:
+    """Features without slopes along which predictions move; why, if no slope is of any use."""
+    flat = [f for f in features if not np.any(slopes[:, :, f.column])]
     if not flat:
-        return "", ways, probe.n_rows
-    wide = [window(features[i].axis, SPREAD_SHARE, whole=features[i].whole) for i in flat]
-    moved, asked = probe_reactions(asker, probe, [features[i].column for i in flat], wide)
+        return "", set(), 0
+    wide = [window(f.axis, SPREAD_SHARE, whole=f.whole) for f in flat]
+    moved, asked = probe_reactions(asker, probe, [f.column for f in flat], wide)
     if not np.any(slopes) and moved.any():
-        why = "the gradient is zero everywhere although predictions differ: "
-        return why, ways, probe.n_rows + asked
-    for i in np.array(flat)[moved]:
-        ways[i] = FLAT_GRADIENT
-    return "", ways, probe.n_rows + asked
+        return "the gradient is zero everywhere although predictions differ: ", set(), asked
+    return "", {f.name for f, moves in zip(flat, moved, strict=True) if moves}, asked
+
+
+def _insisted(wrong: Disagreement) -> Note:
+    """What is said of a gradient that the user wants although it is wrong."""
+    return Note("gradient", f"local effects by gradient, as was asked for, although {wrong}")
 
 
 def _choose_windows(

@@ -236,7 +236,9 @@ class Effect(FrozenResult):
         width = np.diff(self.edges)
         if not np.all(width > 0):  # one value
             return self.level
-        return np.asarray(np.diff(self.fit.curve(self.edges, "start")) / width)
+        mean = np.diff(self.fit.curve(self.edges, "start")) / width
+        mean.flags.writeable = False
+        return mean
 
     @property
     def notes(self) -> tuple[Note, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from rhale.kernels import FloatArray
 from rhale.kernels.cells import as_cells
-from rhale.kernels.curve import CellMeans
+from rhale.kernels.curve import CellMeans, middles
 from rhale.kernels.grid import Closed, Grid
 from rhale.kernels.moments import LARGEST, Moments
 from rhale.kernels.row_places import RowPlaces, scatter_rows
@@ -85,10 +85,11 @@ def _agree_effect(effect: Effect, where: str) -> None:
 
 def _build_effect(**found: Any) -> Effect:
     """Make an effect; files before format 5 hold its fits at the middles of the bins."""
-    mean, edges = found.pop("mean"), found["edges"]
-    middle, origin = edges[:-1] + 0.5 * np.diff(edges), found["mean_x"]
+    mean, edges, origin = found.pop("mean", None), found["edges"], found["mean_x"]
     if "level" not in found:
-        found["level"] = mean + found["slope"] * (origin - middle)
+        if mean is None:
+            refuse("level of an effect is missing")
+        found["level"] = mean + found["slope"] * (origin - middles(edges))
     found.setdefault("low_x", edges[:-1])
     found.setdefault("high_x", edges[1:])
     if "row_places" not in found:
@@ -295,6 +296,7 @@ EFFECT = Record(
     _agree_effect,
     _build_effect,
     later=EFFECT_DEFAULTS,
+    former=("mean",),
 )
 LEVEL_EFFECT = Record(
     LevelEffect,
@@ -313,6 +315,9 @@ LEVEL_EFFECT = Record(
         "correlation": Numbers((Side("steps"), Side("steps")), unknown=True),
         "is_number": Truth(),
         "pooled": TEXTS,
+        "covariance": Maybe(
+            Numbers((Side("levels"), Side("levels")), -(LARGEST**2), LARGEST**2, unknown=True)
+        ),
     },
     _agree_levels,
 )

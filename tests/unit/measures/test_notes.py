@@ -13,6 +13,7 @@ from rhale.measures.notes import (
     LONGEST_REASON,
     describe_curves,
     describe_ends,
+    describe_explained,
     describe_gaps,
     describe_missing,
     describe_outside,
@@ -54,6 +55,15 @@ def test_kept_curves_are_counted_where_some_rows_are_left_out():
     (note,) = describe_curves(SURVEY, np.uint64(LAST - 1), 1_000)
     assert note.kind == "sample"
     assert note.startswith("single curves of 1,000 of 2,000 rows are kept")
+
+
+def test_outputs_of_which_curves_explain_little_are_named_and_counted():
+    shares = {"a": 0.1, "b": 0.9, "c": -2.0, "d": 0.499, "e": 0.2, "f": float("nan")}
+    (note,) = describe_explained(shares)
+    assert note.kind == "explained variance"
+    assert "10 % for 'a', -200 % for 'c', 50 % for 'd' (and little for 1 more) of the" in note
+    assert "correlated features may add up" in note
+    assert describe_explained({"a": 0.5, "b": float("nan")}) == ()
 
 
 def test_rows_outside_the_cells_are_counted_with_the_limits():

@@ -61,9 +61,9 @@ def test_saving_again_replaces_the_file(fx, saved):
 )
 def test_numbers_come_back_bit_by_bit(fx, tmp_path, numbers):
     mean = np.array(numbers[:6])
-    effects = (replace(fx["x0"], mean=mean), fx["x1"])
+    effects = (replace(fx["x0"], level=mean), fx["x1"])
     replace(fx, effects=effects).save(tmp_path / "numbers.json")
-    again = rhale.load(tmp_path / "numbers.json")["x0"].mean
+    again = rhale.load(tmp_path / "numbers.json")["x0"].level
     assert again.tobytes() == mean.tobytes()
 
 
@@ -190,9 +190,9 @@ DAMAGE = {
     "effects[0].'surprise' is unknown": lambda c: other_effect(c, surprise=1),
     "effects[0] is a record 'mystery', not effect": lambda c: other_effect(c, record="mystery"),
     "effects[0] is a record a list": lambda c: other_effect(c, record=["effect"]),
-    "effects[0].mean is missing": lambda c: {
+    "level of an effect is missing": lambda c: {
         **c,
-        "effects": [without(e, "mean") for e in c["effects"]],
+        "effects": [without(e, "level") for e in c["effects"]],
     },
     "effects is 3, not a list": lambda c: {**c, "effects": 3},
     "effects[1] is null, not a record": lambda c: {**c, "effects": [c["effects"][0], None]},
