@@ -37,6 +37,7 @@ from rhale.results.table_rows import MISSING, Columns, add_row, name_places
 
 ProfileMethod = Literal["pdp", "ice", "mplot"]
 NO_CURVES, NO_VALUES = np.empty((0, 0)), np.empty(0)
+N_PLACES = 32  # drawn at least: bands bend between points
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -273,8 +274,16 @@ class Profile(FrozenResult):
         return self.curve(x)
 
     def places(self, n_points: int = N_POINTS) -> FloatArray:  # noqa: ARG002
-        """The points whose mean is known; between them the curve is straight."""
-        return self.grid[np.isfinite(self.mean)]
+        """The points whose mean is known, and where these are few, some between them.
+
+        Between two points the curve is straight, but spread and interval are not.
+        """
+        known = self.grid[np.isfinite(self.mean)]
+        if self.labels or self.method == "mplot" or not 1 < known.size <= N_PLACES:
+            return known
+        parts = 2 ** int(np.ceil(np.log2(N_PLACES / (known.size - 1))))  # a point stays what it is
+        number = np.arange(parts * (known.size - 1) + 1) / parts
+        return np.asarray(np.interp(number, np.arange(known.size), known))
 
     def trace(
         self,
@@ -295,14 +304,19 @@ class Profile(FrozenResult):
         return trace_missing(self.missing, shift, level, spread_known=known)
 
     def difference(self, start: float, stop: float) -> Difference:
-        """The difference of two points; rows are the same at both, except in a marginal plot."""
-        ends = np.searchsorted(self.grid, [start, stop])
-        size = float(np.diff(self.mean[ends])[0])
+        """The difference of two places; rows are the same at both, except in a marginal plot."""
         if self.method == "mplot":
+            ends = np.searchsorted(self.grid, [start, stop])
+            size = float(np.diff(self.mean[ends])[0])
             return Difference(size, float(np.hypot(*self.standard_error[ends])), float("nan"))
-        both = self.covariance[np.ix_(ends, ends)]
-        spread = float(np.sqrt(max(both[0, 0] + both[1, 1] - 2 * both[0, 1], 0.0)))
-        return Difference(size, spread / float(np.sqrt(self.rows[ends].mean())), spread)
+        place = place_between(np.array([start, stop]), self.grid)
+        change = share_out(place, np.array([-1.0, 1.0]), self.grid.size)
+        used = np.flatnonzero(change)
+        change = change[used]
+        variance = float(change @ self.covariance[np.ix_(used, used)] @ change)
+        spread = float(np.sqrt(max(variance, 0.0)))
+        size = float(change @ self.mean[used])
+        return Difference(size, spread / float(np.sqrt(self.rows[0])), spread)
 
     def support(self) -> Support:
         """Where the rows are: those whose curves were kept, or their shares at the points."""
@@ -321,7 +335,8 @@ class Profile(FrozenResult):
         if self.curves.size == 0:
             return NO_CURVES
         chosen = np.unique(np.linspace(0, len(self.curves) - 1, most).astype(int))
-        return np.asarray(self.ice(center="mean")[chosen][:, np.isfinite(self.mean)])
+        x, curves = self.places(), self.ice(center="mean")[chosen]
+        return np.array([np.interp(x, self.grid, curve) for curve in curves])
 
     def table(self) -> Columns:
         """One row for each point, and one for missing values."""

@@ -223,6 +223,25 @@ def test_a_profile_is_frozen_and_compares_by_value():
         hash(found)
 
 
+def test_places_to_draw_hold_the_points_and_where_these_are_few_some_between():
+    few, many = profile().places(), np.linspace(0, 1, 40)
+    assert set(GRID) < set(few)
+    assert few.size > 32
+    assert np.all(np.diff(few) > 0)
+    numbers = {"mean": many, "std": many, "rows": many, "share": many, "covariance": np.eye(40)}
+    assert profile(grid=many, **numbers).places().tolist() == many.tolist()
+    assert profile("mplot").places().tolist() == GRID.tolist()
+    assert profile(levels=("a", "b", "c")).places().tolist() == GRID.tolist()
+
+
+@pytest.mark.parametrize(("start", "stop"), [(0.0, 3.0), (3.0, 1.0), (0.25, 2.0)])
+def test_the_difference_of_two_places_is_that_of_the_rows_curves(start, stop):
+    first, last = (np.array([np.interp(x, GRID, c) for c in CURVES]) for x in (start, stop))
+    found, change = profile().difference(start, stop), last - first
+    spread = change.std(ddof=1)
+    np.testing.assert_allclose(found, [change.mean(), spread / np.sqrt(40), spread])
+
+
 def test_repr_is_one_line():
     text = repr(profile())
     assert text.startswith("Profile('age', output='y0', ice, 3 points on [0, 3], importance=")
