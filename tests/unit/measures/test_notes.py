@@ -12,6 +12,7 @@ from rhale.kernels.times import as_numbers
 from rhale.measures.notes import (
     LONGEST_REASON,
     describe_curves,
+    describe_ends,
     describe_explained,
     describe_gaps,
     describe_missing,
@@ -67,8 +68,16 @@ def test_outputs_of_which_curves_explain_little_are_named_and_counted():
 
 def test_rows_outside_the_cells_are_counted_with_the_limits():
     x = np.array([-1.0, 0.0, 2.0, 4.0, 5.0])
-    (note,) = describe_outside(5, cells(x), "do not count")
-    assert (note.kind, note) == ("outside", "2 of 5 rows lie outside [0, 4] and do not count")
+    (note,) = describe_outside(5, cells(x))
+    assert (note.kind, note) == ("outside", "2 of 5 rows lie outside [0, 4] and are left out")
+
+
+def test_rows_beyond_the_points_are_counted_with_the_ends():
+    (note,) = describe_ends(2, 5, (0.0, 4.0), "number")
+    assert note.kind == "outside"
+    assert note.startswith(
+        "2 of 5 rows lie outside [0, 4]; they are asked about, too, and count at"
+    )
 
 
 def test_limits_of_dates_are_written_as_dates():
@@ -80,6 +89,7 @@ def test_limits_of_dates_are_written_as_dates():
 def test_what_is_not_there_is_not_spoken_of():
     assert describe_missing(SimpleNamespace(n_missing=0, missing_share=0.0), SURVEY) == ()
     assert describe_outside(3, cells(np.array([0.0, 2.0, 4.0]))) == ()
+    assert describe_ends(0, 3, (0.0, 4.0), "number") == ()
     assert describe_gaps(feature(np.linspace(0, 1, 200))) == ()
 
 
