@@ -152,9 +152,7 @@ class Run:
         """Largest key of the rows that the result keeps."""
         n_numbers = 1 + max(m.n_points for m in measures) * n_outputs
         wide = SAMPLE_NUMBERS // (len(columns.features) * n_numbers)
-        n_kept = int(np.clip(wide, FEWEST_SAMPLED, SAMPLE_ROWS))
-        keys = columns.survey.sample.key
-        return np.uint64(keys[n_kept - 1] if keys.size > n_kept else np.iinfo(np.uint64).max)
+        return columns.survey.sample.last_key(int(np.clip(wide, FEWEST_SAMPLED, SAMPLE_ROWS)))
 
 
 def gather(

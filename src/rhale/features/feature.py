@@ -12,16 +12,19 @@ import numpy as np
 from rhale.errors import BadSettingError, BadTableError
 from rhale.features.level_reader import LevelReader, Said, axis_kind, holds_names, plain_key
 from rhale.features.levels import Levels
-from rhale.features.survey import Survey, check_exact, check_range
+from rhale.features.survey import Census, Survey, check_exact, check_range
 from rhale.features.text_numbers import describe_numbers
+from rhale.kernels import FloatArray
 from rhale.kernels.axis import Axis
 from rhale.kernels.times import AxisKind, ColumnKind, as_axis_kind, written
 from rhale.names import find_feature, list_asked
 from rhale.results.note import Note
 from rhale.settings import Settings
-from rhale.tables import Table
+from rhale.tables import Chunk, Table
 from rhale.tables.columns import Labels
 
+FEW_STEPS = 20  # whole numbers up to here are steps however many rows they have
+STEP_ROWS = 10  # more of them need so many rows on the two sides of every step
 FEWEST_EFFECTIVE = 2  # rows, by their weights: fewer do not tell how rows differ
 
 
@@ -74,6 +77,11 @@ class Feature:
     def axis_kind(self) -> AxisKind:
         """What its numbers are."""
         return as_axis_kind(self.kind)
+
+    def stands(self, chunk: Chunk) -> FloatArray:
+        """Where rows stand on its axis, shape (n_rows,); nan for rows without a value."""
+        x = chunk.column(self.column)
+        return x if self.levels is None else self.levels.stand(self.levels.locate(x))
 
 
 # --- what the user says ------------------------------------------------------------------------
@@ -148,6 +156,35 @@ def has_no_order(table: Table, column: int, said: Said | None) -> bool:
 # --- what the rows say -------------------------------------------------------------------------
 
 
+def are_steps(census: Census, *, whole: bool) -> bool:
+    """Tell whether the values of a column of numbers are few enough to be levels.
+
+    Parameters
+    ----------
+    census : Census
+        The distinct values and their rows; none where there are many.
+    whole : bool
+        Whether all of them are whole numbers.
+
+    Notes
+    -----
+    Two values are two levels, whatever they are. Whole numbers are levels up to 20 of them; up to
+    60 (hours, days of the month, minutes) where each pair of neighbours has 10 rows or more. A
+    step is measured from the rows of both its levels: with fewer it is mostly chance, and bins,
+    which share rows, are better. A pair may hold a rare value beside a frequent one.
+
+    Examples
+    --------
+    >>> are_steps(Census({-1.5: (3, 3.0), 1.5: (1, 1.0)}, most=60), whole=False)
+    True
+    """
+    values = sorted(census.found)
+    if len(values) <= 2 or not whole:
+        return len(values) == 2
+    count = np.array([census.found[value][0] for value in values])
+    return len(values) <= FEW_STEPS or bool(np.all(count[1:] + count[:-1] >= STEP_ROWS))
+
+
 @dataclass(frozen=True, eq=False)
 class Reader:
     """Turn what a first pass learned into features.
@@ -197,8 +234,7 @@ class Reader:
         held, said = self.table.holds(column), self.said.get(column)
         if self.is_named(column) or (said is not None and said is not False):
             return "categories"
-        census = self.survey.census[place]
-        few = len(census.found) > 1 and bool(self.survey.whole[place])  # none if there are many
+        few = are_steps(self.survey.census[place], whole=bool(self.survey.whole[place]))
         numbers = (
             held == "number"
             and said is None

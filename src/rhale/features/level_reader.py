@@ -140,7 +140,7 @@ class LevelReader:
         notes: tuple[Note, ...] = ()
         if len(names) > 2:
             notes = (Note("order", f"levels ordered {how}"),)
-        levels = Levels(tuple(names[i] for i in order), spots)
+        levels = Levels(tuple(names[i] for i in order), spots, has_order=False)
         if not pooled.size:
             return levels, notes
         rare = tuple(texts[i] for i in pooled)

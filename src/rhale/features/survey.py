@@ -19,7 +19,7 @@ from rhale.tables.pieces.facts import NO_FACTS, ColumnFacts
 LARGEST = 1e150  # squares of feature values must stay finite
 NARROWEST, WIDEST = 1e-50, 1e50  # ranges of features: their sixth powers are ordinary numbers
 EXACT = 2**53  # whole numbers beyond are not told apart by floats
-FEW_VALUES = 20  # so many whole numbers are steps
+FEW_VALUES = 60  # numbers are counted up to here: minutes are the longest of the usual scales
 FIRST_VALUES = 1_000  # tell of most columns that there are more
 Facts = tuple[int, float, float, float, float, bool]
 NO_LIMIT = np.uint64(np.iinfo(np.uint64).max)

@@ -161,8 +161,8 @@ class Result(Protocol):
         """The curve at what the user calls the values: numbers, dates, names of levels."""
         ...
 
-    def spread(self, x: Any) -> FloatArray:
-        """How much rows differ there."""
+    def spread(self, x: Any, *, center: Center = "mean") -> FloatArray:
+        """How much rows differ there, their curves centred as the mean curve is."""
         ...
 
     def ci(
@@ -312,11 +312,16 @@ def as_points(x: Any, kind: AxisKind = "number") -> tuple[FloatArray, tuple[int,
     return points.ravel(), points.shape
 
 
-def normal_quantile(level: float) -> float:
-    """Half-width of a two-sided normal interval, in standard errors."""
+def require_level(level: float) -> None:
+    """Refuse what is no probability of an interval."""
     if not 0 < level < 1:
         msg = f"level={level} is not between 0 and 1, say 0.95"
         raise BadSettingError(msg)
+
+
+def normal_quantile(level: float) -> float:
+    """Half-width of a two-sided normal interval, in standard errors."""
+    require_level(level)
     return NormalDist().inv_cdf(0.5 + level / 2)
 
 

@@ -1,5 +1,8 @@
 """What each feature is: from its type, from its rows, from what the user says."""
 
+from functools import reduce
+from operator import add
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -8,17 +11,20 @@ import pytest
 from tests.unit.features.readers import DECLARED, NUMBER, N, cycle, feature, reader
 
 from rhale.errors import BadSettingError, BadTableError, UnknownFeatureError
-from rhale.features.feature import check_columns, has_no_order, read_categorical
+from rhale.features.feature import are_steps, check_columns, has_no_order, read_categorical
 from rhale.features.first_pass import FirstPass
+from rhale.features.survey import Census, count_values
 from rhale.settings import Settings
 from rhale.tables import open_table
 
 KINDS = {
     "real numbers": (NUMBER, "number"),
     "20 whole numbers": (cycle(range(20)), "steps"),
-    "21 whole numbers": (cycle(range(21)), "number"),
+    "21 whole numbers of few rows": (cycle(range(25)), "number"),
+    "hours": (cycle(range(24)), "steps"),
     "whole floats": (np.array(cycle([1.0, 5.0, 7.0])), "steps"),
-    "few real numbers": (cycle([0.5, 1.5]), "number"),
+    "two real numbers": (cycle([-0.5, 1.5]), "steps"),
+    "three real numbers": (cycle([0.5, 1.5, 2.5]), "number"),
     "truth": (cycle([True, False]), "steps"),
     "one whole number": ([3] * N, "number"),
     "text": (cycle(["a", "b"]), "categories"),
@@ -32,6 +38,35 @@ KINDS = {
 @pytest.mark.parametrize(("values", "kind"), KINDS.values(), ids=KINDS)
 def test_the_kind_follows_from_the_type_and_the_values(values, kind):
     assert feature(values).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("n_values", "n_rows", "expected"),
+    [(20, 1, True), (24, 5, True), (24, 4, False), (31, 33, True), (60, 5, True), (60, 2, False)],
+)
+def test_more_than_twenty_whole_numbers_are_steps_where_each_has_rows(n_values, n_rows, expected):
+    census = Census({float(k): (n_rows, 1.0) for k in range(n_values)}, most=60)
+    assert are_steps(census, whole=True) is expected
+
+
+def test_a_rare_number_beside_a_frequent_one_is_a_step_and_two_rare_ones_are_not():
+    rows = dict.fromkeys(map(float, range(30)), (50, 50.0))
+    assert are_steps(Census(rows | {7.0: (1, 1.0)}, 60), whole=True)
+    assert not are_steps(Census(rows | {7.0: (1, 1.0), 8.0: (2, 2.0)}, 60), whole=True)
+
+
+def test_many_values_and_single_ones_are_no_steps():
+    assert not are_steps(Census({}, 60, is_many=True), whole=True)
+    assert not are_steps(Census({1.0: (9, 9.0)}, 60), whole=True)
+
+
+@pytest.mark.parametrize("n_parts", [1, 3, 40])
+def test_any_pieces_of_a_table_make_the_same_steps(n_parts):
+    hours = np.random.default_rng(0).integers(0, 24, 600).astype(float)
+    parts = [count_values(part, np.ones(part.size), 60) for part in np.array_split(hours, n_parts)]
+    census = reduce(add, parts)
+    assert are_steps(census, whole=True)
+    assert sorted(census.found) == list(range(24))
 
 
 @pytest.mark.parametrize(

@@ -67,8 +67,8 @@ def test_outputs_of_which_curves_explain_little_are_named_and_counted():
 
 def test_rows_outside_the_cells_are_counted_with_the_limits():
     x = np.array([-1.0, 0.0, 2.0, 4.0, 5.0])
-    (note,) = describe_outside(5, cells(x), "do not count")
-    assert (note.kind, note) == ("outside", "2 of 5 rows lie outside [0, 4] and do not count")
+    (note,) = describe_outside(5, cells(x))
+    assert (note.kind, note) == ("outside", "2 of 5 rows lie outside [0, 4] and are left out")
 
 
 def test_limits_of_dates_are_written_as_dates():
