@@ -186,7 +186,8 @@ class Explanation:
         ax : matplotlib Axes, optional
             Where to draw.
         center : {"mean", "start", "uniform"}
-            Where curves are zero.
+            Where curves are zero; "mean" is one common zero, on average over the rows of this
+            explanation, so that one model on two periods gives one curve.
         """
         from rhale import plots
 

@@ -12,7 +12,7 @@ import numpy as np
 from rhale.errors import BadSettingError, BadTableError
 from rhale.features.level_reader import LevelReader, Said, axis_kind, holds_names, plain_key
 from rhale.features.levels import Levels
-from rhale.features.survey import Census, Survey
+from rhale.features.survey import Census, Survey, check_exact, check_range
 from rhale.features.text_numbers import describe_numbers
 from rhale.kernels import FloatArray
 from rhale.kernels.axis import Axis
@@ -25,6 +25,7 @@ from rhale.tables.columns import Labels
 
 FEW_STEPS = 20  # whole numbers up to here are steps however many rows they have
 STEP_ROWS = 10  # more of them need so many rows on the two sides of every step
+FEWEST_EFFECTIVE = 2  # rows, by their weights: fewer do not tell how rows differ
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,6 +244,24 @@ class Reader:
             return "steps"
         return self.axis_kind(column)
 
+    def holds_integers(self, column: int) -> bool:
+        """Whether a column's own type holds whole numbers only: it cannot hold one half."""
+        probe = self.survey.probe.chunk
+        half = np.full(probe.n_rows, 0.5)
+        return not np.array_equal(probe.representable(column, half), half)
+
+    def describe_weights(self, place: int) -> tuple[Note, ...]:
+        """Say that one row has nearly all the weight, or that two rows are uneven."""
+        seen = self.survey
+        n_rows = float(seen.known_weight[place] ** 2 / seen.known_squares[place])
+        if n_rows >= FEWEST_EFFECTIVE or seen.n_known[place] < FEWEST_EFFECTIVE:
+            return ()
+        text = (
+            f"by their weights, {seen.n_known[place]:,} rows count like {n_rows:.3g}: too few to "
+            "tell how rows differ and how sure the curve is"
+        )
+        return (Note("weights", text),)
+
     def describe_text(self, place: int) -> tuple[Note, ...]:
         """Say that text could be numbers, unless the user calls it categories."""
         column = self.columns[place]
@@ -259,7 +278,9 @@ class Reader:
             msg = f"feature {name!r} has no value in any of {seen.n_rows:,} rows; leave it out"
             raise BadTableError(msg)
         kind, levels = self.kind(place), None
-        notes: tuple[Note, ...] = ()
+        notes = self.describe_weights(place)
+        if not self.is_named(column) and self.holds_integers(column):
+            check_exact(name, float(seen.low[place]), float(seen.high[place]))
         if kind in ("steps", "categories"):
             if limits is not None:
                 msg = f"limits= are for numbers, but {name!r} has levels; select rows instead"
@@ -272,11 +293,12 @@ class Reader:
                 self.said.get(column),
                 self.settings.level_order(name),
             )
-            levels, notes = found.steps(place) if kind == "steps" else found.categories(place)
-            notes += self.describe_text(place)
+            levels, told = found.steps(place) if kind == "steps" else found.categories(place)
+            notes += told + self.describe_text(place)
             axis = Axis(0.0, levels.size - 1.0, levels.edges, np.ones(levels.size), 1.0)
         else:
             axis = seen.axis(place, limits)
+            check_range(name, axis.low, axis.high)
         n_missing = seen.n_rows - int(seen.n_known[place])
         share = 1.0 - float(seen.known_weight[place]) / seen.weight if n_missing else 0.0
         return Feature(

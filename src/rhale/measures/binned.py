@@ -146,7 +146,7 @@ class BinnedEffects:
         """Choose bins among the cells, for each output."""
         edges, n_inside = self.cells.grid.edges, int(total.count.sum())
         require_rows(self.feature, n_inside, (edges[0], edges[-1]), about.survey)
-        notes = (*self.how, *about.notes, *self.cells.notes, *self.missing)
+        notes = (*self.how, *about.notes, *self.feature.notes, *self.cells.notes, *self.missing)
         n_known = about.survey.n_rows - self.feature.n_missing
         notes += describe_outside(n_known, total, kind=self.feature.axis_kind)
         notes += describe_gaps(self.feature)

@@ -72,12 +72,11 @@ def test_rows_outside_the_cells_are_counted_with_the_limits():
     assert (note.kind, note) == ("outside", "2 of 5 rows lie outside [0, 4] and are left out")
 
 
-def test_rows_beyond_the_points_are_counted_with_the_ends():
-    (note,) = describe_ends(2, 5, (0.0, 4.0), "number")
+def test_rows_beyond_the_points_of_a_profile_are_counted_with_its_ends():
+    (note,) = describe_ends(1_200, 2_000, (0.0, 2.5), "number")
     assert note.kind == "outside"
-    assert note.startswith(
-        "2 of 5 rows lie outside [0, 4]; they are asked about, too, and count at"
-    )
+    assert note.startswith("1,200 of 2,000 rows lie outside [0, 2.5]; they are asked about, too")
+    assert describe_ends(0, 2_000, (0.0, 2.5), "number") == ()
 
 
 def test_limits_of_dates_are_written_as_dates():
