@@ -25,9 +25,9 @@ from rhale.names import find_feature, find_output, near_names
 from rhale.results import listing, store, summary
 from rhale.results.effect import Effect
 from rhale.results.fit import bin_cells
-from rhale.results.note import as_notes
+from rhale.results.note import Note, as_notes
 from rhale.results.read_only import as_read_only
-from rhale.results.result import Result, heights
+from rhale.results.result import Result, heights, is_constant
 from rhale.settings import describe_bins, name_keys, partition_for
 from rhale.system.writing import write_text
 
@@ -35,6 +35,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Bins = Any  # Partition, int, Explanation, or a mapping from feature to one of these
+
+TIED = Note(
+    "bins",
+    "bins stay: beside a value that many rows share they belong to its local effects; call explain "
+    "again with the bins you want",
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -252,7 +258,7 @@ class Explanation:
         ----------
         bins : Partition, int, Explanation or mapping
             As in `explain`. Limits that are not limits of cells move to the nearest one, and the
-            notes say so.
+            notes say so. Bins that end beside a value that many rows share stay, and so do levels.
         """
         if not self.cells:
             msg = (
@@ -320,8 +326,9 @@ class Explanation:
         return 1.0 - float(weight @ (rest - weight @ rest) ** 2) / variance
 
     def _rebinned(self, effect: Effect, bins: Bins) -> Effect:
-        if effect.name not in self.cells:  # constant, or with levels
-            return effect
+        if effect.name not in self.cells:  # constant, with levels, or with a pile of rows
+            is_tied = effect.parts == "bins" and not is_constant(effect)
+            return replace(effect, bin_notes=(*effect.bin_notes, TIED)) if is_tied else effect
         output, n_outputs = self.outputs.index(effect.output), len(self.outputs)
         partition = partition_for(bins, effect.name, effect.output)
         if partition is None:

@@ -12,14 +12,23 @@ from rhale.errors import BadEffectsError, NotDifferentiableError
 from rhale.features.feature import Feature
 from rhale.features.first_pass import Columns
 from rhale.kernels import FloatArray
+from rhale.kernels.piles import Piles
 from rhale.kernels.windows import even_window, window
-from rhale.measures.binned import BinnedEffects, CellChoice, Source, WholeBin, choose_cells
+from rhale.measures.binned import (
+    BinnedEffects,
+    CellChoice,
+    Source,
+    WholeBin,
+    choose_cells,
+    choose_piles,
+    offer_piles,
+)
 from rhale.measures.check_gradient import Disagreement, check_gradient
 from rhale.measures.constant import Constant
 from rhale.measures.gradient import Gradient
 from rhale.measures.marginal import Marginal, choose_bins
 from rhale.measures.measure import Measure
-from rhale.measures.notes import MISSING_POINT, describe_missing, without_point
+from rhale.measures.notes import MISSING_POINT, describe_missing, describe_piles, without_point
 from rhale.measures.probe import probe_reactions, probe_smoothness
 from rhale.measures.questions import Asker
 from rhale.measures.removal import Of, Removal, refuse_missing
@@ -87,7 +96,13 @@ def choose(columns: Columns, asker: Asker, settings: Settings) -> Choice:
     cells = [choose_cells(settings, f, asker.outputs) for f in binned]
     sources, ways, more = choose_sources(settings, asker, probe, binned, cells)
     measured: dict[str, Measure] = {
-        f.name: BinnedEffects(f, source, own, () if way in USUAL_WAYS else (way,), missing[f.name])
+        f.name: BinnedEffects(
+            f,
+            source,
+            offer_piles(own, source.piles),
+            () if way in USUAL_WAYS else (way,),
+            missing[f.name],
+        )
         for f, source, own, way in zip(binned, sources, cells, ways, strict=True)
     }
     how = dict(zip((f.name for f in binned), ways, strict=True))
@@ -170,7 +185,8 @@ def choose_sources(
         why, ways, asked = _judge_gradient(settings, asker, probe, features)
         if not why:
             return slopes, ways, asked
-    windows, ways, more = _choose_windows(settings, asker, probe, features)
+    piles = [choose_piles(*pair) for pair in zip(features, cells, strict=True)]
+    windows, ways, more = _choose_windows(settings, asker, probe, features, piles)
     return windows, [Note(way.kind, why + way) for way in ways], asked + more
 
 
@@ -228,25 +244,30 @@ def _insisted(wrong: Disagreement) -> Note:
 
 
 def _choose_windows(
-    settings: Settings, asker: Asker, probe: Chunk, features: Sequence[Feature]
+    settings: Settings,
+    asker: Asker,
+    probe: Chunk,
+    features: Sequence[Feature],
+    piles: Sequence[Piles],
 ) -> tuple[list[Secant], list[Note], int]:
     """Probe where the model is smooth, and choose the windows of the secants."""
     smooth, asked = np.zeros(len(features), dtype=np.bool_), 0
     if settings.window is None or settings.spread_window is None:
-        narrow = [window(f.axis, SMOOTH_SHARE, whole=f.whole) for f in features]
+        pairs = zip(features, piles, strict=True)
+        narrow = [window(f.axis, SMOOTH_SHARE, whole=f.whole, piles=own) for f, own in pairs]
         smooth, asked = probe_smoothness(asker, probe, [f.column for f in features], narrow)
     secants, ways = [], []
-    for feature, is_smooth in zip(features, smooth, strict=True):
+    for feature, own, is_smooth in zip(features, piles, smooth, strict=True):
         share = settings.window or (SMOOTH_SHARE if is_smooth else _mean_share(feature.axis.rows))
         spread_share = settings.spread_window or (None if is_smooth else SPREAD_SHARE)
-        secants.append(_secant(feature, share, spread_share))
+        secants.append(_secant(feature, own, share, spread_share))
         kind = "smooth" if is_smooth else "stepped"
         if settings.window and settings.spread_window:
             kind = "windows given by hand"
         spread = f", {spread_share:.3g} for the spread" if spread_share else ""
         whole = ", and end at whole numbers" if feature.whole else ""
         text = f"secants ({kind}): windows hold {share:.3g} of the rows{spread}{whole}"
-        ways.append(Note("secants", text))
+        ways.append(Note("secants", text + describe_piles(feature, own)))
     return secants, ways, asked
 
 
@@ -255,10 +276,11 @@ def _mean_share(n_rows: float) -> float:
     return float(np.clip(WINDOW_ROWS / n_rows, MEAN_SHARE, WIDEST_SHARE))
 
 
-def _secant(feature: Feature, share: float, spread_share: float | None) -> Secant:
+def _secant(feature: Feature, piles: Piles, share: float, spread_share: float | None) -> Secant:
     axis, whole = feature.axis, feature.whole
     if spread_share is None:
-        return Secant(feature.column, window(axis, share, whole=whole))
-    mean = even_window(axis, share, MEAN_LEAST * share, whole=whole, gaps=True)
-    spread = even_window(axis, spread_share, SPREAD_LEAST * spread_share, whole=whole)
-    return Secant(feature.column, mean, spread)
+        return Secant(feature.column, window(axis, share, whole=whole, piles=piles), piles=piles)
+    mean = even_window(axis, share, MEAN_LEAST * share, whole=whole, gaps=True, piles=piles)
+    least = SPREAD_LEAST * spread_share
+    spread = even_window(axis, spread_share, least, whole=whole, piles=piles)
+    return Secant(feature.column, mean, spread, piles)

@@ -10,6 +10,7 @@ from rhale.features.feature import Feature
 from rhale.features.survey import Survey
 from rhale.kernels.axis import MANY_VALUES, wide_gaps
 from rhale.kernels.moments import Moments
+from rhale.kernels.piles import Piles
 from rhale.kernels.times import AxisKind, written
 from rhale.results.note import Note
 
@@ -117,6 +118,14 @@ def describe_gaps(feature: Feature) -> tuple[Note, ...]:
         )
         for a, b in gaps
     )
+
+
+def describe_piles(feature: Feature, piles: Piles) -> str:
+    """Say which values have windows of their own beside them."""
+    if not piles.values.size:
+        return ""
+    shown = ", ".join(write_short(value, feature.axis_kind) for value in piles.values)
+    return f", none of them across {shown}, where many rows stand"
 
 
 def write_short(value: float, kind: AxisKind) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.curve import Center, fill_gaps, known_center, middles
+from rhale.kernels.student import student_quantile
 from rhale.kernels.times import ColumnKind
 from rhale.names import find_level
 from rhale.results.effect import NO_SAMPLE, LocalEffects
@@ -27,7 +28,7 @@ from rhale.results.result import (
     Support,
     Trace,
     count_rows,
-    normal_quantile,
+    require_level,
     trace_missing,
     weighted_root_mean_square,
 )
@@ -243,12 +244,16 @@ class LevelEffect(FrozenResult):
         Notes
         -----
         The variance is that of a sum of correlated mean steps. For `"mean"` it includes that the
-        rows, over which the curve is centred, are a draw: importance² / effective rows.
+        rows, over which the curve is centred, are a draw: importance² / effective rows. Where
+        steps have few rows their deviations are not well known either: Student's quantiles, with
+        the degrees of freedom of Welch and Satterthwaite.
         """
-        matrix = self._map(center)
+        require_level(level)
+        matrix, drawn = self._map(center), self._centring_variance(center)
         variance = np.einsum("ij,jk,ik->i", matrix, self._covariance, matrix)
-        variance = np.maximum(variance, 0.0) + self._centring_variance(center)
-        reach = self._read(x, normal_quantile(level) * np.sqrt(variance))
+        variance = np.maximum(variance, 0.0) + drawn
+        quantile = student_quantile(level, self._degrees(matrix, drawn))
+        reach = self._read(x, quantile * np.sqrt(variance))
         curve = self.curve(x, center=center)
         return curve - reach, curve + reach
 
@@ -259,12 +264,15 @@ class LevelEffect(FrozenResult):
 
     @property
     def importance_error(self) -> float:
-        """Standard error of `importance`."""
+        """Standard error of `importance`: of the steps, and of a deviation over rows that are drawn."""
         size = self.importance
         if not size > 0.0:
             return size
-        pull = (self.share * self.curve() / size) @ self._map("mean")
-        return float(np.sqrt(np.maximum(pull @ self._covariance @ pull, 0.0)))
+        curve = self.curve() / size
+        pull = (self.share * curve) @ self._map("mean")
+        tails = max(float(self.share @ curve**4) - 1.0, 0.0)
+        drawn = size**2 * tails / (4 * self._all_rows)
+        return float(np.sqrt(np.maximum(pull @ self._covariance @ pull, 0.0) + drawn))
 
     @property
     def heterogeneity(self) -> float:
@@ -357,6 +365,18 @@ class LevelEffect(FrozenResult):
         if center != "mean" or len(self.levels) == 1:
             return 0.0
         return self.importance**2 / self._all_rows
+
+    def _degrees(self, matrix: FloatArray, drawn: float) -> FloatArray:
+        """Degrees of freedom behind the variances of sums of steps and of the centring."""
+        parts = np.column_stack(
+            [matrix**2 * np.diag(self._covariance), np.full(len(matrix), drawn)]
+        )
+        total = parts.sum(axis=1, keepdims=True)
+        share = np.divide(parts, total, out=np.zeros_like(parts), where=total > 0)
+        known = np.append(np.maximum(self.rows - 1, 1.0), self._all_rows if drawn > 0 else np.inf)
+        weighed = share**2 @ (1 / known)
+        found = np.divide(1.0, weighed, out=np.full(weighed.size, np.inf), where=weighed > 0)
+        return np.asarray(found)
 
     @property
     def _all_rows(self) -> float:

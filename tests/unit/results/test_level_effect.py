@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from rhale.errors import BadSettingError
 from rhale.kernels.level_moments import measure_levels
@@ -117,7 +118,9 @@ def test_the_interval_from_the_first_level_is_that_of_a_sum_of_means():
     correlation = np.array([[1.0, 0.4], [0.4, 1.0]])
     low, high = made(correlation=correlation).ci(center="start")
     se = 2.0 / np.sqrt(20)
-    expected = 1.959963984540054 * np.array([0.0, se, np.sqrt(2 * se**2 + 0.8 * se**2)])
+    # the second level rests on one step of 20 rows, the third on two alike: 19 and 38 degrees
+    quantile = stats.t.ppf(0.975, [19, 19, 38])
+    expected = quantile * np.array([0.0, se, np.sqrt(2 * se**2 + 0.8 * se**2)])
     assert high - low == pytest.approx(2 * expected, rel=1e-9)
     assert low + high == pytest.approx(2 * np.array([0.0, 1.0, 4.0]))
 
@@ -138,8 +141,11 @@ def test_centring_is_a_linear_map_of_the_same_steps():
     curves -= (curves @ effect.share)[:, None]
     drawn = np.std([0.0, 1.0, 1.0, 4.0, 4.0, 4.0, 4.0, 4.0]) ** 2 / 8  # the rows are a draw, too
     low, high = effect.ci(level=0.95)
-    expected = np.sqrt(curves.var(axis=0) + drawn)
-    assert (high - low) / 2 / 1.959963984540054 == pytest.approx(expected, rel=0.02)
+    maps = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
+    parts = (maps - effect.share @ maps) ** 2 * error**2
+    degrees = (parts.sum(axis=1) + drawn) ** 2 / ((parts**2).sum(axis=1) / 19 + drawn**2 / 8)
+    expected = stats.t.ppf(0.975, degrees) * np.sqrt(curves.var(axis=0) + drawn)
+    assert (high - low) / 2 == pytest.approx(expected, rel=0.02)
 
 
 def test_intervals_cover_the_truth_as_often_as_they_say():
@@ -159,8 +165,8 @@ def test_intervals_cover_the_truth_as_often_as_they_say():
 def test_the_centred_interval_knows_that_the_rows_it_is_centred_over_are_a_draw():
     effect = made(std=np.zeros(2), level_weight=np.array([1.0, 1.0, 2.0]))
     low, high = effect.ci()
-    half = 1.959963984540054 * np.std([0.0, 1.0, 4.0, 4.0]) / np.sqrt(4)
-    assert high - low == pytest.approx(np.full(3, 2 * half), rel=1e-12)
+    half = stats.t.ppf(0.975, 4) * np.std([0.0, 1.0, 4.0, 4.0]) / np.sqrt(4)
+    assert high - low == pytest.approx(np.full(3, 2 * half), rel=1e-9)
     for center in ("start", "uniform"):
         low, high = effect.ci(center=center)
         assert np.array_equal(low, high)
@@ -187,6 +193,17 @@ def test_centred_intervals_cover_the_curve_over_the_population():
     assert np.mean(covered, axis=0) == pytest.approx([0.95] * 3, abs=0.03)
 
 
+def test_steps_of_few_rows_have_intervals_that_cover_as_often_as_they_say():
+    rng, covered = np.random.default_rng(0), []
+    level = np.repeat(np.arange(3), 2)
+    for _ in range(1000):
+        own = rng.normal(0, 1, 6)
+        up, down = np.where(level < 2, 1 + own, 0.0), np.where(level > 0, 1 - own, 0.0)
+        low, high = from_rows(level, down, up, 3).ci("b", center="start")
+        covered.append(low <= 1.0 <= high)
+    assert np.mean(covered) == pytest.approx(0.95, abs=0.03)  # 88 % with normal quantiles
+
+
 def test_importance_is_the_deviation_of_the_curve_over_the_rows():
     effect = made(level_weight=np.array([1.0, 1.0, 2.0]))
     rows = np.array([0.0, 1.0, 4.0, 4.0])
@@ -201,8 +218,11 @@ def test_the_error_of_the_importance_is_its_change_per_step_times_their_errors()
         mean[k] += 1e-6
         moved = made(mean=mean, level_weight=effect.level_weight)
         slopes.append((moved.importance - effect.importance) / 1e-6)
-    expected = np.sqrt(np.sum((np.array(slopes) * effect.standard_error) ** 2))
-    assert effect.importance_error == pytest.approx(expected, rel=1e-5)
+    of_steps = np.sum((np.array(slopes) * effect.standard_error) ** 2)
+    curve = np.array([0.0, 1.0, 4.0, 4.0]) - 9 / 4
+    # a standard deviation of n rows has the variance (fourth moment - variance²) / (4 variance n)
+    drawn = (np.mean(curve**4) - np.mean(curve**2) ** 2) / (4 * np.mean(curve**2) * 4)
+    assert effect.importance_error == pytest.approx(np.sqrt(of_steps + drawn), rel=1e-5)
 
 
 def test_heterogeneity_weighs_deviations_by_rows():
@@ -334,7 +354,8 @@ def test_the_change_over_all_levels_has_the_error_of_the_last_one(make_levels):
     found = effect.difference(0.0, 3.0)
     low, high = effect.ci("d", center="start")
     assert found.size == pytest.approx(6.0, abs=1.0)
-    assert float(high - low) / 2 == pytest.approx(1.959964 * found.error, rel=1e-6)
+    quantile = float(high - low) / 2 / found.error  # of at least 59 degrees, at most three times
+    assert stats.t.ppf(0.975, 177) <= quantile <= stats.t.ppf(0.975, 59)
 
 
 def test_sampled_rows_stand_at_the_steps_below_and_above_their_level(make_levels):
