@@ -123,7 +123,9 @@ def test_errors_are_those_of_what_each_row_adds(question):
     if found.importance > 1e-9 * size:
         moved = np.average(read * own, axis=1, weights=w) / found.importance
         moved -= np.average(moved, weights=all_w)
-        error = np.sqrt(np.average(moved**2, weights=all_w) / (n - 1))
+        places, level = found.row_places, np.average(own**2, weights=w)
+        squares = places.weight @ (found.curve(places.x) ** 2 - level) ** 2 / (4 * level * n_known)
+        error = np.sqrt(np.average(moved**2, weights=all_w) / (n - 1) + squares)
         assert found.importance_error == pytest.approx(error, abs=1e-7 * size)
 
 

@@ -244,14 +244,17 @@ class Profile(FrozenResult):
 
     @property
     def importance_error(self) -> float:
-        """Standard error of `importance`, for these values of the feature."""
+        """Standard error of `importance`: of the curve, and of a deviation over rows that are drawn."""
         size = self.importance
         if size == 0.0:
             return 0.0
         place, weight = self._standing
-        pull = share_out(place, weight * self._read_places(place), self.grid.size) / size
+        values = self._read_places(place) / size
+        pull = share_out(place, weight * values, self.grid.size)
         pull /= np.sqrt(np.where(self.rows > 0, self.rows, 1.0))
-        return float(np.sqrt(np.maximum(pull @ np.nan_to_num(self.covariance) @ pull, 0.0)))
+        of_curve = max(float(pull @ np.nan_to_num(self.covariance) @ pull), 0.0)
+        tails = max(float(weight @ values**4) - 1.0, 0.0)
+        return float(np.sqrt(of_curve + size**2 * tails / (4 * self._rows_with_value)))
 
     @property
     def heterogeneity(self) -> float:
@@ -405,10 +408,16 @@ class Profile(FrozenResult):
 
     def _centring_variance(self) -> float:
         """Variance of the mean of the curve over the rows, as other rows would have it."""
+        rows = self._rows_with_value
+        return self.importance**2 / (rows - 1) if rows > 1 + 1e-9 else float("nan")
+
+    @property
+    def _rows_with_value(self) -> float:
+        """Effective number of rows over which the curve is centred, at least one."""
         rows = self.known_rows
         if rows is None:
             rows = float(self.rows.sum() if self.method == "mplot" else self.rows.max())
-        return self.importance**2 / (rows - 1) if rows > 1 + 1e-9 else float("nan")
+        return max(rows, 1.0)
 
     def _marginal_error(self, center: Center | None) -> FloatArray:
         """Standard error of the centred marginal plot at each point: its points are independent."""

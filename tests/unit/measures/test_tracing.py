@@ -141,6 +141,16 @@ def test_the_importance_of_a_skewed_feature_does_not_depend_on_the_grid():
         assert found.typical_spread == 0.0
 
 
+def test_the_importance_of_a_line_is_as_sure_as_a_deviation_over_so_many_rows():
+    """The curve is known exactly; the variance of a variance is (kurtosis - 1) variance² / n."""
+    x, size = X[:, 0] - X[:, 0].mean(), X[:, 0].std()
+    found = rhale.explain(lambda r: r[:, 0], X, features=0, method="pdp")[0]
+    kurtosis = np.mean(x**4) / size**4
+    assert found.importance_error == pytest.approx(
+        size * np.sqrt((kurtosis - 1) / (4 * N)), rel=0.01
+    )
+
+
 def test_the_typical_spread_of_a_product_is_the_product_of_the_deviations():
     """Curves (x - mean) z: their variance is that of z times (x - mean) squared."""
     for bins in (1, 5, rhale.Quantile(4)):

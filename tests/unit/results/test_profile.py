@@ -168,11 +168,14 @@ def test_importance_is_that_of_the_curve_where_the_rows_stand():
     np.testing.assert_allclose(found.typical_spread, np.sqrt(apart.mean()))
 
 
-def test_the_error_of_importance_is_that_of_its_linear_part():
+def test_the_error_of_importance_is_that_of_the_curve_and_of_the_draw_of_rows():
     mean = CURVES.mean(axis=0)
     gap = mean - SHARE @ mean
     pull = SHARE * gap / np.sqrt(SHARE @ gap**2)
-    expected = np.std(CURVES @ (pull - SHARE * pull.sum()), ddof=1) / np.sqrt(40)
+    of_curve = np.var(CURVES @ (pull - SHARE * pull.sum()), ddof=1) / 40
+    squares = gap**2 - SHARE @ gap**2  # a variance is a mean of squares, its root moves half as far
+    of_draw = SHARE @ squares**2 / (4 * SHARE @ gap**2) / 40
+    expected = np.sqrt(of_curve + of_draw)
     np.testing.assert_allclose(profile().importance_error, expected, rtol=1e-9)
 
 
