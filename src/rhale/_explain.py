@@ -61,8 +61,8 @@ def explain(
         "rhale": local effects and bins chosen by the method. "dale": gradients in equal bins.
         "ale": secants over quantile bins. The others are profiles of predictions.
     bins : Adaptive, Optimal, Fixed, Quantile, Edges, int, Explanation or mapping, optional
-        How bins are chosen (for profiles: their limits are the grid); a mapping goes from feature
-        to any of these.
+        How bins are chosen; a mapping goes from feature to any of these. For profiles their
+        limits are the grid, or all values of a feature that has no more; `Edges` stay as given.
     local : {"auto", "gradient", "secant"}
         Local effects; "auto" takes gradients where the model has useful ones.
     gradient : callable, optional
@@ -83,7 +83,8 @@ def explain(
         True: each value is a category; a list: the order of the levels; False: numbers, where at
         most 20 whole numbers would be steps. Names and truth values are categories by themselves.
     limits : (low, high) or mapping of feature to (low, high), optional
-        Range to explain; rows outside are left out of that feature, and the notes say so.
+        Range to explain; rows outside are left out of that feature (of "pdp" and "ice" they count
+        at the nearest end), and the notes say so.
     window, spread_window : float, optional
         Share of the rows inside the windows of secants, for the mean and for the spread.
     n_rows : int, optional

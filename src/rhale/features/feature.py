@@ -13,12 +13,13 @@ from rhale.errors import BadSettingError, BadTableError
 from rhale.features.level_reader import LevelReader, Said, axis_kind, holds_names, plain_key
 from rhale.features.levels import Levels
 from rhale.features.survey import Survey
+from rhale.kernels import FloatArray
 from rhale.kernels.axis import Axis
 from rhale.kernels.times import AxisKind, ColumnKind, as_axis_kind, written
 from rhale.names import find_feature, list_asked
 from rhale.results.note import Note
 from rhale.settings import Settings
-from rhale.tables import Table
+from rhale.tables import Chunk, Table
 from rhale.tables.columns import Labels
 
 
@@ -71,6 +72,11 @@ class Feature:
     def axis_kind(self) -> AxisKind:
         """What its numbers are."""
         return as_axis_kind(self.kind)
+
+    def stands(self, chunk: Chunk) -> FloatArray:
+        """Where rows stand on its axis, shape (n_rows,); nan for rows without a value."""
+        x = chunk.column(self.column)
+        return x if self.levels is None else self.levels.stand(self.levels.locate(x))
 
 
 # --- what the user says ------------------------------------------------------------------------

@@ -21,6 +21,7 @@ NAN_BITS = 0x7FF8000000000000
 FIRST_FACTOR, SECOND_FACTOR = 0xBF58476D1CE4E5B9 - 2**64, 0x94D049BB133111EB - 2**64
 FUSED_ROWS = 2**16  # fewer are not worth compiling a kernel for
 MOST_COLUMNS = 2**16 - 1  # that a kernel can tell apart
+N_OWN = 7  # sums of a cell before those of its series
 
 
 # --- keys --------------------------------------------------------------------------------------
@@ -171,9 +172,9 @@ def measure_all(
 
     Returns
     -------
-    tensor of float64 of shape (n_features, 5 + 3 n_outputs, n_most)
-        For `unpacked`: count, weight, its squares, mean of x, Sxx, then mean, Sxd, Sdd of each
-        output. It is where the rows are, and nothing has waited for it.
+    tensor of float64 of shape (n_features, 7 + 3 n_outputs, n_most)
+        For `unpack`: count, weight, its squares, mean of x, Sxx, smallest and largest x, then
+        mean, Sxd, Sdd of each output. It is where the rows are, and nothing has waited for it.
 
     Notes
     -----
@@ -186,8 +187,9 @@ def measure_all(
         from rhale.gpu.fused_moments import fused_moments
 
         return fused_moments(cells, _readable(rows), slopes, weights)
-    shape = len(cells.grids), 5 + 3 * slopes.shape[1], cells.n_most
+    shape = len(cells.grids), N_OWN + 3 * slopes.shape[1], cells.n_most
     packed = torch.zeros(shape, dtype=torch.float64, device=rows.device)
+    packed[:, 5], packed[:, 6] = torch.inf, -torch.inf  # cells that some columns do not have
     for place, (grid, column) in enumerate(zip(cells.grids, cells.columns, strict=True)):
         found = _measure(grid, cells.edges[place], rows[:, column], slopes[:, :, column], weights)
         packed[place, :, : grid.n_cells] = found
@@ -224,8 +226,12 @@ def _measure(
         shift = torch.where(weight > 0, total(values) / weight, 0.0)
         return one + shift, values - shift[cell]
 
+    def end(way: str, start: float) -> torch.Tensor:
+        return x.new_full((n_all,), start).scatter_reduce_(0, cell, x, way)
+
     mean_x, dx = deviations(x)
     found = [count, weight, squares, mean_x, total(dx * dx)]
+    found += [end("amin", torch.inf), end("amax", -torch.inf)]
     for series in slopes.unbind(dim=1):
         mean, dd = deviations(series.double())
         found += [mean, total(dx * dd), total(dd * dd)]
@@ -237,8 +243,8 @@ def unpack(grids: Sequence[Grid], packed: FloatArray) -> tuple[Moments, ...]:
     made = []
     for grid, found in zip(grids, packed, strict=True):
         own = found[:, : grid.n_cells]
-        count, weight, squares, mean_x, sxx = own[:5]
-        mean, sxd, sdd = (np.ascontiguousarray(own[5 + i :: 3]) for i in range(3))
+        count, weight, squares, mean_x, sxx, low, high = own[:N_OWN]
+        mean, sxd, sdd = (np.ascontiguousarray(own[N_OWN + i :: 3]) for i in range(3))
         made.append(
             Moments(
                 cells=as_cells(grid),
@@ -247,6 +253,8 @@ def unpack(grids: Sequence[Grid], packed: FloatArray) -> tuple[Moments, ...]:
                 weight_squares=squares,
                 mean_x=mean_x,
                 sxx=sxx,
+                low=low,
+                high=high,
                 mean=mean,
                 sxd=sxd,
                 sdd=sdd,

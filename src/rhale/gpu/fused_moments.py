@@ -108,6 +108,12 @@ class _Moments:
             device=rows.device,
         )
 
+        # smallest and largest x of each cell
+        self.ends = torch.empty(
+            self.n_features, 2, self.n_cells, dtype=torch.float64, device=rows.device
+        )
+        self.ends[:, 0], self.ends[:, 1] = torch.inf, -torch.inf
+
     def pack(self) -> torch.Tensor:
         """Find the cells, add up deviations from one value, then squares about the mean."""
         first = min(FIRST_ROWS, self.n_rows)
@@ -124,7 +130,7 @@ class _Moments:
         products = self._sums(squares=True)
         series = torch.stack([self.base[:, 1:], products[:, 1::2], products[:, 2::2]], dim=2)
         own = torch.stack([count, weight, squares, self.base[:, 0], products[:, 0]], dim=1)
-        return torch.cat([own, series.flatten(1, 2)], dim=1)
+        return torch.cat([own, self.ends, series.flatten(1, 2)], dim=1)
 
     def _locate(self, start: int, stop: int) -> None:
         if start == stop:
@@ -132,8 +138,8 @@ class _Moments:
         n_programs = triton.cdiv(stop - start, TILE * TILES_COUNTED)
         _cells[(n_programs, self.n_features)](
             self.rows, *self.rows.stride(), self.slopes, *self.slopes.stride(),
-            self.edges, self.about, self.cell, self.counts, self.base, start, stop, self.n_rows,
-            self.n_cells, self.n_outputs, TILES_COUNTED,
+            self.edges, self.about, self.cell, self.counts, self.base, self.ends, start, stop,
+            self.n_rows, self.n_cells, self.n_outputs, TILES_COUNTED,
             N_STEPS=int(self.n_cells - 1).bit_length(), N_BINS=self.n_bins,
             IN_TILES=self.n_bins <= MOST_BINS, TILE=TILE, num_warps=N_WARPS,
         )  # fmt: skip
@@ -162,12 +168,12 @@ class _Moments:
 def _cells(  # type: ignore[no-untyped-def]  # noqa: ANN202
     rows, row_step, column_step,  # noqa: ANN001
     slopes, slope_row_step, output_step, slope_column_step,  # noqa: ANN001
-    edges, about, cell, counts, base, start, stop, n_rows, n_cells, n_outputs,  # noqa: ANN001
-    n_tiles,  # noqa: ANN001
+    edges, about, cell, counts, base, ends, start, stop, n_rows, n_cells,  # noqa: ANN001
+    n_outputs, n_tiles,  # noqa: ANN001
     N_STEPS: tl.constexpr, N_BINS: tl.constexpr, IN_TILES: tl.constexpr,  # noqa: N803
     TILE: tl.constexpr,  # noqa: N803
 ):  # fmt: skip
-    """Find the cell of every value (-1: none), count them, give each cell one of its values."""
+    """Find the cell of every value (-1: none), count them; ends and one value of each cell."""
     feature = tl.program_id(1)
     column = tl.load(about + 3 * feature)
     own_cells = tl.load(about + 3 * feature + 1)
@@ -196,6 +202,12 @@ def _cells(  # type: ignore[no-untyped-def]  # noqa: ANN202
             counted += tl.histogram(tl.where(inside, low, N_BINS - 1), N_BINS)
         else:
             tl.atomic_add(counts + feature * N_BINS + low, 1, mask=inside, sem="relaxed")
+        # most values lie between those that were seen: few have to wait for each other
+        at = ends + feature * 2 * n_cells + found
+        is_lower = inside & (x < tl.load(at, mask=inside, other=0.0))
+        tl.atomic_min(at, x, mask=is_lower, sem="relaxed")
+        is_higher = inside & (x > tl.load(at + n_cells, mask=inside, other=0.0))
+        tl.atomic_max(at + n_cells, x, mask=is_higher, sem="relaxed")
         own = base + feature * (1 + n_outputs) * n_cells + found
         known = tl.load(own, mask=inside, other=0.0)
         tl.store(own, x, mask=inside & (known != known))  # noqa: PLR0124

@@ -144,6 +144,7 @@ class Adaptive:
             departure(moments, noise, limits, kinds),
             noise,
             spread_limits,
+            is_searched=True,
         )
 
     def _least_rows(self, total: float, *, stepped: bool) -> float:

@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.grid import Grid
+from rhale.kernels.row_places import RowPlaces, spread_evenly
 
 Center = Literal["mean", "start", "uniform"]
-NODES = np.sqrt(1.8) * np.array([-1.0, 0.0, 1.0])  # Gauss's three points, for deviation one
-NODE_WEIGHTS = np.array([5.0, 8.0, 5.0]) / 18.0
 BLOCK_ROWS = 2**14
-
-
-class Nodes(NamedTuple):
-    """Points with weights that have the mean and the deviation of what they stand for.
-
-    Averages of straight lines and parabolas, and of squares of straight lines, are then exact;
-    those of squares of parabolas are exact for evenly spread rows.
-    """
-
-    places: FloatArray
-    stretches: IntArray
-    weights: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,48 +23,49 @@ class Fit:
     Attributes
     ----------
     edges : ndarray of shape (n_stretches + 1,)
-        Limits of the stretches: bins, or cells where the curve follows them.
+        Limits of the stretches: bins, their ends without rows, or cells where the curve follows
+        them.
     origin, level, slope : ndarray of shape (n_stretches,)
         Where the level is read, the effect there, and its slope.
-    share : ndarray of shape (n_stretches,)
-        Share of the weight, summing to one.
-    centre, scatter : ndarray of shape (n_stretches,)
-        Mean and deviation of the feature values of the rows in each stretch, as they count for
-        averages over the rows.
+    bin : ndarray of shape (n_stretches,)
+        The bin of each stretch.
+    is_flat : ndarray of shape (n_stretches,)
+        Whether a stretch is constant because no row of its bin lies there.
+    rows : RowPlaces
+        What averages over the rows are taken of.
     """
 
     edges: FloatArray
     origin: FloatArray
     level: FloatArray
     slope: FloatArray
-    share: FloatArray
-    centre: FloatArray
-    scatter: FloatArray
+    bin: IntArray
+    is_flat: BoolArray
+    rows: RowPlaces
 
-    def nodes(self, center: Center) -> Nodes:
-        """Three points a stretch that stand for its rows (or, for "uniform", for its width)."""
-        width = np.diff(self.edges)
-        share, middle, scatter = self.share, self.centre, self.scatter
-        if center == "uniform":
-            share = width / (width.sum() if width.sum() > 0 else 1.0)
-            middle, scatter = middles(self.edges), width / np.sqrt(12.0)
-        stretches = np.repeat(np.arange(width.size), NODES.size)
-        places = middle[:, None] + scatter[:, None] * NODES
-        return Nodes(places.ravel(), stretches, np.outer(share, NODE_WEIGHTS).ravel())
+    def places(self, center: Center) -> RowPlaces:
+        """Places whose average is taken as zero: of the rows, of the axis, or its start."""
+        known_center(center)
+        if center == "mean":
+            return self.rows
+        if center == "start":
+            return RowPlaces(self.edges[:1], np.ones(1))
+        return spread_evenly(self.edges, np.diff(self.edges))
 
     def curve(self, x: FloatArray, center: Center) -> FloatArray:
         """Effect at x; outside the stretches the outermost ones go on."""
-        known_center(center)
-        values = self._integral(x, Grid(self.edges).locate(x).astype(np.intp))
-        if center == "start":
-            return values
-        nodes = self.nodes(center)
-        return np.asarray(values - nodes.weights @ self._integral(nodes.places, nodes.stretches))
+        places = self.places(center)
+        return np.asarray(self._integral(x) - places.mean(self._integral(places.x)))
 
-    def _integral(self, x: FloatArray, stretches: IntArray) -> FloatArray:
-        """Integral of mu from the first limit to x, read in the given stretches."""
+    def _integral(self, x: FloatArray) -> FloatArray:
+        """Integral of mu from the first limit to x."""
         rise = self._rise(self.edges[1:], np.arange(self.level.size))
+        stretches = self.locate(x)
         return np.append(0.0, np.cumsum(rise))[stretches] + self._rise(x, stretches)
+
+    def locate(self, x: FloatArray) -> IntArray:
+        """Find the stretch of every place."""
+        return Grid(self.edges).locate(x).astype(np.intp)
 
     def _rise(self, x: FloatArray, stretches: IntArray) -> FloatArray:
         """Integral of mu from the start of a stretch to x."""
@@ -85,43 +73,58 @@ class Fit:
         tilt = ((x - origin) ** 2 - (start - origin) ** 2) / 2
         return np.asarray(self.level[stretches] * (x - start) + self.slope[stretches] * tilt)
 
-    def design(self, x: FloatArray, stretches: IntArray) -> tuple[FloatArray, FloatArray]:
+    def design(self, x: FloatArray, center: Center = "start") -> tuple[FloatArray, FloatArray]:
         """Write the curve at x as a linear map of the levels and slopes.
-
-        Parameters
-        ----------
-        x : ndarray of shape (n_x,)
-            Where to read the curve.
-        stretches : ndarray of shape (n_x,)
-            Whose fit to read there; x may lie outside its stretch.
 
         Returns
         -------
         levels, slopes : ndarray of shape (n_x, n_stretches)
             Weight of each stretch's level and slope.
         """
+        levels, slopes = self._reach(x)
+        if center == "start":
+            return levels, slopes
+        places = self.places(center)
+        zero_levels, zero_slopes = self._reach(places.x)
+        return levels - places.weight @ zero_levels, slopes - places.weight @ zero_slopes
+
+    def _reach(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """How far into each stretch x reaches, and the integral of z - origin up to there."""
         start, stop = self.edges[:-1], self.edges[1:]
-        behind = np.arange(start.size) - stretches[:, None]
+        behind = np.arange(start.size) - self.locate(x)[:, None]
         reached = np.where(behind < 0, stop, np.where(behind > 0, start, x[:, None]))
         tilt = ((reached - self.origin) ** 2 - (start - self.origin) ** 2) / 2
         return reached - start, tilt
 
-    def centred_design(
-        self, x: FloatArray, stretches: IntArray, center: Center
-    ) -> tuple[FloatArray, FloatArray]:
-        """`design`, shifted so that the curve is zero at the start or on average."""
-        levels, slopes = self.design(x, stretches)
-        if center == "start":
-            return levels, slopes
-        nodes = self.nodes(center)
-        node_levels, node_slopes = self.design(nodes.places, nodes.stretches)
-        return levels - nodes.weights @ node_levels, slopes - nodes.weights @ node_slopes
-
     def importance(self) -> float:
         """Standard deviation of the curve over the rows."""
-        nodes = self.nodes("mean")
-        values = self._integral(nodes.places, nodes.stretches)
-        return float(np.sqrt(nodes.weights @ (values - nodes.weights @ values) ** 2))
+        return self.rows.deviation(self._integral(self.rows.x))
+
+
+@dataclass(frozen=True, eq=False)
+class BinFits:
+    """What was fitted in every bin.
+
+    Attributes
+    ----------
+    edges : ndarray of shape (n_bins + 1,)
+        Limits.
+    origin, level, slope : ndarray of shape (n_bins,)
+        Mean of x, the fit there, and its slope.
+    low, high : ndarray of shape (n_bins,)
+        Smallest and largest x of the rows; a line is not read beyond them.
+    """
+
+    edges: FloatArray
+    origin: FloatArray
+    level: FloatArray
+    slope: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    def read(self, place: int, x: float) -> float:
+        """The fit of one bin at x."""
+        return float(self.level[place] + self.slope[place] * (x - self.origin[place]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,36 +166,46 @@ class CellMeans:
         return np.isfinite(self.error)
 
 
-def refine(bins: Fit, cells: CellMeans) -> Fit:
-    """Replace bins by their cells, where the curve follows them.
+def stretch(bins: BinFits, cells: CellMeans | None, rows: RowPlaces) -> Fit:
+    """Turn bins into stretches: cells where the curve follows them, else lines with flat ends.
 
     Parameters
     ----------
-    bins : Fit
-        One stretch a bin; `share` may hold weights.
-    cells : CellMeans
-        The cells.
+    bins : BinFits
+        The fits.
+    cells : CellMeans or None
+        Cells that the curve follows.
+    rows : RowPlaces
+        The rows.
 
     Notes
     -----
-    A cell keeps the slope of its bin's fit and is moved up or down by a part of its residual.
+    A followed cell keeps the slope of its bin's fit and is moved up or down by a part of its
+    residual. Where a bin has no rows up to its limit, its line stays what it is at the last row.
     """
-    parts = []
-    for k in range(bins.level.size):
-        mine = cells.bin == k
-        if not mine.any():
-            one = slice(k, k + 1)
-            stop, fields = bins.edges[k + 1 : k + 2], (bins.origin, bins.level, bins.slope)
-            more = (bins.share, bins.centre, bins.scatter)
-            parts.append([stop, *(f[one] for f in fields + more)])
-            continue
-        x, weight = cells.mean_x[mine], cells.weight[mine]
-        fit = bins.level[k] + bins.slope[k] * (x - bins.origin[k])
-        level = fit + cells.trust[mine] * cells.residual[mine]
-        slope = np.full(x.size, bins.slope[k])
-        parts.append([cells.right[mine], x, level, slope, weight, x, cells.std_x[mine]])
-    stops, *rest = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Fit(np.append(bins.edges[0], stops), *rest)
+    place = np.arange(bins.level.size)
+    alone = place if cells is None else np.setdiff1d(place, cells.bin)
+    left, right = bins.edges[alone], bins.edges[alone + 1]
+    sloped, low, high = bins.slope[alone] != 0, bins.low[alone], bins.high[alone]
+    before, after = sloped & (low > left), sloped & (high < right)
+    # where each stretch starts, its bin, where its level is read, whether it is flat
+    pieces = [
+        (left, alone, np.where(before, low, bins.origin[alone]), before),
+        (low[before], alone[before], bins.origin[alone][before], np.zeros(before.sum(), bool)),
+        (high[after], alone[after], high[after], np.ones(after.sum(), bool)),
+    ]
+    moved = np.zeros(sum(piece[0].size for piece in pieces))
+    if cells is not None:
+        beyond = (cells.mean_x < bins.low[cells.bin]) | (cells.mean_x > bins.high[cells.bin])
+        read = np.clip(cells.mean_x, bins.low[cells.bin], bins.high[cells.bin])
+        pieces.append((cells.left, cells.bin, read, beyond))
+        moved = np.append(moved, cells.trust * cells.residual)
+    start, bin_, read, flat = (np.concatenate(part) for part in zip(*pieces, strict=True))
+    order = np.argsort(start, kind="stable")
+    start, bin_, read, flat = start[order], bin_[order], read[order], flat[order]
+    level = bins.level[bin_] + bins.slope[bin_] * (read - bins.origin[bin_]) + moved[order]
+    slope = np.where(flat, 0.0, bins.slope[bin_])
+    return Fit(np.append(start, bins.edges[-1]), read, level, slope, bin_, flat, rows)
 
 
 def known_center(center: str) -> None:
@@ -220,6 +233,8 @@ def accumulate_spread(
 ) -> FloatArray:
     """Accumulate the bins' deviations from the first edge to x; the outermost bins go on outside.
 
+    The sum is negative before the first edge, as an integral is.
+
     Parameters
     ----------
     edges : ndarray of shape (n_bins + 1,)
@@ -242,6 +257,6 @@ def accumulate_spread(
     out = np.empty(x.size)
     for start in range(0, x.size, BLOCK_ROWS):
         rows = slice(start, start + BLOCK_ROWS)
-        length = np.abs(np.clip(x[rows, None], starts, stops) - edges[:-1])
+        length = np.clip(x[rows, None], starts, stops) - edges[:-1]
         out[rows] = np.sqrt(length**2 @ std**2) if squared else length @ std
     return out

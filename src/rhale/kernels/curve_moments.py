@@ -72,9 +72,12 @@ def measure_curves(curves: FloatArray, weights: FloatArray | None = None) -> Cur
     """
     w = np.ones(curves.shape[1]) if weights is None else weights
     total = float(w.sum())
-    mean = np.matmul(w / (total if total > 0 else 1.0), curves)
-    gaps = curves - mean[:, None, :]
+    # from the first curve first: equal curves then deviate by exactly nothing
+    first = curves[:, 0] if w.size else np.zeros((len(curves), curves.shape[2]))
+    gaps = curves - first[:, None, :]
+    shift = np.matmul(w / (total if total > 0 else 1.0), gaps)
+    gaps -= shift[:, None, :]
     if weights is not None:
         gaps *= np.sqrt(weights)[:, None]
     products = np.stack([gap.T @ gap for gap in gaps])
-    return CurveMoments(total, float((w**2).sum()), mean, products)
+    return CurveMoments(total, float((w**2).sum()), first + shift, products)

@@ -38,6 +38,8 @@ class Moments:
         Sum of the rows' weights and of their squares.
     mean_x, sxx : ndarray of shape (n_cells,), or (n_axes, n_cells) if there are several
         Mean of x and sum of its weighted squared deviations; 0 where a cell is empty.
+    low, high : ndarray of the same shape
+        Smallest and largest x; inf and -inf where a cell is empty.
     mean, sdd : ndarray of shape (n_series, n_cells)
         Mean of each series, and sum of its weighted squared deviations.
     sxd : ndarray of shape (n_series, n_cells), or (n_axes, n_series, n_cells)
@@ -56,6 +58,8 @@ class Moments:
     weight_squares: FloatArray
     mean_x: FloatArray
     sxx: FloatArray
+    low: FloatArray
+    high: FloatArray
     mean: FloatArray
     sxd: FloatArray
     sdd: FloatArray
@@ -76,6 +80,8 @@ class Moments:
             weight_squares=self.weight_squares + other.weight_squares,
             mean_x=self.mean_x + step_x * share,
             sxx=self.sxx + other.sxx + step_x**2 * leverage,
+            low=np.minimum(self.low, other.low),
+            high=np.maximum(self.high, other.high),
             mean=self.mean + step * share,
             sxd=self.sxd + other.sxd + step_x[..., None, :] * step * leverage,
             sdd=self.sdd + other.sdd + step**2 * leverage,
@@ -182,7 +188,7 @@ class Moments:
             Which one.
         """
         order, starts, sizes = self.cells.runs(limits, axis)
-        count, weight, weight_squares, mean_x, sxx, mean, sxd, sdd = (
+        count, weight, weight_squares, mean_x, sxx, low, high, mean, sxd, sdd = (
             getattr(self, name)[..., order] for name in SUMS
         )
         total = np.add.reduceat(weight, starts)
@@ -199,6 +205,8 @@ class Moments:
             weight_squares=np.add.reduceat(weight_squares, starts),
             mean_x=mean_x,
             sxx=np.add.reduceat(sxx + weight * step_x**2, starts, axis=-1),
+            low=np.minimum.reduceat(low, starts, axis=-1),
+            high=np.maximum.reduceat(high, starts, axis=-1),
             mean=mean,
             sxd=np.add.reduceat(sxd + between, starts, axis=-1),
             sdd=np.add.reduceat(sdd + weight * step**2, starts, axis=-1),
@@ -213,7 +221,8 @@ class Moments:
         for other, n_cells in enumerate(self.cells.shape):
             if other != axis:
                 found = found.unite(np.array([0, n_cells]), other)
-        own = {name: getattr(found, name)[axis] for name in ("mean_x", "sxx", "sxd")}
+        places = ("mean_x", "sxx", "low", "high", "sxd")
+        own = {name: getattr(found, name)[axis] for name in places}
         return replace(found, cells=Cells((self.cells.grids[axis],)), **own)
 
     def between(self, first: int, last: int) -> Moments:
@@ -248,6 +257,8 @@ def empty(cells: Grid | Cells, n_series: int = 1) -> Moments:
         weight_squares=zeros,
         mean_x=places,
         sxx=places,
+        low=places + np.inf,
+        high=places - np.inf,
         mean=series,
         sxd=np.zeros((*axes, *series.shape)),
         sdd=series,
@@ -347,12 +358,14 @@ def _measure_block(
     rows = _Sorted.of(cells.locate(x), weights)
     w, total = rows.w, rows.total
     mean_x, mean = (np.empty((*v.shape[:-1], rows.starts.size)) for v in (x, values))
-    sxx, sdd = np.empty_like(mean_x), np.empty_like(mean)
+    sxx, low, high = (np.empty_like(mean_x) for _ in range(3))
+    sdd = np.empty_like(mean)
     sxd = np.empty((*x.shape[:-1], *mean.shape))
     axes: list[tuple[int, ...]] = [()] if x.ndim == 1 else [(a,) for a in range(len(x))]
     gaps = []
     for a in axes:
         mean_x[a], dx = rows.deviations(x[a])
+        low[a], high[a] = rows.ends(x[a])
         gaps.append((a, dx, dx if w is None else dx * w))
     for i, d in enumerate(values):
         mean[i], dd = rows.deviations(d)
@@ -370,6 +383,8 @@ def _measure_block(
         weight_squares=full(squares),
         mean_x=full(mean_x),
         sxx=full(sxx),
+        low=full(low, np.inf),
+        high=full(high, -np.inf),
         mean=full(mean),
         sxd=full(sxd),
         sdd=full(sdd),
@@ -413,6 +428,11 @@ class _Sorted:
         """Sum over the rows of each cell."""
         return np.add.reduceat(v, self.starts)
 
+    def ends(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Smallest and largest value of each cell."""
+        v = values.take(self.order)
+        return np.minimum.reduceat(v, self.starts), np.maximum.reduceat(v, self.starts)
+
     def deviations(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean of each cell, and every row's deviation from it."""
         v = values.take(self.order)
@@ -424,8 +444,10 @@ class _Sorted:
         return first + shift, v
 
 
-def _everywhere(v: npt.NDArray[Any], filled: CellArray, n_cells: int) -> npt.NDArray[Any]:
-    """Numbers of the filled cells among those of all cells, which are 0."""
-    full = np.zeros((*v.shape[:-1], n_cells), dtype=v.dtype)
+def _everywhere(
+    v: npt.NDArray[Any], otherwise: float = 0.0, *, filled: CellArray, n_cells: int
+) -> npt.NDArray[Any]:
+    """Numbers of the filled cells among those of all cells."""
+    full = np.full((*v.shape[:-1], n_cells), otherwise, dtype=v.dtype)
     full[..., filled] = v
     return full

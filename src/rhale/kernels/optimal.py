@@ -76,7 +76,7 @@ class Optimal:
         if limits is None:
             note = f"no bin can have {least:g} rows out of {total:g}: one bin"
             return constant_cuts(np.array([0, moments.grid.n_cells]), (note,))
-        return constant_cuts(limits)
+        return constant_cuts(limits, is_searched=True)
 
     def price(self, moments: Moments, least: float) -> FloatArray:
         """Price of every bin, Eq. (13); inf where a bin may not be.

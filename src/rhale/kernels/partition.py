@@ -33,6 +33,8 @@ class Cuts:
         Variance of a local effect in every cell, where `trust` is given.
     spread_limits : ndarray of shape (n_spread_bins + 1,), optional
         Bins of the spread where it has its own.
+    is_searched : bool
+        Whether limits were chosen by the local effects, whose noise is then in the choice.
     """
 
     limits: IntArray
@@ -41,6 +43,7 @@ class Cuts:
     trust: FloatArray | None = None
     noise: FloatArray | None = None
     spread_limits: IntArray | None = None
+    is_searched: bool = False
 
 
 @runtime_checkable
@@ -70,9 +73,12 @@ def require_count(name: str, value: object) -> None:
         raise BadSettingError(msg)
 
 
-def constant_cuts(limits: IntArray, notes: tuple[str, ...] = ()) -> Cuts:
+def constant_cuts(
+    limits: IntArray, notes: tuple[str, ...] = (), *, is_searched: bool = False
+) -> Cuts:
     """Bins with a constant effect each."""
-    return Cuts(limits, np.zeros(limits.size - 1, dtype=np.bool_), notes)
+    constant = np.zeros(limits.size - 1, dtype=np.bool_)
+    return Cuts(limits, constant, notes, is_searched=is_searched)
 
 
 def every_cell(moments: Moments) -> Cuts:

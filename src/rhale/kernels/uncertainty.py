@@ -7,10 +7,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.curve import BLOCK_ROWS, CellMeans, Center, Fit, known_center, middles
-from rhale.kernels.grid import Grid
+from rhale.kernels import BoolArray, FloatArray
+from rhale.kernels.curve import BLOCK_ROWS, BinFits, CellMeans, Center, Fit, known_center, middles
 from rhale.kernels.noise import interpolation
+
+
+class Estimate(NamedTuple):
+    """Variances of some numbers, and the degrees of freedom that these were estimated with."""
+
+    variance: FloatArray
+    degrees: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,91 +25,136 @@ class Uncertainty:
 
     Attributes
     ----------
-    edges, origin : ndarray of shape (n_bins + 1,) and (n_bins,)
-        Limits of the bins, and where the level of each bin's fit is read.
+    fit : Fit
+        The stretches.
+    bins : BinFits
+        The fits of the bins.
     measured : ndarray of shape (n_bins,)
         Whether a bin has rows; the others are lines between their neighbours.
-    level_variance, slope_variance : ndarray of shape (n_bins,)
-        Variances of level and slope of the bins' fits, which are independent of each other.
+    level_variance, slope_variance, covariance : ndarray of shape (n_bins,)
+        Of level and slope of the bins' fits.
+    degrees : ndarray of shape (n_bins,)
+        Degrees of freedom of these.
     cells : CellMeans or None
         Cells that the curve follows.
-    places : ndarray of shape (n_stretches,)
-        Where the level of each stretch is read.
-    bins : ndarray of shape (n_stretches,)
-        The bin of each stretch.
+    n_rows : float
+        Effective number of rows.
+    search : float
+        By how much the search for bins in the same rows raises all variances, 1 for given bins.
     """
 
-    edges: FloatArray
-    origin: FloatArray
+    fit: Fit
+    bins: BinFits
     measured: BoolArray
     level_variance: FloatArray
     slope_variance: FloatArray
+    covariance: FloatArray
+    degrees: FloatArray
     cells: CellMeans | None
-    places: FloatArray
-    bins: IntArray
+    n_rows: float
+    search: float
 
-    def of_curve(self, fit: Fit, x: FloatArray, center: Center) -> FloatArray:
-        """Variance of the curve at x."""
+    def of_curve(self, x: FloatArray, center: Center) -> Estimate:
+        """Variance of the curve at x, over rows drawn from the same population.
+
+        Notes
+        -----
+        A curve that is zero on average over the rows also moves with these: their mean of it has
+        the variance importance² / n_rows, whatever the fits.
+        """
         known_center(center)
-        out, stretches = np.empty(x.size), Grid(fit.edges).locate(x).astype(np.intp)
+        variance, degrees = np.empty(x.size), np.empty(x.size)
         for start in range(0, x.size, BLOCK_ROWS):
-            rows = slice(start, start + BLOCK_ROWS)
-            out[rows] = self.variance(*fit.centred_design(x[rows], stretches[rows], center))
-        return out
+            part = slice(start, start + BLOCK_ROWS)
+            variance[part], degrees[part] = self.of_maps(*self.fit.design(x[part], center))
+        if center != "mean" or self.n_rows < 1:
+            return Estimate(variance, degrees)
+        drawn = self.fit.importance() ** 2 / self.n_rows
+        total = variance + drawn
+        return Estimate(total, _satterthwaite(total, (variance, degrees), (drawn, self.n_rows)))
 
-    def of_importance(self, fit: Fit) -> float:
+    def of_importance(self) -> float:
         """Variance of the standard deviation of the curve over the rows, to first order."""
-        nodes = fit.nodes("mean")
-        levels, slopes = fit.centred_design(nodes.places, nodes.stretches, "mean")
-        values = levels @ fit.level + slopes @ fit.slope
-        size = float(np.sqrt(nodes.weights @ values**2))
+        rows = self.fit.rows
+        values = self.fit.curve(rows.x, "mean")
+        size = float(np.sqrt(rows.weight @ values**2))
         if size == 0.0:
             return 0.0
-        pull = (nodes.weights * values / size)[None]
-        return float(self.variance(pull @ levels, pull @ slopes)[0])
+        pull = (rows.weight * values / size)[None]
+        levels, slopes = self.fit.design(rows.x, "mean")
+        fitted = float(self.of_maps(pull @ levels, pull @ slopes).variance[0])
+        # and of a deviation over rows that are drawn
+        tails = float(rows.weight @ (values / size) ** 4) - 1.0
+        return fitted + size**2 * max(tails, 0.0) / (4 * max(self.n_rows, 1.0))
 
-    def variance(self, levels: FloatArray, slopes: FloatArray) -> FloatArray:
+    def of_means(self) -> FloatArray:
+        """Variance of the change of the curve over each bin, divided by its width."""
+        edges = self.bins.edges
+        levels, slopes = (np.diff(part, axis=0) for part in self.fit.design(edges))
+        width = np.diff(edges)
+        return np.asarray(self.of_maps(levels, slopes).variance / width**2)
+
+    def of_maps(self, levels: FloatArray, slopes: FloatArray) -> Estimate:
         """Variance of linear maps of the stretches' levels and slopes, both (n_maps, n_stretches)."""
         of_levels, of_slopes = self._of_fits(levels, slopes)
+        gaps = self._of_gaps(of_levels)
         self._hand_over(of_levels, of_slopes)
-        plain = np.ones(self.origin.size, dtype=np.bool_)
-        plain[self.cells.bin if self.cells else []] = False
-        # read at the mean of x, level and slope of a fit are independent: their variances add
-        total = of_levels[:, plain] ** 2 @ self.level_variance[plain]
-        total += of_slopes[:, plain] ** 2 @ self.slope_variance[plain]
+        parts = of_levels**2 * self.level_variance + of_slopes**2 * self.slope_variance
+        parts += 2 * of_levels * of_slopes * self.covariance
         # where the curve follows cells, their means are the independent estimates: the fit is made of
         # them, so taking both as independent would count the same rows twice
-        for k in map(int, np.flatnonzero(~plain)):
-            mine = levels[:, self.bins == k]
-            total += self._of_cells(k, mine, of_levels[:, k], of_slopes[:, k])
-        return np.asarray(total)
+        for k in map(int, np.unique(self.cells.bin) if self.cells else []):
+            mine = levels[:, self.fit.bin == k]
+            parts[:, k] = self._of_cells(k, mine, of_levels[:, k], of_slopes[:, k])
+        parts = self.search * np.maximum(parts, 0.0)
+        estimated = parts.sum(axis=1)
+        total = estimated + gaps
+        return Estimate(
+            total,
+            _satterthwaite(total, *((p, d) for p, d in zip(parts.T, self.degrees, strict=True))),
+        )
 
     def _of_fits(self, levels: FloatArray, slopes: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What the maps say of level and slope of the bins' fits, both (n_maps, n_bins)."""
-        cells = self.cells
-        if cells is None:
-            return levels.copy(), slopes.copy()
-        # an empty cell has the residual of its neighbours, from the fit where these are
-        trust, read = np.zeros(self.places.size), self.places.copy()
-        trust[np.isin(self.bins, cells.bin)] = cells.trust
-        for k in np.unique(cells.bin):
-            x, filled = cells.mean_x[cells.bin == k], cells.measured[cells.bin == k]
-            read[self.bins == k] = interpolation(x, filled) @ x[filled]
-        origin, starts = self.origin[self.bins], np.unique(self.bins, return_index=True)[1]
-        tilt = slopes + levels * (self.places - origin - trust * (read - origin))
+        fit, cells = self.fit, self.cells
+        trust, read = np.zeros(fit.bin.size), fit.origin.copy()
+        if cells is not None:
+            trust[np.isin(fit.bin, cells.bin)] = cells.trust
+            # an empty cell has the residual of its neighbours, from the fit where these are
+            for k in np.unique(cells.bin):
+                x, filled = cells.mean_x[cells.bin == k], cells.measured[cells.bin == k]
+                read[fit.bin == k] = interpolation(x, filled) @ x[filled]
+        origin, starts = self.bins.origin[fit.bin], np.unique(fit.bin, return_index=True)[1]
+        tilt = np.where(fit.is_flat, 0.0, slopes)
+        tilt = tilt + levels * (fit.origin - origin - trust * (read - origin))
         # a followed stretch is `trust` parts its cell's mean; the fit answers for the rest
         kept = levels * (1 - trust)
         return np.add.reduceat(kept, starts, axis=1), np.add.reduceat(tilt, starts, axis=1)
 
+    def _of_gaps(self, levels: FloatArray) -> FloatArray:
+        """Variance of what is not known inside gaps: anything between the bins at their sides."""
+        total, sides = np.zeros(len(levels)), dict[tuple[int, ...], tuple[FloatArray, float]]()
+        for line in find_bridges(self.bins, self.measured):
+            if len(line.ends) < 2:
+                continue
+            ends = [self.bins.read(k, x) for k, x, _ in line.ends]
+            key = tuple(k for k, _, _ in line.ends)
+            # the bins of one gap are wrong together
+            pull = sides.get(key, (np.zeros(len(levels)), 0.0))[0] + levels[:, line.bin]
+            sides[key] = pull, float(ends[1] - ends[0]) ** 2 / 12
+        for pull, variance in sides.values():
+            total += pull**2 * variance
+        return total
+
     def _hand_over(self, levels: FloatArray, slopes: FloatArray) -> None:
         """Let the measured neighbours answer for the bins without rows, in place."""
         # a bin without rows has no estimate of its own: what a map asks of it, it asks of its neighbours
-        for line in find_bridges(self.edges, self.measured):
+        for line in find_bridges(self.bins, self.measured):
             level = levels[:, line.bin].copy()
             levels[:, line.bin] = slopes[:, line.bin] = 0.0
             for k, place, share in line.ends:
                 levels[:, k] += share * level
-                slopes[:, k] += share * level * (place - self.origin[k])
+                slopes[:, k] += share * level * (place - self.bins.origin[k])
 
     def _of_cells(
         self, k: int, levels: FloatArray, level: FloatArray, slope: FloatArray
@@ -114,7 +165,7 @@ class Uncertainty:
         mine = cells.bin == k
         x, filled = cells.mean_x[mine], cells.measured[mine]
         weight = cells.weight[mine][filled]
-        share, offset = weight / weight.sum(), x[filled] - self.origin[k]
+        share, offset = weight / weight.sum(), x[filled] - self.bins.origin[k]
         # a slope is held by x between the cells and by x inside them; the second part is independent of
         # the cells' means and adds a variance of its own
         inside = share * cells.std_x[mine][filled] ** 2
@@ -127,6 +178,17 @@ class Uncertainty:
             pull = pull + slope[:, None] * (share * offset / scatter)
             total = slope**2 * float(share * inside @ variance) / scatter**2
         return np.asarray(total + pull**2 @ variance)
+
+
+def _satterthwaite(
+    total: FloatArray, *parts: tuple[FloatArray | float, FloatArray | float]
+) -> FloatArray:
+    """Degrees of freedom of a sum of independent variances (Satterthwaite)."""
+    weighed = np.zeros(total.size)
+    for variance, degrees in parts:
+        weighed = weighed + np.asarray(variance) ** 2 / degrees
+    none = np.full(total.size, np.inf)
+    return np.asarray(np.divide(total**2, weighed, out=none, where=weighed > 0))
 
 
 class Bridge(NamedTuple):
@@ -144,17 +206,17 @@ class Bridge(NamedTuple):
     ends: tuple[tuple[int, float, float], ...]
 
 
-def find_bridges(edges: FloatArray, measured: BoolArray) -> list[Bridge]:
+def find_bridges(bins: BinFits, measured: BoolArray) -> list[Bridge]:
     """List the bins without rows, each with its nearest measured neighbours.
 
     Notes
     -----
     The effect of an empty bin is constant: what lies at its middle on the line between the fits
     of its neighbours, each read at its own middle, or nearer if the empty bin beside it is the
-    narrower one.
+    narrower one, and where it has rows.
     """
     # neighbours are measured bins, however far: a chain of empty bins lies on one line
-    known, found = np.flatnonzero(measured), []
+    known, found, edges = np.flatnonzero(measured), [], bins.edges
     middle, half = middles(edges), np.diff(edges) / 2
     for k in map(int, np.flatnonzero(~measured)):
         place = int(np.searchsorted(known, k))
@@ -166,20 +228,14 @@ def find_bridges(edges: FloatArray, measured: BoolArray) -> list[Bridge]:
         if left >= 0 and right >= 0:
             part = float((middle[k] - start) / (stop - start))
         ends = ((left, float(start), 1 - part), (right, float(stop), part))
-        found.append(Bridge(k, tuple(end for end in ends if end[0] >= 0)))
+        clipped = [(n, float(np.clip(x, bins.low[n], bins.high[n])), p) for n, x, p in ends]
+        found.append(Bridge(k, tuple(end for end in clipped if end[0] >= 0)))
     return found
 
 
-def bridge_levels(
-    edges: FloatArray,
-    measured: BoolArray,
-    origin: FloatArray,
-    level: FloatArray,
-    slope: FloatArray,
-) -> FloatArray:
+def bridge_levels(bins: BinFits, measured: BoolArray) -> FloatArray:
     """Levels of all bins, those without rows from the fits of their neighbours."""
-    level = level.copy()
-    for line in find_bridges(edges, measured):
-        fits = [share * (level[k] + slope[k] * (x - origin[k])) for k, x, share in line.ends]
-        level[line.bin] = sum(fits)
+    level = bins.level.copy()
+    for line in find_bridges(bins, measured):
+        level[line.bin] = sum(share * bins.read(k, x) for k, x, share in line.ends)
     return level

@@ -15,6 +15,7 @@ from rhale.kernels.windows import even_window, window
 from rhale.measures.binned import BinnedEffects, CellChoice, Source, choose_cells
 from rhale.measures.constant import Constant
 from rhale.measures.gradient import Gradient
+from rhale.measures.marginal import Marginal, choose_bins
 from rhale.measures.measure import Measure
 from rhale.measures.notes import MISSING_POINT, describe_missing, without_point
 from rhale.measures.probe import probe_reactions, probe_smoothness
@@ -22,9 +23,8 @@ from rhale.measures.questions import Asker
 from rhale.measures.removal import Of, Removal, refuse_missing
 from rhale.measures.secant import OwnBin, Secant
 from rhale.measures.steps import Steps
-from rhale.measures.tracing import Tracing, choose_grid
+from rhale.measures.tracing import TracedMethod, Tracing, choose_points
 from rhale.results.note import Note
-from rhale.results.profile import ProfileMethod
 from rhale.settings import Settings
 from rhale.tables import Chunk
 
@@ -76,12 +76,7 @@ def choose(columns: Columns, asker: Asker, settings: Settings) -> Choice:
     probe = columns.probe
     refused, asked = _ask_without_values(columns, asker, settings)
     if settings.is_profile:
-        traced = [
-            Tracing(
-                f, cast(ProfileMethod, settings.method), choose_grid(settings, f, asker.outputs[0])
-            )
-            for f in columns.features
-        ]
+        traced = [_choose_profile(settings, f, asker.outputs[0]) for f in columns.features]
         of: Of = "own" if settings.method == "mplot" else "prediction"
         gone = _removals(columns.features, refused, of)
         return Choice((*traced, *gone), {}, asked)
@@ -102,6 +97,14 @@ def choose(columns: Columns, asker: Asker, settings: Settings) -> Choice:
             how[feature.name] = BY_STEPS
     gone = _removals(columns.features, refused, "change")
     return Choice((*(measured[f.name] for f in columns.features), *gone), how, asked + more)
+
+
+def _choose_profile(settings: Settings, feature: Feature, output: str) -> Tracing | Marginal:
+    """Points along which predictions are traced, or bins in which they are averaged."""
+    if settings.method == "mplot":
+        return Marginal(feature, choose_bins(settings, feature, output))
+    points = choose_points(settings, feature, output)
+    return Tracing(feature, cast(TracedMethod, settings.method), points)
 
 
 def _ask_without_values(

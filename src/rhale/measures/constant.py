@@ -10,11 +10,14 @@ import numpy as np
 from rhale.features.feature import Feature
 from rhale.features.survey import Survey
 from rhale.kernels import FloatArray
+from rhale.kernels.row_places import RowPlaces
 from rhale.kernels.times import written
 from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
 from rhale.results.effect import Effect
 from rhale.results.level_effect import LevelEffect
 from rhale.results.note import Note
+
+NO_EFFECT = "so no effect can be measured"
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,13 +68,30 @@ def describe_constant(feature: Feature, output: str, survey: Survey) -> Effect |
     )
 
 
+def note_constant(feature: Feature, *, is_traced: bool = False) -> Note:
+    """Say that a feature has one value or one level, and where that leaves the curve.
+
+    Parameters
+    ----------
+    feature : Feature
+        The feature.
+    is_traced : bool
+        Whether the model was asked about other values, all the same.
+    """
+    if feature.levels is None:
+        shown = written(feature.axis.low, feature.axis_kind)
+        so = "so the rest of the curve is away from all rows" if is_traced else NO_EFFECT
+        return Note("constant", f"constant: always {shown}, {so}")
+    if feature.levels.pooled_names:
+        n_levels = len(feature.levels.pooled_names)
+        return Note("constant", f"all {n_levels:,} levels are rare, {NO_EFFECT}")
+    (name,) = feature.levels.names
+    return Note("constant", f"constant: always {name!r}, {NO_EFFECT}")
+
+
 def _one_level(feature: Feature, output: str, n_rows: int, weight: float) -> LevelEffect:
     assert feature.levels is not None  # noqa: S101 - our own mistake
     (name,), none = feature.levels.names, np.empty(0)
-    text = f"constant: always {name!r}, so no effect can be measured"
-    if feature.levels.pooled_names:
-        n_levels = len(feature.levels.pooled_names)
-        text = f"all {n_levels:,} levels are rare, so no effect can be measured"
     return LevelEffect(
         name=feature.name,
         output=output,
@@ -87,14 +107,13 @@ def _one_level(feature: Feature, output: str, n_rows: int, weight: float) -> Lev
         correlation=np.empty((0, 0)),
         is_number=feature.levels.is_number,
         pooled=feature.levels.pooled_names,
-        local_notes=(Note("constant", text),),
+        local_notes=(note_constant(feature),),
         bin_notes=feature.notes,
     )
 
 
 def _one_value(feature: Feature, output: str, n_rows: int, weight: float) -> Effect:
     value, unknown, zero = feature.axis.low, np.full(1, np.nan), np.zeros(1)
-    shown = written(value, feature.axis_kind)
     return Effect(
         name=feature.name,
         output=output,
@@ -104,12 +123,15 @@ def _one_value(feature: Feature, output: str, n_rows: int, weight: float) -> Eff
         weight=np.array([weight]),
         mean_x=np.array([value]),
         std_x=zero,
-        mean=unknown,
+        low_x=np.array([value]),
+        high_x=np.array([value]),
+        level=unknown,
         slope=zero,
         std=unknown,
         std_plain=unknown,
         level_error=unknown,
         slope_error=zero,
-        local_notes=(Note("constant", f"constant: always {shown}, so no effect can be measured"),),
+        row_places=RowPlaces(np.array([value]), np.ones(1)),
+        local_notes=(note_constant(feature),),
         kind=feature.axis_kind,
     )

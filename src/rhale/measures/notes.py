@@ -42,15 +42,27 @@ def describe_curves(survey: Survey, last_key: np.uint64, n_kept: int) -> tuple[N
     return (Note("sample", text),)
 
 
-def describe_outside(
-    n_rows: int, cells: Moments, what: str = "are left out", kind: AxisKind = "number"
-) -> tuple[Note, ...]:
-    """Say how many rows lie outside the cells, and what that means for them."""
+def describe_outside(n_rows: int, cells: Moments, kind: AxisKind = "number") -> tuple[Note, ...]:
+    """Say how many rows lie outside the cells, if some do."""
     n_outside = n_rows - int(cells.count.sum())
     if not n_outside:
         return ()
     low, high = (written(v, kind) for v in cells.grid.edges[[0, -1]])
-    text = f"{n_outside:,} of {n_rows:,} rows lie outside [{low}, {high}] and {what}"
+    text = f"{n_outside:,} of {n_rows:,} rows lie outside [{low}, {high}] and are left out"
+    return (Note("outside", text),)
+
+
+def describe_ends(
+    n_outside: int, n_rows: int, ends: tuple[float, float], kind: AxisKind
+) -> tuple[Note, ...]:
+    """Say how many rows lie beyond the points of a profile, if some do."""
+    if not n_outside:
+        return ()
+    low, high = (written(v, kind) for v in ends)
+    text = (
+        f"{n_outside:,} of {n_rows:,} rows lie outside [{low}, {high}]; they are asked about, too, "
+        "and count at the nearest end where the curve is centred"
+    )
     return (Note("outside", text),)
 
 

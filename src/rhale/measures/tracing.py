@@ -1,28 +1,33 @@
-"""Predictions along a grid: partial dependence, individual curves, marginal plots."""
+"""Predictions along a grid of points: partial dependence and individual curves."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from rhale.features.feature import Feature
 from rhale.kernels import FloatArray
 from rhale.kernels.curve_moments import CurveMoments, measure_curves
+from rhale.kernels.fixed import Edges
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import Moments, measure
+from rhale.kernels.partition import Partition
 from rhale.kernels.records import crosses_processes
+from rhale.kernels.rows_between import place_between, summarise_places
 from rhale.measures.binned import reachable_limits
+from rhale.measures.constant import note_constant
 from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
-from rhale.measures.notes import describe_curves, describe_missing, describe_outside
+from rhale.measures.notes import describe_curves, describe_ends, describe_missing
 from rhale.measures.steps import chances
 from rhale.results.note import Note
-from rhale.results.profile import Profile, ProfileMethod
-from rhale.settings import MARGINAL_BINS, Settings
+from rhale.results.profile import Profile
+from rhale.settings import Settings
+
+TracedMethod = Literal["pdp", "ice"]
 
 
-@crosses_processes
 @crosses_processes
 @dataclass(frozen=True, eq=False)
 class Traces:
@@ -30,19 +35,24 @@ class Traces:
 
     Attributes
     ----------
+    curves : CurveMoments
+        Shapes and levels of their curves.
     cells : Moments
-        Predictions of the rows as they are, around the points of the grid.
-    curves : Scatter or None
-        Shapes and levels of their curves; None for the marginal plot, which has none.
+        Where the rows stand between the points of the grid, and with which shapes.
+    n_outside : int
+        Rows beyond the ends of the grid.
     """
 
+    curves: CurveMoments
     cells: Moments
-    curves: CurveMoments | None = None
+    n_outside: int
 
     def __add__(self, other: Traces) -> Traces:
-        if self.curves is None or other.curves is None:
-            return Traces(self.cells + other.cells)
-        return Traces(self.cells + other.cells, self.curves + other.curves)
+        return Traces(
+            self.curves + other.curves,
+            self.cells + other.cells,
+            self.n_outside + other.n_outside,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,166 +63,133 @@ class Tracing:
     ----------
     feature : Feature
         The feature.
-    method : {"pdp", "ice", "mplot"}
-        What to trace.
-    grid : Grid
-        From `grid_of_points` for "pdp" and "ice", bins for "mplot".
+    method : {"pdp", "ice"}
+        Whether the curves of single rows are kept.
+    points : ndarray of shape (n_grid,)
+        The grid, increasing.
     """
 
     feature: Feature
-    method: ProfileMethod
-    grid: Grid
+    method: TracedMethod
+    points: FloatArray
     needs: ClassVar[Needs] = "predictions"
 
     @property
     def n_changes(self) -> int:
-        """One for each point of the grid, where rows are moved along it."""
-        return 0 if self.method == "mplot" else self.grid.n_cells
+        """One for each point of the grid."""
+        return self.points.size
 
     @property
     def n_points(self) -> int:
         """Points of single curves, where these are kept."""
-        return self.grid.n_cells if self.method == "ice" else 1
+        return self.points.size if self.method == "ice" else 1
 
     def n_kept(self, n_outputs: int) -> int:
         """Where a row stands, and its curves."""
-        return 1 + (n_outputs * self.grid.n_cells if self.method == "ice" else 0)
+        return 1 + (n_outputs * self.points.size if self.method == "ice" else 0)
 
     def questions(self, rows: Rows) -> Questions:
         """All rows at every point of the grid."""
         column, levels, n_rows = self.feature.column, self.feature.levels, rows.chunk.n_rows
-        if self.method == "mplot":
-            return Questions()
         if levels is None:
-            return Questions([(column, np.full(n_rows, p)) for p in points_of(self.grid)])
+            return Questions([(column, np.full(n_rows, p)) for p in self.points])
         chance = chances(rows.key)
         whole = (np.full(n_rows, k) for k in range(levels.size))
         return Questions([(column, levels.at(level, chance)) for level in whole])
 
     def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:  # noqa: ARG002
-        """Moments of the curves, and of the predictions around each point."""
-        x, weights = self.stands(rows), rows.chunk.weights
-        cells = measure(self.grid, x, replies.predictions.T, weights)
+        """Moments of the curves, of all rows and by where rows stand."""
+        x, weights, traced = self.feature.stands(rows.chunk), rows.chunk.weights, replies.changed
+        split = split_shapes(traced)
+        curves = measure_curves(split.transpose(2, 1, 0), weights)
+        shapes = split[:-1].transpose(2, 0, 1).reshape(-1, x.size)
+        cells = measure(self.stretches, place_between(x, self.points), shapes, weights)
         kept = x[rows.sampled, None]
-        if self.method == "mplot":
-            return Tally(Traces(cells), kept)
-        traced = replies.changed
-        curves = measure_curves(shapes_and_levels(traced), weights)
         if self.method == "ice":
             single = traced[:, rows.sampled].transpose(1, 2, 0).reshape(len(kept), -1)
             kept = np.hstack([kept, single])
-        return Tally(Traces(cells, curves), kept)
+        n_outside = int(np.sum((x < self.points[0]) | (x > self.points[-1])))
+        return Tally(Traces(curves, cells, n_outside), kept)
 
-    def stands(self, rows: Rows) -> FloatArray:
-        """Where the rows stand on the axis of the feature; nan for rows without a value."""
-        x, levels = rows.chunk.column(self.feature.column), self.feature.levels
-        return x if levels is None else levels.stand(levels.locate(x))
+    @property
+    def stretches(self) -> Grid:
+        """Cells from point to point, by the numbers of the points."""
+        return Grid(
+            np.arange(self.points.size, dtype=float) if self.points.size > 1 else np.zeros(2)
+        )
 
     def conclude(self, total: Traces, kept: FloatArray, about: About) -> Conclusion:
         """One profile for each output."""
+        notes = self.notes(total, len(kept), about)
         levels = self.feature.levels.names if self.feature.levels is not None else ()
-        notes = self.notes(total.cells, len(kept), about)
-        return Conclusion(
-            tuple(
-                replace(
-                    self.profile(total, kept, output, name),
-                    notes=notes,
-                    kind=self.feature.axis_kind,
-                    levels=levels,
-                )
-                for output, name in enumerate(about.outputs)
-            )
-        )
+        made = (self.profile(total, kept, o, name) for o, name in enumerate(about.outputs))
+        kind = self.feature.axis_kind
+        return Conclusion(tuple(replace(p, notes=notes, kind=kind, levels=levels) for p in made))
 
-    def notes(self, cells: Moments, n_kept: int, about: About) -> tuple[Note, ...]:
+    def notes(self, total: Traces, n_kept: int, about: About) -> tuple[Note, ...]:
         """What a reader of the profile should know."""
-        n_known = about.survey.n_rows - self.feature.n_missing
-        outside = "count for the average, but not for the centring"
-        outside = "are left out" if self.method == "mplot" else outside
+        feature, n_known = self.feature, about.survey.n_rows - self.feature.n_missing
         notes: tuple[Note, ...] = ()
+        if feature.is_constant:
+            notes = (note_constant(feature, is_traced=self.points.size > 1),)
         if self.method == "ice":
-            notes = describe_curves(about.survey, about.last_key, n_kept)
-        notes += describe_outside(n_known, cells, outside, self.feature.axis_kind)
-        notes += self.feature.notes + describe_missing(self.feature, about.survey)
-        return notes + about.notes
+            notes += describe_curves(about.survey, about.last_key, n_kept)
+        ends = (float(self.points[0]), float(self.points[-1]))
+        notes += describe_ends(total.n_outside, n_known, ends, feature.axis_kind)
+        return notes + feature.notes + describe_missing(feature, about.survey) + about.notes
 
     def profile(self, total: Traces, kept: FloatArray, output: int, name: str) -> Profile:
         """The numbers of one output."""
-        if total.curves is None:
-            return self.marginal(total.cells, output, name)
-        points, share, found = points_of(self.grid), total.cells.weight, total.curves
-        covariance = found.covariance[output]
+        found, places = total.curves, summarise_places(total.cells)
+        covariance, own = found.covariance[output], places.share_points()
         shape, level = covariance[:-1, :-1], covariance[-1, -1]
         variance = np.diag(shape) + 2 * covariance[:-1, -1] + level
+        mean_shape = found.mean[output, :-1]
+        series = range(output * self.points.size, (output + 1) * self.points.size)
+        with_own = places.covariances(mean_shape - own @ mean_shape, total.cells.series(*series))
         profile = Profile(
             name=self.feature.name,
             output=name,
             method=self.method,
-            grid=points,
-            mean=found.mean[output, :-1] + found.mean[output, -1],
+            grid=self.points,
+            mean=mean_shape + found.mean[output, -1],
             std=np.sqrt(np.maximum(variance, 0.0)),
             covariance=shape,
-            rows=np.full(points.size, found.rows),
-            share=share / share.sum(),
+            rows=np.full(self.points.size, found.rows),
+            share=own,
+            rows_between=places,
+            own_covariance=with_own,
         )
         if self.method == "pdp":
             return profile
-        start = 1 + output * points.size
-        curves = np.asarray(kept[:, start : start + points.size])
+        start = 1 + output * self.points.size
+        curves = np.asarray(kept[:, start : start + self.points.size])
         return replace(profile, curves=curves, curve_x=kept[:, 0])
 
-    def marginal(self, cells: Moments, output: int, name: str) -> Profile:
-        """Average predictions of the rows in each bin."""
-        filled = np.flatnonzero(cells.count > 0)
-        variance = cells.variance[output][filled]
-        return Profile(
-            name=self.feature.name,
-            output=name,
-            method="mplot",
-            grid=cells.mean_x[filled],
-            mean=cells.mean[output][filled],
-            std=np.sqrt(variance),
-            covariance=np.diag(variance),
-            rows=cells.rows[filled],
-            share=cells.weight[filled] / cells.weight.sum(),
-        )
 
+def choose_points(settings: Settings, feature: Feature, output: str) -> FloatArray:
+    """Points of a profile, as values that the feature can take.
 
-def choose_grid(settings: Settings, feature: Feature, output: str) -> Grid:
-    """Points of a profile: the limits of its bins, as values that the feature can take."""
-    if settings.method == "mplot":
-        return _choose_marginal(settings, feature, output)
+    Notes
+    -----
+    Points that were given stay as they are. Otherwise they are the limits of the bins that were
+    asked for, of equal width or of equal count, or all values where these are no more.
+    """
     if feature.levels is not None:
-        return grid_of_points(feature.levels.edges)
-    partition = settings.partition(feature.name, output)
-    limits = reachable_limits(feature, partition, partition.candidates(feature.axis))
-    return grid_of_points(np.unique(limits))
+        return feature.levels.edges
+    partition, axis = settings.partition(feature.name, output), feature.axis
+    limits = np.unique(partition.candidates(axis))
+    if has_few_values(feature, partition, limits.size):
+        limits = np.unique(np.concatenate([[axis.low], axis.values, [axis.high]]))
+    return np.unique(reachable_limits(feature, partition, limits))
 
 
-def _choose_marginal(settings: Settings, feature: Feature, output: str) -> Grid:
-    """Bins of the marginal plot; one for each value where there are few and none were asked for."""
-    values, partition = feature.axis.values, settings.partition(feature.name, output)
-    if feature.levels is not None:
-        return grid_of_points(feature.levels.edges)
-    if feature.is_constant:
-        return Grid(np.array([feature.axis.low, feature.axis.high]))
-    if partition is MARGINAL_BINS and values.size <= MARGINAL_BINS.n_bins:
-        between = values[:-1] + 0.5 * np.diff(values)
-        return Grid(np.concatenate([[feature.axis.low], between, [feature.axis.high]]))
-    return Grid(partition.candidates(feature.axis), partition.closed)
+def has_few_values(feature: Feature, partition: Partition, n_points: int) -> bool:
+    """Tell whether all values can be points, since no more points than these were asked for."""
+    return not isinstance(partition, Edges) and 1 < feature.axis.values.size <= n_points
 
 
-def grid_of_points(points: FloatArray) -> Grid:
-    """Cells that end at the points: as in R's ALEPlot, a point stands for the rows up to it."""
-    return Grid(np.append(np.nextafter(points[0], -np.inf), points), closed="right")
-
-
-def points_of(grid: Grid) -> FloatArray:
-    """Points behind such cells."""
-    return grid.edges[1:]
-
-
-def shapes_and_levels(traced: FloatArray) -> FloatArray:
+def split_shapes(traced: FloatArray) -> FloatArray:
     """Split curves into shape and level, so that a small shape on a huge level stays exact.
 
     Parameters
@@ -222,10 +199,10 @@ def shapes_and_levels(traced: FloatArray) -> FloatArray:
 
     Returns
     -------
-    ndarray of shape (n_outputs, n_rows, n_points + 1)
+    ndarray of shape (n_points + 1, n_rows, n_outputs)
         The curve less its average, and the average.
     """
     split = np.empty((len(traced) + 1, *traced.shape[1:]))
     np.mean(traced, axis=0, out=split[-1])
     np.subtract(traced, split[-1], out=split[:-1])
-    return split.transpose(2, 1, 0)
+    return split

@@ -123,13 +123,10 @@ def draw_truth(ax: Axes, effect: Effect, center: Center, truth: Truth | None) ->
     if truth is None:
         return []
     x = effect.places()
-    if center == "start":
-        places, weights = effect.edges[:1], np.ones(1)
-    elif center == "mean" and effect.density == "rows" and effect.sample.x.size:
+    if center == "mean" and effect.density == "rows" and effect.sample.x.size:
         places, weights = effect.sample.x, effect.sample.weight
     else:
-        nodes = effect.fit.nodes(center)
-        places, weights = nodes.places, nodes.weights
+        places, weights = effect.fit.places(center)
     zero = np.average(np.asarray(truth(places), dtype=np.float64), weights=weights)
     (line,) = ax.plot(x, np.asarray(truth(x), dtype=np.float64) - zero, label="truth")
     line.set(color=style.TRUTH, linestyle="--", linewidth=style.THIN_LINE, zorder=5)

@@ -16,7 +16,7 @@ from rhale.plots.fields import LineField, SlotField, read_item
 from rhale.plots.labels import slope_label, value_label
 from rhale.plots.lettering import LITERAL
 from rhale.plots.slots import Slots, gather_slots
-from rhale.results.profile import Profile
+from rhale.results.profile import Profile, differentiate
 from rhale.results.result import Trace, is_constant, normal_quantile
 
 MEANS = {"pdp": "partial dependence", "ice": "partial dependence", "mplot": "mean of rows near x"}
@@ -152,7 +152,7 @@ def single_rows(profile: Profile, center: Center | None, *, derivatives: bool) -
 
 def slope_trace(profile: Profile, level: float) -> Trace:
     """Slopes of the mean: differences are linear, so its variances follow from the covariance."""
-    difference = np.gradient(np.eye(profile.grid.size), profile.grid, axis=0)
+    difference = differentiate(np.eye(profile.grid.size), profile.grid).T
     slope = difference @ profile.mean
     variance = np.einsum("ij,jk,ik->i", difference, profile.covariance, difference)
     spread = np.sqrt(np.maximum(variance, 0.0))

@@ -11,18 +11,21 @@ import numpy as np
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.curve import (
+    BinFits,
     CellMeans,
     Center,
     Fit,
     accumulate_spread,
     fill_gaps,
     middles,
-    refine,
+    stretch,
 )
 from rhale.kernels.grid import Closed, Grid
 from rhale.kernels.moments import Moments, measure
 from rhale.kernels.noise import has_enough_rows, interpolation, residual_squares
 from rhale.kernels.partition import Cuts, require_count
+from rhale.kernels.row_places import RowPlaces, place_rows, spread_evenly
+from rhale.kernels.student import student_quantile
 from rhale.kernels.times import AxisKind, written
 from rhale.kernels.uncertainty import Uncertainty, bridge_levels
 from rhale.results.missing import Missing
@@ -39,7 +42,7 @@ from rhale.results.result import (
     Trace,
     as_points,
     count_rows,
-    normal_quantile,
+    require_level,
     trace_missing,
     weighted_root_mean_square,
 )
@@ -73,22 +76,29 @@ class Effect(FrozenResult):
         Rows in each bin.
     rows, weight : ndarray of shape (n_bins,)
         Effective number of rows and sum of weights; both equal `count` without weights.
-    mean_x, std_x : ndarray of shape (n_bins,)
-        Mean and deviation (divisor n) of the feature values in each bin.
-    mean, slope : ndarray of shape (n_bins,)
-        Effect of the bin: its fit at the middle, and the slope of that fit (0: constant).
-        A bin without rows is interpolated between its neighbours.
+    mean_x, std_x, low_x, high_x : ndarray of shape (n_bins,)
+        Mean, deviation (divisor n), smallest and largest of the feature values in each bin.
+    level, slope : ndarray of shape (n_bins,)
+        The bin's fit at `mean_x`, and its slope (0: constant). A bin without rows is interpolated
+        between its neighbours.
     std : ndarray of shape (n_bins,)
         How much the local effects of the rows differ: deviation about the bin's fit, Eq. (11).
     std_plain : ndarray of shape (n_bins,)
         Deviation about the bin's mean, whatever the fit.
     level_error, slope_error : ndarray of shape (n_bins,)
         Standard errors of the mean local effect and of the slope.
+    row_places : RowPlaces
+        What stands for the rows in averages over them: centring, importance, typical spread.
+    fit_covariance : ndarray of shape (n_bins,) or None
+        Covariance of level and slope; none of it where rows vary evenly about their line.
+    search : float
+        By how much a search for the bins in the same rows raises the variance of all estimates;
+        1 for given bins.
     closed : {"left", "right"}
         Which limit belongs to a bin.
     density : {"rows", "bins"}
-        How rows count for centring and importance: at their own values, or spread evenly over
-        their bin, as R's ALEPlot and iml do.
+        How rows count in averages over them: at their own values, or spread evenly over their
+        bin, as R's ALEPlot and iml do.
     local_notes, bin_notes : tuple of Note
         What a reader should know about the local effects, and about the bins.
     sample : LocalEffects
@@ -118,12 +128,17 @@ class Effect(FrozenResult):
     weight: FloatArray
     mean_x: FloatArray
     std_x: FloatArray
-    mean: FloatArray
+    low_x: FloatArray
+    high_x: FloatArray
+    level: FloatArray
     slope: FloatArray
     std: FloatArray
     std_plain: FloatArray
     level_error: FloatArray
     slope_error: FloatArray
+    row_places: RowPlaces
+    fit_covariance: FloatArray | None = None
+    search: float = 1.0
     closed: Closed = "left"
     density: Density = "rows"
     local_notes: tuple[Note, ...] = ()
@@ -175,34 +190,55 @@ class Effect(FrozenResult):
         return self.count > 0
 
     @cached_property
+    def bins(self) -> BinFits:
+        """What was fitted in every bin."""
+        level = np.nan_to_num(self.level)
+        return BinFits(self.edges, self.mean_x, level, self.slope, self.low_x, self.high_x)
+
+    @cached_property
     def fit(self) -> Fit:
         """The effect as a function, stretch by stretch."""
-        edges, centre, scatter = self.edges, self.mean_x, self.std_x
+        rows = self.row_places
         if self.density == "bins":
-            centre, scatter = middles(edges), np.diff(edges) / np.sqrt(12.0)
-        level = np.nan_to_num(self.mean + self.slope * (self.mean_x - middles(edges)))
-        bins = Fit(edges, self.mean_x, level, self.slope, self.weight, centre, scatter)
-        stretches = bins if self.cells is None else refine(bins, self.cells)
-        total = float(stretches.share.sum())
-        return replace(stretches, share=stretches.share / total) if total > 0 else stretches
+            rows = spread_evenly(self.edges, self.weight)
+        return stretch(self.bins, self.cells, rows)
 
-    @property
+    @cached_property
     def doubt(self) -> Uncertainty:
         """How uncertain the stretches of `fit` are."""
         # bins of one row borrow their variance from their neighbours
-        level = fill_gaps(self.level_error**2, middles(self.edges))
-        slope = np.nan_to_num(self.slope_error) ** 2
-        bins = np.searchsorted(self.edges, middles(self.fit.edges), "right") - 1
+        middle, free = middles(self.edges), self.rows - 1.0 - self.linear
+        degrees = fill_gaps(np.where(free > 0, free, np.nan), middle)
+        none = np.zeros(self.level.size)
         return Uncertainty(
-            edges=self.edges,
-            origin=self.mean_x,
+            fit=self.fit,
+            bins=self.bins,
             measured=self.measured,
-            level_variance=np.where(self.measured, level, 0.0),
-            slope_variance=slope,
+            level_variance=np.where(self.measured, fill_gaps(self.level_error**2, middle), 0.0),
+            slope_variance=np.nan_to_num(self.slope_error) ** 2,
+            covariance=none if self.fit_covariance is None else np.nan_to_num(self.fit_covariance),
+            degrees=np.nan_to_num(degrees, nan=1.0),
             cells=self.cells,
-            places=self.fit.origin,
-            bins=np.clip(bins, 0, self.mean.size - 1),
+            n_rows=self.total_rows,
+            search=self.search,
         )
+
+    @property
+    def total_rows(self) -> float:
+        """Effective number of rows of all bins together."""
+        some = self.weight > 0
+        squares = float(np.sum(self.weight[some] ** 2 / self.rows[some]))
+        return float(self.weight.sum()) ** 2 / squares if squares > 0 else 0.0
+
+    @cached_property
+    def mean(self) -> FloatArray:
+        """Effect of each bin: the change of the curve over it, divided by its width."""
+        width = np.diff(self.edges)
+        if not np.all(width > 0):  # one value
+            return self.level
+        mean = np.diff(self.fit.curve(self.edges, "start")) / width
+        mean.flags.writeable = False
+        return mean
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -212,8 +248,9 @@ class Effect(FrozenResult):
     @property
     def standard_error(self) -> FloatArray:
         """Uncertainty of `mean`, shape (n_bins,)."""
-        lever = middles(self.edges) - self.mean_x
-        return np.asarray(np.hypot(self.level_error, lever * self.slope_error))
+        if not np.all(np.diff(self.edges) > 0):
+            return self.level_error
+        return np.sqrt(self.doubt.of_means())
 
     def curve(self, x: Points, *, center: Center = "mean") -> FloatArray:
         """Accumulated effect at x, Eq. (15).
@@ -233,29 +270,51 @@ class Effect(FrozenResult):
         points, shape = as_points(x, self.kind)
         return self.fit.curve(points, center).reshape(shape)[()]
 
-    def spread(self, x: Points, *, accumulate: Literal["sum", "quadrature"] = "sum") -> FloatArray:
-        """Accumulated deviation between rows at x, from zero at the first limit.
+    def spread(
+        self,
+        x: Points,
+        *,
+        center: Center = "mean",
+        accumulate: Literal["sum", "quadrature"] = "sum",
+    ) -> FloatArray:
+        """How far the rows' own curves lie apart at x, centred as `curve` is.
 
         Parameters
         ----------
         x : number, date or array-like of shape (n_x,)
             Feature values; outside the bins the outermost ones go on.
+        center : {"mean", "start", "uniform"}
+            With S(x) the deviations `std` accumulated from the first limit: S(x) itself for
+            "start", as the paper draws it; |S(x) - average of S| over the rows or over x
+            otherwise.
         accumulate : {"sum", "quadrature"}
-            Sum of std times width (what the paper's figures show), or the root of the sum of
-            their squares (Eq. 16 as printed), which shrinks as bins get narrower.
+            S is the sum of std times width (what the paper's figures show), or the root of the
+            sum of their squares (Eq. 16 as printed), which shrinks as bins get narrower.
 
         Returns
         -------
         ndarray of shape (n_x,), or a number for a number
+
+        Notes
+        -----
+        If a row that differs does so one way, its curve, centred by itself, is off the mean curve
+        by this much. Where rows differ one way here and the other way there, S adds up what
+        cancels in their curves, and the spread is too large rather than too small.
         """
         if accumulate not in ("sum", "quadrature"):
             msg = f"accumulate={accumulate!r} is not known; use 'sum' or 'quadrature'"
             raise BadSettingError(msg)
         points, shape = as_points(x, self.kind)
-        edges, std, squared = self.edges, self.std, accumulate == "quadrature"
+        places, squared = self.fit.places(center), accumulate == "quadrature"
+        zero = places.mean(self._accumulate(places.x, squared=squared))
+        return np.abs(self._accumulate(points, squared=squared) - zero).reshape(shape)[()]
+
+    def _accumulate(self, x: FloatArray, *, squared: bool = False) -> FloatArray:
+        """S(x): deviations between rows, accumulated from the first limit."""
+        edges, std = self.edges, self.std
         if self.spread_edges is not None and self.spread_std is not None:
             edges, std = self.spread_edges, self.spread_std
-        return accumulate_spread(edges, std, points, squared=squared).reshape(shape)[()]
+        return accumulate_spread(edges, std, x, squared=squared)
 
     def ci(
         self,
@@ -274,13 +333,13 @@ class Effect(FrozenResult):
         x : number, date or array-like of shape (n_x,)
             Feature values.
         level : float
-            Probability that the interval covers the curve of the model over the population the
-            rows were drawn from, at one x, given the bins.
+            Probability that the interval covers, at one x, the curve of the model over the
+            population the rows were drawn from.
         center : {"mean", "start", "uniform"}
             As in `curve`.
         method : {"formula", "bootstrap"}
-            Exact variance of a linear map of independent means and slopes, with normal quantiles;
-            or refits of these bins to rows drawn anew from `sample`, as a check.
+            Variance of a linear map of independent means and slopes, with Student's quantiles; or
+            refits of these bins to rows drawn anew from `sample`, as a check.
         draws, seed : int
             Of the bootstrap.
 
@@ -290,11 +349,14 @@ class Effect(FrozenResult):
 
         Notes
         -----
-        Covers the draw of the rows. Does not cover how the model would differ after training on
-        other rows, nor that the bins were searched in the same rows.
+        Covers the draw of the rows: what the fits of the bins do not know, which rows the curve
+        is centred over, whatever happens between the sides of a gap, and, to first order, that
+        bins were searched in the same rows. Does not cover how the model would differ after
+        training on other rows, nor tails so heavy that rows have no variance.
         """
+        require_level(level)
         points, shape = as_points(x, self.kind)
-        quantile, curve = normal_quantile(level), self.fit.curve(points, center)
+        curve = self.fit.curve(points, center)
         if method not in ("formula", "bootstrap"):
             msg = f"method={method!r} is not known; use 'formula' or 'bootstrap'"
             raise BadSettingError(msg)
@@ -302,7 +364,8 @@ class Effect(FrozenResult):
             shifts = self._redrawn(points, center, draws, seed)
             low, high = curve + np.quantile(shifts, [(1 - level) / 2, (1 + level) / 2], axis=0)
         else:
-            reach = quantile * np.sqrt(self.doubt.of_curve(self.fit, points, center))
+            found = self.doubt.of_curve(points, center)
+            reach = student_quantile(level, found.degrees) * np.sqrt(found.variance)
             low, high = curve - reach, curve + reach
         return low.reshape(shape)[()], high.reshape(shape)[()]
 
@@ -320,13 +383,11 @@ class Effect(FrozenResult):
             trust[self.cells.bin] = self.cells.trust
         limits = np.searchsorted(grid.edges, self.edges)
         cuts = Cuts(limits, self.linear, trust=trust, noise=np.zeros(grid.n_cells))
-        same_rows = {name: getattr(self.fit, name) for name in ("share", "centre", "scatter")}
 
         def refitted(weight: FloatArray) -> FloatArray:
             drawn = weight > 0
             cells = measure(grid, places[drawn], effects[drawn], weight[drawn])
-            again = fit_effect(self.name, self.output, cells, cuts).fit
-            return replace(again, **same_rows).curve(x, center)  # zero over the same rows
+            return fit_effect(self.name, self.output, cells, cuts).fit.curve(x, center)
 
         # rows that agree are kept once, with their weights added up, so that rows are drawn in
         # proportion to weight: in each bin as many as its effective rows, of equal weight
@@ -348,8 +409,8 @@ class Effect(FrozenResult):
 
     @property
     def importance_error(self) -> float:
-        """Standard error of `importance`."""
-        return float(np.sqrt(self.doubt.of_importance(self.fit)))
+        """Standard error of `importance`, over rows drawn from the same population."""
+        return float(np.sqrt(self.doubt.of_importance()))
 
     @property
     def heterogeneity(self) -> float:
@@ -361,16 +422,13 @@ class Effect(FrozenResult):
 
     @property
     def typical_spread(self) -> float:
-        """How much rows differ when the feature moves by one standard deviation.
+        """How much rows differ: standard deviation over the rows of S, the accumulated `std`.
 
-        `heterogeneity` times the standard deviation of the feature over the rows: in units of
-        the output, so that it can be compared with `importance` and between features.
+        In units of the output, as `importance`, and comparable between features: a product of two
+        independent features has the same for both.
         """
-        share = self.weight / self.weight.sum()
-        middle = share @ self.mean_x
-        return self.heterogeneity * float(
-            np.sqrt(share @ (self.std_x**2 + (self.mean_x - middle) ** 2))
-        )
+        rows = self.fit.rows
+        return rows.deviation(self._accumulate(rows.x))
 
     def height(self, x: FloatArray) -> FloatArray:
         """The curve, zero on average, at places between the limits."""
@@ -387,7 +445,8 @@ class Effect(FrozenResult):
         zero: Center = "mean" if center is None else center
         x = self.places(n_points)
         low, high = self.ci(x, level=level, center=zero)
-        return Trace(x, self.curve(x, center=zero), self.spread(x), low, high)
+        spread = self.spread(x, center=zero)
+        return Trace(x, self.curve(x, center=zero), spread, low, high)
 
     def missing_trace(self, center: Center | None = "mean", level: float = 0.95) -> Trace | None:
         """The one point of missing values; None where it was not measured."""
@@ -405,10 +464,9 @@ class Effect(FrozenResult):
         suggest: they have most of it in common.
         """
         x = np.array([start, stop], dtype=np.float64)
-        size, spread = np.diff(self.curve(x))[0], np.abs(np.diff(self.spread(x)))[0]
-        maps = self.fit.centred_design(x, Grid(self.fit.edges).locate(x).astype(np.intp), "start")
-        levels, slopes = (np.diff(one, axis=0) for one in maps)
-        error = np.sqrt(self.doubt.variance(levels, slopes)[0])
+        size, spread = np.diff(self.curve(x))[0], np.abs(np.diff(self._accumulate(x)))[0]
+        levels, slopes = (np.diff(one, axis=0) for one in self.fit.design(x))
+        error = np.sqrt(self.doubt.of_maps(levels, slopes).variance[0])
         return Difference(float(size), float(error), float(spread))
 
     def support(self) -> Support:
@@ -446,7 +504,8 @@ def fit_effect(
     cells: Moments,
     cuts: Cuts,
     *,
-    bins: Moments | None = None,
+    fine: Moments | None = None,
+    limits: IntArray | None = None,
 ) -> Effect:
     """Fit every bin and gather the numbers; what else is known of the effect is for the caller.
 
@@ -458,41 +517,107 @@ def fit_effect(
         Of one output; where the series "wide" and "noise" are named, they give the spread.
     cuts : Cuts
         The bins.
-    bins : Moments, optional
-        The cells, united to these bins, where that was done already from finer cells.
+    fine, limits : Moments and ndarray of shape (n_bins + 1,), optional
+        Finer cells of the same rows and the limits of the bins among theirs: they tell better
+        where rows are and how these vary.
     """
-    bins = cells.unite(cuts.limits) if bins is None else bins
-    measured = bins.count > 0
-    linear, middle = cuts.linear & (bins.sxx > 0), bins.grid.middles
+    fine = cells if fine is None else fine
+    limits = cuts.limits if limits is None else limits
+    bins = fine.unite(limits)
+    measured, middle = bins.count > 0, bins.grid.middles
+    linear, edges = cuts.linear & (bins.sxx > 0), bins.grid.edges
     variance = np.where(linear, bins.residual_variance[0], bins.variance[0])
-    origin, weight = np.where(measured, bins.mean_x, middle), np.where(measured, bins.weight, 1.0)
-    slope = np.where(linear, bins.slope[0], 0.0)
-    level = bridge_levels(bins.grid.edges, measured, origin, bins.mean[0], slope)
-    rows = np.where(measured, bins.rows, np.nan)
-    scatter = np.where(bins.sxx > 0, bins.sxx * rows / weight, np.nan)
+    weight = np.where(measured, bins.weight, 1.0)
+    fits = BinFits(
+        edges,
+        origin=np.where(measured, bins.mean_x, middle),
+        level=bins.mean[0],
+        slope=np.where(linear, bins.slope[0], 0.0),
+        low=np.where(measured, bins.low, edges[:-1]),
+        high=np.where(measured, bins.high, edges[1:]),
+    )
+    fits = replace(fits, level=bridge_levels(fits, measured))
+    errors = fit_errors(fine, limits, linear, bins)
     std, std_plain = spread_of(bins, variance)
     spread_edges, spread_std = own_spread(cells, cuts)
     return Effect(
         name=name,
         output=output,
-        edges=bins.grid.edges,
+        edges=edges,
         count=bins.count,
         rows=bins.rows,
         weight=bins.weight,
-        mean_x=origin,
+        mean_x=fits.origin,
         std_x=np.sqrt(bins.sxx / weight),
-        mean=level + slope * (middle - origin),
-        slope=slope,
+        low_x=fits.low,
+        high_x=fits.high,
+        level=fits.level,
+        slope=fits.slope,
         std=np.where(measured, std, fill_gaps(std, middle)),
         std_plain=np.where(measured, std_plain, fill_gaps(std_plain, middle)),
-        level_error=np.sqrt(variance / rows),
-        slope_error=np.where(linear, np.sqrt(variance / scatter), 0.0),
+        level_error=errors.level,
+        slope_error=errors.slope,
+        row_places=place_rows(fine),
+        fit_covariance=errors.covariance,
+        search=search_factor(cuts, cells.total_rows),
         closed=bins.grid.closed,
         bin_notes=as_notes(cuts.notes, "bins") + thin_bins(bins.count),
-        cells=followed_cells(cells, cuts, origin, level, slope),
+        cells=followed_cells(cells, cuts, fits),
         spread_edges=spread_edges,
         spread_std=spread_std,
     )
+
+
+class FitErrors(NamedTuple):
+    """Standard errors of level and slope of every bin, and their covariance."""
+
+    level: FloatArray
+    slope: FloatArray
+    covariance: FloatArray
+
+
+def fit_errors(cells: Moments, limits: IntArray, linear: BoolArray, bins: Moments) -> FitErrors:
+    """Errors of the fits, from the squared residuals of the cells where they are.
+
+    Parameters
+    ----------
+    cells : Moments
+        Of one output.
+    limits, linear : ndarray of shape (n_bins + 1,) and (n_bins,)
+        The bins among the cells, and which of them are lines.
+    bins : Moments
+        The cells, united to these bins.
+
+    Notes
+    -----
+    Rows need not vary evenly about a line: the squares of each cell count with the leverage of
+    its rows (the sandwich of White). A bin of one cell has the usual formula.
+    """
+    place = np.repeat(np.arange(linear.size), np.diff(limits))
+    weight = np.where(bins.weight > 0, bins.weight, 1.0)
+    sxx = np.where(bins.sxx > 0, bins.sxx, np.inf)
+    each = np.where(cells.weight > 0, cells.weight, 1.0)
+    squares = cells.weight_squares * residual_squares(cells, limits, linear)
+    offset = np.where(cells.weight > 0, cells.mean_x - bins.mean_x[place], 0.0)
+    known = bins.rows - 1 - linear > 1e-9  # fewer rows leave nothing to estimate from
+
+    def total(parts: FloatArray) -> FloatArray:
+        return np.where(known, np.add.reduceat(parts, limits[:-1]), np.nan)
+
+    slope = total(squares * (cells.sxx / each + offset**2)) / sxx**2
+    return FitErrors(
+        np.sqrt(total(squares) / weight**2),
+        np.where(linear, np.sqrt(slope), 0.0),
+        np.where(linear, total(squares * offset) / (weight * sxx), 0.0),
+    )
+
+
+def search_factor(cuts: Cuts, n_rows: float) -> float:
+    """By how much the search for bins raises the variance of what is fitted in them."""
+    if not cuts.is_searched or n_rows < 2:
+        return 1.0
+    n_parameters = 2 * cuts.linear.size - 1 + np.count_nonzero(cuts.linear)
+    return float(1.0 + n_parameters * np.log(n_rows) / n_rows)
 
 
 def spread_of(bins: Moments, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -517,9 +642,7 @@ def own_spread(cells: Moments, cuts: Cuts) -> tuple[FloatArray | None, FloatArra
     return wide.grid.edges, np.sqrt(np.add.reduceat(squares, limits[:-1]) / wide.weight)
 
 
-def followed_cells(
-    cells: Moments, cuts: Cuts, origin: FloatArray, level: FloatArray, slope: FloatArray
-) -> CellMeans | None:
+def followed_cells(cells: Moments, cuts: Cuts, fits: BinFits) -> CellMeans | None:
     """Cells of the bins whose fit is too plain for the curve; None if all fits are adequate."""
     if cuts.trust is None or cuts.noise is None or not np.any(cuts.trust > 0):
         return None
@@ -527,7 +650,8 @@ def followed_cells(
     mine = cuts.trust[place] > 0
     place, filled = place[mine], has_enough_rows(cells)[mine]
     x = np.where(cells.weight[mine] > 0, cells.mean_x[mine], cells.grid.middles[mine])
-    residual = cells.mean[0][mine] - level[place] - slope[place] * (x - origin[place])
+    offset = np.clip(x, fits.low[place], fits.high[place]) - fits.origin[place]
+    residual = cells.mean[0][mine] - fits.level[place] - fits.slope[place] * offset
     for k in np.unique(place):
         own = place == k
         residual[own] = interpolation(x[own], filled[own]) @ residual[own & filled]

@@ -97,7 +97,7 @@ def bin_cells(
         offered = offered - offered[0]
     united = cells.unite(offered)
     cuts = partition(united)
-    made = fit_effect(name, output, united, cuts, bins=cells.unite(offered[cuts.limits]))
+    made = fit_effect(name, output, united, cuts, fine=cells, limits=offered[cuts.limits])
     return replace(made, bin_notes=notes + made.bin_notes) if notes else made
 
 

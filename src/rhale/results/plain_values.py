@@ -258,26 +258,29 @@ class Anything:
 class Record:
     """The fields of a record, how it is made of them, and what must hold between them.
 
-    `build` makes a record whose fields in a file are not those of its class.
+    `build` makes a record whose fields in a file are not those of its class. Older files do not
+    have the fields `later`, and newer ones not those that are `former`.
     """
 
     make: Callable[..., Any]
     fields: Mapping[str, Kind]
     agree: Callable[[Any, str], None] | None = None
     build: Callable[..., Any] | None = None
+    later: tuple[str, ...] = ()
+    former: tuple[str, ...] = ()
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the fields, in the order of the class."""
         if self.build is not None or not is_dataclass(self.make):
-            return tuple(self.fields)
+            return tuple(name for name in self.fields if name not in self.former)
         return tuple(f.name for f in fields(self.make))
 
     @cached_property
     def required(self) -> tuple[str, ...]:
         """Names of the fields that no default stands for."""
         if self.build is not None or not is_dataclass(self.make):
-            return tuple(self.fields)
+            return tuple(name for name in self.names if name not in self.later)
         return tuple(
             f.name
             for f in fields(self.make)

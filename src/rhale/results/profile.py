@@ -10,6 +10,7 @@ import numpy as np
 from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center, fill_gaps, known_center
+from rhale.kernels.rows_between import RowsBetween, place_between, stand_at_points, variance_between
 from rhale.kernels.times import AxisKind, ColumnKind, written
 from rhale.names import find_level
 from rhale.results.missing import Missing
@@ -58,7 +59,9 @@ class Profile(FrozenResult):
     rows : ndarray of shape (n_points,)
         Effective number of rows behind each point.
     share : ndarray of shape (n_points,)
-        Share of the data at each point, for centring and importance.
+        Share of the rows at each point: a row shares itself between the two points beside it, so
+        that the mean of the curve over the rows is the product of share and mean. Rows beyond
+        the grid count at its nearest end. Rows of a marginal bin count at its point.
     curves : ndarray of shape (n_curves, n_points)
         Curves of a bounded number of rows ("ice" only).
     curve_x : ndarray of shape (n_curves,)
@@ -70,6 +73,12 @@ class Profile(FrozenResult):
     levels : tuple of str
         Labels of the points, where the feature has levels (then the grid is 0, 1, 2, ... or their
         values, if they are numbers); none otherwise.
+    rows_between : RowsBetween or None
+        Where the rows stand between the points, for what is squared over the rows; None in files
+        of format 4 and before, whose rows stand at the points.
+    own_covariance : ndarray of shape (n_points,) or None
+        Covariance over the rows of the same curves as in `covariance` with the mean curve at the
+        row's own value, for the interval of the centred curve; None where it was not measured.
     missing : Missing or None
         Average prediction without a value ("pdp" and "ice": of all rows with the value removed;
         "mplot": of the rows that have none).
@@ -92,6 +101,8 @@ class Profile(FrozenResult):
     kind: AxisKind = "number"
     levels: tuple[str, ...] = ()
     missing: Missing | None = None
+    rows_between: RowsBetween | None = None
+    own_covariance: FloatArray | None = None
     parts: ClassVar[Parts] = "points"
     quantity: ClassVar[Quantity] = "prediction"
 
@@ -162,15 +173,31 @@ class Profile(FrozenResult):
         return self._read(x, self.mean - self.centring(center) @ np.nan_to_num(self.mean))
 
     def spread(self, x: Points, *, center: Center | None = "mean") -> FloatArray:
-        """Deviation between the rows' curves at x, each curve centred by itself first."""
-        return self._read(x, np.sqrt(self._variance(center)))
+        """Deviation between the rows' curves at x, each curve centred by itself first.
+
+        Between two points it is that of straight curves, which may meet there. In a marginal plot
+        it is the deviation of the predictions near x.
+        """
+        if self.method == "mplot":  # points have different rows, so there are no curves
+            return self._read(x, self.std)
+        return self._read_deviation(x, self._covariance(center))
 
     def ci(
         self, x: Points, *, level: float = 0.95, center: Center | None = "mean"
     ) -> tuple[FloatArray, FloatArray]:
-        """Confidence interval of the curve at x: uncertainty of the mean, not spread."""
-        reach = normal_quantile(level) * self._read(x, self._error(center))
-        curve = self.curve(x, center=center)
+        """Confidence interval of the curve at x: uncertainty of the mean, not spread.
+
+        Notes
+        -----
+        It covers the curve of the model over the population the rows were drawn from. With
+        `center="mean"` other rows would also have another mean of the curve, by which it is
+        shifted; that is a part of the interval.
+        """
+        if self.method == "mplot":
+            error = self._read(x, self._marginal_error(center))
+        else:
+            error = self._read_deviation(x, self._error_covariance(center))
+        reach, curve = normal_quantile(level) * error, self.curve(x, center=center)
         return curve - reach, curve + reach
 
     def ice(self, *, center: Center | float | None = None) -> FloatArray:
@@ -192,30 +219,40 @@ class Profile(FrozenResult):
         return np.asarray(self.curves - level[:, None])
 
     def dice(self) -> FloatArray:
-        """d-ICE: slopes of the rows' curves along the grid, shape (n_curves, n_points)."""
+        """d-ICE: slopes of the rows' curves along the grid, shape (n_curves, n_points).
+
+        Differences of second order, at both ends, too: right for parabolas on any grid.
+        """
         self._require_curves()
-        return np.asarray(np.gradient(self.curves, self.grid, axis=1))
+        return differentiate(self.curves, self.grid)
 
     @property
     def importance(self) -> float:
-        """Size of the effect: standard deviation of the curve over the rows."""
-        centred = np.nan_to_num(self.mean - self.share @ np.nan_to_num(self.mean))
-        return float(np.sqrt(self.share @ centred**2))
+        """Size of the effect: standard deviation of the curve over the rows, exactly.
+
+        Of a marginal plot the deviation over the rows of the mean of their bins.
+        """
+        return float(np.sqrt(self._standing.variance(self._centred)))
 
     @property
     def importance_error(self) -> float:
-        """Standard error of `importance`."""
+        """Standard error of `importance`, for these values of the feature."""
         size = self.importance
         if size == 0.0:
             return 0.0
-        centred = np.nan_to_num(self.mean - self.share @ np.nan_to_num(self.mean))
-        pull = self.share * centred / size / np.sqrt(np.where(self.rows > 0, self.rows, 1.0))
+        pull = self._standing.pull(self._centred) / size
+        pull /= np.sqrt(np.where(self.rows > 0, self.rows, 1.0))
         return float(np.sqrt(np.maximum(pull @ np.nan_to_num(self.covariance) @ pull, 0.0)))
 
     @property
     def heterogeneity(self) -> float:
-        """How much rows differ: root of the weighted mean of their centred curves' variance."""
-        return weighted_root_mean_square(np.sqrt(self._variance("mean")), self.share)
+        """How much rows differ: deviation between their centred curves, as a mean over the rows.
+
+        The root of the mean, over the rows, of the square of `spread` at their values.
+        """
+        if self.method == "mplot":
+            return weighted_root_mean_square(self.std, self.share)
+        return float(np.sqrt(self._standing.mean_variance(self._covariance("mean"))))
 
     @property
     def typical_spread(self) -> float:
@@ -303,24 +340,71 @@ class Profile(FrozenResult):
         }
         return add_row(columns, known)
 
-    def _variance(self, center: Center | None) -> FloatArray:
-        """Variance over the rows of their centred curves, at each point."""
-        if center is None or self.method == "mplot":  # points of mplot have different rows
-            return np.asarray(self.std**2)
-        shift = np.eye(self.grid.size) - self.centring(center)
-        variance: FloatArray = np.einsum("ij,jk,ik->i", shift, self.covariance, shift)
-        return np.maximum(variance, 0.0)
+    @property
+    def _standing(self) -> RowsBetween:
+        """Where the rows stand; at the points, where nothing else is known."""
+        if self.rows_between is not None:
+            return self.rows_between
+        all_rows = self.rows.sum() if self.method == "mplot" else self.rows.max()
+        return stand_at_points(self.share, float(all_rows))
 
-    def _error(self, center: Center | None) -> FloatArray:
-        """Standard error of the centred mean curve, at each point: centring is a linear map."""
+    @property
+    def _centred(self) -> FloatArray:
+        """The mean at each point, zero on average over the rows."""
+        return np.nan_to_num(self.mean - self.share @ np.nan_to_num(self.mean))
+
+    def _covariance(self, center: Center | None) -> FloatArray:
+        """Covariance over the rows of their centred curves at the points."""
+        if center is None:
+            # of shape and level: the deviation at every point tells what the shapes leave out
+            rest = (self.std**2 - np.diag(self.covariance)) / 2
+            return np.asarray(self.covariance + rest + rest[:, None])
+        weights = self.centring(center)
+        pull = self.covariance @ weights
+        return np.asarray(self.covariance - pull - pull[:, None] + weights @ pull)
+
+    def _error_covariance(self, center: Center | None) -> FloatArray:
+        """Covariance of the errors of the centred mean curve at the points.
+
+        Notes
+        -----
+        A row moves the curve at x by its own curve there, and the mean that is taken off by the
+        mean curve where the row stands. Both are the same row's, so they may be correlated.
+        """
+        own_curves = self._covariance(center) / self.rows
+        if center != "mean":
+            return np.asarray(own_curves)
+        standing = self._standing
+        shift = self._centring_variance(standing.rows)
+        if self.own_covariance is None:
+            return np.asarray(own_curves + shift)
+        both = (self.own_covariance - self.share @ self.own_covariance) / self.rows
+        return np.asarray(own_curves - both - both[:, None] + shift)
+
+    def _centring_variance(self, n_rows: float) -> float:
+        """Variance of the mean of the curve over the rows, as other rows would have it."""
+        return self.importance**2 / (n_rows - 1) if n_rows > 1 + 1e-9 else float("nan")
+
+    def _marginal_error(self, center: Center | None) -> FloatArray:
+        """Standard error of the centred marginal plot at each point: its points are independent."""
         rows = np.where(self.rows > 0, self.rows, np.nan)
         variance = fill_gaps(self.std**2 / rows, self.grid)
         if center is None:
             return np.sqrt(variance)
         shift = np.eye(self.grid.size) - self.centring(center)
-        if self.method == "mplot":
-            return np.sqrt(shift**2 @ variance)
-        return np.sqrt(self._variance(center) / rows)
+        moved = self._centring_variance(self._standing.rows) if center == "mean" else 0.0
+        return np.sqrt(shift**2 @ variance + moved)
+
+    def _read_deviation(self, x: Points, covariance: FloatArray) -> FloatArray:
+        """Root of the variance at x of curves that are straight between the points."""
+        points, shape = as_points(self._places(x), self.kind)
+        inside = (points >= self.grid[0]) & (points <= self.grid[-1])
+        place = place_between(np.where(inside, points, self.grid[0]), self.grid)
+        variance = np.maximum(np.diag(covariance), 0.0)[:1]
+        if self.grid.size > 1:
+            stretch = np.minimum(place.astype(np.intp), self.grid.size - 2)
+            variance = variance_between(covariance, stretch, place - stretch)
+        return np.asarray(np.where(inside, np.sqrt(variance), np.nan).reshape(shape)[()])
 
     def _read(self, x: Points, values: FloatArray) -> FloatArray:
         points, shape = as_points(self._places(x), self.kind)
@@ -351,3 +435,26 @@ def trapezoid_weights(grid: FloatArray) -> FloatArray:
         return np.ones(1)
     gap = np.diff(grid)
     return np.asarray((np.append(gap, 0) + np.append(0, gap)) / (2 * (grid[-1] - grid[0])))
+
+
+def differentiate(values: FloatArray, grid: FloatArray) -> FloatArray:
+    """Slopes of curves along a grid, by differences of second order; nan at a single point.
+
+    Parameters
+    ----------
+    values : ndarray of shape (..., n_points)
+        Curves at the points.
+    grid : ndarray of shape (n_points,)
+        The points, increasing.
+
+    Examples
+    --------
+    >>> differentiate(np.array([0.0, 1.0, 4.0]), np.array([0.0, 1.0, 2.0]))
+    array([0., 2., 4.])
+    """
+    if grid.size == 1:
+        return np.full_like(values, np.nan)
+    order: Literal[1, 2] = 2 if grid.size > 2 else 1
+    exponent = -np.frexp(grid[-1] - grid[0])[1]  # widths are multiplied, which may be too small
+    slopes = np.gradient(values, np.ldexp(grid, exponent), axis=-1, edge_order=order)
+    return np.asarray(np.ldexp(slopes, exponent))

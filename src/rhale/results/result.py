@@ -312,11 +312,16 @@ def as_points(x: Any, kind: AxisKind = "number") -> tuple[FloatArray, tuple[int,
     return points.ravel(), points.shape
 
 
-def normal_quantile(level: float) -> float:
-    """Half-width of a two-sided normal interval, in standard errors."""
+def require_level(level: float) -> None:
+    """Refuse what is no probability of an interval."""
     if not 0 < level < 1:
         msg = f"level={level} is not between 0 and 1, say 0.95"
         raise BadSettingError(msg)
+
+
+def normal_quantile(level: float) -> float:
+    """Half-width of a two-sided normal interval, in standard errors."""
+    require_level(level)
     return NormalDist().inv_cdf(0.5 + level / 2)
 
 

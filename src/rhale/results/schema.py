@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import MISSING as MISSING_DEFAULT
+from dataclasses import fields
 from itertools import product
 from math import inf
 from typing import Any, NamedTuple, get_args
@@ -10,9 +12,11 @@ import numpy as np
 
 from rhale.kernels import FloatArray
 from rhale.kernels.cells import as_cells
-from rhale.kernels.curve import CellMeans
+from rhale.kernels.curve import CellMeans, middles
 from rhale.kernels.grid import Closed, Grid
 from rhale.kernels.moments import LARGEST, Moments
+from rhale.kernels.row_places import RowPlaces, scatter_rows
+from rhale.kernels.rows_between import RowsBetween
 from rhale.kernels.times import AxisKind
 from rhale.results.effect import Density, Effect, LocalEffects
 from rhale.results.level_effect import LevelEffect, name_others
@@ -80,6 +84,26 @@ def _agree_effect(effect: Effect, where: str) -> None:
         _agree_cells(effect.cells, effect.edges, f"{where}cells.")
 
 
+def _build_effect(**found: Any) -> Effect:
+    """Make an effect; files before format 5 hold its fits at the middles of the bins."""
+    mean, edges, origin = found.pop("mean", None), found["edges"], found["mean_x"]
+    if "level" not in found:
+        if mean is None:
+            refuse("level of an effect is missing")
+        found["level"] = mean + found["slope"] * (origin - middles(edges))
+    found.setdefault("low_x", edges[:-1])
+    found.setdefault("high_x", edges[1:])
+    if "row_places" not in found:
+        found["row_places"] = scatter_rows(origin, found["std_x"], found["weight"])
+    return Effect(**found)
+
+
+def _agree_places(places: RowPlaces, where: str) -> None:
+    """Shares of the data add up to one."""
+    if not np.isclose(places.weight.sum(), 1.0):
+        refuse(f"{where}weight adds up to {places.weight.sum()}, not to 1")
+
+
 def _agree_cells(cells: CellMeans, edges: FloatArray, where: str) -> None:
     """The cells that a curve follows stand bin by bin, fill each bin, and some are measured."""
     if np.any(np.diff(cells.bin) < 0) or cells.bin[-1] >= edges.size - 1:
@@ -126,17 +150,27 @@ def _agree_profile(profile: Profile, where: str) -> None:
         refuse(f"{where}grid does not increase")
     if not profile.share.sum() > 0:
         refuse(f"{where}share is zero at all points")
+    if profile.rows_between is not None and profile.rows_between.share.size != n_points - 1:
+        n_stretches = profile.rows_between.share.size
+        refuse(f"{where}rows_between has {n_stretches} stretches for {n_points} points")
 
 
 def _build_moments(grid: Grid, **sums: Any) -> Moments:
     """Moments in a file are over one axis: it holds their grid."""
+    # formats before 5 knew no more than the cell of a row; how many cells there are is asked later
+    filled = sums["count"] > 0
+    sums.setdefault("low", np.where(filled, np.resize(grid.edges[:-1], filled.size), inf))
+    sums.setdefault("high", np.where(filled, np.resize(grid.edges[1:], filled.size), -inf))
     return Moments(as_cells(grid), **sums)
 
 
 def _agree_moments(moments: Moments, where: str) -> None:
-    """There are as many numbers as cells."""
+    """There are as many numbers as cells, and those with rows have ends."""
     if moments.count.size != moments.grid.n_cells:
         refuse(f"{where}count has {moments.count.size} numbers for {moments.grid.n_cells} cells")
+    known = np.isfinite(moments.low) & np.isfinite(moments.high) & (moments.low <= moments.high)
+    if not np.array_equal(known, moments.count > 0):
+        refuse(f"{where}low and {where}high are not the ends of cells with rows, and of no other")
 
 
 def _agree_explanation(found: dict[str, Any], where: str) -> None:
@@ -161,6 +195,10 @@ def _agree_explanation(found: dict[str, Any], where: str) -> None:
 
 BIN, STEP, LEVEL = _columns("bins"), _columns("steps"), _columns("levels")
 POINT, CELL, ROW = _columns("points"), _columns("cells"), _columns("rows")
+EFFECT_DEFAULTS = (
+    *("low_x", "high_x", "level", "row_places"),  # since format 5
+    *(f.name for f in fields(Effect) if f.default is not MISSING_DEFAULT),
+)
 SAMPLE = Record(
     LocalEffects,
     {"x": ROW["places"], "local_effects": ROW["means"], "weight": ROW["weights"]},
@@ -187,12 +225,15 @@ MOMENTS = Record(
         "weight_squares": Numbers((Side("cells"),), 0, HEAVY**2),
         "mean_x": CELL["places"],
         "sxx": CELL["sizes"],
+        "low": Numbers((Side("cells"),), -FAR, inf, unknown=True),
+        "high": Numbers((Side("cells"),), -inf, FAR, unknown=True),
         "mean": Numbers(SERIES),
         "sxd": Numbers(SERIES),
         "sdd": Numbers(SERIES, least=0),
     },
     _agree_moments,
     _build_moments,
+    later=("low", "high"),
 )
 CELL_MEANS = Record(
     CellMeans,
@@ -218,6 +259,14 @@ NOTED: dict[str, Kind] = {
     "bin_notes": NOTES,
     "sample": Part({"local_effects": SAMPLE, "sampled_rows": SAMPLED_ROWS}),
 }
+ROW_PLACES = Record(
+    RowPlaces,
+    {
+        "x": _columns("places")["places"],
+        "weight": Numbers((Side("places", least=1),), 0, 1),
+    },
+    _agree_places,
+)
 EFFECT = Record(
     Effect,
     {
@@ -229,12 +278,18 @@ EFFECT = Record(
         "weight": BIN["weights"],
         "mean_x": BIN["places"],
         "std_x": BIN["sizes"],
+        "low_x": BIN["places"],
+        "high_x": BIN["places"],
         "mean": BIN["means"],
+        "level": BIN["means"],
         "slope": BIN["slopes"],
         "std": BIN["errors"],
         "std_plain": BIN["errors"],
         "level_error": BIN["errors"],
         "slope_error": BIN["errors"],
+        "row_places": Part({"row_places": ROW_PLACES}),
+        "fit_covariance": Maybe(BIN["slopes"]),
+        "search": Number(1, FAR),
         "closed": Text(get_args(Closed)),
         "density": Text(get_args(Density)),
         "cells": Maybe(Part({"cell_means": CELL_MEANS})),
@@ -243,6 +298,9 @@ EFFECT = Record(
         "kind": Text(get_args(AxisKind)),
     },
     _agree_effect,
+    _build_effect,
+    later=EFFECT_DEFAULTS,
+    former=("mean",),
 )
 LEVEL_EFFECT = Record(
     LevelEffect,
@@ -264,6 +322,11 @@ LEVEL_EFFECT = Record(
     },
     _agree_levels,
 )
+STRETCH = Numbers((Side("stretches"),), 0, 1)
+ROWS_BETWEEN = Record(
+    RowsBetween,
+    {"share": STRETCH, "position": STRETCH, "deviation": STRETCH, "rows": Number(least=0)},
+)
 PROFILE = Record(
     Profile,
     {
@@ -280,6 +343,8 @@ PROFILE = Record(
         "notes": NOTES,
         "kind": Text(get_args(AxisKind)),
         "levels": Several(TEXT, unique=True),
+        "rows_between": Maybe(Part({"rows_between": ROWS_BETWEEN})),
+        "own_covariance": Maybe(Numbers((Side("points"),), unknown=True)),
     },
     _agree_profile,
 )
@@ -292,7 +357,9 @@ RECORDS = {
     "local_effects": SAMPLE,
     "sampled_rows": SAMPLED_ROWS,
     "cell_means": CELL_MEANS,
+    "rows_between": ROWS_BETWEEN,
     "missing": MISSING,
+    "row_places": ROW_PLACES,
 }
 OF_ALL = {"rows": Number(whole=True, least=0), "rows_in_table": Number(whole=True, least=0)}
 EXPLANATION = Record(

@@ -22,8 +22,8 @@ from rhale.system.strict_json import once_each
 from rhale.system.writing import write_text
 
 VERSION = "rhale_format"
-FORMAT = 4
-READABLE = (1, 2, 3, 4)
+FORMAT = 5
+READABLE = (1, 2, 3, 4, 5)
 NOTED = ("local_notes", "bin_notes", "notes")  # fields that hold notes
 NAMES = {record.make: name for name, record in RECORDS.items()}
 
@@ -103,11 +103,10 @@ def _from_format_1(effect: Any) -> Any:
     if not isinstance(effect, Effect) or effect.measured.all():
         return effect
     known, middle = effect.measured, middles(effect.edges)
-    level = np.where(known, effect.mean + effect.slope * (effect.mean_x - middle), 0.0)
-    level = bridge_levels(effect.edges, known, effect.mean_x, level, effect.slope)
+    fits = replace(effect.bins, level=np.where(known, effect.bins.level, 0.0))
     return replace(
         effect,
-        mean=np.where(known, effect.mean, level),
+        level=bridge_levels(fits, known),
         std=np.where(known, effect.std, fill_gaps(effect.std, middle)),
         std_plain=np.where(known, effect.std_plain, fill_gaps(effect.std_plain, middle)),
     )

@@ -56,7 +56,8 @@ def test_any_type_and_layout_of_rows_is_measured_alike(device, dtype):
         found = ops.unpack(grids, *ops.on_host(packed))
         for cells, grid, column in zip(found, grids, [2, 0], strict=True):
             expected = measure(grid, x[:, column].astype(float), d[:, :, column].T.copy())
-            np.testing.assert_array_equal(cells.count, expected.count)
+            for name in ("count", "low", "high"):
+                np.testing.assert_array_equal(getattr(cells, name), getattr(expected, name))
             for name in ("mean_x", "sxx", "mean", "sdd"):
                 ours, theirs = getattr(cells, name), getattr(expected, name)
                 np.testing.assert_allclose(ours, theirs, rtol=1e-11, atol=1e-12)
@@ -91,6 +92,7 @@ def test_moments_are_those_of_the_formulas_and_rows_outside_are_left_out():
     assert found.count.tolist() == [2, 3]
     assert found.mean_x.tolist() == [0.25, 2.0]
     assert found.sxx.tolist() == [0.125, 2.0]
+    assert (found.low.tolist(), found.high.tolist()) == ([0.0, 1.0], [0.5, 3.0])
     assert found.mean.tolist() == [[0.5, 4.0], [1.0, 1.0]]
     assert found.sxd.tolist() == [[0.25, 4.0], [0.0, 0.0]]
     assert found.sdd.tolist() == [[0.5, 8.0], [0.0, 0.0]]

@@ -23,6 +23,9 @@ def plainly(monkeypatch, function, *given):
 
 
 def assert_close(found, expected):
+    ends = slice(5, ops.N_OWN)  # infinite where a cell is empty
+    assert torch.equal(found[:, ends], expected[:, ends])
+    found, expected = (torch.nan_to_num(one, 0.0, 0.0, 0.0) for one in (found, expected))
     size = expected.abs().amax(dim=2, keepdim=True)
     assert ((found - expected).abs() <= 1e-12 * size).all()
 
@@ -40,8 +43,7 @@ def test_both_ways_of_adding_up_on_a_gpu_agree(monkeypatch, dtype):
         with monkeypatch.context() as patch:
             patch.setattr(ops, "is_fused", lambda _: False)
             plain = ops.measure_all(cells, rows, slopes, own)
-        size = plain.abs().amax(dim=2, keepdim=True)
-        assert ((fused - plain).abs() / size).max() < 1e-12
+        assert_close(fused, plain)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.int32, torch.uint8])

@@ -1,15 +1,20 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from rhale.errors import BadSettingError
 from rhale.kernels.curve import (
     BLOCK_ROWS,
-    Fit,
+    BinFits,
+    CellMeans,
     accumulate_spread,
     fill_gaps,
     known_center,
     middles,
+    stretch,
 )
+from rhale.kernels.row_places import RowPlaces, scatter_rows
 from rhale.kernels.uncertainty import Uncertainty, bridge_levels
 
 NAN = np.nan
@@ -23,37 +28,37 @@ class Fitted:
         zero, known = np.zeros(level.size), np.isfinite(level)
         origin = middles(edges) if origin is None else np.asarray(origin, dtype=float)
         slope = zero if slope is None else np.asarray(slope, dtype=float)
-        even = {
-            "share": np.full(level.size, 1 / level.size),
-            "centre": middles(edges),
-            "scatter": np.diff(edges) / np.sqrt(12),
-        }
-        rows = {name: np.asarray(v, dtype=float) for name, v in {**even, **rows}.items()}
-        level = bridge_levels(edges, known, origin, np.nan_to_num(level), slope)
-        self.fit = Fit(edges, origin, level, slope, **rows)
+        share = np.asarray(rows.get("share", np.full(level.size, 1 / level.size)))
+        middle = np.asarray(rows.get("centre", middles(edges)))
+        scatter = np.asarray(rows.get("scatter", np.diff(edges) / np.sqrt(12)))
+        places = scatter_rows(middle, scatter, share)
+        bins = BinFits(edges, origin, np.nan_to_num(level), slope, edges[:-1], edges[1:])
+        bins = replace(bins, level=bridge_levels(bins, known))
+        self.fit = stretch(bins, None, places)
         variance = zero + 1 if variance is None else np.asarray(variance, dtype=float)
         variance = np.where(known, fill_gaps(variance, middles(edges)), 0.0)
         slope_variance = zero if slope_variance is None else np.asarray(slope_variance, dtype=float)
-        bins = np.arange(level.size)
         self.doubt = Uncertainty(
-            edges=edges,
-            origin=origin,
+            fit=self.fit,
+            bins=bins,
             measured=known,
             level_variance=variance,
             slope_variance=slope_variance,
+            covariance=zero,
+            degrees=np.full(level.size, 10.0),
             cells=None,
-            places=origin,
-            bins=bins,
+            n_rows=np.inf,
+            search=1.0,
         )
 
     def curve(self, x, center):
         return self.fit.curve(x, center)
 
     def variance(self, x, center):
-        return self.doubt.of_curve(self.fit, x, center)
+        return self.doubt.of_curve(x, center).variance
 
     def importance(self):
-        return self.fit.importance(), np.sqrt(self.doubt.of_importance(self.fit))
+        return self.fit.importance(), np.sqrt(self.doubt.of_importance())
 
 
 def fit(edges, level, slope=None, *, origin=None, variance=None, slope_variance=None, **rows):
@@ -249,5 +254,67 @@ def test_spread_bridges_bins_whose_std_is_unknown():
 
 def test_spread_goes_on_outside_and_is_undefined_where_no_bin_has_one():
     found = accumulate_spread(at(0, 1, 2), at(3, 5), at(-0.5, 2.5), squared=False)
-    np.testing.assert_allclose(found, [1.5, 3 + 7.5])
+    np.testing.assert_allclose(found, [-1.5, 3 + 7.5])
     assert np.isnan(accumulate_spread(at(0, 1), at(NAN), at(0.5), squared=True)).all()
+
+
+ONE_ROW = RowPlaces(np.zeros(1), np.ones(1))
+
+
+def test_a_line_is_not_read_beyond_its_rows():
+    """2 (z - 3) between rows at 2 and 4 of [0, 10]: -2 before, 2 behind."""
+    bins = BinFits(at(0, 10), at(3), at(0), at(2), at(2), at(4))
+    found = stretch(bins, None, ONE_ROW)
+    assert found.edges.tolist() == [0.0, 2.0, 4.0, 10.0]
+    assert found.is_flat.tolist() == [True, False, True]
+    np.testing.assert_allclose(found.curve(at(0, 2, 3, 4, 10), "start"), [0, -4, -5, -4, 8])
+
+
+def test_a_constant_needs_no_ends_and_full_bins_stay_whole():
+    bins = BinFits(at(0, 4, 6), at(3, 5), at(1, 2), at(0, 3), at(2, 4), at(3.5, 6))
+    found = stretch(bins, None, ONE_ROW)
+    assert found.edges.tolist() == [0.0, 4.0, 6.0]
+    assert found.bin.tolist() == [0, 1]
+
+
+def test_cells_beyond_the_rows_of_their_bin_are_flat():
+    """Rows of [0, 4] end at 2: the empty cell [2, 4] has the line's value there, and no slope."""
+    cells = CellMeans(
+        bin=np.array([0, 0, 0]),
+        left=at(0, 1, 2),
+        right=at(1, 2, 4),
+        weight=at(2, 2, 0),
+        mean_x=at(0.5, 1.5, 3),
+        std_x=at(0.1, 0.1, 0),
+        residual=at(1, -1, -1),
+        error=at(1, 1, NAN),
+        trust=at(0.5, 0.5, 0.5),
+    )
+    bins = BinFits(at(0, 4), at(1), at(10), at(4), at(0.2), at(2))
+    found = stretch(bins, cells, ONE_ROW)
+    assert found.edges.tolist() == [0.0, 1.0, 2.0, 4.0]
+    np.testing.assert_allclose(found.level, [10 - 2 + 0.5, 10 + 2 - 0.5, 10 + 4 - 0.5])
+    assert found.slope.tolist() == [4.0, 4.0, 0.0]
+
+
+def test_what_a_gap_hides_lies_anywhere_between_its_sides():
+    """0 and 6 beside a gap of width 2: a uniform level has the variance 36 / 12."""
+    sure = {"variance": [0, NAN, 0]}
+    found = fit([0, 1, 3, 4], [0, NAN, 6], **sure).variance(at(1, 2, 3, 4), "start")
+    np.testing.assert_allclose(found, [0, 3, 12, 12])
+    twice = fit([0, 1, 2, 3, 4], [0, NAN, NAN, 6], variance=[0, NAN, NAN, 0])
+    np.testing.assert_allclose(twice.variance(at(3), "start"), [12])  # wrong together
+
+
+def test_degrees_of_freedom_are_those_of_satterthwaite():
+    """Variances 1 and 4 with 10 degrees each: 25 / (1 / 10 + 16 / 10)."""
+    found = fit([0, 1, 2], [1, 1], variance=[1, 4]).doubt.of_curve(at(1, 2), "start")
+    np.testing.assert_allclose(found.degrees, [10, 25 / 1.7])
+
+
+def test_a_searched_fit_is_less_sure_and_so_is_a_centre_over_drawn_rows():
+    """A line of slope 3 over even rows on [0, 2]: its mean over n rows varies by 9 (4 / 12) / n."""
+    one = fit([0, 2], [3], variance=[4])
+    searched = replace(one.doubt, search=1.5, n_rows=50.0)
+    np.testing.assert_allclose(searched.of_curve(at(2), "start").variance, 1.5 * 16)
+    np.testing.assert_allclose(searched.of_curve(at(2), "mean").variance, 1.5 * 4 + 3 / 50)

@@ -32,6 +32,15 @@ def test_scaling_the_weights_changes_nothing():
     np.testing.assert_allclose(one.rows, other.rows)
 
 
+def test_equal_curves_deviate_by_exactly_nothing():
+    curves = np.broadcast_to(RNG.normal(0, 1, (2, 1, 5)), (2, 60, 5))
+    pieces = [measure_curves(curves[:, rows], w) for rows, w in
+              ((slice(0, 13), None), (slice(13, 60), RNG.uniform(0, 1, 47)))]  # fmt: skip
+    both = pieces[0] + pieces[1]
+    assert not both.products.any()
+    np.testing.assert_array_equal(both.mean, curves[:, 0])
+
+
 def test_a_single_row_has_a_mean_and_no_covariance():
     found = measure_curves(np.array([[[1.0, 2.0]]]))
     assert found.mean.tolist() == [[1.0, 2.0]]

@@ -13,7 +13,7 @@ from rhale.kernels.moments import (
 )
 
 EDGES = np.array([0.0, 1.0, 2.0, 4.0, 5.0])
-FIELDS = ("count", "weight", "weight_squares", "mean_x", "sxx", "mean", "sxd", "sdd")
+FIELDS = ("count", "weight", "weight_squares", "mean_x", "sxx", "low", "high", "mean", "sxd", "sdd")
 
 
 def by_loops(grid, x, values, weights):
@@ -32,6 +32,8 @@ def by_loops(grid, x, values, weights):
         found["weight_squares"].append((w**2).sum())
         found["mean_x"].append(mean_x)
         found["sxx"].append(w @ (xs - mean_x) ** 2)
+        found["low"].append(min(xs, default=np.inf))
+        found["high"].append(max(xs, default=-np.inf))
         found["mean"].append(mean)
         found["sxd"].append(((ds - mean[:, None]) * (xs - mean_x)) @ w)
         found["sdd"].append(((ds - mean[:, None]) ** 2) @ w)
@@ -292,6 +294,8 @@ def test_cells_of_two_axes_are_measured_by_the_definitions(weighted):
             gap = x[axis, inside] - x[axis, inside] @ own / total
             np.testing.assert_allclose(found.mean_x[axis, k], x[axis, inside] @ own / total)
             np.testing.assert_allclose(found.sxx[axis, k], own @ gap**2)
+            assert found.low[axis, k] == x[axis, inside].min()
+            assert found.high[axis, k] == x[axis, inside].max()
             np.testing.assert_allclose(found.sxd[axis, :, k], gaps @ (own * gap), atol=1e-12)
 
 

@@ -1,12 +1,15 @@
 """Variances of curves against the full map of the rows, moved one by one."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from rhale.kernels.curve import BinFits
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
+from rhale.kernels.noise import residual_squares
 from rhale.kernels.partition import Cuts
 from rhale.kernels.uncertainty import bridge_levels, find_bridges
 from rhale.results.effect import fit_effect
@@ -25,6 +28,14 @@ KINDS = {
     "mixed": ([False, True, True], [0.0, 0.0, 1.0]),
     "plain": ([True, False, False], [0.0, 0.0, 0.0]),
 }
+
+
+def bins_of(edges, level=None, slope=None, origin=None):
+    """Fits of bins that are full of rows."""
+    edges = np.asarray(edges, dtype=float)
+    zero, middle = np.zeros(edges.size - 1), (edges[1:] + edges[:-1]) / 2
+    given = [zero if v is None else np.asarray(v) for v in (level, slope)]
+    return BinFits(edges, middle if origin is None else origin, *given, edges[:-1], edges[1:])
 
 
 def rows_of(counts, weights):
@@ -47,16 +58,20 @@ def row_map(effect_of, d, read):
     return np.column_stack([read(effect_of(d + unit)) - base for unit in np.eye(d.size)])
 
 
+def noise_of_rows(cells, x, linear, trust, noise):
+    """Variance of every row: given for cells that are followed, else its cell's residuals."""
+    cell = np.searchsorted(EDGES, x, side="right") - 1
+    followed = trust[np.searchsorted(LIMITS, cell, side="right") - 1] > 0
+    return np.where(followed, noise[cell], residual_squares(cells, LIMITS, linear)[cell])
+
+
 @pytest.mark.parametrize(
     ("kind", "weights"),
     [(kind, weights) for kind in KINDS for weights in ("none", "pairs")] + [("constant", "any")],
 )
 @pytest.mark.parametrize("counts", COUNTS)
 def test_the_variance_is_that_of_the_map_from_rows_to_curve(counts, kind, weights):
-    """Given bins and trust the curve is linear in the rows: Var = sum of coefficient² noise.
-
-    The noise of a row is given for cells that are followed; elsewhere it is its bin's variance.
-    """
+    """Given bins and trust the curve is linear in the rows: Var = sum of coefficient² noise."""
     x, d, w = rows_of(COUNTS[counts], weights)
     linear, trust = map(np.array, KINDS[kind])
     noise = np.linspace(0.05, 0.4, EDGES.size - 1)
@@ -66,14 +81,22 @@ def test_the_variance_is_that_of_the_map_from_rows_to_curve(counts, kind, weight
         return fit_effect("x", "y", measure(grid, x, values, w), cuts)
 
     effect, places = effect_of(d), np.linspace(-0.2, 7.2, 23)
-    cell = np.searchsorted(EDGES, x, side="right") - 1
-    bin_ = np.searchsorted(LIMITS, cell, side="right") - 1
-    row_noise = np.where(trust[bin_] > 0, noise[cell], effect.std[bin_] ** 2)
+    row_noise = noise_of_rows(measure(grid, x, d, w), x, linear, trust, noise)
+    # in the gap [3, 3.5) anything between the fits beside it may be
+    sides = [effect.bins.read(k, z) for k, z in ((0, 2.75), (2, 3.75))]
+    hidden = (sides[1] - sides[0]) ** 2 / 12 if counts == "empty bin" else 0.0
+    share = np.ones(x.size) if w is None else w
+    n_rows = share.sum() ** 2 / np.sum(share**2)
     for center in CENTERS:
         coefficients = row_map(effect_of, d, lambda e, c=center: e.curve(places, center=c))
-        expected = np.sqrt(coefficients**2 @ row_noise)
-        low, high = effect.ci(places, level=0.6826894921370859, center=center)
-        np.testing.assert_allclose((high - low) / 2, expected, rtol=1e-7, atol=1e-9)
+        zero = {"mean": x, "start": 0.0, "uniform": np.linspace(0, 7, 70_001)}[center]
+        pull = np.clip(places - 3, 0, 0.5)
+        gone = np.clip(zero - 3, 0, 0.5)
+        pull = pull - (np.average(gone, weights=share) if center == "mean" else np.mean(gone))
+        expected = coefficients**2 @ row_noise + pull**2 * hidden
+        expected += effect.importance**2 / n_rows if center == "mean" else 0.0
+        found = effect.doubt.of_curve(places, center).variance
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -92,51 +115,56 @@ def test_the_error_of_importance_is_that_of_its_first_order(kind):
         (effect_of(d + step * u).importance - effect_of(d - step * u).importance) / (2 * step)
         for u in np.eye(d.size)
     ]
-    cell = np.searchsorted(EDGES, x, side="right") - 1
-    bin_ = np.searchsorted(LIMITS, cell, side="right") - 1
-    row_noise = np.where(trust[bin_] > 0, noise[cell], effect.std[bin_] ** 2)
-    expected = np.sqrt(np.square(slope) @ row_noise)
-    np.testing.assert_allclose(effect.importance_error, expected, rtol=1e-5)
+    row_noise = noise_of_rows(measure(grid, x, d, w), x, linear, trust, noise)
+    expected = np.square(slope) @ row_noise
+    # and of a deviation over drawn rows: (m4 - s⁴) / (4 s² n)
+    places, size = effect.row_places, effect.importance
+    fourth = places.weight @ effect.curve(places.x) ** 4
+    expected += (fourth - size**4) / (4 * size**2 * w.sum() ** 2 / np.sum(w**2))
+    np.testing.assert_allclose(effect.importance_error, np.sqrt(expected), rtol=1e-5)
 
 
 def test_an_empty_bin_between_two_has_a_share_of_both():
     """Bins of width 1, 1 and 4: read at 0.5 and, half the empty bin away, at 2.5."""
-    (line,) = find_bridges(np.array([0.0, 1.0, 2.0, 6.0]), np.array([True, False, True]))
+    (line,) = find_bridges(bins_of([0, 1, 2, 6]), np.array([True, False, True]))
     assert line.bin == 1
     assert line.ends == ((0, 0.5, 0.5), (2, 2.5, 0.5))
 
 
 def test_an_empty_bin_at_an_end_has_one_neighbour():
-    first, last = find_bridges(np.array([0.0, 1.0, 3.0, 4.0]), np.array([False, True, False]))
+    first, last = find_bridges(bins_of([0, 1, 3, 4]), np.array([False, True, False]))
     assert first == (0, ((1, 1.5, 1.0),))  # half of the empty bin away from its limit
     assert last == (2, ((1, 2.5, 1.0),))
 
 
 def test_two_empty_bins_are_read_at_the_same_places():
     """0.5 on the left, 4.5 on the right: middles 1.5 and 3 are at a quarter and at 5/8."""
-    edges, measured = np.array([0.0, 1, 2, 4, 5]), np.array([True, False, False, True])
-    one, two = find_bridges(edges, measured)
+    measured = np.array([True, False, False, True])
+    one, two = find_bridges(bins_of([0, 1, 2, 4, 5]), measured)
     assert one.ends == ((0, 0.5, 0.75), (3, 4.5, 0.25))
     assert two.ends == ((0, 0.5, 0.375), (3, 4.5, 0.625))
 
 
 def test_no_bin_with_rows_has_no_bridges():
-    assert find_bridges(np.array([0.0, 1.0, 2.0]), np.array([False, False])) == [
+    assert find_bridges(bins_of([0, 1, 2]), np.array([False, False])) == [
         (0, ()),
         (1, ()),
     ]
-    assert find_bridges(np.array([0.0, 1.0, 2.0]), np.array([True, True])) == []
+    assert find_bridges(bins_of([0, 1, 2]), np.array([True, True])) == []
 
 
 def test_bridged_levels_are_read_on_the_lines_of_the_neighbours():
     """10 + 2 (x - 0.4) at 0.5 is 10.2, 4 - (x - 2.2) at 2.5 is 3.7: the middle is 6.95."""
-    level = np.array([10.0, 99.0, 4.0])
-    found = bridge_levels(
-        np.array([0.0, 1.0, 2.0, 3.0]),
-        np.array([True, False, True]),
-        np.array([0.4, 1.5, 2.2]),
-        level,
-        np.array([2.0, 0.0, -1.0]),
-    )
+    level, origin = np.array([10.0, 99.0, 4.0]), np.array([0.4, 1.5, 2.2])
+    bins = bins_of([0, 1, 2, 3], level, [2.0, 0.0, -1.0], origin)
+    found = bridge_levels(bins, np.array([True, False, True]))
     np.testing.assert_allclose(found, [10.0, 6.95, 4.0])
     assert level[1] == 99.0
+
+
+def test_a_neighbour_is_read_where_it_has_rows():
+    """The line 10 + 2 (x - 0.4) ends at 0.45, the other starts at 2.6."""
+    bins = bins_of([0, 1, 2, 3], [10.0, 0.0, 4.0], [2.0, 0.0, -1.0], np.array([0.4, 1.5, 2.7]))
+    bins = replace(bins, low=np.array([0.0, 1.0, 2.6]), high=np.array([0.45, 2.0, 3.0]))
+    (line,) = find_bridges(bins, np.array([True, False, True]))
+    assert line.ends == ((0, 0.45, 0.5), (2, 2.6, 0.5))

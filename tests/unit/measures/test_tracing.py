@@ -1,11 +1,11 @@
-"""Partial dependence, individual curves and marginal plots against algebra."""
+"""Partial dependence and individual curves against algebra and brute force."""
 
 import numpy as np
 import pytest
 
 import rhale
 from rhale.errors import BadSettingError
-from rhale.measures.tracing import grid_of_points, points_of
+from rhale.measures.tracing import split_shapes
 
 N = 400
 X = np.random.default_rng(3).normal(size=(N, 2))
@@ -60,10 +60,19 @@ def test_a_profile_is_straight_between_points_and_unknown_outside():
     assert np.shape(found.curve(0.3)) == ()
 
 
-def test_the_share_of_a_point_is_that_of_the_rows_up_to_it():
-    found, x = profile("pdp"), X[:, 0]
-    inside = [np.sum((x > a) & (x <= b)) for a, b in ((-1, 0), (0, 0.5), (0.5, 2))]
-    assert found.share == pytest.approx(np.array([0, *inside]) / sum(inside))
+def test_a_row_shares_itself_between_the_two_points_beside_it():
+    rows = np.array([[0.0], [0.5], [1.5], [3.0], [9.0]])
+    found = rhale.explain(lambda r: r[:, 0], rows, method="pdp", bins=rhale.Edges([0, 2, 3]))[0]
+    assert found.share == pytest.approx(np.array([1 + 0.75 + 0.25, 0.25 + 0.75, 2]) / 5)
+
+
+def test_rows_outside_the_points_count_at_the_nearest_end_and_that_is_said():
+    found, inside = profile("pdp"), np.clip(X[:, 0], -1, 2)
+    assert found.curve(inside).mean() == pytest.approx(0, abs=1e-12)
+    n_outside = np.sum((X[:, 0] < -1) | (X[:, 0] > 2))
+    (note,) = found.notes
+    assert note.startswith(f"{n_outside} of {N} rows lie outside [-1, 2]")
+    assert "count at the nearest end" in note
 
 
 def test_individual_curves_are_those_of_the_rows():
@@ -104,11 +113,13 @@ def test_curves_of_single_rows_need_the_method_that_keeps_them():
 
 @pytest.mark.parametrize("center", ["mean", "start", "uniform"])
 def test_spread_and_uncertainty_are_those_of_the_centred_curves(center):
+    """Where curves are centred over the rows, other rows would also shift all of them."""
     found = profile("ice")
     curves = found.ice(center=center)
     assert found.spread(GRID, center=center) == pytest.approx(curves.std(axis=0, ddof=1), abs=1e-9)
     low, high = found.ci(GRID, level=0.95, center=center)
-    reach = 1.959963985 * curves.std(axis=0, ddof=1) / np.sqrt(N)
+    shift = found.curve(np.clip(found.curve_x, -1, 2))[:, None] if center == "mean" else 0.0
+    reach = 1.959963985 * (curves - shift).std(axis=0, ddof=1) / np.sqrt(N)
     assert (high - low) / 2 == pytest.approx(reach, abs=1e-9)
     assert (high + low) / 2 == pytest.approx(found.curve(GRID, center=center))
 
@@ -119,29 +130,32 @@ def test_heterogeneity_of_a_model_without_interactions_is_nothing():
     assert profile("pdp").heterogeneity > 1
 
 
-def test_importance_is_the_deviation_of_the_centred_curve_over_the_points():
-    found = profile("pdp")
-    curve = found.curve(GRID)
-    assert found.importance == pytest.approx(np.sqrt(found.share @ curve**2))
+def test_the_importance_of_a_skewed_feature_does_not_depend_on_the_grid():
+    """A line has the deviation of its feature, whatever the points."""
+    x = np.random.default_rng(0).lognormal(0, 1.5, (500, 1))
+    for bins in (1, 2, 7, 50, rhale.Quantile(3), rhale.Quantile(10)):
+        found = rhale.explain(lambda r: 3 * r[:, 0], x, method="pdp", bins=bins)[0]
+        assert found.importance == pytest.approx(3 * x.std(), rel=1e-12)
+        assert found.curve(x[:, 0]) == pytest.approx(3 * (x[:, 0] - x.mean()), rel=1e-10)
+        assert found.typical_spread == 0.0
 
 
-def test_the_marginal_plot_averages_predictions_of_the_rows_of_each_bin():
-    edges = np.array([-1.0, 0.0, 1.0])
-    found = rhale.explain(model, X, features=0, method="mplot", bins=rhale.Edges(edges))[0]
-    for k, (low, high) in enumerate(((-1, 0), (0, 1))):
-        inside = (X[:, 0] >= low) & ((X[:, 0] < high) | ((k == 1) & (X[:, 0] == high)))
-        assert found.grid[k] == pytest.approx(X[inside, 0].mean(), rel=1e-12)
-        assert found.mean[k] == pytest.approx(model(X[inside]).mean(), rel=1e-12)
-        assert found.std[k] == pytest.approx(model(X[inside]).std(ddof=1), rel=1e-12)
-        assert found.rows[k] == inside.sum()
-    out = np.sum(np.abs(X[:, 0]) > 1)
-    assert any(f"{out} of {N} rows" in note for note in found.notes)
+def test_the_typical_spread_of_a_product_is_the_product_of_the_deviations():
+    """Curves (x - mean) z: their variance is that of z times (x - mean) squared."""
+    for bins in (1, 5, rhale.Quantile(4)):
+        fx = rhale.explain(lambda r: r[:, 0] * r[:, 1], X, method="pdp", bins=bins)
+        expected = np.sqrt(N / (N - 1)) * X[:, 0].std() * X[:, 1].std()
+        assert [fx[0].typical_spread, fx[1].typical_spread] == pytest.approx([expected] * 2)
 
 
-def test_the_marginal_plot_mixes_correlated_features_where_partial_dependence_does_not():
-    fx = {m: rhale.explain(lambda r: r[:, 1], X, features=0, method=m)[0] for m in ("mplot", "pdp")}
-    assert fx["pdp"].importance == pytest.approx(0, abs=1e-12)
-    assert fx["mplot"].importance > 0.7
+def test_the_interval_knows_that_a_rows_curve_and_its_place_go_together():
+    """f = x (1 + z), z correlated with x: a row moves the curve at v by (v - mean) (1 + z), and
+    its zero by (x - mean) (1 + mean of z)."""
+    found = rhale.explain(lambda r: r[:, 0] * (1 + r[:, 1]), X, method="pdp", bins=4)[0]
+    x, z, v = X[:, 0] - X[:, 0].mean(), X[:, 1], found.grid - X[:, 0].mean()
+    moves = v * (1 + z[:, None]) - (x * (1 + z.mean()))[:, None]
+    low, high = found.ci(found.grid, level=0.6826894921370859)
+    assert (high - low) / 2 == pytest.approx(moves.std(axis=0, ddof=1) / np.sqrt(N), rel=1e-9)
 
 
 def test_the_usual_grid_covers_the_range():
@@ -151,17 +165,14 @@ def test_the_usual_grid_covers_the_range():
     assert np.diff(found.grid) == pytest.approx(np.full(50, np.ptp(X[:, 0]) / 50))
 
 
-def test_points_and_cells_of_a_grid_belong_together():
-    points = np.array([0.0, 1.0, 5.0])
-    grid = grid_of_points(points)
-    assert points_of(grid).tolist() == points.tolist()
-    assert grid.locate(np.array([0.0, 0.5, 1.0, 1.5, 5.0])).tolist() == [0, 1, 1, 2, 2]
-
-
-@pytest.mark.parametrize("method", ["pdp", "ice", "mplot"])
+@pytest.mark.parametrize("method", ["pdp", "ice"])
 def test_batches_do_not_change_a_profile(method):
     whole, pieces = (profile(method, batch_size=size, weights=WEIGHTS) for size in (None, 90))
     assert whole.mean == pytest.approx(pieces.mean, rel=1e-12)
+    assert whole.share == pytest.approx(pieces.share, rel=1e-12)
+    for name in ("importance", "importance_error", "typical_spread"):
+        assert getattr(whole, name) == pytest.approx(getattr(pieces, name), rel=1e-10)
+    assert whole.ci(GRID) == pytest.approx(np.array(pieces.ci(GRID)), rel=1e-10)
     assert whole.std == pytest.approx(pieces.std, rel=1e-10, abs=1e-12)
     assert whole.spread(whole.grid) == pytest.approx(pieces.spread(pieces.grid), abs=1e-9)
 
@@ -185,3 +196,69 @@ def test_ice_says_when_it_keeps_the_curves_of_some_rows_only():
     assert many[0].notes == ("single curves of 2,000 of 2,500 rows are kept; averages use all",)
     assert many[0].rows.tolist() == [2500.0] * 6
     assert few[0].notes == ()
+
+
+# --- grids -------------------------------------------------------------------------------------
+
+
+def grid_of(values, bins=None, **options):
+    rows = np.asarray(values, dtype=float)[:, None]
+    return rhale.explain(lambda r: r[:, 0], rows, method="pdp", bins=bins, **options)[0].grid
+
+
+def test_points_are_quantiles_where_these_are_asked_for():
+    values = np.random.default_rng(0).lognormal(size=101)
+    assert (
+        grid_of(values, rhale.Quantile(4)).tolist()
+        == np.quantile(values, [0, 0.25, 0.5, 0.75, 1]).tolist()
+    )
+
+
+def test_given_points_stay_as_they_are_however_few_the_values():
+    assert grid_of([0, 1, 2] * 9, rhale.Edges([0.25, 0.5, 7])).tolist() == [0.25, 0.5, 7]
+
+
+@pytest.mark.parametrize("bins", [None, 4, rhale.Quantile(4)])
+def test_few_values_are_the_points(bins):
+    values = np.array([0.1, 0.2, 0.7, 3.5, 10.5])
+    assert grid_of(np.repeat(values, 9), bins).tolist() == values.tolist()
+
+
+def test_more_values_than_points_are_not_the_points():
+    assert grid_of(np.arange(30) + 0.5, 4).tolist() == [0.5, 7.75, 15, 22.25, 29.5]
+
+
+def test_few_values_within_limits_are_points_beside_the_limits():
+    found = grid_of([0.5, 1.5, 2.5, 3.5] * 5, limits=(1, 3))
+    assert found.tolist() == [1, 1.5, 2.5, 3]
+
+
+# --- features with one value -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["pdp", "ice"])
+def test_a_constant_feature_has_a_note_and_no_importance(method):
+    rows = np.column_stack([X, np.full(N, 4.0)])
+    found = rhale.explain(lambda r: r[:, 0] * r[:, 2], rows, method=method)["x2"]
+    assert found.grid.tolist() == [4.0]
+    assert found.notes == ("constant: always 4, so no effect can be measured",)
+    assert [found.notes[0].kind, found.share.tolist()] == ["constant", [1.0]]
+    assert [found.importance, found.importance_error, found.typical_spread] == [0, 0, 0]
+    assert found.curve(4.0) == found.spread(4.0) == 0
+    assert np.isnan(found.spread(5.0))
+
+
+def test_given_points_around_the_value_of_a_constant_feature_are_traced():
+    """The model answers there, but no row stands anywhere else: no importance."""
+    rows = np.full((30, 1), 2.0)
+    found = rhale.explain(lambda r: r[:, 0] ** 2, rows, method="pdp", bins=rhale.Edges([1, 2, 4]))[
+        0
+    ]
+    assert found.curve([1, 2, 4]).tolist() == [-3, 0, 12]
+    assert found.importance == 0
+    assert found.notes == ("constant: always 2, so the rest of the curve is away from all rows",)
+
+
+def test_curves_are_split_into_shapes_and_levels():
+    traced = np.array([[[1.0], [10.0]], [[3.0], [30.0]]])
+    assert split_shapes(traced)[:, :, 0].tolist() == [[-1, -10], [1, 10], [2, 20]]

@@ -48,6 +48,18 @@ def test_notes_are_gathered_with_the_features_that_have_them(fx):
         assert texts == list(effect.notes)
 
 
+@pytest.mark.parametrize("method", ["pdp", "ice", "mplot"])
+def test_a_constant_feature_of_a_profile_is_said_to_be_constant(method):
+    rows = np.column_stack([np.random.default_rng(0).normal(size=50), np.full(50, 4.0)])
+    fx = rhale.explain(lambda r: r[:, 0] * r[:, 1], rows, method=method)
+    page = make_page(fx.effects, fx.provenance)
+    (part,) = page.features[1].parts
+    assert [page.notes[i].text for i in part.notes] == [
+        "constant: always 4, so no effect can be measured"
+    ]
+    assert (part.size, part.error, part.shape.form) == (0, 0, "constant")
+
+
 def test_a_page_can_be_made_of_next_to_nothing():
     effect = rhale.effect([0.0, 1.0], [1.0, 1.0])
     page = make_page([effect], {})

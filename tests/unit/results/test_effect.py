@@ -64,15 +64,26 @@ def test_the_curve_in_each_convention():
 
 def test_both_ways_to_accumulate_spread():
     effect = example()
-    np.testing.assert_allclose(effect.spread([0, 0.5, 2]), [0, 0.5, 2])
-    np.testing.assert_allclose(
-        effect.spread([0, 0.5, 2], accumulate="quadrature"), [0, 0.5, 2**0.5]
-    )
+    np.testing.assert_allclose(effect.spread([0, 0.5, 2], center="start"), [0, 0.5, 2])
+    squared = effect.spread([0, 0.5, 2], center="start", accumulate="quadrature")
+    np.testing.assert_allclose(squared, [0, 0.5, 2**0.5])
 
 
-def test_the_interval_is_the_curve_and_its_normal_quantile():
+def test_the_spread_is_centred_as_the_curve_is():
+    """S(x) = x: at the rows 0, .2, .8, 1, 1.5, 2, on average 11 / 12; over x on average 1."""
+    effect = example()
+    np.testing.assert_allclose(effect.spread([0, 0.5, 2]), [11 / 12, 5 / 12, 13 / 12])
+    np.testing.assert_allclose(effect.spread([0, 0.5, 2], center="uniform"), [1, 0.5, 1])
+    np.testing.assert_allclose(effect.spread([-1, 3], center="start"), [1, 3])
+    np.testing.assert_allclose(effect.typical_spread, np.std([0, 0.2, 0.8, 1, 1.5, 2]))
+    np.testing.assert_allclose(effect.trace("start").spread[-1], 2)
+    np.testing.assert_allclose(effect.trace("mean").spread[-1], 13 / 12)
+
+
+def test_the_interval_is_the_curve_and_a_quantile_of_students():
+    """Two bins of three rows each: 2 degrees of freedom, then 4 of both together."""
     low, high = example().ci([1.0, 2.0], level=0.95, center="start")
-    error = 1.959963984540054 * np.sqrt([1 / 3, 2 / 3])
+    error = np.array([4.302652729911275, 2.776445105198054]) * np.sqrt([1 / 3, 2 / 3])
     np.testing.assert_allclose(low, 2 - error)
     np.testing.assert_allclose(high, 2 + error)
 
@@ -156,7 +167,8 @@ def test_thin_bins_are_noted_and_the_curve_bridges_empty_ones():
     np.testing.assert_allclose(effect.mean, [1.0, 2.0, 3.0, 0.0])  # halfway between 1 and 3
     assert effect.std[:3].tolist() == [0.0, 0.0, 0.0]
     assert np.isnan(effect.std).tolist() == [False, False, False, True]
-    assert np.isnan(effect.standard_error).tolist() == [False, True, False, True]
+    # the gap may hide anything between 1 and 3; the single row has no more doubt than its neighbour
+    np.testing.assert_allclose(effect.standard_error, [0, np.sqrt(4 / 12), 0, 0])
     np.testing.assert_allclose(effect.curve(effect.edges, center="start"), [0, 1, 3, 6, 6])
     assert np.all(np.isfinite(effect.ci(effect.edges)))
 
@@ -212,7 +224,7 @@ def test_freezing_leaves_the_array_of_the_caller_alone():
 
 def test_equality_compares_numbers_and_takes_nan_for_equal():
     assert example() == example()
-    assert example() != example(mean=np.array([2.0, 1e-12]))
+    assert example() != example(level=np.array([2.0, 1e-12]))
     assert example() != example(local_notes=("a note",))
     assert example() != example(sample=LocalEffects(*np.ones((3, 1))))
     assert example(std=np.array([NAN, 1.0])) == example(std=np.array([NAN, 1.0]))
@@ -290,15 +302,19 @@ def test_lists_and_whole_numbers_are_welcome():
     assert isinstance(rhale.effect([0, 1, 2], [1, 1, 1]), Effect)
 
 
-def test_the_typical_spread_is_the_heterogeneity_over_one_deviation_of_the_feature():
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_typical_spread_is_the_deviation_of_the_accumulated_std(weighted):
     rng = np.random.default_rng(3)
     x, d = rng.exponential(size=500), rng.normal(size=500)
-    effect = rhale.effect(x, d, bins=7)
-    assert effect.typical_spread == pytest.approx(effect.heterogeneity * x.std(), rel=1e-12)
-    weights = rng.random(500)
-    weighted = rhale.effect(x, d, bins=7, weights=weights)
-    deviation = np.sqrt(np.cov(x, aweights=weights, ddof=0))
-    assert weighted.typical_spread == pytest.approx(weighted.heterogeneity * deviation, rel=1e-12)
+    weights = rng.random(500) if weighted else np.ones(500)
+    effect = rhale.effect(x, d, bins=7, weights=weights if weighted else None)
+    reached = np.append(0.0, np.cumsum(effect.std * np.diff(effect.edges)))
+    expected = np.sqrt(np.cov(np.interp(x, effect.edges, reached), aweights=weights, ddof=0))
+    assert effect.typical_spread == pytest.approx(expected, rel=1e-3)
+    few = rhale.effect(np.round(x, 1), d, bins=7, weights=weights)
+    reached = np.append(0.0, np.cumsum(few.std * np.diff(few.edges)))
+    at = np.interp(np.round(x, 1), few.edges, reached)
+    assert few.typical_spread == pytest.approx(np.sqrt(np.cov(at, aweights=weights, ddof=0)))
 
 
 def test_the_typical_spread_does_not_depend_on_the_unit_of_the_feature():
@@ -399,7 +415,8 @@ def test_full_trust_makes_the_curve_the_sum_of_the_cells():
             effect.curve(x, center=center), fine.curve(x, center=center), rtol=1e-9, atol=1e-12
         )
     assert effect.mean.size == 2
-    np.testing.assert_allclose(effect.mean[0], d[x < 3].mean())
+    np.testing.assert_allclose(effect.mean[0], fine.mean[:4] @ np.diff(CELL_EDGES[:5]) / 3)
+    np.testing.assert_allclose(effect.level[0], d[x < 3].mean())
 
 
 def test_cells_say_what_was_measured():
@@ -450,7 +467,9 @@ def test_a_bin_without_rows_counts_for_nothing_but_the_curve():
     np.testing.assert_allclose(effect.std, [0.5**0.5, (0.5**0.5 + 2**0.5) / 2, 2**0.5])
     np.testing.assert_allclose(effect.std_plain, effect.std)
     np.testing.assert_allclose(effect.heterogeneity, np.sqrt((0.5 + 2) / 2))
-    assert np.isnan(effect.standard_error).tolist() == [False, True, False]
+    # halfway between means with variances 1/4 and 1, and anything between 1.5 and 6 in the gap
+    between = (0.25 + 1.0) / 4 + 4.5**2 / 12
+    np.testing.assert_allclose(effect.standard_error**2, [0.25, between, 1.0])
     values = effect.curve(x)
     assert abs(values.mean()) <= 1e-12
     np.testing.assert_allclose(effect.importance, values.std())
@@ -460,9 +479,8 @@ def test_a_bin_of_one_row_borrows_its_doubt_from_its_neighbours():
     """Variances of the means are 1/4 and 1; halfway between them lies 5/8."""
     x, d = np.array([0.2, 0.8, 1.5, 2.2, 2.8]), np.array([1.0, 2.0, 5.0, 1.0, 3.0])
     effect = rhale.effect(x, d, bins=rhale.Edges([0, 1, 2, 3]), limits=(0, 3))
-    low, high = effect.ci([1, 2, 3], level=0.6826894921370859, center="start")
-    variance = np.cumsum([0.25, 0.625, 1.0])
-    np.testing.assert_allclose((high - low) / 2, np.sqrt(variance), rtol=1e-9)
+    found = effect.doubt.of_curve(np.array([1.0, 2.0, 3.0]), "start")
+    np.testing.assert_allclose(found.variance, np.cumsum([0.25, 0.625, 1.0]))
 
 
 # The bootstrap
@@ -587,8 +605,9 @@ def test_effects_that_differ_in_cells_or_spread_bins_are_not_equal():
 
 def test_own_bins_of_the_spread_are_accumulated():
     own = example(spread_edges=np.array([0.0, 0.5, 2.0]), spread_std=np.array([4.0, 2.0]))
-    np.testing.assert_allclose(own.spread([0, 0.5, 2]), [0, 2, 5])
-    np.testing.assert_allclose(own.spread(2, accumulate="quadrature"), np.hypot(2, 3))
+    np.testing.assert_allclose(own.spread([0, 0.5, 2], center="start"), [0, 2, 5])
+    squared = own.spread(2, center="start", accumulate="quadrature")
+    np.testing.assert_allclose(squared, np.hypot(2, 3))
     np.testing.assert_allclose(own.std, [1.0, 1.0])
 
 
@@ -609,9 +628,8 @@ def test_the_error_of_a_change_does_not_depend_on_its_direction():
 
 def test_from_the_first_limit_the_error_is_that_of_the_curve_that_starts_there():
     effect = rhale.effect(AXIS, np.random.default_rng(2).normal(size=401), bins=5)
-    low, high = effect.ci(7.3, center="start", level=0.95)
-    found = effect.difference(0.0, 7.3)
-    assert float(high - low) / 2 == pytest.approx(1.959964 * found.error, rel=1e-6)
+    found = effect.doubt.of_curve(np.array([7.3]), "start").variance[0]
+    assert effect.difference(0.0, 7.3).error == pytest.approx(np.sqrt(found))
 
 
 def test_sampled_rows_without_a_value_have_no_place():

@@ -1,11 +1,13 @@
 from dataclasses import FrozenInstanceError, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import rhale
 from rhale.errors import BadSettingError
-from rhale.results.profile import Profile, trapezoid_weights
+from rhale.kernels.rows_between import RowsBetween
+from rhale.results.profile import Profile, differentiate, trapezoid_weights
 
 GRID = np.array([0.0, 1.0, 3.0])
 RNG = np.random.default_rng(0)
@@ -56,9 +58,25 @@ def test_spread_is_the_deviation_of_centred_curves(center):
 @pytest.mark.parametrize("center", CENTERS)
 def test_the_interval_is_that_of_a_mean_of_centred_curves(center):
     low, high = profile().ci(GRID, level=0.6826894921370859, center=center)
-    error = centred(center).std(axis=0, ddof=1) / np.sqrt(40)
-    np.testing.assert_allclose((high - low) / 2, error, atol=1e-7)
+    variance = centred(center).var(axis=0, ddof=1) / 40
+    if center == "mean":  # other rows would have another mean of the curve
+        variance += profile().importance ** 2 / 39
+    np.testing.assert_allclose((high - low) / 2, np.sqrt(variance), atol=1e-7)
     np.testing.assert_allclose((high + low) / 2, centred(center).mean(axis=0))
+
+
+@pytest.mark.parametrize("center", [*CENTERS, None])
+def test_between_points_spread_and_interval_are_those_of_straight_curves(center):
+    x = np.array([0.0, 0.3, 1.5, 2.9])
+    curves = CURVES if center is None else centred(center)
+    read = np.array([np.interp(x, GRID, curve) for curve in curves])
+    np.testing.assert_allclose(
+        profile().spread(x, center=center), read.std(axis=0, ddof=1), atol=1e-7
+    )
+    low, high = profile().ci(x, level=0.6826894921370859, center=center)
+    shift = profile().importance ** 2 / 39 if center == "mean" else 0.0
+    error = np.sqrt(read.var(axis=0, ddof=1) / 40 + shift)
+    np.testing.assert_allclose((high - low) / 2, error, atol=1e-7)
 
 
 def test_without_centring_levels_stay():
@@ -96,6 +114,25 @@ def test_a_value_outside_the_grid_is_no_centre():
         profile().ice(center=9)
 
 
+def test_dice_is_right_at_both_ends():
+    squares = profile(grid=np.array([0.0, 1.0, 2.0]), curves=np.array([[0.0, 1.0, 4.0]]))
+    np.testing.assert_allclose(squares.dice(), [[0, 2, 4]], atol=1e-12)
+    np.testing.assert_allclose(profile(curves=GRID[None] ** 2).dice(), 2 * GRID[None], atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-290, 1e-200, 1e140])
+def test_the_unit_of_the_feature_does_not_matter_for_slopes(scale):
+    squares = np.array([[0.0, 1.0, 9.0]])
+    found = differentiate(squares, GRID * scale) * scale
+    np.testing.assert_allclose(found, [[0, 2, 6]], atol=1e-14)
+
+
+def test_dice_of_two_points_is_their_slope_and_of_one_unknown():
+    two = differentiate(np.array([[1.0, 7.0]]), np.array([0.0, 2.0]))
+    assert two.tolist() == [[3, 3]]
+    assert np.isnan(differentiate(np.array([[1.0]]), np.array([0.0]))).all()
+
+
 def test_dice_is_the_slope_of_straight_curves():
     lines = np.array([[0.0, 2.0, 6.0], [1.0, 0.0, -2.0]])
     np.testing.assert_allclose(profile(curves=lines).dice(), [[2, 2, 2], [-1, -1, -1]])
@@ -112,6 +149,20 @@ def test_importance_is_the_deviation_of_the_curve_over_the_rows():
     mean = CURVES.mean(axis=0)
     size = np.sqrt(SHARE @ (mean - SHARE @ mean) ** 2)
     np.testing.assert_allclose(profile().importance, size)
+
+
+def test_importance_is_that_of_the_curve_where_the_rows_stand():
+    x = np.array([0.0, 0.25, 0.5, 2.0, 3.0])  # positions 0, 1/4, 1/2 of stretch 0; 1/2, 1 of 1
+    places = RowsBetween(
+        np.array([0.6, 0.4]), np.array([0.25, 0.75]), np.array([np.sqrt(1 / 24), 0.25]), 5.0
+    )
+    found = profile(share=places.share_points(), rows_between=places)
+    curve = np.interp(x, GRID, CURVES.mean(axis=0))
+    np.testing.assert_allclose(found.importance, curve.std())
+    np.testing.assert_allclose(found.curve(x), curve - curve.mean(), atol=1e-12)
+    read = np.array([np.interp(x, GRID, row) for row in CURVES])
+    apart = (read - read.mean(axis=1, keepdims=True)).var(axis=0, ddof=1)
+    np.testing.assert_allclose(found.typical_spread, np.sqrt(apart.mean()))
 
 
 def test_the_error_of_importance_is_that_of_its_linear_part():
@@ -141,7 +192,10 @@ def test_marginal_points_have_their_own_rows():
     for center in CENTERS:
         shift = np.eye(3) - CENTRING[center]
         low, high = found.ci(GRID, level=0.6826894921370859, center=center)
-        np.testing.assert_allclose((high - low) / 2, np.sqrt(shift**2 @ error**2), atol=1e-12)
+        variance = shift**2 @ error**2
+        if center == "mean":  # shares of the points would be others, too
+            variance += found.importance**2 / (4 + 16 + 9 - 1)
+        np.testing.assert_allclose((high - low) / 2, np.sqrt(variance), atol=1e-12)
 
 
 def test_trapezoid_weights_average_straight_curves():
@@ -172,6 +226,20 @@ def test_repr_is_one_line():
     text = repr(profile())
     assert text.startswith("Profile('age', output='y0', ice, 3 points on [0, 3], importance=")
     assert "\n" not in text
+
+
+def test_rows_of_a_file_of_format_4_stand_at_the_points():
+    """f = x² + x z at 0, 2, 10, shares .2, .4, .4 of five rows; z has mean .5 and variance 1.25."""
+    found = rhale.load(Path(__file__).parent / "samples" / "format_4_profile.json")["x0"]
+    assert (found.rows_between, found.own_covariance) == (None, None)
+    np.testing.assert_allclose(found.curve([0, 2, 10]), [-44, -39, 61])
+    size = np.sqrt(0.2 * 44**2 + 0.4 * 39**2 + 0.4 * 61**2)
+    np.testing.assert_allclose(found.importance, size)
+    np.testing.assert_allclose(found.spread([0, 2, 10]), np.sqrt(1.25) * np.array([4.8, 2.8, 5.2]))
+    spread = np.sqrt(1.25 * (0.2 * 4.8**2 + 0.4 * 2.8**2 + 0.4 * 5.2**2))
+    np.testing.assert_allclose(found.typical_spread, spread)
+    low, high = found.ci(0.0, level=0.6826894921370859)
+    np.testing.assert_allclose((high - low) / 2, np.sqrt(1.25 * 4.8**2 / 5 + size**2 / 4))
 
 
 # --- through explain -----------------------------------------------------------------------------

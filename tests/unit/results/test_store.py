@@ -31,7 +31,7 @@ def saved(fx, tmp_path):
 
 def test_a_file_is_plain_json_with_its_format(saved):
     content = json.loads(saved.read_text(encoding="utf-8"))
-    assert content["rhale_format"] == 4
+    assert content["rhale_format"] == 5
     assert content["features"] == ["x0", "x1"]
 
 
@@ -61,9 +61,9 @@ def test_saving_again_replaces_the_file(fx, saved):
 )
 def test_numbers_come_back_bit_by_bit(fx, tmp_path, numbers):
     mean = np.array(numbers[:6])
-    effects = (replace(fx["x0"], mean=mean), fx["x1"])
+    effects = (replace(fx["x0"], level=mean), fx["x1"])
     replace(fx, effects=effects).save(tmp_path / "numbers.json")
-    again = rhale.load(tmp_path / "numbers.json")["x0"].mean
+    again = rhale.load(tmp_path / "numbers.json")["x0"].level
     assert again.tobytes() == mean.tobytes()
 
 
@@ -126,7 +126,7 @@ def test_json_of_another_program_is_refused(tmp_path, content):
         rhale.load(path)
 
 
-@pytest.mark.parametrize("version", [5, 99])
+@pytest.mark.parametrize("version", [6, 99])
 def test_a_format_of_the_future_says_upgrade(saved, version):
     content = json.loads(saved.read_text(encoding="utf-8"))
     saved.write_text(json.dumps({**content, "rhale_format": version}), encoding="utf-8")
@@ -150,9 +150,9 @@ def test_a_file_of_format_1_is_read_and_its_empty_bin_interpolated():
         (0, "0"),
         ("1.5", "'1.5'"),
         (True, "true"),
-        (4.0, r"4\.0"),
-        ("4", "'4'"),
-        ([4], "a list"),
+        (5.0, r"5\.0"),
+        ("5", "'5'"),
+        ([5], "a list"),
         (10**300, "a huge number"),
         ("x" * 10_000, "'xxxx"),
     ],
@@ -160,7 +160,7 @@ def test_a_file_of_format_1_is_read_and_its_empty_bin_interpolated():
 def test_an_unknown_format_is_refused(saved, version, told):
     content = json.loads(saved.read_text(encoding="utf-8"))
     saved.write_text(json.dumps({**content, "rhale_format": version}), encoding="utf-8")
-    with pytest.raises(BadFileError, match=f"format {told}.*reads formats 1 to 4") as error:
+    with pytest.raises(BadFileError, match=f"format {told}.*reads formats 1 to 5") as error:
         rhale.load(saved)
     assert len(str(error.value)) < 300
 
@@ -190,9 +190,9 @@ DAMAGE = {
     "effects[0].'surprise' is unknown": lambda c: other_effect(c, surprise=1),
     "effects[0] is a record 'mystery', not effect": lambda c: other_effect(c, record="mystery"),
     "effects[0] is a record a list": lambda c: other_effect(c, record=["effect"]),
-    "effects[0].mean is missing": lambda c: {
+    "level of an effect is missing": lambda c: {
         **c,
-        "effects": [without(e, "mean") for e in c["effects"]],
+        "effects": [without(e, "level") for e in c["effects"]],
     },
     "effects is 3, not a list": lambda c: {**c, "effects": 3},
     "effects[1] is null, not a record": lambda c: {**c, "effects": [c["effects"][0], None]},

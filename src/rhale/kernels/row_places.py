@@ -1,0 +1,93 @@
+"""Row places: a few places with weights that stand for the rows, wherever averages over these are taken."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rhale.kernels import FloatArray
+from rhale.kernels.moments import Moments
+
+NODES = np.sqrt(1.8) * np.array([-1.0, 0.0, 1.0])  # Gauss's three points, for deviation one
+NODE_WEIGHTS = np.array([5.0, 8.0, 5.0]) / 18.0
+
+
+class RowPlaces(NamedTuple):
+    """Places on an axis and how much of the data stands there.
+
+    Attributes
+    ----------
+    x : ndarray of shape (n_places,)
+        The places.
+    weight : ndarray of shape (n_places,)
+        Their shares, which add up to one.
+    """
+
+    x: FloatArray
+    weight: FloatArray
+
+    def mean(self, values: FloatArray) -> float:
+        """Average over the rows of what was read at the places."""
+        return float(self.weight @ values)
+
+    def deviation(self, values: FloatArray) -> float:
+        """Standard deviation over the rows of what was read at the places."""
+        return float(np.sqrt(self.weight @ (values - self.weight @ values) ** 2))
+
+
+def place_rows(cells: Moments) -> RowPlaces:
+    """Let the ends and the mean of x of every cell stand for its rows.
+
+    Parameters
+    ----------
+    cells : Moments
+        Of one axis.
+
+    Notes
+    -----
+    With a and b the distances of the mean from the smallest and the largest x and v the variance,
+    the ends get v / (a (a + b)) and v / (b (a + b)) of the weight and the mean gets the rest, which
+    is never negative: v is at most a b (Bhatia and Davis). The three have the mean and the
+    deviation of the rows, so that averages of parabolas are exact; they are the rows themselves
+    where these have one or two values, and Simpson's rule where they are evenly spread. No place
+    lies where no row can be.
+
+    Examples
+    --------
+    >>> from rhale.kernels.grid import Grid
+    >>> from rhale.kernels.moments import measure
+    >>> x = np.array([0.0, 0.0, 0.0, 3.0])
+    >>> place_rows(measure(Grid(np.array([0.0, 3.0])), x, x))
+    RowPlaces(x=array([0., 3.]), weight=array([0.75, 0.25]))
+    """
+    filled = cells.weight > 0
+    weight, middle = cells.weight[filled], cells.mean_x[filled]
+    low, high = cells.low[filled], cells.high[filled]
+    middle = np.clip(middle, low, high)  # a mean of equal values may be off by rounding
+    below, above = middle - low, high - middle
+    parts = [np.zeros(middle.size) for _ in range(2)]
+    wide = (below > 0) & (above > 0)
+    variance = cells.sxx[filled][wide] / weight[wide]
+    variance = np.minimum(variance, below[wide] * above[wide])
+    for part, distance in zip(parts, (below, above), strict=True):
+        part[wide] = variance / distance[wide] / (below + above)[wide]
+    shares = np.stack([parts[0], np.maximum(1.0 - parts[0] - parts[1], 0.0), parts[1]], axis=1)
+    x, held = np.stack([low, middle, high], axis=1).ravel(), (shares * weight[:, None]).ravel()
+    # two ends alone leave rounding to the mean between them
+    kept = held > 1e-14 * np.repeat(weight, 3)
+    return RowPlaces(x[kept], held[kept] / held[kept].sum())
+
+
+def spread_evenly(edges: FloatArray, weight: FloatArray) -> RowPlaces:
+    """Let three places stand for rows that are evenly spread over each bin."""
+    start, width = edges[:-1], np.diff(edges)
+    return scatter_rows(start + 0.5 * width, width / np.sqrt(12.0), weight)
+
+
+def scatter_rows(middle: FloatArray, deviation: FloatArray, weight: FloatArray) -> RowPlaces:
+    """Let three places stand for rows of which mean and deviation are known, bin by bin."""
+    total = weight.sum()
+    share = weight / total if total > 0 else np.full(weight.size, 1.0 / weight.size)
+    places = middle[:, None] + deviation[:, None] * NODES
+    return RowPlaces(places.ravel(), np.outer(share, NODE_WEIGHTS).ravel())
