@@ -67,7 +67,8 @@ def draw_rhale(fx: rhale.Explanation) -> str:
         for s, effect in enumerate(fx):
             top = figure.add_subplot(places[s // 2 * 3, s % 2])
             bottom = figure.add_subplot(places[s // 2 * 3 + 1, s % 2], sharex=top)
-            fx.plot(s, ax=(top, bottom), center="uniform", uncertainty=False)
+            fx.plot(s, ax=(top, bottom), center="uniform", spread=False, uncertainty=False)
+            compare.draw_band(effect, top)
             paper = report.published(f"california/x{s + 1}/rhale")
             x = np.linspace(*effect.edges[[0, -1]], 401)
             top.plot(x, published_curve(s, x), "k--", linewidth=0.8, zorder=5, label="published")

@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D
 
 import rhale
 from rhale import plots
+from rhale.plots.fields import LineField
 from rhale.problems import FloatArray, Problem
 
 COLUMN, PAGE_WIDTH = 3.4, 7.0  # inches in print
@@ -142,15 +143,22 @@ def draw_effect(
     effect: rhale.Effect, top: Axes, bottom: Axes, truth: Callable[..., Any], **options: bool
 ) -> None:
     """Draw curve, band and bins as the paper does, centred over x."""
-    plots.plot_effect(
-        effect, ax=(top, bottom), center="uniform", uncertainty=False, truth=truth, **options
-    )
+    shown = {"spread": False, "uncertainty": False, **options}
+    plots.plot_effect(effect, ax=(top, bottom), center="uniform", truth=truth, **shown)
+    draw_band(effect, top)
     for dots in bottom.findobj(lambda artist: artist.get_gid() == "rhale:dots"):
         dots.set_sizes([5.0])
     subscript = effect.name[1:]
     top.set_ylabel("effect on $y$", parse_math=True)
     bottom.set_ylabel(rf"$\partial y\,/\,\partial x_{subscript}$", parse_math=True)
     bottom.set_xlabel(f"$x_{subscript}$", parse_math=True)
+
+
+def draw_band(effect: rhale.Effect, ax: Axes) -> None:
+    """Draw the band as the paper does: it starts with nothing, wherever the curve is zero."""
+    field, path = LineField(ax), effect.trace("uniform")
+    field.draw_spread(path._replace(spread=effect.spread(path.x, center="start")))
+    field.fit()
 
 
 def draw_curve(effect: rhale.Effect, ax: Axes, truth: Callable[..., Any]) -> None:

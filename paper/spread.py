@@ -36,9 +36,9 @@ def draw() -> str:
     with compare.printed(compare.PAGE_WIDTH, 2.6) as figure:
         left, right = compare.panels(figure, 2, (1,))[0]
         for way, (colour, marker, name) in looks.items():
-            ends = [effect.spread(1.0, accumulate=way) for effect in effects]
+            ends = [effect.spread(1.0, center="start", accumulate=way) for effect in effects]
             left.plot(counts, ends, marker, color=colour, markersize=3, label=name)
-            right.plot(GRID, plotted.spread(GRID, accumulate=way), color=colour)
+            right.plot(GRID, plotted.spread(GRID, center="start", accumulate=way), color=colour)
         left.plot(counts, 10 + 0 * counts, "k:", linewidth=1, label="truth")
         left.plot(counts, 10 / np.sqrt(counts), color="0.5", linewidth=0.8, label=r"$10/\sqrt{K}$")
         right.plot(GRID, 0.4 * GRID, "k:", linewidth=1)

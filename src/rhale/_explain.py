@@ -66,7 +66,9 @@ def explain(
     local : {"auto", "gradient", "secant"}
         Local effects; "auto" takes gradients where the model has useful ones.
     gradient : callable, optional
-        Derivative of a callable model: rows -> (n_rows, n_features).
+        Derivative of a callable model: rows -> (n_rows, n_features). It is compared with
+        differences of predictions in a few rows, and refused if it has another sign or size;
+        `local="gradient"` insists, and the notes say so.
     output : str, int or sequence of these, optional
         Outputs to explain; all by default (of two classes, the second).
     response : {"auto", "predict", "predict_proba", "decision_function", "margin", "log_odds"}

@@ -19,7 +19,7 @@ from rhale.engines.fold import FIRST_LOOK, SECOND_LOOK, Passes
 from rhale.engines.thread_limits import limit_threads
 from rhale.engines.threads import count_jobs
 from rhale.errors import BadSettingError
-from rhale.explanation import Explanation
+from rhale.explanation import Explanation, note_explained
 from rhale.features.first_pass import Columns
 from rhale.features.survey import Survey, SurveyTask
 from rhale.gpu.task import DeviceTask, cuda_of, most_rows, on_device, place, survey_on_device
@@ -152,9 +152,7 @@ class Run:
         """Largest key of the rows that the result keeps."""
         n_numbers = 1 + max(m.n_points for m in measures) * n_outputs
         wide = SAMPLE_NUMBERS // (len(columns.features) * n_numbers)
-        n_kept = int(np.clip(wide, FEWEST_SAMPLED, SAMPLE_ROWS))
-        keys = columns.survey.sample.key
-        return np.uint64(keys[n_kept - 1] if keys.size > n_kept else np.iinfo(np.uint64).max)
+        return columns.survey.sample.last_key(int(np.clip(wide, FEWEST_SAMPLED, SAMPLE_ROWS)))
 
 
 def gather(
@@ -280,7 +278,7 @@ def conclude(
         "ways": {name: way.kind for name, way in choice.ways.items()},
         "sample_rows": len(found.sample_x),
     }
-    return Explanation(
+    made = Explanation(
         features=tuple(f.name for f in columns.features),
         outputs=asker.outputs,
         effects=found.results,
@@ -290,6 +288,7 @@ def conclude(
         cells=found.cells,
         provenance={**_provenance(run, columns, predictor), **asked},
     )
+    return note_explained(made)
 
 
 def _provenance(run: Run, columns: Columns, predictor: Predictor) -> dict[str, Any]:

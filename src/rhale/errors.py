@@ -57,7 +57,7 @@ class ModelStoppedError(RhaleError, RuntimeError):
 
 
 class BadEffectsError(RhaleError, ValueError):
-    """Local effects are not finite, or too large or small for their squares."""
+    """Local effects are not finite, too large or small for their squares, or not the model's."""
 
 
 class WrongShapeError(RhaleError, ValueError):

@@ -20,13 +20,14 @@ from rhale.kernels.fixed import Edges
 from rhale.kernels.moments import Moments
 from rhale.kernels.partition import Partition
 from rhale.kernels.records import same_fields, same_value
+from rhale.measures.notes import EXPLAINED, describe_explained
 from rhale.names import find_feature, find_output, near_names
 from rhale.results import listing, store, summary
 from rhale.results.effect import Effect
 from rhale.results.fit import bin_cells
-from rhale.results.note import as_notes
+from rhale.results.note import Note, as_notes
 from rhale.results.read_only import as_read_only
-from rhale.results.result import Result, heights
+from rhale.results.result import Result, heights, is_constant
 from rhale.settings import describe_bins, name_keys, partition_for
 from rhale.system.writing import write_text
 
@@ -34,6 +35,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Bins = Any  # Partition, int, Explanation, or a mapping from feature to one of these
+
+TIED = Note(
+    "bins",
+    "bins stay: beside a value that many rows share they belong to its local effects; call explain "
+    "again with the bins you want",
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -185,7 +192,8 @@ class Explanation:
         ax : matplotlib Axes, optional
             Where to draw.
         center : {"mean", "start", "uniform"}
-            Where curves are zero.
+            Where curves are zero; "mean" is one common zero, on average over the rows of this
+            explanation, so that one model on two periods gives one curve.
         """
         from rhale import plots
 
@@ -250,7 +258,7 @@ class Explanation:
         ----------
         bins : Partition, int, Explanation or mapping
             As in `explain`. Limits that are not limits of cells move to the nearest one, and the
-            notes say so.
+            notes say so. Bins that end beside a value that many rows share stay, and so do levels.
         """
         if not self.cells:
             msg = (
@@ -261,7 +269,7 @@ class Explanation:
         bins = name_keys(bins, self.features)
         effects = tuple(self._rebinned(cast(Effect, e), bins) for e in self.effects)
         provenance = {**self.provenance, "bins": describe_bins(bins)}
-        return replace(self, effects=effects, provenance=provenance)
+        return note_explained(replace(self, effects=effects, provenance=provenance))
 
     def copy_bins(self, feature: str, output: str) -> Partition | None:
         """Bins of one feature and output, for another explanation; None where it has levels."""
@@ -285,8 +293,14 @@ class Explanation:
     def explained_variance(self) -> float | dict[str, float]:
         """Share of the model's variance that the sum of the curves explains, on the sample.
 
-        One number, or one per output. Low values say that interactions matter and that single
-        curves do not tell the whole story.
+        One number, or one per output. Low values say that single curves do not tell the whole
+        story: mostly because of interactions, but also where a step stands beside a small
+        gradient, or where waves are finer than the windows. Where features are explained that
+        are all the model sees, a share below one half is a note, too.
+
+        It is 1 - var(f - sum of the curves) / var(f), which is below zero where the curves miss
+        the predictions by more than a constant would. Curves of correlated features do that:
+        (x0 - x1)² hardly varies if x0 is close to x1, but each curve rises like a parabola.
         """
         shares = {o: self._explained(i) for i, o in enumerate(self.outputs)}
         return shares if len(shares) > 1 else shares[self.outputs[0]]
@@ -312,8 +326,9 @@ class Explanation:
         return 1.0 - float(weight @ (rest - weight @ rest) ** 2) / variance
 
     def _rebinned(self, effect: Effect, bins: Bins) -> Effect:
-        if effect.name not in self.cells:  # constant, or with levels
-            return effect
+        if effect.name not in self.cells:  # constant, with levels, or with a pile of rows
+            is_tied = effect.parts == "bins" and not is_constant(effect)
+            return replace(effect, bin_notes=(*effect.bin_notes, TIED)) if is_tied else effect
         output, n_outputs = self.outputs.index(effect.output), len(self.outputs)
         partition = partition_for(bins, effect.name, effect.output)
         if partition is None:
@@ -348,6 +363,25 @@ class Explanation:
 
     def _output(self, output: Any) -> int:
         return find_output(output, self.outputs)
+
+
+def note_explained(fx: Explanation) -> Explanation:
+    """Record how much the curves explain, with a note where that is little.
+
+    Curves of some features only, and marginal ones, are not meant to add up to the model: they get
+    no note.
+    """
+    found = fx.explained_variance
+    shares = found if isinstance(found, dict) else dict.fromkeys(fx.outputs, found)
+    recorded = {o: round(share, 6) if np.isfinite(share) else None for o, share in shares.items()}
+    add_up = fx.provenance.get("method") != "mplot"
+    add_up &= len(fx.features) == len(fx.provenance.get("columns", fx.features))
+    kept = tuple(note for note in as_notes(fx.notes) if note.kind != EXPLAINED)
+    return replace(
+        fx,
+        provenance={**fx.provenance, "explained_variance": recorded},
+        notes=kept + (describe_explained(shares) if add_up else ()),
+    )
 
 
 def load(path: str | PathLike[str]) -> Explanation:

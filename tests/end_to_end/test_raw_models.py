@@ -212,6 +212,17 @@ def test_lightgbm_with_categories_and_missing_values_is_explained_in_one_call():
     assert any(note.startswith("24 of 300 rows (8 %) have no value") for note in fx["income"].notes)
 
 
+def test_the_hour_of_the_day_goes_by_steps_which_are_those_of_the_trees():
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"hour": rng.integers(0, 24, 1500), "amount": rng.lognormal(0, 1, 1500)})
+    night = (rows["hour"] < 6).to_numpy()
+    worth = night * (1 + 0.1 * np.log(rows["amount"].to_numpy())) + rng.normal(0, 0.1, 1500)
+    model = lightgbm("LGBMRegressor", rows, worth)
+    hour = explain_and_check(model, rows, model.predict)["hour"]
+    assert hour.curve(6) - hour.curve(5) < -0.6  # as the few trees say, which `check` asked
+    assert np.all(np.abs(np.delete(hour.step, 5)) < 0.1)
+
+
 def test_lightgbm_of_two_classes_is_explained_by_the_probability_of_the_second():
     rows, worth = with_categories()
     model = lightgbm("LGBMClassifier", rows, worth > np.median(worth))
@@ -824,7 +835,7 @@ def test_replacing_a_column_does_not_copy_the_others():
 def _california():
     if not CALIFORNIA.exists():
         pytest.skip("no California Housing CSV: set RHALE_CALIFORNIA_CSV to its path")
-    rows = pd.read_csv(CALIFORNIA)
+    rows = pd.read_csv(CALIFORNIA).astype({"housing_median_age": int})
     return rows, rows.pop("median_house_value").to_numpy()
 
 
@@ -832,10 +843,11 @@ def check_california(fx, rows):
     """What must hold whatever the model: all columns, all rows, all levels, and it is said."""
     assert fx.features == tuple(rows.columns)
     kinds = dict.fromkeys(rows.columns, "number") | {"ocean_proximity": "categories"}
+    kinds |= {"housing_median_age": "steps"}  # 52 whole years
     assert fx.provenance["kinds"] == kinds
     for effect in fx:
         n_missing = 207 if effect.name == "total_bedrooms" else 0
-        counted = effect.level_count if effect.name == "ocean_proximity" else effect.count
+        counted = effect.level_count if isinstance(effect, LevelEffect) else effect.count
         assert counted.sum() + n_missing == 20640
         assert (effect.missing is None) == (n_missing == 0)
     assert fx["total_bedrooms"].missing.count == 207

@@ -146,5 +146,30 @@ def test_a_forest_that_remembers_its_training_rows_shows_its_spread_on_them(name
     assert 0.7 * truth < effect.heterogeneity < 1.4 * truth
 
 
+@pytest.mark.parametrize("walk", [True, False])
+def test_regions_of_boosted_trees_spread_as_the_centred_curves_of_the_rows(walk):
+    xgboost, pd = pytest.importorskip("xgboost"), pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    region = pd.Categorical(np.array(list("abcdefgh"))[rng.integers(0, 8, 1000)])
+    rows = pd.DataFrame({"region": region, "x": rng.normal(size=1000), "z": rng.normal(size=1000)})
+    y = rows["x"] + 0.3 * region.codes + 0.05 * (region.codes - 4.0) * rows["z"]
+    model = xgboost.XGBRegressor(
+        n_estimators=30, max_depth=4, enable_categorical=True, n_jobs=1, tree_method="hist"
+    ).fit(rows, y + rng.normal(0, 0.3, 1000))
+    fx = rhale.explain(rhale.models.wrap(model, walk=walk), rows, features=["region"])
+    effect = fx["region"]
+    moved = [
+        model.predict(rows.assign(region=pd.Categorical([level] * 1000, region.categories)))
+        for level in effect.levels
+    ]
+    curves = np.stack(moved, axis=1).astype(float)
+    curves -= curves @ effect.share[:, None]
+    assert effect.spread() == pytest.approx(curves.std(axis=0, ddof=1), rel=1e-4)
+    typical = np.sqrt(effect.share @ curves.var(axis=0, ddof=1))
+    assert effect.typical_spread == pytest.approx(typical, rel=1e-4)
+    asked = "answers_walked" if walk else "rows_asked"
+    assert fx.provenance[asked] >= (1 + 2 + 8) * 1000  # as they are, beside, everywhere
+
+
 def feature_place(problem, feature):
     return problem.names.index(feature)

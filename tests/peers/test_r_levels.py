@@ -169,7 +169,7 @@ def test_steps_down_of_the_rows_are_the_one_sided_effects_of_package_ale(name, n
     feature = SimpleNamespace(column=place, levels=Levels(order, np.arange(float(len(order)))))
     asked = Steps(feature).questions(rows_of(chunk))
     replies = replies_to(asked, asker_for(model(name), chunk, opened.names), chunk)
-    steps = row_steps(asked.memory, len(order), replies.predictions, replies.changed)
+    steps = row_steps(asked.memory.level, len(order), replies.predictions, replies.changed)
     found = measure_levels(steps.level, steps.down, steps.up, len(order))
     curve = np.cumsum(found.mean[0, :, 0])
     assert found.count.tolist() == case["n"]

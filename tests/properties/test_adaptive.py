@@ -218,12 +218,18 @@ def test_a_saved_explanation_is_the_same_with_its_cells_and_spread_bins(
 ):
     table = rng.uniform(0, 6, (300, 2))
 
+    def model(rows):
+        a, b = rows.T
+        return -np.cos(3 * a) + (0.05 * np.minimum(a, 2) + np.maximum(a - 2, 0)) * (b - 3)
+
     def gradient(rows):
-        spread = np.where(rows[:, 0] < 2, 0.05, 1.0) * (rows[:, 1] - 3)
-        return np.column_stack([np.sin(3 * rows[:, 0]) + spread, np.ones(len(rows))])
+        a, b = rows.T
+        spread = np.where(a < 2, 0.05, 1.0) * (b - 3)
+        own = 0.05 * np.minimum(a, 2) + np.maximum(a - 2, 0)
+        return np.column_stack([3 * np.sin(3 * a) + spread, own])
 
     fx = rhale.explain(
-        lambda rows: rows.sum(axis=1),
+        model,
         table,
         gradient=gradient,
         bins=rhale.Adaptive(spread_bins=kind, penalty=20.0),

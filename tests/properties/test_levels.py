@@ -178,6 +178,7 @@ def assert_same_effects(found, expected):
         assert a.pooled == b.pooled
         for name in ("level_count", "level_weight", "mean", "std", "rows", "correlation"):
             assert close(getattr(a, name), getattr(b, name), 1e-8), name
+        assert close(a.spread(), b.spread(), 1e-8)
 
 
 @few
@@ -272,7 +273,49 @@ def test_of_an_additive_model_each_level_has_its_own_contribution_and_no_spread(
         expected -= np.average(expected, weights=effect.level_count)
         assert close(effect.curve(), expected)
         assert effect.std == pytest.approx(np.zeros(effect.std.size), abs=1e-9)
+        for center in ("mean", "start", "uniform"):
+            assert effect.spread(center=center) == pytest.approx(0.0 * expected, abs=1e-9)
+        assert effect.typical_spread == pytest.approx(0.0, abs=1e-9)
         assert effect.importance == pytest.approx(np.sqrt(effect.share @ expected**2), abs=1e-9)
+
+
+def centred_curves(model, worth, table, effect, zero):
+    """Predictions of all rows at every level, each row's less its own average over the levels."""
+    moved = [model(worth, table.assign(f=level)) for level in effect.levels]
+    curves = np.stack(moved, axis=1)
+    return curves - curves @ zero[:, None]
+
+
+@few
+@given(raw())
+def test_names_without_an_order_spread_as_the_rows_centred_curves_do(case):
+    table, rng = case
+    worth = own(rng)
+    effect = explain(interacting, worth, table)["f"]
+    n_levels = len(effect.levels)
+    zeros = {
+        "mean": effect.share,
+        "start": np.eye(1, n_levels)[0],
+        "uniform": np.ones(n_levels) / n_levels,
+    }
+    for center, zero in zeros.items():
+        curves = centred_curves(interacting, worth, table, effect, zero)
+        assert close(effect.spread(center=center), curves.std(axis=0, ddof=1))
+    curves = centred_curves(interacting, worth, table, effect, effect.share)
+    expected = np.sqrt(effect.share @ curves.var(axis=0, ddof=1))
+    assert effect.typical_spread == pytest.approx(expected, rel=1e-9)
+
+
+@few
+@given(raw())
+def test_the_spread_of_names_does_not_depend_on_the_order_they_got(case):
+    table, rng = case
+    worth = own(rng)
+    plain = explain(interacting, worth, table)["f"]
+    place = dict(zip(LETTERS, rng.permutation(8), strict=True))
+    other = explain(interacting, worth, table.assign(apart=table["f"].map(place)))["f"]
+    assert close(other.spread(list(plain.levels)), plain.spread())
+    assert other.typical_spread == pytest.approx(plain.typical_spread, rel=1e-9)
 
 
 @few
@@ -288,6 +331,7 @@ def test_adding_a_function_of_other_features_changes_nothing(case):
         assert a.levels == b.levels
         assert close(a.mean, b.mean)
         assert a.std == pytest.approx(b.std, abs=1e-8)
+        assert a.spread() == pytest.approx(b.spread(), abs=1e-7)
 
 
 @few
@@ -302,6 +346,7 @@ def test_other_names_for_the_levels_are_other_names_in_the_result(case):
     names = [new[level] for level in first.levels]
     assert list(other.levels) in (names, names[::-1])
     assert close(other.curve(names), first.curve())
+    assert close(other.spread(names), first.spread())
 
 
 @few

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from tests.properties.strategies import FEATURES, WEIGHTS, generators
 
 import rhale
+from rhale.kernels.student import student_quantile
 
 
 @st.composite
@@ -114,7 +115,7 @@ def test_errors_are_those_of_what_each_row_adds(question):
     gaps = curves - np.average(curves, axis=0, weights=all_w)
     variance = np.average(gaps**2, axis=0, weights=all_w) / (n - 1) - 2 * both / n
     variance += np.average(own**2, weights=w) / (n_known - 1)
-    low, high = found.ci(found.grid, level=0.6826894921370859)
+    low, high = np.array(found.ci(found.grid)) / student_quantile(0.95, found.rows - 1)
     size = np.abs(curves).max()
     np.testing.assert_allclose(
         ((high - low) / 2) ** 2, np.maximum(variance, 0), atol=1e-11 * size**2
@@ -122,7 +123,9 @@ def test_errors_are_those_of_what_each_row_adds(question):
     if found.importance > 1e-9 * size:
         moved = np.average(read * own, axis=1, weights=w) / found.importance
         moved -= np.average(moved, weights=all_w)
-        error = np.sqrt(np.average(moved**2, weights=all_w) / (n - 1))
+        places, level = found.row_places, np.average(own**2, weights=w)
+        squares = places.weight @ (found.curve(places.x) ** 2 - level) ** 2 / (4 * level * n_known)
+        error = np.sqrt(np.average(moved**2, weights=all_w) / (n - 1) + squares)
         assert found.importance_error == pytest.approx(error, abs=1e-7 * size)
 
 

@@ -12,6 +12,7 @@ from rhale.errors import (
     UnknownOutputError,
 )
 from rhale.kernels.fixed import Edges, Fixed
+from rhale.report.page import make_page
 from rhale.results.effect import Effect
 from rhale.results.profile import Profile
 from rhale.results.result import heights
@@ -365,6 +366,84 @@ def test_weights_count_in_the_share():
     assert fx.explained_variance == pytest.approx(1.0, abs=1e-3)
 
 
+SQUARE = np.random.default_rng(4).uniform(-1, 1, (1000, 2))
+WAVES = np.random.default_rng(4).uniform(-3, 3, (1000, 2))
+WHOLE = np.random.default_rng(4).integers(0, 400, (1000, 2)).astype(float)
+NORMAL = np.random.default_rng(4).normal(size=(4000, 2))
+TWINS = NORMAL @ [[np.sqrt(0.95)] * 2, [np.sqrt(0.05), -np.sqrt(0.05)]]  # correlated by 0.9
+SILENT = {
+    "a jump beside a small gradient": (
+        SQUARE,
+        lambda r: 0.01 * r[:, 0] + (r[:, 0] > 0),
+        {"gradient": lambda r: np.tile([0.01, 0.0], (len(r), 1))},
+    ),
+    "waves finer than the windows": (WAVES, lambda r: np.sin(40 * r[:, 0]), {}),
+    "parity": (WHOLE, lambda r: r[:, 0] % 2, {}),
+    "product": (SQUARE, lambda r: r[:, 0] * r[:, 1], {}),
+    "curves that add up to more than the model": (TWINS, lambda r: (r[:, 0] - r[:, 1]) ** 2, {}),
+}
+
+
+@pytest.mark.parametrize("case", SILENT.values(), ids=SILENT)
+def test_curves_that_explain_little_say_so_wherever_they_are_shown(case):
+    rows, model, options = case
+    fx = rhale.explain(model, rows, **options)
+    (note,) = fx.notes
+    assert note.kind == "explained variance"
+    assert f"explains {round(100 * fx.explained_variance)} % of the variance" in note
+    assert ("correlated features" in note) == (round(100 * fx.explained_variance) < 0)
+    assert note in str(fx)
+    assert "explains" in fx._repr_html_()
+    page = make_page(fx.effects, fx.provenance, notes=fx.notes)
+    assert note in [footnote.text for footnote in page.notes]
+    share = fx.provenance["explained_variance"]["y0"]
+    assert share == pytest.approx(fx.explained_variance, abs=1e-6)
+
+
+def test_curves_of_twins_explain_less_than_nothing():
+    """Of (x0 - x1)², with r = 0.9, the curves are (1 - r) x².
+
+    Their sum has the variance (1 - r)² (4 + 4 r²) = .0724, the model 8 (1 - r)² = .08, and the
+    covariance of both is 4 (1 - r)³ = .004: (2 * .004 - .0724) / .08 = -.805.
+    """
+    rows, model, _ = SILENT["curves that add up to more than the model"]
+    off = {"gradient": lambda r: 2 * (r[:, :1] - r[:, 1:]) * [1.0, -1.0]}
+    share = rhale.explain(model, rows, **off).explained_variance
+    assert share == pytest.approx(-0.805, abs=0.25)
+
+
+@pytest.mark.parametrize(
+    "options", [{"features": "x0"}, {"method": "mplot"}, {"features": [1], "method": "pdp"}]
+)
+def test_curves_that_are_not_meant_to_add_up_get_no_note(options):
+    fx = rhale.explain(lambda r: r[:, 0] * r[:, 1], SQUARE, **options)
+    assert fx.notes == ()
+    assert fx.provenance["explained_variance"]["y0"] < 0.5
+
+
+def test_curves_that_explain_the_model_and_models_without_variance_get_no_note(both):
+    assert both.notes == ()
+    constant = rhale.explain(lambda rows: np.ones(len(rows)), FRAME)
+    assert constant.notes == ()
+    assert constant.provenance["explained_variance"] == {"y0": None}
+
+
+def test_other_bins_bring_another_note():
+    fx = rhale.explain(lambda r: r[:, 0] ** 2, SQUARE)
+    coarse = fx.rebin(rhale.Fixed(1))
+    assert fx.notes == fx.rebin(rhale.Fixed(50)).notes == ()
+    assert [note.kind for note in coarse.notes] == [
+        "explained variance"
+    ]  # a constant bin: no curve
+    assert [note.kind for note in coarse.rebin(rhale.Fixed(1)).notes] == ["explained variance"]
+
+
+def test_the_note_is_saved(tmp_path):
+    fx = rhale.explain(lambda r: r[:, 0] * r[:, 1], SQUARE)
+    fx.save(tmp_path / "fx.json")
+    assert rhale.load(tmp_path / "fx.json").notes == fx.notes
+
+
 # --- verbs that draw -----------------------------------------------------------------------------
 
 
@@ -425,16 +504,16 @@ def test_rows_without_a_value_count_for_the_explained_variance():
 
 
 def test_the_largest_numbers_of_a_table_or_a_model_are_no_error():
-    """The curve follows its cells; squares of squares of x do not fit into a number."""
-    x = np.random.default_rng(0).normal(size=(3_000, 2)) * [1e80, 1.0]
+    """The curve follows its cells; squares of squares of x nearly fill a number."""
+    x = np.random.default_rng(0).normal(size=(3_000, 2)) * [1e49, 1.0]
 
     def model(rows):
-        return np.sin(8e-80 * rows[:, 0]) + rows[:, 1] * np.exp(1e-80 * rows[:, 0])
+        return np.sin(8e-49 * rows[:, 0]) + rows[:, 1] * np.exp(1e-49 * rows[:, 0])
 
     with np.errstate(over="ignore", invalid="ignore"):
         wavy = rhale.explain(model, x, features="x0")
         assert wavy["x0"].cells is not None
-        assert isinstance(wavy["x0"].importance_error, float)
+        assert 0 < wavy["x0"].importance_error < wavy["x0"].importance
         high = rhale.explain(lambda rows: 1e300 + 0 * rows[:, 0], x, features="x1")
         assert np.isnan(high.explained_variance)
 

@@ -75,7 +75,7 @@ def rehearse(model: Any, data: Any, **settings: Any) -> Rehearsal:
     Examples
     --------
     >>> x = np.random.default_rng(0).uniform(size=(300, 2))
-    >>> rehearse(lambda rows: rows[:, 0], x, gradient=np.ones_like).path
+    >>> rehearse(lambda rows: rows.sum(axis=1), x, gradient=np.ones_like).path
     'gradient'
     """
     most, reading, n_all = settings.get("n_rows"), 0.0, None

@@ -12,7 +12,8 @@ import numpy as np
 from rhale.errors import BadSettingError, BadTableError
 from rhale.features.level_reader import LevelReader, Said, axis_kind, holds_names, plain_key
 from rhale.features.levels import Levels
-from rhale.features.survey import Survey
+from rhale.features.survey import Census, Survey, check_exact, check_range
+from rhale.features.text_numbers import describe_numbers
 from rhale.kernels import FloatArray
 from rhale.kernels.axis import Axis
 from rhale.kernels.times import AxisKind, ColumnKind, as_axis_kind, written
@@ -21,6 +22,10 @@ from rhale.results.note import Note
 from rhale.settings import Settings
 from rhale.tables import Chunk, Table
 from rhale.tables.columns import Labels
+
+FEW_STEPS = 20  # whole numbers up to here are steps however many rows they have
+STEP_ROWS = 10  # more of them need so many rows on the two sides of every step
+FEWEST_EFFECTIVE = 2  # rows, by their weights: fewer do not tell how rows differ
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +156,35 @@ def has_no_order(table: Table, column: int, said: Said | None) -> bool:
 # --- what the rows say -------------------------------------------------------------------------
 
 
+def are_steps(census: Census, *, whole: bool) -> bool:
+    """Tell whether the values of a column of numbers are few enough to be levels.
+
+    Parameters
+    ----------
+    census : Census
+        The distinct values and their rows; none where there are many.
+    whole : bool
+        Whether all of them are whole numbers.
+
+    Notes
+    -----
+    Two values are two levels, whatever they are. Whole numbers are levels up to 20 of them; up to
+    60 (hours, days of the month, minutes) where each pair of neighbours has 10 rows or more. A
+    step is measured from the rows of both its levels: with fewer it is mostly chance, and bins,
+    which share rows, are better. A pair may hold a rare value beside a frequent one.
+
+    Examples
+    --------
+    >>> are_steps(Census({-1.5: (3, 3.0), 1.5: (1, 1.0)}, most=60), whole=False)
+    True
+    """
+    values = sorted(census.found)
+    if len(values) <= 2 or not whole:
+        return len(values) == 2
+    count = np.array([census.found[value][0] for value in values])
+    return len(values) <= FEW_STEPS or bool(np.all(count[1:] + count[:-1] >= STEP_ROWS))
+
+
 @dataclass(frozen=True, eq=False)
 class Reader:
     """Turn what a first pass learned into features.
@@ -200,8 +234,7 @@ class Reader:
         held, said = self.table.holds(column), self.said.get(column)
         if self.is_named(column) or (said is not None and said is not False):
             return "categories"
-        census = self.survey.census[place]
-        few = len(census.found) > 1 and bool(self.survey.whole[place])  # none if there are many
+        few = are_steps(self.survey.census[place], whole=bool(self.survey.whole[place]))
         numbers = (
             held == "number"
             and said is None
@@ -211,6 +244,32 @@ class Reader:
             return "steps"
         return self.axis_kind(column)
 
+    def holds_integers(self, column: int) -> bool:
+        """Whether a column's own type holds whole numbers only: it cannot hold one half."""
+        probe = self.survey.probe.chunk
+        half = np.full(probe.n_rows, 0.5)
+        return not np.array_equal(probe.representable(column, half), half)
+
+    def describe_weights(self, place: int) -> tuple[Note, ...]:
+        """Say that one row has nearly all the weight, or that two rows are uneven."""
+        seen = self.survey
+        n_rows = float(seen.known_weight[place] ** 2 / seen.known_squares[place])
+        if n_rows >= FEWEST_EFFECTIVE or seen.n_known[place] < FEWEST_EFFECTIVE:
+            return ()
+        text = (
+            f"by their weights, {seen.n_known[place]:,} rows count like {n_rows:.3g}: too few to "
+            "tell how rows differ and how sure the curve is"
+        )
+        return (Note("weights", text),)
+
+    def describe_text(self, place: int) -> tuple[Note, ...]:
+        """Say that text could be numbers, unless the user calls it categories."""
+        column = self.columns[place]
+        if self.table.holds(column) not in ("name", "object") or column in self.said:
+            return ()
+        values = [value for _, value in self.survey.census[place].found]
+        return describe_numbers(self.table.names[column], values, self.table.kind)
+
     def feature(self, place: int, limits: tuple[float, float] | None) -> Feature:
         """Gather what is known of one feature."""
         column, seen = self.columns[place], self.survey
@@ -219,7 +278,9 @@ class Reader:
             msg = f"feature {name!r} has no value in any of {seen.n_rows:,} rows; leave it out"
             raise BadTableError(msg)
         kind, levels = self.kind(place), None
-        notes: tuple[Note, ...] = ()
+        notes = self.describe_weights(place)
+        if not self.is_named(column) and self.holds_integers(column):
+            check_exact(name, float(seen.low[place]), float(seen.high[place]))
         if kind in ("steps", "categories"):
             if limits is not None:
                 msg = f"limits= are for numbers, but {name!r} has levels; select rows instead"
@@ -232,10 +293,12 @@ class Reader:
                 self.said.get(column),
                 self.settings.level_order(name),
             )
-            levels, notes = found.steps(place) if kind == "steps" else found.categories(place)
+            levels, told = found.steps(place) if kind == "steps" else found.categories(place)
+            notes += told + self.describe_text(place)
             axis = Axis(0.0, levels.size - 1.0, levels.edges, np.ones(levels.size), 1.0)
         else:
             axis = seen.axis(place, limits)
+            check_range(name, axis.low, axis.high)
         n_missing = seen.n_rows - int(seen.n_known[place])
         share = 1.0 - float(seen.known_weight[place]) / seen.weight if n_missing else 0.0
         return Feature(

@@ -17,7 +17,7 @@ from rhale.kernels.times import AxisKind, as_axis_kind, as_numbers, in_full, wri
 from rhale.results.level_effect import name_others
 from rhale.results.note import Note
 from rhale.tables import Table
-from rhale.tables.columns import hashed, texts_of
+from rhale.tables.columns import NAMES, hashed, texts_of
 
 Said = bool | tuple[Any, ...]
 MOST_LEVELS, FEWEST_ROWS = 50, 5  # levels in no order of their own beyond that are pooled
@@ -25,7 +25,7 @@ MOST_LEVELS, FEWEST_ROWS = 50, 5  # levels in no order of their own beyond that 
 
 def holds_names(table: Table, column: int) -> bool:
     """Tell whether a column holds names."""
-    return table.holds(column) in ("name", "object")
+    return table.holds(column) in NAMES
 
 
 def axis_kind(table: Table, column: int) -> AxisKind:
@@ -140,7 +140,7 @@ class LevelReader:
         notes: tuple[Note, ...] = ()
         if len(names) > 2:
             notes = (Note("order", f"levels ordered {how}"),)
-        levels = Levels(tuple(names[i] for i in order), spots)
+        levels = Levels(tuple(names[i] for i in order), spots, has_order=False)
         if not pooled.size:
             return levels, notes
         rare = tuple(texts[i] for i in pooled)

@@ -22,6 +22,8 @@ class Levels:
         The number that `Chunk.column` has for each; nan for the pooled ones together.
     is_number : bool
         Whether these numbers are values.
+    has_order : bool
+        Whether the order means something: declared, given or that of numbers.
     pooled, pooled_weight : ndarray of shape (n_pooled,)
         Numbers and weights of the levels that stand together as one.
     pooled_names : tuple of str
@@ -31,6 +33,7 @@ class Levels:
     names: tuple[str, ...]
     places: FloatArray
     is_number: bool = False
+    has_order: bool = True
     pooled: FloatArray | None = None
     pooled_weight: FloatArray | None = None
     pooled_names: tuple[str, ...] = ()

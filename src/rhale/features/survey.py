@@ -17,7 +17,9 @@ from rhale.tables.chunk import Chunk
 from rhale.tables.pieces.facts import NO_FACTS, ColumnFacts
 
 LARGEST = 1e150  # squares of feature values must stay finite
-FEW_VALUES = 20  # so many whole numbers are steps
+NARROWEST, WIDEST = 1e-50, 1e50  # ranges of features: their sixth powers are ordinary numbers
+EXACT = 2**53  # whole numbers beyond are not told apart by floats
+FEW_VALUES = 60  # numbers are counted up to here: minutes are the longest of the usual scales
 FIRST_VALUES = 1_000  # tell of most columns that there are more
 Facts = tuple[int, float, float, float, float, bool]
 NO_LIMIT = np.uint64(np.iinfo(np.uint64).max)
@@ -290,6 +292,42 @@ def keep(chunk: Chunk, rows: IntArray, key: KeyArray, values: FloatArray) -> Sam
     """Sample of these rows, all of them."""
     weight = np.ones(rows.size) if chunk.weights is None else chunk.weights[rows]
     return collect(key, values, weight, size=np.iinfo(np.int64).max)
+
+
+def check_range(name: str, low: float, high: float) -> None:
+    """Refuse a range so narrow or so wide that products of distances in it are no numbers.
+
+    Examples
+    --------
+    >>> check_range("x", 0.0, 1e-30)
+    >>> check_range("x", 2.0, 2.0)  # a constant
+    """
+    if low == high or NARROWEST <= high - low <= WIDEST:
+        return
+    change = "multiply" if high - low < NARROWEST else "divide"
+    msg = (
+        f"feature {name!r} goes from {low:g} to {high:g}, and products of such distances do not "
+        f"fit into numbers; {change} the column by a power of ten (and tell the model), or leave "
+        "the feature out of features="
+    )
+    raise BadTableError(msg)
+
+
+def check_exact(name: str, low: float, high: float) -> None:
+    """Refuse whole numbers that are too large to be told apart as floats.
+
+    Examples
+    --------
+    >>> check_exact("id", 0, 2.0**53)
+    """
+    if max(-low, high) <= EXACT:
+        return
+    msg = (
+        f"feature {name!r} has whole numbers beyond 2**53 (up to {max(-low, high):.17g}), which "
+        "are not told apart once they are floats; subtract an offset, turn them into text if they "
+        "are names, or leave the feature out of features="
+    )
+    raise BadTableError(msg)
 
 
 def check_column(values: FloatArray, name: str, row_numbers: IntArray) -> None:

@@ -3,17 +3,42 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.gaps import NO_GAPS, Gaps
 from rhale.kernels.grid import Grid
 from rhale.kernels.row_places import RowPlaces, spread_evenly
 
 Center = Literal["mean", "start", "uniform"]
 BLOCK_ROWS = 2**14
+
+
+class Design(NamedTuple):
+    """Linear maps of what is estimated, one a row.
+
+    Attributes
+    ----------
+    levels, slopes : ndarray of shape (n_maps, n_stretches)
+        Weight of each stretch's level and slope.
+    hidden : ndarray of shape (n_maps, n_gaps)
+        Weight of the effect that each gap hides.
+    """
+
+    levels: FloatArray
+    slopes: FloatArray
+    hidden: FloatArray
+
+    def weigh(self, weights: FloatArray) -> Design:
+        """Sums of the maps, by weights of shape (n_maps,) or (n_sums, n_maps)."""
+        return Design(*(weights @ part for part in self))
+
+    def steps(self) -> Design:
+        """Each map less the one before it."""
+        return Design(*(np.diff(part, axis=0) for part in self))
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +58,8 @@ class Fit:
         Whether a stretch is constant because no row of its bin lies there.
     rows : RowPlaces
         What averages over the rows are taken of.
+    gaps : Gaps
+        Where there are none.
     """
 
     edges: FloatArray
@@ -42,6 +69,7 @@ class Fit:
     bin: IntArray
     is_flat: BoolArray
     rows: RowPlaces
+    gaps: Gaps = NO_GAPS
 
     def places(self, center: Center) -> RowPlaces:
         """Places whose average is taken as zero: of the rows, of the axis, or its start."""
@@ -73,28 +101,22 @@ class Fit:
         tilt = ((x - origin) ** 2 - (start - origin) ** 2) / 2
         return np.asarray(self.level[stretches] * (x - start) + self.slope[stretches] * tilt)
 
-    def design(self, x: FloatArray, center: Center = "start") -> tuple[FloatArray, FloatArray]:
-        """Write the curve at x as a linear map of the levels and slopes.
-
-        Returns
-        -------
-        levels, slopes : ndarray of shape (n_x, n_stretches)
-            Weight of each stretch's level and slope.
-        """
-        levels, slopes = self._reach(x)
+    def design(self, x: FloatArray, center: Center = "start") -> Design:
+        """Write the curve at x as a linear map of levels, slopes and what gaps hide."""
+        found = self._reach(x)
         if center == "start":
-            return levels, slopes
+            return found
         places = self.places(center)
-        zero_levels, zero_slopes = self._reach(places.x)
-        return levels - places.weight @ zero_levels, slopes - places.weight @ zero_slopes
+        zero = self._reach(places.x).weigh(places.weight)
+        return Design(*(part - mean for part, mean in zip(found, zero, strict=True)))
 
-    def _reach(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """How far into each stretch x reaches, and the integral of z - origin up to there."""
+    def _reach(self, x: FloatArray) -> Design:
+        """How far into each stretch x reaches, the integral of z - origin up to there, and gaps."""
         start, stop = self.edges[:-1], self.edges[1:]
         behind = np.arange(start.size) - self.locate(x)[:, None]
         reached = np.where(behind < 0, stop, np.where(behind > 0, start, x[:, None]))
         tilt = ((reached - self.origin) ** 2 - (start - self.origin) ** 2) / 2
-        return reached - start, tilt
+        return Design(reached - start, tilt, self.gaps.reach(x))
 
     def importance(self) -> float:
         """Standard deviation of the curve over the rows."""
@@ -166,7 +188,7 @@ class CellMeans:
         return np.isfinite(self.error)
 
 
-def stretch(bins: BinFits, cells: CellMeans | None, rows: RowPlaces) -> Fit:
+def stretch(bins: BinFits, cells: CellMeans | None, rows: RowPlaces, gaps: Gaps = NO_GAPS) -> Fit:
     """Turn bins into stretches: cells where the curve follows them, else lines with flat ends.
 
     Parameters
@@ -175,8 +197,8 @@ def stretch(bins: BinFits, cells: CellMeans | None, rows: RowPlaces) -> Fit:
         The fits.
     cells : CellMeans or None
         Cells that the curve follows.
-    rows : RowPlaces
-        The rows.
+    rows, gaps : RowPlaces and Gaps
+        Where rows are, and where they are not.
 
     Notes
     -----
@@ -205,7 +227,7 @@ def stretch(bins: BinFits, cells: CellMeans | None, rows: RowPlaces) -> Fit:
     start, bin_, read, flat = start[order], bin_[order], read[order], flat[order]
     level = bins.level[bin_] + bins.slope[bin_] * (read - bins.origin[bin_]) + moved[order]
     slope = np.where(flat, 0.0, bins.slope[bin_])
-    return Fit(np.append(start, bins.edges[-1]), read, level, slope, bin_, flat, rows)
+    return Fit(np.append(start, bins.edges[-1]), read, level, slope, bin_, flat, rows, gaps)
 
 
 def known_center(center: str) -> None:

@@ -48,6 +48,11 @@ class Sample:
     seen: int
     is_complete: bool = True
 
+    def last_key(self, n_rows: int) -> np.uint64:
+        """Largest key of the first so many distinct rows; of all where there are no more."""
+        is_all = self.key.size <= n_rows
+        return np.uint64(np.iinfo(np.uint64).max if is_all else self.key[n_rows - 1])
+
     def __add__(self, other: Sample) -> Sample:
         size = min(self.size, other.size)
         late = other.key.size

@@ -8,7 +8,16 @@ from typing import NamedTuple
 import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray
-from rhale.kernels.curve import BLOCK_ROWS, BinFits, CellMeans, Center, Fit, known_center, middles
+from rhale.kernels.curve import (
+    BLOCK_ROWS,
+    BinFits,
+    CellMeans,
+    Center,
+    Design,
+    Fit,
+    known_center,
+    middles,
+)
 from rhale.kernels.noise import interpolation
 
 
@@ -66,7 +75,7 @@ class Uncertainty:
         variance, degrees = np.empty(x.size), np.empty(x.size)
         for start in range(0, x.size, BLOCK_ROWS):
             part = slice(start, start + BLOCK_ROWS)
-            variance[part], degrees[part] = self.of_maps(*self.fit.design(x[part], center))
+            variance[part], degrees[part] = self.of_maps(self.fit.design(x[part], center))
         if center != "mean" or self.n_rows < 1:
             return Estimate(variance, degrees)
         drawn = self.fit.importance() ** 2 / self.n_rows
@@ -81,8 +90,7 @@ class Uncertainty:
         if size == 0.0:
             return 0.0
         pull = (rows.weight * values / size)[None]
-        levels, slopes = self.fit.design(rows.x, "mean")
-        fitted = float(self.of_maps(pull @ levels, pull @ slopes).variance[0])
+        fitted = float(self.of_maps(self.fit.design(rows.x, "mean").weigh(pull)).variance[0])
         # and of a deviation over rows that are drawn
         tails = float(rows.weight @ (values / size) ** 4) - 1.0
         return fitted + size**2 * max(tails, 0.0) / (4 * max(self.n_rows, 1.0))
@@ -90,29 +98,24 @@ class Uncertainty:
     def of_means(self) -> FloatArray:
         """Variance of the change of the curve over each bin, divided by its width."""
         edges = self.bins.edges
-        levels, slopes = (np.diff(part, axis=0) for part in self.fit.design(edges))
-        width = np.diff(edges)
-        return np.asarray(self.of_maps(levels, slopes).variance / width**2)
+        return np.asarray(
+            self.of_maps(self.fit.design(edges).steps()).variance / np.diff(edges) ** 2
+        )
 
-    def of_maps(self, levels: FloatArray, slopes: FloatArray) -> Estimate:
-        """Variance of linear maps of the stretches' levels and slopes, both (n_maps, n_stretches)."""
-        of_levels, of_slopes = self._of_fits(levels, slopes)
-        gaps = self._of_gaps(of_levels)
+    def of_maps(self, design: Design) -> Estimate:
+        """Variance of linear maps."""
+        of_levels, of_slopes = self._of_fits(design.levels, design.slopes)
         self._hand_over(of_levels, of_slopes)
         parts = of_levels**2 * self.level_variance + of_slopes**2 * self.slope_variance
         parts += 2 * of_levels * of_slopes * self.covariance
         # where the curve follows cells, their means are the independent estimates: the fit is made of
         # them, so taking both as independent would count the same rows twice
         for k in map(int, np.unique(self.cells.bin) if self.cells else []):
-            mine = levels[:, self.fit.bin == k]
+            mine = design.levels[:, self.fit.bin == k]
             parts[:, k] = self._of_cells(k, mine, of_levels[:, k], of_slopes[:, k])
         parts = self.search * np.maximum(parts, 0.0)
-        estimated = parts.sum(axis=1)
-        total = estimated + gaps
-        return Estimate(
-            total,
-            _satterthwaite(total, *((p, d) for p, d in zip(parts.T, self.degrees, strict=True))),
-        )
+        total = parts.sum(axis=1) + design.hidden**2 @ self.fit.gaps.variance
+        return Estimate(total, _satterthwaite(total, *zip(parts.T, self.degrees, strict=True)))
 
     def _of_fits(self, levels: FloatArray, slopes: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What the maps say of level and slope of the bins' fits, both (n_maps, n_bins)."""
@@ -130,21 +133,6 @@ class Uncertainty:
         # a followed stretch is `trust` parts its cell's mean; the fit answers for the rest
         kept = levels * (1 - trust)
         return np.add.reduceat(kept, starts, axis=1), np.add.reduceat(tilt, starts, axis=1)
-
-    def _of_gaps(self, levels: FloatArray) -> FloatArray:
-        """Variance of what is not known inside gaps: anything between the bins at their sides."""
-        total, sides = np.zeros(len(levels)), dict[tuple[int, ...], tuple[FloatArray, float]]()
-        for line in find_bridges(self.bins, self.measured):
-            if len(line.ends) < 2:
-                continue
-            ends = [self.bins.read(k, x) for k, x, _ in line.ends]
-            key = tuple(k for k, _, _ in line.ends)
-            # the bins of one gap are wrong together
-            pull = sides.get(key, (np.zeros(len(levels)), 0.0))[0] + levels[:, line.bin]
-            sides[key] = pull, float(ends[1] - ends[0]) ** 2 / 12
-        for pull, variance in sides.values():
-            total += pull**2 * variance
-        return total
 
     def _hand_over(self, levels: FloatArray, slopes: FloatArray) -> None:
         """Let the measured neighbours answer for the bins without rows, in place."""

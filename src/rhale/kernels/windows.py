@@ -10,6 +10,7 @@ import numpy as np
 from rhale.kernels import FloatArray
 from rhale.kernels.axis import MANY_VALUES, Axis, nearest, wide_gaps
 from rhale.kernels.interpolate import Knots
+from rhale.kernels.piles import NO_PILES, Piles
 
 FEWEST_ROWS = 4  # a window always sees some other rows
 BESIDE = 0.2  # of half a window: rows on each side of a gap that share a window across it
@@ -39,6 +40,8 @@ class Window:
         window, so that what happens in the gap is measured, and counted once.
     reach : ndarray of shape (n_knots,) or None
         How far an even window goes to either side of the knots: as far as its shorter half.
+    piles : Piles
+        Values that many rows share: no window crosses them.
     least : Window or None
         What an even window is at least; where it would be narrower, this one is taken. None where
         windows are not even.
@@ -54,6 +57,7 @@ class Window:
     whole: bool
     gaps: FloatArray
     reach: FloatArray | None = None
+    piles: Piles = NO_PILES
     least: Window | None = None
 
     def ends(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -72,7 +76,8 @@ class Window:
         if self.least is None:
             a, b = lines
         else:
-            a, b = _even(x, lines[2], self.least.within(x, lines[:2]))
+            reach = np.minimum(lines[2], self.piles.room(x))
+            a, b = _even(x, reach, self.least.within(x, lines[:2]))
         if self.ladder is not None:
             a, b = nearest(self.ladder, a), nearest(self.ladder, b)
         elif self.whole:
@@ -81,6 +86,7 @@ class Window:
         for behind, beyond in self.gaps:
             inside = (x >= behind) & (x <= beyond)
             a, b = np.where(inside, behind, a), np.where(inside, beyond, b)
+        a, b = self.piles.confine(x, a, b)
         is_narrow = ~(b > a)
         if is_narrow.any():
             a[is_narrow], b[is_narrow] = self.low, self.high
@@ -93,7 +99,7 @@ def ends_of(x: FloatArray, *windows: Window) -> list[tuple[FloatArray, FloatArra
     return [w.within(x, [next(lines) for _ in w.lines]) for w in windows]
 
 
-def window(axis: Axis, share: float, *, whole: bool = False) -> Window:
+def window(axis: Axis, share: float, *, whole: bool = False, piles: Piles = NO_PILES) -> Window:
     """Find, everywhere on the axis, the interval that holds a share of the rows.
 
     Parameters
@@ -104,6 +110,8 @@ def window(axis: Axis, share: float, *, whole: bool = False) -> Window:
         Share of the weight that the window holds besides the rows at its centre.
     whole : bool
         Whether the feature takes whole numbers only.
+    piles : Piles
+        Values that many rows share.
 
     Notes
     -----
@@ -127,11 +135,18 @@ def window(axis: Axis, share: float, *, whole: bool = False) -> Window:
         ladder=ladder,
         whole=whole,
         gaps=no_gaps,
+        piles=piles,
     )
 
 
 def even_window(
-    axis: Axis, share: float, least: float, *, whole: bool = False, gaps: bool = False
+    axis: Axis,
+    share: float,
+    least: float,
+    *,
+    whole: bool = False,
+    gaps: bool = False,
+    piles: Piles = NO_PILES,
 ) -> Window:
     """Find windows that go as far to the left as to the right.
 
@@ -150,6 +165,8 @@ def even_window(
     gaps : bool
         Whether rows beside a wide gap share one window across it, which holds a tenth of the
         share on each side of the gap.
+    piles : Piles
+        Values that many rows share; a gap beside one is a part of what lies beside it.
 
     Notes
     -----
@@ -160,7 +177,7 @@ def even_window(
     No even window crosses a wide gap, and a tree steps in its middle or just beside it. A window
     for all rows beside it gives the change across it, as a bin of Apley and Zhu does.
     """
-    plain = window(axis, share, whole=whole)
+    plain = window(axis, share, whole=whole, piles=piles)
     if plain.ladder is not None:
         return plain
     half = _weight_needed(axis, share) / 2
@@ -173,6 +190,7 @@ def even_window(
         left, right = wide_gaps(axis, half).T
         near = max(BESIDE * half, _weight_needed(axis, 0.0))
         stretches = np.column_stack([_halves(axis, left, near)[0], _halves(axis, right, near)[1]])
+        stretches = piles.apart(stretches)
     return replace(plain, gaps=stretches, reach=reach, least=narrow)
 
 

@@ -11,10 +11,12 @@ import numpy as np
 from rhale.errors import BadSettingError
 from rhale.features.feature import Feature, require_rows
 from rhale.kernels import FloatArray
+from rhale.kernels.adaptive import Adaptive
 from rhale.kernels.fixed import Edges, Quantile
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import Moments, measure
 from rhale.kernels.partition import Partition
+from rhale.kernels.piles import NO_PILES, BetweenPiles, Piles, find_piles
 from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
 from rhale.measures.notes import describe_gaps, describe_outside
 from rhale.results.effect import Density, Effect, LocalEffects
@@ -38,11 +40,38 @@ class Source(Protocol):
     def n_changes(self) -> int:
         """How many changed copies of the rows it asks about."""
 
+    @property
+    def piles(self) -> Piles:
+        """Values that many rows share, where local effects cannot tell what happens beside them."""
+
     def questions(self, rows: Rows) -> Questions:
         """Rows as the model is to see them."""
 
     def local_effects(self, rows: Rows, asked: Questions, replies: Replies) -> FloatArray:
         """Series of all outputs, shape (n_series * n_outputs, n_rows)."""
+
+
+@dataclass(frozen=True, eq=False)
+class WholeBin:
+    """The row's own bin, widened to whole numbers, between the first and the last one there is.
+
+    Notes
+    -----
+    A column of whole numbers cannot be asked at limits between them, and a bin [k - ½, k + ½)
+    shrinks to nothing if they are rounded. Asked at k - 1 and k + 1 its secant is that of the
+    broken line through the values of the model, over the bin itself.
+    """
+
+    grid: Grid
+    low: float
+    high: float
+
+    def ends(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The whole numbers around the bin of every value."""
+        cell = self.grid.locate(x)
+        a, b = np.floor(self.grid.edges[cell]), np.ceil(self.grid.edges[cell + 1])
+        first, last = np.ceil(self.low), np.floor(self.high)
+        return (np.maximum(a, first), np.minimum(b, last)) if first < last else (a, b)
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +144,8 @@ class BinnedEffects:
         """Moments of the local effects in every cell."""
         x = rows.chunk.column(self.feature.column)
         series = self.source.local_effects(rows, asked, replies)
-        cells = measure(self.cells.grid, x, series, rows.chunk.weights)
+        places = self.source.piles.take_sides(x, rows.key)
+        cells = measure(self.cells.grid, places, series, rows.chunk.weights)
         effects = series[: len(self.cells.partitions), rows.sampled].T
         return Tally(cells, np.column_stack([x[rows.sampled], effects]))
 
@@ -123,7 +153,7 @@ class BinnedEffects:
         """Choose bins among the cells, for each output."""
         edges, n_inside = self.cells.grid.edges, int(total.count.sum())
         require_rows(self.feature, n_inside, (edges[0], edges[-1]), about.survey)
-        notes = (*self.how, *about.notes, *self.cells.notes, *self.missing)
+        notes = (*self.how, *about.notes, *self.feature.notes, *self.cells.notes, *self.missing)
         n_known = about.survey.n_rows - self.feature.n_missing
         notes += describe_outside(n_known, total, kind=self.feature.axis_kind)
         notes += describe_gaps(self.feature)
@@ -171,6 +201,30 @@ def choose_cells(settings: Settings, feature: Feature, outputs: Sequence[str]) -
     edges = reachable_limits(feature, partitions[0], offered[0])
     own = (Edges(edges, closed),) * len(partitions)
     return CellChoice(Grid(edges, closed), own, "bins", can_change=False, notes=notes)
+
+
+def choose_piles(feature: Feature, cells: CellChoice) -> Piles:
+    """Piles of a feature, where its bins may end beside them: limits that were given stay."""
+    found = find_piles(feature.axis)
+    return found if all(_suits(p, found) for p in cells.partitions) else NO_PILES
+
+
+def _suits(partition: Partition, piles: Piles) -> bool:
+    """Whether bins are searched, or are those of such a search."""
+    if isinstance(partition, Edges):
+        edges = np.array(partition.edges)
+        return np.array_equal(piles.offer(edges), edges)
+    return isinstance(partition, Adaptive)
+
+
+def offer_piles(cells: CellChoice, piles: Piles) -> CellChoice:
+    """Let cells end where the stretches beside piles do, and bins with them."""
+    if not piles.values.size:
+        return cells
+    grid = Grid(piles.offer(cells.grid.edges), cells.grid.closed)
+    between = tuple(p if isinstance(p, Edges) else BetweenPiles(p, piles) for p in cells.partitions)
+    # rows of a pile have large local effects over a narrow stretch: no wider bin may hold them
+    return replace(cells, grid=grid, partitions=between, can_change=False)
 
 
 def reachable_limits(feature: Feature, partition: Partition, edges: FloatArray) -> FloatArray:

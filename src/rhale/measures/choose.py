@@ -8,21 +8,32 @@ from typing import cast
 
 import numpy as np
 
-from rhale.errors import NotDifferentiableError
+from rhale.errors import BadEffectsError, NotDifferentiableError
 from rhale.features.feature import Feature
 from rhale.features.first_pass import Columns
+from rhale.kernels import FloatArray
+from rhale.kernels.piles import Piles
 from rhale.kernels.windows import even_window, window
-from rhale.measures.binned import BinnedEffects, CellChoice, Source, choose_cells
+from rhale.measures.binned import (
+    BinnedEffects,
+    CellChoice,
+    Source,
+    WholeBin,
+    choose_cells,
+    choose_piles,
+    offer_piles,
+)
+from rhale.measures.check_gradient import Disagreement, check_gradient
 from rhale.measures.constant import Constant
 from rhale.measures.gradient import Gradient
 from rhale.measures.marginal import Marginal, choose_bins
 from rhale.measures.measure import Measure
-from rhale.measures.notes import MISSING_POINT, describe_missing, without_point
+from rhale.measures.notes import MISSING_POINT, describe_missing, describe_piles, without_point
 from rhale.measures.probe import probe_reactions, probe_smoothness
 from rhale.measures.questions import Asker
 from rhale.measures.removal import Of, Removal, refuse_missing
 from rhale.measures.secant import OwnBin, Secant
-from rhale.measures.steps import Steps
+from rhale.measures.steps import Steps, last_moved
 from rhale.measures.tracing import TracedMethod, Tracing, choose_points
 from rhale.results.note import Note
 from rhale.settings import Settings
@@ -85,7 +96,13 @@ def choose(columns: Columns, asker: Asker, settings: Settings) -> Choice:
     cells = [choose_cells(settings, f, asker.outputs) for f in binned]
     sources, ways, more = choose_sources(settings, asker, probe, binned, cells)
     measured: dict[str, Measure] = {
-        f.name: BinnedEffects(f, source, own, () if way in USUAL_WAYS else (way,), missing[f.name])
+        f.name: BinnedEffects(
+            f,
+            source,
+            offer_piles(own, source.piles),
+            () if way in USUAL_WAYS else (way,),
+            missing[f.name],
+        )
         for f, source, own, way in zip(binned, sources, cells, ways, strict=True)
     }
     how = dict(zip((f.name for f in binned), ways, strict=True))
@@ -93,7 +110,9 @@ def choose(columns: Columns, asker: Asker, settings: Settings) -> Choice:
         if feature.is_constant:
             measured[feature.name] = Constant(feature, missing[feature.name])
         elif feature.levels is not None:
-            measured[feature.name] = Steps(feature, missing[feature.name])
+            size = feature.levels.size
+            last_key = last_moved(columns.survey.sample, size, len(asker.outputs))
+            measured[feature.name] = Steps(feature, missing[feature.name], last_key)
             how[feature.name] = BY_STEPS
     gone = _removals(columns.features, refused, "change")
     return Choice((*(measured[f.name] for f in columns.features), *gone), how, asked + more)
@@ -151,7 +170,7 @@ def choose_sources(
     """
     if settings.method == "ale":
         pairs = zip(features, cells, strict=True)
-        own = [Secant(feature.column, OwnBin(c.grid)) for feature, c in pairs]
+        own = [Secant(feature.column, _own_bin(feature, c)) for feature, c in pairs]
         return own, [OVER_BINS] * len(features), 0
     adapter = asker.predictor.adapter
     if settings.wants_gradient and not adapter.is_differentiable:
@@ -163,57 +182,92 @@ def choose_sources(
     slopes = [Gradient(f.column) for f in features]
     why, asked = "", 0
     if adapter.is_differentiable and settings.local != "secant":
-        if settings.wants_gradient:
-            return slopes, [BY_GRADIENT] * len(features), 0
-        why, ways, asked = _judge_gradient(asker, probe, features)
+        why, ways, asked = _judge_gradient(settings, asker, probe, features)
         if not why:
             return slopes, ways, asked
-    windows, ways, more = _choose_windows(settings, asker, probe, features)
+    piles = [choose_piles(*pair) for pair in zip(features, cells, strict=True)]
+    windows, ways, more = _choose_windows(settings, asker, probe, features, piles)
     return windows, [Note(way.kind, why + way) for way in ways], asked + more
 
 
+def _own_bin(feature: Feature, cells: CellChoice) -> OwnBin | WholeBin:
+    """The bin of each row, as it can be asked about."""
+    if feature.whole:
+        return WholeBin(cells.grid, feature.axis.low, feature.axis.high)
+    return OwnBin(cells.grid)
+
+
 def _judge_gradient(
-    asker: Asker, probe: Chunk, features: Sequence[Feature]
+    settings: Settings, asker: Asker, probe: Chunk, features: Sequence[Feature]
 ) -> tuple[str, list[Note], int]:
     """Say why the gradient is of no use ("" if it is), and what to note about each feature."""
-    ways = [BY_GRADIENT] * len(features)
     try:
-        _, slopes = asker.predictor.gradient(probe)
+        found = asker.predictor.gradient(probe)
     except NotDifferentiableError as error:
-        return f"no gradient ({error}): ", ways, probe.n_rows
-    flat = [i for i, f in enumerate(features) if not np.any(slopes[:, :, f.column])]
+        if settings.wants_gradient:
+            raise
+        return f"no gradient ({error}): ", [], probe.n_rows
+    why, flat, asked = "", set[str](), probe.n_rows
+    if not settings.wants_gradient:
+        why, flat, more = _find_flat(asker, probe, features, found[1])
+        asked += more
+    if why:
+        return why, [], asked
+    wrong, more = check_gradient(asker, probe, features, found)
+    if wrong and settings.local != "gradient":
+        msg = (
+            f"{wrong[0]}; correct the gradient, leave it out (local='secant'), or insist with "
+            "local='gradient'"
+        )
+        raise BadEffectsError(msg)
+    told = dict.fromkeys(flat, FLAT_GRADIENT) | {one.feature: _insisted(one) for one in wrong}
+    return "", [told.get(f.name, BY_GRADIENT) for f in features], asked + more
+
+
+def _find_flat(
+    asker: Asker, probe: Chunk, features: Sequence[Feature], slopes: FloatArray
+) -> tuple[str, set[str], int]:
+    """Features without slopes along which predictions move; why, if no slope is of any use."""
+    flat = [f for f in features if not np.any(slopes[:, :, f.column])]
     if not flat:
-        return "", ways, probe.n_rows
-    wide = [window(features[i].axis, SPREAD_SHARE, whole=features[i].whole) for i in flat]
-    moved, asked = probe_reactions(asker, probe, [features[i].column for i in flat], wide)
+        return "", set(), 0
+    wide = [window(f.axis, SPREAD_SHARE, whole=f.whole) for f in flat]
+    moved, asked = probe_reactions(asker, probe, [f.column for f in flat], wide)
     if not np.any(slopes) and moved.any():
-        why = "the gradient is zero everywhere although predictions differ: "
-        return why, ways, probe.n_rows + asked
-    for i in np.array(flat)[moved]:
-        ways[i] = FLAT_GRADIENT
-    return "", ways, probe.n_rows + asked
+        return "the gradient is zero everywhere although predictions differ: ", set(), asked
+    return "", {f.name for f, moves in zip(flat, moved, strict=True) if moves}, asked
+
+
+def _insisted(wrong: Disagreement) -> Note:
+    """What is said of a gradient that the user wants although it is wrong."""
+    return Note("gradient", f"local effects by gradient, as was asked for, although {wrong}")
 
 
 def _choose_windows(
-    settings: Settings, asker: Asker, probe: Chunk, features: Sequence[Feature]
+    settings: Settings,
+    asker: Asker,
+    probe: Chunk,
+    features: Sequence[Feature],
+    piles: Sequence[Piles],
 ) -> tuple[list[Secant], list[Note], int]:
     """Probe where the model is smooth, and choose the windows of the secants."""
     smooth, asked = np.zeros(len(features), dtype=np.bool_), 0
     if settings.window is None or settings.spread_window is None:
-        narrow = [window(f.axis, SMOOTH_SHARE, whole=f.whole) for f in features]
+        pairs = zip(features, piles, strict=True)
+        narrow = [window(f.axis, SMOOTH_SHARE, whole=f.whole, piles=own) for f, own in pairs]
         smooth, asked = probe_smoothness(asker, probe, [f.column for f in features], narrow)
     secants, ways = [], []
-    for feature, is_smooth in zip(features, smooth, strict=True):
+    for feature, own, is_smooth in zip(features, piles, smooth, strict=True):
         share = settings.window or (SMOOTH_SHARE if is_smooth else _mean_share(feature.axis.rows))
         spread_share = settings.spread_window or (None if is_smooth else SPREAD_SHARE)
-        secants.append(_secant(feature, share, spread_share))
+        secants.append(_secant(feature, own, share, spread_share))
         kind = "smooth" if is_smooth else "stepped"
         if settings.window and settings.spread_window:
             kind = "windows given by hand"
         spread = f", {spread_share:.3g} for the spread" if spread_share else ""
         whole = ", and end at whole numbers" if feature.whole else ""
         text = f"secants ({kind}): windows hold {share:.3g} of the rows{spread}{whole}"
-        ways.append(Note("secants", text))
+        ways.append(Note("secants", text + describe_piles(feature, own)))
     return secants, ways, asked
 
 
@@ -222,10 +276,11 @@ def _mean_share(n_rows: float) -> float:
     return float(np.clip(WINDOW_ROWS / n_rows, MEAN_SHARE, WIDEST_SHARE))
 
 
-def _secant(feature: Feature, share: float, spread_share: float | None) -> Secant:
+def _secant(feature: Feature, piles: Piles, share: float, spread_share: float | None) -> Secant:
     axis, whole = feature.axis, feature.whole
     if spread_share is None:
-        return Secant(feature.column, window(axis, share, whole=whole))
-    mean = even_window(axis, share, MEAN_LEAST * share, whole=whole, gaps=True)
-    spread = even_window(axis, spread_share, SPREAD_LEAST * spread_share, whole=whole)
-    return Secant(feature.column, mean, spread)
+        return Secant(feature.column, window(axis, share, whole=whole, piles=piles), piles=piles)
+    mean = even_window(axis, share, MEAN_LEAST * share, whole=whole, gaps=True, piles=piles)
+    least = SPREAD_LEAST * spread_share
+    spread = even_window(axis, spread_share, least, whole=whole, piles=piles)
+    return Secant(feature.column, mean, spread, piles)

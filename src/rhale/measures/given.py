@@ -12,6 +12,7 @@ import numpy.typing as npt
 from rhale.errors import BadEffectsError, BadTableError
 from rhale.features.feature import require_rows
 from rhale.features.first_pass import FirstPass
+from rhale.features.survey import check_exact
 from rhale.kernels import FloatArray
 from rhale.kernels.moments import measure
 from rhale.kernels.sample import collect, row_keys
@@ -57,7 +58,7 @@ class GivenEffects:
         cells = measure(grid, self.x, self.local_effects, self.chunk.weights)
         require_rows(feature, int(cells.count.sum()), (grid.edges[0], grid.edges[-1]), survey)
         made = bin_cells(feature.name, OUTPUT, cells.of_output(0, 1), partition, axis=feature.axis)
-        notes = describe_outside(survey.n_rows, cells)
+        notes = feature.notes + describe_outside(survey.n_rows, cells)
         return replace(made, local_notes=notes, sample=self.sample())
 
     def sample(self) -> LocalEffects:
@@ -74,13 +75,16 @@ def read_given(
 ) -> GivenEffects:
     """Check values and local effects; rows of weight zero are left out, whatever they hold."""
     try:
-        places, values = np.array(x, dtype=np.float64), np.array(local_effects, dtype=np.float64)
+        held, places = np.asarray(x), np.array(x, dtype=np.float64)
+        values = np.array(local_effects, dtype=np.float64)
     except (TypeError, ValueError) as error:
         msg = f"x and local_effects of {name!r} must be numbers, one per row: {error}"
         raise BadTableError(msg) from error
     if places.ndim != 1 or places.shape != values.shape:
         msg = f"x has shape {places.shape}, local_effects {values.shape}; both must be (n_rows,)"
         raise BadTableError(msg)
+    if held.dtype.kind in "iu" and held.size:
+        check_exact(name, float(held.min()), float(held.max()))
     table = open_table(places[:, None], weights)
     bad = ~np.isfinite(values)
     if weights is not None:

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from rhale.kernels import FloatArray
+from rhale.kernels.piles import NO_PILES, Piles
 from rhale.measures.measure import Needs, Questions, Replies, Rows
 
 
@@ -18,6 +19,7 @@ class Gradient:
     column: int
     needs: ClassVar[Needs] = "slopes"
     n_changes: ClassVar[int] = 0
+    piles: ClassVar[Piles] = NO_PILES  # a derivative is what it is
 
     def questions(self, rows: Rows) -> Questions:  # noqa: ARG002 - slopes answer for all columns
         """Nothing beyond the slopes of the rows as they are."""

@@ -11,7 +11,6 @@ from rhale.features.feature import Feature
 from rhale.kernels import FloatArray
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import Moments, measure
-from rhale.kernels.rows_between import stand_at_points
 from rhale.measures.constant import note_constant
 from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
 from rhale.measures.notes import describe_missing, describe_outside
@@ -81,7 +80,7 @@ class Marginal:
             covariance=np.diag(variance),
             rows=cells.rows[filled],
             share=share,
-            rows_between=stand_at_points(share, cells.total_rows),
+            known_rows=cells.total_rows,
         )
 
 

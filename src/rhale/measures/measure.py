@@ -22,6 +22,7 @@ from rhale.tables import Chunk
 from rhale.tables.chunk import Change
 
 Needs = Literal["nothing", "predictions", "slopes"]
+NO_ANSWERS = np.empty((0, 0, 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +45,43 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
+class Aside:
+    """What is asked about some rows of a chunk only.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_some,)
+        Which rows.
+    changes : sequence of (column, values)
+        What to replace in each copy of them; values of shape (n_some,).
+    """
+
+    rows: IntArray
+    changes: Sequence[Change]
+
+
+@dataclass(frozen=True, eq=False)
 class Questions:
-    """What one measure asks about a chunk, and what it has to remember until it is answered."""
+    """What one measure asks about a chunk, and what it has to remember until it is answered.
+
+    Attributes
+    ----------
+    changes : sequence of (column, values)
+        What to replace in each copy of all rows.
+    memory : object
+        Whatever `add_up` wants back.
+    aside : Aside or None
+        What is asked about some of the rows besides.
+    """
 
     changes: Sequence[Change] = ()
     memory: Any = None
+    aside: Aside | None = None
+
+    def n_asked(self, n_rows: int) -> int:
+        """Rows that the model is asked about."""
+        some = 0 if self.aside is None else len(self.aside.changes) * self.aside.rows.size
+        return len(self.changes) * n_rows + some
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,11 +96,14 @@ class Replies:
         Where a measure needs them.
     changed : ndarray of shape (n_changes, n_rows, n_outputs)
         Answers to the changes that the measure asked about.
+    aside : ndarray of shape (n_changes, n_some, n_outputs)
+        Answers to what it asked about some of the rows; no changes where it did not.
     """
 
     predictions: FloatArray
     slopes: FloatArray | None
     changed: FloatArray
+    aside: FloatArray = field(default_factory=lambda: NO_ANSWERS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +182,7 @@ class Measure(Protocol):
 
     @property
     def n_changes(self) -> int:
-        """How many changed copies of the rows it asks about."""
+        """How many changed copies of all rows it asks about."""
 
     @property
     def n_points(self) -> int:
@@ -257,8 +293,8 @@ class MeasureTask:
             replies = self.replies(rows, asked, base)
             for measure, questions, reply in zip(group, asked, replies, strict=True):
                 tallies.append(measure.add_up(rows, questions, reply))
+                n_asked += questions.n_asked(chunk.n_rows)
             del asked, replies, questions, reply  # their memory serves the next group
-        n_asked += chunk.n_rows * sum(m.n_changes for m in self.measures)
         values = lay_out(base.sampled, [tally.kept for tally in tallies])
         sample = keep(chunk, rows.sampled, key[rows.sampled], values)
         return Sums(tuple(tally.total for tally in tallies), sample, n_asked)
@@ -296,7 +332,18 @@ class MeasureTask:
         changes = [change for questions in asked for change in questions.changes]
         answers = self.asker.ask(rows.chunk, changes) if changes else NO_ANSWERS
         ends = np.cumsum([len(questions.changes) for questions in asked])
-        return [Replies(base.predictions, base.slopes, own) for own in np.split(answers, ends[:-1])]
+        return [
+            Replies(base.predictions, base.slopes, own, self.ask_aside(rows.chunk, questions.aside))
+            for own, questions in zip(np.split(answers, ends[:-1]), asked, strict=True)
+        ]
+
+    def ask_aside(self, chunk: Chunk, aside: Aside | None) -> FloatArray:
+        """Ask about some rows of a chunk."""
+        if aside is None:
+            return NO_ANSWERS
+        if not aside.rows.size:
+            return np.empty((len(aside.changes), 0, len(self.asker.outputs)))
+        return self.asker.ask(chunk.take(aside.rows), aside.changes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,6 +353,3 @@ class Base:
     predictions: FloatArray
     slopes: FloatArray | None
     sampled: FloatArray = field(repr=False)
-
-
-NO_ANSWERS = np.empty((0, 0, 0))

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from rhale.features.feature import Feature
 from rhale.features.survey import Survey
 from rhale.kernels.axis import MANY_VALUES, wide_gaps
 from rhale.kernels.moments import Moments
+from rhale.kernels.piles import Piles
 from rhale.kernels.times import AxisKind, written
 from rhale.results.note import Note
 
 MISSING_POINT = ": they are no part of the curve, 'missing' is a point of its own"
 LONGEST_REASON = 100
+EXPLAINED = "explained variance"
+ENOUGH = 0.5  # of the variance of the predictions: curves that explain less deserve a word
+MOST_NAMED = 3  # outputs
 WIDE_GAP = 0.05  # of the rows: a gap wider than so many is worth a note
 
 
@@ -40,6 +46,38 @@ def describe_curves(survey: Survey, last_key: np.uint64, n_kept: int) -> tuple[N
         return ()
     text = f"single curves of {n_kept:,} of {survey.n_rows:,} rows are kept; averages use all"
     return (Note("sample", text),)
+
+
+def describe_explained(shares: Mapping[str, float]) -> tuple[Note, ...]:
+    """Say what it may mean that curves explain little of some outputs, or less than nothing.
+
+    Examples
+    --------
+    >>> describe_explained({"y0": 0.9})
+    ()
+    >>> describe_explained({"y0": 0.03})[0].partition(":")[0]
+    'the sum of the curves explains 3 % of the variance of the predictions'
+    """
+    low = {output: share for output, share in shares.items() if share < ENOUGH}
+    if not low:
+        return ()
+    percents = [f"{round(100 * share):,} %" for share in low.values()]
+    found = percents[0]
+    if len(shares) > 1:
+        named = [f"{p} for {o!r}" for o, p in zip(low, percents, strict=True)]
+        found = ", ".join(named[:MOST_NAMED])
+        found += f" (and little for {len(low) - MOST_NAMED} more)" if len(low) > MOST_NAMED else ""
+    text = (
+        f"the sum of the curves explains {found} of the variance of the predictions: features may "
+        "act together (then the spread is large), a step may stand beside a small gradient "
+        "(local='secant' sees steps), or the effect may have waves finer than the windows"
+    )
+    if round(100 * min(low.values())) < 0:
+        text += (
+            "; below zero, curves of correlated features may add up to more than the model, or "
+            "curves may be wrong"
+        )
+    return (Note(EXPLAINED, text),)
 
 
 def describe_outside(n_rows: int, cells: Moments, kind: AxisKind = "number") -> tuple[Note, ...]:
@@ -80,6 +118,14 @@ def describe_gaps(feature: Feature) -> tuple[Note, ...]:
         )
         for a, b in gaps
     )
+
+
+def describe_piles(feature: Feature, piles: Piles) -> str:
+    """Say which values have windows of their own beside them."""
+    if not piles.values.size:
+        return ""
+    shown = ", ".join(write_short(value, feature.axis_kind) for value in piles.values)
+    return f", none of them across {shown}, where many rows stand"
 
 
 def write_short(value: float, kind: AxisKind) -> str:

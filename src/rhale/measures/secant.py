@@ -9,6 +9,7 @@ import numpy as np
 
 from rhale.kernels import FloatArray
 from rhale.kernels.grid import Grid
+from rhale.kernels.piles import NO_PILES, Piles
 from rhale.kernels.windows import Window, ends_of
 from rhale.measures.measure import Needs, Questions, Replies, Rows
 
@@ -50,6 +51,8 @@ class Secant:
     spread_interval : Window or None
         A wider one for the spread, and to take curvature out of the mean; None where the model is
         smooth and one is enough.
+    piles : Piles
+        Values that many rows share, as in the intervals.
 
     Notes
     -----
@@ -60,6 +63,7 @@ class Secant:
     column: int
     interval: Interval
     spread_interval: Window | None = None
+    piles: Piles = NO_PILES
     needs: ClassVar[Needs] = "nothing"
 
     @property
@@ -74,7 +78,8 @@ class Secant:
 
     def questions(self, rows: Rows) -> Questions:
         """Both ends of the windows of every row, as the column's type can hold them."""
-        chunk, x = rows.chunk, rows.chunk.column(self.column)
+        chunk = rows.chunk
+        x = self.piles.take_sides(chunk.column(self.column), rows.key)
         ends = [
             (chunk.representable(self.column, a), chunk.representable(self.column, b))
             for a, b in self.known_ends(x)

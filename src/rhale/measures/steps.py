@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -11,12 +11,69 @@ import numpy as np
 from rhale.features.feature import Feature
 from rhale.features.levels import Levels
 from rhale.kernels import FloatArray, IntArray
+from rhale.kernels.curve_moments import CurveMoments, measure_curves
 from rhale.kernels.level_moments import LevelMoments, measure_levels
-from rhale.kernels.sample import KeyArray
-from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
+from rhale.kernels.records import crosses_processes
+from rhale.kernels.sample import KeyArray, Sample
+from rhale.measures.measure import About, Aside, Conclusion, Needs, Questions, Replies, Rows, Tally
 from rhale.results.effect import LocalEffects
 from rhale.results.level_effect import LevelEffect
 from rhale.results.note import Note
+
+NO_LIMIT = np.uint64(np.iinfo(np.uint64).max)
+MOST_ANSWERS = 2**16  # of rows that are moved to every level; more hardly change a deviation
+FEWEST_MOVED, MOST_MOVED = 200, 2_000
+
+
+@crosses_processes
+@dataclass(frozen=True, eq=False)
+class LevelSums:
+    """What some rows say about levels.
+
+    Attributes
+    ----------
+    steps : LevelMoments
+        Steps to the neighbouring levels, of all rows.
+    curves : CurveMoments or None
+        Predictions at all levels, less that at the first, of sampled rows; None where levels have
+        an order, or are two.
+    """
+
+    steps: LevelMoments
+    curves: CurveMoments | None = None
+
+    def __add__(self, other: LevelSums) -> LevelSums:
+        steps = self.steps + other.steps
+        if self.curves is None or other.curves is None:
+            return LevelSums(steps)
+        return LevelSums(steps, self.curves + other.curves)
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """Sampled rows that are moved to every level, each distinct row once.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_moved,)
+        Which rows of the chunk.
+    weight : ndarray of shape (n_moved,)
+        Weight of all rows that are like it.
+    squares : float
+        Sum of the squared weights of all these.
+    """
+
+    rows: IntArray
+    weight: FloatArray
+    squares: float
+
+
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """Levels of the rows, and who is moved to every level."""
+
+    level: IntArray
+    moved: Moved | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +104,15 @@ class Steps:
         The feature; it has levels.
     missing : tuple of Note
         About rows without a value.
+    last_key : int
+        Of the sampled rows, those with keys up to this one are moved to every level, where levels
+        have no order: how rows differ at a level cannot be added up from steps then. Of two
+        levels, the step between them says it all.
     """
 
     feature: Feature
     missing: tuple[Note, ...] = ()
+    last_key: np.uint64 = NO_LIMIT
     needs: ClassVar[Needs] = "predictions"
     n_points: ClassVar[int] = 1
 
@@ -59,6 +121,11 @@ class Steps:
         """The levels, in order."""
         assert self.feature.levels is not None  # noqa: S101 - our own mistake
         return self.feature.levels
+
+    @property
+    def moves_everywhere(self) -> bool:
+        """Whether sampled rows are moved to every level."""
+        return not self.levels.has_order and self.levels.size > 2
 
     @property
     def n_changes(self) -> int:
@@ -71,16 +138,41 @@ class Steps:
 
     def questions(self, rows: Rows) -> Questions:
         """The levels beside those of the rows; pooled ones are chosen by the rows' keys."""
-        levels, x = self.levels, rows.chunk.column(self.feature.column)
+        levels, column = self.levels, self.feature.column
+        x = rows.chunk.column(column)
         level, last, chance = levels.locate(x), levels.size - 1, chances(rows.key)
         beside = [1 - level] if last == 1 else [level - 1, level + 1]
         places = [levels.at(np.clip(to, 0, last), chance) for to in beside]
-        column = self.feature.column
-        return Questions([(column, np.where(level < 0, x, place)) for place in places], level)
+        changes = [(column, np.where(level < 0, x, place)) for place in places]
+        if not self.moves_everywhere:
+            return Questions(changes, Memory(level))
+        some = self.moved(rows, level)
+        return Questions(changes, Memory(level, some), self.everywhere(rows, level, some.rows))
+
+    def moved(self, rows: Rows, level: IntArray) -> Moved:
+        """The distinct sampled rows that have a level, and a small enough key."""
+        key, sampled = rows.key[rows.sampled], rows.sampled
+        chosen = sampled[(key <= self.last_key) & (level[sampled] >= 0)]
+        _, first, same = np.unique(rows.key[chosen], return_index=True, return_inverse=True)
+        weights = rows.chunk.weights
+        w = np.ones(chosen.size) if weights is None else weights[chosen]
+        held = np.bincount(same, w, first.size).astype(np.float64)
+        return Moved(chosen[first], held, float(w @ w))
+
+    def everywhere(self, rows: Rows, level: IntArray, some: IntArray) -> Aside:
+        """Some rows at every level; at its own a row stays as it is."""
+        levels, column = self.levels, self.feature.column
+        x, chance = rows.chunk.column(column)[some], chances(rows.key[some])
+        places = (levels.at(np.full(some.size, to), chance) for to in range(levels.size))
+        own = level[some]
+        return Aside(
+            some, [(column, np.where(own == to, x, place)) for to, place in enumerate(places)]
+        )
 
     def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:
         """Moments of the steps of the rows that have a level."""
-        level, sampled, weights = asked.memory, rows.sampled, rows.chunk.weights
+        level, moved = asked.memory.level, asked.memory.moved
+        sampled, weights = rows.sampled, rows.chunk.weights
         steps = row_steps(level, self.levels.size, replies.predictions, replies.changed)
         known = level >= 0
         total = measure_levels(
@@ -91,20 +183,25 @@ class Steps:
             None if weights is None else weights[known],
         )
         stands = self.levels.stand(level)[sampled, None]
-        return Tally(total, np.hstack([stands, steps.down[:, sampled].T, steps.up[:, sampled].T]))
+        curves = None if moved is None else measure_moved(moved, replies.aside)
+        return Tally(
+            LevelSums(total, curves),
+            np.hstack([stands, steps.down[:, sampled].T, steps.up[:, sampled].T]),
+        )
 
-    def conclude(self, total: LevelMoments, kept: FloatArray, about: About) -> Conclusion:
-        """Gather the steps of each output."""
-        levels, steps = self.levels, total.steps
-        width = np.diff(levels.edges)
+    def conclude(self, total: LevelSums, kept: FloatArray, about: About) -> Conclusion:
+        """Gather the steps of each output, and how rows differ at the levels."""
+        levels, found = self.levels, total.steps
+        steps, width = found.steps, np.diff(levels.edges)
+        covariance = None if total.curves is None else total.curves.covariance
         return Conclusion(
             tuple(
                 LevelEffect(
                     name=self.feature.name,
                     output=name,
                     levels=levels.names,
-                    level_count=total.count,
-                    level_weight=total.weight,
+                    level_count=found.count,
+                    level_weight=found.weight,
                     edges=levels.edges,
                     count=steps.count,
                     rows=steps.rows,
@@ -115,12 +212,20 @@ class Steps:
                     is_number=levels.is_number,
                     pooled=levels.pooled_names,
                     local_notes=about.notes + self.missing,
-                    bin_notes=self.feature.notes,
+                    bin_notes=self.feature.notes + self.describe_moved(total, about),
+                    covariance=None if covariance is None else covariance[output],
                     sample=self.sampled_steps(kept, about, output),
                 )
                 for output, name in enumerate(about.outputs)
             )
         )
+
+    def describe_moved(self, total: LevelSums, about: About) -> tuple[Note, ...]:
+        """Say that the spread rests on some of the rows, where it does."""
+        if total.curves is None or min(self.last_key, about.last_key) == NO_LIMIT:
+            return ()
+        text = f"spread of the levels from {total.curves.rows:,.0f} rows moved to every level"
+        return (Note("sample", text),)
 
     def sampled_steps(self, kept: FloatArray, about: About, output: int) -> LocalEffects:
         """Steps of the sampled rows, at the middles of the steps."""
@@ -157,6 +262,26 @@ def row_steps(
     down = np.where((level > 0)[:, None], base - below, 0.0).T
     up = np.where(((level >= 0) & (level < n_levels - 1))[:, None], above - base, 0.0).T
     return RowSteps(level, down, up)
+
+
+def measure_moved(moved: Moved, answers: FloatArray) -> CurveMoments:
+    """Moments of the curves of rows over the levels, from zero at the first.
+
+    Parameters
+    ----------
+    moved : Moved
+        The rows.
+    answers : ndarray of shape (n_levels, n_moved, n_outputs)
+        Their predictions at every level.
+    """
+    curves = (answers - answers[:1]).transpose(2, 1, 0)
+    return replace(measure_curves(curves, moved.weight), weight_squares=moved.squares)
+
+
+def last_moved(sample: Sample, n_levels: int, n_outputs: int) -> np.uint64:
+    """Largest key of the rows that are moved to every level: fewer, where answers are many."""
+    n_rows = int(np.clip(MOST_ANSWERS // (n_levels * n_outputs), FEWEST_MOVED, MOST_MOVED))
+    return sample.last_key(n_rows)
 
 
 def chances(key: KeyArray) -> FloatArray:

@@ -9,13 +9,14 @@ import numpy as np
 
 from rhale.features.feature import Feature
 from rhale.kernels import FloatArray
+from rhale.kernels.between_points import covary_with_place, place_between, share_out
 from rhale.kernels.curve_moments import CurveMoments, measure_curves
 from rhale.kernels.fixed import Edges
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import Moments, measure
 from rhale.kernels.partition import Partition
 from rhale.kernels.records import crosses_processes
-from rhale.kernels.rows_between import place_between, summarise_places
+from rhale.kernels.row_places import RowPlaces, place_rows
 from rhale.measures.binned import reachable_limits
 from rhale.measures.constant import note_constant
 from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
@@ -140,30 +141,32 @@ class Tracing:
 
     def profile(self, total: Traces, kept: FloatArray, output: int, name: str) -> Profile:
         """The numbers of one output."""
-        found, places = total.curves, summarise_places(total.cells)
-        covariance, own = found.covariance[output], places.share_points()
+        found, places, points = total.curves, place_rows(total.cells), self.points
+        covariance, share = found.covariance[output], share_out(*places, points.size)
         shape, level = covariance[:-1, :-1], covariance[-1, -1]
         variance = np.diag(shape) + 2 * covariance[:-1, -1] + level
         mean_shape = found.mean[output, :-1]
-        series = range(output * self.points.size, (output + 1) * self.points.size)
-        with_own = places.covariances(mean_shape - own @ mean_shape, total.cells.series(*series))
+        cells = total.cells.series(*range(output * points.size, (output + 1) * points.size))
         profile = Profile(
             name=self.feature.name,
             output=name,
             method=self.method,
-            grid=self.points,
+            grid=points,
             mean=mean_shape + found.mean[output, -1],
             std=np.sqrt(np.maximum(variance, 0.0)),
             covariance=shape,
-            rows=np.full(self.points.size, found.rows),
-            share=own,
-            rows_between=places,
-            own_covariance=with_own,
+            rows=np.full(points.size, found.rows),
+            share=share,
+            row_places=RowPlaces(
+                np.interp(places.x, np.arange(points.size), points), places.weight
+            ),
+            known_rows=cells.total_rows,
+            own_covariance=covary_with_place(mean_shape - share @ mean_shape, cells),
         )
         if self.method == "pdp":
             return profile
-        start = 1 + output * self.points.size
-        curves = np.asarray(kept[:, start : start + self.points.size])
+        start = 1 + output * points.size
+        curves = np.asarray(kept[:, start : start + points.size])
         return replace(profile, curves=curves, curve_x=kept[:, 0])
 
 

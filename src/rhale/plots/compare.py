@@ -12,7 +12,8 @@ from rhale.kernels.curve import Center
 from rhale.plots import canvas, style, ticks
 from rhale.plots.board import Board, explain, label_board
 from rhale.plots.fields import Field, Item, open_field, read_item
-from rhale.results.result import Result, axis_kind, is_constant, reach
+from rhale.results.differences import offset
+from rhale.results.result import Result, Trace, axis_kind, is_constant, reach
 
 LEVEL = 0.95
 
@@ -30,7 +31,9 @@ def plot_compare(
     ax : Axes, optional
         Where; None makes a new figure.
     center : {"mean", "start", "uniform"}
-        Where the curves are zero. Profiles are centred too, so that all have one level.
+        Where the curves are zero. "mean": all of them at one common zero, on average over the rows
+        of the first, so that the same curve over other rows stands where it stood; intervals move
+        along. Otherwise each at its own. Profiles are centred too.
 
     Returns
     -------
@@ -60,12 +63,27 @@ def plot_compare(
         field = open_field(results, ax)
         board = field.board
         read = {name: read_item(result, center, LEVEL) for name, result in curved.items()}
+        if center == "mean":
+            read = {
+                name: moved(item, offset(results[0], item.result)) for name, item in read.items()
+            }
         explained = draw_results(field, read)
         field.fit()
         field.name_places(results[0])
         explain(board, explained, new=ax is None)
     label_board(board, list(items.values()), center)
     return board.ax
+
+
+def moved(item: Item, by: float) -> Item:
+    """Move a curve, its interval and its point of missing values up."""
+    missing = None if item.missing is None else lifted(item.missing, by)
+    return item._replace(path=lifted(item.path, by), missing=missing)
+
+
+def lifted(path: Trace, by: float) -> Trace:
+    """The same curve, higher by a number; rows differ as before."""
+    return path._replace(curve=path.curve + by, low=path.low + by, high=path.high + by)
 
 
 def say_constant(items: Mapping[str, Result], ax: Axes | None) -> Board:

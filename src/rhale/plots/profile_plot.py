@@ -10,6 +10,7 @@ from matplotlib.collections import LineCollection
 from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.curve import Center
+from rhale.kernels.student import student_quantile
 from rhale.plots import canvas, missing_panel, style, ticks
 from rhale.plots.board import Board, explain, label_board, new_board
 from rhale.plots.fields import LineField, SlotField, read_item
@@ -17,7 +18,7 @@ from rhale.plots.labels import slope_label, value_label
 from rhale.plots.lettering import LITERAL
 from rhale.plots.slots import Slots, gather_slots
 from rhale.results.profile import Profile, differentiate
-from rhale.results.result import Trace, is_constant, normal_quantile
+from rhale.results.result import Trace, is_constant
 
 MEANS = {"pdp": "partial dependence", "ice": "partial dependence", "mplot": "mean of rows near x"}
 
@@ -156,7 +157,8 @@ def slope_trace(profile: Profile, level: float) -> Trace:
     slope = difference @ profile.mean
     variance = np.einsum("ij,jk,ik->i", difference, profile.covariance, difference)
     spread = np.sqrt(np.maximum(variance, 0.0))
-    half = normal_quantile(level) * spread / np.sqrt(profile.rows)
+    factor = student_quantile(level, profile.rows - 1)
+    half = factor * spread / np.sqrt(profile.rows)
     return Trace(profile.grid, slope, spread, slope - half, slope + half)
 
 

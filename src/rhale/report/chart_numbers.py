@@ -36,9 +36,11 @@ class MissingPoint:
 
 @dataclass(frozen=True)
 class Bins:
-    """Bins, or steps between levels: limits, rows, effect at both limits, and how sure it is.
+    """Bins, or steps between levels: limits, rows, effect in the middle, its tilt, how sure it is.
 
-    Numbers are per unit of the axis as drawn; steps between categories are whole steps.
+    Effects are per `Shape.unit`, and steps between categories are whole steps. `slope` is how they
+    change along the axis as drawn (dates: per day and millisecond), so that `slope` times a
+    distance on that axis is a difference of effects.
     """
 
     left: Numbers = ()
@@ -181,9 +183,8 @@ def bins_of(effect: Result) -> Bins:
     n_bins = len(limits) - 1  # without the row of missing values
     names = ("mean", "slope", "std", "standard_error")
     mean, slope, std, error = (by * np.array(table[name][:n_bins]) for name in names)
-    shown = [
-        rounded(v, float(np.nanmax(np.abs(v), initial=0.0))) for v in (mean, by * slope, std, error)
-    ]
+    tilt = slope / factor(effect)
+    shown = [rounded(v, float(np.nanmax(np.abs(v), initial=0.0))) for v in (mean, tilt, std, error)]
     return Bins(limits[:-1], limits[1:], tuple(table["count"][:n_bins]), *shown)
 
 

@@ -89,6 +89,49 @@ def distance(first: Result, second: Result) -> float:
     return _root_mean_square(gap, weight)
 
 
+def offset(first: Result, second: Result) -> float:
+    """How far a centred curve lies below another one, on average over the rows of that other one.
+
+    Parameters
+    ----------
+    first : Result
+        Whose rows count, on the stretch or at the levels that both have.
+    second : Result
+        What is to be moved by the number that is returned; 0 if they have no place in common.
+
+    Examples
+    --------
+    >>> import rhale
+    >>> old, new = (rhale.effect(np.linspace(a, a + 4, 500), np.ones(500)) for a in (0, 1))
+    >>> round(offset(old, new), 9)  # curves x - 2 and x - 3
+    1.0
+    """
+    if first.column_kind == second.column_kind == "categories":
+        shared = [label for label in first.labels if label in second.labels]
+        mine = [first.labels.index(label) for label in shared]
+        other = [second.labels.index(label) for label in shared]
+        gap = first.trace().curve[mine] - second.trace().curve[other]
+        return _weighted_mean(gap, first.level_rows().weight[mine])
+    x, weight = _rows_along(first)
+    (start, stop), (other_start, other_stop) = reach(first), reach(second)
+    both = (x >= max(start, other_start)) & (x <= min(stop, other_stop))
+    return _weighted_mean(first.height(x[both]) - second.height(x[both]), weight[both])
+
+
+def _rows_along(result: Result) -> tuple[FloatArray, FloatArray]:
+    """Places along an axis, and the weight of the rows there."""
+    if result.labels:
+        return result.axis, result.level_rows().weight
+    _, limits, density, _ = result.support()
+    return limits[:-1] + np.diff(limits) / 2, density * np.diff(limits)
+
+
+def _weighted_mean(values: FloatArray, weight: FloatArray) -> float:
+    """Mean of known values; 0 if there are none."""
+    share = np.where(np.isfinite(values), weight, 0.0)
+    return float(share @ np.nan_to_num(values) / share.sum()) if share.sum() > 0 else 0.0
+
+
 def _between_levels(first: Result, second: Result) -> float:
     shared = [label for label in first.labels if label in second.labels]
     if not shared:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from rhale.kernels.curve import (
     middles,
     stretch,
 )
+from rhale.kernels.gaps import NO_GAPS, Gaps, find_gaps
 from rhale.kernels.grid import Closed, Grid
 from rhale.kernels.moments import Moments, measure
 from rhale.kernels.noise import interpolation, residual_squares
@@ -90,6 +91,8 @@ class Effect(FrozenResult):
         Standard errors of the mean local effect and of the slope.
     row_places : RowPlaces
         What stands for the rows in averages over them: centring, importance, typical spread.
+    gaps : Gaps
+        Wide stretches without rows, and how far the effect may be off there.
     fit_covariance : ndarray of shape (n_bins,) or None
         Covariance of level and slope; none of it where rows vary evenly about their line.
     search : float
@@ -138,6 +141,7 @@ class Effect(FrozenResult):
     level_error: FloatArray
     slope_error: FloatArray
     row_places: RowPlaces
+    gaps: Gaps = NO_GAPS
     fit_covariance: FloatArray | None = None
     search: float = 1.0
     closed: Closed = "left"
@@ -202,7 +206,7 @@ class Effect(FrozenResult):
         rows = self.row_places
         if self.density == "bins":
             rows = spread_evenly(self.edges, self.weight)
-        return stretch(self.bins, self.cells, rows)
+        return stretch(self.bins, self.cells, rows, self.gaps)
 
     @cached_property
     def doubt(self) -> Uncertainty:
@@ -466,8 +470,7 @@ class Effect(FrozenResult):
         """
         x = np.array([start, stop], dtype=np.float64)
         size, spread = np.diff(self.curve(x))[0], np.abs(np.diff(self._accumulate(x)))[0]
-        levels, slopes = (np.diff(one, axis=0) for one in self.fit.design(x))
-        error = np.sqrt(self.doubt.of_maps(levels, slopes).variance[0])
+        error = np.sqrt(self.doubt.of_maps(self.fit.design(x).steps()).variance[0])
         return Difference(float(size), float(error), float(spread))
 
     def support(self) -> Support:
@@ -542,6 +545,8 @@ def fit_effect(
     pure = variance if cuts.noise is None else pure_variance(cells, cuts.limits)
     std, std_plain = spread_of(bins, np.fmin(variance, pure))
     spread_edges, spread_std = own_spread(cells, cuts)
+    followed, rows = followed_cells(cells, cuts, fits), place_rows(fine)
+    drawn = stretch(fits, followed, rows)
     return Effect(
         name=name,
         output=output,
@@ -559,12 +564,13 @@ def fit_effect(
         std_plain=np.where(measured, std_plain, fill_gaps(std_plain, middle)),
         level_error=errors.level,
         slope_error=errors.slope,
-        row_places=place_rows(fine),
+        row_places=rows,
+        gaps=find_gaps(fine, partial(drawn.curve, center="start")),
         fit_covariance=errors.covariance,
         search=search_factor(cuts, cells.total_rows),
         closed=bins.grid.closed,
         bin_notes=as_notes(cuts.notes, "bins") + thin_bins(bins.count),
-        cells=followed_cells(cells, cuts, fits),
+        cells=followed,
         spread_edges=spread_edges,
         spread_std=spread_std,
     )

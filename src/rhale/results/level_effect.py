@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.curve import Center, fill_gaps, known_center, middles
+from rhale.kernels.student import student_quantile
 from rhale.kernels.times import ColumnKind
 from rhale.names import find_level
 from rhale.results.effect import NO_SAMPLE, LocalEffects
@@ -27,11 +28,13 @@ from rhale.results.result import (
     Support,
     Trace,
     count_rows,
-    normal_quantile,
+    require_level,
     trace_missing,
     weighted_root_mean_square,
 )
 from rhale.results.table_rows import Columns, add_missing_bin, add_row, list_bins
+
+Accumulate = Literal["sum", "quadrature"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,6 +68,10 @@ class LevelEffect(FrozenResult):
         What a reader should know about the local effects, and about the levels.
     sample : LocalEffects
         Middles of steps and the steps of a bounded number of rows.
+    covariance : ndarray of shape (n_levels, n_levels) or None
+        Of levels without an order: covariance, over sampled rows that were moved to every level,
+        of their predictions less that at the first level. None where levels have an order, and
+        where there are two, whose one step says the same.
     parts, quantity
         As in `Result`, which it answers.
 
@@ -72,6 +79,11 @@ class LevelEffect(FrozenResult):
     -----
     Spread (`std`, `spread`) says how rows differ. Uncertainty (`standard_error`, `ci`) says how
     well the average is known from these rows, given the model.
+
+    Levels with an order add up the deviations of their steps, as bins do. Levels without one add
+    up nothing, since their order is arbitrary: how rows differ at a level is the deviation of the
+    rows' own curves over the levels there, each curve centred by itself (c-ICE). Of two levels
+    both say the same.
     """
 
     name: str
@@ -92,6 +104,7 @@ class LevelEffect(FrozenResult):
     local_notes: tuple[Note, ...] = ()
     bin_notes: tuple[Note, ...] = ()
     sample: LocalEffects = NO_SAMPLE
+    covariance: FloatArray | None = None
     parts: ClassVar[Parts] = "levels"
     quantity: ClassVar[Quantity] = "effect"
 
@@ -174,24 +187,44 @@ class LevelEffect(FrozenResult):
         return self._read(x, self._map(center) @ self.step)
 
     def spread(
-        self, x: Any = None, *, accumulate: Literal["sum", "quadrature"] = "sum"
+        self, x: Any = None, *, center: Center = "mean", accumulate: Accumulate = "sum"
     ) -> FloatArray:
-        """Accumulated deviation between rows at levels, from zero at the first.
+        """How far the rows' own curves lie apart at levels, each centred by itself.
 
         Parameters
         ----------
         x : str, number or a sequence of these, optional
             Levels, all by default.
+        center : {"mean", "start", "uniform"}
+            As in `curve`: what the rows' curves are zero at.
         accumulate : {"sum", "quadrature"}
-            Sum of the steps' deviations, or the root of the sum of their squares.
+            Sum of the steps' deviations, or the root of the sum of their squares. Levels without
+            an order accumulate nothing, and know "sum" alone.
+
+        Notes
+        -----
+        With S the sum of the steps' deviations up to a level, `"start"` is S, and `"mean"` is
+        |S - mean of S over the rows|: so far apart are the curves of rows that differ one way at
+        all steps. Of levels without an order it is the deviation of the curves that sampled rows
+        have over the levels, less their averages: by the levels' shares of the rows for `"mean"`,
+        equal ones for `"uniform"`, the first level alone for `"start"`.
         """
-        if accumulate not in ("sum", "quadrature"):
+        zero = self._zero(center)
+        if accumulate not in get_args(Accumulate):
             msg = f"accumulate={accumulate!r} is not known; use 'sum' or 'quadrature'"
             raise BadSettingError(msg)
-        std = fill_gaps(self.std, middles(self.edges)) * np.diff(self.edges)
-        if accumulate == "sum":
-            return self._read(x, np.append(0.0, np.cumsum(std)))
-        return self._read(x, np.sqrt(np.append(0.0, np.cumsum(std**2))))
+        if self.covariance is None:
+            summed = self._accumulated(accumulate)
+            return np.abs(self._read(x, summed - zero @ summed))
+        if accumulate == "quadrature":
+            msg = (
+                f"accumulate='quadrature' of {self.name!r}, whose levels have no order: nothing "
+                "is added up there; leave it out, or give an order with categorical="
+            )
+            raise BadSettingError(msg)
+        shift = np.eye(len(self.levels)) - zero
+        variance = np.einsum("ij,jk,ik->i", shift, self.covariance, shift)
+        return self._read(x, np.sqrt(np.maximum(variance, 0.0)))
 
     def ci(
         self, x: Any = None, *, level: float = 0.95, center: Center = "mean"
@@ -207,39 +240,54 @@ class LevelEffect(FrozenResult):
             rows were drawn from, at one level, given the order of the levels.
         center : {"mean", "start", "uniform"}
             As in `curve`.
+
+        Notes
+        -----
+        The variance is that of a sum of correlated mean steps. For `"mean"` it includes that the
+        rows, over which the curve is centred, are a draw: importance² / effective rows. Where
+        steps have few rows their deviations are not well known either: Student's quantiles, with
+        the degrees of freedom of Welch and Satterthwaite.
         """
-        matrix = self._map(center)
+        require_level(level)
+        matrix, drawn = self._map(center), self._centring_variance(center)
         variance = np.einsum("ij,jk,ik->i", matrix, self._covariance, matrix)
-        reach = self._read(x, normal_quantile(level) * np.sqrt(np.maximum(variance, 0.0)))
+        variance = np.maximum(variance, 0.0) + drawn
+        quantile = student_quantile(level, self._degrees(matrix, drawn))
+        reach = self._read(x, quantile * np.sqrt(variance))
         curve = self.curve(x, center=center)
         return curve - reach, curve + reach
 
     @property
     def importance(self) -> float:
-        """Size of the effect: standard deviation of the curve over the rows; nan for one level."""
-        if len(self.levels) == 1:
-            return float("nan")
+        """Size of the effect: standard deviation of the curve over the rows; 0 for one level."""
         return float(np.sqrt(self.share @ self.curve() ** 2))
 
     @property
     def importance_error(self) -> float:
-        """Standard error of `importance`."""
+        """Standard error of `importance`: of the steps, and of a deviation over rows that are drawn."""
         size = self.importance
         if not size > 0.0:
             return size
-        pull = (self.share * self.curve() / size) @ self._map("mean")
-        return float(np.sqrt(np.maximum(pull @ self._covariance @ pull, 0.0)))
+        curve = self.curve() / size
+        pull = (self.share * curve) @ self._map("mean")
+        tails = max(float(self.share @ curve**4) - 1.0, 0.0)
+        drawn = size**2 * tails / (4 * self._all_rows)
+        return float(np.sqrt(np.maximum(pull @ self._covariance @ pull, 0.0) + drawn))
 
     @property
     def heterogeneity(self) -> float:
-        """How much rows differ: root of the row-weighted mean of std²; nan if no step has one."""
+        """How much the steps of rows differ: root of the row-weighted mean of std², per unit of `edges`."""
         return weighted_root_mean_square(self.std, self.weight)
 
     @property
     def typical_spread(self) -> float:
-        """How much rows differ when the feature moves by one standard deviation of `edges`."""
-        middle = self.share @ self.edges
-        return self.heterogeneity * float(np.sqrt(self.share @ (self.edges - middle) ** 2))
+        """How much rows differ, in units of the output: root mean square of `spread` over the rows.
+
+        Unknown for one level, where nothing was measured.
+        """
+        if len(self.levels) == 1:
+            return float("nan")
+        return weighted_root_mean_square(self.spread(), self.share)
 
     def height(self, x: FloatArray) -> FloatArray:
         """The curve, zero on average, at places between the levels: straight from one to the next."""
@@ -258,7 +306,7 @@ class LevelEffect(FrozenResult):
         """What is drawn: the levels."""
         zero: Center = "mean" if center is None else center
         low, high = self.ci(level=level, center=zero)
-        return Trace(self.edges, self.curve(center=zero), self.spread(), low, high)
+        return Trace(self.edges, self.curve(center=zero), self.spread(center=zero), low, high)
 
     def missing_trace(self, center: Center | None = "mean", level: float = 0.95) -> Trace | None:
         """The one point of missing values; None where it was not measured."""
@@ -272,8 +320,8 @@ class LevelEffect(FrozenResult):
         ends = np.searchsorted(self.edges, [start, stop])
         between = slice(ends.min(), ends.max())
         variance = self._covariance[between, between].sum()
-        size, spread = np.diff(self.curve()[ends])[0], np.abs(np.diff(self.spread()[ends]))[0]
-        return Difference(float(size), float(np.sqrt(max(variance, 0.0))), float(spread))
+        size, error = np.diff(self.curve()[ends])[0], np.sqrt(max(variance, 0.0))
+        return Difference(float(size), float(error), self._spread_between(ends))
 
     def support(self) -> Support:
         """Where the rows are: at the levels."""
@@ -312,6 +360,30 @@ class LevelEffect(FrozenResult):
             columns = add_row(columns, known)
         return add_missing_bin(columns, self.missing, self.level_weight)
 
+    def _centring_variance(self, center: Center) -> float:
+        """Variance of the average that is taken as zero, as the rows of each level are a draw."""
+        if center != "mean" or len(self.levels) == 1:
+            return 0.0
+        return self.importance**2 / self._all_rows
+
+    def _degrees(self, matrix: FloatArray, drawn: float) -> FloatArray:
+        """Degrees of freedom behind the variances of sums of steps and of the centring."""
+        parts = np.column_stack(
+            [matrix**2 * np.diag(self._covariance), np.full(len(matrix), drawn)]
+        )
+        total = parts.sum(axis=1, keepdims=True)
+        share = np.divide(parts, total, out=np.zeros_like(parts), where=total > 0)
+        known = np.append(np.maximum(self.rows - 1, 1.0), self._all_rows if drawn > 0 else np.inf)
+        weighed = share**2 @ (1 / known)
+        found = np.divide(1.0, weighed, out=np.full(weighed.size, np.inf), where=weighed > 0)
+        return np.asarray(found)
+
+    @property
+    def _all_rows(self) -> float:
+        """Effective number of all rows, as if weights were alike at all levels."""
+        unevenness = (self.weight**2 / self.rows).sum() / self.weight.sum()
+        return float(self.level_weight.sum() / unevenness)
+
     @cached_property
     def _covariance(self) -> FloatArray:
         """Covariance of the mean steps; steps of one row borrow from their neighbours."""
@@ -319,15 +391,33 @@ class LevelEffect(FrozenResult):
         error = error * np.diff(self.edges)
         return np.asarray(error[:, None] * self.correlation * error)
 
+    def _spread_between(self, ends: IntArray) -> float:
+        """How much rows differ in what happens to them between two levels."""
+        if self.covariance is None:
+            return float(np.abs(np.diff(self._accumulated("sum")[ends]))[0])
+        both = self.covariance[np.ix_(ends, ends)]
+        return float(np.sqrt(np.maximum(both[0, 0] + both[1, 1] - 2 * both[0, 1], 0.0)))
+
     def _map(self, center: Center) -> FloatArray:
         """The linear map from steps to the curve at the levels."""
-        known_center(center)
         n_levels = len(self.levels)
         summed = np.tri(n_levels, n_levels - 1, -1)
+        return np.asarray(summed - self._zero(center) @ summed)
+
+    def _zero(self, center: Center) -> FloatArray:
+        """Weights of the levels whose average is taken as zero."""
+        known_center(center)
+        n_levels = len(self.levels)
         if center == "start":
-            return summed
-        share = self.share if center == "mean" else np.full(n_levels, 1 / n_levels)
-        return np.asarray(summed - share @ summed)
+            return np.asarray(np.eye(1, n_levels)[0])
+        return self.share if center == "mean" else np.ones(n_levels) / n_levels
+
+    def _accumulated(self, accumulate: Accumulate) -> FloatArray:
+        """Deviations of the steps, added up from the first level."""
+        std = fill_gaps(self.std, middles(self.edges)) * np.diff(self.edges)
+        if accumulate == "sum":
+            return np.append(0.0, np.cumsum(std))
+        return np.asarray(np.sqrt(np.append(0.0, np.cumsum(std**2))))
 
     def _read(self, x: Any, values: FloatArray) -> FloatArray:
         """Values at the levels asked for."""

@@ -9,8 +9,10 @@ import numpy as np
 
 from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray
+from rhale.kernels.between_points import place_between, share_out, variance_between
 from rhale.kernels.curve import Center, fill_gaps, known_center
-from rhale.kernels.rows_between import RowsBetween, place_between, stand_at_points, variance_between
+from rhale.kernels.row_places import RowPlaces
+from rhale.kernels.student import student_quantile
 from rhale.kernels.times import AxisKind, ColumnKind, written
 from rhale.names import find_level
 from rhale.results.missing import Missing
@@ -27,7 +29,7 @@ from rhale.results.result import (
     Trace,
     as_points,
     count_rows,
-    normal_quantile,
+    require_level,
     trace_missing,
     weighted_root_mean_square,
 )
@@ -35,6 +37,7 @@ from rhale.results.table_rows import MISSING, Columns, add_row, name_places
 
 ProfileMethod = Literal["pdp", "ice", "mplot"]
 NO_CURVES, NO_VALUES = np.empty((0, 0)), np.empty(0)
+N_PLACES = 32  # drawn at least: bands bend between points
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,9 +76,11 @@ class Profile(FrozenResult):
     levels : tuple of str
         Labels of the points, where the feature has levels (then the grid is 0, 1, 2, ... or their
         values, if they are numbers); none otherwise.
-    rows_between : RowsBetween or None
-        Where the rows stand between the points, for what is squared over the rows; None in files
-        of format 4 and before, whose rows stand at the points.
+    row_places : RowPlaces or None
+        Places that stand for the rows between the points, for what is squared over the rows; None
+        where the rows stand at the points, as in marginal plots, and in files before format 5.
+    known_rows : float or None
+        Effective number of rows that have a value; None in files before format 5.
     own_covariance : ndarray of shape (n_points,) or None
         Covariance over the rows of the same curves as in `covariance` with the mean curve at the
         row's own value, for the interval of the centred curve; None where it was not measured.
@@ -101,7 +106,8 @@ class Profile(FrozenResult):
     kind: AxisKind = "number"
     levels: tuple[str, ...] = ()
     missing: Missing | None = None
-    rows_between: RowsBetween | None = None
+    row_places: RowPlaces | None = None
+    known_rows: float | None = None
     own_covariance: FloatArray | None = None
     parts: ClassVar[Parts] = "points"
     quantity: ClassVar[Quantity] = "prediction"
@@ -191,13 +197,14 @@ class Profile(FrozenResult):
         -----
         It covers the curve of the model over the population the rows were drawn from. With
         `center="mean"` other rows would also have another mean of the curve, by which it is
-        shifted; that is a part of the interval.
+        shifted; that is a part of the interval. Few rows make it wider (Student's t).
         """
+        require_level(level)
+        factor, curve = student_quantile(level, self.rows - 1), self.curve(x, center=center)
         if self.method == "mplot":
-            error = self._read(x, self._marginal_error(center))
-        else:
-            error = self._read_deviation(x, self._error_covariance(center))
-        reach, curve = normal_quantile(level) * error, self.curve(x, center=center)
+            reach = self._read(x, factor * self._marginal_error(center))
+        else:  # all points have the same rows
+            reach = factor[0] * self._read_deviation(x, self._error_covariance(center))
         return curve - reach, curve + reach
 
     def ice(self, *, center: Center | float | None = None) -> FloatArray:
@@ -232,17 +239,22 @@ class Profile(FrozenResult):
 
         Of a marginal plot the deviation over the rows of the mean of their bins.
         """
-        return float(np.sqrt(self._standing.variance(self._centred)))
+        place, weight = self._standing
+        return float(np.sqrt(weight @ self._read_places(place) ** 2))
 
     @property
     def importance_error(self) -> float:
-        """Standard error of `importance`, for these values of the feature."""
+        """Standard error of `importance`: of the curve, and of a deviation over rows that are drawn."""
         size = self.importance
         if size == 0.0:
             return 0.0
-        pull = self._standing.pull(self._centred) / size
+        place, weight = self._standing
+        values = self._read_places(place) / size
+        pull = share_out(place, weight * values, self.grid.size)
         pull /= np.sqrt(np.where(self.rows > 0, self.rows, 1.0))
-        return float(np.sqrt(np.maximum(pull @ np.nan_to_num(self.covariance) @ pull, 0.0)))
+        of_curve = max(float(pull @ np.nan_to_num(self.covariance) @ pull), 0.0)
+        tails = max(float(weight @ values**4) - 1.0, 0.0)
+        return float(np.sqrt(of_curve + size**2 * tails / (4 * self._rows_with_value)))
 
     @property
     def heterogeneity(self) -> float:
@@ -252,7 +264,8 @@ class Profile(FrozenResult):
         """
         if self.method == "mplot":
             return weighted_root_mean_square(self.std, self.share)
-        return float(np.sqrt(self._standing.mean_variance(self._covariance("mean"))))
+        place, weight = self._standing
+        return float(np.sqrt(weight @ variance_between(self._covariance("mean"), place)))
 
     @property
     def typical_spread(self) -> float:
@@ -264,8 +277,16 @@ class Profile(FrozenResult):
         return self.curve(x)
 
     def places(self, n_points: int = N_POINTS) -> FloatArray:  # noqa: ARG002
-        """The points whose mean is known; between them the curve is straight."""
-        return self.grid[np.isfinite(self.mean)]
+        """The points whose mean is known, and where these are few, some between them.
+
+        Between two points the curve is straight, but spread and interval are not.
+        """
+        known = self.grid[np.isfinite(self.mean)]
+        if self.labels or self.method == "mplot" or not 1 < known.size <= N_PLACES:
+            return known
+        parts = 2 ** int(np.ceil(np.log2(N_PLACES / (known.size - 1))))  # a point stays what it is
+        number = np.arange(parts * (known.size - 1) + 1) / parts
+        return np.asarray(np.interp(number, np.arange(known.size), known))
 
     def trace(
         self,
@@ -286,14 +307,19 @@ class Profile(FrozenResult):
         return trace_missing(self.missing, shift, level, spread_known=known)
 
     def difference(self, start: float, stop: float) -> Difference:
-        """The difference of two points; rows are the same at both, except in a marginal plot."""
-        ends = np.searchsorted(self.grid, [start, stop])
-        size = float(np.diff(self.mean[ends])[0])
+        """The difference of two places; rows are the same at both, except in a marginal plot."""
         if self.method == "mplot":
+            ends = np.searchsorted(self.grid, [start, stop])
+            size = float(np.diff(self.mean[ends])[0])
             return Difference(size, float(np.hypot(*self.standard_error[ends])), float("nan"))
-        both = self.covariance[np.ix_(ends, ends)]
-        spread = float(np.sqrt(max(both[0, 0] + both[1, 1] - 2 * both[0, 1], 0.0)))
-        return Difference(size, spread / float(np.sqrt(self.rows[ends].mean())), spread)
+        place = place_between(np.array([start, stop]), self.grid)
+        change = share_out(place, np.array([-1.0, 1.0]), self.grid.size)
+        used = np.flatnonzero(change)
+        change = change[used]
+        variance = float(change @ self.covariance[np.ix_(used, used)] @ change)
+        spread = float(np.sqrt(max(variance, 0.0)))
+        size = float(change @ self.mean[used])
+        return Difference(size, spread / float(np.sqrt(self.rows[0])), spread)
 
     def support(self) -> Support:
         """Where the rows are: those whose curves were kept, or their shares at the points."""
@@ -312,7 +338,8 @@ class Profile(FrozenResult):
         if self.curves.size == 0:
             return NO_CURVES
         chosen = np.unique(np.linspace(0, len(self.curves) - 1, most).astype(int))
-        return np.asarray(self.ice(center="mean")[chosen][:, np.isfinite(self.mean)])
+        x, curves = self.places(), self.ice(center="mean")[chosen]
+        return np.array([np.interp(x, self.grid, curve) for curve in curves])
 
     def table(self) -> Columns:
         """One row for each point, and one for missing values."""
@@ -341,17 +368,16 @@ class Profile(FrozenResult):
         return add_row(columns, known)
 
     @property
-    def _standing(self) -> RowsBetween:
-        """Where the rows stand; at the points, where nothing else is known."""
-        if self.rows_between is not None:
-            return self.rows_between
-        all_rows = self.rows.sum() if self.method == "mplot" else self.rows.max()
-        return stand_at_points(self.share, float(all_rows))
+    def _standing(self) -> tuple[FloatArray, FloatArray]:
+        """Numbers of the places where rows stand, and their weights; the points, if not known."""
+        if self.row_places is None:
+            return np.arange(self.grid.size, dtype=np.float64), self.share
+        return place_between(self.row_places.x, self.grid), self.row_places.weight
 
-    @property
-    def _centred(self) -> FloatArray:
-        """The mean at each point, zero on average over the rows."""
-        return np.nan_to_num(self.mean - self.share @ np.nan_to_num(self.mean))
+    def _read_places(self, place: FloatArray) -> FloatArray:
+        """The mean, zero on average over the rows, at such places."""
+        centred = np.nan_to_num(self.mean - self.share @ np.nan_to_num(self.mean))
+        return np.asarray(np.interp(place, np.arange(self.grid.size), centred))
 
     def _covariance(self, center: Center | None) -> FloatArray:
         """Covariance over the rows of their centred curves at the points."""
@@ -374,16 +400,24 @@ class Profile(FrozenResult):
         own_curves = self._covariance(center) / self.rows
         if center != "mean":
             return np.asarray(own_curves)
-        standing = self._standing
-        shift = self._centring_variance(standing.rows)
+        shift = self._centring_variance()
         if self.own_covariance is None:
             return np.asarray(own_curves + shift)
         both = (self.own_covariance - self.share @ self.own_covariance) / self.rows
         return np.asarray(own_curves - both - both[:, None] + shift)
 
-    def _centring_variance(self, n_rows: float) -> float:
+    def _centring_variance(self) -> float:
         """Variance of the mean of the curve over the rows, as other rows would have it."""
-        return self.importance**2 / (n_rows - 1) if n_rows > 1 + 1e-9 else float("nan")
+        rows = self._rows_with_value
+        return self.importance**2 / (rows - 1) if rows > 1 + 1e-9 else float("nan")
+
+    @property
+    def _rows_with_value(self) -> float:
+        """Effective number of rows over which the curve is centred, at least one."""
+        rows = self.known_rows
+        if rows is None:
+            rows = float(self.rows.sum() if self.method == "mplot" else self.rows.max())
+        return max(rows, 1.0)
 
     def _marginal_error(self, center: Center | None) -> FloatArray:
         """Standard error of the centred marginal plot at each point: its points are independent."""
@@ -392,7 +426,7 @@ class Profile(FrozenResult):
         if center is None:
             return np.sqrt(variance)
         shift = np.eye(self.grid.size) - self.centring(center)
-        moved = self._centring_variance(self._standing.rows) if center == "mean" else 0.0
+        moved = self._centring_variance() if center == "mean" else 0.0
         return np.sqrt(shift**2 @ variance + moved)
 
     def _read_deviation(self, x: Points, covariance: FloatArray) -> FloatArray:
@@ -400,10 +434,7 @@ class Profile(FrozenResult):
         points, shape = as_points(self._places(x), self.kind)
         inside = (points >= self.grid[0]) & (points <= self.grid[-1])
         place = place_between(np.where(inside, points, self.grid[0]), self.grid)
-        variance = np.maximum(np.diag(covariance), 0.0)[:1]
-        if self.grid.size > 1:
-            stretch = np.minimum(place.astype(np.intp), self.grid.size - 2)
-            variance = variance_between(covariance, stretch, place - stretch)
+        variance = variance_between(covariance, place)
         return np.asarray(np.where(inside, np.sqrt(variance), np.nan).reshape(shape)[()])
 
     def _read(self, x: Points, values: FloatArray) -> FloatArray:

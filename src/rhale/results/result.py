@@ -161,8 +161,8 @@ class Result(Protocol):
         """The curve at what the user calls the values: numbers, dates, names of levels."""
         ...
 
-    def spread(self, x: Any) -> FloatArray:
-        """How much rows differ there."""
+    def spread(self, x: Any, *, center: Center = "mean") -> FloatArray:
+        """How much rows differ there, their curves centred as the mean curve is."""
         ...
 
     def ci(

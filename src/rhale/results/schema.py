@@ -13,10 +13,10 @@ import numpy as np
 from rhale.kernels import FloatArray
 from rhale.kernels.cells import as_cells
 from rhale.kernels.curve import CellMeans, middles
+from rhale.kernels.gaps import Gaps
 from rhale.kernels.grid import Closed, Grid
 from rhale.kernels.moments import LARGEST, Moments
 from rhale.kernels.row_places import RowPlaces, scatter_rows
-from rhale.kernels.rows_between import RowsBetween
 from rhale.kernels.times import AxisKind
 from rhale.results.effect import Density, Effect, LocalEffects
 from rhale.results.level_effect import LevelEffect, name_others
@@ -150,9 +150,6 @@ def _agree_profile(profile: Profile, where: str) -> None:
         refuse(f"{where}grid does not increase")
     if not profile.share.sum() > 0:
         refuse(f"{where}share is zero at all points")
-    if profile.rows_between is not None and profile.rows_between.share.size != n_points - 1:
-        n_stretches = profile.rows_between.share.size
-        refuse(f"{where}rows_between has {n_stretches} stretches for {n_points} points")
 
 
 def _build_moments(grid: Grid, **sums: Any) -> Moments:
@@ -267,6 +264,11 @@ ROW_PLACES = Record(
     },
     _agree_places,
 )
+GAP = _columns("gaps")
+GAPS = Record(
+    Gaps,
+    {"left": GAP["places"], "right": GAP["places"], "variance": GAP["sizes"]},
+)
 EFFECT = Record(
     Effect,
     {
@@ -288,6 +290,7 @@ EFFECT = Record(
         "level_error": BIN["errors"],
         "slope_error": BIN["errors"],
         "row_places": Part({"row_places": ROW_PLACES}),
+        "gaps": Part({"gaps": GAPS}),
         "fit_covariance": Maybe(BIN["slopes"]),
         "search": Number(1, FAR),
         "closed": Text(get_args(Closed)),
@@ -319,13 +322,11 @@ LEVEL_EFFECT = Record(
         "correlation": Numbers((Side("steps"), Side("steps")), unknown=True),
         "is_number": Truth(),
         "pooled": TEXTS,
+        "covariance": Maybe(
+            Numbers((Side("levels"), Side("levels")), -(LARGEST**2), LARGEST**2, unknown=True)
+        ),
     },
     _agree_levels,
-)
-STRETCH = Numbers((Side("stretches"),), 0, 1)
-ROWS_BETWEEN = Record(
-    RowsBetween,
-    {"share": STRETCH, "position": STRETCH, "deviation": STRETCH, "rows": Number(least=0)},
 )
 PROFILE = Record(
     Profile,
@@ -343,7 +344,8 @@ PROFILE = Record(
         "notes": NOTES,
         "kind": Text(get_args(AxisKind)),
         "levels": Several(TEXT, unique=True),
-        "rows_between": Maybe(Part({"rows_between": ROWS_BETWEEN})),
+        "row_places": Maybe(Part({"row_places": ROW_PLACES})),
+        "known_rows": Maybe(Number(least=0)),
         "own_covariance": Maybe(Numbers((Side("points"),), unknown=True)),
     },
     _agree_profile,
@@ -357,9 +359,9 @@ RECORDS = {
     "local_effects": SAMPLE,
     "sampled_rows": SAMPLED_ROWS,
     "cell_means": CELL_MEANS,
-    "rows_between": ROWS_BETWEEN,
     "missing": MISSING,
     "row_places": ROW_PLACES,
+    "gaps": GAPS,
 }
 OF_ALL = {"rows": Number(whole=True, least=0), "rows_in_table": Number(whole=True, least=0)}
 EXPLANATION = Record(

@@ -18,7 +18,8 @@ from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.times import AxisKind, in_seconds
 
 Series = nw.Series[Any]
-Holds = AxisKind | Literal["name", "object"]
+Holds = AxisKind | Literal["name", "category", "object"]  # text; categories by their type
+NAMES: tuple[Holds, ...] = ("name", "category", "object")
 Distinct = tuple[list[Any], IntArray]  # distinct values, and which of them each row has
 MICROSECOND, MICRODAY = 1e6, 86_400e6
 TICKS = {"s": 1e6, "ms": 1e3}  # microseconds in the units that are coarser
@@ -35,9 +36,9 @@ def holds(column: Series) -> Holds | None:
         return "number"
     if dtype in (nw.Date, nw.Datetime):
         return "date"
-    if dtype in (nw.String, nw.Categorical, nw.Enum):
-        return "name"
-    known: dict[Any, Holds] = {nw.Duration: "duration", nw.Object: "object"}
+    if dtype in (nw.Categorical, nw.Enum):
+        return "category"
+    known: dict[Any, Holds] = {nw.String: "name", nw.Duration: "duration", nw.Object: "object"}
     return known.get(type(dtype))
 
 

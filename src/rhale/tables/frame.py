@@ -16,6 +16,7 @@ from rhale.kernels.records import crosses_processes
 from rhale.kernels.times import as_axis_kind, written
 from rhale.tables.chunk import Change, numbers_at, numbers_between
 from rhale.tables.columns import (
+    NAMES,
     PLAIN,
     Distinct,
     Holds,
@@ -126,7 +127,7 @@ class FrameChunk:
     def distinct(self, index: int) -> Distinct | None:
         """Distinct names of a column and which each row has; None for a column of numbers."""
         column = self.series(index)
-        if holds(column) not in ("name", "object"):
+        if holds(column) not in NAMES:
             return None
         if index not in self._distinct:
             self._distinct[index] = factorize(column)

@@ -1,21 +1,30 @@
 """What each feature is: from its type, from its rows, from what the user says."""
 
+from functools import reduce
+from operator import add
+
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from tests.unit.features.readers import DECLARED, NUMBER, N, cycle, feature, reader
 
 from rhale.errors import BadSettingError, BadTableError, UnknownFeatureError
-from rhale.features.feature import check_columns, has_no_order, read_categorical
+from rhale.features.feature import are_steps, check_columns, has_no_order, read_categorical
+from rhale.features.first_pass import FirstPass
+from rhale.features.survey import Census, count_values
+from rhale.settings import Settings
 from rhale.tables import open_table
 
 KINDS = {
     "real numbers": (NUMBER, "number"),
     "20 whole numbers": (cycle(range(20)), "steps"),
-    "21 whole numbers": (cycle(range(21)), "number"),
+    "21 whole numbers of few rows": (cycle(range(25)), "number"),
+    "hours": (cycle(range(24)), "steps"),
     "whole floats": (np.array(cycle([1.0, 5.0, 7.0])), "steps"),
-    "few real numbers": (cycle([0.5, 1.5]), "number"),
+    "two real numbers": (cycle([-0.5, 1.5]), "steps"),
+    "three real numbers": (cycle([0.5, 1.5, 2.5]), "number"),
     "truth": (cycle([True, False]), "steps"),
     "one whole number": ([3] * N, "number"),
     "text": (cycle(["a", "b"]), "categories"),
@@ -29,6 +38,35 @@ KINDS = {
 @pytest.mark.parametrize(("values", "kind"), KINDS.values(), ids=KINDS)
 def test_the_kind_follows_from_the_type_and_the_values(values, kind):
     assert feature(values).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("n_values", "n_rows", "expected"),
+    [(20, 1, True), (24, 5, True), (24, 4, False), (31, 33, True), (60, 5, True), (60, 2, False)],
+)
+def test_more_than_twenty_whole_numbers_are_steps_where_each_has_rows(n_values, n_rows, expected):
+    census = Census({float(k): (n_rows, 1.0) for k in range(n_values)}, most=60)
+    assert are_steps(census, whole=True) is expected
+
+
+def test_a_rare_number_beside_a_frequent_one_is_a_step_and_two_rare_ones_are_not():
+    rows = dict.fromkeys(map(float, range(30)), (50, 50.0))
+    assert are_steps(Census(rows | {7.0: (1, 1.0)}, 60), whole=True)
+    assert not are_steps(Census(rows | {7.0: (1, 1.0), 8.0: (2, 2.0)}, 60), whole=True)
+
+
+def test_many_values_and_single_ones_are_no_steps():
+    assert not are_steps(Census({}, 60, is_many=True), whole=True)
+    assert not are_steps(Census({1.0: (9, 9.0)}, 60), whole=True)
+
+
+@pytest.mark.parametrize("n_parts", [1, 3, 40])
+def test_any_pieces_of_a_table_make_the_same_steps(n_parts):
+    hours = np.random.default_rng(0).integers(0, 24, 600).astype(float)
+    parts = [count_values(part, np.ones(part.size), 60) for part in np.array_split(hours, n_parts)]
+    census = reduce(add, parts)
+    assert are_steps(census, whole=True)
+    assert sorted(census.found) == list(range(24))
 
 
 @pytest.mark.parametrize(
@@ -123,3 +161,56 @@ def test_only_levels_that_nobody_ordered_have_no_order():
     assert not has_no_order(table, 1, ("u",))
     assert not has_no_order(table, 2, None)
     assert has_no_order(table, 2, said=True)
+
+
+# --- values that numbers cannot do justice to ----------------------------------------------------
+
+LARGE = 2**60 + np.arange(N)
+TABLES = {
+    "numpy": lambda values: values[:, None],
+    "pandas": lambda values: pd.DataFrame({"x0": values}),
+    "pandas with gaps": lambda values: pd.DataFrame(
+        {"x0": pd.array([None, *values[1:]], dtype="Int64")}
+    ),
+    "polars": lambda values: pl.DataFrame({"x0": values}),
+    "pyarrow": lambda values: pa.table({"x0": values}),
+}
+
+
+@pytest.mark.parametrize("make", TABLES.values(), ids=TABLES)
+@pytest.mark.parametrize("said", [None, {"x0": True}], ids=["number", "categories"])
+def test_whole_numbers_beyond_floats_are_refused_in_every_kind_of_table(make, said):
+    """D8: 1,500 values became 7 levels without a note."""
+    with pytest.raises(BadTableError, match=r"'x0' has whole numbers beyond 2\*\*53"):
+        reader(make(LARGE), [0], said).feature(0, None)
+    assert reader(make(LARGE - 2**60), [0]).feature(0, None).axis.high == N - 1
+
+
+def test_large_floats_and_large_numbers_as_text_are_no_whole_numbers():
+    assert feature(LARGE * 1e3).kind == "number"
+    assert feature([str(v) for v in LARGE]).kind == "categories"
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-100, 1e100])
+def test_ranges_whose_powers_are_no_numbers_are_refused(scale):
+    """D7: an interval of nan, an importance of zero, a bare OverflowError."""
+    with pytest.raises(BadTableError, match=r"'f' goes from .* by a power of ten"):
+        feature(scale * NUMBER)
+
+
+@pytest.mark.parametrize(("weights", "n_rows"), [([1e15], "1"), ([3.0, 1.0], "1.6")])
+def test_weights_that_leave_less_than_two_rows_get_a_note(weights, n_rows):
+    """D10: spread and interval were nan without a word."""
+    weight = np.array([*weights, *[1e-9] * (N - len(weights))])
+    table = open_table(NUMBER[:, None], weight)
+    first = FirstPass.plan(table, Settings())
+    (found,) = first.settle(first.task(table.chunk(0, N))).features
+    (note,) = found.notes
+    assert note.kind == "weights"
+    assert f"by their weights, {N} rows count like {n_rows}: too few" in note
+
+
+def test_two_rows_of_equal_weight_get_no_note():
+    table = open_table(NUMBER[:2, None], [2.0, 2.0])
+    first = FirstPass.plan(table, Settings())
+    assert first.settle(first.task(table.chunk(0, 2))).features[0].notes == ()

@@ -1,9 +1,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rhale.errors import BadTableError
-from rhale.features.survey import SurveyTask, check_column
+from rhale.features.survey import SurveyTask, check_column, check_exact, check_range
 from rhale.kernels.sample import row_keys
 from rhale.tables import open_table
 from rhale.tables.array import ArrayTable
@@ -100,6 +102,36 @@ def test_a_bad_value_keeps_its_row_number_when_rows_of_weight_zero_are_left_out(
 def test_columns_that_are_not_explained_may_have_gaps():
     rows = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "gap": np.where(X[:, 0] > 0, np.nan, 1)})
     assert look(rows).n_rows == 500
+
+
+@pytest.mark.parametrize(
+    ("high", "change"),
+    [(1e-51, "multiply"), (1e-200, "multiply"), (1e-320, "multiply"), (2e50, "divide"), (1e149, "divide")],
+)  # fmt: skip
+def test_a_range_whose_powers_are_no_numbers_is_refused_with_what_to_do(high, change):
+    with pytest.raises(BadTableError) as caught:
+        check_range("a", 0.0, high)
+    for part in ("'a' goes from 0 to ", f"{change} the column by a power of ten", "features="):
+        assert part in str(caught.value)
+
+
+@given(st.floats(-300, 300), st.floats(-1, 1))
+def test_the_sixth_power_of_every_range_that_passes_is_an_ordinary_number(power, shift):
+    width = 10.0**power
+    low = shift * width
+    try:
+        check_range("a", low, low + width)
+    except BadTableError:
+        assert not 2e-50 < width < 5e49
+    else:
+        assert np.finfo(float).tiny < width**6 < np.finfo(float).max
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 2**53 + 2), (-(2.0**60), 5), (2**60, 2**60 + 1499)])
+def test_whole_numbers_that_floats_confuse_are_refused_with_what_to_do(low, high):
+    with pytest.raises(BadTableError, match=r"'a' has whole numbers beyond 2\*\*53 .* offset"):
+        check_exact("a", float(low), float(high))
+    check_exact("a", -(2.0**53), 2.0**53)
 
 
 def test_good_columns_pass():

@@ -14,6 +14,7 @@ from rhale.kernels.curve import (
     middles,
     stretch,
 )
+from rhale.kernels.gaps import Gaps
 from rhale.kernels.row_places import RowPlaces, scatter_rows
 from rhale.kernels.uncertainty import Uncertainty, bridge_levels
 
@@ -297,13 +298,15 @@ def test_cells_beyond_the_rows_of_their_bin_are_flat():
     assert found.slope.tolist() == [4.0, 4.0, 0.0]
 
 
-def test_what_a_gap_hides_lies_anywhere_between_its_sides():
-    """0 and 6 beside a gap of width 2: a uniform level has the variance 36 / 12."""
-    sure = {"variance": [0, NAN, 0]}
-    found = fit([0, 1, 3, 4], [0, NAN, 6], **sure).variance(at(1, 2, 3, 4), "start")
-    np.testing.assert_allclose(found, [0, 3, 12, 12])
-    twice = fit([0, 1, 2, 3, 4], [0, NAN, NAN, 6], variance=[0, NAN, NAN, 0])
-    np.testing.assert_allclose(twice.variance(at(3), "start"), [12])  # wrong together
+def test_what_a_gap_hides_moves_the_curve_behind_it():
+    """A variance of 3 in the gap [1, 3]: over half of it 3, over all of it 12."""
+    bins = BinFits(at(0, 4), at(2), at(1), at(0), at(0), at(4))
+    hidden = Gaps(at(1), at(3), at(3))
+    doubt = replace(fit([0, 4], [1], variance=[0]).doubt, fit=stretch(bins, None, ONE_ROW, hidden))
+    found = doubt.of_curve(at(0.5, 2, 3, 4), "start")
+    np.testing.assert_allclose(found.variance, [0, 3, 12, 12])
+    assert np.all(np.isinf(found.degrees))
+    np.testing.assert_allclose(doubt.of_means(), 12 / 16)
 
 
 def test_degrees_of_freedom_are_those_of_satterthwaite():

@@ -129,3 +129,9 @@ def test_all_kinds_of_nan_and_of_zero_are_the_same():
     odd = np.array([0x7FF8000000000001, 0xFFF8000000000000], dtype=np.uint64).view(np.float64)
     keys = row_keys(np.array([[np.nan], [odd[0]], [odd[1]], [0.0], [-0.0]]))
     assert len(set(keys[:3].tolist())) == len(set(keys[3:].tolist())) == 1
+
+
+def test_the_last_key_lets_in_so_many_distinct_rows_or_all():
+    found = sample([7, 2, 7, 9], 5)
+    assert found.last_key(2) == 7
+    assert found.last_key(3) == found.last_key(8) == np.iinfo(np.uint64).max

@@ -65,6 +65,17 @@ def noise_of_rows(cells, x, linear, trust, noise):
     return np.where(followed, noise[cell], residual_squares(cells, LIMITS, linear)[cell])
 
 
+def hidden_variance(effect, x, share, center, places):
+    """What gaps add: the squared way through each of them, less its average where it is centred."""
+    zero = {"mean": x, "start": np.zeros(1), "uniform": np.linspace(0, 7, 70_001)}[center]
+    weights = share if center == "mean" else None
+    total = np.zeros(places.size)
+    for left, right, variance in zip(*effect.gaps, strict=True):
+        ways = [np.clip(z, left, right) - left for z in (places, zero)]
+        total += (ways[0] - np.average(ways[1], weights=weights)) ** 2 * variance
+    return total
+
+
 @pytest.mark.parametrize(
     ("kind", "weights"),
     [(kind, weights) for kind in KINDS for weights in ("none", "pairs")] + [("constant", "any")],
@@ -82,18 +93,11 @@ def test_the_variance_is_that_of_the_map_from_rows_to_curve(counts, kind, weight
 
     effect, places = effect_of(d), np.linspace(-0.2, 7.2, 23)
     row_noise = noise_of_rows(measure(grid, x, d, w), x, linear, trust, noise)
-    # in the gap [3, 3.5) anything between the fits beside it may be
-    sides = [effect.bins.read(k, z) for k, z in ((0, 2.75), (2, 3.75))]
-    hidden = (sides[1] - sides[0]) ** 2 / 12 if counts == "empty bin" else 0.0
     share = np.ones(x.size) if w is None else w
     n_rows = share.sum() ** 2 / np.sum(share**2)
     for center in CENTERS:
         coefficients = row_map(effect_of, d, lambda e, c=center: e.curve(places, center=c))
-        zero = {"mean": x, "start": 0.0, "uniform": np.linspace(0, 7, 70_001)}[center]
-        pull = np.clip(places - 3, 0, 0.5)
-        gone = np.clip(zero - 3, 0, 0.5)
-        pull = pull - (np.average(gone, weights=share) if center == "mean" else np.mean(gone))
-        expected = coefficients**2 @ row_noise + pull**2 * hidden
+        expected = coefficients**2 @ row_noise + hidden_variance(effect, x, share, center, places)
         expected += effect.importance**2 / n_rows if center == "mean" else 0.0
         found = effect.doubt.of_curve(places, center).variance
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-12)

@@ -4,14 +4,24 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.unit.measures.askers import asker_for, replies_to
 
+import rhale
 from rhale.errors import BadSettingError
 from rhale.features.first_pass import FirstPass
 from rhale.kernels.fixed import Edges, Fixed, Quantile
 from rhale.kernels.grid import Grid
-from rhale.measures.binned import BinnedEffects, CellChoice, choose_cells, reachable_limits
+from rhale.measures.binned import (
+    BinnedEffects,
+    CellChoice,
+    WholeBin,
+    choose_cells,
+    reachable_limits,
+)
 from rhale.measures.measure import About, Rows
 from rhale.measures.secant import OwnBin, Secant
 from rhale.results.note import Note
@@ -167,6 +177,59 @@ def test_limits_that_would_fall_together_stay_between_the_numbers():
     whole = feature(np.arange(60))
     edges = np.array([0.6, 1.4])
     assert reachable_limits(whole, Fixed(1), edges) is edges
+
+
+HALVES_BETWEEN = np.arange(-0.5, 60.5)
+HOURS = np.random.default_rng(0).integers(0, 60, 2_000)
+
+
+@pytest.mark.parametrize("kind", ["int64", "int8", "float64"])
+def test_bins_between_whole_numbers_are_measured_at_whole_numbers(kind):
+    """B3: limits that are rounded to what the column can hold fall together, 0 / 0."""
+    seen = []
+
+    def model(rows):
+        seen.append(rows["h"].to_numpy().astype(float))
+        return 2.0 * seen[-1]
+
+    table = pd.DataFrame({"h": HOURS.astype(kind)})
+    fx = rhale.explain(model, table, method="ale", bins=Edges(HALVES_BETWEEN))
+    assert fx["h"].edges == pytest.approx(HALVES_BETWEEN)
+    assert fx["h"].mean == pytest.approx(np.full(60, 2.0))
+    asked = np.concatenate(seen)
+    assert np.array_equal(asked, np.rint(asked))
+    assert (asked.min(), asked.max()) == (0, 59)
+
+
+@given(st.tuples(*[st.integers(-9, 9)] * 3))
+def test_steps_between_whole_numbers_are_those_of_a_parabola(weights):
+    """(f(k + 1) - f(k - 1)) / 2 and the same one further, half of each: exact but for the ends."""
+    c, b, a = weights
+
+    def model(rows):
+        return c + b * rows[:, 0] + a * rows[:, 0] ** 2.0
+
+    effect = rhale.explain(model, HOURS[:, None], method="ale", bins=Edges(HALVES_BETWEEN))[0]
+    k = np.arange(1.0, 59.0)
+    assert np.diff(effect.curve(k)) == pytest.approx((b + a * (2 * k + 1))[:-1], abs=1e-9)
+
+
+def test_bins_of_another_explanation_may_end_between_whole_numbers():
+    def model(rows):
+        return np.abs(rows[:, 0] - 30.0)
+
+    first = rhale.explain(model, HOURS[:, None], bins=rhale.Optimal())
+    again = rhale.explain(model, HOURS[:, None], method="ale", bins=first)
+    assert np.all(np.isfinite(again[0].mean))
+
+
+def test_whole_numbers_around_a_bin_stay_inside_the_range():
+    grid = Grid(np.array([-0.5, 0.5, 3.2, 4.0, 7.7]))
+    a, b = WholeBin(grid, 0.0, 7.0).ends(np.array([0.0, 1.0, 4.0, 7.0]))
+    assert a.tolist() == [0.0, 0.0, 4.0, 4.0]
+    assert b.tolist() == [1.0, 4.0, 7.0, 7.0]
+    a, b = WholeBin(Grid(np.array([0.5, 1.5])), 0.5, 1.5).ends(np.array([1.0]))
+    assert (a[0], b[0]) == (0.0, 2.0)  # the only value there is: there is no range to stay in
 
 
 def test_quantiles_of_a_sample_are_said_to_be_such():

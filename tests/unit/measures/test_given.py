@@ -96,3 +96,45 @@ def test_few_whole_numbers_are_binned_like_other_numbers():
     x = np.arange(60.0) % 3
     effect = rhale.effect(x, np.full(60, 5.0), bins=1)
     assert effect.curve(2.0) - effect.curve(0.0) == pytest.approx(10.0)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-100, 1e100])
+def test_a_range_whose_powers_are_no_numbers_is_refused(scale):
+    """D7."""
+    u = X[:, 0]
+    with pytest.raises(errors.BadTableError, match=r"'x' goes from .* by a power of ten"):
+        rhale.effect(u * scale, np.sin(6 * u))
+
+
+@pytest.mark.parametrize("scale", [1e-49, 1e49])
+@pytest.mark.parametrize("keeps_the_curve", [True, False])
+def test_ranges_that_pass_are_explained_as_any_other(scale, keeps_the_curve):
+    u = np.random.default_rng(0).uniform(-0.4, 0.4, 1_500)
+    slopes = np.sin(15 * u) + 0.1 * u
+    plain = rhale.effect(u, slopes)
+    found = rhale.effect(u * scale, slopes / (scale if keeps_the_curve else 1.0))
+    height, x = 1.0 if keeps_the_curve else scale, np.linspace(-0.35, 0.35, 9)
+    assert found.curve(scale * x) / height == pytest.approx(plain.curve(x), rel=1e-6)
+    assert np.stack(found.ci(scale * x)) / height == pytest.approx(np.stack(plain.ci(x)), rel=1e-4)
+    assert found.importance / height == pytest.approx(plain.importance, rel=1e-9)
+    assert found.importance_error / height == pytest.approx(plain.importance_error, rel=1e-3)
+
+
+def test_whole_numbers_beyond_floats_are_refused():
+    """D8."""
+    with pytest.raises(errors.BadTableError, match="'x' has whole numbers beyond"):
+        rhale.effect(2**60 + np.arange(200), X[:, 1])
+    assert rhale.effect(1e12 * np.arange(200.0), X[:, 1]).count.sum() == 200
+
+
+def test_one_row_with_all_the_weight_gets_a_note():
+    """D10."""
+    weights = np.where(np.arange(200) == 7, 1e15, 1.0)
+    effect = rhale.effect(X[:, 0], X[:, 1], weights=weights)
+    assert np.isnan(effect.heterogeneity)
+    assert [note.kind for note in effect.notes if note.kind == "weights"] == ["weights"]
+    rows = np.column_stack([X[:, 0], np.arange(200) % 3, X[:, 2]])
+    for method in ("rhale", "ale", "pdp"):
+        fx = rhale.explain(lambda r: r.sum(axis=1), rows, weights=weights, method=method)
+        for one in fx:
+            assert "weights" in [note.kind for note in one.notes]

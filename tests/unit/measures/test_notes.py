@@ -12,6 +12,8 @@ from rhale.kernels.times import as_numbers
 from rhale.measures.notes import (
     LONGEST_REASON,
     describe_curves,
+    describe_ends,
+    describe_explained,
     describe_gaps,
     describe_missing,
     describe_outside,
@@ -55,10 +57,26 @@ def test_kept_curves_are_counted_where_some_rows_are_left_out():
     assert note.startswith("single curves of 1,000 of 2,000 rows are kept")
 
 
+def test_outputs_of_which_curves_explain_little_are_named_and_counted():
+    shares = {"a": 0.1, "b": 0.9, "c": -2.0, "d": 0.499, "e": 0.2, "f": float("nan")}
+    (note,) = describe_explained(shares)
+    assert note.kind == "explained variance"
+    assert "10 % for 'a', -200 % for 'c', 50 % for 'd' (and little for 1 more) of the" in note
+    assert "correlated features may add up" in note
+    assert describe_explained({"a": 0.5, "b": float("nan")}) == ()
+
+
 def test_rows_outside_the_cells_are_counted_with_the_limits():
     x = np.array([-1.0, 0.0, 2.0, 4.0, 5.0])
-    (note,) = describe_outside(5, cells(x), "do not count")
-    assert (note.kind, note) == ("outside", "2 of 5 rows lie outside [0, 4] and do not count")
+    (note,) = describe_outside(5, cells(x))
+    assert (note.kind, note) == ("outside", "2 of 5 rows lie outside [0, 4] and are left out")
+
+
+def test_rows_beyond_the_points_of_a_profile_are_counted_with_its_ends():
+    (note,) = describe_ends(1_200, 2_000, (0.0, 2.5), "number")
+    assert note.kind == "outside"
+    assert note.startswith("1,200 of 2,000 rows lie outside [0, 2.5]; they are asked about, too")
+    assert describe_ends(0, 2_000, (0.0, 2.5), "number") == ()
 
 
 def test_limits_of_dates_are_written_as_dates():
@@ -70,6 +88,7 @@ def test_limits_of_dates_are_written_as_dates():
 def test_what_is_not_there_is_not_spoken_of():
     assert describe_missing(SimpleNamespace(n_missing=0, missing_share=0.0), SURVEY) == ()
     assert describe_outside(3, cells(np.array([0.0, 2.0, 4.0]))) == ()
+    assert describe_ends(0, 3, (0.0, 4.0), "number") == ()
     assert describe_gaps(feature(np.linspace(0, 1, 200))) == ()
 
 

@@ -8,7 +8,9 @@ import pytest
 from tests.unit.measures.askers import asker_for, replies_to, rows_of
 
 from rhale.features.levels import Levels
-from rhale.measures.steps import Steps, chances, row_steps
+from rhale.kernels.sample import collect
+from rhale.measures.measure import MeasureTask, Rows
+from rhale.measures.steps import Steps, chances, last_moved, row_steps
 from rhale.tables import open_table
 from rhale.tables.columns import Labels
 
@@ -31,7 +33,7 @@ def asked(table, levels, names=("low", "mid", "high"), model=price, key=KEY):
     asker = asker_for(model, chunk, opened.names, 1000)
     questions = Steps(SimpleNamespace(column=0, levels=levels)).questions(rows_of(chunk, key))
     replies = replies_to(questions, asker, chunk)
-    steps = row_steps(questions.memory, levels.size, replies.predictions, replies.changed)
+    steps = row_steps(questions.memory.level, levels.size, replies.predictions, replies.changed)
     return steps, len(questions.changes) * chunk.n_rows
 
 
@@ -95,6 +97,65 @@ def test_a_row_beside_pooled_levels_becomes_one_of_them_as_its_key_says():
     steps, _ = asked(table, levels, ("low", "rare", "odd"), key=key)
     assert steps.up[0].tolist() == [999.0, 4999.0, 0.0, 0.0]
     assert steps.down[0].tolist() == [0.0, 0.0, 999.0, 4999.0]
+
+
+# --- levels without an order -------------------------------------------------------------------
+
+FREE = Levels(("low", "mid", "high"), np.arange(3.0), has_order=False)
+
+
+def moved(key, sampled, last_key=2**64 - 1, weights=None):
+    """Questions about rows some of which are sampled, and what was made of the answers."""
+    opened = open_table(TABLE, weights).label({0: Labels(("low", "mid", "high"))})
+    chunk = opened.chunk(0, opened.n_rows)
+    steps = Steps(SimpleNamespace(column=0, levels=FREE), last_key=np.uint64(last_key))
+    rows = Rows(chunk, np.array(key, dtype=np.uint64), np.array(sampled))
+    task = MeasureTask(asker_for(price, chunk, opened.names), (steps,), np.uint64(0), 0)
+    asked = steps.questions(rows)
+    base, _ = task.as_they_are(rows)
+    (reply,) = task.replies(rows, [asked], base)
+    return asked, steps.add_up(rows, asked, reply).total.curves
+
+
+def test_sampled_rows_that_have_a_level_are_moved_to_every_level():
+    asked, curves = moved(KEY, [0, 2, 3, 5])
+    assert asked.aside.rows.tolist() == [0, 2, 5]
+    assert asked.n_asked(6) == 2 * 6 + 3 * 3
+    scale = np.array([1.0, 3.0, 6.0])[:, None]
+    expected = scale * np.array([0.0, 9.0, 99.0])
+    assert curves.mean[0] == pytest.approx(expected.mean(axis=0))
+    assert curves.covariance[0] == pytest.approx(np.cov(expected.T), rel=1e-12)
+
+
+def test_rows_with_larger_keys_are_not_moved_and_equal_rows_once():
+    asked, curves = moved([4, 4, 9, 1, 2, 2], np.arange(6), last_key=4)
+    assert asked.aside.rows.tolist() == [4, 0]  # rows of one key are alike; one has no level
+    assert curves.weight == curves.weight_squares == 4.0
+    steps = np.array([5.0, 5.0, 1.0, 1.0])[:, None] * np.array([0.0, 9.0, 99.0])
+    assert curves.mean[0] == pytest.approx(steps.mean(axis=0))
+    assert curves.covariance[0] == pytest.approx(np.cov(steps.T), rel=1e-12)
+
+
+def test_a_chunk_without_sampled_rows_adds_nothing():
+    _, curves = moved(KEY, np.empty(0, dtype=int))
+    assert curves.weight == 0.0
+    assert not curves.products.any()
+
+
+def test_levels_in_order_and_two_levels_move_nobody_everywhere():
+    for levels in (THREE, Levels(("low", "mid"), np.arange(2.0), has_order=False)):
+        steps = Steps(SimpleNamespace(column=0, levels=levels))
+        chunk = open_table(TABLE).label({0: Labels(("low", "mid", "high"))}).chunk(0, 6)
+        assert steps.questions(Rows(chunk, KEY, np.arange(6))).aside is None
+
+
+def test_many_answers_move_fewer_rows_those_with_the_smallest_keys():
+    sample = collect(
+        np.arange(5_000, dtype=np.uint64), np.zeros((5_000, 1)), np.ones(5_000), size=9_000
+    )
+    assert last_moved(sample, 8, 1) == 1_999
+    assert last_moved(sample, 64, 2) == 2**16 // 128 - 1
+    assert last_moved(sample, 50, 1_000) == 199
 
 
 def test_chances_fill_the_unit_interval_and_never_reach_one():

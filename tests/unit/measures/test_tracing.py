@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 
 import rhale
 from rhale.errors import BadSettingError
@@ -119,7 +120,7 @@ def test_spread_and_uncertainty_are_those_of_the_centred_curves(center):
     assert found.spread(GRID, center=center) == pytest.approx(curves.std(axis=0, ddof=1), abs=1e-9)
     low, high = found.ci(GRID, level=0.95, center=center)
     shift = found.curve(np.clip(found.curve_x, -1, 2))[:, None] if center == "mean" else 0.0
-    reach = 1.959963985 * (curves - shift).std(axis=0, ddof=1) / np.sqrt(N)
+    reach = student.ppf(0.975, N - 1) * (curves - shift).std(axis=0, ddof=1) / np.sqrt(N)
     assert (high - low) / 2 == pytest.approx(reach, abs=1e-9)
     assert (high + low) / 2 == pytest.approx(found.curve(GRID, center=center))
 
@@ -140,6 +141,16 @@ def test_the_importance_of_a_skewed_feature_does_not_depend_on_the_grid():
         assert found.typical_spread == 0.0
 
 
+def test_the_importance_of_a_line_is_as_sure_as_a_deviation_over_so_many_rows():
+    """The curve is known exactly; the variance of a variance is (kurtosis - 1) variance² / n."""
+    x, size = X[:, 0] - X[:, 0].mean(), X[:, 0].std()
+    found = rhale.explain(lambda r: r[:, 0], X, features=0, method="pdp")[0]
+    kurtosis = np.mean(x**4) / size**4
+    assert found.importance_error == pytest.approx(
+        size * np.sqrt((kurtosis - 1) / (4 * N)), rel=0.01
+    )
+
+
 def test_the_typical_spread_of_a_product_is_the_product_of_the_deviations():
     """Curves (x - mean) z: their variance is that of z times (x - mean) squared."""
     for bins in (1, 5, rhale.Quantile(4)):
@@ -154,8 +165,9 @@ def test_the_interval_knows_that_a_rows_curve_and_its_place_go_together():
     found = rhale.explain(lambda r: r[:, 0] * (1 + r[:, 1]), X, method="pdp", bins=4)[0]
     x, z, v = X[:, 0] - X[:, 0].mean(), X[:, 1], found.grid - X[:, 0].mean()
     moves = v * (1 + z[:, None]) - (x * (1 + z.mean()))[:, None]
-    low, high = found.ci(found.grid, level=0.6826894921370859)
-    assert (high - low) / 2 == pytest.approx(moves.std(axis=0, ddof=1) / np.sqrt(N), rel=1e-9)
+    low, high = found.ci(found.grid)
+    error = moves.std(axis=0, ddof=1) / np.sqrt(N)
+    assert (high - low) / 2 == pytest.approx(student.ppf(0.975, N - 1) * error, rel=1e-8)
 
 
 def test_the_usual_grid_covers_the_range():

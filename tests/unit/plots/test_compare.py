@@ -1,9 +1,14 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+import rhale
 from rhale.errors import BadSettingError
 from rhale.plots import plot_compare, style
+from rhale.results.differences import offset
+from rhale.results.missing import Missing
 
 
 def test_every_item_has_its_curve_and_interval(effect, make_profile, find):
@@ -86,3 +91,50 @@ def test_levels_that_are_numbers_can_be_compared_with_numbers(make_levels, make_
 def test_categories_cannot_be_compared_with_numbers(make_levels, effect):
     with pytest.raises(BadSettingError, match="categories in one result and numbers"):
         plot_compare({"a": make_levels(("a", "b"), 1.0), "b": effect})
+
+
+def test_one_model_on_two_periods_is_one_curve(find):
+    """A8: incomes 20 % higher put the same curve 30 to 40 units lower."""
+    rng = np.random.default_rng(0)
+    old = np.column_stack([rng.lognormal(3.5, 0.5, 2_000), rng.normal(size=2_000)])
+    new = np.column_stack([1.2 * rng.lognormal(3.5, 0.5, 2_000), rng.normal(size=2_000)])
+
+    def model(rows):
+        return 5 * rows[:, 0] + rows[:, 1]
+
+    first, second = (rhale.explain(model, rows) for rows in (old, new))
+    ax = first.compare({"2024": second}, "x0", name="2023")
+    before, after = find(ax, "curve")
+    x = np.linspace(15, 100, 50)
+    at = [np.interp(x, line.get_xdata(), line.get_ydata()) for line in (before, after)]
+    np.testing.assert_allclose(at[0], first["x0"].curve(x), rtol=1e-9)
+    np.testing.assert_allclose(at[1], at[0], rtol=0, atol=1e-6)
+    apart = np.abs(first["x0"].curve(x) - second["x0"].curve(x))
+    assert apart.min() > 25  # 5 times 20 % of the mean income, as each is centred by itself
+
+
+def test_intervals_and_missing_values_move_along(make_effect, find):
+    x = np.linspace(0, 1, 50)
+    slopes = 1 + 0.1 * np.sin(40 * x)
+    first = make_effect(x, slopes, [0, 1])
+    moved = replace(
+        make_effect(x + 0.5, slopes, [0.5, 1.5]), missing=Missing(9, 0.1, 2.0, 0.5, 400.0)
+    )
+    ax = plot_compare({"first": first, "second": moved})
+    up = offset(first, moved)
+    assert up == pytest.approx(0.5, abs=0.05)
+    ribbon = find(ax, "ci")[1].get_paths()[0].vertices
+    low, high = moved.ci(np.array([0.5, 1.0, 1.5]))
+    assert ribbon[:, 1].min() == pytest.approx(low.min() + up, abs=1e-6)
+    assert ribbon[:, 1].max() == pytest.approx(high.max() + up, abs=1e-6)
+    (point,) = find(ax, "missing")
+    assert np.asarray(point.get_offsets())[0, 1] == pytest.approx(2.0 + up)
+
+
+@pytest.mark.parametrize("center", ["start", "uniform"])
+def test_other_zeros_stay_each_curve_s_own(make_effect, find, center):
+    x = np.linspace(0, 1, 50)
+    items = {str(a): make_effect(x + a, np.ones(50), [a, a + 1]) for a in (0.0, 0.5)}
+    ax = plot_compare(items, center=center)
+    for line, item in zip(find(ax, "curve"), items.values(), strict=True):
+        np.testing.assert_allclose(line.get_ydata(), item.curve(line.get_xdata(), center=center))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from rhale.errors import BadSettingError
 from rhale.kernels.level_moments import measure_levels
@@ -67,7 +68,7 @@ def test_numbers_are_read_by_value_straight_between_and_unknown_beyond():
 
 def test_steps_between_numbers_are_slopes_times_their_distance():
     assert NUMBERS.step.tolist() == [1.0, 6.0]
-    assert NUMBERS.spread().tolist() == [0.0, 2.0, 6.0]
+    assert NUMBERS.spread(center="start").tolist() == [0.0, 2.0, 6.0]
 
 
 def test_names_that_are_numbers_are_found_as_such():
@@ -81,22 +82,45 @@ def test_an_unknown_level_is_refused_with_near_names():
 
 
 def test_spread_sums_deviations_or_their_squares():
-    assert made().spread().tolist() == [0.0, 2.0, 4.0]
-    assert made().spread(accumulate="quadrature") == pytest.approx([0.0, 2.0, np.sqrt(8)])
+    assert made().spread(center="start").tolist() == [0.0, 2.0, 4.0]
+    squares = made().spread(center="start", accumulate="quadrature")
+    assert squares == pytest.approx([0.0, 2.0, np.sqrt(8)])
     with pytest.raises(BadSettingError, match="accumulate='mean' is not known"):
         made().spread(accumulate="mean")
 
 
 def test_an_unknown_centre_is_refused():
-    with pytest.raises(BadSettingError, match="center"):
-        made().curve(center="median")
+    for read in (made().curve, made().spread, free().spread):
+        with pytest.raises(BadSettingError, match="center='median' is not known"):
+            read(center="median")
+
+
+def test_the_spread_of_levels_in_order_is_centred_as_the_curve():
+    effect = made(level_weight=np.array([1.0, 1.0, 2.0]), std=np.array([1.0, 3.0]))
+    summed = np.array([0.0, 1.0, 4.0])
+    assert effect.spread(center="start") == pytest.approx(summed)
+    assert effect.spread() == pytest.approx(np.abs(summed - 9 / 4))
+    assert effect.spread(center="uniform") == pytest.approx(np.abs(summed - 5 / 3))
+
+
+def test_between_numbers_the_spread_goes_down_to_zero_and_up_again():
+    effect = made(("0", "1"), (1.0,), std=np.array([2.0]), is_number=True)
+    assert effect.spread([0.0, 0.25, 0.5, 1.0]) == pytest.approx([1.0, 0.5, 0.0, 1.0])
+
+
+@pytest.mark.parametrize("center", ["mean", "start", "uniform"])
+def test_what_is_drawn_has_the_spread_of_its_centring(center):
+    for effect in (made(), free()):
+        assert np.array_equal(effect.trace(center).spread, effect.spread(center=center))
 
 
 def test_the_interval_from_the_first_level_is_that_of_a_sum_of_means():
     correlation = np.array([[1.0, 0.4], [0.4, 1.0]])
     low, high = made(correlation=correlation).ci(center="start")
     se = 2.0 / np.sqrt(20)
-    expected = 1.959963984540054 * np.array([0.0, se, np.sqrt(2 * se**2 + 0.8 * se**2)])
+    # the second level rests on one step of 20 rows, the third on two alike: 19 and 38 degrees
+    quantile = stats.t.ppf(0.975, [19, 19, 38])
+    expected = quantile * np.array([0.0, se, np.sqrt(2 * se**2 + 0.8 * se**2)])
     assert high - low == pytest.approx(2 * expected, rel=1e-9)
     assert low + high == pytest.approx(2 * np.array([0.0, 1.0, 4.0]))
 
@@ -115,8 +139,13 @@ def test_centring_is_a_linear_map_of_the_same_steps():
     draws = np.random.default_rng(0).multivariate_normal(effect.step, covariance, 200_000)
     curves = np.cumsum(np.column_stack([np.zeros(len(draws)), draws]), axis=1)
     curves -= (curves @ effect.share)[:, None]
+    drawn = np.std([0.0, 1.0, 1.0, 4.0, 4.0, 4.0, 4.0, 4.0]) ** 2 / 8  # the rows are a draw, too
     low, high = effect.ci(level=0.95)
-    assert (high - low) / 2 / 1.959963984540054 == pytest.approx(curves.std(axis=0), rel=0.02)
+    maps = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
+    parts = (maps - effect.share @ maps) ** 2 * error**2
+    degrees = (parts.sum(axis=1) + drawn) ** 2 / ((parts**2).sum(axis=1) / 19 + drawn**2 / 8)
+    expected = stats.t.ppf(0.975, degrees) * np.sqrt(curves.var(axis=0) + drawn)
+    assert (high - low) / 2 == pytest.approx(expected, rel=0.02)
 
 
 def test_intervals_cover_the_truth_as_often_as_they_say():
@@ -133,6 +162,48 @@ def test_intervals_cover_the_truth_as_often_as_they_say():
     assert np.mean(covered, axis=0)[1:] == pytest.approx([0.95, 0.95], abs=0.03)
 
 
+def test_the_centred_interval_knows_that_the_rows_it_is_centred_over_are_a_draw():
+    effect = made(std=np.zeros(2), level_weight=np.array([1.0, 1.0, 2.0]))
+    low, high = effect.ci()
+    half = stats.t.ppf(0.975, 4) * np.std([0.0, 1.0, 4.0, 4.0]) / np.sqrt(4)
+    assert high - low == pytest.approx(np.full(3, 2 * half), rel=1e-9)
+    for center in ("start", "uniform"):
+        low, high = effect.ci(center=center)
+        assert np.array_equal(low, high)
+
+
+def test_weights_that_are_alike_count_by_their_effective_rows():
+    rng = np.random.default_rng(1)
+    level, own = rng.integers(0, 3, 3000), rng.normal(0, 1, 3000)
+    weights = rng.gamma(2.0, size=3000)
+    effect = from_rows(level, own, own, 3, weights)
+    assert effect._all_rows == pytest.approx(weights.sum() ** 2 / (weights**2).sum(), rel=0.02)
+
+
+def test_centred_intervals_cover_the_curve_over_the_population():
+    rng, covered = np.random.default_rng(0), []
+    share, curve = np.array([0.5, 0.3, 0.2]), np.array([0.0, 1.0, 3.0])
+    truth = curve - share @ curve
+    for _ in range(400):
+        level, own = rng.choice(3, 120, p=share), rng.normal(0, 1, 120)
+        up = np.where(level == 0, 1 + own, np.where(level == 1, 2 - own, 0.0))
+        down = np.where(level == 1, 1 + own, np.where(level == 2, 2 - own, 0.0))
+        low, high = from_rows(level, down, up, 3).ci()
+        covered.append((low <= truth) & (truth <= high))
+    assert np.mean(covered, axis=0) == pytest.approx([0.95] * 3, abs=0.03)
+
+
+def test_steps_of_few_rows_have_intervals_that_cover_as_often_as_they_say():
+    rng, covered = np.random.default_rng(0), []
+    level = np.repeat(np.arange(3), 2)
+    for _ in range(1000):
+        own = rng.normal(0, 1, 6)
+        up, down = np.where(level < 2, 1 + own, 0.0), np.where(level > 0, 1 - own, 0.0)
+        low, high = from_rows(level, down, up, 3).ci("b", center="start")
+        covered.append(low <= 1.0 <= high)
+    assert np.mean(covered) == pytest.approx(0.95, abs=0.03)  # 86 % with normal quantiles
+
+
 def test_importance_is_the_deviation_of_the_curve_over_the_rows():
     effect = made(level_weight=np.array([1.0, 1.0, 2.0]))
     rows = np.array([0.0, 1.0, 4.0, 4.0])
@@ -147,8 +218,11 @@ def test_the_error_of_the_importance_is_its_change_per_step_times_their_errors()
         mean[k] += 1e-6
         moved = made(mean=mean, level_weight=effect.level_weight)
         slopes.append((moved.importance - effect.importance) / 1e-6)
-    expected = np.sqrt(np.sum((np.array(slopes) * effect.standard_error) ** 2))
-    assert effect.importance_error == pytest.approx(expected, rel=1e-5)
+    of_steps = np.sum((np.array(slopes) * effect.standard_error) ** 2)
+    curve = np.array([0.0, 1.0, 4.0, 4.0]) - 9 / 4
+    # a standard deviation of n rows has the variance (fourth moment - variance²) / (4 variance n)
+    drawn = (np.mean(curve**4) - np.mean(curve**2) ** 2) / (4 * np.mean(curve**2) * 4)
+    assert effect.importance_error == pytest.approx(np.sqrt(of_steps + drawn), rel=1e-5)
 
 
 def test_heterogeneity_weighs_deviations_by_rows():
@@ -156,9 +230,61 @@ def test_heterogeneity_weighs_deviations_by_rows():
     assert effect.heterogeneity == pytest.approx(np.sqrt((30 * 1 + 10 * 9) / 40))
 
 
-def test_typical_spread_moves_by_one_deviation_of_the_levels():
-    effect = made(std=np.array([2.0, 2.0]))
-    assert effect.typical_spread == pytest.approx(2.0 * np.std([0, 1, 2]))
+def test_typical_spread_is_the_deviation_of_the_summed_deviations_over_the_rows():
+    effect = made(std=np.array([1.0, 3.0]), level_weight=np.array([1.0, 1.0, 2.0]))
+    assert effect.typical_spread == pytest.approx(np.std([0.0, 1.0, 4.0, 4.0]), rel=1e-12)
+
+
+# --- levels without an order -------------------------------------------------------------------
+
+ROWS = np.array([[1.0, 4.0, 2.0], [0.0, 7.0, 1.0], [5.0, 5.0, 5.0], [2.0, 1.0, 9.0]])
+
+
+def free(rows=ROWS, **other):
+    """Levels without an order; predictions of some rows at each of them."""
+    return made(covariance=np.cov((rows - rows[:, :1]).T), **other)
+
+
+@pytest.mark.parametrize(
+    ("center", "zero"),
+    [("mean", [0.25, 0.25, 0.5]), ("start", [1.0, 0.0, 0.0]), ("uniform", [1 / 3] * 3)],
+)
+def test_levels_without_an_order_spread_as_the_centred_curves_of_rows(center, zero):
+    effect = free(level_weight=np.array([1.0, 1.0, 2.0]))
+    centred = ROWS - ROWS @ np.array(zero)[:, None]
+    expected = centred.std(axis=0, ddof=1)
+    assert effect.spread(center=center) == pytest.approx(expected, rel=1e-12)
+    assert effect.spread("b", center=center) == pytest.approx(expected[1], rel=1e-12)
+
+
+def test_typical_spread_without_an_order_is_the_deviation_of_all_centred_curves():
+    share = np.array([0.25, 0.25, 0.5])
+    centred = ROWS - ROWS @ share[:, None]
+    expected = np.sqrt(share @ centred.var(axis=0, ddof=1))
+    found = free(level_weight=np.array([1.0, 1.0, 2.0])).typical_spread
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_levels_without_an_order_add_up_nothing():
+    with pytest.raises(BadSettingError, match=r"'f', whose levels have no order.*categorical="):
+        free().spread(accumulate="quadrature")
+
+
+def test_rows_differ_between_two_levels_as_their_own_changes_do():
+    assert free().difference(0.0, 2.0).spread == pytest.approx(
+        (ROWS[:, 2] - ROWS[:, 0]).std(ddof=1), rel=1e-12
+    )
+    assert made(std=np.array([1.0, 3.0])).difference(2.0, 0.0).spread == 4.0
+
+
+@pytest.mark.parametrize("center", ["mean", "start", "uniform"])
+def test_of_two_levels_both_kinds_of_spread_are_the_same(center):
+    pair = ROWS[:, :2]
+    step = (pair[:, 1] - pair[:, 0]).std(ddof=1)
+    two = {"levels": ("a", "b"), "mean": (1.0,), "level_weight": np.array([1.0, 3.0])}
+    ordered = made(**two, std=np.array([step]))
+    found = made(**two, covariance=np.cov((pair - pair[:, :1]).T)).spread(center=center)
+    assert ordered.spread(center=center) == pytest.approx(found, rel=1e-12)
 
 
 def test_a_feature_that_does_nothing_has_no_importance_and_no_error():
@@ -170,14 +296,15 @@ def test_one_level_has_a_flat_curve_and_no_importance():
     effect = made(("only",), ())
     assert effect.curve().tolist() == effect.spread().tolist() == [0.0]
     assert effect.ci("only") == (0.0, 0.0)
-    assert np.isnan([effect.importance, effect.importance_error, effect.heterogeneity]).all()
+    assert effect.importance == effect.importance_error == 0.0
+    assert np.isnan([effect.typical_spread, effect.heterogeneity]).all()
 
 
 def test_a_step_without_deviation_borrows_that_of_its_neighbours_for_the_interval():
     effect = made(("a", "b", "c", "d"), (1.0, 1.0, 1.0), std=np.array([2.0, np.nan, 2.0]))
     low, high = effect.ci(center="start")
     assert np.all(np.diff(high - low) > 0)
-    assert effect.spread()[-1] == 6.0
+    assert effect.spread(center="start")[-1] == 6.0
 
 
 def test_pooled_levels_are_found_under_their_common_name():
@@ -227,7 +354,8 @@ def test_the_change_over_all_levels_has_the_error_of_the_last_one(make_levels):
     found = effect.difference(0.0, 3.0)
     low, high = effect.ci("d", center="start")
     assert found.size == pytest.approx(6.0, abs=1.0)
-    assert float(high - low) / 2 == pytest.approx(1.959964 * found.error, rel=1e-6)
+    quantile = float(high - low) / 2 / found.error  # of at least 59 degrees, at most three times
+    assert stats.t.ppf(0.975, 177) <= quantile <= stats.t.ppf(0.975, 59)
 
 
 def test_sampled_rows_stand_at_the_steps_below_and_above_their_level(make_levels):

@@ -3,10 +3,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 
 import rhale
 from rhale.errors import BadSettingError
-from rhale.kernels.rows_between import RowsBetween
+from rhale.kernels.row_places import RowPlaces
 from rhale.results.profile import Profile, differentiate, trapezoid_weights
 
 GRID = np.array([0.0, 1.0, 3.0])
@@ -40,6 +41,12 @@ def profile(method="ice", **changes):
     return replace(made, **changes)
 
 
+def error(found, x, n_rows=40, **options):
+    """Standard error behind an interval, which is Student's."""
+    low, high = found.ci(x, level=0.9, **options)
+    return (high - low) / 2 / student.ppf(0.95, np.asarray(n_rows) - 1)
+
+
 def centred(center):
     return CURVES - (CURVES @ CENTRING[center])[:, None]
 
@@ -57,11 +64,11 @@ def test_spread_is_the_deviation_of_centred_curves(center):
 
 @pytest.mark.parametrize("center", CENTERS)
 def test_the_interval_is_that_of_a_mean_of_centred_curves(center):
-    low, high = profile().ci(GRID, level=0.6826894921370859, center=center)
     variance = centred(center).var(axis=0, ddof=1) / 40
     if center == "mean":  # other rows would have another mean of the curve
         variance += profile().importance ** 2 / 39
-    np.testing.assert_allclose((high - low) / 2, np.sqrt(variance), atol=1e-7)
+    np.testing.assert_allclose(error(profile(), GRID, center=center), np.sqrt(variance), atol=1e-7)
+    low, high = profile().ci(GRID, center=center)
     np.testing.assert_allclose((high + low) / 2, centred(center).mean(axis=0))
 
 
@@ -73,10 +80,9 @@ def test_between_points_spread_and_interval_are_those_of_straight_curves(center)
     np.testing.assert_allclose(
         profile().spread(x, center=center), read.std(axis=0, ddof=1), atol=1e-7
     )
-    low, high = profile().ci(x, level=0.6826894921370859, center=center)
     shift = profile().importance ** 2 / 39 if center == "mean" else 0.0
-    error = np.sqrt(read.var(axis=0, ddof=1) / 40 + shift)
-    np.testing.assert_allclose((high - low) / 2, error, atol=1e-7)
+    expected = np.sqrt(read.var(axis=0, ddof=1) / 40 + shift)
+    np.testing.assert_allclose(error(profile(), x, center=center), expected, atol=1e-7)
 
 
 def test_without_centring_levels_stay():
@@ -84,8 +90,7 @@ def test_without_centring_levels_stay():
     np.testing.assert_allclose(found.curve(GRID, center=None), CURVES.mean(axis=0))
     np.testing.assert_allclose(found.spread(GRID, center=None), CURVES.std(axis=0, ddof=1))
     np.testing.assert_allclose(found.standard_error, CURVES.std(axis=0, ddof=1) / np.sqrt(40))
-    low, high = found.ci(GRID, level=0.6826894921370859, center=None)
-    np.testing.assert_allclose((high - low) / 2, found.standard_error)
+    np.testing.assert_allclose(error(found, GRID, center=None), found.standard_error)
 
 
 def test_between_points_the_curve_is_straight_and_outside_it_is_undefined():
@@ -152,11 +157,9 @@ def test_importance_is_the_deviation_of_the_curve_over_the_rows():
 
 
 def test_importance_is_that_of_the_curve_where_the_rows_stand():
-    x = np.array([0.0, 0.25, 0.5, 2.0, 3.0])  # positions 0, 1/4, 1/2 of stretch 0; 1/2, 1 of 1
-    places = RowsBetween(
-        np.array([0.6, 0.4]), np.array([0.25, 0.75]), np.array([np.sqrt(1 / 24), 0.25]), 5.0
-    )
-    found = profile(share=places.share_points(), rows_between=places)
+    x = np.array([0.0, 0.25, 0.5, 2.0, 3.0])
+    share = np.array([1 + 0.75 + 0.5, 0.25 + 0.5 + 0.5, 0.5 + 1]) / 5
+    found = profile(share=share, row_places=RowPlaces(x, np.full(5, 0.2)))
     curve = np.interp(x, GRID, CURVES.mean(axis=0))
     np.testing.assert_allclose(found.importance, curve.std())
     np.testing.assert_allclose(found.curve(x), curve - curve.mean(), atol=1e-12)
@@ -165,12 +168,15 @@ def test_importance_is_that_of_the_curve_where_the_rows_stand():
     np.testing.assert_allclose(found.typical_spread, np.sqrt(apart.mean()))
 
 
-def test_the_error_of_importance_is_that_of_its_linear_part():
+def test_the_error_of_importance_is_that_of_the_curve_and_of_the_draw_of_rows():
     mean = CURVES.mean(axis=0)
     gap = mean - SHARE @ mean
     pull = SHARE * gap / np.sqrt(SHARE @ gap**2)
-    error = np.std(CURVES @ (pull - SHARE * pull.sum()), ddof=1) / np.sqrt(40)
-    np.testing.assert_allclose(profile().importance_error, error, rtol=1e-9)
+    of_curve = np.var(CURVES @ (pull - SHARE * pull.sum()), ddof=1) / 40
+    squares = gap**2 - SHARE @ gap**2  # a variance is a mean of squares, its root moves half as far
+    of_draw = SHARE @ squares**2 / (4 * SHARE @ gap**2) / 40
+    expected = np.sqrt(of_curve + of_draw)
+    np.testing.assert_allclose(profile().importance_error, expected, rtol=1e-9)
 
 
 def test_a_flat_profile_has_no_importance():
@@ -188,14 +194,12 @@ def test_marginal_points_have_their_own_rows():
     std, rows = np.array([1.0, 2.0, 3.0]), np.array([4.0, 16.0, 9.0])
     found = profile("mplot", std=std, rows=rows, covariance=np.diag(std**2))
     np.testing.assert_allclose(found.spread(GRID), std)
-    error = std / np.sqrt(rows)
     for center in CENTERS:
         shift = np.eye(3) - CENTRING[center]
-        low, high = found.ci(GRID, level=0.6826894921370859, center=center)
-        variance = shift**2 @ error**2
+        variance = shift**2 @ (std**2 / rows)
         if center == "mean":  # shares of the points would be others, too
             variance += found.importance**2 / (4 + 16 + 9 - 1)
-        np.testing.assert_allclose((high - low) / 2, np.sqrt(variance), atol=1e-12)
+        np.testing.assert_allclose(error(found, GRID, rows, center=center), np.sqrt(variance))
 
 
 def test_trapezoid_weights_average_straight_curves():
@@ -222,6 +226,25 @@ def test_a_profile_is_frozen_and_compares_by_value():
         hash(found)
 
 
+def test_places_to_draw_hold_the_points_and_where_these_are_few_some_between():
+    few, many = profile().places(), np.linspace(0, 1, 40)
+    assert set(GRID) < set(few)
+    assert few.size > 32
+    assert np.all(np.diff(few) > 0)
+    numbers = {"mean": many, "std": many, "rows": many, "share": many, "covariance": np.eye(40)}
+    assert profile(grid=many, **numbers).places().tolist() == many.tolist()
+    assert profile("mplot").places().tolist() == GRID.tolist()
+    assert profile(levels=("a", "b", "c")).places().tolist() == GRID.tolist()
+
+
+@pytest.mark.parametrize(("start", "stop"), [(0.0, 3.0), (3.0, 1.0), (0.25, 2.0)])
+def test_the_difference_of_two_places_is_that_of_the_rows_curves(start, stop):
+    first, last = (np.array([np.interp(x, GRID, c) for c in CURVES]) for x in (start, stop))
+    found, change = profile().difference(start, stop), last - first
+    spread = change.std(ddof=1)
+    np.testing.assert_allclose(found, [change.mean(), spread / np.sqrt(40), spread])
+
+
 def test_repr_is_one_line():
     text = repr(profile())
     assert text.startswith("Profile('age', output='y0', ice, 3 points on [0, 3], importance=")
@@ -231,15 +254,15 @@ def test_repr_is_one_line():
 def test_rows_of_a_file_of_format_4_stand_at_the_points():
     """f = x² + x z at 0, 2, 10, shares .2, .4, .4 of five rows; z has mean .5 and variance 1.25."""
     found = rhale.load(Path(__file__).parent / "samples" / "format_4_profile.json")["x0"]
-    assert (found.rows_between, found.own_covariance) == (None, None)
+    assert (found.row_places, found.own_covariance) == (None, None)
     np.testing.assert_allclose(found.curve([0, 2, 10]), [-44, -39, 61])
     size = np.sqrt(0.2 * 44**2 + 0.4 * 39**2 + 0.4 * 61**2)
     np.testing.assert_allclose(found.importance, size)
     np.testing.assert_allclose(found.spread([0, 2, 10]), np.sqrt(1.25) * np.array([4.8, 2.8, 5.2]))
     spread = np.sqrt(1.25 * (0.2 * 4.8**2 + 0.4 * 2.8**2 + 0.4 * 5.2**2))
     np.testing.assert_allclose(found.typical_spread, spread)
-    low, high = found.ci(0.0, level=0.6826894921370859)
-    np.testing.assert_allclose((high - low) / 2, np.sqrt(1.25 * 4.8**2 / 5 + size**2 / 4))
+    expected = np.sqrt(1.25 * 4.8**2 / 5 + size**2 / 4)
+    np.testing.assert_allclose(error(found, 0.0, 5), expected)
 
 
 # --- through explain -----------------------------------------------------------------------------

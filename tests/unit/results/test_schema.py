@@ -10,7 +10,7 @@ import rhale
 from rhale.errors import BadFileError
 from rhale.explanation import Explanation, unpacked
 from rhale.kernels.cells import Cells
-from rhale.kernels.rows_between import stand_at_points
+from rhale.kernels.row_places import RowPlaces
 from rhale.results.schema import EXPLANATION, RECORDS
 from rhale.results.store import FORMAT, VERSION, pack
 
@@ -119,8 +119,8 @@ def test_points_labels_and_curves_agree(ice):
     assert "rows is zero at a point" in told(with_first(ice, rows=0.0 * first.rows))
     assert "share is zero" in told(with_first(ice, share=0.0 * first.share))
     assert "mean is unknown" in told(with_first(ice, mean=np.nan * first.mean))
-    fewer = stand_at_points(np.full(4, 0.25), 50.0)
-    assert "rows_between has 3 stretches for 6" in told(with_first(ice, rows_between=fewer))
+    half = RowPlaces(first.grid, np.full(6, 0.5))
+    assert "row_places.weight adds up to 3.0" in told(with_first(ice, row_places=half))
     assert "own_covariance" in told(with_first(ice, own_covariance=np.zeros(2)))
 
 

@@ -1,0 +1,93 @@
+"""Gaps: wide stretches without rows, and how far the effect may be off what is drawn across them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from rhale.kernels import FloatArray
+from rhale.kernels.axis import GAP_SHARE
+from rhale.kernels.moments import Moments
+
+FEWEST_ROWS = 10.0  # beside a gap: where rows are so few, the next one is always far
+
+
+class Gaps(NamedTuple):
+    """Stretches without rows, with rows on both sides.
+
+    Attributes
+    ----------
+    left, right : ndarray of shape (n_gaps,)
+        The last value before each gap, and the first one behind it.
+    variance : ndarray of shape (n_gaps,)
+        Of the mean effect inside the gap about what is drawn there.
+    """
+
+    left: FloatArray
+    right: FloatArray
+    variance: FloatArray
+
+    def reach(self, x: FloatArray) -> FloatArray:
+        """How far into each gap the way from the left end to x leads, shape (n_x, n_gaps)."""
+        return np.asarray(np.clip(x[:, None], self.left, self.right) - self.left)
+
+
+NO_GAPS = Gaps(np.empty(0), np.empty(0), np.empty(0))
+
+
+def find_gaps(cells: Moments, curve: Callable[[FloatArray], FloatArray]) -> Gaps:
+    """List the wide gaps, and guess what they may hide from the rows beside them.
+
+    Parameters
+    ----------
+    cells : Moments
+        Of one output; the first series counts.
+    curve : callable
+        The curve that is drawn across the gaps.
+
+    Notes
+    -----
+    Lines through the rows on either side, those nearer than the width of the gap and ten at least,
+    are read at its limits and in its middle. The mean effect in the gap is anything between what is drawn there
+    and the farthest of these four, a third of that squared distance. Noise of the lines is not
+    taken off: what rows beside a gap do not tell leaves it the more open.
+    """
+    filled, edges = np.flatnonzero(cells.weight > 0), cells.grid.edges
+    left, right = cells.high[filled[:-1]], cells.low[filled[1:]]
+    wide = right - left >= GAP_SHARE * (edges[-1] - edges[0])
+    if not (wide.any() and edges[-1] > edges[0]):
+        return NO_GAPS
+    left, right, last = left[wide], right[wide], filled[:-1][wide]
+    drawn = (curve(right) - curve(left)) / (right - left)
+    variance = np.array(
+        [
+            _hidden_variance(cells, int(k), float(level))
+            for k, level in zip(last, drawn, strict=True)
+        ]
+    )
+    known = np.isfinite(variance)
+    return Gaps(left[known], right[known], variance[known]) if known.any() else NO_GAPS
+
+
+def _hidden_variance(cells: Moments, last: int, drawn: float) -> float:
+    """Variance of the mean effect in the gap behind a cell; nan where too few rows are beside it."""
+    filled = np.flatnonzero(cells.weight > 0)
+    following = int(filled[np.searchsorted(filled, last) + 1])
+    left, right = float(cells.high[last]), float(cells.low[following])
+    width = right - left
+    near = filled[(cells.high[filled] >= left - width) & (cells.low[filled] <= right + width)]
+    middle = left + width / 2
+    before = _line(cells, slice(int(near[0]), last + 1), np.array([left, middle]))
+    behind = _line(cells, slice(following, int(near[-1]) + 1), np.array([middle, right]))
+    return float(np.max((np.concatenate([before, behind]) - drawn) ** 2) / 3)
+
+
+def _line(cells: Moments, part: slice, x: FloatArray) -> FloatArray:
+    """The line through the rows of some cells at x; nan where they are few."""
+    rows = cells.between(part.start, part.stop).series(0)
+    rows = rows.unite(np.array([0, part.stop - part.start]))
+    if rows.rows[0] < FEWEST_ROWS:
+        return np.full(x.size, np.nan)
+    return np.asarray(rows.mean[0, 0] + rows.slope[0, 0] * (x - rows.mean_x[0]))

@@ -1,0 +1,236 @@
+"""Piles: values that many rows share, and what happens right beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from rhale.kernels import FloatArray, IntArray
+from rhale.kernels.axis import Axis
+from rhale.kernels.grid import Closed
+from rhale.kernels.moments import Moments
+from rhale.kernels.partition import Cuts, Partition
+from rhale.kernels.sample import KeyArray
+
+PILE_SHARE = 0.05  # of the rows: a value that holds so many is a place of its own
+STANDS_OUT = 10.0  # times what a value holds in the median: few values are no piles, but a ladder
+BESIDE_SHARE, BESIDE_ROWS = 0.002, 5.0  # rows next to a pile that share a window with it
+
+
+@dataclass(frozen=True, eq=False)
+class Piles:
+    """Values that many rows share, each with a narrow stretch on either side.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_piles,)
+        The piles.
+    stretches : ndarray of shape (n_stretches, 2)
+        From a pile to a value right beside it, or to the next pile; in order, without overlap.
+        All rows in one share it as their window, so that a jump beside the pile is measured by
+        its rows, and counted once.
+    before : ndarray of shape (n_stretches,)
+        The last values before the stretches, or their beginnings where there are none.
+    high : float
+        End of the axis. As cells, stretches are closed on the left, and there on both sides.
+    """
+
+    values: FloatArray
+    stretches: FloatArray
+    before: FloatArray
+    high: float = np.inf
+
+    @cached_property
+    def divided(self) -> FloatArray:
+        """Piles with a stretch on both sides: half of their rows stand on each."""
+        return np.intersect1d(self.values, np.intersect1d(*self.stretches.T))
+
+    def take_sides(self, x: FloatArray, key: KeyArray) -> FloatArray:
+        """Move the rows of divided piles to one side or the other, by as little as can be."""
+        for pile in self.divided:
+            side = np.where(key & np.uint64(1), np.inf, -np.inf)
+            x = np.where(x == pile, np.nextafter(pile, side), x)
+        return x
+
+    def room(self, x: FloatArray) -> FloatArray:
+        """How far an even window may go before it touches a stretch."""
+        low, high = self._between(x)
+        return np.minimum(x - low, high - x)
+
+    def confine(self, x: FloatArray, a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Keep windows out of the stretches; rows in one have it as their window."""
+        if not self.stretches.size:
+            return a, b
+        low, high = self._between(x)
+        a, b = np.maximum(a, low), np.minimum(b, high)
+        for start, stop in self.stretches:
+            inside = (x >= start) & ((x < stop) | (stop == self.high))
+            a, b = np.where(inside, start, a), np.where(inside, stop, b)
+        return a, b
+
+    def offer(self, limits: FloatArray) -> FloatArray:
+        """Add the ends of the stretches to limits of cells, and leave none between them.
+
+        Nor right before them: a bin may end on either side of an empty cell, and would be too wide.
+        """
+        if not self.stretches.size:
+            return limits
+        inside = (limits[:, None] > self.before) & (limits[:, None] < self.stretches[:, 1])
+        return np.asarray(np.union1d(limits[~inside.any(axis=1)], self.stretches))
+
+    def apart(self, stretches: FloatArray) -> FloatArray:
+        """Those of other stretches that have nothing in common with these."""
+        start, stop = self.stretches.T
+        meets = (stretches[:, :1] < stop) & (stretches[:, 1:] > start)
+        return np.asarray(stretches[~meets.any(axis=1)])
+
+    def _between(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The nearest stretches on both sides of values outside of them."""
+        starts, stops = self.stretches.T
+        place = np.searchsorted(stops, x, side="right")
+        return np.append(-np.inf, stops)[place], np.append(starts, np.inf)[place]
+
+
+@dataclass(frozen=True, eq=False)
+class BetweenPiles:
+    """A partition that chooses bins between piles, and has one for each stretch beside them.
+
+    Attributes
+    ----------
+    partition : Partition
+        How bins are chosen elsewhere.
+    piles : Piles
+        The piles.
+
+    Notes
+    -----
+    What happens in a stretch is another matter than what happens around it. One search over both
+    would take the difference for noise, and cut less on either side.
+    """
+
+    partition: Partition
+    piles: Piles
+
+    @property
+    def closed(self) -> Closed:
+        """Which limit belongs to a bin."""
+        return self.partition.closed
+
+    def candidates(self, axis: Axis) -> FloatArray:
+        """Limits of the partition and ends of the stretches."""
+        return self.piles.offer(self.partition.candidates(axis))
+
+    def __call__(self, moments: Moments) -> Cuts:
+        """Choose bins part by part."""
+        edges = moments.grid.edges
+        starts, stops = np.searchsorted(edges, self.piles.stretches.T)
+        ends = np.unique(np.concatenate([[0], starts, stops, [edges.size - 1]])).tolist()
+        parts = list[Cuts]()
+        for first, last in pairwise(ends):
+            part = moments.between(first, last)
+            is_one = first in starts or not np.any(part.weight > 0)
+            parts.append(_one_bin(part) if is_one else self.partition(part))
+        return join(parts, ends)
+
+
+def _one_bin(moments: Moments) -> Cuts:
+    """One constant bin."""
+    n_cells = moments.grid.n_cells
+    noise = np.nan_to_num(moments.variance[0])
+    return Cuts(np.array([0, n_cells]), np.zeros(1, dtype=np.bool_), (), np.zeros(1), noise)
+
+
+def join(parts: Sequence[Cuts], starts: Sequence[int]) -> Cuts:
+    """Put the bins of neighbouring parts of an axis in a row.
+
+    Parameters
+    ----------
+    parts : sequence of Cuts
+        Bins of each part, whose limits count from its own first cell.
+    starts : sequence of int
+        The first cell of each part.
+    """
+    shifted = [one.limits[:-1] + at for one, at in zip(parts, starts, strict=False)]
+    ends = [parts[-1].limits[-1:] + starts[len(parts) - 1]]
+    trust = [np.zeros(one.linear.size) if one.trust is None else one.trust for one in parts]
+    widths = [int(one.limits[-1]) for one in parts]
+    noise = [
+        np.zeros(n) if one.noise is None else one.noise
+        for one, n in zip(parts, widths, strict=True)
+    ]
+    return Cuts(
+        np.concatenate(shifted + ends),
+        np.concatenate([one.linear for one in parts]),
+        tuple(dict.fromkeys(note for one in parts for note in one.notes)),
+        np.concatenate(trust),
+        np.concatenate(noise),
+        _join_spread(parts, starts),
+        is_searched=any(one.is_searched for one in parts),
+    )
+
+
+def _join_spread(parts: Sequence[Cuts], starts: Sequence[int]) -> IntArray | None:
+    """Limits of the spread's own bins, where a part has some."""
+    if all(one.spread_limits is None for one in parts):
+        return None
+    own = [one.limits[[0, -1]] if one.spread_limits is None else one.spread_limits for one in parts]
+    return np.unique(np.concatenate([some + at for some, at in zip(own, starts, strict=False)]))
+
+
+NO_PILES = Piles(np.empty(0), np.empty((0, 2)), np.empty(0))
+
+
+def find_piles(axis: Axis) -> Piles:
+    """Find the values that hold a twentieth of the rows or more, and what lies beside them.
+
+    Parameters
+    ----------
+    axis : Axis
+        The feature.
+
+    Notes
+    -----
+    A pile holds ten times what a value holds in the median, too: where all values are as heavy,
+    the feature has few values and no piles. A stretch holds 0.2 % of the rows beside its pile, 5
+    at least, and ends at the next pile.
+
+    Examples
+    --------
+    >>> values = np.arange(101.0)
+    >>> axis = Axis(0.0, 100.0, values, np.where(values == 0, 100.0, 1.0), 200.0)
+    >>> find_piles(axis).stretches
+    array([[0., 5.]])
+    """
+    weight, total = axis.weight, axis.weight.sum()
+    heavy = (weight >= PILE_SHARE * total) & (weight >= STANDS_OUT * np.median(weight))
+    places = np.flatnonzero(heavy)
+    if not places.size or axis.values.size < 2:
+        return NO_PILES
+    near = max(BESIDE_SHARE, BESIDE_ROWS / axis.rows) * total
+    stretches = _stretches(axis, places, near)
+    first = np.searchsorted(axis.values, stretches[:, 0])
+    before = axis.values[np.maximum(first - 1, 0)]
+    return Piles(axis.values[places], stretches, before, axis.high)
+
+
+def _stretches(axis: Axis, places: IntArray, near: float) -> FloatArray:
+    """Stretches on both sides of the piles; two piles that are close share the one between them."""
+    reached, last = axis.reached, axis.values.size - 1
+    slack = 1e-9 * reached[-1]
+    ends = [-1, *places.tolist(), last + 1]
+    found = list[tuple[int, int]]()
+    for before, behind in pairwise(ends):  # two piles, or a pile and an end of the axis
+        has_left, has_right = before >= 0, behind <= last
+        right = int(np.searchsorted(reached[1:], reached[before + 1] + near - slack))
+        left = int(np.searchsorted(reached, reached[behind] - near + slack, "right")) - 1
+        right, left = min(right, behind, last), max(left, before, 0)
+        if has_left and has_right and right > left:
+            found.append((before, behind))
+            continue
+        found += [(before, right)] if has_left and before < right else []
+        found += [(left, behind)] if has_right and left < behind else []
+    return axis.values[np.array(found, dtype=np.intp).reshape(-1, 2)]

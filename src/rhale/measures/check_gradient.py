@@ -1,0 +1,242 @@
+"""Is a gradient that of the model: slopes beside differences of predictions, in a few rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rhale.errors import BadPredictionError, ModelFailedError
+from rhale.features.feature import Feature
+from rhale.kernels import BoolArray, FloatArray
+from rhale.kernels.windows import window
+from rhale.measures.questions import Asker
+from rhale.measures.secant import Secant
+from rhale.tables import Chunk
+
+CHECKED_ROWS = 32
+STEP_SHARE = 0.01  # of the rows in the window of a row ...
+STEP_PART = 1 / 8  # ... and the part of it that a step is: wide for single precision, else narrow
+FEWEST_CLEAR = 8  # rows that tell something, for a verdict
+BENT = 0.25  # slopes left and right of a row that differ by less belong to one line
+FACTOR = 1.5  # a gradient that is off by less is not called wrong
+SINGLE = 2.0**-23  # models that compute in single precision may answer in double
+ROUNDING = 16.0  # units in the last place that a model's own arithmetic may lose
+COARSE_BITS = (8, 11)  # of the two forms of half precision
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A gradient that is not the slope of the predictions along one feature.
+
+    Attributes
+    ----------
+    feature, output : str
+        The feature and the output.
+    slope, difference : float
+        The gradient in one row, and the difference quotient of predictions around it.
+    row : int
+        The row.
+    between : (str, str)
+        Where these predictions were asked.
+    n_wrong, n_clear : int
+        Rows that disagree, of those in which differences say something.
+    """
+
+    feature: str
+    output: str
+    slope: float
+    difference: float
+    row: int
+    between: tuple[str, str]
+    n_wrong: int
+    n_clear: int
+
+    def __str__(self) -> str:
+        low, high = self.between
+        return (
+            f"the gradient of {self.output!r} along {self.feature!r} is {self.slope:.4g} in row "
+            f"{self.row}, where predictions change by {self.difference:.4g} per unit (asked at "
+            f"{low} and {high}); {self.n_wrong} of {self.n_clear} such rows disagree"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Differences:
+    """Predictions around some rows along one feature.
+
+    Attributes
+    ----------
+    places : three of ndarray of shape (n_rows,)
+        Where they were asked: left, at the row, right.
+    answers : three of ndarray of shape (n_rows, n_outputs)
+        What they are.
+    """
+
+    places: tuple[FloatArray, FloatArray, FloatArray]
+    answers: tuple[FloatArray, FloatArray, FloatArray]
+
+    @property
+    def slope(self) -> FloatArray:
+        """Central difference quotients, shape (n_rows, n_outputs); nan where there is no width."""
+        (a, _, b), (low, _, high) = self.places, self.answers
+        return _quotient(high - low, b - a)
+
+    def bends(self) -> BoolArray:
+        """Where the quotients left and right of a row do not belong to one line, or are not known.
+
+        A kink, a step, a row at the end of the axis, and rounding that is as large as the change.
+        """
+        (a, x, b), (low, mid, high) = self.places, self.answers
+        left, right = _quotient(mid - low, x - a), _quotient(high - mid, b - x)
+        size = np.maximum(np.abs(left), np.abs(right))
+        return np.asarray(~(np.abs(right - left) <= BENT * size))
+
+    def noise(self) -> FloatArray:
+        """Differences that rounding alone can make, in answers and in places as a model sees them.
+
+        Shape (n_rows, n_outputs), per unit of the feature.
+        """
+        (a, x, b), width = self.places, self.places[2] - self.places[0]
+        size = np.abs(np.stack(self.answers)).max(axis=0)
+        noise = _quotient(size * _precision(np.stack(self.answers)), width)
+        far = np.maximum(np.abs(a), np.abs(b))
+        lost = ~(width > ROUNDING * SINGLE * far) | np.isnan(x)
+        noise[lost] = np.inf
+        return noise
+
+
+def check_gradient(
+    asker: Asker, probe: Chunk, features: Sequence[Feature], found: tuple[FloatArray, FloatArray]
+) -> tuple[list[Disagreement], int]:
+    """Compare slopes with differences of predictions, feature by feature.
+
+    Parameters
+    ----------
+    asker : Asker
+        The model.
+    probe : Chunk
+        Some rows.
+    features : sequence of Feature
+        Features on an axis of numbers.
+    found : ndarray of shape (n_rows, n_outputs) and (n_rows, n_outputs, n_columns)
+        Answers and slopes of the model in these rows.
+
+    Returns
+    -------
+    disagreements : list of Disagreement
+        Of each feature that has some, the output in which most rows disagree.
+    asked : int
+        Rows that were predicted.
+
+    Notes
+    -----
+    A row says something if the change over its step is more than rounding can make and the slopes
+    on its left and right agree: rows at a kink or a step do not. If those are more than half of
+    the rows that react, the feature is judged, and the gradient is wrong if it has another sign or
+    another size in more than half of them.
+    """
+    rows = np.arange(min(CHECKED_ROWS, probe.n_rows))
+    some, (base, slopes) = probe.take(rows), (found[0][rows], found[1][rows])
+    places = [_places(some, feature) for feature in features]
+    changes = [
+        (feature.column, end)
+        for feature, (a, _, b) in zip(features, places, strict=True)
+        for end in (a, b)
+    ]
+    try:
+        answers = asker.ask(some, changes)
+    except (ModelFailedError, BadPredictionError):
+        if not any(asker.reason(some.vary([change]), some.n_rows) for change in changes):
+            raise  # it broke by chance
+        return [], 0  # it answers for rows as they are, and that is all that it is asked
+    wrong = []
+    for i, feature in enumerate(features):
+        seen = Differences(places[i], (answers[2 * i], base, answers[2 * i + 1]))
+        own = judge(seen, slopes[:, :, feature.column])
+        if own is not None:
+            wrong.append(_describe(own, seen, feature, some, asker.outputs))
+    return wrong, some.n_rows * len(changes)
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """Slopes of one feature that are wrong: of which output, in which rows of the clear ones."""
+
+    output: int
+    wrong: BoolArray
+    clear: BoolArray
+    slopes: FloatArray
+
+
+def judge(seen: Differences, slopes: FloatArray) -> Verdict | None:
+    """Tell in which output most rows contradict the slopes; None if they do so in no output.
+
+    Parameters
+    ----------
+    seen : Differences
+        Predictions around the rows.
+    slopes : ndarray of shape (n_rows, n_outputs)
+        What is claimed of them.
+    """
+    size, noise = seen.slope, seen.noise()
+    reacts = np.nan_to_num(np.maximum(np.abs(size), np.abs(slopes))) > noise
+    clear = reacts & ~seen.bends()
+    inside = (slopes * size > 0) & (np.abs(slopes) <= FACTOR * np.abs(size))
+    inside &= np.abs(size) <= FACTOR * np.abs(slopes)
+    wrong = clear & ~inside
+    n_clear, n_wrong = clear.sum(axis=0), wrong.sum(axis=0)
+    judged = (n_clear >= FEWEST_CLEAR) & (2 * n_clear > reacts.sum(axis=0))
+    share = np.where(judged, n_wrong / np.maximum(n_clear, 1), 0.0)
+    output = int(np.argmax(share))
+    if share[output] <= 0.5:
+        return None
+    return Verdict(output, wrong[:, output], clear[:, output], slopes[:, output])
+
+
+def _describe(
+    verdict: Verdict, seen: Differences, feature: Feature, rows: Chunk, outputs: Sequence[str]
+) -> Disagreement:
+    """Put a verdict into numbers: those of the row in which the two differ most."""
+    difference = seen.slope[:, verdict.output]
+    off = np.where(verdict.wrong, np.abs(verdict.slopes - difference), -1.0)
+    row = int(np.argmax(off))
+    low, high = (rows.write_value(feature.column, float(p[row])) for p in seen.places[::2])
+    return Disagreement(
+        feature=feature.name,
+        output=outputs[verdict.output],
+        slope=float(verdict.slopes[row]),
+        difference=float(difference[row]),
+        row=int(rows.row_numbers[row]),
+        between=(low, high),
+        n_wrong=int(verdict.wrong.sum()),
+        n_clear=int(verdict.clear.sum()),
+    )
+
+
+def _places(rows: Chunk, feature: Feature) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """A short step to the left of every row, the row, and as much to its right."""
+    x = rows.column(feature.column)
+    near = window(feature.axis, STEP_SHARE, whole=feature.whole)
+    a, b = Secant(feature.column, near).known_ends(x)[0]
+    if not feature.whole:
+        step = STEP_PART * (b - a)
+        a, b = np.maximum(x - step, feature.axis.low), np.minimum(x + step, feature.axis.high)
+    a, b = (rows.representable(feature.column, end) for end in (a, b))
+    return a, x, b
+
+
+def _quotient(change: FloatArray, width: FloatArray) -> FloatArray:
+    """Difference quotient; nan where there is no width."""
+    wide = np.broadcast_to(width[:, None], change.shape)
+    return np.divide(change, wide, out=np.full_like(change, np.nan), where=wide > 0)
+
+
+def _precision(answers: FloatArray) -> float:
+    """Relative rounding of a model's answers: coarse where they all have few digits."""
+    mantissa = np.frexp(answers)[0]
+    for bits in COARSE_BITS:
+        if np.array_equal(mantissa * 2**bits, np.rint(mantissa * 2**bits)):
+            return 2.0 * 2.0**-bits
+    return ROUNDING * SINGLE

@@ -1,0 +1,92 @@
+"""Curves that are straight between points, against all rows one by one."""
+
+import numpy as np
+import pytest
+
+from rhale.kernels.between_points import (
+    covary_with_place,
+    place_between,
+    share_out,
+    variance_between,
+)
+from rhale.kernels.grid import Grid
+from rhale.kernels.moments import measure
+from rhale.kernels.row_places import place_rows
+
+RNG = np.random.default_rng(0)
+POINTS = np.array([-1.0, 0.0, 0.5, 4.0])
+X = RNG.normal(0.3, 1.5, 60)
+W = RNG.uniform(0, 2, 60)
+VALUES = RNG.normal(0, 1, 4)
+PLACE = place_between(X, POINTS)
+
+
+def cells(x=X, w=W, series=None):
+    series = np.empty((0, x.size)) if series is None else series
+    return measure(Grid(np.arange(4.0)), place_between(x, POINTS), series, w)
+
+
+def test_rows_outside_stand_at_the_nearest_end_and_missing_ones_nowhere():
+    found = place_between(np.array([-9.0, -1.0, 0.25, np.nan, 4.0, 9.0]), POINTS)
+    np.testing.assert_array_equal(found, [0, 0, 1.5, np.nan, 3, 3])
+    assert cells(np.array([-9.0, np.nan, 9.0]), None).count.sum() == 2
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-100, 1e100, 1e200])
+def test_the_unit_of_the_feature_does_not_matter(scale):
+    np.testing.assert_allclose(place_between(X * scale, POINTS * scale), PLACE, atol=1e-12)
+
+
+def test_what_is_shared_out_has_the_same_sum_with_any_straight_curve():
+    expected = W @ np.interp(X, POINTS, VALUES)
+    assert share_out(PLACE, W, 4) @ VALUES == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_places_that_stand_for_rows_have_their_mean_and_deviation():
+    """Of a curve that is straight between the points: its square is a parabola."""
+    places, rows = place_rows(cells()), np.interp(X, POINTS, VALUES)
+    mean = np.average(rows, weights=W)
+    assert share_out(*places, 4) @ VALUES == pytest.approx(mean, rel=1e-12)
+    read = np.interp(places.x, np.arange(4), VALUES - mean)
+    assert places.weight @ read**2 == pytest.approx(np.average((rows - mean) ** 2, weights=W))
+
+
+def test_rows_of_one_place_have_no_deviation_however_coarse_the_points():
+    places = place_rows(cells(np.full(9, 2.0), None))
+    read = np.interp(places.x, np.arange(4), [0.0, 0.0, 3.0, -4.0])
+    assert places.weight @ read**2 == pytest.approx(0.0, abs=1e-28)
+
+
+def test_the_variance_between_points_is_that_of_straight_curves():
+    curves = RNG.normal(0, 1, (30, 4))
+    read = np.array([np.interp(X, POINTS, curve) for curve in curves])
+    found = variance_between(np.cov(curves.T), PLACE)
+    np.testing.assert_allclose(found, read.var(axis=0, ddof=1))
+
+
+def test_the_variance_of_curves_that_meet_between_points_is_none_there():
+    found = variance_between(np.array([[1.0, -1.0], [-1.0, 1.0]]), np.array([0.0, 0.5, 1.0]))
+    assert found.tolist() == [1, 0, 1]
+
+
+def test_covariances_are_those_with_the_curve_where_rows_stand():
+    series, rows = RNG.normal(0, 1, (3, 60)) + X, np.interp(X, POINTS, VALUES)
+    mean, n = np.average(rows, weights=W), W.sum() ** 2 / (W**2).sum()
+    gaps = series - np.average(series, axis=1, weights=W)[:, None]
+    expected = np.average(gaps * (rows - mean), axis=1, weights=W) * n / (n - 1)
+    parts = [cells(X[k], W[k], series[:, k]) for k in (slice(0, 7), slice(7, 40), slice(40, 60))]
+    for measured in (cells(series=series), parts[0] + parts[1] + parts[2]):
+        found = covary_with_place(VALUES - mean, measured)
+        np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+def test_one_row_has_no_covariance():
+    one = cells(X[:1], None, np.ones((2, 1)))
+    assert np.isnan(covary_with_place(VALUES, one)).all()
+
+
+def test_a_single_point_has_all_rows_and_no_covariance():
+    alone = measure(Grid(np.zeros(2)), np.zeros(5), np.ones((1, 5)))
+    assert share_out(*place_rows(alone), 1).tolist() == [1.0]
+    assert covary_with_place(np.zeros(1), alone).tolist() == [0.0]
+    assert variance_between(np.array([[3.0]]), np.zeros(2)).tolist() == [3, 3]
