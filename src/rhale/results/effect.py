@@ -24,8 +24,9 @@ from rhale.kernels.curve import (
 from rhale.kernels.gaps import NO_GAPS, Gaps, find_gaps
 from rhale.kernels.grid import Closed, Grid
 from rhale.kernels.moments import Moments, measure
-from rhale.kernels.noise import has_enough_rows, interpolation, residual_squares
+from rhale.kernels.noise import interpolation, residual_squares
 from rhale.kernels.partition import Cuts, require_count
+from rhale.kernels.pure_error import has_enough_rows, pure_variance
 from rhale.kernels.row_places import RowPlaces, place_rows, spread_evenly
 from rhale.kernels.student import student_quantile
 from rhale.kernels.times import AxisKind, written
@@ -540,7 +541,8 @@ def fit_effect(
     fits = BinFits.of(edges, bins.mean[0], np.where(linear, bins.slope[0], 0.0), ends)
     fits = replace(fits, level=bridge_levels(fits, measured))
     errors = fit_errors(fine, limits, linear, bins)
-    std, std_plain = spread_of(bins, variance)
+    pure = variance if cuts.noise is None else pure_variance(cells, cuts.limits)
+    std, std_plain = spread_of(bins, np.fmin(variance, pure))
     spread_edges, spread_std = own_spread(cells, cuts)
     followed, rows = followed_cells(cells, cuts, fits), place_rows(fine)
     drawn = stretch(fits, followed, rows)
@@ -644,14 +646,18 @@ def own_spread(cells: Moments, cuts: Cuts) -> tuple[FloatArray | None, FloatArra
     if cells.is_stepped:
         return wide.grid.edges, spread_of(wide, wide.variance[0])[0]
     squares = cells.weight * residual_squares(cells, cuts.limits, cuts.linear)
-    return wide.grid.edges, np.sqrt(np.add.reduceat(squares, limits[:-1]) / wide.weight)
+    variance = np.add.reduceat(squares, limits[:-1]) / wide.weight
+    return wide.grid.edges, np.sqrt(np.fmin(variance, pure_variance(cells, limits)))
 
 
 def followed_cells(cells: Moments, cuts: Cuts, fits: BinFits) -> CellMeans | None:
     """Cells of the bins whose fit is too plain for the curve; None if all fits are adequate."""
     if cuts.trust is None or cuts.noise is None or not np.any(cuts.trust > 0):
         return None
-    place = np.repeat(np.arange(cuts.trust.size), np.diff(cuts.limits))
+    limits = cuts.limits
+    if cuts.followed is not None:
+        cells, limits = cells.unite(cuts.followed), np.searchsorted(cuts.followed, limits)
+    place = np.repeat(np.arange(cuts.trust.size), np.diff(limits))
     mine = cuts.trust[place] > 0
     place, filled = place[mine], has_enough_rows(cells)[mine]
     x = np.where(cells.weight[mine] > 0, cells.mean_x[mine], cells.grid.middles[mine])
