@@ -9,7 +9,7 @@ ENGINES := .venv-engines
 STAMP := $(VENV)/.installed
 PAPER := intro running cases study_1 study_2 settings california_data california_effects \
 	california_bins run_time disagreements page
-ACCURACY := random_problems california_subsets curves trees intervals page
+ACCURACY := random_problems oracle additive california_subsets curves trees intervals page
 BENCH_STAMP := $(BENCH)/.installed
 ENGINES_STAMP := $(ENGINES)/.installed
 

@@ -8,7 +8,15 @@ from parts import PAGE, PARTS
 from report import assemble
 
 # the order of the page; each is written by the script of the same name
-SECTIONS = ("random_problems", "california_subsets", "curves", "trees", "intervals")
+SECTIONS = (
+    "random_problems",
+    "oracle",
+    "additive",
+    "california_subsets",
+    "curves",
+    "trees",
+    "intervals",
+)
 HEAD = """# How accurate the bins, the curve and the intervals are
 
 Everything here is measured against a known truth, or against far more rows than were used.

@@ -27,10 +27,10 @@ def write_part(name: str, *paragraphs: str) -> None:
 
 
 def read_at(effect: rhale.Effect, z: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean effect and spread at z, the spread from bins of its own where it has them."""
+    """Fit of the bins and spread at z, the spread from bins of its own where it has them."""
     place = np.clip(np.searchsorted(effect.edges, z, "right") - 1, 0, effect.mean.size - 1)
-    middle = 0.5 * (effect.edges[1:] + effect.edges[:-1])
-    mean, std = effect.mean[place] + effect.slope[place] * (z - middle[place]), effect.std[place]
+    mean = effect.level[place] + effect.slope[place] * (z - effect.mean_x[place])
+    std = effect.std[place]
     if effect.spread_edges is not None and effect.spread_std is not None:
         own = np.searchsorted(effect.spread_edges, z, "right") - 1
         std = effect.spread_std[np.clip(own, 0, effect.spread_std.size - 1)]

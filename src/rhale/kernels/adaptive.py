@@ -9,27 +9,31 @@ import numpy as np
 
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.axis import GAP_SHARE, Axis, nearest
+from rhale.kernels.axis import Axis, nearest
+from rhale.kernels.empty_cells import locate_gaps, wide_empty_cells
 from rhale.kernels.grid import Closed, require_closed, uniform_edges
 from rhale.kernels.moments import Moments, about_line
 from rhale.kernels.noise import (
     cut_outliers,
-    departure,
     excess,
+    follow_cells,
     local_noise,
     residual_squares,
 )
 from rhale.kernels.partition import Cuts, is_number, require_count
+from rhale.kernels.pure_error import pure_squares
 from rhale.kernels.segments import cheapest_path, run_products, run_sums, run_weights
 
 Weight = Literal["rows", "width", "geometric"]
 SpreadBins = Literal["joint", "mean", "own"]
 FEWEST_ROWS = 5.0
+FEWEST_LIMITS, MOST_LIMITS = 100, 200
+LIMITS_GROW_FROM, LIMITS_GROWTH = 10_000, 0.301  # rows; twice as many limits for ten times the rows
 STEPPED_SHARE = 1 / 20  # of the rows: secants over windows that overlap cannot tell less apart
 SPREAD_SHARE, FEWEST_SPREAD_ROWS = 1 / 10, 20.0  # a bin that is cut for the spread's sake
+ENOUGH_SPREAD_ROWS = 150.0  # tell a deviation to 6 %, whatever the number of all rows
 SPREAD_PENALTY = 3.0
 TAILS = 0.15  # how much outliers raise that price, although they are cut off
-MARGIN = 0.05  # of a gap, left to the bins beside it: rows that a sample missed
 
 
 @dataclass(frozen=True)
@@ -38,9 +42,10 @@ class Adaptive:
 
     Parameters
     ----------
-    n_limits : int
+    n_limits : int, optional
         Candidate limits, so many at equal steps of x and so many at equal counts, each moved
-        midway between two values; all midpoints where there are no more values than this.
+        midway between two values; all midpoints where there are no more values than this. If
+        not given 100, growing to 200 between 10,000 and 100,000 rows.
     linear : bool
         Whether a bin may be linear.
     weight : {"rows", "width", "geometric"}
@@ -76,7 +81,7 @@ class Adaptive:
     (array([0.  , 0.25, 1.  ]), array([0., 2.]))
     """
 
-    n_limits: int = 100
+    n_limits: int | None = None
     linear: bool = True
     weight: Weight = "rows"
     penalty: float = 2.0
@@ -85,7 +90,8 @@ class Adaptive:
     closed: Closed = "left"
 
     def __post_init__(self) -> None:
-        require_count("n_limits", self.n_limits)
+        if self.n_limits is not None:
+            require_count("n_limits", self.n_limits)
         require_closed(self.closed)
         for name, kind in (("weight", Weight), ("spread_bins", SpreadBins)):
             value = getattr(self, name)
@@ -102,15 +108,28 @@ class Adaptive:
             raise BadSettingError(msg)
 
     def candidates(self, axis: Axis) -> FloatArray:
-        """Midpoints between distinct values, and the sides of wide gaps."""
+        """Midpoints between distinct values."""
         between = axis.values[:-1] + 0.5 * np.diff(axis.values)
         between = between[(between > axis.low) & (between < axis.high)]
-        if between.size and axis.values.size > self.n_limits:
-            even = uniform_edges(axis.low, axis.high, self.n_limits)[1:-1]
-            counted = axis.quantiles(np.arange(1, self.n_limits) / self.n_limits)
+        n_limits = self._count_limits(axis)
+        if between.size and axis.values.size > n_limits:
+            even = uniform_edges(axis.low, axis.high, n_limits)[1:-1]
+            counted = axis.quantiles(np.arange(1, n_limits) / n_limits)
             between = np.unique(nearest(between, np.concatenate([even, counted])))
-            between = _split_gaps(axis, between)
         return np.concatenate([[axis.low], between, [axis.high]])
+
+    def gaps(self, axis: Axis, cells: Moments) -> FloatArray:
+        """Gaps between rows that are to be cells of their own, shape (n_gaps, 2)."""
+        # few values have a gap after each of them
+        many = axis.values.size > self._count_limits(axis)
+        return locate_gaps(cells) if many else np.empty((0, 2))
+
+    def _count_limits(self, axis: Axis) -> int:
+        """How many candidate limits of each kind there are."""
+        if self.n_limits is not None:
+            return int(self.n_limits)
+        grown = FEWEST_LIMITS * (max(axis.rows, 1.0) / LIMITS_GROW_FROM) ** LIMITS_GROWTH
+        return int(round(min(max(FEWEST_LIMITS, grown), MOST_LIMITS)))
 
     def __call__(self, moments: Moments) -> Cuts:
         """Find the cheapest bins, then where the spread changes, then where a fit is too plain."""
@@ -129,6 +148,7 @@ class Adaptive:
         if self.spread_bins != "mean":
             # the spread is what the chosen fits leave over, so the mean must be cut first
             squares = residual_squares(moments, limits, linear[limits[:-1], limits[1:] - 1])
+            squares = np.minimum(squares, pure_squares(moments))
             nested = limits if self.spread_bins == "joint" else None
             found = spread_path(moments, squares, least, nested)
             if self.spread_bins == "own":
@@ -137,14 +157,9 @@ class Adaptive:
                 limits = np.union1d(limits, found)
         # a bin that was cut for the spread's sake may be a line no more: its parts are asked again
         kinds = linear[limits[:-1], limits[1:] - 1]
+        followed, trust, noise = follow_cells(moments, noise, limits, kinds)
         return Cuts(
-            limits,
-            kinds,
-            notes,
-            departure(moments, noise, limits, kinds),
-            noise,
-            spread_limits,
-            is_searched=True,
+            limits, kinds, notes, trust, noise, spread_limits, is_searched=True, followed=followed
         )
 
     def _least_rows(self, total: float, *, stepped: bool) -> float:
@@ -223,23 +238,6 @@ def _per_free_row(squares: FloatArray, free: FloatArray) -> FloatArray:
     return np.divide(squares, free, out=np.full_like(squares, np.inf), where=free > 1e-9)
 
 
-def _split_gaps(axis: Axis, between: FloatArray) -> FloatArray:
-    """Put two limits into every wide gap, near its sides, in place of the one in its middle."""
-    wide = np.diff(axis.values) >= GAP_SHARE * (axis.high - axis.low)
-    left, right = axis.values[:-1][wide], axis.values[1:][wide]
-    margin = MARGIN * (right - left)
-    inside = np.searchsorted(left, between, "right") > np.searchsorted(right, between, "left")
-    return np.sort(np.concatenate([between[~inside], left + margin, right - margin]))
-
-
-def wide_empty_cells(moments: Moments) -> IntArray:
-    """Cells without rows that are a good part of the range."""
-    width = np.diff(moments.grid.edges)
-    # limits stand a margin inside a gap: what is left of the narrowest one is this wide
-    least = (1 - 2 * MARGIN) * GAP_SHARE * (moments.grid.edges[-1] - moments.grid.edges[0])
-    return np.flatnonzero((moments.count == 0) & (width >= least * (1 - 1e-9)))
-
-
 def _price_gaps(price: FloatArray, gaps: IntArray) -> FloatArray:
     """Let a gap be a bin of its own for nothing; no other bin starts or ends with a gap."""
     # else the bins beside it would take the gap in, and stretch their fits across it
@@ -262,7 +260,7 @@ def spread_path(
     squares : ndarray of shape (n_cells,)
         Mean squared residual of each cell.
     fewest : float
-        Rows that a bin must have, besides a tenth of all.
+        Rows that a bin must have, besides a tenth of all, or 150 where that is less.
     nested : ndarray of shape (n_bins + 1,) or None
         Limits that must stay, of bins that may be cut further.
 
@@ -287,7 +285,9 @@ def spread_path(
     # twice the negative log-likelihood of normal residuals; a stretch without any residual must not
     # be worth everything, so a variance counts as a billionth of the average at least
     price = held * np.log(np.maximum(variance / level, 1e-9)) + cost
-    least = max(fewest, FEWEST_SPREAD_ROWS, SPREAD_SHARE * total) * (1 - 1e-12)
+    least = max(fewest, FEWEST_SPREAD_ROWS, min(SPREAD_SHARE * total, ENOUGH_SPREAD_ROWS)) * (
+        1 - 1e-12
+    )
     price = np.where(run_weights(moments)[1] >= least, price, np.inf)
     # a cut for the spread's sake nests: it crosses no limit that must stay
     bins = np.repeat(np.arange(whole.size - 1), np.diff(whole))

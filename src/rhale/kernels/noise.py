@@ -9,17 +9,15 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.moments import LOST, Moments
-from rhale.kernels.segments import ROUNDING, TIE, drop_rounding
+from rhale.kernels.pure_error import FilledCells, has_enough_rows, pool, squared_steps, windows
+from rhale.kernels.segments import ROUNDING, TIE
 
 WINDOW_SHARE, WINDOW_ROWS = 0.1, 30.0  # the noise is that of so many rows around a cell
 HALF_MEDIAN = 10  # cells on each side of a running median
+LARGEST_STEP = 20.0  # times its usual square, of a step between squares
 FARTHEST = 4.0  # standard errors above it that a cell's squares may count
-FAINT = 0.05  # effective rows: a cell of less weight says nothing, as if it were empty
-
-
-def has_enough_rows(moments: Moments) -> BoolArray:
-    """Cells whose means count by themselves, shape (n_cells,)."""
-    return moments.row_shares > FAINT
+LEAST_NOISE = 0.04  # of the squares about means: finer bins than that are not worth reading
+FOLLOWED_ROWS, FOLLOWED_SHARE = 3.5, 1 / 300  # a cell that the curve follows; all rows / 300
 
 
 def local_noise(moments: Moments) -> FloatArray:
@@ -38,52 +36,18 @@ def local_noise(moments: Moments) -> FloatArray:
     Notes
     -----
     Pools, in a window of a tenth of the rows and at least thirty of them, the squares inside the
-    cells with the squared steps from one cell to the next, each scaled to a row's variance. A
-    slope adds little: cells are narrow. A window is moved inside at the ends of the axis.
+    cells with the squared steps from one cell to the next, each scaled to a row's variance. What
+    slopes and bends of the mean effect add to that is taken off as far as `pure_variance` shows
+    it, but never more than 24 parts of 25: a bin more must be worth its while. A window is moved
+    inside at the ends of the axis.
     """
-    filled = np.flatnonzero(has_enough_rows(moments))
-    rows, mean = moments.rows[filled], moments.mean[0][filled]
-    weight = moments.weight[filled]
-    inside = drop_rounding(weight, mean, moments.sdd[0][filled]) * rows / weight
-    # cells of one row have no squares inside: there the steps alone tell the noise
-    steps = _squared_steps(mean, rows)
-    reached = np.append(0.0, np.cumsum(rows))
-    low, high = _windows(reached)
-    squares = _between(reached, inside, low, high)
-    free = _between(reached, np.maximum(rows - 1.0, 0.0), low, high)
-    # a step counts whole where the limit between its two cells lies in the window; ranks carry rounding
-    first = np.searchsorted(reached[1:-1], low - 1e-9)
-    last = np.searchsorted(reached[1:-1], high + 1e-9)
-    squares += np.diff(np.append(0.0, np.cumsum(steps))[np.stack([first, last])], axis=0)[0]
-    free += last - first
-    noise = np.zeros(moments.weight.size)
-    noise[filled] = squares / np.where(free > 0, free, 1.0)
-    return noise
-
-
-def _squared_steps(mean: FloatArray, rows: FloatArray) -> FloatArray:
-    """Squared steps between neighbours, each scaled to the variance of one row."""
-    step = np.diff(mean)
-    # what a model's own arithmetic may cause is no noise: a constant must have none
-    step[np.abs(step) <= ROUNDING * np.maximum(np.abs(mean[1:]), np.abs(mean[:-1]))] = 0.0
-    return np.asarray(step**2 / (1 / rows[1:] + 1 / rows[:-1]))
-
-
-def _windows(reached: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """First and last rank of the window around every cell."""
-    total, middle = reached[-1], (reached[1:] + reached[:-1]) / 2
-    width = min(max(WINDOW_ROWS, WINDOW_SHARE * total), total)
-    # moved inside, not cut off: at the ends the estimate is as steady as elsewhere
-    low = np.clip(middle - width / 2, 0.0, total - width)
-    return low, low + width
-
-
-def _between(
-    reached: FloatArray, values: FloatArray, low: FloatArray, high: FloatArray
-) -> FloatArray:
-    """Sum of the cells' values between two ranks, a cell in part where the window cuts it."""
-    total = np.append(0.0, np.cumsum(values))
-    return np.asarray(np.interp(high, reached, total) - np.interp(low, reached, total))
+    cells = FilledCells.of(moments)
+    low, high = windows(cells.reached, max(WINDOW_ROWS, WINDOW_SHARE * cells.reached[-1]))
+    about_means = pool(cells, cells.about_means, low, high)
+    noise = about_means.variance
+    for squares in cells.about_lines:
+        noise = np.minimum(noise, pool(cells, squares, low, high).most)
+    return cells.everywhere(np.maximum(noise, LEAST_NOISE * about_means.variance))
 
 
 def residual_squares(moments: Moments, limits: IntArray, linear: BoolArray) -> FloatArray:
@@ -132,8 +96,73 @@ def excess(squares: FloatArray, rows: FloatArray) -> float:
     # a normal residual's square has the variance 2 v²; v is that of both neighbours, so that
     # a slow change of the spread does not look like heavy tails
     pooled = (squares[1:] * rows[1:] + squares[:-1] * rows[:-1]) / (rows[1:] + rows[:-1])
-    usual = 2.0 * float(np.sum(pooled**2))
-    return max(1.0, float(_squared_steps(squares, rows).sum()) / usual) if usual > 0 else 1.0
+    usual = 2.0 * pooled**2
+    # a jump of the spread between two cells of many rows is no tail: one step counts that much
+    steps = np.minimum(squared_steps(squares, rows), LARGEST_STEP * usual)
+    return max(1.0, float(steps.sum() / usual.sum())) if usual.sum() > 0 else 1.0
+
+
+def pool_sparse_cells(moments: Moments, limits: IntArray) -> IntArray:
+    """Limits of cells with rows enough for the curve to follow them, bin by bin.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of the cells.
+    limits : ndarray of shape (n_bins + 1,)
+        The bins.
+
+    Returns
+    -------
+    ndarray of shape (n_pooled + 1,)
+        Limits of the bins among them. Cells without rows stay, unless they lie between cells
+        that are pooled.
+
+    Notes
+    -----
+    The cell with the fewest rows joins the neighbour whose rows are nearer, until all cells of
+    the bin have enough.
+    """
+    least = min(FOLLOWED_ROWS, FOLLOWED_SHARE * moments.total_rows)
+    filled = np.flatnonzero(has_enough_rows(moments))
+    dropped: list[int] = []
+    for own in np.split(filled, np.searchsorted(filled, limits[1:-1])):
+        groups = [[int(k), int(k)] for k in own]
+        rows, x = moments.row_shares[own].tolist(), moments.mean_x[own].tolist()
+        while len(rows) > 1 and min(rows) < least:
+            k = rows.index(min(rows))
+            is_first, is_last = k == 0, k == len(rows) - 1
+            if is_last or not (is_first or x[k + 1] - x[k] < x[k] - x[k - 1]):
+                k -= 1  # joins the one before
+            both = rows[k] + rows[k + 1]
+            x[k] += (x[k + 1] - x[k]) * rows[k + 1] / both
+            rows[k], groups[k][1] = both, groups[k + 1][1]
+            del rows[k + 1], x[k + 1], groups[k + 1]
+        for first, last in groups:
+            dropped.extend(range(first + 1, last + 1))
+    return np.setdiff1d(np.arange(moments.grid.n_cells + 1), dropped)
+
+
+def follow_cells(
+    moments: Moments, noise: FloatArray, limits: IntArray, linear: BoolArray
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Which cells the curve may follow, how far in each bin, and the noise of these cells.
+
+    Parameters
+    ----------
+    moments, noise, limits, linear
+        As of `departure`.
+
+    Returns
+    -------
+    followed, trust, noise
+        As in `Cuts`.
+    """
+    followed = pool_sparse_cells(moments, limits)
+    pooled = moments.unite(followed)
+    each = np.add.reduceat(moments.weight * noise, followed[:-1])
+    noise = np.divide(each, pooled.weight, out=np.zeros(each.size), where=pooled.weight > 0)
+    return followed, departure(pooled, noise, np.searchsorted(followed, limits), linear), noise
 
 
 def departure(

@@ -29,8 +29,10 @@ class Cuts:
     trust : ndarray of shape (n_bins,), optional
         How far the curve follows the means of the cells instead of the bin's fit, 0 to 1; it
         follows the fit if not given.
-    noise : ndarray of shape (n_cells,), optional
-        Variance of a local effect in every cell, where `trust` is given.
+    noise : ndarray of shape (n_followed,), optional
+        Variance of a local effect in every cell that the curve may follow.
+    followed : ndarray of shape (n_followed + 1,), optional
+        Limits of these cells, those of the bins among them; all limits if not given.
     spread_limits : ndarray of shape (n_spread_bins + 1,), optional
         Bins of the spread where it has its own.
     is_searched : bool
@@ -44,6 +46,7 @@ class Cuts:
     noise: FloatArray | None = None
     spread_limits: IntArray | None = None
     is_searched: bool = False
+    followed: IntArray | None = None
 
 
 @runtime_checkable

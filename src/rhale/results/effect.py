@@ -15,6 +15,7 @@ from rhale.kernels.curve import (
     CellMeans,
     Center,
     Fit,
+    RowEnds,
     accumulate_spread,
     fill_gaps,
     middles,
@@ -23,8 +24,9 @@ from rhale.kernels.curve import (
 from rhale.kernels.gaps import NO_GAPS, Gaps, find_gaps
 from rhale.kernels.grid import Closed, Grid
 from rhale.kernels.moments import Moments, measure
-from rhale.kernels.noise import has_enough_rows, interpolation, residual_squares
+from rhale.kernels.noise import interpolation, residual_squares
 from rhale.kernels.partition import Cuts, require_count
+from rhale.kernels.pure_error import has_enough_rows, pure_variance
 from rhale.kernels.row_places import RowPlaces, place_rows, spread_evenly
 from rhale.kernels.student import student_quantile
 from rhale.kernels.times import AxisKind, written
@@ -196,8 +198,8 @@ class Effect(FrozenResult):
     @cached_property
     def bins(self) -> BinFits:
         """What was fitted in every bin."""
-        level = np.nan_to_num(self.level)
-        return BinFits(self.edges, self.mean_x, level, self.slope, self.low_x, self.high_x)
+        rows = RowEnds(self.mean_x, self.low_x, self.high_x)
+        return BinFits.of(self.edges, np.nan_to_num(self.level), self.slope, rows)
 
     @cached_property
     def fit(self) -> Fit:
@@ -531,17 +533,16 @@ def fit_effect(
     linear, edges = cuts.linear & (bins.sxx > 0), bins.grid.edges
     variance = np.where(linear, bins.residual_variance[0], bins.variance[0])
     weight = np.where(measured, bins.weight, 1.0)
-    fits = BinFits(
-        edges,
-        origin=np.where(measured, bins.mean_x, middle),
-        level=bins.mean[0],
-        slope=np.where(linear, bins.slope[0], 0.0),
-        low=np.where(measured, bins.low, edges[:-1]),
-        high=np.where(measured, bins.high, edges[1:]),
+    ends = RowEnds(
+        np.where(measured, bins.mean_x, middle),
+        np.where(measured, bins.low, edges[:-1]),
+        np.where(measured, bins.high, edges[1:]),
     )
+    fits = BinFits.of(edges, bins.mean[0], np.where(linear, bins.slope[0], 0.0), ends)
     fits = replace(fits, level=bridge_levels(fits, measured))
     errors = fit_errors(fine, limits, linear, bins)
-    std, std_plain = spread_of(bins, variance)
+    pure = variance if cuts.noise is None else pure_variance(cells, cuts.limits)
+    std, std_plain = spread_of(bins, np.fmin(variance, pure))
     spread_edges, spread_std = own_spread(cells, cuts)
     followed, rows = followed_cells(cells, cuts, fits), place_rows(fine)
     drawn = stretch(fits, followed, rows)
@@ -554,8 +555,8 @@ def fit_effect(
         weight=bins.weight,
         mean_x=fits.origin,
         std_x=np.sqrt(bins.sxx / weight),
-        low_x=fits.low,
-        high_x=fits.high,
+        low_x=ends.low,
+        high_x=ends.high,
         level=fits.level,
         slope=fits.slope,
         std=np.where(measured, std, fill_gaps(std, middle)),
@@ -645,14 +646,18 @@ def own_spread(cells: Moments, cuts: Cuts) -> tuple[FloatArray | None, FloatArra
     if cells.is_stepped:
         return wide.grid.edges, spread_of(wide, wide.variance[0])[0]
     squares = cells.weight * residual_squares(cells, cuts.limits, cuts.linear)
-    return wide.grid.edges, np.sqrt(np.add.reduceat(squares, limits[:-1]) / wide.weight)
+    variance = np.add.reduceat(squares, limits[:-1]) / wide.weight
+    return wide.grid.edges, np.sqrt(np.fmin(variance, pure_variance(cells, limits)))
 
 
 def followed_cells(cells: Moments, cuts: Cuts, fits: BinFits) -> CellMeans | None:
     """Cells of the bins whose fit is too plain for the curve; None if all fits are adequate."""
     if cuts.trust is None or cuts.noise is None or not np.any(cuts.trust > 0):
         return None
-    place = np.repeat(np.arange(cuts.trust.size), np.diff(cuts.limits))
+    limits = cuts.limits
+    if cuts.followed is not None:
+        cells, limits = cells.unite(cuts.followed), np.searchsorted(cuts.followed, limits)
+    place = np.repeat(np.arange(cuts.trust.size), np.diff(limits))
     mine = cuts.trust[place] > 0
     place, filled = place[mine], has_enough_rows(cells)[mine]
     x = np.where(cells.weight[mine] > 0, cells.mean_x[mine], cells.grid.middles[mine])

@@ -8,7 +8,9 @@ import numpy as np
 
 from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray, IntArray
+from rhale.kernels.adaptive import Adaptive
 from rhale.kernels.axis import Axis, nearest
+from rhale.kernels.empty_cells import cut_gaps
 from rhale.kernels.fixed import Quantile
 from rhale.kernels.grid import Closed, Grid, uniform_edges
 from rhale.kernels.moments import Moments
@@ -90,15 +92,25 @@ def bin_cells(
             f"the {partition.closed}; explain the model again with these bins"
         )
         raise BadSettingError(msg)
-    wanted = partition.candidates(axis or axis_of(cells))
-    offered, notes = nearest_limits(cells.grid, wanted)
+    axis = axis or axis_of(cells)
+    offered, notes = nearest_limits(cells.grid, partition.candidates(axis))
     if offered[0] > 0 or offered[-1] < cells.grid.n_cells:
         cells = cells.between(int(offered[0]), int(offered[-1]))
         offered = offered - offered[0]
+    if isinstance(partition, Adaptive):
+        cells, offered = part_at_gaps(cells, offered, partition.gaps(axis, cells))
     united = cells.unite(offered)
     cuts = partition(united)
     made = fit_effect(name, output, united, cuts, fine=cells, limits=offered[cuts.limits])
     return replace(made, bin_notes=notes + made.bin_notes) if notes else made
+
+
+def part_at_gaps(cells: Moments, offered: IntArray, gaps: FloatArray) -> tuple[Moments, IntArray]:
+    """Make cells of gaps, and offer their ends as limits instead of those inside them."""
+    kept = cells.grid.edges[offered]
+    cells = cut_gaps(cells, gaps)
+    is_offered = np.isin(cells.grid.edges, np.append(kept, gaps))
+    return cells, np.flatnonzero(is_offered)
 
 
 def nearest_limits(grid: Grid, wanted: FloatArray) -> tuple[IntArray, tuple[Note, ...]]:

@@ -6,12 +6,13 @@ import pytest
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
 from rhale.kernels.noise import (
+    LARGEST_STEP,
     cut_outliers,
     departure,
     excess,
-    has_enough_rows,
     interpolation,
     local_noise,
+    pool_sparse_cells,
     residual_map,
     residual_squares,
 )
@@ -109,6 +110,26 @@ def test_a_window_may_begin_inside_a_row():
     np.testing.assert_allclose(local_noise(in_cells(groups))[1], pooled / free)
 
 
+def test_a_slope_of_the_mean_effect_is_hardly_noise():
+    """d = 40 x on 300 rows, with noise of deviation 0.2: steps and squares in cells see the slope."""
+    rng = np.random.default_rng(3)
+    for per_cell in (1, 3, 10):
+        d = 40 * (np.arange(300) + 0.5) / 300 + 0.2 * rng.normal(size=300)
+        moments = in_cells(d.reshape(-1, per_cell))
+        assert moments.mean[0][-1] - moments.mean[0][0] > 35
+        assert np.all(local_noise(moments) < 4 * 0.04)
+
+
+def test_without_any_noise_a_twentyfifth_of_the_squares_is_left():
+    """A parabola: about lines hardly anything is left, and bins finer than that are not sought."""
+    d = ((np.arange(400) + 0.5) / 400) ** 2
+    moments = in_cells(d.reshape(-1, 8))
+    noise, squares = local_noise(moments), moments.sdd[0]
+    inside = np.median(squares) / 7
+    assert np.all(noise > 0)
+    assert np.median(noise) < inside
+
+
 WEIGHTS = {
     "none": lambda rng, n: None,  # noqa: ARG005
     "mild": lambda rng, n: rng.uniform(0.5, 2, n),
@@ -142,13 +163,6 @@ def test_a_power_of_two_scales_the_noise_exactly_and_a_shift_of_x_does_nothing()
     np.testing.assert_array_equal(
         local_noise(cells(x / 2 + 64, d, 64 + np.arange(9) / 2, w)), noise
     )
-
-
-def test_cells_of_hardly_any_weight_are_not_heard():
-    """Effective rows by weight: 2 of 2.02 rows; the cell of a hundredth of a row has 0.01."""
-    moments = in_cells([[1.0], [2.0], [9.0], []], np.array([1.0, 1.0, 0.01]))
-    assert has_enough_rows(moments).tolist() == [True, True, False, False]
-    assert has_enough_rows(in_cells([[1.0], [], [2.0]])).tolist() == [True, False, True]
 
 
 def fitted(x, d, w, *, linear):
@@ -219,10 +233,19 @@ def test_the_running_median_looks_ten_cells_to_each_side():
 
 
 def test_excess_of_two_cells_by_hand():
-    """Squares 0 of 8 rows and 9 of 1: pooled 1, so 2 is usual; 81 / (1/8 + 1) = 72 is found."""
-    np.testing.assert_allclose(excess(np.array([0.0, 9.0]), np.array([8.0, 1.0])), 36.0)
+    """Squares 1 of 3 rows and 9 of 1: pooled 3, so 18 is usual; 64 / (1/3 + 1) = 48 is found."""
+    np.testing.assert_allclose(excess(np.array([1.0, 9.0]), np.array([3.0, 1.0])), 48 / 18)
     assert excess(np.array([1.0, 3.0]), np.array([2.0, 2.0])) == 1.0
     assert excess(np.zeros(4), np.ones(4)) == 1.0
+
+
+def test_a_jump_of_the_spread_between_large_cells_is_no_heavy_tail():
+    """One of 19 steps is a jump of 10,000 rows' squares: it counts as 20 times its usual square."""
+    squares, rows = np.repeat([1.0, 9.0], 10), np.full(20, 1e4)
+    usual = 2 * (9 * 1.0 + 9 * 81.0 + 25.0)
+    found = LARGEST_STEP * 2 * 25.0
+    np.testing.assert_allclose(excess(squares, rows), max(1.0, found / usual))
+    assert 100 * found < 64.0 / (2 / 1e4)
 
 
 def test_excess_tells_heavy_tails_from_normal_ones():
@@ -355,3 +378,45 @@ def test_a_large_offset_does_not_blur_the_departure():
     )
     assert 0 < near[0] < 1
     np.testing.assert_allclose(far, near, rtol=1e-11)
+
+
+# Cells that the curve follows
+
+
+def test_a_sparse_cell_joins_the_neighbour_whose_rows_are_nearer():
+    """1,200 rows: cells of fewer than 3.5 are pooled. The lone row at 2.9 lies nearer to cell 3."""
+    x = np.concatenate([np.full(600, 0.5), [2.9], np.full(599, 3.5)])
+    moments = cells(x, x, np.arange(5))
+    assert pool_sparse_cells(moments, np.array([0, 4])).tolist() == [0, 1, 2, 4]
+
+
+def test_sparse_cells_far_from_others_join_each_other_and_empty_ones_between_them():
+    x = np.concatenate([np.full(600, 0.5), [4.5, 4.6, 6.5, 6.6], np.full(596, 11.5)])
+    moments = cells(x, x, np.arange(13))
+    found = pool_sparse_cells(moments, np.array([0, 12]))
+    assert found.tolist() == [0, 1, 2, 3, 4, 7, 8, 9, 10, 11, 12]
+
+
+def test_cells_of_different_bins_are_not_pooled():
+    x = np.concatenate([np.full(600, 0.5), [1.5], np.full(599, 2.5)])
+    moments = cells(x, x, np.arange(4))
+    assert pool_sparse_cells(moments, np.array([0, 1, 2, 3])).tolist() == [0, 1, 2, 3]
+
+
+def test_few_rows_make_no_sparse_cells():
+    """A three-hundredth of 200 rows is less than one."""
+    x = np.arange(200) + 0.5
+    moments = cells(x, x, np.arange(201))
+    assert pool_sparse_cells(moments, np.array([0, 200])).size == 201
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_pooled_cells_have_rows_enough(seed):
+    rng = np.random.default_rng(seed)
+    x = np.concatenate([rng.normal(0, 0.2, 500), rng.normal(3, 0.3, 500), rng.uniform(0, 3, 9)])
+    moments = cells(x, x, np.linspace(x.min(), x.max(), 150))
+    bins = np.array([0, 40, 90, 149])
+    found = pool_sparse_cells(moments, bins)
+    assert set(bins) <= set(found)
+    count = moments.unite(found).count
+    assert np.all((count == 0) | (count >= 1009 / 300))
