@@ -639,12 +639,13 @@ def test_lists_beside_are_passed_on_and_refused_as_features(library):
 
 
 @each_library
-@pytest.mark.parametrize("n_values", [20, 21])
-def test_up_to_twenty_whole_numbers_are_steps(library, n_values):
+@pytest.mark.parametrize("n_values", [20, 24, 61])
+def test_few_whole_numbers_with_rows_enough_are_steps(library, n_values):
     few = np.arange(N) % n_values
     table = make(library, f=few, g=few.astype(float), a=A)
     fx = rhale.explain(lambda r: numbers(r, "f") + numbers(r, "g"), table)
-    kind = "steps" if n_values == 20 else "number"
+    enough = n_values <= 20 or 2 * (N // n_values) >= 10
+    kind = "steps" if enough and n_values <= 60 else "number"
     assert fx.provenance["kinds"] == {"f": kind, "g": kind, "a": "number"}
     for effect in (fx["f"], fx["g"]):
         assert effect.curve(n_values - 1) - effect.curve(0) == pytest.approx(n_values - 1)

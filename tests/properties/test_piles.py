@@ -1,6 +1,7 @@
 """Laws of piles: a jump beside a value that many rows share is a jump, and elsewhere nothing moves."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -111,3 +112,20 @@ def test_bins_beside_a_pile_are_reproduced_by_their_edges_and_cannot_be_chosen_a
     assert np.array_equal(kept.edges, fx[0].edges)
     assert any(note.startswith("bins stay") for note in kept.notes)
     assert other.edges.size == 4
+
+
+@few
+@given(generators, st.sampled_from([np.float64, np.int64]))
+def test_the_step_from_none_to_one_of_many_counts_is_a_step(rng, dtype):
+    counts = np.where(rng.random(2000) < 0.5, 0, rng.geometric(0.03, 2000)).astype(dtype)
+    table = pd.DataFrame({"count": counts, "z": rng.normal(size=2000)})
+
+    def model(rows):
+        count = rows["count"].to_numpy()
+        return 2.0 * (count > 0) - 0.01 * count + rows["z"].to_numpy()
+
+    effect = rhale.explain(model, table, features=["count"])["count"]
+    ((first, last),) = stretches_of(counts.astype(float), 0.0)
+    assert first == 0
+    assert rise(effect, 0, last) == pytest.approx(2 - 0.01 * last, rel=0.05)
+    assert rise(effect, last + 5, 60) == pytest.approx(-0.01 * (55 - last), rel=0.05)

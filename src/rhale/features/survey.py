@@ -18,7 +18,8 @@ from rhale.tables.pieces.facts import NO_FACTS, ColumnFacts
 
 LARGEST = 1e150  # squares of feature values must stay finite
 NARROWEST, WIDEST = 1e-50, 1e50  # ranges of features: their sixth powers are ordinary numbers
-EXACT = 2**53  # whole numbers beyond are not told apart by floats
+EXACT = 2**53  # whole numbers beyond are rounded as floats
+BLURRED = 2.0**-20  # of the range: rounding beyond makes one of values that differ
 FEW_VALUES = 60  # numbers are counted up to here: minutes are the longest of the usual scales
 FIRST_VALUES = 1_000  # tell of most columns that there are more
 Facts = tuple[int, float, float, float, float, bool]
@@ -314,16 +315,18 @@ def check_range(name: str, low: float, high: float) -> None:
 
 
 def check_exact(name: str, low: float, high: float) -> None:
-    """Refuse whole numbers that are too large to be told apart as floats.
+    """Refuse whole numbers so large and so close together that they fall together as floats.
 
     Examples
     --------
     >>> check_exact("id", 0, 2.0**53)
+    >>> check_exact("hash", 2.0**40, 2.0**63)  # far apart
     """
-    if max(-low, high) <= EXACT:
+    largest = max(-low, high)
+    if largest <= EXACT or np.spacing(largest) <= BLURRED * (high - low):
         return
     msg = (
-        f"feature {name!r} has whole numbers beyond 2**53 (up to {max(-low, high):.17g}), which "
+        f"feature {name!r} has whole numbers beyond 2**53 (from {low:.17g} to {high:.17g}), which "
         "are not told apart once they are floats; subtract an offset, turn them into text if they "
         "are names, or leave the feature out of features="
     )

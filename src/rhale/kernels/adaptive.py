@@ -129,7 +129,7 @@ class Adaptive:
         if self.n_limits is not None:
             return int(self.n_limits)
         grown = FEWEST_LIMITS * (max(axis.rows, 1.0) / LIMITS_GROW_FROM) ** LIMITS_GROWTH
-        return int(np.clip(np.rint(grown), FEWEST_LIMITS, MOST_LIMITS))
+        return int(np.rint(min(max(FEWEST_LIMITS, grown), MOST_LIMITS)))
 
     def __call__(self, moments: Moments) -> Cuts:
         """Find the cheapest bins, then where the spread changes, then where a fit is too plain."""

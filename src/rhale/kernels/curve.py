@@ -15,6 +15,7 @@ from rhale.kernels.row_places import RowPlaces, spread_evenly
 
 Center = Literal["mean", "start", "uniform"]
 BLOCK_ROWS = 2**14
+BEYOND = 0.1  # of the extent of a bin's rows: so far beyond them its line may be read
 
 
 class Design(NamedTuple):
@@ -123,6 +124,14 @@ class Fit:
         return self.rows.deviation(self._integral(self.rows.x))
 
 
+class RowEnds(NamedTuple):
+    """Mean, smallest and largest x of the rows of every bin; its middle and limits without rows."""
+
+    mean: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
 @dataclass(frozen=True, eq=False)
 class BinFits:
     """What was fitted in every bin.
@@ -134,7 +143,7 @@ class BinFits:
     origin, level, slope : ndarray of shape (n_bins,)
         Mean of x, the fit there, and its slope.
     low, high : ndarray of shape (n_bins,)
-        Smallest and largest x of the rows; a line is not read beyond them.
+        How far the fit is read: to the limits, or to the rows where they end far before these.
     """
 
     edges: FloatArray
@@ -143,6 +152,27 @@ class BinFits:
     slope: FloatArray
     low: FloatArray
     high: FloatArray
+
+    @classmethod
+    def of(cls, edges: FloatArray, level: FloatArray, slope: FloatArray, rows: RowEnds) -> BinFits:
+        """Read every line as far as its rows reach, and a little beyond them.
+
+        Parameters
+        ----------
+        edges, level, slope
+            Limits and fits.
+        rows : RowEnds
+            Where the rows of the bins are.
+
+        Notes
+        -----
+        Limits stand between two rows, so a line must reach beyond its last one; where the next row
+        is far, compared with the extent of its own, nothing says that the line goes on.
+        """
+        beyond = BEYOND * (rows.high - rows.low)
+        low = np.where(rows.low - edges[:-1] <= beyond, edges[:-1], rows.low)
+        high = np.where(edges[1:] - rows.high <= beyond, edges[1:], rows.high)
+        return cls(edges, rows.mean, level, slope, low, high)
 
     def read(self, place: int, x: float) -> float:
         """The fit of one bin at x."""
@@ -227,7 +257,16 @@ def stretch(bins: BinFits, cells: CellMeans | None, rows: RowPlaces, gaps: Gaps 
     start, bin_, read, flat = start[order], bin_[order], read[order], flat[order]
     level = bins.level[bin_] + bins.slope[bin_] * (read - bins.origin[bin_]) + moved[order]
     slope = np.where(flat, 0.0, bins.slope[bin_])
-    return Fit(np.append(start, bins.edges[-1]), read, level, slope, bin_, flat, rows, gaps)
+    return Fit(
+        edges=np.append(start, bins.edges[-1]),
+        origin=read,
+        level=level,
+        slope=slope,
+        bin=bin_,
+        is_flat=flat,
+        rows=rows,
+        gaps=gaps,
+    )
 
 
 def known_center(center: str) -> None:

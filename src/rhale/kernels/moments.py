@@ -364,11 +364,13 @@ def _measure_block(
     axes: list[tuple[int, ...]] = [()] if x.ndim == 1 else [(a,) for a in range(len(x))]
     gaps = []
     for a in axes:
-        mean_x[a], dx = rows.deviations(x[a])
-        low[a], high[a] = rows.ends(x[a])
+        mine = x[a].take(rows.order)
+        low[a] = np.minimum.reduceat(mine, rows.starts)
+        high[a] = np.maximum.reduceat(mine, rows.starts)
+        mean_x[a], dx = rows.deviations(mine)
         gaps.append((a, dx, dx if w is None else dx * w))
     for i, d in enumerate(values):
-        mean[i], dd = rows.deviations(d)
+        mean[i], dd = rows.deviations(d.take(rows.order))
         for a, _, wdx in gaps:
             sxd[(*a, i)] = total(wdx * dd)
         sdd[i] = total(dd * dd if w is None else dd * dd * w)
@@ -428,14 +430,8 @@ class _Sorted:
         """Sum over the rows of each cell."""
         return np.add.reduceat(v, self.starts)
 
-    def ends(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Smallest and largest value of each cell."""
-        v = values.take(self.order)
-        return np.minimum.reduceat(v, self.starts), np.maximum.reduceat(v, self.starts)
-
-    def deviations(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mean of each cell, and every row's deviation from it."""
-        v = values.take(self.order)
+    def deviations(self, v: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean of each cell, and every row's deviation from it; `v` is in this order, and used up."""
         # from the cell's first value first: equal values then deviate by exactly nothing
         first = v[self.starts]
         v -= np.repeat(first, self.count)

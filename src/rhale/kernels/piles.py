@@ -56,10 +56,12 @@ class Piles:
             x = np.where(x == pile, np.nextafter(pile, side), x)
         return x
 
-    def room(self, x: FloatArray) -> FloatArray:
-        """How far an even window may go before it touches a stretch."""
+    def shorten(self, x: FloatArray, reach: FloatArray) -> FloatArray:
+        """How far even windows go to either side: no farther than to the next stretch."""
+        if not self.stretches.size:
+            return reach
         low, high = self._between(x)
-        return np.minimum(x - low, high - x)
+        return np.minimum(reach, np.minimum(x - low, high - x))
 
     def confine(self, x: FloatArray, a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Keep windows out of the stretches; rows in one have it as their window."""

@@ -172,11 +172,12 @@ def _satterthwaite(
     total: FloatArray, *parts: tuple[FloatArray | float, FloatArray | float]
 ) -> FloatArray:
     """Degrees of freedom of a sum of independent variances (Satterthwaite)."""
-    weighed = np.zeros(total.size)
+    known, inverse = total > 0, np.zeros(total.size)
+    whole = np.where(known, total, 1.0)
     for variance, degrees in parts:
-        weighed = weighed + np.asarray(variance) ** 2 / degrees
-    none = np.full(total.size, np.inf)
-    return np.asarray(np.divide(total**2, weighed, out=none, where=weighed > 0))
+        inverse = inverse + (variance / whole) ** 2 / degrees  # of shares: squares would overflow
+    some = known & (inverse > 0)
+    return np.where(some, 1 / np.where(some, inverse, 1.0), np.inf)
 
 
 class Bridge(NamedTuple):

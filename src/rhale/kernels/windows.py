@@ -76,7 +76,7 @@ class Window:
         if self.least is None:
             a, b = lines
         else:
-            reach = np.minimum(lines[2], self.piles.room(x))
+            reach = self.piles.shorten(x, lines[2])
             a, b = _even(x, reach, self.least.within(x, lines[:2]))
         if self.ladder is not None:
             a, b = nearest(self.ladder, a), nearest(self.ladder, b)

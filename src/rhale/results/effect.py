@@ -15,6 +15,7 @@ from rhale.kernels.curve import (
     CellMeans,
     Center,
     Fit,
+    RowEnds,
     accumulate_spread,
     fill_gaps,
     middles,
@@ -197,8 +198,8 @@ class Effect(FrozenResult):
     @cached_property
     def bins(self) -> BinFits:
         """What was fitted in every bin."""
-        level = np.nan_to_num(self.level)
-        return BinFits(self.edges, self.mean_x, level, self.slope, self.low_x, self.high_x)
+        rows = RowEnds(self.mean_x, self.low_x, self.high_x)
+        return BinFits.of(self.edges, np.nan_to_num(self.level), self.slope, rows)
 
     @cached_property
     def fit(self) -> Fit:
@@ -532,14 +533,12 @@ def fit_effect(
     linear, edges = cuts.linear & (bins.sxx > 0), bins.grid.edges
     variance = np.where(linear, bins.residual_variance[0], bins.variance[0])
     weight = np.where(measured, bins.weight, 1.0)
-    fits = BinFits(
-        edges,
-        origin=np.where(measured, bins.mean_x, middle),
-        level=bins.mean[0],
-        slope=np.where(linear, bins.slope[0], 0.0),
-        low=np.where(measured, bins.low, edges[:-1]),
-        high=np.where(measured, bins.high, edges[1:]),
+    ends = RowEnds(
+        np.where(measured, bins.mean_x, middle),
+        np.where(measured, bins.low, edges[:-1]),
+        np.where(measured, bins.high, edges[1:]),
     )
+    fits = BinFits.of(edges, bins.mean[0], np.where(linear, bins.slope[0], 0.0), ends)
     fits = replace(fits, level=bridge_levels(fits, measured))
     errors = fit_errors(fine, limits, linear, bins)
     pure = variance if cuts.noise is None else pure_variance(cells, cuts.limits)
@@ -556,8 +555,8 @@ def fit_effect(
         weight=bins.weight,
         mean_x=fits.origin,
         std_x=np.sqrt(bins.sxx / weight),
-        low_x=fits.low,
-        high_x=fits.high,
+        low_x=ends.low,
+        high_x=ends.high,
         level=fits.level,
         slope=fits.slope,
         std=np.where(measured, std, fill_gaps(std, middle)),

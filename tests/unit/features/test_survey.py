@@ -127,11 +127,27 @@ def test_the_sixth_power_of_every_range_that_passes_is_an_ordinary_number(power,
         assert np.finfo(float).tiny < width**6 < np.finfo(float).max
 
 
-@pytest.mark.parametrize(("low", "high"), [(0, 2**53 + 2), (-(2.0**60), 5), (2**60, 2**60 + 1499)])
+@pytest.mark.parametrize(
+    ("low", "high"), [(2**53, 2**53 + 2), (-(2**60) - 1499, -(2**60)), (2**60, 2**60 + 1499)]
+)
 def test_whole_numbers_that_floats_confuse_are_refused_with_what_to_do(low, high):
     with pytest.raises(BadTableError, match=r"'a' has whole numbers beyond 2\*\*53 .* offset"):
         check_exact("a", float(low), float(high))
     check_exact("a", -(2.0**53), 2.0**53)
+
+
+@given(st.integers(54, 62), st.integers(0, 62), st.integers(0, 2**32 - 1))
+def test_whole_numbers_that_pass_hardly_ever_fall_together(size, width, seed):
+    """1,000 numbers out of 2^20 places or more: about one pair in two tables is lost."""
+    values = 2**size + np.random.default_rng(seed).integers(0, 2**width, 1_000, endpoint=True)
+    values = np.unique(np.append(values, [2**size, 2**size + 2**width]).clip(max=2**63 - 1))
+    places = values.astype(float)
+    try:
+        check_exact("a", places.min(), places.max())
+    except BadTableError:
+        assert width < size - 53 + 21
+    else:
+        assert np.unique(places).size >= values.size - 8
 
 
 def test_good_columns_pass():

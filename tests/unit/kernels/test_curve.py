@@ -8,6 +8,7 @@ from rhale.kernels.curve import (
     BLOCK_ROWS,
     BinFits,
     CellMeans,
+    RowEnds,
     accumulate_spread,
     fill_gaps,
     known_center,
@@ -276,6 +277,13 @@ def test_a_constant_needs_no_ends_and_full_bins_stay_whole():
     found = stretch(bins, None, ONE_ROW)
     assert found.edges.tolist() == [0.0, 4.0, 6.0]
     assert found.bin.tolist() == [0, 1]
+
+
+def test_a_line_may_reach_a_tenth_of_its_rows_beyond_them():
+    """Rows from 1 to 3: 2 wide, so a limit .2 away is read, one .3 away is not."""
+    ends = RowEnds(at(2), at(1), at(3))
+    bins = BinFits.of(at(0.8, 3.3), at(0), at(1), ends)
+    assert (bins.low.tolist(), bins.high.tolist()) == ([0.8], [3.0])
 
 
 def test_cells_beyond_the_rows_of_their_bin_are_flat():

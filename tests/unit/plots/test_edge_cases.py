@@ -47,7 +47,7 @@ CASES = {
 def without_rows(effect):
     unknown = np.full(effect.mean.size, np.nan)
     nothing = np.zeros_like(effect.count)
-    return replace(effect, mean=unknown, std=unknown, level_error=unknown, count=nothing)
+    return replace(effect, level=unknown, std=unknown, level_error=unknown, count=nothing)
 
 
 @pytest.mark.parametrize("case", CASES)
