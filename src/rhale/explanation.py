@@ -340,7 +340,9 @@ class Explanation:
             partition,
         )
         carried = {n: getattr(effect, n) for n in ("local_notes", "sample", "kind", "missing")}
-        return replace(made, **carried)
+        # limits that were searched in these rows stay so, however they are asked for
+        is_same = np.array_equal(made.edges, effect.edges)
+        return replace(made, search=effect.search if is_same else made.search, **carried)
 
     @property
     def _backend(self) -> str | None:

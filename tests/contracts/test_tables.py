@@ -221,7 +221,7 @@ def test_columns_that_are_not_explained_reach_the_model_as_they_are(kind):
     fx = rhale.explain(model, table, features=["a", "b"])
     assert fx.features == ("a", "b")
     expected = np.where(CITY == "Bern", 2.0, 1.0)
-    assert fx["a"].mean @ fx["a"].count == pytest.approx(expected.sum(), rel=1e-6)
+    assert fx["a"].level @ fx["a"].count == pytest.approx(expected.sum(), rel=1e-6)
 
 
 def test_decimal_columns_stay_decimal():

@@ -11,6 +11,8 @@ from rhale.kernels import FloatArray
 from rhale.kernels.axis import GAP_SHARE
 from rhale.kernels.moments import Moments
 
+USUAL = 3.0  # times the usual way from one cell's rows to the next one's
+ROUNDING = 1e-9  # of the effect, that lines may differ by and say nothing
 FEWEST_ROWS = 10.0  # beside a gap: where rows are so few, the next one is always far
 
 
@@ -56,8 +58,12 @@ def find_gaps(cells: Moments, curve: Callable[[FloatArray], FloatArray]) -> Gaps
     """
     filled, edges = np.flatnonzero(cells.weight > 0), cells.grid.edges
     left, right = cells.high[filled[:-1]], cells.low[filled[1:]]
-    wide = right - left >= GAP_SHARE * (edges[-1] - edges[0])
-    if not (wide.any() and edges[-1] > edges[0]):
+    width = right - left
+    if not width.size:
+        return NO_GAPS
+    # a feature of few values has an empty stretch after each of them, which is no gap
+    wide = width >= max(GAP_SHARE * (edges[-1] - edges[0]), USUAL * float(np.median(width)))
+    if not wide.any():
         return NO_GAPS
     left, right, last = left[wide], right[wide], filled[:-1][wide]
     drawn = (curve(right) - curve(left)) / (right - left)
@@ -81,7 +87,10 @@ def _hidden_variance(cells: Moments, last: int, drawn: float) -> float:
     middle = left + width / 2
     before = _line(cells, slice(int(near[0]), last + 1), np.array([left, middle]))
     behind = _line(cells, slice(following, int(near[-1]) + 1), np.array([middle, right]))
-    return float(np.max((np.concatenate([before, behind]) - drawn) ** 2) / 3)
+    suggested = np.concatenate([before, behind])
+    farthest = float(np.max(np.abs(suggested - drawn)))
+    size = max(float(np.max(np.abs(suggested))), abs(drawn))
+    return 0.0 if farthest <= ROUNDING * size else farthest**2 / 3
 
 
 def _line(cells: Moments, part: slice, x: FloatArray) -> FloatArray:

@@ -10,6 +10,7 @@ from rhale.kernels import FloatArray
 from rhale.kernels.moments import Moments
 
 NODES = np.sqrt(1.8) * np.array([-1.0, 0.0, 1.0])  # Gauss's three points, for deviation one
+OF_ANY = 0.4  # t² for rows that hardly vary
 NODE_WEIGHTS = np.array([5.0, 8.0, 5.0]) / 18.0
 
 
@@ -37,7 +38,7 @@ class RowPlaces(NamedTuple):
 
 
 def place_rows(cells: Moments) -> RowPlaces:
-    """Let the ends and the mean of x of every cell stand for its rows.
+    """Let three places of every cell stand for its rows.
 
     Parameters
     ----------
@@ -47,11 +48,12 @@ def place_rows(cells: Moments) -> RowPlaces:
     Notes
     -----
     With a and b the distances of the mean from the smallest and the largest x and v the variance,
-    the ends get v / (a (a + b)) and v / (b (a + b)) of the weight and the mean gets the rest, which
-    is never negative: v is at most a b (Bhatia and Davis). The three have the mean and the
-    deviation of the rows, so that averages of parabolas are exact; they are the rows themselves
-    where these have one or two values, and Simpson's rule where they are evenly spread. No place
-    lies where no row can be.
+    r = v / (a b) is at most one (Bhatia and Davis). Places at the mean less t a and plus t b have
+    the mean and the deviation of the rows with the shares r / t² of b / (a + b) and a / (a + b),
+    and the mean keeps the rest. t² = .4 + .6 r makes them the rows themselves where these have one
+    or two values (r = 1), and Gauss's three points where they are evenly spread (r = 1 / 3), so
+    that averages of parabolas are exact and those of their squares nearly so. No place lies where
+    no row can be.
 
     Examples
     --------
@@ -65,17 +67,17 @@ def place_rows(cells: Moments) -> RowPlaces:
     weight, low, high = cells.weight[filled], cells.low[filled], cells.high[filled]
     middle = np.clip(cells.mean_x[filled], low, high)  # a mean may be off by rounding
     below, above = middle - low, high - middle
-    variance = np.minimum(cells.sxx[filled] / weight, below * above)
     inside = (below > 0) & (above > 0)
-    first, last = (
-        np.divide(variance / distance, high - low, out=np.zeros(low.size), where=inside)
-        for distance in (np.where(inside, d, 1.0) for d in (below, above))
-    )
-    shares = np.stack([first, np.maximum(1.0 - first - last, 0.0), last], axis=1)
+    product = np.where(inside, below * above, 1.0)
+    ratio = np.clip(np.where(inside, cells.sxx[filled] / weight / product, 0.0), 0.0, 1.0)
+    reach = np.sqrt(OF_ANY + (1 - OF_ANY) * ratio)
+    shares = [ratio / reach**2 * d / np.where(inside, high - low, 1.0) for d in (above, below)]
+    held = np.stack([shares[0], np.maximum(1.0 - shares[0] - shares[1], 0.0), shares[1]], axis=1)
+    places = np.stack([middle - reach * below, middle, middle + reach * above], axis=1)
     # one value needs one place; ends are exact, so that any chunks of rows give as many places
     kept = np.stack([low < high, np.ones(low.size, dtype=np.bool_), low < high], axis=1)
-    held = (shares * weight[:, None])[kept]
-    return RowPlaces(np.stack([low, middle, high], axis=1)[kept], held / held.sum())
+    parts = (held * weight[:, None])[kept]
+    return RowPlaces(places[kept], parts / parts.sum())
 
 
 def spread_evenly(edges: FloatArray, weight: FloatArray) -> RowPlaces:

@@ -239,10 +239,13 @@ class Effect(FrozenResult):
     @cached_property
     def mean(self) -> FloatArray:
         """Effect of each bin: the change of the curve over it, divided by its width."""
-        width = np.diff(self.edges)
-        if not np.all(width > 0):  # one value
-            return self.level
-        mean = np.diff(self.fit.curve(self.edges, "start")) / width
+        width, fit = np.diff(self.edges), self.fit
+        # where one line fills a bin that is its height in the middle: exact for a constant
+        mean = self.level + self.slope * (middles(self.edges) - self.mean_x)
+        cut = np.bincount(fit.bin, minlength=mean.size) > 1
+        if cut.any():
+            rise = np.diff(fit.curve(self.edges, "start"))
+            mean = np.where(cut, rise / np.where(width > 0, width, 1.0), mean)
         mean.flags.writeable = False
         return mean
 
@@ -253,10 +256,10 @@ class Effect(FrozenResult):
 
     @property
     def standard_error(self) -> FloatArray:
-        """Uncertainty of `mean`, shape (n_bins,)."""
+        """Uncertainty of `mean`, shape (n_bins,); nan where a bin has too few rows to tell."""
         if not np.all(np.diff(self.edges) > 0):
             return self.level_error
-        return np.sqrt(self.doubt.of_means())
+        return np.where(np.isfinite(self.level_error), np.sqrt(self.doubt.of_means()), np.nan)
 
     def curve(self, x: Points, *, center: Center = "mean") -> FloatArray:
         """Accumulated effect at x, Eq. (15).
@@ -540,7 +543,7 @@ def fit_effect(
     )
     fits = BinFits.of(edges, bins.mean[0], np.where(linear, bins.slope[0], 0.0), ends)
     fits = replace(fits, level=bridge_levels(fits, measured))
-    errors = fit_errors(fine, limits, linear, bins)
+    errors = fit_errors(fine, limits, linear, bins, variance)
     pure = variance if cuts.noise is None else pure_variance(cells, cuts.limits)
     std, std_plain = spread_of(bins, np.fmin(variance, pure))
     spread_edges, spread_std = own_spread(cells, cuts)
@@ -583,7 +586,9 @@ class FitErrors(NamedTuple):
     covariance: FloatArray
 
 
-def fit_errors(cells: Moments, limits: IntArray, linear: BoolArray, bins: Moments) -> FitErrors:
+def fit_errors(
+    cells: Moments, limits: IntArray, linear: BoolArray, bins: Moments, variance: FloatArray
+) -> FitErrors:
     """Errors of the fits, from the squared residuals of the cells where they are.
 
     Parameters
@@ -594,28 +599,26 @@ def fit_errors(cells: Moments, limits: IntArray, linear: BoolArray, bins: Moment
         The bins among the cells, and which of them are lines.
     bins : Moments
         The cells, united to these bins.
+    variance : ndarray of shape (n_bins,)
+        About the fits; nan where rows are too few to tell.
 
     Notes
     -----
-    Rows need not vary evenly about a line: the squares of each cell count with the leverage of
-    its rows (the sandwich of White). A bin of one cell has the usual formula.
+    Rows need not vary evenly about a line: for the slope, the squares of each cell count with the
+    leverage of its rows (the sandwich of White). A bin of one cell has the usual formula.
     """
     place = np.repeat(np.arange(linear.size), np.diff(limits))
-    weight = np.where(bins.weight > 0, bins.weight, 1.0)
+    rows = np.where(bins.weight > 0, bins.rows, np.nan)
     sxx = np.where(bins.sxx > 0, bins.sxx, np.inf)
-    each = np.where(cells.weight > 0, cells.weight, 1.0)
-    squares = cells.weight_squares * residual_squares(cells, limits, linear)
     offset = np.where(cells.weight > 0, cells.mean_x - bins.mean_x[place], 0.0)
-    known = bins.rows - 1 - linear > 1e-9  # fewer rows leave nothing to estimate from
-
-    def total(parts: FloatArray) -> FloatArray:
-        return np.where(known, np.add.reduceat(parts, limits[:-1]), np.nan)
-
-    slope = total(squares * (cells.sxx / each + offset**2)) / sxx**2
+    squares = np.where(variance[place] > 0, residual_squares(cells, limits, linear), 0.0)
+    levers = cells.sxx + cells.weight * offset**2, cells.weight * offset
+    leaned, tilted = (np.add.reduceat(squares * lever, limits[:-1]) for lever in levers)
+    known = linear & np.isfinite(variance)
     return FitErrors(
-        np.sqrt(total(squares) / weight**2),
-        np.where(linear, np.sqrt(slope), 0.0),
-        np.where(linear, total(squares * offset) / (weight * sxx), 0.0),
+        np.sqrt(variance / rows),
+        np.where(known, np.sqrt(leaned * bins.weight / rows) / sxx, np.where(linear, np.nan, 0.0)),
+        np.where(known, tilted / rows / sxx, 0.0),
     )
 
 

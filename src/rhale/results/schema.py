@@ -91,6 +91,8 @@ def _build_effect(**found: Any) -> Effect:
         if mean is None:
             refuse("level of an effect is missing")
         found["level"] = mean + found["slope"] * (origin - middles(edges))
+        if np.any(np.abs(found["level"]) > LARGEST):
+            refuse("a slope of an effect is too large for its bin")
     found.setdefault("low_x", edges[:-1])
     found.setdefault("high_x", edges[1:])
     if "row_places" not in found:

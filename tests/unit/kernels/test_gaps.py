@@ -43,6 +43,13 @@ def test_a_few_rows_beside_it_are_no_gap():
     assert found(np.sin, np.sin, X[6:36:3]) is NO_GAPS
 
 
+def test_values_of_a_ladder_have_no_gaps_between_them_but_where_some_are_missing():
+    whole = np.repeat(np.arange(9.0), 20)
+    assert found(np.sin, np.sin, whole, 32) is NO_GAPS
+    some = whole[(whole < 2) | (whole > 5)]
+    assert found(np.sin, np.sin, some, 32).left.tolist() == [1.0]
+
+
 def test_narrow_gaps_and_axes_of_one_value_have_none():
     even = np.linspace(0.0, 8.0, 100)
     assert found(np.sin, np.sin, even, 400) is NO_GAPS
