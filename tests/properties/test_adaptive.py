@@ -132,15 +132,17 @@ def test_stretching_and_shifting_the_feature_gives_the_same_bins(rows, bins, lin
 def test_a_constant_effect_is_one_bin_without_spread_or_doubt(rows, bins, value):
     effect = rhale.effect(rows.x, np.full(rows.n, value), bins=bins, weights=rows.weights)
     assert effect.edges.tolist() == [rows.x.min(), rows.x.max()]
-    assert effect.mean.tolist() == [value]
+    assert effect.level.tolist() == [value]
+    np.testing.assert_allclose(effect.mean, value, rtol=1e-9)
     assert not effect.linear.any()
     assert effect.cells is None
     if effect.rows[0] > 1 + 1e-6:
-        assert effect.std.tolist() == effect.standard_error.tolist() == [0.0]
+        assert effect.std.tolist() == effect.level_error.tolist() == [0.0]
+        size = abs(value)
+        np.testing.assert_allclose(effect.standard_error, 0.0, atol=1e-12 * size)
         x = points_on(effect)
-        np.testing.assert_array_equal(
-            *effect.ci(x, center="start")
-        )  # else the rows' mean is in doubt
+        low, high = effect.ci(x, center="start")  # centred, the mean of the rows is in doubt
+        np.testing.assert_allclose(low, high, atol=1e-9 * size * np.ptp(effect.edges))
         np.testing.assert_array_equal(effect.spread(x), 0.0)
 
 
