@@ -59,24 +59,23 @@ def place_rows(cells: Moments) -> RowPlaces:
     >>> from rhale.kernels.moments import measure
     >>> x = np.array([0.0, 0.0, 0.0, 3.0])
     >>> place_rows(measure(Grid(np.array([0.0, 3.0])), x, x))
-    RowPlaces(x=array([0., 3.]), weight=array([0.75, 0.25]))
+    RowPlaces(x=array([0.  , 0.75, 3.  ]), weight=array([0.75, 0.  , 0.25]))
     """
     filled = cells.weight > 0
-    weight, middle = cells.weight[filled], cells.mean_x[filled]
-    low, high = cells.low[filled], cells.high[filled]
-    middle = np.clip(middle, low, high)  # a mean of equal values may be off by rounding
+    weight, low, high = cells.weight[filled], cells.low[filled], cells.high[filled]
+    middle = np.clip(cells.mean_x[filled], low, high)  # a mean may be off by rounding
     below, above = middle - low, high - middle
-    parts = [np.zeros(middle.size) for _ in range(2)]
-    wide = (below > 0) & (above > 0)
-    variance = cells.sxx[filled][wide] / weight[wide]
-    variance = np.minimum(variance, below[wide] * above[wide])
-    for part, distance in zip(parts, (below, above), strict=True):
-        part[wide] = variance / distance[wide] / (below + above)[wide]
-    shares = np.stack([parts[0], np.maximum(1.0 - parts[0] - parts[1], 0.0), parts[1]], axis=1)
-    x, held = np.stack([low, middle, high], axis=1).ravel(), (shares * weight[:, None]).ravel()
-    # two ends alone leave rounding to the mean between them
-    kept = held > 1e-14 * np.repeat(weight, 3)
-    return RowPlaces(x[kept], held[kept] / held[kept].sum())
+    variance = np.minimum(cells.sxx[filled] / weight, below * above)
+    inside = (below > 0) & (above > 0)
+    first, last = (
+        np.divide(variance / distance, high - low, out=np.zeros(low.size), where=inside)
+        for distance in (np.where(inside, d, 1.0) for d in (below, above))
+    )
+    shares = np.stack([first, np.maximum(1.0 - first - last, 0.0), last], axis=1)
+    # one value needs one place; ends are exact, so that any chunks of rows give as many places
+    kept = np.stack([low < high, np.ones(low.size, dtype=np.bool_), low < high], axis=1)
+    held = (shares * weight[:, None])[kept]
+    return RowPlaces(np.stack([low, middle, high], axis=1)[kept], held / held.sum())
 
 
 def spread_evenly(edges: FloatArray, weight: FloatArray) -> RowPlaces:

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 
 from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center, middles
+from rhale.kernels.student import student_quantile
 from rhale.plots import canvas, dots, style
 from rhale.plots.board import Board, explain, label_pair, should_turn, turned_height
 from rhale.plots.fields import Layers, SlotField, read_item
@@ -18,7 +19,7 @@ from rhale.plots.labels import value_label
 from rhale.plots.lettering import shown
 from rhale.plots.slots import gather_slots
 from rhale.results.level_effect import LevelEffect
-from rhale.results.result import Trace, is_constant, normal_quantile
+from rhale.results.result import Trace, is_constant
 
 Side = Literal["width", "height"]
 LevelTruth = Callable[[Any], FloatArray]
@@ -57,7 +58,7 @@ def plot_levels(
 def draw_steps(field: SlotField, effect: LevelEffect, level: float) -> list[Artist]:
     """Draw the mean step between neighbouring levels, its spread and its uncertainty."""
     board, gap, width = field.board, np.diff(effect.edges), field.dot_width()
-    half = normal_quantile(level) * effect.standard_error * gap
+    half = student_quantile(level, effect.rows - 1) * effect.standard_error * gap
     places, step = middles(field.slots.places), effect.step
     path = Trace(places, step, effect.std * gap, step - half, step + half)
     dots.draw_zero(board)

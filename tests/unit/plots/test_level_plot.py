@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from scipy import stats
 
 from rhale.plots import plot_effect, style
 
@@ -87,8 +88,6 @@ def test_steps_stand_between_their_levels(effect, one):
     np.testing.assert_allclose(line.get_ydata(), effect.step)
     _, low, high = ends(one(bottom, "whiskers"))
     np.testing.assert_allclose((low, high), (effect.step - effect.std, effect.step + effect.std))
-    _, low, high = ends(one(bottom, "ci"))
-    np.testing.assert_allclose((high - low) / 2, 1.959964 * effect.standard_error, rtol=1e-6)
 
 
 def test_the_strip_is_high_where_rows_are(effect, one):
@@ -227,3 +226,12 @@ def test_axes_placed_by_hand_are_divided_sideways(make_levels, render):
     assert left.get_position().x1 < right.get_position().x0
     assert right.get_position().x1 == pytest.approx(0.9)
     assert render(left)
+
+
+def test_steps_have_the_intervals_of_student_s_t(effect, one):
+    _, bottom = plot_effect(effect, level=0.9)
+    _, low, high = ends(one(bottom, "ci"))
+    # 50 rows on both sides of the first step, 30 of the second
+    half = stats.t.ppf(0.95, [49, 29]) * effect.standard_error
+    np.testing.assert_allclose(low, effect.step - half)
+    np.testing.assert_allclose(high, effect.step + half)
