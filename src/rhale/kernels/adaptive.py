@@ -28,11 +28,12 @@ Weight = Literal["rows", "width", "geometric"]
 SpreadBins = Literal["joint", "mean", "own"]
 FEWEST_ROWS = 5.0
 FEWEST_LIMITS, MOST_LIMITS = 100, 200
-LIMITS_GROW_FROM, LIMITS_GROWTH = 10_000, 0.301  # rows; twice as many limits for ten times the rows
+LIMITS_GROW_FROM, LIMITS_GROWTH = 3000, 0.301  # rows; twice as many limits for ten times the rows
 STEPPED_SHARE = 1 / 20  # of the rows: secants over windows that overlap cannot tell less apart
 SPREAD_SHARE, FEWEST_SPREAD_ROWS = 1 / 10, 20.0  # a bin that is cut for the spread's sake
 ENOUGH_SPREAD_ROWS = 150.0  # tell a deviation to 6 %, whatever the number of all rows
 SPREAD_PENALTY = 3.0
+LEAST_SPREAD = 0.05  # of the local noise: smaller squares are alike
 TAILS = 0.15  # how much outliers raise that price, although they are cut off
 
 
@@ -45,7 +46,7 @@ class Adaptive:
     n_limits : int, optional
         Candidate limits, so many at equal steps of x and so many at equal counts, each moved
         midway between two values; all midpoints where there are no more values than this. If
-        not given 100, growing to 200 between 10,000 and 100,000 rows.
+        not given 100, growing to 200 between 3,000 and 30,000 rows.
     linear : bool
         Whether a bin may be linear.
     weight : {"rows", "width", "geometric"}
@@ -148,9 +149,10 @@ class Adaptive:
         if self.spread_bins != "mean":
             # the spread is what the chosen fits leave over, so the mean must be cut first
             squares = residual_squares(moments, limits, linear[limits[:-1], limits[1:] - 1])
-            squares = np.minimum(squares, pure_squares(moments))
             nested = limits if self.spread_bins == "joint" else None
-            found = spread_path(moments, squares, least, nested)
+            # a spread that is far below the noise is not worth a bin
+            most = np.maximum(pure_squares(moments), LEAST_SPREAD * noise)
+            found = spread_path(moments, squares, least, nested, most=most)
             if self.spread_bins == "own":
                 spread_limits = found
             else:
@@ -249,7 +251,12 @@ def _price_gaps(price: FloatArray, gaps: IntArray) -> FloatArray:
 
 
 def spread_path(
-    moments: Moments, squares: FloatArray, fewest: float, nested: IntArray | None
+    moments: Moments,
+    squares: FloatArray,
+    fewest: float,
+    nested: IntArray | None,
+    *,
+    most: FloatArray | None = None,
 ) -> IntArray:
     """Limits between which the spread is constant.
 
@@ -263,6 +270,8 @@ def spread_path(
         Rows that a bin must have, besides a tenth of all, or 150 where that is less.
     nested : ndarray of shape (n_bins + 1,) or None
         Limits that must stay, of bins that may be cut further.
+    most : ndarray of shape (n_cells,), optional
+        What squares may count at most: the rest is misfit.
 
     Notes
     -----
@@ -280,6 +289,8 @@ def spread_path(
     tame[filled] = cut_outliers(squares[filled], rows)
     outliers = 1 + TAILS * (excess(squares[filled], rows) - 1)
     cost = SPREAD_PENALTY * float(np.log(total)) * max(excess(tame[filled], rows), outliers)
+    if most is not None:
+        tame = np.minimum(tame, most)  # misfit is no spread
     held = run_sums(share)
     variance = np.divide(run_sums(share * tame), held, out=np.ones_like(held), where=held > 0)
     # twice the negative log-likelihood of normal residuals; a stretch without any residual must not
