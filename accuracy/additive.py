@@ -18,6 +18,10 @@ ABOUT = """
 the spread is zero. `typical_spread` divided by `importance`, the larger of uniform x on [-1, 1] and normal x,
 mean of {n} draws of the rows:
 """
+TAILS = """
+The outermost rows of normal x lie radians of sin 10x apart: what they say of its spread is what a function
+that does vary from row to row would make them say.
+"""
 SLOPES: Mapping[str, Function] = {
     "x²": lambda x: 2 * x,
     "sin 3x": lambda x: 3 * np.cos(3 * x),
@@ -49,7 +53,10 @@ def main() -> None:
         ]
         rows.append([name, *(f"{max(share):.3f}" for share in shares)])
     write_part(
-        "additive", ABOUT.format(n=len(SEEDS)), table(["f", *(f"N = {n:,}" for n in SIZES)], rows)
+        "additive",
+        ABOUT.format(n=len(SEEDS)),
+        table(["f", *(f"N = {n:,}" for n in SIZES)], rows),
+        TAILS,
     )
 
 
