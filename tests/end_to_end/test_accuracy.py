@@ -52,8 +52,8 @@ def test_the_curve_follows_fits_where_they_are_right_and_cells_where_they_are_no
 def test_intervals_cover_as_often_as_they_say():
     """150 runs: 95 % within three standard errors of a share."""
     intervals = script("intervals")
-    name = "line with a fan, uniform x"
-    share = intervals.covered(name, 200, intervals.GIVEN[name], runs=150).mean()
+    shape = intervals.SHAPES["parabola, normal, fan"]
+    share = intervals.cover(shape, 200, shape.bins, runs=150)[0].mean()
     assert abs(share - 0.95) < 3 * np.sqrt(0.95 * 0.05 / 150)
 
 

@@ -52,6 +52,7 @@ from rhale.results.result import (
 from rhale.results.table_rows import Columns, add_missing_bin, list_bins, name_places
 
 Density = Literal["rows", "bins"]
+SEARCHED = 2.0  # price of a searched parameter, in log N rows
 
 
 class LocalEffects(NamedTuple):
@@ -627,7 +628,7 @@ def search_factor(cuts: Cuts, n_rows: float) -> float:
     if not cuts.is_searched or n_rows < 2:
         return 1.0
     n_parameters = 2 * cuts.linear.size - 1 + np.count_nonzero(cuts.linear)
-    return float(1.0 + n_parameters * np.log(n_rows) / n_rows)
+    return float(1.0 + SEARCHED * n_parameters * np.log(n_rows) / n_rows)
 
 
 def spread_of(bins: Moments, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
