@@ -159,11 +159,11 @@ def join(parts: Sequence[Cuts], starts: Sequence[int]) -> Cuts:
     shifted = [one.limits[:-1] + at for one, at in zip(parts, starts, strict=False)]
     ends = [parts[-1].limits[-1:] + starts[len(parts) - 1]]
     trust = [np.zeros(one.linear.size) if one.trust is None else one.trust for one in parts]
-    widths = [int(one.limits[-1]) for one in parts]
-    noise = [
-        np.zeros(n) if one.noise is None else one.noise
-        for one, n in zip(parts, widths, strict=True)
-    ]
+    followed, noise = [np.zeros(1, dtype=np.intp)], []
+    for one, at in zip(parts, starts, strict=False):
+        own = np.arange(one.limits[-1] + 1) if one.followed is None else one.followed
+        followed.append(own[1:] + at)
+        noise.append(np.zeros(own.size - 1) if one.noise is None else one.noise)
     return Cuts(
         np.concatenate(shifted + ends),
         np.concatenate([one.linear for one in parts]),
@@ -172,6 +172,7 @@ def join(parts: Sequence[Cuts], starts: Sequence[int]) -> Cuts:
         np.concatenate(noise),
         _join_spread(parts, starts),
         is_searched=any(one.is_searched for one in parts),
+        followed=np.concatenate(followed),
     )
 
 

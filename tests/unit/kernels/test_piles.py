@@ -165,3 +165,18 @@ def test_a_part_without_rows_is_one_bin():
         Grid(np.array([0.0, 45.0, 50.0, 55.0, 100.0, 200.0])), x[x < 55], np.ones((1, 55))
     )
     assert partition(cells).limits[-2:].tolist() == [3, 5]
+
+
+def test_joined_parts_follow_the_cells_of_each():
+    """A part that pools its cells to two, and one that follows its three as they are."""
+    pooled = Cuts(
+        np.array([0, 4]), np.array([False]), (), np.ones(1), np.ones(2),
+        is_searched=True, followed=np.array([0, 3, 4]),
+    )  # fmt: skip
+    plain = Cuts(np.array([0, 3]), np.array([True]))
+    both = join([pooled, plain], [0, 4])
+    assert both.limits.tolist() == [0, 4, 7]
+    assert both.followed.tolist() == [0, 3, 4, 5, 6, 7]
+    assert both.noise.tolist() == [1, 1, 0, 0, 0]
+    assert both.trust.tolist() == [1, 0]
+    assert both.is_searched
