@@ -195,7 +195,7 @@ def test_the_edges_of_a_finished_effect_reproduce_it(rows, bins):
     np.testing.assert_array_equal(again.count, effect.count)
     np.testing.assert_allclose(again.level, effect.level, rtol=1e-9, atol=1e-10 * size)
     np.testing.assert_allclose(again.std_plain, effect.std_plain, rtol=1e-6, atol=1e-8 * size)
-    known = np.isfinite(again.std)
+    known = np.isfinite(again.std) & (effect.rows >= 150)  # fewer rows ask their neighbours
     assert np.all(effect.std[known] <= again.std[known] * (1 + 1e-6) + 1e-8 * size)
     tilt, reach = again.slope - effect.slope, np.diff(effect.edges)
     np.testing.assert_allclose(tilt * reach, 0.0, atol=1e-6 * size)

@@ -20,7 +20,7 @@ from rhale.kernels.noise import (
     local_noise,
     residual_squares,
 )
-from rhale.kernels.partition import Cuts, is_number, require_count
+from rhale.kernels.partition import ENOUGH_SPREAD_ROWS, Cuts, is_number, require_count
 from rhale.kernels.pure_error import pure_squares
 from rhale.kernels.segments import cheapest_path, run_products, run_sums, run_weights
 
@@ -31,7 +31,7 @@ FEWEST_LIMITS, MOST_LIMITS = 100, 200
 LIMITS_GROW_FROM, LIMITS_GROWTH = 3000, 0.301  # rows; twice as many limits for ten times the rows
 STEPPED_SHARE = 1 / 20  # of the rows: secants over windows that overlap cannot tell less apart
 SPREAD_SHARE, FEWEST_SPREAD_ROWS = 1 / 10, 20.0  # a bin that is cut for the spread's sake
-ENOUGH_SPREAD_ROWS = 150.0  # tell a deviation to 6 %, whatever the number of all rows
+NEAR_SHARE = 1 / 50  # of the rows, between a limit of the spread and one of a bin
 SPREAD_PENALTY = 3.0
 LEAST_SPREAD = 0.05  # of the local noise: smaller squares are alike
 TAILS = 0.15  # how much outliers raise that price, although they are cut off
@@ -145,23 +145,31 @@ class Adaptive:
             limits = np.array([0, moments.grid.n_cells])
             if self.min_rows is not None:
                 notes = (f"no bin can have {least:g} rows out of {total:g}: one bin",)
-        spread_limits = None
+        spread_limits = parts = None
         if self.spread_bins != "mean":
             # the spread is what the chosen fits leave over, so the mean must be cut first
             squares = residual_squares(moments, limits, linear[limits[:-1], limits[1:] - 1])
-            nested = limits if self.spread_bins == "joint" else None
             # a spread that is far below the noise is not worth a bin
             most = np.maximum(pure_squares(moments), LEAST_SPREAD * noise)
-            found = spread_path(moments, squares, least, nested, most=most)
+            found = spread_path(moments, squares, least, most)
             if self.spread_bins == "own":
                 spread_limits = found
             else:
-                limits = np.union1d(limits, found)
+                parts = move_to_near(found, limits, moments)
+                limits = np.union1d(limits, parts)
         # a bin that was cut for the spread's sake may be a line no more: its parts are asked again
         kinds = linear[limits[:-1], limits[1:] - 1]
         followed, trust, noise = follow_cells(moments, noise, limits, kinds)
         return Cuts(
-            limits, kinds, notes, trust, noise, spread_limits, is_searched=True, followed=followed
+            limits=limits,
+            linear=kinds,
+            notes=notes,
+            trust=trust,
+            noise=noise,
+            followed=followed,
+            spread_limits=spread_limits,
+            spread_parts=parts,
+            is_searched=True,
         )
 
     def _least_rows(self, total: float, *, stepped: bool) -> float:
@@ -254,8 +262,6 @@ def spread_path(
     moments: Moments,
     squares: FloatArray,
     fewest: float,
-    nested: IntArray | None,
-    *,
     most: FloatArray | None = None,
 ) -> IntArray:
     """Limits between which the spread is constant.
@@ -268,8 +274,6 @@ def spread_path(
         Mean squared residual of each cell.
     fewest : float
         Rows that a bin must have, besides a tenth of all, or 150 where that is less.
-    nested : ndarray of shape (n_bins + 1,) or None
-        Limits that must stay, of bins that may be cut further.
     most : ndarray of shape (n_cells,), optional
         What squares may count at most: the rest is misfit.
 
@@ -279,8 +283,7 @@ def spread_path(
     the residuals: squares of heavy-tailed ones vary more than those of normal ones.
     """
     n_cells, total = moments.grid.n_cells, moments.total_rows
-    whole = np.array([0, n_cells]) if nested is None else nested
-    filled = moments.weight > 0
+    whole, filled = np.array([0, n_cells]), moments.weight > 0
     level = float(moments.weight @ squares) / float(moments.weight.sum())
     if np.count_nonzero(filled) < 3 or level <= 0.0:
         return whole
@@ -299,11 +302,16 @@ def spread_path(
     least = max(fewest, FEWEST_SPREAD_ROWS, min(SPREAD_SHARE * total, ENOUGH_SPREAD_ROWS)) * (
         1 - 1e-12
     )
-    price = np.where(run_weights(moments)[1] >= least, price, np.inf)
-    # a cut for the spread's sake nests: it crosses no limit that must stay
-    bins = np.repeat(np.arange(whole.size - 1), np.diff(whole))
-    price = np.where(bins[:, None] == bins, price, np.inf)
-    corner = whole[:-1], whole[1:] - 1
-    price[corner] = np.where(np.isfinite(price[corner]), price[corner], 0.0)  # small bins stay
-    found = cheapest_path(price)
+    found = cheapest_path(np.where(run_weights(moments)[1] >= least, price, np.inf))
     return whole if found is None else found
+
+
+def move_to_near(found: IntArray, limits: IntArray, moments: Moments) -> IntArray:
+    """Move limits of the spread to inner limits of bins that are near: no bin of few rows is made."""
+    inner, reached = limits[1:-1], np.append(0.0, np.cumsum(moments.rows))
+    if not inner.size:
+        return found
+    near = inner[np.abs(reached[found][:, None] - reached[inner]).argmin(axis=1)]
+    few = np.abs(reached[found] - reached[near]) < max(FEWEST_SPREAD_ROWS, NEAR_SHARE * reached[-1])
+    few[[0, -1]] = False
+    return np.unique(np.where(few, near, found))

@@ -13,6 +13,8 @@ from rhale.kernels.axis import Axis
 from rhale.kernels.grid import Closed
 from rhale.kernels.moments import Moments
 
+ENOUGH_SPREAD_ROWS = 150.0  # tell a deviation to 6 %, whatever the number of all rows
+
 
 @dataclass(frozen=True, eq=False)
 class Cuts:
@@ -35,6 +37,9 @@ class Cuts:
         Limits of these cells, those of the bins among them; all limits if not given.
     spread_limits : ndarray of shape (n_spread_bins + 1,), optional
         Bins of the spread where it has its own.
+    spread_parts : ndarray of shape (n_parts + 1,), optional
+        Some of the limits, between which the spread does not change: all rows of a part tell that
+        of bins with few rows.
     is_searched : bool
         Whether limits were chosen by the local effects, whose noise is then in the choice.
     """
@@ -45,6 +50,7 @@ class Cuts:
     trust: FloatArray | None = None
     noise: FloatArray | None = None
     spread_limits: IntArray | None = None
+    spread_parts: IntArray | None = None
     is_searched: bool = False
     followed: IntArray | None = None
 

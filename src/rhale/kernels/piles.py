@@ -165,23 +165,26 @@ def join(parts: Sequence[Cuts], starts: Sequence[int]) -> Cuts:
         followed.append(own[1:] + at)
         noise.append(np.zeros(own.size - 1) if one.noise is None else one.noise)
     return Cuts(
-        np.concatenate(shifted + ends),
-        np.concatenate([one.linear for one in parts]),
-        tuple(dict.fromkeys(note for one in parts for note in one.notes)),
-        np.concatenate(trust),
-        np.concatenate(noise),
-        _join_spread(parts, starts),
-        is_searched=any(one.is_searched for one in parts),
+        limits=np.concatenate(shifted + ends),
+        linear=np.concatenate([one.linear for one in parts]),
+        notes=tuple(dict.fromkeys(note for one in parts for note in one.notes)),
+        trust=np.concatenate(trust),
+        noise=np.concatenate(noise),
         followed=np.concatenate(followed),
+        spread_limits=_join_limits([one.spread_limits for one in parts], parts, starts),
+        spread_parts=_join_limits([one.spread_parts for one in parts], parts, starts),
+        is_searched=any(one.is_searched for one in parts),
     )
 
 
-def _join_spread(parts: Sequence[Cuts], starts: Sequence[int]) -> IntArray | None:
-    """Limits of the spread's own bins, where a part has some."""
-    if all(one.spread_limits is None for one in parts):
+def _join_limits(
+    own: Sequence[IntArray | None], parts: Sequence[Cuts], starts: Sequence[int]
+) -> IntArray | None:
+    """Limits of the spread, where a part has some; other parts are one."""
+    if all(one is None for one in own):
         return None
-    own = [one.limits[[0, -1]] if one.spread_limits is None else one.spread_limits for one in parts]
-    return np.unique(np.concatenate([some + at for some, at in zip(own, starts, strict=False)]))
+    known = [c.limits[[0, -1]] if one is None else one for one, c in zip(own, parts, strict=True)]
+    return np.unique(np.concatenate([some + at for some, at in zip(known, starts, strict=False)]))
 
 
 NO_PILES = Piles(np.empty(0), np.empty((0, 2)), np.empty(0))

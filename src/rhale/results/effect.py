@@ -24,8 +24,8 @@ from rhale.kernels.curve import (
 from rhale.kernels.gaps import NO_GAPS, Gaps, find_gaps
 from rhale.kernels.grid import Closed, Grid
 from rhale.kernels.moments import Moments, measure
-from rhale.kernels.noise import interpolation, residual_squares
-from rhale.kernels.partition import Cuts, require_count
+from rhale.kernels.noise import cut_outliers, interpolation, residual_squares
+from rhale.kernels.partition import ENOUGH_SPREAD_ROWS, Cuts, require_count
 from rhale.kernels.pure_error import has_enough_rows, pure_variance
 from rhale.kernels.row_places import RowPlaces, place_rows, spread_evenly
 from rhale.kernels.student import student_quantile
@@ -87,6 +87,8 @@ class Effect(FrozenResult):
         between its neighbours.
     std : ndarray of shape (n_bins,)
         How much the local effects of the rows differ: deviation about the bin's fit, Eq. (11).
+        Under `Adaptive` a bin of fewer than 150 rows has that of all its neighbours between which
+        the spread does not change.
     std_plain : ndarray of shape (n_bins,)
         Deviation about the bin's mean, whatever the fit.
     level_error, slope_error : ndarray of shape (n_bins,)
@@ -547,6 +549,10 @@ def fit_effect(
     errors = fit_errors(fine, limits, linear, bins, variance)
     pure = variance if cuts.noise is None else pure_variance(cells, cuts.limits)
     std, std_plain = spread_of(bins, np.fmin(variance, pure))
+    if cuts.spread_parts is not None and not cells.is_stepped:
+        place = np.searchsorted(cuts.spread_parts, cuts.limits[:-1], "right") - 1
+        part = spread_between(cells, cuts, cuts.spread_parts, cap=True)[place]
+        std = np.where(measured & (bins.rows < ENOUGH_SPREAD_ROWS), part, std)
     spread_edges, spread_std = own_spread(cells, cuts)
     followed, rows = followed_cells(cells, cuts, fits), place_rows(fine)
     drawn = stretch(fits, followed, rows)
@@ -646,12 +652,25 @@ def own_spread(cells: Moments, cuts: Cuts) -> tuple[FloatArray | None, FloatArra
     limits = cuts.spread_limits
     if limits is None:
         return None, None
+    return cells.grid.edges[limits], spread_between(cells, cuts, limits)
+
+
+def spread_between(
+    cells: Moments, cuts: Cuts, limits: IntArray, *, cap: bool = False
+) -> FloatArray:
+    """Deviation about the bins' fits between limits that need not be those of the bins.
+
+    With `cap`, no cell's squares count far more than those around it: a step that a bin missed
+    must not make all its neighbours look wide.
+    """
     wide = cells.unite(limits)
     if cells.is_stepped:
-        return wide.grid.edges, spread_of(wide, wide.variance[0])[0]
-    squares = cells.weight * residual_squares(cells, cuts.limits, cuts.linear)
-    variance = np.add.reduceat(squares, limits[:-1]) / wide.weight
-    return wide.grid.edges, np.sqrt(np.fmin(variance, pure_variance(cells, limits)))
+        return spread_of(wide, wide.variance[0])[0]
+    squares, filled = residual_squares(cells, cuts.limits, cuts.linear), cells.weight > 0
+    if cap:
+        squares[filled] = cut_outliers(squares[filled], cells.rows[filled])
+    variance = np.add.reduceat(cells.weight * squares, limits[:-1]) / wide.weight
+    return np.sqrt(np.fmin(variance, pure_variance(cells, limits)))
 
 
 def followed_cells(cells: Moments, cuts: Cuts, fits: BinFits) -> CellMeans | None:

@@ -6,7 +6,7 @@ import pytest
 import rhale
 from rhale.errors import BadSettingError
 from rhale.kernels import adaptive
-from rhale.kernels.adaptive import Adaptive, spread_path
+from rhale.kernels.adaptive import Adaptive, move_to_near, spread_path
 from rhale.kernels.axis import Axis
 from rhale.kernels.empty_cells import wide_empty_cells
 from rhale.kernels.grid import Grid
@@ -441,7 +441,7 @@ def test_one_wild_row_is_no_stretch_of_spread():
     d[200] = 20.0
     limits = measure(Grid(np.linspace(0, 1, 101)), x, d)
     squares = residual_squares(limits, np.array([0, 100]), np.array([False]))
-    assert spread_path(limits, squares, 0.0, None).tolist() == [0, 100]
+    assert spread_path(limits, squares, 0.0).tolist() == [0, 100]
 
 
 @pytest.mark.parametrize(("n", "least"), [(500, 50), (1000, 100), (2000, 150), (4000, 150)])
@@ -494,13 +494,33 @@ def test_spread_is_still_spread_where_fits_are_plain(seed):
     assert effect.std[0] == pytest.approx(0.3, rel=0.1)
 
 
-def test_limits_that_must_stay_stay():
+def test_the_spread_is_cut_where_it_jumps():
     x, d = jumping(8)
     moments = measure(Grid(np.linspace(0, 1, 51)), x, d)
     squares = residual_squares(moments, np.array([0, 50]), np.array([False]))
-    nested = np.array([0, 3, 33, 50])  # the first one has too few rows, and stays
-    assert spread_path(moments, squares, 0.0, None).tolist() == [0, 20, 50]
-    assert spread_path(moments, squares, 0.0, nested).tolist() == [0, 3, 20, 33, 50]
+    assert spread_path(moments, squares, 0.0).tolist() == [0, 20, 50]
+
+
+def test_limits_of_the_spread_move_to_limits_of_bins_that_are_near():
+    """100 rows in ten cells: fewer than 20 are few, so 4 moves to 5; ends stay ends."""
+    x = (np.arange(100) + 0.5) / 100
+    moments = measure(Grid(np.linspace(0, 1, 11)), x, x)
+    found = move_to_near(np.array([0, 4, 9, 10]), np.array([0, 5, 10]), moments)
+    assert found.tolist() == [0, 5, 9, 10]
+
+
+def test_bins_of_few_rows_have_the_std_of_all_between_which_it_does_not_change():
+    """Ten steps of the mean, 60 rows each, and one spread; 400 rows a bin keep their own."""
+    rng = np.random.default_rng(5)
+    few, many = (
+        rhale.effect(x, 30 * np.floor(10 * x) + rng.normal(size=x.size))
+        for x in (rng.uniform(0, 1, n) for n in (600, 4000))
+    )
+    assert few.mean.size >= 10
+    np.testing.assert_allclose(few.std, few.std[0], rtol=1e-12)
+    np.testing.assert_allclose(few.std, 1.0, rtol=0.2)
+    own = many.std[many.rows >= 150]
+    assert np.unique(own).size == own.size >= 9
 
 
 def test_squares_count_no_more_than_they_may():
@@ -508,9 +528,9 @@ def test_squares_count_no_more_than_they_may():
     x, d = jumping(8)
     moments = measure(Grid(np.linspace(0, 1, 51)), x, d)
     squares = residual_squares(moments, np.array([0, 50]), np.array([False]))
-    limited = spread_path(moments, squares, 0.0, None, most=np.full(50, 0.1))
+    limited = spread_path(moments, squares, 0.0, most=np.full(50, 0.1))
     assert limited.tolist() == [0, 50]
-    free = spread_path(moments, squares, 0.0, None, most=np.full(50, np.inf))
+    free = spread_path(moments, squares, 0.0, most=np.full(50, np.inf))
     assert free.tolist() == [0, 20, 50]
 
 
@@ -520,7 +540,7 @@ def test_bins_of_the_spread_have_the_rows_asked_for(fewest):
     x, d = jumping(8)
     moments = measure(Grid(np.linspace(0, 1, 51)), x, d)
     squares = residual_squares(moments, np.array([0, 50]), np.array([False]))
-    limits = spread_path(moments, squares, fewest, None)
+    limits = spread_path(moments, squares, fewest)
     assert np.add.reduceat(moments.count, limits[:-1]).min() >= fewest
     assert (20 in limits) == (fewest < 800)
 
@@ -556,16 +576,14 @@ def test_no_other_bins_of_the_spread_are_cheaper(seed, weighted):
         return total
 
     best = min(map(price, every_partition(9)))
-    found = tuple(int(k) for k in spread_path(moments, squares, 0.0, None))
+    found = tuple(int(k) for k in spread_path(moments, squares, 0.0))
     assert price(found) <= best + 1e-9 * abs(best)
 
 
 def test_no_spread_is_not_cut():
     x = np.linspace(0, 1, 200)
     moments = measure(Grid(np.linspace(0, 1, 21)), x, np.full(200, 0.3))
-    whole = np.array([0, 20])
-    assert spread_path(moments, np.zeros(20), 0.0, None).tolist() == [0, 20]
-    assert spread_path(moments, np.zeros(20), 0.0, whole) is whole
+    assert spread_path(moments, np.zeros(20), 0.0).tolist() == [0, 20]
 
 
 # What is left of the cells
