@@ -16,7 +16,7 @@ WINDOW_SHARE, WINDOW_ROWS = 0.1, 30.0  # the noise is that of so many rows aroun
 HALF_MEDIAN = 10  # cells on each side of a running median
 LARGEST_STEP = 20.0  # times its usual square, of a step between squares
 FARTHEST = 4.0  # standard errors above it that a cell's squares may count
-LEAST_NOISE = 0.02  # of the squares about means: finer bins than that are not worth reading
+LEAST_NOISE = 0.1  # of the squares about means: finer bins than that are not worth reading
 FOLLOWED_ROWS, FOLLOWED_SHARE = 3.5, 1 / 300  # a cell that the curve follows; all rows / 300
 
 
@@ -38,7 +38,7 @@ def local_noise(moments: Moments) -> FloatArray:
     Pools, in a window of a tenth of the rows and at least thirty of them, the squares inside the
     cells with the squared steps from one cell to the next, each scaled to a row's variance. What
     slopes and bends of the mean effect add to that is taken off as far as `pure_variance` shows
-    it, but never more than 49 parts of 50: a bin more must be worth its while. A window is moved
+    it, but never more than nine parts of ten: a bin more must be worth its while. A window is moved
     inside at the ends of the axis.
     """
     cells = FilledCells.of(moments)

@@ -120,7 +120,7 @@ def test_a_slope_of_the_mean_effect_is_hardly_noise():
         assert np.all(local_noise(moments) < 4 * 0.04)
 
 
-def test_without_any_noise_a_fiftieth_of_the_squares_is_left():
+def test_without_any_noise_a_tenth_of_the_squares_is_left():
     """A parabola: about lines hardly anything is left, and bins finer than that are not sought."""
     d = ((np.arange(400) + 0.5) / 400) ** 2
     moments = in_cells(d.reshape(-1, 8))
@@ -130,7 +130,7 @@ def test_without_any_noise_a_fiftieth_of_the_squares_is_left():
     # a window of 40 rows: seven free squares in each of five cells, and six limits
     plain = (35 * inside + 6 * steps) / 41
     assert width**2 / 12 < inside < width**2  # the slope is about one
-    np.testing.assert_allclose(local_noise(moments)[25], plain / 50, rtol=0.05)
+    np.testing.assert_allclose(local_noise(moments)[25], plain / 10, rtol=0.05)
 
 
 WEIGHTS = {
