@@ -32,7 +32,7 @@ LIMITS_GROW_FROM, LIMITS_GROWTH = 3000, 0.301  # rows; twice as many limits for 
 STEPPED_SHARE = 1 / 20  # of the rows: secants over windows that overlap cannot tell less apart
 SPREAD_SHARE, FEWEST_SPREAD_ROWS = 1 / 10, 20.0  # a bin that is cut for the spread's sake
 NEAR_SHARE = 1 / 50  # of the rows, between a limit of the spread and one of a bin
-SPREAD_PENALTY = 3.0
+SPREAD_PENALTY = 4.0
 LEAST_SPREAD = 0.05  # of the local noise: smaller squares are alike
 TAILS = 0.15  # how much outliers raise that price, although they are cut off
 

@@ -552,7 +552,8 @@ def fit_effect(
     if cuts.spread_parts is not None and not cells.is_stepped:
         place = np.searchsorted(cuts.spread_parts, cuts.limits[:-1], "right") - 1
         part = spread_between(cells, cuts, cuts.spread_parts, cap=True)[place]
-        std = np.where(measured & (bins.rows < ENOUGH_SPREAD_ROWS), part, std)
+        asks = np.isfinite(std) & measured & (bins.rows < ENOUGH_SPREAD_ROWS)
+        std = np.where(asks, part, std)
     spread_edges, spread_std = own_spread(cells, cuts)
     followed, rows = followed_cells(cells, cuts, fits), place_rows(fine)
     drawn = stretch(fits, followed, rows)
