@@ -117,3 +117,18 @@ def test_intervals_cover_what_a_gap_hides(shape):
         truth = curve(places) - zero
         hits.append((low <= truth) & (truth <= high))
     assert np.mean(hits) >= 0.85
+
+
+def test_a_jump_beside_a_pile_keeps_its_height_and_its_spread():
+    """60 % zeros, (1 + z) [x > 0] + .2 x: it rises by 1 at zero, and rows differ there by sd(z) = 1."""
+    rng = np.random.default_rng(6)
+    x = np.where(rng.random(2000) < 0.6, 0.0, rng.exponential(size=2000))
+    table = np.column_stack([x, rng.normal(size=2000)])
+    effect = rhale.explain(
+        lambda t: (1 + t[:, 1]) * (t[:, 0] > 0) + 0.2 * t[:, 0], table, features=[0]
+    ).effects[0]
+    width = np.diff(effect.edges)
+    assert effect.edges[1] < 0.05
+    np.testing.assert_allclose(effect.mean[0] * width[0], 1 + 0.2 * width[0], rtol=0.1)
+    np.testing.assert_allclose(effect.std[0] * width[0], 1.0, rtol=0.1)
+    np.testing.assert_allclose(effect.mean[1:], 0.2, rtol=1e-6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -661,15 +662,16 @@ def spread_between(
 ) -> FloatArray:
     """Deviation about the bins' fits between limits that need not be those of the bins.
 
-    With `cap`, no cell's squares count far more than those around it: a step that a bin missed
-    must not make all its neighbours look wide.
+    With `cap`, no cell's squares count far more than those around it between the same limits: a
+    step that a bin missed must not make all its neighbours look wide.
     """
     wide = cells.unite(limits)
     if cells.is_stepped:
         return spread_of(wide, wide.variance[0])[0]
     squares, filled = residual_squares(cells, cuts.limits, cuts.linear), cells.weight > 0
-    if cap:
-        squares[filled] = cut_outliers(squares[filled], cells.rows[filled])
+    for start, stop in pairwise(limits) if cap else ():
+        own = np.flatnonzero(filled[start:stop]) + start
+        squares[own] = cut_outliers(squares[own], cells.rows[own]) if own.size else squares[own]
     variance = np.add.reduceat(cells.weight * squares, limits[:-1]) / wide.weight
     return np.sqrt(np.fmin(variance, pure_variance(cells, limits)))
 
