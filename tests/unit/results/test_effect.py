@@ -635,3 +635,27 @@ def test_from_the_first_limit_the_error_is_that_of_the_curve_that_starts_there()
 def test_sampled_rows_without_a_value_have_no_place():
     x, rows = rhale.effect(AXIS, AXIS).locate_sample(np.array([1.0, NAN, 3.0]))
     assert (x.tolist(), rows.tolist()) == ([1.0, 3.0], [0, 2])
+
+
+def test_bins_that_were_searched_raise_the_variance_and_given_ones_do_not():
+    """One constant bin is one parameter of 2 log N rows; two bins and the limit between are three."""
+    x = np.linspace(0, 1, 400)
+    one = rhale.effect(x, np.random.default_rng(3).normal(size=400))
+    assert one.mean.size == 1
+    assert not one.linear.any()
+    assert one.search == pytest.approx(1 + 2 * np.log(400) / 400)
+    two = rhale.effect(x, np.where(x < 0.5, 0.0, 9.0), bins=rhale.Optimal(2))
+    assert two.search == pytest.approx(1 + 2 * 3 * np.log(400) / 400)
+    given = rhale.effect(x, x, bins=rhale.Edges([0, 1], linear=True))
+    assert given.search == rhale.effect(x, x, bins=5).search == 1.0
+
+
+def test_a_slope_is_less_sure_where_the_outer_rows_vary_more():
+    """White's sandwich: sum of (x - mean)² e² over the square of their sum, e² from fine cells."""
+    x = np.repeat(np.linspace(-1, 1, 41), 50)
+    e = np.abs(x) * np.tile([1.0, -1.0], x.size // 2)
+    effect = rhale.effect(x, 2 * x + e, bins=rhale.Edges([-1, 1], linear=True))
+    n, squares = x.size, np.sum(x**2)
+    expected = np.sqrt(np.sum(x**2 * e**2) * n / (n - 2)) / squares
+    np.testing.assert_allclose(effect.slope_error, expected, rtol=1e-9)
+    assert effect.slope_error[0] > 1.2 * effect.std[0] / np.sqrt(squares)
