@@ -1,0 +1,217 @@
+"""Jumps of stepped models: where a curve changes, and whose change is averaged there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rhale.kernels import FloatArray, IntArray
+from rhale.kernels.axis import Axis
+from rhale.kernels.records import crosses_processes
+from rhale.kernels.sample import KeyArray
+
+N_GROUPS = 32  # of rows, by their keys: what differs between them tells the uncertainty
+MOST_CELLS = 1000
+NEAR_SHARE, NARROWEST, WIDEST = 0.1, 0.02, 0.15  # of 1,000 rows; of very many; of few
+FEWEST_NEAR = 20  # rows in a neighbourhood
+WHOLE = 2.0**61  # units of the largest sum there can be: no sum of shares overflows
+Ends = tuple[FloatArray, FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class JumpCells:
+    """Places where a stepped model may jump along a feature, each with a neighbourhood of rows.
+
+    Attributes
+    ----------
+    places : ndarray of shape (n_cells,)
+        Where the jumps are, increasing: rows at or above a place are behind its jump.
+    starts, stops : ndarray of shape (n_cells,)
+        Smallest and largest value of the rows whose jumps are averaged there; neither ever falls.
+    cell_of_cut : ndarray of shape (n_cuts,)
+        The cell of each of the model's thresholds; -1 for those outside the range of the rows.
+    """
+
+    places: FloatArray
+    starts: FloatArray
+    stops: FloatArray
+    cell_of_cut: IntArray
+
+    @property
+    def n_cells(self) -> int:
+        """How many there are."""
+        return self.places.size
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether some cells stand for several thresholds."""
+        return bool(np.count_nonzero(self.cell_of_cut >= 0) > self.n_cells)
+
+    def serve(self, x: FloatArray) -> tuple[IntArray, IntArray]:
+        """The cells, first to last (exclusive), in whose neighbourhood each value lies."""
+        first = np.searchsorted(self.stops, x, "left")
+        return first, np.maximum(np.searchsorted(self.starts, x, "right"), first)
+
+
+@dataclass(frozen=True, eq=False)
+class JumpQuestion:
+    """What is asked about the jumps of some rows along one column.
+
+    Attributes
+    ----------
+    column : int
+        The column.
+    cells : JumpCells
+        Where jumps are counted.
+    stand : ndarray of shape (n_rows,)
+        How many places lie at or below each row; -1 for rows that do not count at all.
+    first, last : ndarray of shape (n_rows,)
+        Cells whose mean jump each row counts for, `last` excluded.
+    narrow, wide : pairs of ndarray of shape (n_rows,)
+        Where the windows of the two slopes of each row begin and end.
+    """
+
+    column: int
+    cells: JumpCells
+    stand: IntArray
+    first: IntArray
+    last: IntArray
+    narrow: Ends
+    wide: Ends
+
+
+class JumpRows(NamedTuple):
+    """How rows count: their group, and their share of the weight of all rows."""
+
+    group: npt.NDArray[np.uint8]
+    share: FloatArray
+
+
+@crosses_processes
+@dataclass(frozen=True, eq=False)
+class JumpSums:
+    """Sums of jumps, by group of rows and by cell: whole numbers, so that `+` is exact.
+
+    Attributes
+    ----------
+    jumps : ndarray of int64, shape (n_groups, n_cells, n_outputs)
+        Jumps of the rows near each cell, times the rows' shares, in units of `unit`.
+    near : ndarray of int64, shape (n_groups, n_cells + 1)
+        Shares of these rows, times 2**61, as steps: their running sum belongs to the cells.
+    stand : ndarray of int64, shape (n_groups, n_cells + 1)
+        Shares of the rows that have so many places at or below them, times 2**61.
+    unit : float
+        Of the jumps.
+    """
+
+    jumps: npt.NDArray[np.int64]
+    near: npt.NDArray[np.int64]
+    stand: npt.NDArray[np.int64]
+    unit: float
+
+    def __add__(self, other: JumpSums) -> JumpSums:
+        if self.unit != other.unit or self.jumps.shape != other.jumps.shape:
+            msg = "jumps at different places, or in different units, cannot be added"
+            raise ValueError(msg)
+        return JumpSums(
+            self.jumps + other.jumps, self.near + other.near, self.stand + other.stand, self.unit
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class JumpReply:
+    """What a walker says about the jumps of some rows along one column.
+
+    Attributes
+    ----------
+    sums : JumpSums
+        Over the rows.
+    slopes : ndarray of shape (4, n_outputs, n_rows)
+        Of each row's own staircase: over its narrow window, over its wide one, the mean of those
+        over the two halves of the wide one, and their difference, right less left.
+    """
+
+    sums: JumpSums
+    slopes: FloatArray
+
+
+def count_rows(key: KeyArray, weight: FloatArray | None, total: float) -> JumpRows:
+    """Say how rows count, of a table whose rows weigh `total`.
+
+    The total is rounded up to a power of two, so that rounding of sums of weights, which depends
+    on the order of the rows, does not matter.
+    """
+    scale = np.ldexp(1.0, -int(np.ceil(np.log2(total))))
+    share = np.full(key.size, scale) if weight is None else weight * scale
+    return JumpRows((key & np.uint64(N_GROUPS - 1)).astype(np.uint8), share)
+
+
+def near_share(n_rows: float) -> float:
+    """Share of the rows in a neighbourhood: narrower where there are more of them.
+
+    Examples
+    --------
+    >>> near_share(1000), near_share(1e9), near_share(10)
+    (0.1, 0.02, 0.15)
+    """
+    return float(np.clip(NEAR_SHARE * (1000 / n_rows) ** (1 / 3), NARROWEST, WIDEST))
+
+
+def find_jump_cells(
+    axis: Axis, cuts: FloatArray, share: float, most: int = MOST_CELLS
+) -> JumpCells:
+    """Choose where jumps are counted, and the rows near each place.
+
+    Parameters
+    ----------
+    axis : Axis
+        The feature.
+    cuts : ndarray of shape (n_cuts,)
+        The model's thresholds in units of the feature, never falling: a value at or above one is
+        behind it.
+    share : float
+        Share of the rows in a neighbourhood, half of them on each side of its place.
+    most : int
+        Cells at most; thresholds that are close, among themselves and among the rows, share one.
+
+    Notes
+    -----
+    Towards an end of the axis a neighbourhood shrinks, as many rows on both sides, down to ten on
+    each side, and 20 in all; so it never becomes one-sided. Rows that tie with the last one are in.
+    """
+    inside = (cuts > axis.low) & (cuts <= axis.high)
+    cell = np.full(cuts.size, -1)
+    cell[inside] = merge_cuts(axis, cuts[inside], most)
+    n_cells = int(cell.max(initial=-1)) + 1
+    first = np.searchsorted(cell[inside], np.arange(n_cells))
+    last = np.searchsorted(cell[inside], np.arange(n_cells), "right") - 1
+    places = cuts[inside][(first + last) // 2]
+    return JumpCells(places, *find_near(axis, places, share), cell)
+
+
+def merge_cuts(axis: Axis, cuts: FloatArray, most: int) -> IntArray:
+    """Number the cells of increasing thresholds: each its own, or a few that are close in one."""
+    distinct, own = np.unique(cuts, return_inverse=True)
+    if distinct.size <= most:
+        return own
+    below = axis.reached[np.searchsorted(axis.values, distinct, "left")] / axis.reached[-1]
+    among = np.arange(distinct.size) / distinct.size
+    key = np.floor(most / 2 * below) + np.floor(most / 2 * among)
+    return np.asarray(np.unique(key, return_inverse=True)[1][own])
+
+
+def find_near(axis: Axis, places: FloatArray, share: float) -> Ends:
+    """Smallest and largest value of the rows near each place."""
+    reached, total = axis.reached, axis.reached[-1]
+    fewest = min(FEWEST_NEAR / axis.rows, 1.0) * total
+    below = reached[np.searchsorted(axis.values, places, "left")]
+    half = np.clip(np.minimum(below, total - below), fewest / 2, max(share * total, fewest) / 2)
+    start, stop = np.maximum(below - half, 0.0), np.minimum(below + half, total)
+    start, stop = np.minimum(start, total - fewest), np.maximum(stop, fewest)
+    slack, last = 1e-9 * total, axis.values.size - 1
+    first = np.searchsorted(reached[1:], start + slack, "right")
+    final = np.searchsorted(reached[1:], stop - slack, "left")
+    return axis.values[np.minimum(first, last)], axis.values[np.minimum(final, last)]

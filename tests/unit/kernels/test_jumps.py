@@ -1,0 +1,118 @@
+"""Jump cells and sums of jumps."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rhale.kernels.axis import Axis
+from rhale.kernels.jumps import (
+    N_GROUPS,
+    JumpSums,
+    count_rows,
+    find_jump_cells,
+    near_share,
+)
+
+
+def axis_of(x: np.ndarray) -> Axis:
+    values, count = np.unique(x, return_counts=True)
+    return Axis(float(x.min()), float(x.max()), values, count.astype(float), float(x.size))
+
+
+def near_by_hand(x: np.ndarray, place: float, share: float) -> tuple[float, float]:
+    """Rows near a place: counted one by one."""
+    ordered, n = np.sort(x), x.size
+    below = int(np.sum(x < place))
+    half = min(max(min(below, n - below), 10), max(share * n, 20) / 2)
+    first, last = int(np.floor(below - half)), int(np.ceil(below + half))
+    first, last = max(first, 0), min(last, n)
+    if last - first < 20:
+        first, last = (max(n - 20, 0), n) if last == n else (0, min(20, n))
+    return ordered[first], ordered[last - 1]
+
+
+@given(st.integers(0, 10_000), st.integers(2, 300), st.sampled_from([0.02, 0.1, 0.15]))
+def test_neighbourhoods_hold_as_many_rows_on_both_sides(seed: int, n: int, share: float) -> None:
+    rng = np.random.default_rng(seed)
+    x = np.round(rng.normal(size=n), 1)
+    if x.min() == x.max():
+        return
+    cuts = np.sort(rng.uniform(x.min(), x.max(), 7))
+    found = find_jump_cells(axis_of(x), cuts, share)
+    kept = cuts[(cuts > x.min()) & (cuts <= x.max())]
+    np.testing.assert_array_equal(found.places, kept)
+    expected = [near_by_hand(x, t, share) for t in kept]
+    np.testing.assert_array_equal(np.column_stack([found.starts, found.stops]), expected)
+
+
+@given(st.integers(0, 10_000))
+def test_rows_serve_the_cells_in_whose_neighbourhood_they_are(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = np.round(rng.normal(size=60), 1)
+    found = find_jump_cells(axis_of(x), np.sort(rng.normal(size=9)), 0.1)
+    asked = np.append(x, [np.nan, 99.0, -99.0])
+    first, last = found.serve(asked)
+    served = (np.arange(found.n_cells) >= first[:, None]) & (
+        np.arange(found.n_cells) < last[:, None]
+    )
+    inside = (asked[:, None] >= found.starts) & (asked[:, None] <= found.stops)
+    np.testing.assert_array_equal(served, inside)
+
+
+def test_thresholds_outside_the_rows_have_no_cell() -> None:
+    found = find_jump_cells(axis_of(np.arange(50.0)), np.array([0.0, 0.5, 49.0, 49.5]), 0.1)
+    np.testing.assert_array_equal(found.cell_of_cut, [-1, 0, 1, -1])
+    np.testing.assert_array_equal(found.places, [0.5, 49.0])
+
+
+@given(st.integers(0, 1000), st.integers(3, 40))
+def test_close_thresholds_share_a_cell_where_there_are_too_many(seed: int, most: int) -> None:
+    rng = np.random.default_rng(seed)
+    cuts = np.sort(rng.exponential(size=200))
+    found = find_jump_cells(axis_of(rng.exponential(size=500)), cuts, 0.1, most)
+    assert found.n_cells <= most
+    assert found.is_merged
+    kept = found.cell_of_cut[found.cell_of_cut >= 0]
+    assert set(np.diff(kept)) <= {0, 1}
+    assert kept[0] == 0
+    for cell, place in enumerate(found.places):
+        assert place in cuts[found.cell_of_cut == cell]
+
+
+def test_neighbourhoods_get_narrower_with_more_rows() -> None:
+    np.testing.assert_allclose(
+        [near_share(n) for n in (500, 2000, 10_000)], [0.126, 0.079, 0.046], atol=1e-3
+    )
+
+
+def test_shares_do_not_depend_on_rounding_of_the_total() -> None:
+    key, weight = np.arange(64, dtype=np.uint64), np.linspace(0.1, 2, 64)
+    total = float(weight.sum())
+    rows, again = (count_rows(key, weight, t) for t in (total, np.nextafter(total, 0)))
+    np.testing.assert_array_equal(rows.share, again.share)
+    assert 0.5 < rows.share.sum() <= 1
+    np.testing.assert_array_equal(np.bincount(rows.group), np.full(N_GROUPS, 2))
+
+
+def test_rows_without_weights_count_alike() -> None:
+    rows = count_rows(np.arange(5, dtype=np.uint64), None, 5.0)
+    np.testing.assert_array_equal(rows.share, np.full(5, 1 / 8))
+
+
+def test_sums_over_different_places_do_not_add_up() -> None:
+    def sums(n: int, unit: float = 1.0) -> JumpSums:
+        return JumpSums(
+            np.ones((2, n, 1), np.int64),
+            np.ones((2, n + 1), np.int64),
+            np.ones((2, n + 1), np.int64),
+            unit,
+        )
+
+    both = sums(3) + sums(3)
+    assert (both.jumps == 2).all()
+    assert (both.near == 2).all()
+    assert (both.stand == 2).all()
+    for other in (sums(4), sums(3, 0.5)):
+        with pytest.raises(ValueError, match="cannot be added"):
+            sums(3) + other
