@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rhale.kernels import BoolArray, FloatArray
+from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.curve import Center, known_center
 from rhale.kernels.row_places import RowPlaces
 from rhale.kernels.staircase import Staircase
@@ -18,6 +18,7 @@ FEWEST = 9  # places that a parabola needs
 FEW_VALUES = 60  # with so many or fewer the curve is drawn from value to value
 PILE = 0.025  # of the rows at one value: it is drawn where it is
 PILE_COUNTS = 0.25  # as much of a pile's least share as it counts in the fits around it
+ROUNDING = 1e-9  # of the range of the curve
 OF_STEPS = 4.0  # times what small steps are off the smooth curve: no more is smoothed
 
 
@@ -46,7 +47,8 @@ class Drawing:
         drawn = S + trust (C - S),   trust = max(0, 1 - 4 v / R2):
 
     where C is off S as far as anywhere, its steps are small ones. For a given trust it is a linear
-    map of the jumps, so that intervals follow. A value that many rows have is drawn where it is,
+    map of the jumps, so that intervals follow. Where S leaves the heights that C has around it, as
+    parabolas do where a curve ends flat, trust is as large as it takes to stay within. A value that many rows have is drawn where it is,
     and so are all of few values. O(n_knots n_rows), whatever the number of rows of the table.
     """
 
@@ -66,14 +68,17 @@ class Drawing:
         rank = np.cumsum(counts) - counts / 2
         even = np.searchsorted(rank, np.linspace(rank[0], rank[-1], N_KNOTS))
         place = np.flatnonzero(pile) if pile.all() else np.union1d(even, np.flatnonzero(pile))
-        near = (rank - rank[place][:, None]) / reach_rows(rank, rank[place])[:, None]
+        near = (rank - rank[place][:, None]) / reach_rows(rank, place)[:, None]
         rule = fit_parabolas(near, rows.x - rows.x[place][:, None], counts)
-        rule[pile[place]] = np.eye(rows.x.size)[place[pile[place]]]
+        exact = np.flatnonzero(pile[place])
+        rule[exact] = 0.0
+        rule[exact, place[exact]] = 1.0
         height = np.append(0.0, np.cumsum(stairs.jumps))[stairs.locate(rows.x)]
         knots = rows.x[place]
-        off = (height - np.interp(rows.x, knots, rule @ height)) ** 2
-        trust = trust_steps(np.abs(near) < 1, off, np.where(pile, 0.0, rows.weight), place)
-        return cls(stairs, rows, knots, rule, trust)
+        smooth, near = rule @ height, np.abs(near) < 1
+        off = (height - np.interp(rows.x, knots, smooth)) ** 2
+        trust = trust_steps(near, off, np.where(pile, 0.0, rows.weight), place)
+        return cls(stairs, rows, knots, rule, np.maximum(trust, hold(near, height, smooth, place)))
 
     def curve(self, x: FloatArray, center: Center) -> FloatArray:
         """The drawn curve at x."""
@@ -140,10 +145,15 @@ def settle(stairs: Staircase, rows: RowPlaces) -> RowPlaces:
     return RowPlaces(x[order], weight[order] / weight[order].sum())
 
 
-def reach_rows(rank: FloatArray, at: FloatArray) -> FloatArray:
-    """How far in rank the rows reach that a parabola is fitted to."""
-    fewest = min(FEWEST, rank.size) - 1
-    nearest = np.partition(np.abs(rank - at[:, None]), fewest, axis=1)[:, fewest]
+def reach_rows(rank: FloatArray, place: IntArray) -> FloatArray:
+    """How far in rank the rows reach that a parabola is fitted to, at some of the places."""
+    others = min(FEWEST, rank.size) - 1
+    starts = np.arange(rank.size - others)  # of all runs of so many neighbours
+    nearest = np.full(place.size, np.inf)
+    for shift in range(others + 1):
+        start = np.clip(place - shift, starts[0], starts[-1])
+        ends = rank[place] - rank[start], rank[start + others] - rank[place]
+        nearest = np.minimum(nearest, np.maximum(*ends))
     return np.asarray(np.maximum(SHARE / 2, 1.001 * nearest))
 
 
@@ -161,18 +171,21 @@ def fit_parabolas(near: FloatArray, away: FloatArray, weight: FloatArray) -> Flo
     kernel = kernel / kernel.sum(axis=1, keepdims=True)
     scale = np.max(np.abs(away), axis=1, keepdims=True, where=kernel > 0, initial=0.0)
     away = np.where(kernel > 0, away / np.where(scale > 0, scale, 1.0), 0.0)
-    powers = np.stack([np.ones_like(away), away, away**2])
-    moments = np.einsum("akp,bkp->kab", powers * kernel, powers)
+    first = kernel * away
+    second = first * away
+    third = second * away
+    moments = np.stack([one.sum(axis=1) for one in (kernel, first, second, third, third * away)])
+    moments = np.moveaxis(moments[np.add.outer(np.arange(3), np.arange(3))], 2, 0)
     moments[:, [1, 2], [1, 2]] += 1e-10  # of rows that are one or two values only
-    first = np.linalg.solve(moments, np.array([1.0, 0.0, 0.0])[:, None])[..., 0]
-    return np.asarray(np.einsum("ka,akp->kp", first, powers) * kernel)
+    there = np.linalg.solve(moments, np.array([1.0, 0.0, 0.0])[:, None])[..., 0]
+    return np.asarray(there[:, :1] * kernel + there[:, 1:2] * first + there[:, 2:] * second)
 
 
 def trust_steps(
     near: BoolArray,
     off: FloatArray,
     weight: FloatArray,
-    place: np.ndarray[tuple[int], np.dtype[np.intp]],
+    place: IntArray,
 ) -> FloatArray:
     """How far to follow the staircase, from the squares that it is off its smooth curve.
 
@@ -193,9 +206,28 @@ def trust_steps(
     order = np.argsort(along)
     reached = np.cumsum(weight[order])
     typical = along[order][np.searchsorted(reached, reached[-1] / 2)]
-    return np.where(
-        local > 0, np.maximum(0.0, 1 - OF_STEPS * typical / np.where(local > 0, local, 1.0)), 0.0
-    )
+    # what is off by rounding alone is not off: a coin would decide whom to follow
+    some = local > ROUNDING**2 * local.max()
+    return np.where(some, np.maximum(0.0, 1 - OF_STEPS * typical / np.where(some, local, 1.0)), 0.0)
+
+
+def hold(near: BoolArray, height: FloatArray, smooth: FloatArray, place: IntArray) -> FloatArray:
+    """How far to follow the staircase at least, so that no knot lies above or below all around it.
+
+    Parameters
+    ----------
+    near : ndarray of shape (n_knots, n_rows)
+        Which places are near each knot.
+    height, smooth : ndarray of shape (n_rows,) and (n_knots,)
+        The staircase at the places, and the smooth curve at the knots.
+    place : ndarray of shape (n_knots,)
+        Which places the knots are.
+    """
+    low = np.min(np.broadcast_to(height, near.shape), axis=1, where=near, initial=np.inf)
+    high = np.max(np.broadcast_to(height, near.shape), axis=1, where=near, initial=-np.inf)
+    beyond, off = smooth - np.clip(smooth, low, high), smooth - height[place]
+    far = np.abs(beyond) > ROUNDING * np.ptp(height)
+    return np.where(far, beyond / np.where(far, off, 1.0), 0.0)
 
 
 def read_between(knots: FloatArray, values: FloatArray, x: FloatArray) -> FloatArray:

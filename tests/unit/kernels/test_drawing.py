@@ -190,3 +190,17 @@ def test_nothing_is_drawn_of_nothing(x, center):
     np.testing.assert_array_equal(made.curve(z, center), 0)
     drawn = np.sum(made.stairs.drawn[0] ** 2) if center == "mean" else 0.0
     np.testing.assert_allclose(made.of_curve(z, center).variance, drawn)
+
+
+@given(SEEDS)
+def test_no_knot_lies_above_or_below_all_stairs_around_it(seed):
+    rng = np.random.default_rng(seed)
+    x = np.sort(rng.standard_cauchy(size=300))
+    places = np.sort(rng.choice(x[30:-30], 12, replace=False))
+    made = Drawing.of(stairs_of(x, places, np.cumsum(rng.normal(size=12))), stand(x))
+    height = made.stairs.curve(made.knots, "start")
+    smooth = made.rule @ made.stairs.curve(made.rows.x, "start")
+    drawn = smooth + made.trust * (height - smooth)
+    for k, at in enumerate(np.searchsorted(x, made.knots)):
+        around = made.stairs.curve(x[max(at - 24, 0) : at + 25], "start")  # 15 % of the rows
+        assert around.min() - 1e-7 <= drawn[k] <= around.max() + 1e-7
