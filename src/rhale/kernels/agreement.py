@@ -133,7 +133,7 @@ def spread_of_rows(cells: Moments, limits: IntArray) -> RowSpread:
     std : ndarray of shape (n_bins,)
         nan where rows are too few to tell.
     agreement : float
-        Of the whole axis, whatever the bins, from -1 to 1; 0 where nothing varies.
+        Of the whole axis, whatever the bins, at most 1; 0 where nothing varies.
 
     Notes
     -----
@@ -151,17 +151,20 @@ def spread_of_rows(cells: Moments, limits: IntArray) -> RowSpread:
         agreement = sum (S + M²) / s / sum (V + M²) / s
 
     over up to twenty groups of neighbouring rows, where s, the variance of a group or the median
-    if that is larger, lets no group speak for all. With r rising from 0 to 1 between two
-    agreements and T four times the median of V, a bin has
+    if that is larger, lets no group speak for all. Halves that contradict each other are noise,
+    and outweigh no mean: the sum of S is at least a quarter of that of V below zero. With r
+    rising from 0 to 1 between two agreements and T four times the median of V, a bin has
 
-        std² = min(V, T) r(agreement) + max(V - T, 0) r(min(agreement, S / V)).
+        std² = min(V, T) r(agreement) + max(V - T, 0) r(min(agreement, S / V)),
 
+    V and S being those inside the groups, so that a mean that bends in the bin is no spread.
     O(n_cells) time.
     """
-    agreement, usual = _pool(_Parts.of(cells.unite(_even_groups(cells))))
-    bins = _Parts.of(cells.unite(limits))
-    slope = np.maximum(bins.slope, 0.0)
-    own = np.divide(bins.shared, slope, out=np.zeros_like(slope), where=slope > 0)
+    groups = _even_groups(cells)
+    agreement, usual = _pool(_Parts.of(cells.unite(groups)))
+    slope, shared = _inside(cells, limits, groups)
+    slope = np.maximum(slope, 0.0)
+    own = np.divide(shared, slope, out=np.zeros_like(slope), where=slope > 0)
     within = np.minimum(slope, USUAL * usual)
     beyond = (slope - within) * _rise(np.minimum(agreement, own))
     return RowSpread(np.sqrt(within * _rise(agreement) + beyond), agreement)
@@ -173,8 +176,8 @@ class _Parts:
 
     Attributes
     ----------
-    weight : ndarray of shape (n_bins,)
-        Of the rows.
+    weight, rows : ndarray of shape (n_bins,)
+        Sum of the rows' weights, and their effective number.
     whole : ndarray of shape (n_bins,)
         Of the slopes over whole windows.
     slope : ndarray of shape (n_bins,)
@@ -186,6 +189,7 @@ class _Parts:
     """
 
     weight: FloatArray
+    rows: FloatArray
     whole: FloatArray
     slope: FloatArray
     shared: FloatArray
@@ -197,6 +201,7 @@ class _Parts:
         whole, halves, difference = used.residual_variance
         return cls(
             weight=bins.weight,
+            rows=bins.rows,
             whole=whole,
             slope=whole - STEPS_IN_SLOPE * difference,
             shared=halves - STEPS_IN_HALVES * difference,
@@ -216,10 +221,29 @@ def _pool(groups: _Parts) -> tuple[float, float]:
     slope, shared, shift = (
         float(share @ part[known]) for part in (groups.slope, groups.shared, groups.shift)
     )
-    shift = max(shift, 0.0)
-    varies = slope + shift
-    agreement = float(np.clip((shared + shift) / varies, -1.0, 1.0)) if varies > 0 else 0.0
-    return agreement, usual
+    if slope <= 0:
+        return 0.0, usual
+    shift, shared = max(shift, 0.0), max(shared, -NO_AGREEMENT * slope)
+    return min((shared + shift) / (slope + shift), 1.0), usual
+
+
+def _inside(cells: Moments, limits: IntArray, groups: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Variance of the slopes of each bin, and what the halves share of it, inside the groups."""
+    bins = _Parts.of(cells.unite(limits))
+    every = np.union1d(limits, groups)
+    parts, first = _Parts.of(cells.unite(every)), np.searchsorted(every, limits[:-1])
+    free = np.where(np.isfinite(parts.whole), np.maximum(parts.rows - 2, 0.0), 0.0)
+    total = np.add.reduceat(free, first)
+    slope, shared = (
+        np.add.reduceat(np.where(free > 0, free * part, 0.0), first)
+        for part in (parts.slope, parts.shared)
+    )
+    # rows that are too few in each of a bin's groups may be enough in the bin
+    some = np.where(total > 0, total, 1.0)
+    return (
+        np.where(total > 0, slope / some, bins.slope),
+        np.where(total > 0, shared / some, bins.shared),
+    )
 
 
 def _even_groups(cells: Moments) -> IntArray:

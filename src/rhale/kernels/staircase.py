@@ -153,11 +153,11 @@ class Staircase:
 
     def of_curve(self, x: FloatArray, center: Center) -> Estimate:
         """Variance of the curve at x, over rows drawn from the same population."""
-        return self._squared(self._moved(x, center))
+        return self.squared(self._moved(x, center))
 
     def of_changes(self, start: FloatArray, stop: FloatArray) -> Estimate:
         """Variance of the change of the curve from each start to its stop."""
-        return self._squared(self._moved(stop, "start") - self._moved(start, "start"))
+        return self.squared(self._moved(stop, "start") - self._moved(start, "start"))
 
     def of_means(self, edges: FloatArray) -> FloatArray:
         """Variance of the change of the curve over each bin, divided by its width."""
@@ -171,11 +171,11 @@ class Staircase:
             return 0.0
         pull = np.cumsum((self.row_shares * self.heights)[::-1])[::-1][1:] / size
         moved = self.influence @ pull + self.drawn[1] / (2 * size)
-        return float(self._squared(moved[:, None]).variance[0])
+        return float(self.squared(moved[:, None]).variance[0])
 
     def of_maps(self, maps: FloatArray) -> Estimate:
         """Variance of linear maps of the jumps, of shape (n_maps, n_places), not centred by rows."""
-        return self._squared(self.influence @ maps.T)
+        return self.squared(self.influence @ maps.T)
 
     def redraw(self, x: FloatArray, center: Center, *, draws: int, seed: int) -> FloatArray:
         """How the curve at x moves when groups are drawn anew, to first order: (draws, n_x)."""
@@ -214,7 +214,7 @@ class Staircase:
         moved = sums[:, self.locate(x)] - (self.influence @ zero)[:, None]
         return np.asarray(moved - self.drawn[0][:, None] if center == "mean" else moved)
 
-    def _squared(self, moved: FloatArray) -> Estimate:
+    def squared(self, moved: FloatArray) -> Estimate:
         """Add up the squares of what the groups do; unknown where there is one group only."""
         variance = np.sum(moved**2, axis=0)
         if self.n_places > 0 and self.degrees < 1:

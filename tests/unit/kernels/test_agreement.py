@@ -27,6 +27,13 @@ def about_line(x, v):
     return v - np.polyval(np.polyfit(x, v, 1), x)
 
 
+def inside_cells(x, v, low, high):
+    """Variance about the line of each tenth, pooled: with 1,000 rows these are the groups."""
+    parts = [np.flatnonzero((x >= k / 10) & (x < (k + 1) / 10)) for k in range(low, high)]
+    squares = sum(np.sum(about_line(x[i], v[i]) ** 2) for i in parts)
+    return squares / sum(i.size - 2 for i in parts)
+
+
 # --- slopes of a staircase ------------------------------------------------------------------------
 
 
@@ -124,7 +131,7 @@ def expect(x, wide, left, right):
     w, a, b = (about_line(x, v) for v in (wide, left, right))
     slope = (w @ w - (b - a) @ (b - a) / 16) / (n - 2)
     shared, shift = a @ b / (n - 2), max(wide.mean() ** 2 - w @ w / (n - 2) / n, 0.0)
-    agreement = (shared + shift) / (slope + shift)
+    agreement = (max(shared, -NO_AGREEMENT * slope) + shift) / (slope + shift)
     rise = np.clip((agreement - NO_AGREEMENT) / (FULL_AGREEMENT - NO_AGREEMENT), 0, 1)
     return agreement, np.sqrt(slope * rise)
 
@@ -137,7 +144,7 @@ def test_one_group_by_rows(seed, common, shift):
     wide, left, right = own + rng.normal(0, [[0.2], [0.8], [0.8]], (3, 40))
     agreement, std = expect(x, wide, left, right)
     found = spread_of_rows(cells(x, wide, left, right), np.array([0, 10]))
-    np.testing.assert_allclose(found.agreement, np.clip(agreement, -1, 1))
+    np.testing.assert_allclose(found.agreement, min(agreement, 1))
     np.testing.assert_allclose(found.std, [std], atol=1e-9)
 
 
@@ -147,10 +154,8 @@ def test_slopes_that_both_halves_share_are_spread():
     own = rng.normal(size=1000)
     found = spread_of_rows(cells(x, own, own, own), np.array([0, 5, 10]))
     np.testing.assert_allclose(found.agreement, 1.0)
-    for k, std in enumerate(found.std):
-        mine = (x < 0.5) == (k == 0)
-        square = np.sum(about_line(x[mine], own[mine]) ** 2) / (mine.sum() - 2)
-        np.testing.assert_allclose(std, np.sqrt(square))
+    expected = inside_cells(x, own, 0, 5), inside_cells(x, own, 5, 10)
+    np.testing.assert_allclose(found.std, np.sqrt(expected))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -179,11 +184,35 @@ def test_rows_that_deviate_together_show_an_interaction():
     assert not spread_of_rows(cells(x, own, noise, -noise), at).std.any()
     apart = spread_of_rows(cells(x, own + away, noise, -noise), at)
     assert apart.agreement > FULL_AGREEMENT
-    for k, std in enumerate(apart.std):
-        mine = (x < 0.5) == (k == 0)
-        parts = own[mine], 2 * noise[mine]
-        w, d = (np.sum(about_line(x[mine], v) ** 2) / (mine.sum() - 2) for v in parts)
-        np.testing.assert_allclose(std, np.sqrt(w - d / 16), rtol=1e-9)
+    for part, std in zip([(0, 5), (5, 10)], apart.std, strict=True):
+        square = inside_cells(x, own, *part) - inside_cells(x, 2 * noise, *part) / 16
+        np.testing.assert_allclose(std, np.sqrt(square), rtol=1e-9)
+
+
+def test_a_mean_that_bends_in_a_bin_is_no_spread():
+    """Rows deviate by four waves, and by 0.1 from these; about one line it would be 0.71.
+
+    Groups are twentieths w of the axis: of a bend f'' their lines leave (f'' w²)² / 720.
+    """
+    rng = np.random.default_rng(8)
+    x = rng.uniform(0, 1, 4000)
+    wave = np.sin(8 * np.pi * x) + 0.1 * rng.normal(size=4000)
+    fine = Grid(np.linspace(0, 1, 201))
+    found = spread_of_rows(cells(x, wave, wave, wave, grid=fine), np.array([0, 200]))
+    bend = ((8 * np.pi / 20) ** 2) ** 2 / 2 / 720
+    np.testing.assert_allclose(found.std, [np.sqrt(0.1**2 + bend)], rtol=0.05)
+
+
+def test_rows_too_few_for_the_groups_may_be_enough_for_the_bin():
+    """Two rows on each side of the limit between two groups of 25, and one bin of these four."""
+    rng = np.random.default_rng(9)
+    sizes = [62, 62, 62, 62, 2, 2, 62, 62, 62, 62]
+    x = np.concatenate([(k + rng.uniform(0.1, 0.9, n)) / 10 for k, n in enumerate(sizes)])
+    own = rng.normal(size=500)
+    found = spread_of_rows(cells(x, own, own, own), np.array([0, 4, 6, 10]))
+    four = slice(248, 252)
+    expected = np.sqrt(np.sum(about_line(x[four], own[four]) ** 2) / 2)
+    np.testing.assert_allclose(found.std[1], expected)
 
 
 def test_a_stretch_of_wild_steps_must_be_agreed_upon_there():
