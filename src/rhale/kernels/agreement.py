@@ -14,8 +14,10 @@ from rhale.kernels.segments import ROUNDING
 
 STEPS_IN_SLOPE, STEPS_IN_HALVES = 1 / 16, 1 / 4  # of the variance of the difference
 NO_AGREEMENT, FULL_AGREEMENT = 0.25, 0.55  # below is noise, above is spread
+OWN_STEPS = 1 / 3  # of the mean slope: beyond that rows differ, even if their halves do not agree
 USUAL = 4.0  # times the median variance: what is beyond must be agreed upon where it is
 GROUP_ROWS, MOST_GROUPS = 25.0, 20  # agreement is pooled over groups of neighbouring rows
+N_WIDE = 5  # groups about as wide as the window of a slope
 
 
 def staircase_slopes(
@@ -123,8 +125,8 @@ def spread_of_rows(cells: Moments, limits: IntArray) -> RowSpread:
     Parameters
     ----------
     cells : Moments
-        Of one output, with series "wide", "halves" and "difference": what rows deviate from the
-        slopes of the mean staircase (see `subtract`).
+        Of one output, with series "effect", slopes of rows as they are, and "wide", "halves" and
+        "difference": what rows deviate from the slopes of the mean staircase (see `subtract`).
     limits : ndarray of shape (n_bins + 1,)
         The bins among the cells.
 
@@ -155,19 +157,45 @@ def spread_of_rows(cells: Moments, limits: IntArray) -> RowSpread:
     and outweigh no mean: the sum of S is at least a quarter of that of V below zero. With r
     rising from 0 to 1 between two agreements and T four times the median of V, a bin has
 
-        std² = min(V, T) r(agreement) + max(V - T, 0) r(min(agreement, S / V)),
+        std² = min(V, T) (r + (1 - r) q) + max(V - T, 0) r(min(agreement, S / V)),
 
     V and S being those inside the groups, so that a mean that bends in the bin is no spread.
+
+    A model of few thresholds lets rows differ at single ones, where no two halves can agree.
+    Boosted trees and forests of additive functions have V up to a third of the mean slope E,
+    squared, and so q = max(0, 1 - E² / 9 V), pooled: what rows differ beyond that is the model's
+    own.
     O(n_cells) time.
     """
     groups = _even_groups(cells)
-    agreement, usual = _pool(_Parts.of(cells.unite(groups)))
+    parts = _Parts.of(cells.unite(groups))
+    agreement, usual = _pool(parts)
     slope, shared = _inside(cells, limits, groups)
     slope = np.maximum(slope, 0.0)
     own = np.divide(shared, slope, out=np.zeros_like(slope), where=slope > 0)
     within = np.minimum(slope, USUAL * usual)
     beyond = (slope - within) * _rise(np.minimum(agreement, own))
-    return RowSpread(np.sqrt(within * _rise(agreement) + beyond), agreement)
+    agreed = _rise(agreement)
+    counted = agreed + (1 - agreed) * _beyond_steps(parts, mean_square(cells))
+    return RowSpread(np.sqrt(within * counted + beyond), agreement)
+
+
+def mean_square(cells: Moments) -> float:
+    """Mean square of the slopes that rows share, as even as slopes over wide windows are."""
+    groups = cells.unite(_even_groups(cells, N_WIDE)).named("effect")
+    by_chance = groups.variance[0] / np.where(groups.rows > 0, groups.rows, np.nan)
+    squares = np.maximum(groups.mean[0] ** 2 - np.nan_to_num(by_chance), 0.0)
+    total = float(groups.weight.sum())
+    return float(groups.weight @ squares) / total if total > 0 else 0.0
+
+
+def _beyond_steps(groups: _Parts, level: float) -> float:
+    """Share of the variance of slopes that is more than steps of an additive function make."""
+    known = np.isfinite(groups.whole) & (groups.weight > 0)
+    if not known.any():
+        return 0.0
+    slope = float(np.average(groups.slope[known], weights=groups.weight[known]))
+    return max(0.0, 1.0 - OWN_STEPS**2 * level / slope) if slope > 0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,10 +274,10 @@ def _inside(cells: Moments, limits: IntArray, groups: IntArray) -> tuple[FloatAr
     )
 
 
-def _even_groups(cells: Moments) -> IntArray:
+def _even_groups(cells: Moments, most: int = MOST_GROUPS) -> IntArray:
     """Limits of groups of cells with equal numbers of rows, as far as cells allow."""
     reached = np.cumsum(cells.row_shares)
-    n_groups = int(np.clip(reached[-1] / GROUP_ROWS, 1, MOST_GROUPS))
+    n_groups = int(np.clip(reached[-1] / GROUP_ROWS, 1, most))
     inner = np.searchsorted(reached, reached[-1] * np.arange(1, n_groups) / n_groups) + 1
     return np.unique([0, *inner, reached.size])
 
