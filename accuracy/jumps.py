@@ -393,6 +393,13 @@ COLUMNS = {
 }
 
 
+def share_better(rows: Iterable[Row], score: str, label: str) -> str:
+    """Share of the cases in which a curve is nearer than today's."""
+    cases = group(rows, "kind", "problem", "column", "n_rows").values()
+    gaps = [mean_of(some, score, label) - mean_of(some, score, "today") for some in cases]
+    return f"{np.mean(np.array(gaps) < 0):.0%}"
+
+
 def by(rows: Sequence[Row], *keys: str) -> str:
     """Ratios of the curves for each value of some fields, and the noise of the truth."""
     lines = []
@@ -401,8 +408,12 @@ def by(rows: Sequence[Row], *keys: str) -> str:
         name = ", x".join(
             str(v + 1 if key == "column" else v) for key, v in zip(keys, values, strict=True)
         )
-        lines.append([name, *(two(ratio(some, *c)) for c in COLUMNS.values()), f"{noise:.0%}"])
-    return table((keys[0].replace("_", " "), *COLUMNS, "noise of the truth / error"), lines)
+        better = [share_better(some, "model", "new"), share_better(some, "function", "drawn")]
+        ratios = [two(ratio(some, *c)) for c in COLUMNS.values()]
+        lines.append([name, *ratios, *better, f"{noise:.0%}"])
+    better = ["better: model", "better: drawn, function"]
+    head = [keys[0].replace("_", " "), *COLUMNS, *better, "noise of the truth / error"]
+    return table(head, lines)
 
 
 def by_cover(rows: Sequence[Row]) -> str:
