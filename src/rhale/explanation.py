@@ -338,6 +338,7 @@ class Explanation:
             effect.output,
             self.cells[effect.name].of_output(output, n_outputs),
             partition,
+            stairs=effect.stairs,
         )
         carried = {n: getattr(effect, n) for n in ("local_notes", "sample", "kind", "missing")}
         # limits that were searched in these rows stay so, however they are asked for

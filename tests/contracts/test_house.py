@@ -21,7 +21,11 @@ PUBLIC = {  # signatures that users call by keyword
     *("explain", "effect", "ci", "plot", "compare"),
     *("plot_effect", "plot_profile", "plot_all", "plot_compare", "plot_outputs"),
 }
-COMPILED = {"models/trees/walk.py", "gpu/fused_moments.py"}  # numba and Triton know no keywords
+COMPILED = {
+    "models/trees/walk.py",
+    "models/trees/jump_walk.py",
+    "gpu/fused_moments.py",
+}  # numba and Triton know no keywords
 ENTRY = {"__init__.py", "__main__.py"}  # doors: no purpose of their own
 
 

@@ -86,9 +86,12 @@ class Drawing:
 
     def of_curve(self, x: FloatArray, center: Center) -> Estimate:
         """Variance of the drawn curve at x, over rows drawn from the same population."""
+        return self.stairs.squared(self.moved(x, center))
+
+    def moved(self, x: FloatArray, center: Center) -> FloatArray:
+        """What each group of rows does to the drawn curve at x, shape (n_groups, n_x)."""
         moved = self._draw(self.stairs.influence, x, center)
-        drawn = self.stairs.drawn[0][:, None]
-        return self.stairs.squared(moved - drawn if center == "mean" else moved)
+        return moved - self.stairs.drawn[0][:, None] if center == "mean" else moved
 
     def of_changes(self, start: FloatArray, stop: FloatArray) -> Estimate:
         """Variance of the change of the drawn curve from each start to its stop."""

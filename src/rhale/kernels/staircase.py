@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 
-from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center, known_center
 from rhale.kernels.jumps import WHOLE, JumpCells, JumpSums
 from rhale.kernels.uncertainty import Estimate
-
-Window = Literal["whole", "halves", "difference"]
-BLOCK_SIZE = 2**20  # numbers held at once where places meet x
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,16 +148,11 @@ class Staircase:
 
     def of_curve(self, x: FloatArray, center: Center) -> Estimate:
         """Variance of the curve at x, over rows drawn from the same population."""
-        return self.squared(self._moved(x, center))
+        return self.squared(self.moved(x, center))
 
     def of_changes(self, start: FloatArray, stop: FloatArray) -> Estimate:
         """Variance of the change of the curve from each start to its stop."""
-        return self.squared(self._moved(stop, "start") - self._moved(start, "start"))
-
-    def of_means(self, edges: FloatArray) -> FloatArray:
-        """Variance of the change of the curve over each bin, divided by its width."""
-        found = self.of_changes(edges[:-1], edges[1:]).variance
-        return np.asarray(found / np.diff(edges) ** 2)
+        return self.squared(self.moved(stop, "start") - self.moved(start, "start"))
 
     def of_importance(self) -> float:
         """Variance of the standard deviation of the curve over the rows, to first order."""
@@ -173,40 +163,22 @@ class Staircase:
         moved = self.influence @ pull + self.drawn[1] / (2 * size)
         return float(self.squared(moved[:, None]).variance[0])
 
-    def of_maps(self, maps: FloatArray) -> Estimate:
-        """Variance of linear maps of the jumps, of shape (n_maps, n_places), not centred by rows."""
-        return self.squared(self.influence @ maps.T)
-
-    def redraw(self, x: FloatArray, center: Center, *, draws: int, seed: int) -> FloatArray:
-        """How the curve at x moves when groups are drawn anew, to first order: (draws, n_x)."""
-        some = np.flatnonzero(self.group_shares > 0)
-        moved = self._moved(x, center)[some]
-        rng = np.random.default_rng(seed)
-        times = rng.multinomial(some.size, np.full(some.size, 1 / max(some.size, 1)), draws)
-        return np.asarray((times - 1.0) @ moved)
-
-    def slopes(self, middle: FloatArray, half: FloatArray, window: Window) -> FloatArray:
-        """Slope of the least-squares line through the curve over windows.
+    def redraw(self, moved: FloatArray, *, draws: int, seed: int) -> FloatArray:
+        """How a curve moves when groups are drawn anew, to first order: (draws, n_x).
 
         Parameters
         ----------
-        middle, half : ndarray of shape (n_windows,)
-            Middle of each window and half its width.
-        window : {"whole", "halves", "difference"}
-            Over the whole window; the mean of the slopes over its two halves; their difference,
-            right less left.
+        moved : ndarray of shape (n_groups, n_x)
+            What each group does to it (see `moved`).
+        draws, seed : int
+            How many draws, and of which random numbers.
         """
-        if window not in get_args(Window):
-            msg = f"window={window!r} is not known; use one of {', '.join(get_args(Window))}"
-            raise BadSettingError(msg)
-        found, step = np.zeros(middle.size), max(BLOCK_SIZE // max(self.n_places, 1), 1)
-        for start in range(0, middle.size, step):
-            part = slice(start, start + step)
-            away = (self.places - middle[part, None]) / half[part, None]
-            found[part] = weigh_window(away, window) @ self.jumps / half[part]
-        return found
+        some = np.flatnonzero(self.group_shares > 0)
+        rng = np.random.default_rng(seed)
+        times = rng.multinomial(some.size, np.full(some.size, 1 / max(some.size, 1)), draws)
+        return np.asarray((times - 1.0) @ moved[some])
 
-    def _moved(self, x: FloatArray, center: Center) -> FloatArray:
+    def moved(self, x: FloatArray, center: Center) -> FloatArray:
         """What each group does to the curve at x, shape (n_groups, n_x)."""
         zero = self.zero(center)
         sums = np.zeros((len(self.influence), self.n_places + 1))
@@ -237,18 +209,3 @@ def kept_root(shares: FloatArray) -> FloatArray:
     """
     kept = 1.0 - np.sum(shares**2, axis=0)
     return np.sqrt(np.where(kept > 1e-9, kept, 1.0))  # one group alone has no deviation
-
-
-def weigh_window(away: FloatArray, window: Window) -> FloatArray:
-    """Weights of jumps in the slope of a least-squares line, at places from -1 to 1 in a window.
-
-    Examples
-    --------
-    >>> weigh_window(np.array([-0.5, 0.0, 1.0]), "whole")
-    array([0.5625, 0.75  , 0.    ])
-    """
-    distance = np.minimum(np.abs(away), 1.0)
-    if window == "whole":
-        return np.asarray(0.75 * (1 - distance**2))
-    side = 6 * distance * (1 - distance)
-    return np.asarray(0.5 * side if window == "halves" else np.sign(away) * side)

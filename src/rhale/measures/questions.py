@@ -10,6 +10,7 @@ import numpy as np
 
 from rhale.errors import BadPredictionError, ModelFailedError
 from rhale.kernels import FloatArray, IntArray
+from rhale.kernels.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.models import Predictor
 from rhale.tables import Chunk
 from rhale.tables.chunk import Change
@@ -74,6 +75,25 @@ class Asker:
             else:
                 answers[mine] = self.ask_stacked(chunk, part)
         return answers
+
+    def ask_jumps(
+        self, chunk: Chunk, questions: Sequence[JumpQuestion], rows: JumpRows
+    ) -> list[JumpReply]:
+        """Have trees walked for the jumps of the rows, one reply for each question.
+
+        Parameters
+        ----------
+        chunk : Chunk
+            The rows.
+        questions : sequence of JumpQuestion
+            What is asked, each about another column; for all of them `places` were found.
+        rows : JumpRows
+            How the rows count.
+        """
+        walker = self.predictor.walker
+        assert walker is not None  # noqa: S101 - our own mistake
+        words = Question([(q.column, np.concatenate(q.wide)) for q in questions], self.names, chunk)
+        return self.predictor.walk_jumps(walker, chunk, questions, rows, words)
 
     def changes_at_once(self, n_rows: int, n_features: int) -> int:
         """Changes of some rows whose answers fit into memory: one call, or one walk of trees."""

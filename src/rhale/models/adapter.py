@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from rhale.errors import BadSettingError, NotDifferentiableError
 from rhale.kernels import FloatArray
+from rhale.kernels.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.results.note import Note
 from rhale.tables.chunk import Change, Chunk
 
@@ -21,6 +22,21 @@ class Walker(Protocol):
 
     def sees(self, column: int) -> bool:
         """Whether changes of a column can be walked."""
+
+    def places(self, column: int, chunk: Chunk, values: FloatArray) -> FloatArray | None:
+        """Where a column makes the answers jump: never falling, values at or above are behind.
+
+        Of some rows and increasing values of the column; None where that cannot be said.
+        """
+
+    def walk_jumps(
+        self,
+        chunk: Chunk,
+        questions: Sequence[JumpQuestion],
+        rows: JumpRows,
+        chosen: tuple[int, ...],
+    ) -> list[JumpReply]:
+        """Sums of the jumps of the chosen outputs, and slopes of each row's own staircase."""
 
 
 if TYPE_CHECKING:

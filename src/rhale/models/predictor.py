@@ -13,8 +13,15 @@ import numpy as np
 
 from rhale.errors import BadPredictionError, BadSettingError, WrongShapeError
 from rhale.kernels import FloatArray
+from rhale.kernels.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.models.adapter import Adapter, Walker
-from rhale.models.answers import blaming_the_model, check_answer, check_repeatable, has_bad_numbers
+from rhale.models.answers import (
+    blaming_the_model,
+    check_answer,
+    check_repeatable,
+    has_bad_numbers,
+    in_words,
+)
 from rhale.names import find_output, list_asked
 from rhale.results.note import Note
 from rhale.tables.chunk import Change, Chunk
@@ -88,6 +95,27 @@ class Predictor:
         if has_bad_numbers(flat):
             check_answer(flat, len(flat), question)  # says where
         return self._choose(flat).reshape(len(changes), chunk.n_rows, -1)
+
+    def walk_jumps(
+        self,
+        walker: Walker,
+        chunk: Chunk,
+        questions: Sequence[JumpQuestion],
+        rows: JumpRows,
+        question: object,
+    ) -> list[JumpReply]:
+        """Jumps of the chosen outputs, one reply for each question."""
+        heed_stop()
+        with blaming_the_model(chunk.n_rows, question):
+            replies = walker.walk_jumps(chunk, questions, rows, self.chosen)
+        for asked, reply in zip(questions, replies, strict=True):
+            if has_bad_numbers(reply.slopes):
+                msg = (
+                    f"the model's answers change by nan or infinity{in_words(question)} "
+                    f"(column {asked.column}); effects need finite predictions"
+                )
+                raise BadPredictionError(msg)
+        return replies
 
     def gradient(self, chunk: Chunk) -> Answers:
         """Answers (n_rows, n_outputs) and slopes (n_rows, n_outputs, n_columns)."""

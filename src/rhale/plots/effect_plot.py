@@ -195,7 +195,7 @@ def draw_rows(ax: Axes, effect: Effect) -> list[Artist]:
         ax.add_collection(bodies)
         explained.append(bodies)
     if dots.any():
-        points = ax.scatter(effect.sample.x[dots], effect.sample.local_effects[dots], s=14)
+        points = ax.scatter(effect.sample.x[dots], effect.shown_effects[dots], s=14)
         points.set(color=style.SPREAD, linewidth=0, zorder=3, alpha=0.8)
         points.set(gid="rhale:dots", label="single rows")
         explained.append(points)
@@ -215,7 +215,7 @@ def violin(effect: Effect, k: int, inside: BoolArray) -> FloatArray | None:
     """Outline of the local effects of one bin, shape (2 n_levels, 2); None without spread."""
     sample, middle = effect.sample, middles(effect.edges)[k]
     trend = np.nan_to_num(effect.slope[k]) * (sample.x[inside] - middle)
-    values, weight = sample.local_effects[inside] - trend, sample.weight[inside]
+    values, weight = effect.shown_effects[inside] - trend, sample.weight[inside]
     low, high = np.quantile(values, TAILS)
     std = float(
         np.sqrt(np.average((values - np.average(values, weights=weight)) ** 2, weights=weight))

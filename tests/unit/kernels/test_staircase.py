@@ -236,7 +236,7 @@ def test_few_rows_near_a_place_do_not_look_too_certain():
     np.testing.assert_allclose(np.mean(found), 1 / 20, rtol=0.03)
 
 
-def test_changes_and_means_have_the_variance_of_their_own_jumps():
+def test_changes_have_the_variance_of_their_own_jumps():
     rng = np.random.default_rng(1)
     x = np.linspace(0, 1, 200)
     found = quick_stairs(
@@ -247,47 +247,19 @@ def test_changes_and_means_have_the_variance_of_their_own_jumps():
     edges = np.array([0.0, 0.3, 0.4, 1.0])
     got = found.of_changes(edges[:-1], edges[1:]).variance
     np.testing.assert_allclose(got, [own[0], 0, both], rtol=1e-12)
-    np.testing.assert_allclose(found.of_means(edges), got / np.diff(edges) ** 2)
-    maps = (found.places <= edges[1:, None]) * 1.0
-    np.testing.assert_allclose(
-        found.of_maps(maps).variance, found.of_curve(edges[1:], "start").variance, rtol=1e-12
-    )
 
 
 def test_groups_drawn_anew_vary_as_the_formula_says():
     found = stairs_of(*make(7, n=600))
     z = np.linspace(-1, 1, 5)
-    shifts = found.redraw(z, "mean", draws=4000, seed=0)
+    shifts = found.redraw(found.moved(z, "mean"), draws=4000, seed=0)
     np.testing.assert_allclose(shifts.var(axis=0), found.of_curve(z, "mean").variance, rtol=0.1)
-    np.testing.assert_array_equal(shifts, found.redraw(z, "mean", draws=4000, seed=0))
-    assert (shifts != found.redraw(z, "mean", draws=4000, seed=1)).any()
+    np.testing.assert_array_equal(shifts, found.redraw(found.moved(z, "mean"), draws=4000, seed=0))
+    assert (shifts != found.redraw(found.moved(z, "mean"), draws=4000, seed=1)).any()
 
 
 def line_slope(z, height):
     return np.polyfit(z, height, 1)[0]
-
-
-@given(SEEDS)
-def test_slopes_are_those_of_lines_through_the_curve(seed):
-    found = stairs_of(*make(seed))
-    middle, half = 0.2, 1.3
-    z = middle + half * ((np.arange(40_000) + 0.5) / 20_000 - 1)
-    height = found.curve(z, "start")
-    left, right = (line_slope(z[s], height[s]) for s in (slice(20_000), slice(20_000, None)))
-    expected = [line_slope(z, height), (left + right) / 2, right - left]
-    at = np.array([middle]), np.array([half])
-    got = [found.slopes(*at, window)[0] for window in ("whole", "halves", "difference")]
-    np.testing.assert_allclose(got, expected, atol=1e-3)
-
-
-def test_slopes_do_not_depend_on_blocks(monkeypatch):
-    found = stairs_of(*make(2))
-    at = np.linspace(-1, 1, 23), np.linspace(0.1, 2, 23)
-    whole = found.slopes(*at, "whole")
-    monkeypatch.setattr("rhale.kernels.staircase.BLOCK_SIZE", 13)
-    np.testing.assert_allclose(found.slopes(*at, "whole"), whole, rtol=1e-12)
-    with pytest.raises(BadSettingError, match="quarter"):
-        found.slopes(*at, "quarter")
 
 
 @pytest.mark.parametrize("center", CENTERS)
@@ -298,8 +270,7 @@ def test_without_places_nothing_moves_and_nothing_is_uncertain(center):
     z = np.array([-1.0, 3.0, 40.0])
     np.testing.assert_array_equal(found.curve(z, center), 0)
     np.testing.assert_array_equal(found.of_curve(z, center).variance, 0)
-    np.testing.assert_array_equal(found.redraw(z, center, draws=3, seed=0), 0)
-    np.testing.assert_array_equal(found.slopes(z, z + 5, "whole"), 0)
+    np.testing.assert_array_equal(found.redraw(found.moved(z, center), draws=3, seed=0), 0)
     assert found.importance() == found.of_importance() == 0
 
 

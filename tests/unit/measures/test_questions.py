@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from sklearn.ensemble import GradientBoostingRegressor
+from tests.jumps_by_hand import ask_about, assert_same_jumps, count_some, jumps_by_hand
 from tests.unit.measures.askers import asker_for
 
 from rhale.errors import ModelFailedError
@@ -86,3 +88,24 @@ def test_wide_rows_are_stacked_less_high(n_columns, copies):
     asker = Asker(None, tuple(map(str, range(n_columns))), 10**6)
     assert asker.copies_at_once(600) == copies
     assert copies == 1 or copies * 600 * n_columns <= STACKED_NUMBERS
+
+
+def test_jumps_are_walked_for_all_columns_together():
+    pytest.importorskip("numba")
+    pytest.importorskip("treelite")
+    x = np.random.default_rng(0).normal(size=(60, 2))
+    model = GradientBoostingRegressor(n_estimators=3, max_depth=1).fit(x, x[:, 0])
+    chunk = open_table(x).chunk(0, 60)
+    asker = asker_for(model, chunk, NAMES)
+    walker, rows = asker.predictor.walker, count_some(60)
+    cuts = [walker.places(i, chunk, np.sort(x[:, i])) for i in range(2)]
+    questions = [ask_about(i, x[:, i], cuts[i]) for i in range(2)]
+    replies = asker.ask_jumps(chunk, questions, rows)
+    assert [r.slopes.shape for r in replies] == [(4, 1, 60)] * 2
+    for i, (question, reply) in enumerate(zip(questions, replies, strict=True)):
+
+        def predict(values, i=i):
+            return model.predict(chunk.substitute([(i, values)]))[:, None]
+
+        jumps = jumps_by_hand(predict, question, cuts[i])
+        assert_same_jumps(reply, question, rows, jumps, 1e-9)

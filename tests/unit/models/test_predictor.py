@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
+from tests.jumps_by_hand import ask_about, count_some
 
-from rhale.errors import (
-    ModelFailedError,
-)
+from rhale.errors import BadPredictionError, ModelFailedError
+from rhale.kernels.jumps import JumpReply
 from rhale.models import meet, wrap
 from rhale.tables import open_table
 
@@ -79,3 +79,39 @@ def test_outputs_come_in_the_order_they_were_asked_for():
     answer = predictor.predict(rows.rows, rows.n_rows)
     assert predictor.outputs == ("y1", "y0")
     np.testing.assert_array_equal(answer[:, 0], 10 * answer[:, 1])
+
+
+class Walks:
+    """A walker that answers with given slopes, or fails."""
+
+    def __init__(self, slopes):
+        self.slopes, self.chosen = slopes, None
+
+    def walk_jumps(self, chunk, questions, rows, chosen):  # noqa: ARG002
+        self.chosen = chosen
+        if self.slopes is None:
+            raise LookupError
+        return [JumpReply(None, self.slopes) for _ in questions]
+
+
+def walk_jumps(slopes):
+    predictor, _ = meet(wrap(lambda rows: np.column_stack([rows[:, 0]] * 3)), chunk(), [2, 0])
+    question, walker = ask_about(0, X[:, 0], np.zeros(1)), Walks(slopes)
+    replies = predictor.walk_jumps(walker, chunk(), [question], count_some(60), "with 'a' changed")
+    return replies, walker
+
+
+def test_jumps_are_asked_for_the_chosen_outputs():
+    replies, walker = walk_jumps(np.zeros((4, 2, 60)))
+    assert walker.chosen == (2, 0)
+    assert not replies[0].slopes.any()
+
+
+def test_jumps_that_are_no_finite_numbers_are_refused():
+    with pytest.raises(BadPredictionError, match=r"nan or infinity with 'a' changed \(column 0"):
+        walk_jumps(np.full((4, 2, 60), np.inf))
+
+
+def test_a_walker_that_fails_is_blamed():
+    with pytest.raises(ModelFailedError, match="failed on 60 rows with 'a' changed"):
+        walk_jumps(None)

@@ -9,10 +9,14 @@ from typing import Any
 import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.models.sklearn import log_odds
-from rhale.models.trees.links import LINKS
+from rhale.models.trees.answering import WIDEST_ODDS, Answering, bound_jumps, round_up
+from rhale.models.trees.forest import MOST_CUTS
+from rhale.models.trees.links import LINKS, identity
 from rhale.models.trees.pipeline import MIXED
 from rhale.models.trees.reading import Reading
+from rhale.models.trees.tree_places import own_cuts, place_between
 from rhale.tables import Chunk, as_matrix
 from rhale.tables.chunk import Change
 
@@ -99,6 +103,75 @@ class TreeWalker:
             for column, i in layer.items():
                 values[i] = rows[:, columns[column]]
             left = [i for i in left if i not in layer.values()]
+
+    def places(self, column: int, chunk: Chunk, values: FloatArray) -> FloatArray | None:
+        """Thresholds of a column in the user's units, never falling; None if it has no such.
+
+        Parameters
+        ----------
+        column : int
+            The column.
+        chunk : Chunk
+            Some rows.
+        values : ndarray of shape (n_values,)
+            Values of the column, increasing.
+
+        Returns
+        -------
+        ndarray of shape (n_cuts,) or None
+            A value at or above one is behind the threshold. None where the trees do not see the
+            values in their own order: categories, values that count as missing, mixed columns.
+        """
+        found = self.reading
+        feature = column if found.columns is None else int(found.columns[column])
+        if feature < 0 or values.size == 0:
+            return None
+        cuts = own_cuts(found.forest, feature)
+        if cuts is None or cuts.size == 0 or cuts.size > MOST_CUTS:
+            return cuts if cuts is not None and cuts.size == 0 else None
+        seen = self.numbers_seen(column, feature, chunk, values)
+        if seen.min() <= found.missing <= seen.max():
+            return None
+        return cuts if np.array_equal(seen, values) else place_between(cuts, seen, values)
+
+    def numbers_seen(
+        self, column: int, feature: int, chunk: Chunk, values: FloatArray
+    ) -> FloatArray:
+        """What the trees see of values of a column."""
+        if self.reading.transform is None:
+            return values
+        copies = chunk.take(np.zeros(values.size, dtype=np.int64))
+        return self.matrix(copies.substitute([(column, values)]))[:, feature]
+
+    def walk_jumps(
+        self,
+        chunk: Chunk,
+        questions: Sequence[JumpQuestion],
+        rows: JumpRows,
+        chosen: tuple[int, ...],
+    ) -> list[JumpReply]:
+        """Sums of the jumps of all rows, and slopes of each row, for the chosen outputs."""
+        from rhale.models.trees.jump_walk import walk_jumps
+
+        found = self.reading
+        columns = np.array([q.column for q in questions], dtype=np.int64)
+        features = columns if found.columns is None else found.columns[columns]
+        matrix = self.matrix(chunk.rows)
+        return walk_jumps(found.forest, matrix, questions, features, rows, self.answering(chosen))
+
+    def answering(self, chosen: tuple[int, ...]) -> Answering:
+        """How sums of leaves become answers, and how far these can jump."""
+        found, forest = self.reading, self.reading.forest
+        is_raw = self.response in RAW
+        factor = found.raw_factor if is_raw else 1.0
+        is_sum = LINKS.get(found.link) is identity and not self.is_pair
+        if is_raw or (is_sum and self.response != "log_odds"):
+            bound = round_up(2 * forest.largest_sum * abs(factor))
+            return Answering(found.base, None, factor, chosen, bound)
+        if self.response == "log_odds":
+            return Answering(found.base, self.link, 1.0, chosen, WIDEST_ODDS)
+        bound = bound_jumps(found)
+        return Answering(found.base, self.link, 1.0, chosen, bound)
 
     def link(self, sums: FloatArray) -> FloatArray:
         """Turn sums of leaves into the model's answers."""

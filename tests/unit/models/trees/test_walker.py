@@ -1,7 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 pytest.importorskip("numba")
+
+from tests.jumps_by_hand import ask_about, count_some
 
 from rhale.models.trees.forest import Tree
 from rhale.models.trees.plant import plant
@@ -41,3 +45,67 @@ def test_columns_may_go_through_a_step_first():
     assert swapped.predict(ROWS[:, ::-1]).ravel().tolist() == [3.0, 5.0, 3.0]
     assert swapped.sees(0)
     assert not stump(columns=np.array([-2, 0])).sees(0)
+
+
+VALUES = np.array([0.0, 0.5, 2.0])
+
+
+def test_places_are_thresholds_in_the_units_of_the_table():
+    chunk = open_table(ROWS).chunk(0, 3)
+    assert stump().places(0, chunk, VALUES).tolist() == [1.0]
+    assert stump().places(1, chunk, VALUES).tolist() == []
+    assert stump().places(0, chunk, np.empty(0)) is None
+
+
+def test_places_follow_a_column_through_a_step():
+    chunk = open_table(ROWS).chunk(0, 3)
+    columns = np.arange(2)
+    halved = stump(columns=columns, transform=lambda rows: rows / 2)
+    assert halved.places(0, chunk, VALUES).tolist() == [2.0]
+    assert stump(columns=columns, transform=lambda rows: -rows).places(0, chunk, VALUES) is None
+    same = stump(columns=columns, transform=lambda rows: rows)
+    assert same.places(0, chunk, VALUES).tolist() == [1.0]
+
+
+@pytest.mark.parametrize("column", [-2, -1])
+def test_columns_that_are_mixed_or_dropped_have_no_places(column):
+    chunk = open_table(ROWS).chunk(0, 3)
+    assert stump(columns=np.array([column, 0])).places(0, chunk, VALUES) is None
+
+
+@pytest.mark.parametrize(("missing", "has_places"), [(0.5, False), (-99.0, True), (1.7, False)])
+def test_a_value_within_the_range_that_stands_for_missing_has_no_place(missing, has_places):
+    chunk = open_table(ROWS).chunk(0, 3)
+    assert (stump(missing=missing).places(0, chunk, VALUES) is not None) == has_places
+
+
+def test_too_many_thresholds_have_no_places(monkeypatch):
+    monkeypatch.setattr("rhale.models.trees.walker.MOST_CUTS", 0)
+    assert stump().places(0, open_table(ROWS).chunk(0, 3), VALUES) is None
+
+
+def ask_stump(walker, chosen=(0,)):
+    rows = np.linspace(0, 2, 40)[:, None] * [1.0, 0.0]
+    question = ask_about(0, rows[:, 0], np.array([1.0]), share=1.0, wide=1.0)
+    shares = count_some(40)
+    (reply,) = walker.walk_jumps(open_table(rows).chunk(0, 40), [question], shares, chosen)
+    near = (question.first == 0) & (question.last == 1) & (question.stand >= 0)
+    return reply.sums.jumps.sum(axis=(0, 1)) * reply.sums.unit / shares.share[near].sum()
+
+
+def odds(p):
+    return np.log(p / (1 - p))
+
+
+LOW, HIGH = 1 / (1 + np.exp(-3.0)), 1 / (1 + np.exp(-5.0))
+
+
+def test_jumps_are_those_of_the_chosen_answers():
+    assert ask_stump(stump()) == pytest.approx([2.0], rel=1e-12)
+    raw = replace(stump(raw_factor=10.0, link="sigmoid"), response="margin")
+    assert ask_stump(raw) == pytest.approx([20.0], rel=1e-12)
+    assert ask_stump(stump(link="exponential")) == pytest.approx(np.exp(5) - np.exp(3), rel=1e-12)
+    pair = replace(stump(link="sigmoid"), response="predict_proba", is_pair=True)
+    assert ask_stump(pair, (1, 0)) == pytest.approx([HIGH - LOW, LOW - HIGH], rel=1e-9)
+    logs = replace(pair, response="log_odds")
+    assert ask_stump(logs, (1,)) == pytest.approx([odds(HIGH) - odds(LOW)], rel=1e-9)

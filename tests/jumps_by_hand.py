@@ -1,0 +1,115 @@
+"""Jumps of a model by brute force: its predictions on both sides of every place."""
+
+import numpy as np
+
+from rhale.kernels.axis import Axis
+from rhale.kernels.jumps import N_GROUPS, JumpQuestion, JumpRows, find_jump_cells
+
+
+def axis_of(x):
+    """The axis of a column, all rows alike."""
+    values, count = np.unique(x[~np.isnan(x)], return_counts=True)
+    weight = count.astype(float)
+    return Axis(float(values[0]), float(values[-1]), values, weight, float(weight.sum()))
+
+
+def window(axis, x, share):
+    """An even window of about a share of the rows around each value."""
+    n = axis.values.size
+    here = np.searchsorted(axis.values, x)
+    half = int(np.ceil(share * n / 2))
+    first, last = np.clip(here - half, 0, n - 1), np.clip(here + half, 0, n - 1)
+    return axis.values[first], axis.values[last]
+
+
+def ask_about(column, x, cuts, *, share=0.1, narrow=0.1, wide=0.3, most=1000):
+    """A question about one column of rows: rows without a value, and few others, do not count."""
+    axis = axis_of(x)
+    cells = find_jump_cells(axis, cuts, share, most)
+    counts = ~np.isnan(x) & (np.arange(x.size) % 11 != 5)
+    stand = np.where(counts, np.searchsorted(cells.places, x, "right"), -1)
+    first, last = cells.serve(x)
+    return JumpQuestion(
+        column, cells, stand, first, last, window(axis, x, narrow), window(axis, x, wide)
+    )
+
+
+def count_some(n_rows, seed=0, *, weighted=True):
+    """Groups and shares of rows."""
+    rng = np.random.default_rng(seed)
+    weight = rng.uniform(0.2, 3, n_rows) if weighted else np.ones(n_rows)
+    scale = 2.0 ** np.ceil(np.log2(weight.sum()))
+    return JumpRows(rng.integers(0, N_GROUPS, n_rows).astype(np.uint8), weight / scale)
+
+
+def jumps_by_hand(predict, question, cuts, sides=None):
+    """Jumps of every row at every cell: predictions behind its last cut less before its first.
+
+    `predict(values)` answers for the rows with the column replaced, shape (n_rows, n_outputs);
+    `sides(column, cut)` gives the values before and behind a cut, if not its neighbours.
+    """
+    cells, n_rows = question.cells, question.stand.size
+    found = [np.zeros_like(predict(np.zeros(n_rows)))]
+    for cell in range(cells.n_cells):
+        mine = cuts[cells.cell_of_cut == cell]
+        ends = np.nextafter(mine[0], -np.inf), mine[-1]
+        if sides is not None:
+            ends = sides(question.column, mine[0])[0], sides(question.column, mine[-1])[1]
+        before, behind = (predict(np.full(n_rows, end)) for end in ends)
+        found.append(behind - before)
+    return np.array(found[1:]).reshape(cells.n_cells, *found[0].shape)
+
+
+def slopes_by_hand(question, jumps):
+    """The four slopes of each row, as the formulas say."""
+
+    def scaled(ends):
+        half = (ends[1] - ends[0]) / 2
+        middle = (ends[1] + ends[0]) / 2
+        with np.errstate(all="ignore"):
+            u = (question.cells.places[:, None] - middle) / half
+        return np.where(half > 0, u, np.inf), np.where(half > 0, half, 1.0)
+
+    def add_up(weight, half):
+        return np.einsum("cr,crk->kr", weight / half, jumps)
+
+    counts = question.stand >= 0
+    u, half = scaled(question.narrow)
+    narrow = add_up(np.where((np.abs(u) < 1) & counts, 0.75 * (1 - u**2), 0), half)
+    u, half = scaled(question.wide)
+    inside = (np.abs(u) < 1) & counts
+    with np.errstate(all="ignore"):
+        parabola = 6 * np.abs(u) * (1 - np.abs(u))
+        wide = add_up(np.where(inside, 0.75 * (1 - u**2), 0), half)
+    left = add_up(np.where(inside & (u < 0), parabola, 0), half)
+    right = add_up(np.where(inside & (u >= 0), parabola, 0), half)
+    return np.stack([narrow, wide, (left + right) / 2, right - left])
+
+
+def sums_by_hand(question, rows, jumps):
+    """Jumps, rows near each cell, and where rows stand, by group; as plain numbers."""
+    n_cells = question.cells.n_cells
+    total = np.zeros((N_GROUPS, n_cells, jumps.shape[2]))
+    near, stand = np.zeros((N_GROUPS, n_cells)), np.zeros((N_GROUPS, n_cells + 1))
+    for r in np.flatnonzero(question.stand >= 0):
+        group, share = rows.group[r], rows.share[r]
+        served = slice(question.first[r], question.last[r])
+        total[group, served] += share * jumps[served, r]
+        near[group, served] += share
+        stand[group, question.stand[r]] += share
+    return total, near, stand
+
+
+def assert_same_jumps(reply, question, rows, jumps, precision):
+    """What was walked equals brute force."""
+    total, near, stand = sums_by_hand(question, rows, jumps)
+    sums = reply.sums
+    size = max(1.0, np.abs(jumps).max(initial=0.0))
+    np.testing.assert_allclose(sums.jumps * sums.unit, total, rtol=0, atol=precision * size)
+    np.testing.assert_allclose(
+        np.cumsum(sums.near, axis=1)[:, :-1] / 2.0**61, near, rtol=0, atol=1e-12
+    )
+    np.testing.assert_allclose(sums.stand / 2.0**61, stand, rtol=0, atol=1e-12)
+    expected = slopes_by_hand(question, jumps)
+    size = max(1.0, np.abs(expected).max(initial=0.0))
+    np.testing.assert_allclose(reply.slopes, expected, rtol=0, atol=precision * size)
