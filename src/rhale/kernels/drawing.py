@@ -44,7 +44,7 @@ class Drawing:
     S is the local parabola over 15 % of the rows, Epanechnikov's weights in rank. With R2 the mean
     of (C - S)² over the same rows and v its median along the axis,
 
-        drawn = S + trust (C - S),   trust = max(0, 1 - 4 v / R2):
+        drawn = S + trust (C - S),   trust = max(0, 1 - (4 v / R2)²):
 
     where C is off S as far as anywhere, its steps are small ones. For a given trust it is a linear
     map of the jumps, so that intervals follow. Where S leaves the heights that C has around it, as
@@ -211,7 +211,8 @@ def trust_steps(
     typical = along[order][np.searchsorted(reached, reached[-1] / 2)]
     # what is off by rounding alone is not off: a coin would decide whom to follow
     some = local > ROUNDING**2 * local.max()
-    return np.where(some, np.maximum(0.0, 1 - OF_STEPS * typical / np.where(some, local, 1.0)), 0.0)
+    small = OF_STEPS * typical / np.where(some, local, 1.0)
+    return np.where(some, np.maximum(0.0, 1 - small**2), 0.0)
 
 
 def hold(near: BoolArray, height: FloatArray, smooth: FloatArray, place: IntArray) -> FloatArray:
