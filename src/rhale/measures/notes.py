@@ -129,9 +129,10 @@ def describe_piles(feature: Feature, piles: Piles) -> str:
     return f", none of them across {shown}, where many rows stand"
 
 
-def describe_places(places: JumpCells, n_cuts: int, share: float) -> Note:
-    """Say where jumps are, and over which rows they are averaged."""
-    text = f"jumps at {places.n_cells:,} thresholds of the trees, each the mean of {share:.2g} of the rows"
-    if places.is_merged:
-        text = f"jumps at {n_cuts:,} thresholds of the trees, in {places.n_cells:,} cells of neighbouring ones, each the mean of {share:.2g} of the rows"
-    return Note("jumps", text)
+def describe_places(places: JumpCells, n_cuts: int, share: float) -> tuple[Note, ...]:
+    """Say over which rows jumps are averaged, and whether close ones are taken together."""
+    text = f"jumps at the thresholds of the trees, each the mean over {share:.2g} of the rows"
+    if not places.is_merged:
+        return (Note("jumps", text),)
+    told = f"{n_cuts:,} thresholds are too many: close ones are taken together at {places.n_cells:,} places"
+    return Note("jumps", text), Note("merged jumps", told)

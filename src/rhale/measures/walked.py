@@ -15,7 +15,7 @@ from rhale.kernels.jumps import JumpCells, JumpQuestion, JumpSums
 from rhale.kernels.moments import Moments, measure
 from rhale.kernels.records import crosses_processes
 from rhale.kernels.staircase import Staircase
-from rhale.kernels.windows import Window, ends_of
+from rhale.kernels.windows import Window
 from rhale.measures.binned import CellChoice, gather_notes, sample_effects
 from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
 from rhale.results.effect import Effect
@@ -76,7 +76,8 @@ class JumpEffects:
         first, last = self.places.serve(inside)
         stand = np.where(counts, np.searchsorted(self.places.places, inside, "right"), -1)
         narrow, wide = np.zeros((2, 2, x.size))
-        narrow[:, counts], wide[:, counts] = ends_of(x[counts], self.narrow, self.wide)
+        narrow[:, counts] = self.narrow.ends(x[counts])
+        wide[:, counts] = self.wide_ends(x[counts])
         asked = JumpQuestion(
             column=self.feature.column,
             cells=self.places,
@@ -110,11 +111,18 @@ class JumpEffects:
         )
         return Conclusion(made, cells=cells)
 
+    def wide_ends(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Wide windows; rows of a cell have one, so that what all rows share leaves nothing."""
+        grid = self.cells.grid
+        starts, stops = self.wide.ends(grid.middles)
+        cell = grid.locate(x)
+        return starts[cell], stops[cell]
+
     def without_shared(self, cells: Moments, stairs: Sequence[Staircase]) -> Moments:
         """Take off the wide slopes what all rows share: those of the mean staircase."""
 
         def shared(x: FloatArray) -> FloatArray:
-            ends = self.wide.ends(x)
+            ends = self.wide_ends(x)
             found = [staircase_slopes(own.places, own.jumps, *ends) for own in stairs]
             none = np.zeros((len(stairs), x.size))
             return np.concatenate([none, *np.stack(found, axis=1)])
