@@ -34,6 +34,7 @@ def plot_effect(
     ax: Axes | Sequence[Axes] | None = None,
     center: Center = "mean",
     level: float = 0.95,
+    smooth: bool = False,
     spread: bool = True,
     uncertainty: bool = True,
     violins: bool = True,
@@ -53,6 +54,10 @@ def plot_effect(
         Where the curve is zero, as in `Effect.curve`.
     level : float
         Of the interval of the mean.
+    smooth : bool
+        Of a model that moves in steps, such as trees: False draws its own curve, flat but for its
+        jumps; True evens out small steps and keeps the real jumps, as in `Effect.curve`. Other
+        curves are the same either way.
     spread : bool
         Draw curve ± spread, which says how rows differ.
     uncertainty : bool
@@ -79,9 +84,9 @@ def plot_effect(
     Whiskers and violins tell how rows differ from their bin's fit: in a bin with a slope both are
     read at its middle. A violin reaches from the 1st to the 99th percentile of its bin's local effects, so that one
     odd row does not flatten the picture. Bins with fewer than eight sampled rows show each row
-    as a dot. Of a model without derivatives, violins and dots show the slopes over narrow windows,
-    with the model's own steps in them, so they can be wider than the whiskers, which leave these
-    steps out.
+    as a dot. Slopes of single rows of a stepped model have its steps in them, which `std` leaves
+    out: they are drawn as far apart as `std` says (`Effect.shown_effects`), and where that is 0
+    there is no violin.
 
     Examples
     --------
@@ -95,7 +100,8 @@ def plot_effect(
         layers = Layers(center, level, spread, uncertainty)
         return plot_levels(effect, layers, ax=ax, truth=truth, turned=turned)
     top, bottom = canvas.find_pair(ax)
-    new, item, field = ax is None, read_item(effect, center, level), LineField(top)
+    new, field = ax is None, LineField(top)
+    item = read_item(effect, center, level, smooth=smooth)
     drawn = {"spread": spread, "uncertainty": uncertainty}
     if is_constant(effect):
         draw_constant(top, bottom, effect)
