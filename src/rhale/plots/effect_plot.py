@@ -150,10 +150,15 @@ def draw_bottom(ax: Axes, effect: Effect, *, violins: bool) -> list[Artist]:
 
 
 def draw_bars(ax: Axes, effect: Effect) -> list[Artist]:
-    """Draw one bar per bin, as wide as the bin; a linear fit slopes its top."""
+    """Draw one bar per bin, as wide as the bin; a linear fit slopes its top.
+
+    A fit to a stepped model slopes with the windows that slopes of rows are taken over, and no
+    curve does: its bars are flat.
+    """
     known = effect.measured & np.isfinite(effect.mean)
     left, right = effect.edges[:-1][known], effect.edges[1:][known]
-    rise = 0.5 * effect.slope[known] * (right - left)
+    slope = effect.slope[known] if effect.stairs is None else 0.0
+    rise = 0.5 * slope * (right - left)
     start, end = effect.mean[known] - rise, effect.mean[known] + rise
     zero = np.zeros(left.size)
     corners = np.stack([left, zero, left, start, right, end, right, zero], axis=1)

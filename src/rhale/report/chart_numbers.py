@@ -42,7 +42,7 @@ class Bins:
 
     Effects are per `Shape.unit`, and steps between categories are whole steps. `slope` is how they
     change along the axis as drawn (dates: per day and millisecond), so that `slope` times a
-    distance on that axis is a difference of effects.
+    distance on that axis is a difference of effects; bins of a stepped curve are flat.
     """
 
     left: Numbers = ()
@@ -144,7 +144,7 @@ def line_of(result: Result, path: Trace, kept: IntArray) -> Line:
 
 def smooth_line(result: Result, path: Trace) -> Line | None:
     """The curve without its small steps; None where nobody could tell the two apart."""
-    if result.labels:
+    if result.stairs is None:
         return None
     moved = np.abs(result.curve(path.x, smooth=True) - path.curve)
     if not moved.max() > TOLERANCE * np.ptp(path.curve):
@@ -209,7 +209,7 @@ def bins_of(effect: Result) -> Bins:
     n_bins = len(limits) - 1  # without the row of missing values
     names = ("mean", "slope", "std", "standard_error")
     mean, slope, std, error = (by * np.array(table[name][:n_bins]) for name in names)
-    tilt = slope / factor(effect)
+    tilt = slope / factor(effect) if effect.stairs is None else 0.0 * slope
     shown = [rounded(v, float(np.nanmax(np.abs(v), initial=0.0))) for v in (mean, tilt, std, error)]
     return Bins(limits[:-1], limits[1:], tuple(table["count"][:n_bins]), *shown)
 

@@ -147,7 +147,9 @@ def mostly(result: Result, x: FloatArray, values: FloatArray) -> str:
     stop = start + int(after[0]) if after.size else x.size - 1
     if x[stop] - x[start] >= MOSTLY * (x[-1] - x[0]):
         return ""
-    return f", nearly all of it between {at(result, x[start])} and {at(result, x[stop])}"
+    first, last = at(result, x[start]), at(result, x[stop])
+    where = f"at {last}" if first == last else f"between {first} and {last}"
+    return f", nearly all of it {where}"
 
 
 def jump_sentence(result: Result) -> tuple[str, ...]:
@@ -168,9 +170,9 @@ def jump_sentence(result: Result) -> tuple[str, ...]:
 
 def jump_in_words(result: Result, jump: Jump) -> str:
     """Say how far a curve jumps, and where."""
-    start, stop = at(result, jump.start), at(result, jump.stop)
-    where = f"at {stop}" if start == stop else f"between {start} and {stop}"
-    return f"{'up' if jump.size > 0 else 'down'} by {number(abs(jump.size))} {where}"
+    middle = jump.start + (jump.stop - jump.start) / 2
+    way = "up" if jump.size > 0 else "down"
+    return f"{way} by {number(abs(jump.size))} at {at(result, middle)}"
 
 
 def level_sentences(result: Result) -> tuple[str, ...]:

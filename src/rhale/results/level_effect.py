@@ -171,8 +171,12 @@ class LevelEffect(FrozenResult):
         return np.asarray(self.level_weight / self.level_weight.sum())
 
     @property
-    def jumps(self) -> tuple[Jump, ...]:
+    def stairs(self) -> None:
         """None: steps between levels are shown one by one."""
+
+    @property
+    def jumps(self) -> tuple[Jump, ...]:
+        """None, as there are no stairs."""
         return ()
 
     def curve(

@@ -167,8 +167,12 @@ class Profile(FrozenResult):
         return trapezoid_weights(self.grid)
 
     @property
-    def jumps(self) -> tuple[Jump, ...]:
+    def stairs(self) -> None:
         """None: a profile knows its points, not what happens between them."""
+
+    @property
+    def jumps(self) -> tuple[Jump, ...]:
+        """None, as there are no stairs."""
         return ()
 
     def curve(

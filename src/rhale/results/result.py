@@ -14,6 +14,7 @@ from rhale.kernels.curve import Center
 from rhale.kernels.grid import uniform_edges
 from rhale.kernels.real_jumps import Jump
 from rhale.kernels.records import freeze, same_fields
+from rhale.kernels.staircase import Staircase
 from rhale.kernels.times import AxisKind, ColumnKind, as_axis_kind, as_numbers
 from rhale.results.missing import Missing
 from rhale.results.note import Note, as_notes
@@ -156,6 +157,11 @@ class Result(Protocol):
     @property
     def heterogeneity(self) -> float:
         """How much rows differ, in units of the result's own."""
+        ...
+
+    @property
+    def stairs(self) -> Staircase | None:
+        """The curve of a model that moves in steps; None where it does not, or nobody knows."""
         ...
 
     @property

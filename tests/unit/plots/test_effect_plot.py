@@ -295,3 +295,11 @@ def test_a_violin_of_a_staircase_is_as_wide_as_its_whisker(stepped, one):
     for body, mean in zip(bodies, stepped.mean, strict=True):  # two values, one std either side
         low, high = body.vertices[:, 1].min(), body.vertices[:, 1].max()
         np.testing.assert_allclose((low, high), (mean - 0.25, mean + 0.25), atol=0.02)
+
+
+def test_bars_of_a_staircase_are_flat(stepped, one):
+    leaning = replace(stepped, slope=np.full(4, 0.5))
+    _, bottom = plot_effect(leaning)
+    tops = np.array([path.vertices[1:3, 1] for path in one(bottom, "bars").get_paths()])
+    np.testing.assert_allclose(tops, np.column_stack([stepped.mean] * 2))
+    np.testing.assert_allclose(stepped.mean, [2.0, 0.0, -1.0, 0.0])

@@ -165,3 +165,9 @@ def test_of_too_many_steps_the_smallest_are_lost():
     assert np.isin([2 * 500, 2 * 500 + 1], kept).all()
     off = np.abs(np.interp(x, x[kept], y[kept]) - y)
     assert off.max() < 0.1 + 1e-9
+
+
+def test_bins_of_a_staircase_are_flat(stepped):
+    bins = shape_of(replace(stepped, slope=np.full(4, 0.5))).bins
+    assert bins.slope == (0, 0, 0, 0)
+    assert bins.mean == (2, 0, -1, 0)
