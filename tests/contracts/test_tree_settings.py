@@ -66,7 +66,7 @@ from rhale.models import wrap
 X = table(0)
 Y = target(X, 0)
 FRAME = pandas.DataFrame(X, columns=list("abcde"))
-BLACK_BOX = "trees asked as a black box, which is only slower: "
+BLACK_BOX = "trees asked as a black box, which is slower and draws jumps as ramps: "
 FEW = {"n_estimators": 5, **QUIET}
 
 

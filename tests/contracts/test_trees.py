@@ -518,7 +518,9 @@ def test_a_pipeline_that_mixes_columns_is_asked_and_says_so():
     predictor = walked(model, x)
     assert not predictor.walks
     note = "a step before them mixes 'x0' with other columns or makes several of it"
-    assert predictor.notes == (f"trees asked as a black box, which is only slower: {note}",)
+    assert predictor.notes == (
+        f"trees asked as a black box, which is slower and draws jumps as ramps: {note}",
+    )
     assert "mixes 'x0'" in rhale.explain(model, x)[0].notes[-1]
 
 
@@ -552,7 +554,11 @@ def test_trees_that_cannot_be_read_are_asked_and_say_so(name):
     fx = rhale.explain(model, x, features=[0, 4])
     slow = rhale.explain(wrap(model, walk=False), x, features=[0, 4])
     assert fx[0].mean.tolist() == slow[0].mean.tolist()
-    assert fx[0].notes[-1].startswith("trees asked as a black box, which is only slower: ")
+    assert (
+        fx[0]
+        .notes[-1]
+        .startswith("trees asked as a black box, which is slower and draws jumps as ramps: ")
+    )
 
 
 def test_catboost_with_categories_is_asked_and_says_so():

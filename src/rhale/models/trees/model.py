@@ -18,7 +18,7 @@ from rhale.results.note import Note
 from rhale.tables import open_table
 
 BLACK_BOX = "black box"  # kind of the note
-ONLY_SLOWER = "trees asked as a black box, which is only slower"
+WHAT_IS_LOST = "trees asked as a black box, which is slower and draws jumps as ramps"
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ class TreeModel(Adapter):
             walker = read_walker(self.model, self.response, open_table(rows))
             n_checked = check_walker(walker, self.function, rows, answer)
         except (CannotReadError, RhaleError) as error:
-            return replace(self, notes=(Note(BLACK_BOX, f"{ONLY_SLOWER}: {error}"),))
+            return replace(self, notes=(Note(BLACK_BOX, f"{WHAT_IS_LOST}: {error}"),))
         return replace(self, walker=walker, checked_rows=n_checked)
 
 
