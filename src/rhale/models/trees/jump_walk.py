@@ -152,6 +152,24 @@ class Weight(NamedTuple):
     share: Any
 
 
+class Ground(NamedTuple):
+    """What is walked, and what is asked."""
+
+    trees: Any
+    coding: Any
+    asked: Any
+    windows: Any
+
+
+class Room(NamedTuple):
+    """Memory that is used again and again; lists, entries and sums grow where they must."""
+
+    block: Any
+    lists: Any
+    entries: Any
+    sums: Any
+
+
 class Scales(NamedTuple):
     """Outputs that are wanted; a jump is `scale` times a sum, `per_unit` of it in units."""
 
@@ -243,45 +261,63 @@ def _walk_some(
     """Answer as many questions as one walk can."""
     if will_compile():
         LOG.warning("compiling the walk of jumps, once and for all (some seconds)")
-    n_rows, n_outputs = len(matrix), forest.n_outputs
     asked, windows = list_cells(forest, questions, features), stack_windows(questions)
-    trees = Trees(
-        forest.nodes, forest.bits, forest.roots, forest.targets, forest.leaves, forest.depth
+    ground = Ground(
+        Trees(forest.nodes, forest.bits, forest.roots, forest.targets, forest.leaves, forest.depth),
+        Coding(forest.cuts, forest.cut_starts, forest.kinds, forest.is_single),
+        asked,
+        windows,
     )
-    coding = Coding(forest.cuts, forest.cut_starts, forest.kinds, forest.is_single)
-    shift, most = choose_shift(asked, n_outputs), choose_rows(forest, n_rows)
-    block = make_block(forest.n_features, len(questions), most, shift)
-    lists = make_lists(most, most * PARTS_OF_A_ROW, forest.depth)
-    counted = make_counted(asked, n_rows, len(answering.chosen))
+    counted = make_counted(asked, len(matrix), len(answering.chosen))
     weight = Weight(rows.group.astype(np.uint64), rows.share.astype(np.float64))
     count_rows(asked, windows, weight, counted)
-    room = min(ENTRIES * forest.n_trees, 2**12) << shift
-    entries = np.empty((len(block.sizes), room, 1 + forest.leaves.shape[1]), np.uint64)
-    sums, unit = np.zeros((n_outputs, 0), np.int64), np.ldexp(1.0, -forest.exponent)
-    scale = unit * answering.factor
-    chosen = np.array(answering.chosen, dtype=np.uint64)
-    scales = Scales(chosen, scale, scale / answering.unit)
-    for begin in range(0, n_rows, most):
-        end = min(begin + most, n_rows)
+    room = make_room(forest, asked, len(matrix))
+    unit = np.ldexp(1.0, -forest.exponent)
+    if answering.link is None:
+        chosen, scale = np.array(answering.chosen, dtype=np.uint64), unit * answering.factor
+        scales = Scales(chosen, scale, scale / answering.unit)
+        walk_sums(ground, matrix, weight, room, scales, counted)
+    else:
+        walk_links(ground, matrix, weight, room, (answering, unit), counted)
+    return split_replies(questions, counted, answering.unit)
+
+
+def walk_links(
+    ground: Ground,
+    matrix: FloatArray,
+    weight: Weight,
+    room: Room,
+    how: tuple[Answering, float],
+    counted: Counted,
+) -> None:
+    """Walk, and link the sums of some rows after the others."""
+    (answering, unit), (trees, coding, asked, windows) = how, ground
+    block, most, size = room.block, room.block.codes.shape[1], 1 << room.block.shift
+    for begin in range(0, len(matrix), most):
+        end = min(begin + most, len(matrix))
         place_block(coding, asked, windows, matrix[begin:end], begin, block)
-        total = np.zeros((end - begin, n_outputs), np.int64)
-        changes, lists = walk_block(trees, asked, block, lists, entries, total)
-        entries, size = changes.entries, int(block.sizes.max())
-        if size > sums.shape[1]:
-            sums = np.zeros((n_outputs, size + size // 8), np.int64)
-        if answering.link is None:
-            count_sums(
-                trees, asked, windows, weight, block, changes, sums, (begin, end), scales, counted
-            )
-            continue
-        for first in range(begin, end, 2**shift):
-            span = first, min(first + 2**shift, end)
+        total = np.zeros((end - begin, len(room.sums)), np.int64)
+        changes, room = walk_block(trees, asked, room, total)
+        for first in range(begin, end, size):
+            span = first, min(first + size, end)
             points = gather_points(
-                trees, asked, block, changes, sums, total, span, begin, answering.base, unit
+                trees, asked, block, changes, room.sums, total, (*span, begin), answering.base, unit
             )
             steps = link_steps(points, answering)
             count_steps(asked, windows, weight, steps, span, 1 / answering.unit, counted)
-    return split_replies(questions, counted, answering.unit)
+
+
+def make_room(forest: Forest, asked: Asked, n_rows: int) -> Room:
+    """Room for the rows that walk together."""
+    shift, most = choose_shift(asked, forest.n_outputs), choose_rows(forest, n_rows)
+    block = make_block(forest.n_features, len(asked.features), most, shift)
+    n_entries = min(ENTRIES * forest.n_trees, 2**12) << shift
+    return Room(
+        block,
+        make_lists(most, most * PARTS_OF_A_ROW, forest.depth),
+        np.empty((len(block.sizes), n_entries, 1 + forest.leaves.shape[1]), np.uint64),
+        np.zeros((forest.n_outputs, 0), np.int64),
+    )
 
 
 def list_cells(forest: Forest, questions: Sequence[JumpQuestion], features: IntArray) -> Asked:
@@ -523,8 +559,9 @@ def find_window(windows: Any, q: Any, begin: Any, places: Any, room: Any) -> Non
 
 
 @njit(cache=True, nogil=True)
-def walk_block(trees: Any, asked: Any, block: Any, lists: Any, entries: Any, total: Any) -> Any:
+def walk_block(trees: Any, asked: Any, room: Any, total: Any) -> Any:
     """Add the leaves of all trees to the totals of rows, and list what parts of windows change."""
+    block, lists, entries, sums = room.block, room.lists, room.entries, room.sums
     n_parts = entries.shape[0]
     ends = np.zeros((len(trees.roots) + 1, n_parts), np.uint64)
     for tree in range(len(trees.roots)):
@@ -540,7 +577,10 @@ def walk_block(trees: Any, asked: Any, block: Any, lists: Any, entries: Any, tot
             entries = wider
         ends[tree + 1] = ends[tree]
         add_leaves(trees, tree, block, lists, n_ended, entries, ends[tree + 1], total)
-    return Changes(entries, ends), lists
+    size = block.sizes.max()
+    if size > sums.shape[1]:
+        sums = np.zeros((sums.shape[0], size + size // 8), np.int64)
+    return Changes(entries, ends), Room(block, lists, entries, sums)
 
 
 @njit(cache=True, nogil=True)
@@ -732,12 +772,12 @@ def add_leaves(
 def make_sums(trees: Any, asked: Any, block: Any, changes: Any, part: Any, sums: Any) -> None:
     """Add what changes at the ends of the parts of windows, for some of the rows."""
     entries, ends, starts = changes.entries, changes.ends, block.starts
-    touched = block.touched
+    touched, targets = block.touched, trees.targets
     cells, cell_starts = asked.cells, asked.cell_starts
     for k in range(np.uint64(entries.shape[2] - 1)):
-        for tree in range(len(trees.roots)):
-            output = np.uint64(trees.targets[tree]) + k
-            for i in range(ends[tree, part], ends[tree + 1, part]):
+        for tree in range(np.uint64(len(targets))):
+            output = np.uint64(targets[tree]) + k
+            for i in range(ends[tree, part], ends[tree + ONE, part]):
                 item, change = entries[part, i, 0], np.int64(entries[part, i, k + ONE])
                 q = (item >> BY_QUESTION) & QUESTION
                 start, cell = starts[q, item & ROW], cell_starts[q]
@@ -749,28 +789,22 @@ def make_sums(trees: Any, asked: Any, block: Any, changes: Any, part: Any, sums:
 
 
 @njit(cache=True, nogil=True)
-def count_sums(
-    trees: Any,
-    asked: Any,
-    windows: Any,
-    weight: Any,
-    block: Any,
-    changes: Any,
-    sums: Any,
-    span: Any,
-    scales: Any,
-    counted: Any,
-) -> None:
-    """Count the jumps of sums, for some rows after the others."""
-    size = 1 << block.shift
-    kept = np.empty(asked.places.size + 1, np.uint64)
-    for begin in range(span[0], span[1], size):
-        part = np.uint64((begin - span[0]) >> block.shift)
-        make_sums(trees, asked, block, changes, part, sums)
-        count_part(
-            asked, windows, weight, block, sums, span[0], begin, min(begin + size, span[1]),
-            kept, scales, counted,
-        )  # fmt: skip
+def walk_sums(ground: Any, matrix: Any, weight: Any, room: Any, scales: Any, counted: Any) -> None:
+    """Walk, and count the jumps of sums, for some rows after the others."""
+    trees, coding, asked, windows = ground.trees, ground.coding, ground.asked, ground.windows
+    block, kept = room.block, np.empty(len(asked.places) + 1, np.uint64)
+    most, size = block.codes.shape[1], 1 << block.shift
+    for begin in range(0, len(matrix), most):
+        end = min(begin + most, len(matrix))
+        place_block(coding, asked, windows, matrix[begin:end], begin, block)
+        total = np.zeros((end - begin, len(room.sums)), np.int64)
+        changes, room = walk_block(trees, asked, room, total)
+        for first in range(begin, end, size):
+            make_sums(
+                trees, asked, block, changes, np.uint64((first - begin) >> block.shift), room.sums
+            )
+            span = np.uint64(first), np.uint64(min(first + size, end)), np.uint64(begin)
+            count_part(asked, windows, weight, block, room.sums, span, kept, scales, counted)
 
 
 @njit(cache=True, nogil=True)
@@ -780,40 +814,60 @@ def count_part(
     weight: Any,
     block: Any,
     sums: Any,
-    origin: Any,
-    begin_row: Any,
-    end_row: Any,
+    span: Any,
     kept: Any,
     scales: Any,
     counted: Any,
 ) -> None:
     """Add jumps of sums to those of their cells and to the slopes of their rows; leave zeros."""
+    cells, starts, touched = block.cells, block.starts, block.touched  # numba counts references
+    near_first, near_last = windows.first, windows.last
+    narrow_start, narrow_stop = windows.narrow_start, windows.narrow_stop
+    wide_start, wide_stop = windows.wide_start, windows.wide_stop
+    place_starts, places, groups, shares = (
+        asked.place_starts, asked.places, weight.group, weight.share
+    )  # fmt: skip
+    jumps, slopes, chosen = counted.jumps, counted.slopes, scales.chosen
     scale, per_unit = scales.scale, scales.per_unit
-    for q in range(len(asked.features)):
-        start = asked.place_starts[q]
-        n_cells = asked.place_starts[q + 1] - start
-        for row in range(begin_row, end_row):
-            r = row - origin
-            first, last = np.uint64(block.cells[q, r, 0]), np.uint64(block.cells[q, r, 1])
-            if not block.touched[q, r]:
+    for q in range(np.uint64(len(starts))):
+        start = place_starts[q]
+        n_cells = place_starts[q + ONE] - start
+        for row in range(span[0], span[1]):
+            r = row - span[2]
+            if not touched[q, r]:
                 continue
-            block.touched[q, r] = False
-            begin = block.starts[q, r] + ONE
-            near, end = np.uint64(windows.first[q, row]), np.uint64(windows.last[q, row])
-            group = np.uint64(N_GROUPS) * start + weight.group[row] * n_cells
-            share = weight.share[row] * per_unit
-            for k in range(len(scales.chosen)):
-                output = scales.chosen[k]
+            touched[q, r] = False
+            first, last = np.uint64(cells[q, r, 0]), np.uint64(cells[q, r, 1])
+            begin = starts[q, r] + ONE
+            near, end = np.uint64(near_first[q, row]), np.uint64(near_last[q, row])
+            group = np.uint64(N_GROUPS) * start + groups[row] * n_cells
+            share = shares[row] * per_unit
+            middle, per = halve(narrow_start[q, row], narrow_stop[q, row])
+            wide_middle, wide_per = halve(wide_start[q, row], wide_stop[q, row])
+            for k in range(np.uint64(len(chosen))):
+                output = chosen[k]
                 for cell in range(near, end):
-                    jump = sums[output, begin + cell]
-                    counted.jumps[group + cell, k] += np.int64(np.rint(share * jump))
+                    jump = np.float64(sums[output, begin + cell])
+                    jumps[group + cell, k] += np.int64(np.rint(share * jump))
                 n_kept = list_changes(sums, output, begin, first, last, kept)
-                add_slopes(
-                    asked.places, start, windows, q, row, kept, n_kept, sums, begin,
-                    output, scale, counted.slopes[q, :, k, row],
-                )  # fmt: skip
-            for k in range(len(sums)):
-                sums[k, begin + first - ONE : begin + last + ONE] = 0
+                narrow, wide, half, lean = 0.0, 0.0, 0.0, 0.0
+                for i in range(n_kept):
+                    place = places[start + kept[i]]
+                    jump = np.float64(sums[output, begin + kept[i]])
+                    u = (place - middle) * per
+                    narrow += jump * max(1 - u * u, 0.0)
+                    u = (place - wide_middle) * wide_per
+                    wide += jump * max(1 - u * u, 0.0)
+                    parabola = jump * (abs(u) * max(1 - abs(u), 0.0))
+                    half += parabola
+                    lean += parabola if u >= 0 else -parabola
+                slopes[q, 0, k, row] = 0.75 * narrow * (per * scale)
+                slopes[q, 1, k, row] = 0.75 * wide * (wide_per * scale)
+                slopes[q, 2, k, row] = 3 * half * (wide_per * scale)
+                slopes[q, 3, k, row] = 6 * lean * (wide_per * scale)
+            for output in range(np.uint64(len(sums))):
+                for i in range(begin + first - ONE, begin + last + ONE):
+                    sums[output, i] = 0
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -826,41 +880,6 @@ def list_changes(sums: Any, output: Any, begin: Any, first: Any, last: Any, kept
     return n_kept
 
 
-@njit(cache=True, nogil=True, inline="always")
-def add_slopes(
-    places: Any,
-    start: Any,
-    windows: Any,
-    q: Any,
-    row: Any,
-    kept: Any,
-    n_kept: Any,
-    sums: Any,
-    begin: Any,
-    output: Any,
-    scale: Any,
-    slopes: Any,
-) -> None:
-    """Weigh the jumps of a row that are not zero."""
-    middle, per = halve(windows.narrow_start[q, row], windows.narrow_stop[q, row])
-    wide_middle, wide_per = halve(windows.wide_start[q, row], windows.wide_stop[q, row])
-    narrow, wide, half, lean = 0.0, 0.0, 0.0, 0.0
-    for i in range(n_kept):
-        place = places[start + kept[i]]
-        jump = np.float64(sums[output, begin + kept[i]])
-        u = (place - middle) * per
-        narrow += jump * max(1 - u * u, 0.0)
-        u = (place - wide_middle) * wide_per
-        wide += jump * max(1 - u * u, 0.0)
-        parabola = jump * (abs(u) * max(1 - abs(u), 0.0))
-        half += parabola
-        lean += parabola if u >= 0 else -parabola
-    slopes[0] = 0.75 * narrow * (per * scale)
-    slopes[1] = 0.75 * wide * (wide_per * scale)
-    slopes[2] = 3 * half * (wide_per * scale)
-    slopes[3] = 6 * lean * (wide_per * scale)
-
-
 @njit(cache=True, nogil=True)
 def gather_points(
     trees: Any,
@@ -870,7 +889,6 @@ def gather_points(
     sums: Any,
     total: Any,
     span: Any,
-    origin: Any,
     base: Any,
     unit: Any,
 ) -> Any:
@@ -879,15 +897,15 @@ def gather_points(
     The former have no cell: -1.
     """
     n_questions, n_rows, n_outputs = len(block.starts), span[1] - span[0], len(base)
-    make_sums(trees, asked, block, changes, np.uint64((span[0] - origin) >> block.shift), sums)
+    make_sums(trees, asked, block, changes, np.uint64((span[0] - span[2]) >> block.shift), sums)
     starts = np.zeros(n_questions * n_rows + 1, np.int64)
-    size = block.sizes[(span[0] - origin) >> block.shift]
+    size = block.sizes[(span[0] - span[2]) >> block.shift]
     cells, points = np.empty(size, np.int64), np.empty((size, n_outputs))
     whole = np.empty(n_outputs, np.int64)
     n = 0
     for q in range(n_questions):
         for row in range(n_rows):
-            r = span[0] - origin + row
+            r = span[0] - span[2] + row
             first, last = np.uint64(block.cells[q, r, 0]), np.uint64(block.cells[q, r, 1])
             below = block.starts[q, r] + first
             is_touched = block.touched[q, r]
