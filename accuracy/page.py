@@ -15,6 +15,7 @@ SECTIONS = (
     "california_subsets",
     "curves",
     "trees",
+    "jumps",
     "intervals",
 )
 HEAD = """# How accurate the bins, the curve and the intervals are

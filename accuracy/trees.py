@@ -407,6 +407,19 @@ as for windows. Trees show some spread where the truth has none.
 The probe calls a model smooth along a feature or stepped. Smooth ones get narrow windows.
 
 {families(others)}
+
+### Jumps of black boxes
+
+Two ways to see jumps by more answers were measured, beside the library, and left alone. Models behind a function (boosted trees, a
+forest, k-NN), the cases of `accuracy/jumps.py`, models and rows that nothing was chosen on, N = 400, 1000
+and 5000, errors as ratios to windows: blending windows with ALE of 100 bins (40 for few rows) by the share of
+their difference that is more than noise .91 against the model's own ALE and .98 against the function; changes
+over 60 quantile cells, each row serving its own and the next ones, .84 and 1.00. Both take six answers a row and
+feature instead of four. The mean comes from jumps, gaps, clusters and few values (.57 and .38); on all other
+cases it is 1.07 and 1.12, on the function 1.17 and 1.36, once 8 times as much. A third
+one splits each window at the ends of the row's own cell and solves for the changes of the cells: .75 and .85, no
+case above 1.04 on the model (2.2 on the function), but its intervals cover 71 % where tails are long (today 81 %).
+Trees that are walked need none of them.
 """
 
 

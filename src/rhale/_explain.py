@@ -88,7 +88,8 @@ def explain(
         Range to explain; rows outside are left out of that feature (of "pdp" and "ice" they count
         at the nearest end), and the notes say so.
     window, spread_window : float, optional
-        Share of the rows inside the windows of secants, for the mean and for the spread.
+        Share of the rows inside the windows of secants, for the mean and for the spread; of trees
+        that are walked, share of the rows near a threshold whose jumps are averaged.
     n_rows : int, optional
         Use at most so many rows, drawn with `seed`; all by default.
     seed : int

@@ -121,7 +121,9 @@ class Run:
         last_key = self._last_key(columns, left, len(asker.outputs))
         found, first = list[tuple[Measure, Conclusion]](), None
         while left:
-            task = on_device(MeasureTask(asker, left, last_key, self.asked.seed))
+            task = on_device(
+                MeasureTask(asker, left, last_key, self.asked.seed, columns.survey.weight)
+            )
             sums = self._passes_of(task, asker, columns).fold(task, number)
             sampled = take_apart(sums.sample, len(asker.outputs), left)
             notes = asker.predictor.notes

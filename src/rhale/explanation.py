@@ -128,6 +128,7 @@ class Explanation:
         output: str | int | None = None,
         ax: Any = None,
         center: Center = "mean",
+        smooth: bool = False,
         **options: Any,
     ) -> Any:
         """Draw one feature in detail, or all of them, largest effect first.
@@ -144,6 +145,9 @@ class Explanation:
             Where to draw; a new figure if not given.
         center : {"mean", "start", "uniform"}
             Where curves are zero.
+        smooth : bool
+            Of a model that moves in steps, such as trees: False draws its own curve, flat but for
+            its jumps; True evens out small steps and keeps the real jumps, as in `Effect.curve`.
         **options
             Passed on to `rhale.plots`.
 
@@ -154,18 +158,19 @@ class Explanation:
         from rhale import plots
         from rhale.plots.choice import choose_plot, draw
 
+        options = {"center": center, "smooth": smooth, **options}
         if isinstance(feature, str | int | np.integer):
             name = self.features[self._feature(feature)]
             if output is None and len(self.outputs) > 1:
                 results = [self[name, label] for label in self.outputs]
-                return draw(plots.plot_outputs, results, axes=ax, center=center, **options)
+                return draw(plots.plot_outputs, results, axes=ax, **options)
             result = self[name] if output is None else self[name, output]
-            return draw(choose_plot(result), result, ax=ax, center=center, **options)
+            return draw(choose_plot(result), result, ax=ax, **options)
         names = (
             self.features if feature is None else [self.features[self._feature(f)] for f in feature]
         )
         chosen = self._by_importance([n for n in self.features if n in names], output)
-        return draw(plots.plot_all, chosen, axes=ax, center=center, **options)
+        return draw(plots.plot_all, chosen, axes=ax, **options)
 
     def compare(
         self,
@@ -176,6 +181,7 @@ class Explanation:
         output: str | int | None = None,
         ax: Axes | None = None,
         center: Center = "mean",
+        smooth: bool = False,
     ) -> Axes:
         """Draw one feature of several explanations (methods, models) on one axes.
 
@@ -194,12 +200,14 @@ class Explanation:
         center : {"mean", "start", "uniform"}
             Where curves are zero; "mean" is one common zero, on average over the rows of this
             explanation, so that one model on two periods gives one curve.
+        smooth : bool
+            As in `plot`.
         """
         from rhale import plots
 
         key = feature if output is None else (feature, output)
         items = {name: self[key], **{n: fx[key] for n, fx in others.items()}}
-        return plots.plot_compare(items, ax=ax, center=center)
+        return plots.plot_compare(items, ax=ax, center=center, smooth=smooth)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One tidy row per feature, output and bin (or point of a profile).
@@ -338,6 +346,7 @@ class Explanation:
             effect.output,
             self.cells[effect.name].of_output(output, n_outputs),
             partition,
+            stairs=effect.stairs,
         )
         carried = {n: getattr(effect, n) for n in ("local_notes", "sample", "kind", "missing")}
         # limits that were searched in these rows stay so, however they are asked for

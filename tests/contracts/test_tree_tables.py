@@ -62,9 +62,9 @@ def same(walked, asked):
 @pytest.mark.parametrize("name", MODELS)
 def test_walked_trees_give_the_numbers_of_asked_ones(name):
     model = MODELS[name]().fit(TABLE, Y)
-    walked = rhale.explain(model, TABLE)
+    walked = rhale.explain(model, TABLE, method="ale")
     assert walked.provenance["answers_walked"] > 0
-    same(walked, rhale.explain(rhale.models.wrap(model, walk=False), TABLE))
+    same(walked, rhale.explain(rhale.models.wrap(model, walk=False), TABLE, method="ale"))
 
 
 def test_a_table_of_levels_alone_is_walked_too():
@@ -78,6 +78,7 @@ def test_a_table_of_levels_alone_is_walked_too():
 def test_log_odds_are_walked():
     x = TABLE[["few", "zone"]]
     model = RandomForestClassifier(20, min_samples_leaf=40, random_state=0).fit(x, Y > 2)
-    walked = rhale.explain(model, x, response="log_odds")
+    walked = rhale.explain(model, x, response="log_odds", method="ale")
     assert walked.provenance["answers_walked"] > 0
-    same(walked, rhale.explain(rhale.models.wrap(model, walk=False, response="log_odds"), x))
+    asked = rhale.models.wrap(model, walk=False, response="log_odds")
+    same(walked, rhale.explain(asked, x, method="ale"))

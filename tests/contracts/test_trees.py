@@ -28,6 +28,8 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import rhale
+from rhale.kernels.axis import Axis
+from rhale.kernels.jumps import find_near, near_share
 from rhale.models import meet, wrap
 from rhale.tables import open_table
 
@@ -194,7 +196,7 @@ def simple(name, x, n_classes=0, **more):
 
 
 @each_family
-@pytest.mark.parametrize("method", ["rhale", "ale", "pdp", "ice", "mplot"])
+@pytest.mark.parametrize("method", ["ale", "pdp", "ice", "mplot"])
 @pytest.mark.parametrize("n_classes", [0, 3])
 def test_whole_explanations_are_those_of_the_black_box(family, method, n_classes):
     x = table(0)
@@ -207,6 +209,43 @@ def test_whole_explanations_are_those_of_the_black_box(family, method, n_classes
         assert one.mean == pytest.approx(other.mean, abs=30 * family.precision * size)
         assert one.std == pytest.approx(other.std, abs=1e-3 * size)
         assert one.notes == other.notes
+
+
+def curve_by_predictions(ask, x, column, stairs, near):
+    """Mean change of the predictions across each place, over the rows near it, added up."""
+    jumps = []
+    for place, (start, stop) in zip(stairs.places, near, strict=True):
+        mine = x[(x[:, column] >= start) & (x[:, column] <= stop)]
+        ends = []
+        for value in (
+            np.nextafter(np.float32(place), -np.inf),
+            np.nextafter(np.float32(place), np.inf),
+        ):
+            moved = mine.copy()
+            moved[:, column] = value
+            ends.append(np.asarray(ask.predict(moved), dtype=np.float64).reshape(len(mine), -1))
+        jumps.append(np.mean(ends[1] - ends[0], axis=0))
+    return np.cumsum(jumps, axis=0)
+
+
+@each_family
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_curves_are_those_of_predictions_beside_every_threshold(family, n_classes):
+    """Of what the library itself answers, a float32 before and behind each threshold."""
+    x = table(0)[:120]
+    more = {"zero_as_missing": False} if family.name == "lightgbm" else {}
+    model = simple(family.name, x, n_classes, **more)
+    fx, ask = rhale.explain(model, x, features=[0]), wrap(model, walk=False)
+    chosen = [1] if n_classes == 2 else range(len(fx.outputs))
+    for output, effect in zip(chosen, fx, strict=True):
+        stairs = effect.stairs
+        axis = Axis(*effect.edges[[0, -1]], *np.unique(x[:, 0], return_counts=True), len(x))
+        near = np.column_stack(find_near(axis, stairs.places, near_share(len(x))))
+        expected = curve_by_predictions(ask, x, 0, stairs, near)[:, output]
+        found = effect.curve(stairs.places, center="start")
+        assert found == pytest.approx(
+            expected, abs=30 * family.precision * max(1, np.ptp(expected))
+        )
 
 
 # --- categories, missing values, types -----------------------------------------------------------
@@ -253,9 +292,10 @@ def test_categories_of_a_data_frame_are_followed(name):
     changes = [(0, rng.normal(size=N_ROWS)), (2, rng.uniform(-1, 1, N_ROWS))] * 2
     precision = SINGLE if name.startswith("xgboost") else DOUBLE
     assert_same_answers(model, data, precision, changes=changes)
-    fast = rhale.explain(model, data, features=["a"])
-    slow = rhale.explain(wrap(model, walk=False), data, features=["a"])
+    fast = rhale.explain(model, data, features=["a"], method="ale")
+    slow = rhale.explain(wrap(model, walk=False), data, features=["a"], method="ale")
     assert fast["a"].mean == pytest.approx(slow["a"].mean, abs=100 * precision)
+    assert rhale.explain(model, data, features=["a"])["a"].stairs.n_places > 0
 
 
 @pytest.mark.parametrize("name", ["xgboost", "lightgbm", "hist"])

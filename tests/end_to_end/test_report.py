@@ -1,6 +1,7 @@
 """The report in a real browser: nothing is asked of a network, and everything can be used."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -293,6 +294,82 @@ def test_names_that_want_to_be_more_than_names_are_harmless(page, tmp_path):
     assert page.complaints() == []
     assert page.requests() == []
     assert page.ask("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.fixture(scope="module")
+def stepped(tmp_path_factory):
+    """A page of a model that jumps up by 2 at 1 and down by 1 at 3; smooth, it rises evenly."""
+    from rhale.report.chart_numbers import Line
+    from rhale.report.render import render
+
+    path = tmp_path_factory.mktemp("stepped") / "stepped.html"
+    x = np.linspace(0.0, 4.0, 401)
+    made = make_page([rhale.effect(x, np.ones(401), name="trees")], {"method": "rhale"})
+    stairs = Line(
+        (0, 1, 1, 3, 3, 4), (0, 0, 2, 2, 1, 1), (0,) * 6, (0, 0, 2, 2, 1, 1), (0, 0, 2, 2, 1, 1)
+    )
+    even = Line((0, 4), (0, 1), (0, 0), (0, 1), (0, 1))
+    (feature,) = made.features
+    shape = replace(feature.parts[0].shape, **vars(stairs), smooth=even)
+    feature = replace(feature, parts=(replace(feature.parts[0], shape=shape),))
+    path.write_text(render(replace(made, features=(feature,))), encoding="utf-8", newline="\n")
+    return path
+
+
+LINE = "document.querySelector('#f0 .effect-line path').getAttribute('d')"
+CAPTION = "document.querySelector('#f0 figcaption').textContent"
+
+
+def test_a_staircase_has_vertical_jumps_and_flat_treads(page, stepped):
+    page.open(stepped)
+    page.show("#f0")
+    points = [tuple(map(float, p.split(","))) for p in page.ask(LINE).lstrip("M").split("L")]
+    assert len(points) == 6
+    for (x, y), (next_x, next_y) in pairwise(points):
+        assert (x == next_x) != (y == next_y)
+    assert page.complaints() == []
+
+
+def test_curves_are_switched_by_keyboard_for_the_whole_page(page, stepped):
+    from selenium.webdriver import Keys
+
+    page.open(stepped)
+    page.show("#f0")
+    with_steps = page.ask(LINE)
+    page.find("#f0 .chart").send_keys("+")
+    zoomed = page.ask(LINE)
+    assert zoomed != with_steps
+    page.find("#curve").send_keys(Keys.ARROW_DOWN)
+    assert "small steps evened out" in page.ask(CAPTION)
+    assert page.ask(LINE).count("L") == 1
+    page.find("#curve").send_keys(Keys.ARROW_UP)
+    assert "small steps" not in page.ask(CAPTION)
+    assert page.ask(LINE) == zoomed  # the stretch that is shown stays
+    page.find("#f0 .chart").send_keys("0")
+    assert page.ask(LINE) == with_steps
+    assert page.complaints() == []
+    assert page.requests() == []
+
+
+def test_a_pointer_reads_its_own_side_of_a_jump(page, stepped):
+    page.open(stepped)
+    page.show("#f0")
+    found = page.ask("arguments[0].map((x) => charts.get(0).nearest(x))", [0.9, 1.1, 2.9, 3.1])
+    assert found == [1, 2, 3, 4]
+
+
+def test_a_page_without_steps_has_no_switch(opened):
+    assert opened.ask("document.querySelector('#curve') === null")
+
+
+def test_printing_keeps_the_chosen_curve(page, stepped):
+    from selenium.webdriver import Keys
+
+    page.open(stepped)
+    page.find("#curve").send_keys(Keys.ARROW_DOWN)
+    page.driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
+    page.wait("document.querySelectorAll('.feature svg').length === 1")
+    assert "small steps evened out" in page.ask(CAPTION)
 
 
 @pytest.fixture(scope="module")

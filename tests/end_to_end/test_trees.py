@@ -82,14 +82,14 @@ def test_the_curve_is_close_to_the_true_curve(name, feature, kind):
     error = effect.curve(z) - truth.curve(z)
     # what even exact slopes of these rows do not know
     standard_error = np.mean(np.diff(exact_effect(name, feature).ci(z, level=0.6827), axis=0)) / 2
-    assert error.std() < 0.05 * np.ptp(truth.curve(z)) + 3 * standard_error
+    assert error.std() < 0.05 * np.ptp(truth.curve(z)) + 4 * standard_error
 
 
 @each_kind
 @each_feature
 def test_heterogeneity_does_not_grow_with_the_number_of_cells(name, feature, kind):
     few, many = (effect_of(name, kind, feature, k).heterogeneity for k in (20, 400))
-    assert many < 1.3 * few
+    assert many < 1.3 * few or many == few == 0
 
 
 @each_kind
@@ -113,24 +113,26 @@ def test_a_tiny_step_would_have_seen_nothing(name, kind):
 
 
 @each_kind
-def test_the_notes_say_that_the_model_has_steps_and_which_windows_were_taken(kind):
+def test_the_notes_say_where_jumps_are_and_over_which_rows_they_are_averaged(kind):
     effect = effect_of("sine_product", kind, "x1")
-    assert effect.notes[0] == (
-        "secants (stepped): windows hold 0.1 of the rows, 0.3 for the spread"
-    )
+    told = "jumps at the thresholds of the trees, each the mean over 0.1 of the rows"
+    assert effect.notes[0] == told
 
 
 @each_kind
 def test_a_window_over_four_fifths_of_the_wave_flattens_it(kind):
+    """Of a black box; the jumps of trees stay what they are, whoever is near."""
     rows, model = PROBLEMS["sine_product"].draw(1000, seed=2), fitted("sine_product", kind)
-    wide = rhale.explain(model, rows, features=0, window=0.8)[0]
+    asked = rhale.models.wrap(model, walk=False)
+    wide = rhale.explain(asked, rows, features=0, window=0.8)[0]
     assert "windows hold 0.8 of the rows" in wide.notes[0]
     # over [x - 0.4, x + 0.4] the secant of sin(2 pi x) is its slope, 1 / 0.8 pi times sin(0.8 pi)
     fall = np.sin(1.2 * np.pi) - np.sin(0.8 * np.pi)
     flat = fall * np.sin(0.8 * np.pi) / (0.8 * np.pi)
     assert np.diff(wide.curve([0.4, 0.6])) == pytest.approx(flat, abs=0.1)
-    usual = effect_of("sine_product", kind, "x1")
-    assert np.diff(usual.curve([0.4, 0.6])) == pytest.approx(fall, abs=0.1)
+    for window in (None, 0.8):
+        walked = rhale.explain(model, rows, features=0, window=window)[0]
+        assert np.diff(walked.curve([0.4, 0.6])) == pytest.approx(fall, abs=0.1)
 
 
 @pytest.mark.parametrize(("name", "feature"), [("product", "x1"), ("study_1", "x1")])

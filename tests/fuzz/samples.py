@@ -255,7 +255,7 @@ def two_answers(rows):
 
 
 def make_explanations(folder):
-    for version in (1, 2, 3, 4):
+    for version in (1, 2, 3, 4, 5):
         shutil.copy(
             OLD_FORMATS / f"format_{version}.json", place(folder, f"format_{version}", ".json")
         )

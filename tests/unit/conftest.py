@@ -1,7 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+import rhale
 from rhale.kernels.level_moments import measure_levels
+from rhale.kernels.staircase import Staircase
 from rhale.results.level_effect import LevelEffect
 
 
@@ -29,3 +33,27 @@ def make(levels, step, *, name="city", output="y0", rows=10, noise=0.0, edges=No
 @pytest.fixture
 def make_levels():
     return make
+
+
+@pytest.fixture
+def stepped():
+    """Rows evenly on [0, 4], of a model that jumps up by 2 at 1 and down by 1 at 3.
+
+    Zero on average over the rows, of which 1/4, 1/2 and 1/4 stand before, between and behind, the
+    curve is -1.25, 0.75, -0.25. Of two groups of rows one has the first jump higher by 0.1, the
+    other lower: its standard error is 0.1 times the root of 2.
+    """
+    x = np.linspace(0.0, 4.0, 401)
+    stairs = Staircase(
+        places=np.array([1.0, 3.0]),
+        jumps=np.array([2.0, -1.0]),
+        near_shares=np.array([0.1, 0.1]),
+        row_shares=np.array([0.25, 0.5, 0.25]),
+        influence=np.array([[0.1, 0.0], [-0.1, 0.0]]),
+        drawn=np.zeros((2, 2)),
+        group_shares=np.array([0.5, 0.5]),
+        low=0.0,
+        high=4.0,
+    )
+    effect = rhale.effect(x, np.zeros(x.size), bins=rhale.Fixed(4), name="age")
+    return replace(effect, stairs=stairs)

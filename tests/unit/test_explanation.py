@@ -1,5 +1,6 @@
 import copy
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -457,6 +458,23 @@ def test_plot_draws_one_feature_or_all(fx):
     assert isinstance(profile["age"], Profile)
     profile.plot("age")
     fx.compare({"other": fx.rebin(3)}, "age")
+    plt.close("all")
+
+
+@pytest.mark.parametrize("smooth", [False, True])
+def test_plot_and_compare_draw_smooth_or_as_it_is(fx, stepped, smooth):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("agg")
+    trees = replace(fx, features=("age",), outputs=("y0",), effects=(stepped,))
+    drawn = [
+        trees.plot("age", smooth=smooth)[0],
+        trees.plot(smooth=smooth)[0],
+        trees.compare({"other": trees}, "age", smooth=smooth),
+    ]
+    for ax in drawn:
+        (x, y) = ax.findobj(lambda artist: artist.get_gid() == "rhale:curve")[0].get_data()
+        np.testing.assert_allclose(y, stepped.curve(x, smooth=smooth), atol=1e-12)
+    rhale.explain(additive, FRAME, method="ice").plot("age", smooth=smooth)  # has no steps
     plt.close("all")
 
 

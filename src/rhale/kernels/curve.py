@@ -37,10 +37,6 @@ class Design(NamedTuple):
         """Sums of the maps, by weights of shape (n_maps,) or (n_sums, n_maps)."""
         return Design(*(weights @ part for part in self))
 
-    def steps(self) -> Design:
-        """Each map less the one before it."""
-        return Design(*(np.diff(part, axis=0) for part in self))
-
 
 @dataclass(frozen=True, eq=False)
 class Fit:

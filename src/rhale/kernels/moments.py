@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from functools import partial, reduce
 from operator import add
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,12 @@ from rhale.kernels.cells import Cells, as_cells
 from rhale.kernels.grid import CellArray, Grid
 from rhale.kernels.records import crosses_processes
 
-SeriesName = Literal["effect", "wide", "noise"]
-SERIES: tuple[SeriesName, ...] = get_args(SeriesName)  # as they stand in sums and in files
+SeriesName = Literal["effect", "wide", "noise", "halves", "difference"]
+SERIES: dict[int, tuple[SeriesName, ...]] = {  # by their number, as they stand in sums and files
+    1: ("effect",),
+    3: ("effect", "wide", "noise"),
+    4: ("effect", "wide", "halves", "difference"),
+}
 BLOCK_ROWS = 2**15  # a block's columns stay in the processor's cache
 LOST = 1e-13  # of the squares: what is left below that after a subtraction is rounding
 LARGEST, SMALLEST = 1e150, 1e-150  # squares of these are still ordinary numbers
@@ -44,7 +48,7 @@ class Moments:
         Mean of each series, and sum of its weighted squared deviations.
     sxd : ndarray of shape (n_series, n_cells), or (n_axes, n_series, n_cells)
         Sum of the products of each series with x, as deviations.
-    names : tuple of {"effect", "wide", "noise"}
+    names : tuple of {"effect", "wide", "noise", "halves", "difference"}
         What each series of one output is (see `of_output`); none where that was not asked yet.
 
     Notes
@@ -161,21 +165,27 @@ class Moments:
 
         Notes
         -----
-        Local effects of all outputs come first. Where the model has steps, two more series of
-        each follow: the local effects over the window of the spread ("wide"), and the part of
-        these that is noise of the steps.
+        Local effects of all outputs come first. Where the model has steps, those over the window
+        of the spread follow ("wide"). If it answers as a black box, the part of these that is
+        noise of the steps is next. If its trees are walked, it is the mean of the slopes over the
+        halves of that window, and then the right one less the left one.
         """
         index = range(output, len(self.mean), n_outputs)
-        return replace(self.series(*index), names=SERIES[: len(index)])
+        return replace(self.series(*index), names=SERIES[len(index)])
 
     @property
     def is_stepped(self) -> bool:
-        """Whether the local effects are secants of a model with steps."""
-        return "noise" in self.names
+        """Whether the local effects are those of a model with steps."""
+        return "wide" in self.names
 
-    def named(self, name: SeriesName) -> Moments:
-        """Keep the series of a name."""
-        return self.series(self.names.index(name))
+    @property
+    def is_walked(self) -> bool:
+        """Whether they are slopes of the rows' own staircases."""
+        return "halves" in self.names
+
+    def named(self, *names: SeriesName) -> Moments:
+        """Keep the series of some names."""
+        return self.series(*(self.names.index(name) for name in names))
 
     def unite(self, limits: IntArray, axis: int = 0) -> Moments:
         """Unite the cells of an axis between the chosen limits into larger ones.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -11,10 +10,8 @@ import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.axis import Axis
-from rhale.kernels.grid import Closed
-from rhale.kernels.moments import Moments
-from rhale.kernels.partition import Cuts, Partition
 from rhale.kernels.sample import KeyArray
+from rhale.kernels.stretches import Stretches
 
 PILE_SHARE = 0.05  # of the rows: a value that holds so many is a place of its own
 STANDS_OUT = 10.0  # times what a value holds in the median: few values are no piles, but a ladder
@@ -43,6 +40,11 @@ class Piles:
     stretches: FloatArray
     before: FloatArray
     high: float = np.inf
+
+    @property
+    def beside(self) -> Stretches:
+        """The stretches as bins of their own."""
+        return Stretches(self.stretches, self.before)
 
     @cached_property
     def divided(self) -> FloatArray:
@@ -79,10 +81,7 @@ class Piles:
 
         Nor right before them: a bin may end on either side of an empty cell, and would be too wide.
         """
-        if not self.stretches.size:
-            return limits
-        inside = (limits[:, None] > self.before) & (limits[:, None] < self.stretches[:, 1])
-        return np.asarray(np.union1d(limits[~inside.any(axis=1)], self.stretches))
+        return self.beside.offer(limits)
 
     def apart(self, stretches: FloatArray) -> FloatArray:
         """Those of other stretches that have nothing in common with these."""
@@ -95,96 +94,6 @@ class Piles:
         starts, stops = self.stretches.T
         place = np.searchsorted(stops, x, side="right")
         return np.append(-np.inf, stops)[place], np.append(starts, np.inf)[place]
-
-
-@dataclass(frozen=True, eq=False)
-class BetweenPiles:
-    """A partition that chooses bins between piles, and has one for each stretch beside them.
-
-    Attributes
-    ----------
-    partition : Partition
-        How bins are chosen elsewhere.
-    piles : Piles
-        The piles.
-
-    Notes
-    -----
-    What happens in a stretch is another matter than what happens around it. One search over both
-    would take the difference for noise, and cut less on either side.
-    """
-
-    partition: Partition
-    piles: Piles
-
-    @property
-    def closed(self) -> Closed:
-        """Which limit belongs to a bin."""
-        return self.partition.closed
-
-    def candidates(self, axis: Axis) -> FloatArray:
-        """Limits of the partition and ends of the stretches."""
-        return self.piles.offer(self.partition.candidates(axis))
-
-    def __call__(self, moments: Moments) -> Cuts:
-        """Choose bins part by part."""
-        edges = moments.grid.edges
-        starts, stops = np.searchsorted(edges, self.piles.stretches.T)
-        ends = np.unique(np.concatenate([[0], starts, stops, [edges.size - 1]])).tolist()
-        parts = list[Cuts]()
-        for first, last in pairwise(ends):
-            part = moments.between(first, last)
-            is_one = first in starts or not np.any(part.weight > 0)
-            parts.append(_one_bin(part) if is_one else self.partition(part))
-        return join(parts, ends)
-
-
-def _one_bin(moments: Moments) -> Cuts:
-    """One constant bin."""
-    n_cells = moments.grid.n_cells
-    noise = np.nan_to_num(moments.variance[0])
-    return Cuts(np.array([0, n_cells]), np.zeros(1, dtype=np.bool_), (), np.zeros(1), noise)
-
-
-def join(parts: Sequence[Cuts], starts: Sequence[int]) -> Cuts:
-    """Put the bins of neighbouring parts of an axis in a row.
-
-    Parameters
-    ----------
-    parts : sequence of Cuts
-        Bins of each part, whose limits count from its own first cell.
-    starts : sequence of int
-        The first cell of each part.
-    """
-    shifted = [one.limits[:-1] + at for one, at in zip(parts, starts, strict=False)]
-    ends = [parts[-1].limits[-1:] + starts[len(parts) - 1]]
-    trust = [np.zeros(one.linear.size) if one.trust is None else one.trust for one in parts]
-    followed, noise = [np.zeros(1, dtype=np.intp)], []
-    for one, at in zip(parts, starts, strict=False):
-        own = np.arange(one.limits[-1] + 1) if one.followed is None else one.followed
-        followed.append(own[1:] + at)
-        noise.append(np.zeros(own.size - 1) if one.noise is None else one.noise)
-    return Cuts(
-        limits=np.concatenate(shifted + ends),
-        linear=np.concatenate([one.linear for one in parts]),
-        notes=tuple(dict.fromkeys(note for one in parts for note in one.notes)),
-        trust=np.concatenate(trust),
-        noise=np.concatenate(noise),
-        followed=np.concatenate(followed),
-        spread_limits=_join_limits([one.spread_limits for one in parts], parts, starts),
-        spread_parts=_join_limits([one.spread_parts for one in parts], parts, starts),
-        is_searched=any(one.is_searched for one in parts),
-    )
-
-
-def _join_limits(
-    own: Sequence[IntArray | None], parts: Sequence[Cuts], starts: Sequence[int]
-) -> IntArray | None:
-    """Limits of the spread, where a part has some; other parts are one."""
-    if all(one is None for one in own):
-        return None
-    known = [c.limits[[0, -1]] if one is None else one for one, c in zip(own, parts, strict=True)]
-    return np.unique(np.concatenate([some + at for some, at in zip(known, starts, strict=False)]))
 
 
 NO_PILES = Piles(np.empty(0), np.empty((0, 2)), np.empty(0))

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from rhale.kernels import FloatArray
+
 Record = TypeVar("Record")
 CROSSING: dict[str, type[Any]] = {}  # by name: records that are sent or kept as bytes
 
@@ -33,6 +35,12 @@ def freeze(record: Any) -> None:
             value = value.view()
             value.flags.writeable = False
             object.__setattr__(record, field.name, value)
+
+
+def as_frozen(array: FloatArray) -> FloatArray:
+    """Make an array of one's own read-only."""
+    array.flags.writeable = False
+    return array
 
 
 def same_fields(a: object, b: object) -> bool:

@@ -128,6 +128,11 @@ def written(value: float, kind: AxisKind) -> str:
     return f"{value:g} s" if kind == "duration" else f"{value:g}"
 
 
+def write_short(value: float, kind: AxisKind) -> str:
+    """Write a place on an axis with few digits."""
+    return f"{value:.4g}" if kind == "number" else written(value, kind)
+
+
 def in_full(value: float, kind: AxisKind) -> str:
     """Write a date or a duration so that no other one is written alike.
 

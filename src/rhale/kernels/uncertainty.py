@@ -95,12 +95,10 @@ class Uncertainty:
         tails = float(rows.weight @ (values / size) ** 4) - 1.0
         return fitted + size**2 * max(tails, 0.0) / (4 * max(self.n_rows, 1.0))
 
-    def of_means(self) -> FloatArray:
-        """Variance of the change of the curve over each bin, divided by its width."""
-        edges = self.bins.edges
-        return np.asarray(
-            self.of_maps(self.fit.design(edges).steps()).variance / np.diff(edges) ** 2
-        )
+    def of_changes(self, start: FloatArray, stop: FloatArray) -> Estimate:
+        """Variance of the change of the curve from each start to its stop."""
+        ends = zip(self.fit.design(stop), self.fit.design(start), strict=True)
+        return self.of_maps(Design(*(after - before for after, before in ends)))
 
     def of_maps(self, design: Design) -> Estimate:
         """Variance of linear maps."""

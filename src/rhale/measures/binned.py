@@ -16,7 +16,8 @@ from rhale.kernels.fixed import Edges, Quantile
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import Moments, measure
 from rhale.kernels.partition import Partition
-from rhale.kernels.piles import NO_PILES, BetweenPiles, Piles, find_piles
+from rhale.kernels.piles import NO_PILES, Piles, find_piles
+from rhale.kernels.stretches import BetweenStretches
 from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
 from rhale.measures.notes import describe_gaps, describe_outside
 from rhale.results.effect import Density, Effect, LocalEffects
@@ -151,13 +152,7 @@ class BinnedEffects:
 
     def conclude(self, total: Moments, kept: FloatArray, about: About) -> Conclusion:
         """Choose bins among the cells, for each output."""
-        edges, n_inside = self.cells.grid.edges, int(total.count.sum())
-        require_rows(self.feature, n_inside, (edges[0], edges[-1]), about.survey)
-        notes = (*self.how, *about.notes, *self.feature.notes, *self.cells.notes, *self.missing)
-        n_known = about.survey.n_rows - self.feature.n_missing
-        notes += describe_outside(n_known, total, kind=self.feature.axis_kind)
-        notes += describe_gaps(self.feature)
-        every = range(len(about.outputs))
+        notes, every = gather_notes(self, total, about), range(len(about.outputs))
         made = tuple(self.bin(total, kept, about, output, notes) for output in every)
         return Conclusion(made, cells=total if self.cells.can_change else None)
 
@@ -165,7 +160,6 @@ class BinnedEffects:
         self, total: Moments, kept: FloatArray, about: About, output: int, notes: tuple[Note, ...]
     ) -> Effect:
         """Bins of one output."""
-        known = ~np.isnan(kept[:, 0])
         made = bin_cells(
             self.feature.name,
             about.outputs[output],
@@ -173,14 +167,49 @@ class BinnedEffects:
             self.cells.partitions[output],
             axis=self.feature.axis,
         )
-        sample = LocalEffects(kept[known, 0], kept[known, 1 + output], about.weight[known])
         return replace(
             made,
             kind=self.feature.axis_kind,
             density=self.cells.density,
             local_notes=notes,
-            sample=sample,
+            sample=sample_effects(kept, about, output),
         )
+
+
+class MeasuredCells(Protocol):
+    """What is said about a measure whose local effects fall into cells."""
+
+    @property
+    def feature(self) -> Feature:
+        """Whose effect is measured."""
+
+    @property
+    def cells(self) -> CellChoice:
+        """Cells and partitions."""
+
+    @property
+    def how(self) -> tuple[Note, ...]:
+        """How local effects are found."""
+
+    @property
+    def missing(self) -> tuple[Note, ...]:
+        """About rows without a value."""
+
+
+def gather_notes(measured: MeasuredCells, total: Moments, about: About) -> tuple[Note, ...]:
+    """What a reader should know about the local effects; refuse limits without rows."""
+    feature, edges = measured.feature, measured.cells.grid.edges
+    require_rows(feature, int(total.count.sum()), (edges[0], edges[-1]), about.survey)
+    notes = (*measured.how, *about.notes, *feature.notes, *measured.cells.notes, *measured.missing)
+    n_known = about.survey.n_rows - feature.n_missing
+    notes += describe_outside(n_known, total, kind=feature.axis_kind)
+    return notes + describe_gaps(feature)
+
+
+def sample_effects(kept: FloatArray, about: About, output: int) -> LocalEffects:
+    """Local effects of the sampled rows that have a value."""
+    known = ~np.isnan(kept[:, 0])
+    return LocalEffects(kept[known, 0], kept[known, 1 + output], about.weight[known])
 
 
 def choose_cells(settings: Settings, feature: Feature, outputs: Sequence[str]) -> CellChoice:
@@ -222,7 +251,9 @@ def offer_piles(cells: CellChoice, piles: Piles) -> CellChoice:
     if not piles.values.size:
         return cells
     grid = Grid(piles.offer(cells.grid.edges), cells.grid.closed)
-    between = tuple(p if isinstance(p, Edges) else BetweenPiles(p, piles) for p in cells.partitions)
+    between = tuple(
+        p if isinstance(p, Edges) else BetweenStretches(p, piles.beside) for p in cells.partitions
+    )
     # rows of a pile have large local effects over a narrow stretch: no wider bin may hold them
     return replace(cells, grid=grid, partitions=between, can_change=False)
 

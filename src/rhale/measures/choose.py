@@ -12,8 +12,9 @@ from rhale.errors import BadEffectsError, NotDifferentiableError
 from rhale.features.feature import Feature
 from rhale.features.first_pass import Columns
 from rhale.kernels import FloatArray
+from rhale.kernels.jumps import MOST_CELLS, N_GROUPS, find_jump_cells, near_share
 from rhale.kernels.piles import Piles
-from rhale.kernels.windows import even_window, window
+from rhale.kernels.windows import Window, even_window, window
 from rhale.measures.binned import (
     BinnedEffects,
     CellChoice,
@@ -28,13 +29,20 @@ from rhale.measures.constant import Constant
 from rhale.measures.gradient import Gradient
 from rhale.measures.marginal import Marginal, choose_bins
 from rhale.measures.measure import Measure
-from rhale.measures.notes import MISSING_POINT, describe_missing, describe_piles, without_point
+from rhale.measures.notes import (
+    MISSING_POINT,
+    describe_missing,
+    describe_piles,
+    describe_places,
+    without_point,
+)
 from rhale.measures.probe import probe_reactions, probe_smoothness
 from rhale.measures.questions import Asker
 from rhale.measures.removal import Of, Removal, refuse_missing
 from rhale.measures.secant import OwnBin, Secant
 from rhale.measures.steps import Steps, last_moved
 from rhale.measures.tracing import TracedMethod, Tracing, choose_points
+from rhale.measures.walked import JumpEffects
 from rhale.results.note import Note
 from rhale.settings import Settings
 from rhale.tables import Chunk
@@ -42,6 +50,8 @@ from rhale.tables import Chunk
 SMOOTH_SHARE, MEAN_SHARE, SPREAD_SHARE = 0.01, 0.1, 0.3
 WINDOW_ROWS, WIDEST_SHARE = 45, 0.15  # of few rows a window takes a larger share
 MEAN_LEAST, SPREAD_LEAST = 1 / 5, 1 / 2  # of the share, at the ends of the axis
+WALKED_LEAST = 2 / 3  # the same, of the spread of walked trees
+MOST_SUMS, FEWEST_CELLS = 2**22, 100  # numbers that are added up; cells that a feature has at least
 BY_GRADIENT = Note("gradient", "local effects by gradient")
 OVER_BINS = Note("secants over bins", "secants over the row's own bin")
 BY_STEPS = Note("steps", "steps between neighbouring levels")
@@ -93,19 +103,16 @@ def choose(columns: Columns, asker: Asker, settings: Settings) -> Choice:
         return Choice((*traced, *gone), {}, asked)
     missing = {f.name: _about_missing(f, columns, refused) for f in columns.features}
     binned = [f for f in columns.features if not f.is_constant and f.levels is None]
+    jumping = choose_jumps(settings, asker, probe, binned, missing)
+    measured: dict[str, Measure] = {m.feature.name: m for m in jumping}
+    how = {m.feature.name: m.how[0] for m in jumping}
+    binned = [f for f in binned if f.name not in measured]
     cells = [choose_cells(settings, f, asker.outputs) for f in binned]
     sources, ways, more = choose_sources(settings, asker, probe, binned, cells)
-    measured: dict[str, Measure] = {
-        f.name: BinnedEffects(
-            f,
-            source,
-            offer_piles(own, source.piles),
-            () if way in USUAL_WAYS else (way,),
-            missing[f.name],
-        )
-        for f, source, own, way in zip(binned, sources, cells, ways, strict=True)
-    }
-    how = dict(zip((f.name for f in binned), ways, strict=True))
+    for f, source, own, way in zip(binned, sources, cells, ways, strict=True):
+        told = () if way in USUAL_WAYS else (way,)
+        offered, how[f.name] = offer_piles(own, source.piles), way
+        measured[f.name] = BinnedEffects(f, source, offered, told, missing[f.name])
     for feature in columns.features:
         if feature.is_constant:
             measured[feature.name] = Constant(feature, missing[feature.name])
@@ -148,6 +155,47 @@ def _about_missing(
     why = refused.get(feature.name)
     end = MISSING_POINT if why is None else without_point(why)
     return describe_missing(feature, columns.survey, end)
+
+
+def choose_jumps(
+    settings: Settings,
+    asker: Asker,
+    probe: Chunk,
+    features: Sequence[Feature],
+    missing: dict[str, tuple[Note, ...]],
+) -> list[JumpEffects]:
+    """Features along which a model that is walked jumps at known places."""
+    walker = asker.predictor.walker
+    if walker is None or settings.method != "rhale" or settings.wants_gradient:
+        return []
+    numbers = [f for f in features if f.axis_kind == "number"]
+    known = [(f, walker.places(f.column, probe, f.axis.values)) for f in numbers]
+    some = [(f, cuts) for f, cuts in known if cuts is not None]
+    n_cuts, n_sums = sum(cuts.size for _, cuts in some), N_GROUPS * len(asker.outputs)
+    most = MOST_CELLS if n_cuts * n_sums <= MOST_SUMS else MOST_SUMS // (n_sums * len(some))
+    most = min(max(most, FEWEST_CELLS), MOST_CELLS)
+    return [
+        JumpEffects(
+            feature=f,
+            places=(places := find_jump_cells(f.axis, cuts, _near_share(settings, f), most)),
+            narrow=_even(f, settings.window or _mean_share(f.axis.rows), MEAN_LEAST, gaps=True),
+            wide=_even(f, settings.spread_window or SPREAD_SHARE, WALKED_LEAST),
+            cells=choose_cells(settings, f, asker.outputs),
+            how=describe_places(places, cuts.size, _near_share(settings, f)),
+            missing=missing[f.name],
+        )
+        for f, cuts in some
+    ]
+
+
+def _near_share(settings: Settings, feature: Feature) -> float:
+    """Share of the rows whose jumps are averaged."""
+    return settings.window or near_share(feature.axis.rows)
+
+
+def _even(feature: Feature, share: float, least: float, *, gaps: bool = False) -> Window:
+    """Even windows of a feature."""
+    return even_window(feature.axis, share, least * share, whole=feature.whole, gaps=gaps)
 
 
 def choose_sources(

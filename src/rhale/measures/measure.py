@@ -11,6 +11,7 @@ import numpy as np
 from rhale.features.feature import Feature
 from rhale.features.survey import Survey, keep, rows_keys
 from rhale.kernels import FloatArray, IntArray
+from rhale.kernels.jumps import JumpQuestion, JumpReply, count_rows
 from rhale.kernels.moments import Moments
 from rhale.kernels.records import crosses_processes
 from rhale.kernels.sample import KeyArray, Sample
@@ -72,16 +73,19 @@ class Questions:
         Whatever `add_up` wants back.
     aside : Aside or None
         What is asked about some of the rows besides.
+    jumps : JumpQuestion or None
+        What is asked about the jumps of a model that is walked.
     """
 
     changes: Sequence[Change] = ()
     memory: Any = None
     aside: Aside | None = None
+    jumps: JumpQuestion | None = None
 
     def n_asked(self, n_rows: int) -> int:
-        """Rows that the model is asked about."""
+        """Rows that the model is asked about; once, where their jumps are."""
         some = 0 if self.aside is None else len(self.aside.changes) * self.aside.rows.size
-        return len(self.changes) * n_rows + some
+        return (len(self.changes) + (self.jumps is not None)) * n_rows + some
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,12 +102,15 @@ class Replies:
         Answers to the changes that the measure asked about.
     aside : ndarray of shape (n_changes, n_some, n_outputs)
         Answers to what it asked about some of the rows; no changes where it did not.
+    jumps : JumpReply or None
+        Answer to what it asked about jumps.
     """
 
     predictions: FloatArray
     slopes: FloatArray | None
     changed: FloatArray
     aside: FloatArray = field(default_factory=lambda: NO_ANSWERS)
+    jumps: JumpReply | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,12 +277,15 @@ class MeasureTask:
         Rows with keys up to this one are kept in the sample.
     seed : int
         Of the rows' keys.
+    weight : float
+        What all rows of the table weigh.
     """
 
     asker: Asker
     measures: tuple[Measure, ...]
     last_key: np.uint64
     seed: int
+    weight: float = 1.0
 
     @property
     def predictor(self) -> Predictor:
@@ -332,10 +342,24 @@ class MeasureTask:
         changes = [change for questions in asked for change in questions.changes]
         answers = self.asker.ask(rows.chunk, changes) if changes else NO_ANSWERS
         ends = np.cumsum([len(questions.changes) for questions in asked])
+        jumps = iter(self.ask_jumps(rows, [q.jumps for q in asked if q.jumps is not None]))
         return [
-            Replies(base.predictions, base.slopes, own, self.ask_aside(rows.chunk, questions.aside))
+            Replies(
+                base.predictions,
+                base.slopes,
+                own,
+                self.ask_aside(rows.chunk, questions.aside),
+                None if questions.jumps is None else next(jumps),
+            )
             for own, questions in zip(np.split(answers, ends[:-1]), asked, strict=True)
         ]
+
+    def ask_jumps(self, rows: Rows, questions: Sequence[JumpQuestion]) -> list[JumpReply]:
+        """Walk once for the jumps along all columns."""
+        if not questions:
+            return []
+        counted = count_rows(rows.key, rows.chunk.weights, self.weight)
+        return self.asker.ask_jumps(rows.chunk, questions, counted)
 
     def ask_aside(self, chunk: Chunk, aside: Aside | None) -> FloatArray:
         """Ask about some rows of a chunk."""

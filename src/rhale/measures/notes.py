@@ -9,9 +9,10 @@ import numpy as np
 from rhale.features.feature import Feature
 from rhale.features.survey import Survey
 from rhale.kernels.axis import MANY_VALUES, wide_gaps
+from rhale.kernels.jumps import JumpCells
 from rhale.kernels.moments import Moments
 from rhale.kernels.piles import Piles
-from rhale.kernels.times import AxisKind, written
+from rhale.kernels.times import AxisKind, write_short, written
 from rhale.results.note import Note
 
 MISSING_POINT = ": they are no part of the curve, 'missing' is a point of its own"
@@ -128,6 +129,10 @@ def describe_piles(feature: Feature, piles: Piles) -> str:
     return f", none of them across {shown}, where many rows stand"
 
 
-def write_short(value: float, kind: AxisKind) -> str:
-    """Write a place on an axis with few digits."""
-    return f"{value:.4g}" if kind == "number" else written(value, kind)
+def describe_places(places: JumpCells, n_cuts: int, share: float) -> tuple[Note, ...]:
+    """Say over which rows jumps are averaged, and whether close ones are taken together."""
+    text = f"jumps at the thresholds of the trees, each the mean over {share:.2g} of the rows"
+    if not places.is_merged:
+        return (Note("jumps", text),)
+    told = f"{n_cuts:,} thresholds are too many: close ones are taken together at {places.n_cells:,} places"
+    return Note("jumps", text), Note("merged jumps", told)

@@ -19,7 +19,11 @@ LEVEL = 0.95
 
 
 def plot_compare(
-    items: Mapping[str, Result], *, ax: Axes | None = None, center: Center = "mean"
+    items: Mapping[str, Result],
+    *,
+    ax: Axes | None = None,
+    center: Center = "mean",
+    smooth: bool = False,
 ) -> Axes:
     """Draw the curves of several methods or models for one feature.
 
@@ -34,6 +38,8 @@ def plot_compare(
         Where the curves are zero. "mean": all of them at one common zero, on average over the rows
         of the first, so that the same curve over other rows stands where it stood; intervals move
         along. Otherwise each at its own. Profiles are centred too.
+    smooth : bool
+        As in `plot_effect`.
 
     Returns
     -------
@@ -62,7 +68,9 @@ def plot_compare(
     else:
         field = open_field(results, ax)
         board = field.board
-        read = {name: read_item(result, center, LEVEL) for name, result in curved.items()}
+        read = {
+            name: read_item(result, center, LEVEL, smooth=smooth) for name, result in curved.items()
+        }
         if center == "mean":
             read = {
                 name: moved(item, offset(results[0], item.result)) for name, item in read.items()

@@ -34,6 +34,7 @@ def plot_effect(
     ax: Axes | Sequence[Axes] | None = None,
     center: Center = "mean",
     level: float = 0.95,
+    smooth: bool = False,
     spread: bool = True,
     uncertainty: bool = True,
     violins: bool = True,
@@ -53,6 +54,10 @@ def plot_effect(
         Where the curve is zero, as in `Effect.curve`.
     level : float
         Of the interval of the mean.
+    smooth : bool
+        Of a model that moves in steps, such as trees: False draws its own curve, flat but for its
+        jumps; True evens out small steps and keeps the real jumps, as in `Effect.curve`. Other
+        curves are the same either way.
     spread : bool
         Draw curve ± spread, which says how rows differ.
     uncertainty : bool
@@ -79,9 +84,9 @@ def plot_effect(
     Whiskers and violins tell how rows differ from their bin's fit: in a bin with a slope both are
     read at its middle. A violin reaches from the 1st to the 99th percentile of its bin's local effects, so that one
     odd row does not flatten the picture. Bins with fewer than eight sampled rows show each row
-    as a dot. Of a model without derivatives, violins and dots show the slopes over narrow windows,
-    with the model's own steps in them, so they can be wider than the whiskers, which leave these
-    steps out.
+    as a dot. Slopes of single rows of a stepped model have its steps in them, which `std` leaves
+    out: they are drawn as far apart as `std` says (`Effect.shown_effects`), and where that is 0
+    there is no violin.
 
     Examples
     --------
@@ -95,7 +100,8 @@ def plot_effect(
         layers = Layers(center, level, spread, uncertainty)
         return plot_levels(effect, layers, ax=ax, truth=truth, turned=turned)
     top, bottom = canvas.find_pair(ax)
-    new, item, field = ax is None, read_item(effect, center, level), LineField(top)
+    new, field = ax is None, LineField(top)
+    item = read_item(effect, center, level, smooth=smooth)
     drawn = {"spread": spread, "uncertainty": uncertainty}
     if is_constant(effect):
         draw_constant(top, bottom, effect)
@@ -144,10 +150,15 @@ def draw_bottom(ax: Axes, effect: Effect, *, violins: bool) -> list[Artist]:
 
 
 def draw_bars(ax: Axes, effect: Effect) -> list[Artist]:
-    """Draw one bar per bin, as wide as the bin; a linear fit slopes its top."""
+    """Draw one bar per bin, as wide as the bin; a linear fit slopes its top.
+
+    A fit to a stepped model slopes with the windows that slopes of rows are taken over, and no
+    curve does: its bars are flat.
+    """
     known = effect.measured & np.isfinite(effect.mean)
     left, right = effect.edges[:-1][known], effect.edges[1:][known]
-    rise = 0.5 * effect.slope[known] * (right - left)
+    slope = effect.slope[known] if effect.stairs is None else 0.0
+    rise = 0.5 * slope * (right - left)
     start, end = effect.mean[known] - rise, effect.mean[known] + rise
     zero = np.zeros(left.size)
     corners = np.stack([left, zero, left, start, right, end, right, zero], axis=1)
@@ -195,7 +206,7 @@ def draw_rows(ax: Axes, effect: Effect) -> list[Artist]:
         ax.add_collection(bodies)
         explained.append(bodies)
     if dots.any():
-        points = ax.scatter(effect.sample.x[dots], effect.sample.local_effects[dots], s=14)
+        points = ax.scatter(effect.sample.x[dots], effect.shown_effects[dots], s=14)
         points.set(color=style.SPREAD, linewidth=0, zorder=3, alpha=0.8)
         points.set(gid="rhale:dots", label="single rows")
         explained.append(points)
@@ -215,7 +226,7 @@ def violin(effect: Effect, k: int, inside: BoolArray) -> FloatArray | None:
     """Outline of the local effects of one bin, shape (2 n_levels, 2); None without spread."""
     sample, middle = effect.sample, middles(effect.edges)[k]
     trend = np.nan_to_num(effect.slope[k]) * (sample.x[inside] - middle)
-    values, weight = sample.local_effects[inside] - trend, sample.weight[inside]
+    values, weight = effect.shown_effects[inside] - trend, sample.weight[inside]
     low, high = np.quantile(values, TAILS)
     std = float(
         np.sqrt(np.average((values - np.average(values, weights=weight)) ** 2, weights=weight))

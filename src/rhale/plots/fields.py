@@ -43,9 +43,9 @@ class Item(NamedTuple):
     missing: Trace | None
 
 
-def read_item(result: Result, center: Center | None, level: float) -> Item:
+def read_item(result: Result, center: Center | None, level: float, *, smooth: bool = False) -> Item:
     """Read what is drawn of one result."""
-    path = NO_CURVE if is_constant(result) else result.trace(center, level)
+    path = NO_CURVE if is_constant(result) else result.trace(center, level, smooth=smooth)
     return Item(result, path, result.missing_trace(center, level))
 
 

@@ -22,6 +22,7 @@ def plot_outputs(
     sharey: bool = True,
     center: Center = "mean",
     level: float = 0.95,
+    smooth: bool = False,
 ) -> small_pictures.AxesArray:
     """Draw the effects of one feature on several outputs, in the given order.
 
@@ -32,7 +33,7 @@ def plot_outputs(
     axes : Axes or array-like of Axes, optional
         Where: one for each output, or a single one, in which each output has a colour of its
         own (as in `plot_all`). None makes a new figure.
-    columns, sharey, center, level
+    columns, sharey, center, level, smooth
         As in `plot_all`.
 
     Returns
@@ -50,8 +51,10 @@ def plot_outputs(
     ['y0', 'y1']
     """
     if isinstance(axes, Axes):
-        return small_pictures.plot_all(effects, axes=axes, center=center, level=level)
-    shown = [panel.read_feature(e.output, [e], center, level) for e in effects]
+        return small_pictures.plot_all(
+            effects, axes=axes, center=center, level=level, smooth=smooth
+        )
+    shown = [panel.read_feature(e.output, [e], center, level, smooth=smooth) for e in effects]
     kept = shown[: small_pictures.MOST_PANELS if axes is None else None]
     panels = small_pictures.find_panels(axes, kept, columns, sharey=sharey)
     explained: list[Artist] = []

@@ -55,9 +55,11 @@ class Panel(NamedTuple):
         return place_field(Board(ax), [item.result for item in self.items], small=True)
 
 
-def read_feature(name: str, results: list[Result], center: Center, level: float) -> Panel:
+def read_feature(
+    name: str, results: list[Result], center: Center, level: float, *, smooth: bool = False
+) -> Panel:
     """Read what one panel shows."""
-    return Panel(name, [read_item(result, center, level) for result in results])
+    return Panel(name, [read_item(result, center, level, smooth=smooth) for result in results])
 
 
 def draw_panel(ax: Axes, feature: Panel, outputs: list[str], level: float) -> list[Artist]:

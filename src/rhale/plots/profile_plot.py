@@ -31,6 +31,7 @@ def plot_profile(
     derivatives: bool = False,
     level: float = 0.95,
     max_curves: int = 200,
+    smooth: bool = False,  # noqa: ARG001
 ) -> Axes:
     """Draw a profile: its mean, spread and interval, and the curves of single rows it kept.
 
@@ -49,6 +50,8 @@ def plot_profile(
     max_curves : int
         Largest number of single rows drawn, chosen evenly along the feature. The legend says
         how many of those kept are drawn.
+    smooth : bool
+        Changes nothing: averages of predictions are drawn as they are.
 
     Returns
     -------

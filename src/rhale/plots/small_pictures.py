@@ -34,6 +34,7 @@ def plot_all(
     max_features: int | None = None,
     center: Center = "mean",
     level: float = 0.95,
+    smooth: bool = False,
 ) -> AxesArray:
     """Draw every feature in a small panel, in the given order.
 
@@ -55,6 +56,8 @@ def plot_all(
         Where the curves are zero.
     level : float
         Of the interval of the mean.
+    smooth : bool
+        As in `plot_effect`.
 
     Returns
     -------
@@ -79,7 +82,7 @@ def plot_all(
         if setting is not None:
             require_count(name, setting)
     outputs = main_outputs(effects)
-    features = gather(effects, outputs, center, level)
+    features = gather(effects, outputs, center, level, smooth=smooth)
     kept = features[: max_features or (MOST_PANELS if axes is None else None)]
     panels = find_panels(axes, kept, columns, sharey=sharey)
     explained: list[Artist] = []
@@ -105,7 +108,12 @@ def main_outputs(effects: Sequence[Result]) -> list[str]:
 
 
 def gather(
-    effects: Sequence[Result], outputs: list[str], center: Center, level: float
+    effects: Sequence[Result],
+    outputs: list[str],
+    center: Center,
+    level: float,
+    *,
+    smooth: bool = False,
 ) -> list[Panel]:
     """Put the results of one feature together, in the order in which features appear."""
     if not effects:
@@ -115,7 +123,9 @@ def gather(
     for effect in effects:
         if effect.output in outputs:
             groups.setdefault(effect.name, []).append(effect)
-    return [read_feature(name, group, center, level) for name, group in groups.items()]
+    return [
+        read_feature(name, group, center, level, smooth=smooth) for name, group in groups.items()
+    ]
 
 
 def some_of(drawn: int, known: int, what: str) -> list[str]:

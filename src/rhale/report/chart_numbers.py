@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from typing import Literal
 
 import numpy as np
@@ -16,6 +17,7 @@ Form = Literal["curve", "dates", "levels", "constant"]
 LEVEL = 0.95  # of the intervals of the mean
 N_POINTS = 121
 TOLERANCE = 1 / 400  # of the height of a chart: a bend that is smaller is not drawn
+MOST_POINTS = 160  # of a curve: steps of many trees are too fine to be seen one by one
 DIGITS = 4
 MOST_SINGLE_CURVES = 40
 FEW_LEVELS = 3
@@ -40,7 +42,7 @@ class Bins:
 
     Effects are per `Shape.unit`, and steps between categories are whole steps. `slope` is how they
     change along the axis as drawn (dates: per day and millisecond), so that `slope` times a
-    distance on that axis is a difference of effects.
+    distance on that axis is a difference of effects; bins of a stepped curve are flat.
     """
 
     left: Numbers = ()
@@ -50,6 +52,17 @@ class Bins:
     slope: Numbers = ()
     std: Numbers = ()
     error: Numbers = ()
+
+
+@dataclass(frozen=True)
+class Line:
+    """A curve, how rows differ around it, and the interval of the mean; fields as in `Shape`."""
+
+    x: Numbers
+    y: Numbers
+    spread: Numbers
+    low: Numbers
+    high: Numbers
 
 
 @dataclass(frozen=True)
@@ -78,6 +91,8 @@ class Shape:
         The point of missing values.
     singles : tuple of tuple of float
         Curves of a few single rows, at `x`.
+    smooth : Line or None
+        The curve with its small steps evened out, where that can be told from the curve.
     """
 
     form: Form
@@ -94,6 +109,7 @@ class Shape:
     labels: tuple[str, ...] = ()
     missing: MissingPoint | None = None
     singles: tuple[Numbers, ...] = ()
+    smooth: Line | None = None
 
 
 def shape_of(result: Result) -> Shape:
@@ -101,21 +117,13 @@ def shape_of(result: Result) -> Shape:
     if is_constant(result):
         return Shape("constant")
     path = result.trace("mean", LEVEL, N_POINTS)
-    kept = np.arange(path.x.size)
-    if not result.labels:
-        kept = simplify(path)
-    path = Trace(*(values[kept] for values in path))
-    curve, spread, low, high = on_scale([path.curve, path.spread, path.low, path.high])
+    kept = np.arange(path.x.size) if result.labels else simplify(path)
     limits, rows = where_rows_are(result)
     form = form_of(result)
     labels = tuple(clean(label, LONGEST_LEVEL) for label in result.labels)
     return Shape(
         form,
-        places(result, path.x),
-        curve,
-        spread,
-        low,
-        high,
+        **vars(line_of(result, path, kept)),
         dots=bool(result.labels),
         unit=axis_unit(result),
         bins=bins_of(result),
@@ -124,7 +132,25 @@ def shape_of(result: Result) -> Shape:
         labels=labels if form == "levels" else (),
         missing=missing_point(result),
         singles=single_curves(result, kept),
+        smooth=smooth_line(result, path),
     )
+
+
+def line_of(result: Result, path: Trace, kept: IntArray) -> Line:
+    """Some points of what is drawn, with the digits that can be seen."""
+    x, *heights = (values[kept] for values in path)
+    return Line(places(result, x), *on_scale(heights))
+
+
+def smooth_line(result: Result, path: Trace) -> Line | None:
+    """The curve without its small steps; None where nobody could tell the two apart."""
+    if result.stairs is None:
+        return None
+    moved = np.abs(result.curve(path.x, smooth=True) - path.curve)
+    if not moved.max() > TOLERANCE * np.ptp(path.curve):
+        return None
+    even = result.trace("mean", LEVEL, N_POINTS, smooth=True)
+    return line_of(result, even, simplify(even))
 
 
 def form_of(result: Result) -> Form:
@@ -183,7 +209,7 @@ def bins_of(effect: Result) -> Bins:
     n_bins = len(limits) - 1  # without the row of missing values
     names = ("mean", "slope", "std", "standard_error")
     mean, slope, std, error = (by * np.array(table[name][:n_bins]) for name in names)
-    tilt = slope / factor(effect)
+    tilt = slope / factor(effect) if effect.stairs is None else 0.0 * slope
     shown = [rounded(v, float(np.nanmax(np.abs(v), initial=0.0))) for v in (mean, tilt, std, error)]
     return Bins(limits[:-1], limits[1:], tuple(table["count"][:n_bins]), *shown)
 
@@ -218,26 +244,42 @@ def single_curves(result: Result, kept: IntArray) -> tuple[Numbers, ...]:
     return tuple(rounded(curve, span, 3) for curve in curves)
 
 
-def simplify(path: Trace) -> IntArray:
-    """Positions of the points that a drawing needs (Ramer, Douglas and Peucker)."""
+def simplify(path: Trace, most: int = MOST_POINTS) -> IntArray:
+    """Positions of the points that a drawing needs (Ramer, Douglas and Peucker).
+
+    The point that is farthest off comes first, so that of too many steps the smallest are lost.
+    """
     lines = np.array([path.curve, path.low, path.high, path.curve + path.spread])
     lines = lines[np.isfinite(lines).all(axis=1)]
     if not lines.size:
         return np.arange(path.x.size)
-    least, kept = TOLERANCE * float(np.ptp(lines)), {0, path.x.size - 1}
-    todo = [(0, path.x.size - 1)]
-    while todo:
-        first, last = todo.pop()
-        if last - first < 2:
-            continue
-        along = (path.x[first : last + 1] - path.x[first]) / (path.x[last] - path.x[first])
-        ends = lines[:, [first]] + (lines[:, [last]] - lines[:, [first]]) * along
-        off = np.abs(lines[:, first : last + 1] - ends).max(axis=0)
-        worst = first + int(off.argmax())
-        if off.max() > least:
-            kept.add(worst)
-            todo += [(first, worst), (worst, last)]
+    least, kept = TOLERANCE * float(np.ptp(lines)), [0, path.x.size - 1]
+    todo = [farthest(path.x, lines, 0, path.x.size - 1)]
+    while todo and len(kept) < most:
+        off, first, worst, last = heappop(todo)
+        if -off > least:
+            kept.append(worst)
+            heappush(todo, farthest(path.x, lines, first, worst))
+            heappush(todo, farthest(path.x, lines, worst, last))
     return np.array(sorted(kept))
+
+
+def farthest(
+    x: FloatArray, lines: FloatArray, first: int, last: int
+) -> tuple[float, int, int, int]:
+    """The point between two that is farthest off the straight lines from one to the other.
+
+    Returns
+    -------
+    tuple
+        Its distance, negative so that the farthest one is the smallest tuple; first, point, last.
+    """
+    if last - first < 2:
+        return 0.0, first, first, last
+    along = (x[first : last + 1] - x[first]) / (x[last] - x[first])
+    ends = lines[:, [first]] + (lines[:, [last]] - lines[:, [first]]) * along
+    off = np.abs(lines[:, first : last + 1] - ends).max(axis=0)
+    return -float(off.max()), first, first + int(off.argmax()), last
 
 
 def on_scale(values: list[FloatArray]) -> list[Numbers]:

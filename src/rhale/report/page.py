@@ -13,6 +13,7 @@ from rhale.report.chart_numbers import LONGEST_LEVEL, Shape, shape_of
 from rhale.report.sentences import at, curve_range, read
 from rhale.report.sparkline import path_of
 from rhale.report.wording import clean, listed, number, without_steering
+from rhale.results.note import Note
 from rhale.results.result import Result, is_constant, reach
 
 METHODS = {
@@ -89,6 +90,11 @@ class Page:
     code: str
     is_profile: bool
 
+    @property
+    def has_steps(self) -> bool:
+        """Whether some curves can be drawn in two ways."""
+        return any(part.shape.smooth for feature in self.features for part in feature.parts)
+
 
 def make_page(
     effects: Sequence[Result],
@@ -115,7 +121,7 @@ def make_page(
     """
     outputs = tuple(dict.fromkeys(effect.output for effect in effects))
     groups = [effects[i : i + len(outputs)] for i in range(0, len(effects), len(outputs))]
-    texts = list(dict.fromkeys(note for effect in effects for note in effect.notes))
+    texts = list(dict.fromkeys(note for effect in effects for note in footnotes(effect)))
     largest = {o: largest_range(e for e in effects if e.output == o) for o in outputs}
     model = clean(provenance.get("model", "model"), LONGEST_FACT)
     return Page(
@@ -153,10 +159,15 @@ def make_part(effect: Result, texts: Sequence[str], largest: float) -> Part:
         spread=known(effect.typical_spread, largest),
         n_bins=effect.n_parts,
         reading=read(effect, largest=largest),
-        notes=tuple(texts.index(note) for note in effect.notes),
+        notes=tuple(texts.index(note) for note in footnotes(effect)),
         shape=shape,
         sparkline=path_of(shape),
     )
+
+
+def footnotes(effect: Result) -> list[Note]:
+    """Notes that stand below a chart: jumps are told in sentences."""
+    return [note for note in effect.notes if note.kind != "jump"]
 
 
 def range_in_words(effect: Result) -> str:

@@ -7,11 +7,13 @@ from itertools import pairwise
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.report.wording import clean, number, place, plus_minus
+from rhale.kernels.real_jumps import Jump
+from rhale.report.wording import clean, listed, number, place, plus_minus
 from rhale.results.result import Difference, Result, axis_kind, is_constant, reach
 
 N_POINTS = 201
 MOST_STRETCHES = 4
+MOST_JUMPS = 3
 TURN = 0.1  # of the range: smaller turns are no turns
 FLAT = 0.02  # of the largest range among the features: less is hardly an effect
 MOSTLY = 0.6  # of a stretch: most of the change happens in less than this
@@ -40,7 +42,7 @@ def read(result: Result, *, largest: float = 0.0) -> tuple[str, ...]:
         return (flat_sentence(result, largest), *missing_sentence(result))
     if result.column_kind == "categories":
         return (*level_sentences(result), *missing_sentence(result))
-    return (*stretch_sentences(result), *missing_sentence(result))
+    return (*stretch_sentences(result), *jump_sentence(result), *missing_sentence(result))
 
 
 def curve_range(result: Result) -> float:
@@ -145,7 +147,32 @@ def mostly(result: Result, x: FloatArray, values: FloatArray) -> str:
     stop = start + int(after[0]) if after.size else x.size - 1
     if x[stop] - x[start] >= MOSTLY * (x[-1] - x[0]):
         return ""
-    return f", nearly all of it between {at(result, x[start])} and {at(result, x[stop])}"
+    first, last = at(result, x[start]), at(result, x[stop])
+    where = f"at {last}" if first == last else f"between {first} and {last}"
+    return f", nearly all of it {where}"
+
+
+def jump_sentence(result: Result) -> tuple[str, ...]:
+    """Say where the curve jumps, if it does: the largest jumps, in their order along the axis.
+
+    Notes
+    -----
+    A jump is a part of the stretches that other sentences are about.
+    """
+    sizes = sorted((abs(jump.size) for jump in result.jumps), reverse=True)
+    told = [jump for jump in result.jumps if abs(jump.size) in sizes[:MOST_JUMPS]]
+    if not told:
+        return ()
+    words, rest = listed([jump_in_words(result, jump) for jump in told]), len(sizes) - len(told)
+    more = f", and less at {rest} other place{'s' if rest > 1 else ''}" if rest > 0 else ""
+    return (f"It jumps {words}{more}.",)
+
+
+def jump_in_words(result: Result, jump: Jump) -> str:
+    """Say how far a curve jumps, and where."""
+    middle = jump.start + (jump.stop - jump.start) / 2
+    way = "up" if jump.size > 0 else "down"
+    return f"{way} by {number(abs(jump.size))} at {at(result, middle)}"
 
 
 def level_sentences(result: Result) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
@@ -11,6 +12,7 @@ import numpy as np
 
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.agreement import spread_of_rows
 from rhale.kernels.curve import (
     BinFits,
     CellMeans,
@@ -22,15 +24,19 @@ from rhale.kernels.curve import (
     middles,
     stretch,
 )
+from rhale.kernels.drawing import Drawing
 from rhale.kernels.gaps import NO_GAPS, Gaps, find_gaps
 from rhale.kernels.grid import Closed, Grid
 from rhale.kernels.moments import Moments, measure
 from rhale.kernels.noise import cut_outliers, interpolation, residual_squares
 from rhale.kernels.partition import ENOUGH_SPREAD_ROWS, Cuts, require_count
 from rhale.kernels.pure_error import has_enough_rows, pure_variance
+from rhale.kernels.real_jumps import Jump, find_jumps
+from rhale.kernels.records import as_frozen
 from rhale.kernels.row_places import RowPlaces, place_rows, spread_evenly
+from rhale.kernels.staircase import Staircase
 from rhale.kernels.student import student_quantile
-from rhale.kernels.times import AxisKind, written
+from rhale.kernels.times import AxisKind, write_short, written
 from rhale.kernels.uncertainty import Uncertainty, bridge_levels
 from rhale.results.missing import Missing
 from rhale.results.note import Note, as_notes
@@ -120,6 +126,8 @@ class Effect(FrozenResult):
         What the feature values are; dates are days since 1970, durations are seconds.
     missing : Missing or None
         What happens when the value is removed, where that was measured.
+    stairs : Staircase or None
+        The curve itself, where the model's own jumps are known; bins are then of slopes of rows.
     parts, quantity
         As in `Result`, which it answers.
 
@@ -159,6 +167,7 @@ class Effect(FrozenResult):
     spread_std: FloatArray | None = None
     kind: AxisKind = "number"
     missing: Missing | None = None
+    stairs: Staircase | None = None
     parts: ClassVar[Parts] = "bins"
     quantity: ClassVar[Quantity] = "effect"
 
@@ -213,9 +222,26 @@ class Effect(FrozenResult):
             rows = spread_evenly(self.edges, self.weight)
         return stretch(self.bins, self.cells, rows, self.gaps)
 
+    @property
+    def line(self) -> Fit | Staircase:
+        """What is drawn: the model's own jumps, or what the fits of the bins add up to."""
+        return self.fit if self.stairs is None else self.stairs
+
     @cached_property
-    def doubt(self) -> Uncertainty:
-        """How uncertain the stretches of `fit` are."""
+    def drawing(self) -> Drawing | None:
+        """The staircase as it is drawn smooth; None where there are no jumps."""
+        return None if self.stairs is None else Drawing.of(self.stairs, self.row_places)
+
+    @cached_property
+    def jumps(self) -> tuple[Jump, ...]:
+        """Narrow stretches over which the curve moves far, and all rows with it."""
+        return () if self.stairs is None else tuple(find_jumps(self.stairs, self.total_rows))
+
+    @cached_property
+    def doubt(self) -> Uncertainty | Staircase:
+        """How uncertain `line` is."""
+        if self.stairs is not None:
+            return self.stairs
         # bins of one row borrow their variance from their neighbours
         middle, free = middles(self.edges), self.rows - 1.0 - self.linear
         degrees = fill_gaps(np.where(free > 0, free, np.nan), middle)
@@ -243,30 +269,35 @@ class Effect(FrozenResult):
     @cached_property
     def mean(self) -> FloatArray:
         """Effect of each bin: the change of the curve over it, divided by its width."""
-        width, fit = np.diff(self.edges), self.fit
+        width = np.diff(self.edges)
+        if self.stairs is not None:
+            rise = np.diff(self.stairs.curve(self.edges, "start"))
+            return as_frozen(np.divide(rise, width, out=np.zeros_like(rise), where=width > 0))
+        fit = self.fit
         # where one line fills a bin that is its height in the middle: exact for a constant
         mean = self.level + self.slope * (middles(self.edges) - self.mean_x)
         cut = np.bincount(fit.bin, minlength=mean.size) > 1
         if cut.any():
             rise = np.diff(fit.curve(self.edges, "start"))
             mean = np.where(cut, rise / np.where(width > 0, width, 1.0), mean)
-        mean.flags.writeable = False
-        return mean
+        return as_frozen(mean)
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """What a reader should know."""
-        return as_notes(self.local_notes + self.bin_notes)
+        return as_notes(self.local_notes + self.bin_notes + describe_jumps(self.jumps, self.kind))
 
     @property
     def standard_error(self) -> FloatArray:
         """Uncertainty of `mean`, shape (n_bins,); nan where a bin has too few rows to tell."""
-        if not np.all(np.diff(self.edges) > 0):
+        width = np.diff(self.edges)
+        if not np.all(width > 0):
             return self.level_error
-        return np.where(np.isfinite(self.level_error), np.sqrt(self.doubt.of_means()), np.nan)
+        error = np.sqrt(self.doubt.of_changes(self.edges[:-1], self.edges[1:]).variance) / width
+        return np.where(np.isfinite(self.level_error), error, np.nan)
 
-    def curve(self, x: Points, *, center: Center = "mean") -> FloatArray:
-        """Accumulated effect at x, Eq. (15).
+    def curve(self, x: Points, *, center: Center = "mean", smooth: bool = False) -> FloatArray:
+        """Accumulated effect at x, Eq. (15); of trees that are walked, their own jumps.
 
         Parameters
         ----------
@@ -275,13 +306,21 @@ class Effect(FrozenResult):
         center : {"mean", "start", "uniform"}
             Zero on average over the rows (see `density`), at the first limit, or on average
             over x.
+        smooth : bool
+            Of a model with jumps, even out the small ones and keep the real ones: how the curve
+            is drawn, and often nearer to what the model has learned. Other curves are smooth as
+            they are.
 
         Returns
         -------
         ndarray of shape (n_x,), or a number for a number
         """
         points, shape = as_points(x, self.kind)
-        return self.fit.curve(points, center).reshape(shape)[()]
+        return self._line(smooth=smooth).curve(points, center).reshape(shape)[()]
+
+    def _line(self, *, smooth: bool) -> Fit | Staircase | Drawing:
+        """The curve, or the smooth one of a staircase."""
+        return self.drawing if smooth and self.drawing is not None else self.line
 
     def spread(
         self,
@@ -335,6 +374,7 @@ class Effect(FrozenResult):
         *,
         level: float = 0.95,
         center: Center = "mean",
+        smooth: bool = False,
         method: Literal["formula", "bootstrap"] = "formula",
         draws: int = 500,
         seed: int = 0,
@@ -348,11 +388,12 @@ class Effect(FrozenResult):
         level : float
             Probability that the interval covers, at one x, the curve of the model over the
             population the rows were drawn from.
-        center : {"mean", "start", "uniform"}
+        center, smooth
             As in `curve`.
         method : {"formula", "bootstrap"}
             Variance of a linear map of independent means and slopes, with Student's quantiles; or
-            refits of these bins to rows drawn anew from `sample`, as a check.
+            refits of these bins to rows drawn anew from `sample`, as a check. Of jumps, what 32
+            groups of rows do to the curve tells its variance, and these groups are drawn anew.
         draws, seed : int
             Of the bootstrap.
 
@@ -369,22 +410,27 @@ class Effect(FrozenResult):
         """
         require_level(level)
         points, shape = as_points(x, self.kind)
-        curve = self.fit.curve(points, center)
+        line = self._line(smooth=smooth)
+        curve = line.curve(points, center)
         if method not in ("formula", "bootstrap"):
             msg = f"method={method!r} is not known; use 'formula' or 'bootstrap'"
             raise BadSettingError(msg)
         if method == "bootstrap":
-            shifts = self._redrawn(points, center, draws, seed)
+            require_count("draws", draws)
+            if isinstance(line, Fit) or self.stairs is None:
+                shifts = self._redrawn(points, center, draws, seed)
+            else:
+                moved = line.moved(points, center)
+                shifts = self.stairs.redraw(moved, draws=draws, seed=seed)
             low, high = curve + np.quantile(shifts, [(1 - level) / 2, (1 + level) / 2], axis=0)
         else:
-            found = self.doubt.of_curve(points, center)
+            found = (self.doubt if isinstance(line, Fit) else line).of_curve(points, center)
             reach = student_quantile(level, found.degrees) * np.sqrt(found.variance)
             low, high = curve - reach, curve + reach
         return low.reshape(shape)[()], high.reshape(shape)[()]
 
     def _redrawn(self, x: FloatArray, center: Center, draws: int, seed: int) -> FloatArray:
         """How curves of rows drawn anew differ from the curve of these rows, (draws, n_x)."""
-        require_count("draws", draws)
         grid = Grid(self.fit.edges, self.closed)
         inside = grid.covers(self.sample.x) & (self.sample.weight > 0)
         places, effects, weight = (np.asarray(column)[inside] for column in self.sample)
@@ -418,7 +464,7 @@ class Effect(FrozenResult):
     @property
     def importance(self) -> float:
         """Size of the effect: standard deviation of the curve over the rows."""
-        return self.fit.importance()
+        return self.line.importance()
 
     @property
     def importance_error(self) -> float:
@@ -448,18 +494,27 @@ class Effect(FrozenResult):
         return self.curve(x)
 
     def places(self, n_points: int = N_POINTS) -> FloatArray:
-        """The limits, and places between them."""
-        return np.union1d(self.edges, np.linspace(self.edges[0], self.edges[-1], n_points))
+        """The limits, places between them, and both sides of every jump."""
+        x = np.union1d(self.edges, np.linspace(self.edges[0], self.edges[-1], n_points))
+        if self.stairs is None:
+            return x
+        behind = self.stairs.places
+        return np.union1d(x, np.concatenate([behind, np.nextafter(behind, -np.inf)]))
 
     def trace(
-        self, center: Center | None = "mean", level: float = 0.95, n_points: int = N_POINTS
+        self,
+        center: Center | None = "mean",
+        level: float = 0.95,
+        n_points: int = N_POINTS,
+        *,
+        smooth: bool = False,
     ) -> Trace:
         """What is drawn: the curve wherever it bends."""
         zero: Center = "mean" if center is None else center
         x = self.places(n_points)
-        low, high = self.ci(x, level=level, center=zero)
+        low, high = self.ci(x, level=level, center=zero, smooth=smooth)
         spread = self.spread(x, center=zero)
-        return Trace(x, self.curve(x, center=zero), spread, low, high)
+        return Trace(x, self.curve(x, center=zero, smooth=smooth), spread, low, high)
 
     def missing_trace(self, center: Center | None = "mean", level: float = 0.95) -> Trace | None:
         """The one point of missing values; None where it was not measured."""
@@ -478,7 +533,7 @@ class Effect(FrozenResult):
         """
         x = np.array([start, stop], dtype=np.float64)
         size, spread = np.diff(self.curve(x))[0], np.abs(np.diff(self._accumulate(x)))[0]
-        error = np.sqrt(self.doubt.of_maps(self.fit.design(x).steps()).variance[0])
+        error = np.sqrt(self.doubt.of_changes(x[:1], x[1:]).variance[0])
         return Difference(float(size), float(error), float(spread))
 
     def support(self) -> Support:
@@ -489,6 +544,26 @@ class Effect(FrozenResult):
             made = Support(self.sample.x, self.edges, self.weight / np.diff(self.edges))
         limits = np.column_stack([self.edges[:-1], self.edges[1:]])
         return made._replace(gaps=limits[~self.measured])
+
+    @cached_property
+    def shown_effects(self) -> FloatArray:
+        """Local effects of the sampled rows as pictures show them, shape (n_sample,).
+
+        Slopes of single rows of a stepped model have its steps in them, which `std` leaves out:
+        about the line of their bin they are shown as far apart as `std` says.
+        """
+        if self.stairs is None:
+            return self.sample.local_effects
+        sample, grid, middle = self.sample, Grid(self.edges, self.closed), middles(self.edges)
+        inside, place = grid.covers(sample.x), grid.locate(sample.x)
+        shown = np.array(sample.local_effects)
+        for k in np.unique(place[inside]):
+            mine = inside & (place == k)
+            own = rest_about_line(sample.x[mine], shown[mine], sample.weight[mine])
+            size = float(np.sqrt(np.average(own**2, weights=sample.weight[mine] + 1e-300)))
+            own = own * (self.std[k] / size) if size > 0 and np.isfinite(self.std[k]) else 0.0 * own
+            shown[mine] = self.mean[k] + self.slope[k] * (sample.x[mine] - middle[k]) + own
+        return as_frozen(shown)
 
     def level_rows(self) -> LevelRows:
         """Nothing: the feature has no levels."""
@@ -526,7 +601,7 @@ def fit_effect(
     name, output : str
         Feature and output.
     cells : Moments
-        Of one output; where the series "wide" and "noise" are named, they give the spread.
+        Of one output; where a series "wide" is named, it gives the spread.
     cuts : Cuts
         The bins.
     fine, limits : Moments and ndarray of shape (n_bins + 1,), optional
@@ -549,7 +624,7 @@ def fit_effect(
     fits = replace(fits, level=bridge_levels(fits, measured))
     errors = fit_errors(fine, limits, linear, bins, variance)
     pure = variance if cuts.noise is None else pure_variance(cells, cuts.limits)
-    std, std_plain = spread_of(bins, np.fmin(variance, pure))
+    std, std_plain = spread_of(fine, limits, np.fmin(variance, pure))
     if cuts.spread_parts is not None and not cells.is_stepped:
         place = np.searchsorted(cuts.spread_parts, cuts.limits[:-1], "right") - 1
         part = spread_between(cells, cuts, cuts.spread_parts, cap=True)[place]
@@ -639,9 +714,15 @@ def search_factor(cuts: Cuts, n_rows: float) -> float:
     return float(1.0 + SEARCHED * n_parameters * np.log(n_rows) / n_rows)
 
 
-def spread_of(bins: Moments, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Deviation of each bin's local effects about its fit and about its mean."""
-    if not bins.is_stepped:
+def spread_of(
+    cells: Moments, limits: IntArray, variance: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Deviation of each bin's local effects about its fit, of given variance, and about its mean."""
+    if cells.is_walked:
+        found = spread_of_rows(cells, limits).std
+        return found, found
+    bins = cells.unite(limits)
+    if not cells.is_stepped:
         return np.sqrt(variance), np.sqrt(bins.variance[0])
     wide, noise = bins.named("wide"), bins.named("noise")
     about_line = wide.residual_variance[0] - noise.residual_variance[0]
@@ -667,7 +748,7 @@ def spread_between(
     """
     wide = cells.unite(limits)
     if cells.is_stepped:
-        return spread_of(wide, wide.variance[0])[0]
+        return spread_of(cells, limits, wide.variance[0])[0]
     squares, filled = residual_squares(cells, cuts.limits, cuts.linear), cells.weight > 0
     for start, stop in pairwise(limits) if cap else ():
         own = np.flatnonzero(filled[start:stop]) + start
@@ -705,6 +786,24 @@ def followed_cells(cells: Moments, cuts: Cuts, fits: BinFits) -> CellMeans | Non
         error=np.sqrt(cuts.noise[mine] / rows),
         trust=cuts.trust[place],
     )
+
+
+def describe_jumps(jumps: Sequence[Jump], kind: AxisKind) -> tuple[Note, ...]:
+    """Say where the curve jumps, and how far."""
+    return tuple(
+        Note(
+            "jump", f"jumps by {jump.size:.3g} at {write_short((jump.start + jump.stop) / 2, kind)}"
+        )
+        for jump in jumps
+    )
+
+
+def rest_about_line(x: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+    """What a weighted least-squares line through some points leaves over."""
+    share = weight / weight.sum() if weight.sum() > 0 else np.full(x.size, 1 / x.size)
+    x, y = x - share @ x, y - share @ y
+    sxx = float(share @ x**2)
+    return y - (float(share @ (x * y)) / sxx) * x if sxx > 0 else y
 
 
 def thin_bins(count: IntArray) -> tuple[Note, ...]:

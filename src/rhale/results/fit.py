@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,9 +13,13 @@ from rhale.kernels.adaptive import Adaptive
 from rhale.kernels.axis import Axis, nearest
 from rhale.kernels.empty_cells import cut_gaps
 from rhale.kernels.fixed import Quantile
+from rhale.kernels.gaps import NO_GAPS
 from rhale.kernels.grid import Closed, Grid, uniform_edges
 from rhale.kernels.moments import Moments
 from rhale.kernels.partition import Partition
+from rhale.kernels.real_jumps import Jump, find_jumps
+from rhale.kernels.staircase import Staircase
+from rhale.kernels.stretches import BetweenStretches, Stretches
 from rhale.results.effect import Effect, fit_effect
 from rhale.results.note import Note
 
@@ -72,6 +77,7 @@ def bin_cells(
     partition: Partition,
     *,
     axis: Axis | None = None,
+    stairs: Staircase | None = None,
 ) -> Effect:
     """Let a partition choose bins among the limits of the cells, and fit them.
 
@@ -85,6 +91,9 @@ def bin_cells(
         How to choose.
     axis : Axis, optional
         The feature; described by its cells if not given.
+    stairs : Staircase, optional
+        The curve, where it is known by itself; a jump that all rows share is then a bin, unless
+        bins are given.
     """
     if partition.closed != cells.grid.closed:
         msg = (
@@ -99,10 +108,31 @@ def bin_cells(
         offered = offered - offered[0]
     if isinstance(partition, Adaptive):
         cells, offered = part_at_gaps(cells, offered, partition.gaps(axis, cells))
+        if stairs is not None:
+            stretches = stretch_jumps(cells.grid, find_jumps(stairs, cells.total_rows))
+            kept = stretches.offer(cells.grid.edges[offered])
+            offered = np.flatnonzero(np.isin(cells.grid.edges, kept))
+            partition = BetweenStretches(partition, stretches)
     united = cells.unite(offered)
     cuts = partition(united)
     made = fit_effect(name, output, united, cuts, fine=cells, limits=offered[cuts.limits])
+    if stairs is not None:
+        made = replace(made, stairs=stairs, cells=None, gaps=NO_GAPS, search=1.0)
     return replace(made, bin_notes=notes + made.bin_notes) if notes else made
+
+
+def stretch_jumps(grid: Grid, jumps: Sequence[Jump]) -> Stretches:
+    """The narrowest run of cells around every jump."""
+    if not jumps:
+        return Stretches(np.empty((0, 2)), np.empty(0))
+    start, stop = np.array([(jump.start, jump.stop) for jump in jumps]).T
+    # a row right before a jump is in the cell that ends there, if none ends at the jump itself
+    first = np.clip(np.searchsorted(grid.edges, start, "left") - 1, 0, grid.n_cells - 1)
+    last = np.clip(np.searchsorted(grid.edges, stop, "right"), 1, grid.n_cells)
+    apart = np.append(True, first[1:] >= np.maximum.accumulate(last)[:-1])
+    first, last = first[apart], np.maximum.reduceat(last, np.flatnonzero(apart))
+    ends = np.column_stack([grid.edges[first], grid.edges[last]])
+    return Stretches(ends, ends[:, 0])
 
 
 def part_at_gaps(cells: Moments, offered: IntArray, gaps: FloatArray) -> tuple[Moments, IntArray]:

@@ -12,6 +12,7 @@ import numpy as np
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.curve import Center, fill_gaps, known_center, middles
+from rhale.kernels.real_jumps import Jump
 from rhale.kernels.student import student_quantile
 from rhale.kernels.times import ColumnKind
 from rhale.names import find_level
@@ -169,7 +170,22 @@ class LevelEffect(FrozenResult):
         """Share of the data at each level, shape (n_levels,)."""
         return np.asarray(self.level_weight / self.level_weight.sum())
 
-    def curve(self, x: Any = None, *, center: Center = "mean") -> FloatArray:
+    @property
+    def stairs(self) -> None:
+        """None: steps between levels are shown one by one."""
+
+    @property
+    def jumps(self) -> tuple[Jump, ...]:
+        """None, as there are no stairs."""
+        return ()
+
+    def curve(
+        self,
+        x: Any = None,
+        *,
+        center: Center = "mean",
+        smooth: bool = False,  # noqa: ARG002
+    ) -> FloatArray:
         """Accumulated steps at levels.
 
         Parameters
@@ -179,6 +195,8 @@ class LevelEffect(FrozenResult):
             nan beyond them.
         center : {"mean", "start", "uniform"}
             Zero on average over the rows, at the first level, or on average over the levels.
+        smooth : bool
+            Changes nothing: steps between levels are no steps to even out.
 
         Returns
         -------
@@ -227,7 +245,12 @@ class LevelEffect(FrozenResult):
         return self._read(x, np.sqrt(np.maximum(variance, 0.0)))
 
     def ci(
-        self, x: Any = None, *, level: float = 0.95, center: Center = "mean"
+        self,
+        x: Any = None,
+        *,
+        level: float = 0.95,
+        center: Center = "mean",
+        smooth: bool = False,  # noqa: ARG002
     ) -> tuple[FloatArray, FloatArray]:
         """Confidence interval of the curve at levels: uncertainty of the mean, not spread.
 
@@ -238,7 +261,7 @@ class LevelEffect(FrozenResult):
         level : float
             Probability that the interval covers the curve of the model over the population the
             rows were drawn from, at one level, given the order of the levels.
-        center : {"mean", "start", "uniform"}
+        center, smooth
             As in `curve`.
 
         Notes
@@ -302,8 +325,10 @@ class LevelEffect(FrozenResult):
         center: Center | None = "mean",
         level: float = 0.95,
         n_points: int = N_POINTS,  # noqa: ARG002
+        *,
+        smooth: bool = False,  # noqa: ARG002
     ) -> Trace:
-        """What is drawn: the levels."""
+        """What is drawn: the levels, which `smooth` leaves as they are."""
         zero: Center = "mean" if center is None else center
         low, high = self.ci(level=level, center=zero)
         return Trace(self.edges, self.curve(center=zero), self.spread(center=zero), low, high)

@@ -11,6 +11,7 @@ from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray
 from rhale.kernels.between_points import place_between, share_out, variance_between
 from rhale.kernels.curve import Center, fill_gaps, known_center
+from rhale.kernels.real_jumps import Jump
 from rhale.kernels.row_places import RowPlaces
 from rhale.kernels.student import student_quantile
 from rhale.kernels.times import AxisKind, ColumnKind, written
@@ -165,7 +166,22 @@ class Profile(FrozenResult):
             return self.share
         return trapezoid_weights(self.grid)
 
-    def curve(self, x: Points, *, center: Center | None = "mean") -> FloatArray:
+    @property
+    def stairs(self) -> None:
+        """None: a profile knows its points, not what happens between them."""
+
+    @property
+    def jumps(self) -> tuple[Jump, ...]:
+        """None, as there are no stairs."""
+        return ()
+
+    def curve(
+        self,
+        x: Points,
+        *,
+        center: Center | None = "mean",
+        smooth: bool = False,  # noqa: ARG002
+    ) -> FloatArray:
         """Profile at x, straight between the points of the grid; nan outside.
 
         Parameters
@@ -175,6 +191,8 @@ class Profile(FrozenResult):
         center : {"mean", "start", "uniform"} or None
             Zero on average over the rows, at the first point, on average over x; None keeps the
             level of the predictions.
+        smooth : bool
+            Changes nothing: averages of predictions are shown as they are.
         """
         return self._read(x, self.mean - self.centring(center) @ np.nan_to_num(self.mean))
 
@@ -189,7 +207,12 @@ class Profile(FrozenResult):
         return self._read_deviation(x, self._covariance(center))
 
     def ci(
-        self, x: Points, *, level: float = 0.95, center: Center | None = "mean"
+        self,
+        x: Points,
+        *,
+        level: float = 0.95,
+        center: Center | None = "mean",
+        smooth: bool = False,  # noqa: ARG002
     ) -> tuple[FloatArray, FloatArray]:
         """Confidence interval of the curve at x: uncertainty of the mean, not spread.
 
@@ -293,8 +316,10 @@ class Profile(FrozenResult):
         center: Center | None = "mean",
         level: float = 0.95,
         n_points: int = N_POINTS,  # noqa: ARG002
+        *,
+        smooth: bool = False,  # noqa: ARG002
     ) -> Trace:
-        """What is drawn at these points."""
+        """What is drawn at these points, which `smooth` leaves as they are."""
         x = self.places()
         low, high = self.ci(x, level=level, center=center)
         spread = self.spread(x, center=center)

@@ -12,7 +12,9 @@ from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center
 from rhale.kernels.grid import uniform_edges
+from rhale.kernels.real_jumps import Jump
 from rhale.kernels.records import freeze, same_fields
+from rhale.kernels.staircase import Staircase
 from rhale.kernels.times import AxisKind, ColumnKind, as_axis_kind, as_numbers
 from rhale.results.missing import Missing
 from rhale.results.note import Note, as_notes
@@ -157,8 +159,21 @@ class Result(Protocol):
         """How much rows differ, in units of the result's own."""
         ...
 
-    def curve(self, x: Any, *, center: Center = "mean") -> FloatArray:
-        """The curve at what the user calls the values: numbers, dates, names of levels."""
+    @property
+    def stairs(self) -> Staircase | None:
+        """The curve of a model that moves in steps; None where it does not, or nobody knows."""
+        ...
+
+    @property
+    def jumps(self) -> tuple[Jump, ...]:
+        """Where the curve of a stepped model moves far at once; none where it has no steps."""
+        ...
+
+    def curve(self, x: Any, *, center: Center = "mean", smooth: bool = False) -> FloatArray:
+        """The curve at what the user calls the values: numbers, dates, names of levels.
+
+        With `smooth`, small steps of a stepped model are evened out; other curves stay.
+        """
         ...
 
     def spread(self, x: Any, *, center: Center = "mean") -> FloatArray:
@@ -166,7 +181,7 @@ class Result(Protocol):
         ...
 
     def ci(
-        self, x: Any, *, level: float = 0.95, center: Center = "mean"
+        self, x: Any, *, level: float = 0.95, center: Center = "mean", smooth: bool = False
     ) -> tuple[FloatArray, FloatArray]:
         """Where the curve is, given the draw of the rows."""
         ...
@@ -180,9 +195,14 @@ class Result(Protocol):
         ...
 
     def trace(
-        self, center: Center | None = "mean", level: float = 0.95, n_points: int = N_POINTS
+        self,
+        center: Center | None = "mean",
+        level: float = 0.95,
+        n_points: int = N_POINTS,
+        *,
+        smooth: bool = False,
     ) -> Trace:
-        """What is drawn at these places: curve, spread, interval."""
+        """What is drawn at these places: curve, spread, interval; `smooth` as in `curve`."""
         ...
 
     def missing_trace(self, center: Center | None = "mean", level: float = 0.95) -> Trace | None:

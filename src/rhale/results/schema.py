@@ -17,6 +17,7 @@ from rhale.kernels.gaps import Gaps
 from rhale.kernels.grid import Closed, Grid
 from rhale.kernels.moments import LARGEST, Moments
 from rhale.kernels.row_places import RowPlaces, scatter_rows
+from rhale.kernels.staircase import Staircase
 from rhale.kernels.times import AxisKind
 from rhale.results.effect import Density, Effect, LocalEffects
 from rhale.results.level_effect import LevelEffect, name_others
@@ -82,6 +83,19 @@ def _agree_effect(effect: Effect, where: str) -> None:
         refuse(f"{where}spread_std has no limits, or limits without it")
     if effect.cells is not None:
         _agree_cells(effect.cells, effect.edges, f"{where}cells.")
+
+
+def _agree_stairs(stairs: Staircase, where: str) -> None:
+    """Places lie on the axis, and shares of the rows add up to one."""
+    if not stairs.low <= stairs.high:
+        refuse(f"{where}low is above {where}high")
+    if np.any((stairs.places < stairs.low) | (stairs.places > stairs.high)):
+        refuse(f"{where}places lie outside {where}low and {where}high")
+    for name in ("row_shares", "group_shares"):
+        if not np.isclose(total := getattr(stairs, name).sum(), 1.0):
+            refuse(f"{where}{name} adds up to {total}, not to 1")
+    if len(stairs.drawn) != 2:
+        refuse(f"{where}drawn has {len(stairs.drawn)} rows, not 2")
 
 
 def _build_effect(**found: Any) -> Effect:
@@ -188,7 +202,7 @@ def _agree_explanation(found: dict[str, Any], where: str) -> None:
     binned = {e.name for e in effects if e.parts == "bins"}
     for name, moments in found["cells"].items():
         n_series = moments.mean.shape[0]
-        if name not in binned or n_series not in (len(outputs), 3 * len(outputs)):
+        if name not in binned or n_series not in [n * len(outputs) for n in (1, 3, 4)]:
             refuse(f"{where}cells[{shown(name)}] belongs to no effect with bins")
 
 
@@ -271,6 +285,21 @@ GAPS = Record(
     Gaps,
     {"left": GAP["places"], "right": GAP["places"], "variance": GAP["sizes"]},
 )
+STAIRCASE = Record(
+    Staircase,
+    {
+        "places": Numbers((Side("jumps"),), -FAR, FAR, rising=True),
+        "jumps": Numbers((Side("jumps"),), -LARGEST, LARGEST),
+        "near_shares": Numbers((Side("jumps"),), 0, 1),
+        "row_shares": Numbers((Side("jumps", 1),), 0, 1),
+        "influence": Numbers((Side("groups", least=1), Side("jumps")), -LARGEST, LARGEST),
+        "drawn": Numbers((Side("parts"), Side("groups")), -(LARGEST**2), LARGEST**2),
+        "group_shares": Numbers((Side("groups"),), 0, 1),
+        "low": Number(-FAR, FAR),
+        "high": Number(-FAR, FAR),
+    },
+    _agree_stairs,
+)
 EFFECT = Record(
     Effect,
     {
@@ -301,6 +330,7 @@ EFFECT = Record(
         "spread_edges": Maybe(_limits("spread bins")),
         "spread_std": Maybe(_columns("spread bins")["errors"]),
         "kind": Text(get_args(AxisKind)),
+        "stairs": Maybe(Part({"staircase": STAIRCASE})),
     },
     _agree_effect,
     _build_effect,
@@ -364,6 +394,7 @@ RECORDS = {
     "missing": MISSING,
     "row_places": ROW_PLACES,
     "gaps": GAPS,
+    "staircase": STAIRCASE,
 }
 OF_ALL = {"rows": Number(whole=True, least=0), "rows_in_table": Number(whole=True, least=0)}
 EXPLANATION = Record(

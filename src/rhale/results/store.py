@@ -22,8 +22,8 @@ from rhale.system.strict_json import once_each
 from rhale.system.writing import write_text
 
 VERSION = "rhale_format"
-FORMAT = 5
-READABLE = (1, 2, 3, 4, 5)
+FORMAT = 6
+READABLE = (1, 2, 3, 4, 5, 6)
 NOTED = ("local_notes", "bin_notes", "notes")  # fields that hold notes
 NAMES = {record.make: name for name, record in RECORDS.items()}
 

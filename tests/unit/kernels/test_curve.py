@@ -314,7 +314,7 @@ def test_what_a_gap_hides_moves_the_curve_behind_it():
     found = doubt.of_curve(at(0.5, 2, 3, 4), "start")
     np.testing.assert_allclose(found.variance, [0, 3, 12, 12])
     assert np.all(np.isinf(found.degrees))
-    np.testing.assert_allclose(doubt.of_means(), 12 / 16)
+    np.testing.assert_allclose(doubt.of_changes(at(0, 2), at(4, 3)).variance, [12, 3])
 
 
 def test_degrees_of_freedom_are_those_of_satterthwaite():

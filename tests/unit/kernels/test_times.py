@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from rhale.errors import BadSettingError
-from rhale.kernels.times import as_dates, as_numbers, in_full, in_seconds, written
+from rhale.kernels.times import as_dates, as_numbers, in_full, in_seconds, write_short, written
 
 NEW_YEAR = 18_262.0  # 2020-01-01
 ZONED = dt.datetime(2020, 1, 1, 2, tzinfo=dt.timezone(dt.timedelta(hours=2)))
@@ -98,6 +98,11 @@ def test_places_are_written_for_people():
     assert written(-0.5, "date") == "1969-12-31 12:00:00"
     assert written(90.5, "duration") == "90.5 s"
     assert written(1234567.0, "number") == "1.23457e+06"
+
+
+def test_short_places_have_four_digits_and_dates_are_whole():
+    assert write_short(1234.5678, "number") == "1235"
+    assert write_short(float(as_numbers("2024-01-01", "date")), "date") == "2024-01-01"
 
 
 def test_places_written_in_full_differ_where_they_differ():

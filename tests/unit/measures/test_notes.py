@@ -18,7 +18,6 @@ from rhale.measures.notes import (
     describe_missing,
     describe_outside,
     without_point,
-    write_short,
 )
 
 SURVEY = SimpleNamespace(n_rows=2_000)
@@ -109,8 +108,3 @@ def test_a_gap_between_two_clouds_is_named_by_its_ends():
 )
 def test_a_gap_is_spoken_of_only_between_many_values_with_rows_on_both_sides(axis):
     assert describe_gaps(axis) == ()
-
-
-def test_places_are_written_with_four_digits_and_dates_in_full():
-    assert write_short(1234.5678, "number") == "1235"
-    assert write_short(float(as_numbers("2024-01-01", "date")), "date") == "2024-01-01"

@@ -138,3 +138,11 @@ def test_other_zeros_stay_each_curve_s_own(make_effect, find, center):
     ax = plot_compare(items, center=center)
     for line, item in zip(find(ax, "curve"), items.values(), strict=True):
         np.testing.assert_allclose(line.get_ydata(), item.curve(line.get_xdata(), center=center))
+
+
+@pytest.mark.parametrize("smooth", [False, True])
+def test_curves_are_compared_smooth_or_as_they_are(stepped, make_profile, find, smooth):
+    ax = plot_compare({"trees": stepped, "profile": make_profile()}, smooth=smooth, center="start")
+    line = find(ax, "curve")[0]
+    expected = stepped.curve(line.get_xdata(), center="start", smooth=smooth)
+    np.testing.assert_array_equal(line.get_ydata(), expected)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
@@ -5,7 +7,9 @@ from matplotlib.figure import Figure
 
 import rhale
 from rhale.errors import BadSettingError
+from rhale.kernels.student import student_quantile
 from rhale.plots import plot_effect, style
+from rhale.results.effect import LocalEffects
 
 
 def test_the_line_is_the_curve_and_bends_at_every_edge(effect, one):
@@ -231,3 +235,71 @@ def test_a_feature_of_two_values_has_ticks_at_both_and_none_between():
     x = np.repeat([1.0, 2.0], 30)
     top, bottom = plot_effect(rhale.effect(x, np.linspace(0, 1, 60), name="sex"))
     assert top.get_xticks().tolist() == bottom.get_xticks().tolist() == [1.0, 2.0]
+
+
+HEIGHTS = [-1.25, 0.75, -0.25]  # of the stepped effect: before, between and behind its jumps
+
+
+def test_a_staircase_is_drawn_with_flat_treads_and_vertical_jumps(stepped, one):
+    x, y = one(plot_effect(stepped)[0], "curve").get_data()
+    turns = np.flatnonzero(np.diff(y))
+    np.testing.assert_array_equal(x[turns + 1], [1.0, 3.0])
+    np.testing.assert_array_equal(x[turns], np.nextafter([1.0, 3.0], -np.inf))
+    np.testing.assert_allclose(y[[0, *(turns + 1)]], HEIGHTS)
+
+
+def test_band_and_ribbon_of_a_staircase_jump_with_it(stepped, band):
+    top, _ = plot_effect(stepped, center="start")
+    half = student_quantile(0.95, np.array([1.0]))[0] * 0.1 * np.sqrt(2)
+    for name, reach in (("spread", [0.0, 0.0, 0.0]), ("ci", [0.0, half, half])):
+        x, low, high = band(top, name)
+        tread = np.searchsorted([1.0, 3.0], x, "right")
+        np.testing.assert_allclose(low, np.array([0.0, 2.0, 1.0])[tread] - np.array(reach)[tread])
+        np.testing.assert_allclose(high, np.array([0.0, 2.0, 1.0])[tread] + np.array(reach)[tread])
+
+
+@pytest.mark.parametrize("smooth", [False, True])
+def test_smooth_chooses_the_line_and_its_interval(stepped, one, band, smooth):
+    top, _ = plot_effect(stepped, smooth=smooth)
+    line = one(top, "curve")
+    expected = stepped.curve(line.get_xdata(), smooth=smooth)
+    np.testing.assert_array_equal(line.get_ydata(), expected)
+    x, low, high = band(top, "ci")
+    np.testing.assert_allclose((low, high), stepped.ci(x, smooth=smooth))
+
+
+def test_a_smooth_model_is_drawn_the_same_either_way(effect, one):
+    lines = [one(plot_effect(effect, smooth=s)[0], "curve").get_xydata() for s in (False, True)]
+    np.testing.assert_array_equal(*lines)
+
+
+def rough(effect, std):
+    """Sampled slopes that differ far more than `std` says, as steps of a model make them."""
+    x = np.sort(effect.sample.x)
+    slopes = np.resize([5.0, -5.0, -5.0, 5.0], x.size)  # no line leans on such rows
+    sample = LocalEffects(x, slopes, np.ones(x.size))
+    return replace(effect, sample=sample, std=np.full(effect.mean.size, std))
+
+
+def test_rows_that_do_not_differ_have_no_violin(stepped, find):
+    _, bottom = plot_effect(rough(stepped, 0.0))
+    assert not find(bottom, "violins")
+    (whiskers,) = find(bottom, "whiskers")
+    assert all(np.ptp(ends[:, 1]) == 0 for ends in whiskers.get_segments())
+
+
+def test_a_violin_of_a_staircase_is_as_wide_as_its_whisker(stepped, one):
+    _, bottom = plot_effect(rough(stepped, 0.25))
+    bodies = one(bottom, "violins").get_paths()
+    assert len(bodies) == 4
+    for body, mean in zip(bodies, stepped.mean, strict=True):  # two values, one std either side
+        low, high = body.vertices[:, 1].min(), body.vertices[:, 1].max()
+        np.testing.assert_allclose((low, high), (mean - 0.25, mean + 0.25), atol=0.02)
+
+
+def test_bars_of_a_staircase_are_flat(stepped, one):
+    leaning = replace(stepped, slope=np.full(4, 0.5))
+    _, bottom = plot_effect(leaning)
+    tops = np.array([path.vertices[1:3, 1] for path in one(bottom, "bars").get_paths()])
+    np.testing.assert_allclose(tops, np.column_stack([stepped.mean] * 2))
+    np.testing.assert_allclose(stepped.mean, [2.0, 0.0, -1.0, 0.0])

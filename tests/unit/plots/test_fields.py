@@ -81,3 +81,9 @@ def test_intervals_of_several_results_have_one_entry(curve, levels):
     for result in (curve, levels):
         (entry,) = open_field([result], None).explain_intervals(0.9)
         assert entry.get_label() == "90 % interval of the mean"
+
+
+def test_an_item_is_read_smooth_or_as_it_is(stepped):
+    for smooth in (False, True):
+        path = read_item(stepped, "start", 0.9, smooth=smooth).path
+        np.testing.assert_array_equal(path, stepped.trace("start", 0.9, smooth=smooth))

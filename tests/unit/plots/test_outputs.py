@@ -83,3 +83,12 @@ def test_the_label_says_what_every_panel_shows(effect, make_profile):
 
 def test_one_output_alone_is_drawn_as_before(effect):
     assert len(plot_effect(effect)) == 2
+
+
+@pytest.mark.parametrize("smooth", [False, True])
+def test_outputs_are_drawn_smooth_or_as_they_are(stepped, one, smooth):
+    other = replace(stepped, output="y1")
+    for ax in plot_outputs([stepped, other], smooth=smooth):
+        line = one(ax, "curve")
+        expected = stepped.curve(line.get_xdata(), smooth=smooth)
+        np.testing.assert_array_equal(line.get_ydata(), expected)

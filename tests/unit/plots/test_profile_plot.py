@@ -147,3 +147,8 @@ def test_long_names_stand_below_one_another(make_profile, one):
     ax = plot_profile(with_levels(make_profile(), names))
     np.testing.assert_array_equal(np.asarray(one(ax, "levels").get_offsets())[:, 1], np.arange(9))
     assert ax.get_ylabel() == "age"
+
+
+def test_a_profile_is_drawn_as_it_is_either_way(make_profile, one):
+    lines = [one(plot_profile(make_profile(), smooth=s), "curve").get_xydata() for s in (0, 1)]
+    np.testing.assert_array_equal(*lines)

@@ -220,3 +220,12 @@ def test_names_of_levels_get_room_below_the_panels(many, make_levels):
     panels[0].figure.draw_without_rendering()
     texts = [text for text in panels[5].get_xticklabels() if text.get_text()]
     assert all(text.get_window_extent().y0 > 0 for text in texts)
+
+
+@pytest.mark.parametrize("smooth", [False, True])
+def test_all_features_are_drawn_smooth_or_as_they_are(stepped, effect, one, smooth):
+    panels = plot_all([stepped, replace(effect, name="height")], smooth=smooth)
+    for ax, result in zip(panels, (stepped, effect), strict=True):
+        line = one(ax, "curve")
+        expected = result.curve(line.get_xdata(), smooth=smooth)
+        np.testing.assert_array_equal(line.get_ydata(), expected)

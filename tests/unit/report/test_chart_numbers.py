@@ -1,11 +1,14 @@
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 
 import rhale
-from rhale.report.chart_numbers import TOLERANCE, rounded, shape_of
+from rhale.kernels.staircase import Staircase
+from rhale.report.chart_numbers import MOST_POINTS, TOLERANCE, rounded, shape_of, simplify
 from rhale.results.missing import Missing
+from rhale.results.result import Trace
 
 X = np.linspace(0.0, 10.0, 401)
 
@@ -100,3 +103,71 @@ def test_unknown_numbers_are_none():
 @pytest.mark.parametrize("span", [0.0, np.nan, 1e-300, 1e300])
 def test_any_scale_can_be_rounded(span):
     assert len(rounded(np.array([1e-300, 1e300, 0.0]), span)) == 3
+
+
+@pytest.fixture
+def ladder():
+    """Rows evenly on [0, 1] of a model that rises by 1 in 50 equal steps."""
+    x = np.linspace(0.0, 1.0, 1_001)
+    stairs = Staircase(
+        places=np.arange(50) / 50 + 0.01,
+        jumps=np.full(50, 0.02),
+        near_shares=np.full(50, 0.1),
+        row_shares=np.concatenate([[0.01], np.full(49, 0.02), [0.01]]),
+        influence=np.zeros((2, 50)),
+        drawn=np.zeros((2, 2)),
+        group_shares=np.array([0.5, 0.5]),
+        low=0.0,
+        high=1.0,
+    )
+    return replace(rhale.effect(x, np.ones(x.size)), stairs=stairs)
+
+
+def test_a_staircase_is_sent_as_its_corners(stepped):
+    shape = shape_of(stepped)
+    assert shape.x == (0, 1, 1, 3, 3, 4)
+    assert shape.y == (-1.25, -1.25, 0.75, 0.75, -0.25, -0.25)
+
+
+def test_a_curve_without_steps_is_sent_once(stepped, make_levels):
+    x = np.linspace(0, 1, 50)
+    for result in (
+        rhale.effect(x, 2 * x),
+        make_levels(("a", "b"), 3.0),
+        replace(stepped, stairs=None),
+    ):
+        assert shape_of(result).smooth is None
+
+
+def test_small_steps_are_sent_smooth_besides(ladder):
+    shape = shape_of(ladder)
+    even = shape.smooth
+    x, y = np.array(even.x), np.array(even.y)
+    np.testing.assert_allclose(y, x - 0.5, atol=0.5 / 50)  # half a step
+    assert len(even.x) < len(shape.x)
+    np.testing.assert_allclose(shape.y, np.repeat(0.02 * np.arange(51) - 0.5, 2), atol=1e-12)
+
+
+def test_both_curves_are_small(ladder):
+    shape = shape_of(ladder)
+    assert len(json.dumps(asdict(shape))) < 8_000
+
+
+def test_of_too_many_steps_the_smallest_are_lost():
+    jumps = np.resize([0.1, -0.09], 998)  # up by 0.005 a step, and once by 3
+    jumps[500] = 3.0
+    x = np.repeat(np.arange(1.0, 999.0), 2)
+    x[::2] = np.nextafter(x[::2], -np.inf)
+    y = np.repeat(np.append(0.0, np.cumsum(jumps)), 2)[1:-1]
+    path = Trace(x, y, np.zeros(x.size), y, y)
+    kept = simplify(path)
+    assert kept.size == MOST_POINTS
+    assert np.isin([2 * 500, 2 * 500 + 1], kept).all()
+    off = np.abs(np.interp(x, x[kept], y[kept]) - y)
+    assert off.max() < 0.1 + 1e-9
+
+
+def test_bins_of_a_staircase_are_flat(stepped):
+    bins = shape_of(replace(stepped, slope=np.full(4, 0.5))).bins
+    assert bins.slope == (0, 0, 0, 0)
+    assert bins.mean == (2, 0, -1, 0)

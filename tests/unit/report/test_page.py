@@ -1,8 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import rhale
+from rhale.report.chart_numbers import Line
 from rhale.report.page import make_page
+from rhale.results.note import Note
 
 
 def test_numbers_are_those_of_the_effects(fx):
@@ -76,3 +80,25 @@ def test_noise_of_rounding_is_no_number():
     fx = rhale.explain(lambda r: 0.1 * r[:, 0] + 1e6 * r[:, 1], rows)
     part = make_page(fx.effects, fx.provenance).features[1].parts[0]
     assert part.spread == 0.0
+
+
+def test_jumps_are_told_in_sentences_and_not_again_in_notes(stepped):
+    noted = replace(stepped, bin_notes=(Note("jump", "jumps by 2 at 1"), Note("bins", "few rows")))
+    page = make_page([noted], {"method": "rhale"})
+    assert [note.text for note in page.notes] == ["few rows"]
+    assert page.features[0].parts[0].notes == (0,)
+
+
+def test_only_curves_that_can_be_drawn_in_two_ways_have_steps(stepped):
+    smooth = Line((0, 4), (0, 1), (0, 0), (0, 1), (0, 1))
+    page = make_page([stepped], {"method": "rhale"})
+    (feature,) = page.features
+    plain, both = (
+        replace(feature.parts[0], shape=replace(feature.parts[0].shape, smooth=line))
+        for line in (None, smooth)
+    )
+    found = [
+        replace(page, features=(replace(feature, parts=(part,)),)).has_steps
+        for part in (plain, both)
+    ]
+    assert found == [False, True]

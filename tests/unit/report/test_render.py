@@ -1,10 +1,12 @@
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
+from rhale.report.chart_numbers import Line
 from rhale.report.page import make_page
 from rhale.report.wording import clean
 
@@ -133,3 +135,23 @@ def test_a_page_is_written_whole_or_not_at_all(fx, tmp_path, monkeypatch):
         fx.report(path)
     assert path.read_text(encoding="utf-8") == "the old page"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_page_of_curves_without_steps_has_no_switch(fx):
+    text = render.render(make_page(fx.effects, fx.provenance))
+    assert 'id="curve"' not in text
+    assert 'class="curve-name"' not in text
+    assert '"smooth"' not in text.split('id="page-data">')[1].split("</script>")[0]
+
+
+def test_a_page_with_steps_has_a_switch_and_both_curves(stepped):
+    page = make_page([stepped], {"method": "rhale"})
+    (feature,) = page.features
+    (part,) = feature.parts
+    both = replace(
+        part, shape=replace(part.shape, smooth=Line((0, 4), (0, 1), (0, 0), (0, 1), (0, 1)))
+    )
+    text = render.render(replace(page, features=(replace(feature, parts=(both,)),)))
+    assert '<select id="curve"' in text
+    assert "moves in steps" in text
+    assert '"smooth":{"x":[0,4],"y":[0,1],' in text

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import rhale
+from rhale.kernels.real_jumps import Jump
 from rhale.report.sentences import read, turning_points, zigzag
 from rhale.results.missing import Missing
 
@@ -125,3 +126,33 @@ def test_small_turns_are_left_out():
     assert zigzag(np.array([0.0, 1.0, 0.9, 2.0, 1.9]), 0.5).tolist() == [0, 4]
     assert zigzag(np.array([1.0, 0.0, 1.0, 0.0]), 0.5).tolist() == [0, 1, 2, 3]
     assert zigzag(np.array([2.0, 2.0]), 0.5).tolist() == [0, 1]
+
+
+def with_jumps(effect, *jumps):
+    """The same effect, of which these jumps are known."""
+    made = replace(effect)
+    vars(made)["jumps"] = tuple(Jump(*jump) for jump in jumps)  # as the property keeps them
+    return made
+
+
+def test_jumps_are_told_with_size_and_place(stepped):
+    found = read(with_jumps(stepped, (1.0, 1.0, 2.0), (3.0, 3.0, -1.0)))
+    assert "It jumps up by 2 at 1, down by 1 at 3." in found
+    assert not any("jumps" in sentence for sentence in read(with_jumps(stepped)))
+
+
+def test_a_jump_over_a_narrow_stretch_is_told_at_its_middle(stepped):
+    assert "It jumps up by 2 at 1." in read(with_jumps(stepped, (0.9, 1.1, 2.0)))
+
+
+def test_of_many_jumps_the_largest_are_told(stepped):
+    many = [(0.1 * place, 0.1 * place, float(place)) for place in range(1, 8)]
+    told = read(with_jumps(stepped, *many))
+    words = "It jumps up by 5 at 0.5, up by 6 at 0.6, up by 7 at 0.7, and less at 4 other places."
+    assert words in told
+
+
+def test_a_staircase_is_read_as_the_model_has_it(stepped):
+    first, second = read(with_jumps(stepped))
+    assert first.startswith("From 0 to 1 the prediction rises by 2.0 ± 0.1, nearly all of it at 1;")
+    assert second.startswith("From 1 to 4 it falls by 1, nearly all of it at 3;")

@@ -128,3 +128,13 @@ def test_the_point_of_missing_values_has_a_normal_interval():
 def test_a_mean_that_is_not_known_is_no_point():
     assert trace_missing(None, 0.0, 0.95) is None
     assert trace_missing(replace(MISSING, mean=np.nan), 0.0, 0.95) is None
+
+
+def test_what_has_no_steps_is_smooth_as_it_is(results):
+    for result in results:
+        plain, smooth = result.trace(), result.trace(smooth=True)
+        np.testing.assert_array_equal(plain, smooth)
+        assert result.jumps == ()
+        x = list(result.labels) or plain.x
+        np.testing.assert_array_equal(result.curve(x), result.curve(x, smooth=True))
+        np.testing.assert_array_equal(result.ci(x), result.ci(x, smooth=True))

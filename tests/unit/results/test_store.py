@@ -31,7 +31,7 @@ def saved(fx, tmp_path):
 
 def test_a_file_is_plain_json_with_its_format(saved):
     content = json.loads(saved.read_text(encoding="utf-8"))
-    assert content["rhale_format"] == 5
+    assert content["rhale_format"] == 6
     assert content["features"] == ["x0", "x1"]
 
 
@@ -126,7 +126,7 @@ def test_json_of_another_program_is_refused(tmp_path, content):
         rhale.load(path)
 
 
-@pytest.mark.parametrize("version", [6, 99])
+@pytest.mark.parametrize("version", [7, 99])
 def test_a_format_of_the_future_says_upgrade(saved, version):
     content = json.loads(saved.read_text(encoding="utf-8"))
     saved.write_text(json.dumps({**content, "rhale_format": version}), encoding="utf-8")
@@ -160,7 +160,7 @@ def test_a_file_of_format_1_is_read_and_its_empty_bin_interpolated():
 def test_an_unknown_format_is_refused(saved, version, told):
     content = json.loads(saved.read_text(encoding="utf-8"))
     saved.write_text(json.dumps({**content, "rhale_format": version}), encoding="utf-8")
-    with pytest.raises(BadFileError, match=f"format {told}.*reads formats 1 to 5") as error:
+    with pytest.raises(BadFileError, match=f"format {told}.*reads formats 1 to 6") as error:
         rhale.load(saved)
     assert len(str(error.value)) < 300
 
@@ -404,6 +404,14 @@ def test_a_file_of_format_4_is_read():
     np.testing.assert_array_equal(fx["x0"].sample.x, fx.sample_x[:, 0])
     np.testing.assert_allclose(fx["g"].sample.local_effects, np.ones(10))
     assert fx["g"].sample.x.mean() == pytest.approx(1.55)
+
+
+def test_a_file_of_format_5_is_read():
+    """Secants of x0² over [0, 1] and [1, 4.5] are 1 and 5.5; format 5 knew no staircases."""
+    fx = rhale.load(Path(__file__).parent / "samples" / "format_5.json")
+    np.testing.assert_allclose(fx["x0"].mean, [1.0, 5.5])
+    assert fx["x0"].stairs is None
+    assert fx["x0"].jumps == ()
 
 
 def sampled(saved, place=0):

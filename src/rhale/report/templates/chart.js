@@ -127,6 +127,14 @@ class Chart {
     this.resize(room);
   }
 
+  // Draw another curve of the same feature and output, over the stretch that is shown.
+  show(shape) {
+    this.shape = shape;
+    this.look(null);
+    for (const [name, rows] of Object.entries(rowsOf(shape))) this.fill(name, rows);
+    this.view.run();
+  }
+
   fill(name, rows) {
     if (PAGE.charts[this.kind].data.some((source) => source.name === name)) this.view.data(name, rows);
   }
@@ -172,7 +180,8 @@ class Chart {
   nearest(value) {
     if (this.levels) return Math.min(Math.max(value, 0), this.labels().length - 1);
     const far = this.shape.x.map((x) => Math.abs(x - value));
-    return far.indexOf(Math.min(...far));
+    const least = Math.min(...far), first = far.indexOf(least);
+    return value < this.shape.x[first] ? first : far.lastIndexOf(least); // a jump has two sides
   }
 
   // Look at one point: mark it, and write its numbers.

@@ -6,10 +6,17 @@ const PAGE = JSON.parse(find("#page-data").textContent);
 const sections = new Map(findAll(".feature").map((section) => [Number(section.dataset.feature), section]));
 const lines = new Map(findAll("#ranking tbody tr").map((line) => [Number(line.dataset.feature), line]));
 const charts = new Map(); // drawn charts by feature
-const state = { output: 0, sort: "size", down: true, query: "" };
+const state = { output: 0, sort: "size", down: true, query: "", smooth: false };
 let mapView = null;
 
 const partOf = (feature) => PAGE.features[feature].parts[state.output];
+
+// What is drawn of a part: its curve as the model has it, or the smooth one, where there are two.
+function shapeOf(part) {
+  const { shape } = part;
+  if (!state.smooth || !shape.smooth) return shape;
+  return (part.even ??= { ...shape, ...shape.smooth });
+}
 
 // A new element; its text is never read as HTML.
 function make(tag, text = "", classes = "") {
@@ -128,11 +135,14 @@ function pointCells(shape) {
 function drawSection(feature) {
   const section = sections.get(feature), part = partOf(feature);
   if (part.shape.form === "constant") return;
+  const shape = shapeOf(part), shown = charts.get(feature);
+  if (shown?.shape === shape) return;
+  const name = find(".curve-name", section);
+  if (name) name.textContent = shape === part.shape ? "" : ", small steps evened out";
+  if (shown && [part.shape, part.even].includes(shown.shape)) return shown.show(shape);
   const frame = find(".chart .drawing", section), readout = find(".readout", section);
-  const shown = charts.get(feature);
-  if (shown?.shape === part.shape) return;
   shown?.view.finalize();
-  charts.set(feature, new Chart(frame, part.shape, (words) => (readout.textContent = words)));
+  charts.set(feature, new Chart(frame, shape, (words) => (readout.textContent = words)));
 }
 
 const inView = new Set();
@@ -218,6 +228,11 @@ function showOutput(output) {
   if (mapView) drawMap();
 }
 
+function showCurve(smooth) {
+  state.smooth = smooth;
+  for (const feature of inView) drawSection(feature);
+}
+
 function listenToAll() {
   for (const button of findAll("#ranking th[data-sort] button")) {
     button.addEventListener("click", () => sortBy(button.closest("th").dataset.sort));
@@ -225,6 +240,7 @@ function listenToAll() {
   for (const [feature, section] of sections) listenToSection(feature, section);
   find("#search").addEventListener("input", (event) => search(event.target.value));
   find("#output")?.addEventListener("change", (event) => showOutput(Number(event.target.value)));
+  find("#curve")?.addEventListener("change", (event) => showCurve(event.target.value === "smooth"));
   find("#theme").addEventListener("click", switchTheme);
   addEventListener("hashchange", openHash);
   addEventListener("beforeprint", drawAll);

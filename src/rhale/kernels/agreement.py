@@ -1,0 +1,287 @@
+"""How much rows differ in their slopes where a model has steps, by the agreement of two halves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from rhale.kernels import FloatArray, IntArray
+from rhale.kernels.moments import LOST, Moments
+from rhale.kernels.segments import ROUNDING
+
+STEPS_IN_SLOPE, STEPS_IN_HALVES = 1 / 16, 1 / 4  # of the variance of the difference
+NO_AGREEMENT, FULL_AGREEMENT = 0.25, 0.55  # below is noise, above is spread
+OWN_STEPS = 1 / 3  # of the mean slope: beyond that rows differ, even if their halves do not agree
+USUAL = 4.0  # times the median variance: what is beyond must be agreed upon where it is
+GROUP_ROWS, MOST_GROUPS = 25.0, 20  # agreement is pooled over groups of neighbouring rows
+N_WIDE = 5  # groups about as wide as the window of a slope
+
+
+def staircase_slopes(
+    places: FloatArray, jumps: FloatArray, starts: FloatArray, stops: FloatArray
+) -> FloatArray:
+    """Least-squares slopes of a staircase over windows, and over the halves of each.
+
+    Parameters
+    ----------
+    places, jumps : ndarray of shape (n_jumps,)
+        Where the staircase jumps, and by how much.
+    starts, stops : ndarray of shape (n_windows,)
+        The windows.
+
+    Returns
+    -------
+    ndarray of shape (3, n_windows)
+        As the series "wide", "halves" and "difference": the slope over the whole window, the mean
+        of those over its left and its right half, and the right one less the left one. A window
+        without width has the slope 0.
+
+    Notes
+    -----
+    With m and h the middle and half width of a window and u = (t - m) / h, these are sums of
+    jumps: 3/4 (1 - u²) / h over the window, 6 |u| (1 - |u|) / h over either half.
+    O(n_windows n_jumps) time and memory.
+
+    Examples
+    --------
+    A jump of 2 at a quarter of the window:
+
+    >>> staircase_slopes(np.array([1.0]), np.array([2.0]), np.array([0.0]), np.array([4.0])).ravel()
+    array([ 0.5625,  0.75  , -1.5   ])
+    """
+    half = (stops - starts) / 2
+    width = np.where(half > 0, half, np.inf)[:, None]
+    u = (places - ((starts + stops) / 2)[:, None]) / width
+    inside = (np.abs(u) < 1) & (half > 0)[:, None]
+    whole = np.where(inside, 0.75 * (1 - u**2), 0.0) / width
+    either = np.where(inside, 6 * np.abs(u) * (1 - np.abs(u)), 0.0) / width
+    return np.stack([whole @ jumps, either @ jumps / 2, (either * np.sign(u)) @ jumps])
+
+
+def subtract(moments: Moments, known: Callable[[FloatArray], FloatArray]) -> Moments:
+    """Take a known function of x off every series, cell by cell.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of the cells of one axis.
+    known : callable
+        Gives for values of shape (n,) the function of every series, shape (n_series, n).
+
+    Returns
+    -------
+    Moments
+        Of what rows deviate from the functions.
+
+    Notes
+    -----
+    In each cell the function is its value g at the mean of x and its slope g' between the first
+    and the last row, which is exact for lines and for what is constant in a cell:
+    mean - g, sxd - g' sxx, sdd - 2 g' sxd + g'² sxx. Slopes over windows that all rows of a
+    cell share are such constants: nothing is left then where all rows jump alike. Deviations
+    within rounding of the largest value of the functions are none.
+
+    Examples
+    --------
+    >>> from rhale.kernels.grid import Grid
+    >>> from rhale.kernels.moments import measure
+    >>> m = measure(Grid(np.array([0.0, 2.0])), np.array([0.0, 1.0]), np.array([3.0, 5.0]))
+    >>> left = subtract(m, lambda x: 2 * x[None])
+    >>> left.mean, left.sdd
+    (array([[3.]]), array([[0.]]))
+    """
+    filled = moments.weight > 0
+    level, slope = np.zeros_like(moments.mean), np.zeros_like(moments.mean)
+    x, low, high = (v[filled] for v in (moments.mean_x, moments.low, moments.high))
+    level[:, filled] = known(x)
+    rise = known(high) - known(low)
+    slope[:, filled] = np.divide(rise, high - low, out=np.zeros_like(rise), where=high > low)
+    bent = slope**2 * moments.sxx
+    squares = moments.sdd - 2 * slope * moments.sxd + bent
+    rounding = ROUNDING * np.abs(level).max(initial=0.0)
+    none = (squares <= LOST * (moments.sdd + bent)) | (squares <= moments.weight * rounding**2)
+    mean = moments.mean - level
+    return replace(
+        moments,
+        mean=np.where(np.abs(mean) <= rounding, 0.0, mean),
+        sxd=np.where(none, 0.0, moments.sxd - slope * moments.sxx),
+        sdd=np.where(none, 0.0, squares),
+    )
+
+
+class RowSpread(NamedTuple):
+    """Deviation of the rows' slopes in each bin, and how far the halves of windows agree."""
+
+    std: FloatArray
+    agreement: float
+
+
+def spread_of_rows(cells: Moments, limits: IntArray) -> RowSpread:
+    """Deviation between the slopes of rows, without what the steps of a model add to it.
+
+    Parameters
+    ----------
+    cells : Moments
+        Of one output, with series "effect", slopes of rows as they are, and "wide", "halves" and
+        "difference": what rows deviate from the slopes of the mean staircase (see `subtract`).
+    limits : ndarray of shape (n_bins + 1,)
+        The bins among the cells.
+
+    Returns
+    -------
+    std : ndarray of shape (n_bins,)
+        nan where rows are too few to tell.
+    agreement : float
+        Of the whole axis, whatever the bins, at most 1; 0 where nothing varies.
+
+    Notes
+    -----
+    Steps at single thresholds are noise that the halves of a window do not share; an interaction
+    is the same slope in both. With variances about the line in a bin,
+
+        V = Var(wide) - Var(difference) / 16,    S = Cov(left, right)
+                                                   = Var(halves) - Var(difference) / 4,
+
+    1/16 because the difference of white noise has 16 times the variance of the slope. Rows that
+    deviate in the mean, by M² = mean(wide)² - Var(wide) / n, show an interaction too: their
+    slopes over the window are not those of the rows that stand there, as where features are
+    correlated. So
+
+        agreement = sum (S + M²) / s / sum (V + M²) / s
+
+    over up to twenty groups of neighbouring rows, where s, the variance of a group or the median
+    if that is larger, lets no group speak for all. Halves that contradict each other are noise,
+    and outweigh no mean: the sum of S is at least a quarter of that of V below zero. With r
+    rising from 0 to 1 between two agreements and T four times the median of V, a bin has
+
+        std² = min(V, T) (r + (1 - r) q) + max(V - T, 0) r(min(agreement, S / V)),
+
+    V and S being those inside the groups, so that a mean that bends in the bin is no spread.
+
+    A model of few thresholds lets rows differ at single ones, where no two halves can agree.
+    Boosted trees and forests of additive functions have V up to a third of the mean slope E,
+    squared, and so q = max(0, 1 - E² / 9 V), pooled: what rows differ beyond that is the model's
+    own.
+    O(n_cells) time.
+    """
+    groups = _even_groups(cells)
+    parts = _Parts.of(cells.unite(groups))
+    agreement, usual = _pool(parts)
+    slope, shared = _inside(cells, limits, groups)
+    slope = np.maximum(slope, 0.0)
+    own = np.divide(shared, slope, out=np.zeros_like(slope), where=slope > 0)
+    within = np.minimum(slope, USUAL * usual)
+    beyond = (slope - within) * _rise(np.minimum(agreement, own))
+    agreed = _rise(agreement)
+    counted = agreed + (1 - agreed) * _beyond_steps(parts, mean_square(cells))
+    return RowSpread(np.sqrt(within * counted + beyond), agreement)
+
+
+def mean_square(cells: Moments) -> float:
+    """Mean square of the slopes that rows share, as even as slopes over wide windows are."""
+    groups = cells.unite(_even_groups(cells, N_WIDE)).named("effect")
+    by_chance = groups.variance[0] / np.where(groups.rows > 0, groups.rows, np.nan)
+    squares = np.maximum(groups.mean[0] ** 2 - np.nan_to_num(by_chance), 0.0)
+    total = float(groups.weight.sum())
+    return float(groups.weight @ squares) / total if total > 0 else 0.0
+
+
+def _beyond_steps(groups: _Parts, level: float) -> float:
+    """Share of the variance of slopes that is more than steps of an additive function make."""
+    known = np.isfinite(groups.whole) & (groups.weight > 0)
+    if not known.any():
+        return 0.0
+    slope = float(np.average(groups.slope[known], weights=groups.weight[known]))
+    return max(0.0, 1.0 - OWN_STEPS**2 * level / slope) if slope > 0 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """Variances in each of some bins; nan where rows are too few.
+
+    Attributes
+    ----------
+    weight, rows : ndarray of shape (n_bins,)
+        Sum of the rows' weights, and their effective number.
+    whole : ndarray of shape (n_bins,)
+        Of the slopes over whole windows.
+    slope : ndarray of shape (n_bins,)
+        The same without the noise of steps.
+    shared : ndarray of shape (n_bins,)
+        Covariance of the slopes over the two halves.
+    shift : ndarray of shape (n_bins,)
+        Square of the mean of the slopes, without what chance adds to it.
+    """
+
+    weight: FloatArray
+    rows: FloatArray
+    whole: FloatArray
+    slope: FloatArray
+    shared: FloatArray
+    shift: FloatArray
+
+    @classmethod
+    def of(cls, bins: Moments) -> _Parts:
+        used = bins.named("wide", "halves", "difference")
+        whole, halves, difference = used.residual_variance
+        return cls(
+            weight=bins.weight,
+            rows=bins.rows,
+            whole=whole,
+            slope=whole - STEPS_IN_SLOPE * difference,
+            shared=halves - STEPS_IN_HALVES * difference,
+            shift=used.mean[0] ** 2 - whole / np.where(bins.rows > 0, bins.rows, np.nan),
+        )
+
+
+def _pool(groups: _Parts) -> tuple[float, float]:
+    """Agreement of all groups, and the median of the variance of their slopes."""
+    known = np.isfinite(groups.whole)
+    if not known.any():
+        return 0.0, 0.0
+    usual = max(float(np.median(groups.slope[known])), 0.0)
+    scale = np.maximum(groups.whole, np.median(groups.whole[known]))
+    known &= scale > 0
+    share = np.divide(groups.weight, scale, out=np.zeros_like(scale), where=known)[known]
+    slope, shared, shift = (
+        float(share @ part[known]) for part in (groups.slope, groups.shared, groups.shift)
+    )
+    if slope <= 0:
+        return 0.0, usual
+    shift, shared = max(shift, 0.0), max(shared, -NO_AGREEMENT * slope)
+    return min((shared + shift) / (slope + shift), 1.0), usual
+
+
+def _inside(cells: Moments, limits: IntArray, groups: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Variance of the slopes of each bin, and what the halves share of it, inside the groups."""
+    bins = _Parts.of(cells.unite(limits))
+    every = np.union1d(limits, groups)
+    parts, first = _Parts.of(cells.unite(every)), np.searchsorted(every, limits[:-1])
+    free = np.where(np.isfinite(parts.whole), np.maximum(parts.rows - 2, 0.0), 0.0)
+    total = np.add.reduceat(free, first)
+    slope, shared = (
+        np.add.reduceat(np.where(free > 0, free * part, 0.0), first)
+        for part in (parts.slope, parts.shared)
+    )
+    # rows that are too few in each of a bin's groups may be enough in the bin
+    some = np.where(total > 0, total, 1.0)
+    return (
+        np.where(total > 0, slope / some, bins.slope),
+        np.where(total > 0, shared / some, bins.shared),
+    )
+
+
+def _even_groups(cells: Moments, most: int = MOST_GROUPS) -> IntArray:
+    """Limits of groups of cells with equal numbers of rows, as far as cells allow."""
+    reached = np.cumsum(cells.row_shares)
+    n_groups = int(np.clip(reached[-1] / GROUP_ROWS, 1, most))
+    inner = np.searchsorted(reached, reached[-1] * np.arange(1, n_groups) / n_groups) + 1
+    return np.unique([0, *inner, reached.size])
+
+
+def _rise(agreement: float | FloatArray) -> FloatArray:
+    """Share of the variance that is spread."""
+    return np.clip((agreement - NO_AGREEMENT) / (FULL_AGREEMENT - NO_AGREEMENT), 0.0, 1.0)

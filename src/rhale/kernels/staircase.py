@@ -1,0 +1,211 @@
+"""Staircases: the curve of a model that jumps, exactly as it is, and how uncertain it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rhale.kernels import FloatArray
+from rhale.kernels.curve import Center, known_center
+from rhale.kernels.jumps import WHOLE, JumpCells, JumpSums
+from rhale.kernels.uncertainty import Estimate
+
+
+@dataclass(frozen=True, eq=False)
+class Staircase:
+    """The effect of a feature on a stepped model: flat, but for a jump at each of some places.
+
+    Attributes
+    ----------
+    places : ndarray of shape (n_places,)
+        Where the jumps are, increasing: x at or above a place is behind its jump.
+    jumps : ndarray of shape (n_places,)
+        Mean jump of the rows near each place.
+    near_shares : ndarray of shape (n_places,)
+        Share of the rows that are near each place, by weight.
+    row_shares : ndarray of shape (n_places + 1,)
+        Shares of the rows before the first place, between each two, and behind the last one.
+    influence : ndarray of shape (n_groups, n_places)
+        What the draw of each group of rows does to each jump; their squares add up to its variance.
+    drawn : ndarray of shape (2, n_groups)
+        What the draw of each group does to the mean of the curve, and to its variance, over the
+        rows, were the jumps known.
+    group_shares : ndarray of shape (n_groups,)
+        Share of the rows in each group.
+    low, high : float
+        Ends of the axis.
+
+    Notes
+    -----
+    Curve: C(x) = sum of the jumps at or before x. Centred over the rows it is a linear map of the
+    jumps, whose weights 1{t_j <= x} - p_j the rows decide, too: with p_j the share of the rows
+    behind place j, group g moves the curve by
+
+        Phi_g(x) = sum_j influence_gj (1{t_j <= x} - p_j) - drawn_g,
+
+    and the variance is the sum of its squares. With S_g the sum of the jumps of its rows near a
+    place, n_g their weight and s_g = n_g / n, influence is (S_g - n_g jump) / n, divided by the
+    root of 1 - sum of s_g²: deviations from a mean that the group itself pulls are too small by
+    that much (in 32 groups of many rows by 1 / 32, at a place that has 20 rows by 1 / 12).
+    """
+
+    places: FloatArray
+    jumps: FloatArray
+    near_shares: FloatArray
+    row_shares: FloatArray
+    influence: FloatArray
+    drawn: FloatArray
+    group_shares: FloatArray
+    low: float
+    high: float
+
+    @classmethod
+    def of(
+        cls, cells: JumpCells, sums: JumpSums, output: int, ends: tuple[float, float]
+    ) -> Staircase:
+        """Conclude from sums over all rows.
+
+        Parameters
+        ----------
+        cells : JumpCells
+            Where the jumps were counted.
+        sums : JumpSums
+            Of all rows.
+        output : int
+            The output.
+        ends : tuple of float
+            Ends of the axis.
+        """
+        near = np.cumsum(sums.near, axis=1)[:, :-1]
+        rows = np.maximum(near.sum(axis=0), 1) / WHOLE
+        # sums of whole numbers are exact, so that the mean has the same bits in any order of the rows
+        jumps = sums.jumps[:, :, output].sum(axis=0) * sums.unit / rows
+        off = sums.jumps[:, :, output] * sums.unit - near / WHOLE * jumps
+        influence = off / rows / kept_root(near / WHOLE / rows)
+        stand = sums.stand / max(float(sums.stand.sum()), 1.0)
+        row_shares, group_shares = stand.sum(axis=0), stand.sum(axis=1)
+        heights = np.append(0.0, np.cumsum(jumps))
+        heights = heights - row_shares @ heights
+        off_mean = stand @ heights
+        off_variance = stand @ heights**2 - group_shares * float(row_shares @ heights**2)
+        return cls(
+            places=cells.places,
+            jumps=jumps,
+            near_shares=rows / max(float(sums.stand.sum()) / WHOLE, 1 / WHOLE),
+            row_shares=row_shares,
+            influence=influence,
+            drawn=np.stack([off_mean, off_variance]) / kept_root(group_shares[:, None]),
+            group_shares=group_shares,
+            low=ends[0],
+            high=ends[1],
+        )
+
+    @property
+    def n_places(self) -> int:
+        """How many places there are."""
+        return self.places.size
+
+    @property
+    def degrees(self) -> float:
+        """Degrees of freedom of the variances: groups that have rows, less one."""
+        return float(np.count_nonzero(self.group_shares > 0)) - 1.0
+
+    @property
+    def behind(self) -> FloatArray:
+        """Share of the rows at or above each place, shape (n_places,)."""
+        return np.asarray(np.cumsum(self.row_shares[::-1])[::-1][1:])
+
+    @property
+    def heights(self) -> FloatArray:
+        """The curve before the first place and behind each, zero on average over the rows."""
+        heights = np.append(0.0, np.cumsum(self.jumps))
+        return np.asarray(heights - self.row_shares @ heights)
+
+    def zero(self, center: Center) -> FloatArray:
+        """Weight of each jump in the average that is taken as zero, shape (n_places,)."""
+        known_center(center)
+        if center == "mean":
+            return self.behind
+        if center == "start" or not self.high > self.low:
+            return np.zeros(self.n_places)
+        return (self.high - self.places) / (self.high - self.low)
+
+    def curve(self, x: FloatArray, center: Center) -> FloatArray:
+        """The curve at x."""
+        heights = np.append(0.0, np.cumsum(self.jumps))
+        if center == "mean":
+            return self.heights[self.locate(x)]
+        return np.asarray(heights[self.locate(x)] - self.zero(center) @ self.jumps)
+
+    def locate(self, x: FloatArray) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
+        """How many places lie at or below each x."""
+        return np.searchsorted(self.places, x, "right")
+
+    def importance(self) -> float:
+        """Standard deviation of the curve over the rows."""
+        return float(np.sqrt(self.row_shares @ self.heights**2))
+
+    def of_curve(self, x: FloatArray, center: Center) -> Estimate:
+        """Variance of the curve at x, over rows drawn from the same population."""
+        return self.squared(self.moved(x, center))
+
+    def of_changes(self, start: FloatArray, stop: FloatArray) -> Estimate:
+        """Variance of the change of the curve from each start to its stop."""
+        return self.squared(self.moved(stop, "start") - self.moved(start, "start"))
+
+    def of_importance(self) -> float:
+        """Variance of the standard deviation of the curve over the rows, to first order."""
+        size = self.importance()
+        if size == 0.0:
+            return 0.0
+        pull = np.cumsum((self.row_shares * self.heights)[::-1])[::-1][1:] / size
+        moved = self.influence @ pull + self.drawn[1] / (2 * size)
+        return float(self.squared(moved[:, None]).variance[0])
+
+    def redraw(self, moved: FloatArray, *, draws: int, seed: int) -> FloatArray:
+        """How a curve moves when groups are drawn anew, to first order: (draws, n_x).
+
+        Parameters
+        ----------
+        moved : ndarray of shape (n_groups, n_x)
+            What each group does to it (see `moved`).
+        draws, seed : int
+            How many draws, and of which random numbers.
+        """
+        some = np.flatnonzero(self.group_shares > 0)
+        rng = np.random.default_rng(seed)
+        times = rng.multinomial(some.size, np.full(some.size, 1 / max(some.size, 1)), draws)
+        return np.asarray((times - 1.0) @ moved[some])
+
+    def moved(self, x: FloatArray, center: Center) -> FloatArray:
+        """What each group does to the curve at x, shape (n_groups, n_x)."""
+        zero = self.zero(center)
+        sums = np.zeros((len(self.influence), self.n_places + 1))
+        np.cumsum(self.influence, axis=1, out=sums[:, 1:])
+        moved = sums[:, self.locate(x)] - (self.influence @ zero)[:, None]
+        return np.asarray(moved - self.drawn[0][:, None] if center == "mean" else moved)
+
+    def squared(self, moved: FloatArray) -> Estimate:
+        """Add up the squares of what the groups do; unknown where there is one group only."""
+        variance = np.sum(moved**2, axis=0)
+        if self.n_places > 0 and self.degrees < 1:
+            variance = np.full(variance.size, np.nan)
+        return Estimate(variance, np.full(variance.size, max(self.degrees, 1.0)))
+
+
+def kept_root(shares: FloatArray) -> FloatArray:
+    """Root of the part of a variance that deviations from the groups' own mean keep.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n_groups, n_means)
+        Share of each group in each mean.
+
+    Examples
+    --------
+    >>> kept_root(np.array([[0.5], [0.5]])) ** 2
+    array([0.5])
+    """
+    kept = 1.0 - np.sum(shares**2, axis=0)
+    return np.sqrt(np.where(kept > 1e-9, kept, 1.0))  # one group alone has no deviation

@@ -1,0 +1,151 @@
+"""Jumps of trees that are walked: the curve is the model's own, bins and spread are of its slopes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from rhale.features.feature import Feature
+from rhale.kernels import FloatArray
+from rhale.kernels.agreement import staircase_slopes, subtract
+from rhale.kernels.jumps import JumpCells, JumpQuestion, JumpSums
+from rhale.kernels.moments import Moments, measure
+from rhale.kernels.records import crosses_processes
+from rhale.kernels.staircase import Staircase
+from rhale.kernels.windows import Window
+from rhale.measures.binned import CellChoice, gather_notes, sample_effects
+from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
+from rhale.results.effect import Effect
+from rhale.results.fit import bin_cells
+from rhale.results.note import Note
+
+
+@crosses_processes
+@dataclass(frozen=True, eq=False)
+class JumpTotal:
+    """What rows say: moments of the slopes of their staircases, and sums of their jumps."""
+
+    cells: Moments
+    sums: JumpSums
+
+    def __add__(self, other: JumpTotal) -> JumpTotal:
+        return JumpTotal(self.cells + other.cells, self.sums + other.sums)
+
+
+@dataclass(frozen=True, eq=False)
+class JumpEffects:
+    """The effect of one feature on a model whose thresholds are known.
+
+    Attributes
+    ----------
+    feature : Feature
+        The feature.
+    places : JumpCells
+        Where the model jumps, and the rows near.
+    narrow, wide : Window
+        Windows of the slopes of each row's own staircase: for bins, and for the spread.
+    cells : CellChoice
+        Cells and partitions.
+    how, missing : tuple of Note
+        How local effects are found; rows without a value.
+    """
+
+    feature: Feature
+    places: JumpCells
+    narrow: Window
+    wide: Window
+    cells: CellChoice
+    how: tuple[Note, ...] = ()
+    missing: tuple[Note, ...] = ()
+    needs: ClassVar[Needs] = "nothing"
+    n_changes: ClassVar[int] = 0
+    n_points: ClassVar[int] = 1
+
+    def n_kept(self, n_outputs: int) -> int:
+        """Where a row stands, and its slopes over the wide window."""
+        return 1 + n_outputs
+
+    def questions(self, rows: Rows) -> Questions:
+        """The jumps in each row's neighbourhoods and windows."""
+        x = rows.chunk.column(self.feature.column)
+        counts = self.cells.grid.covers(x)
+        inside = np.where(counts, x, np.nan)
+        first, last = self.places.serve(inside)
+        stand = np.where(counts, np.searchsorted(self.places.places, inside, "right"), -1)
+        narrow, wide = np.zeros((2, 2, x.size))
+        narrow[:, counts] = self.narrow.ends(x[counts])
+        wide[:, counts] = self.wide_ends(x[counts])
+        asked = JumpQuestion(
+            column=self.feature.column,
+            cells=self.places,
+            stand=stand,
+            first=first,
+            last=last,
+            narrow=(narrow[0], narrow[1]),
+            wide=(wide[0], wide[1]),
+        )
+        return Questions(memory=x, jumps=asked)
+
+    def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:
+        """Moments of the slopes in every cell, and sums of jumps at every place."""
+        assert replies.jumps is not None  # noqa: S101 - our own mistake
+        x, slopes = asked.memory, replies.jumps.slopes
+        series = slopes.reshape(-1, x.size)
+        cells = measure(self.cells.grid, x, series, rows.chunk.weights)
+        kept = np.column_stack([x[rows.sampled], slopes[1][:, rows.sampled].T])
+        return Tally(JumpTotal(cells, replies.jumps.sums), kept)
+
+    def conclude(self, total: JumpTotal, kept: FloatArray, about: About) -> Conclusion:
+        """Accumulate the jumps, and choose bins among the cells, for each output."""
+        notes = gather_notes(self, total.cells, about)
+        ends = float(self.cells.grid.edges[0]), float(self.cells.grid.edges[-1])
+        outputs = range(len(about.outputs))
+        stairs = [Staircase.of(self.places, total.sums, output, ends) for output in outputs]
+        cells = self.without_shared(total.cells, stairs)
+        made = tuple(
+            self.bin(cells, kept, about, (output, found), notes)
+            for output, found in enumerate(stairs)
+        )
+        return Conclusion(made, cells=cells)
+
+    def wide_ends(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Wide windows; rows of a cell have one, so that what all rows share leaves nothing."""
+        grid = self.cells.grid
+        starts, stops = self.wide.ends(grid.middles)
+        cell = grid.locate(x)
+        return starts[cell], stops[cell]
+
+    def without_shared(self, cells: Moments, stairs: Sequence[Staircase]) -> Moments:
+        """Take off the wide slopes what all rows share: those of the mean staircase."""
+
+        def shared(x: FloatArray) -> FloatArray:
+            ends = self.wide_ends(x)
+            found = [staircase_slopes(own.places, own.jumps, *ends) for own in stairs]
+            none = np.zeros((len(stairs), x.size))
+            return np.concatenate([none, *np.stack(found, axis=1)])
+
+        return subtract(cells, shared)
+
+    def bin(
+        self,
+        cells: Moments,
+        kept: FloatArray,
+        about: About,
+        stairs: tuple[int, Staircase],
+        notes: tuple[Note, ...],
+    ) -> Effect:
+        """Bins of one output, along its staircase."""
+        output, found = stairs
+        made = bin_cells(
+            self.feature.name,
+            about.outputs[output],
+            cells.of_output(output, len(about.outputs)),
+            self.cells.partitions[output],
+            axis=self.feature.axis,
+            stairs=found,
+        )
+        sample = sample_effects(kept, about, output)
+        return replace(made, kind=self.feature.axis_kind, local_notes=notes, sample=sample)

@@ -1,0 +1,134 @@
+"""The measure of walked trees: what is asked, added up and concluded."""
+
+import numpy as np
+import pytest
+from sklearn.ensemble import (
+    ExtraTreesRegressor,
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+)
+from tests.unit.measures.askers import asker_for, rows_of
+
+import rhale
+from rhale.features.first_pass import FirstPass
+from rhale.measures.choose import choose
+from rhale.measures.measure import About, MeasureTask, take_apart
+from rhale.measures.walked import JumpEffects
+from rhale.settings import Settings
+from rhale.tables import open_table
+
+RNG = np.random.default_rng(3)
+X = np.column_stack([RNG.uniform(0, 8, 400), RNG.normal(size=400)])
+STUMP = GradientBoostingRegressor(n_estimators=1, max_depth=1, learning_rate=1.0, init="zero").fit(
+    X, 6.0 * (X[:, 0] >= 5)
+)
+
+
+def measured(rows=X, model=STUMP, weights=None, **asked):
+    table = open_table(rows, weights=weights)
+    settings = Settings(features=0, **asked)
+    first = FirstPass.plan(table, settings)
+    chunk = table.chunk(0, table.n_rows)
+    columns = first.settle(first.task(chunk))
+    asker = asker_for(model, chunk, table.names)
+    measure = choose(columns, asker, settings).measures[0]
+    task = MeasureTask(asker, (measure,), np.uint64(2**64 - 1), 0, columns.survey.weight)
+    return measure, columns, asker, task, chunk
+
+
+def concluded(measure, columns, asker, sums):
+    sample = take_apart(sums.sample, 1, (measure,))
+    about = About(columns.survey, asker.outputs, (), sample.weight, np.uint64(2**64 - 1))
+    return measure.conclude(sums.totals[0], sample.kept[0], about)
+
+
+def test_a_stump_jumps_where_it_splits_and_nowhere_else():
+    measure, columns, asker, task, chunk = measured()
+    assert isinstance(measure, JumpEffects)
+    (effect,) = concluded(measure, columns, asker, task(chunk)).results
+    above, below = X[X[:, 0] >= 5, 0].min(), X[X[:, 0] < 5, 0].max()
+    (place,) = effect.stairs.places
+    assert below < place <= above
+    np.testing.assert_allclose(effect.stairs.jumps, [6.0], rtol=1e-12)
+    share = np.mean(X[:, 0] >= 5)
+    np.testing.assert_allclose(effect.curve([0.0, 8.0]), [-6 * share, 6 * (1 - share)], rtol=1e-12)
+    np.testing.assert_allclose(effect.importance, 6 * np.sqrt(share * (1 - share)))
+    np.testing.assert_array_equal(effect.std, 0.0)
+
+
+def test_rows_without_a_value_or_outside_the_limits_count_nowhere():
+    rows = X.copy()
+    rows[::7, 0] = np.nan
+    model = HistGradientBoostingRegressor(max_iter=3).fit(X, X[:, 0])
+    measure, *_, task, chunk = measured(rows, model, limits=(2.0, 7.0))
+    sums = task(chunk).totals[0].sums
+    inside = (rows[:, 0] >= 2) & (rows[:, 0] <= 7)
+    np.testing.assert_allclose(sums.stand.sum() / 2.0**61, inside.sum() / 512)
+    asked = measure.questions(rows_of(chunk)).jumps
+    np.testing.assert_array_equal(asked.stand >= 0, inside)
+    assert np.all(asked.first[~inside] == asked.last[~inside])
+
+
+def test_totals_of_halves_add_up_to_the_total():
+    *_, task, chunk = measured()
+    whole = task(chunk).totals[0]
+    halves = [task(chunk.take(np.arange(k, 400, 2))).totals[0] for k in (0, 1)]
+    both = halves[0] + halves[1]
+    np.testing.assert_array_equal(both.sums.jumps, whole.sums.jumps)
+    np.testing.assert_array_equal(both.sums.near, whole.sums.near)
+    np.testing.assert_allclose(both.cells.mean, whole.cells.mean, atol=1e-12)
+
+
+def test_rows_of_a_cell_share_their_wide_window():
+    measure, *_ = measured()
+    grid = measure.cells.grid
+    starts, stops = measure.wide_ends(X[:, 0])
+    cell = grid.locate(X[:, 0])
+    for k in np.unique(cell):
+        assert len(set(starts[cell == k])) == len(set(stops[cell == k])) == 1
+
+
+def test_what_is_seen_of_a_row_is_the_slope_of_its_own_staircase():
+    """A jump of 6 at u in a window of half width h: 6 · ¾ (1 - u²) / h."""
+    measure, columns, asker, task, chunk = measured()
+    (effect,) = concluded(measure, columns, asker, task(chunk)).results
+    starts, stops = measure.wide_ends(effect.sample.x)
+    half, place = (stops - starts) / 2, effect.stairs.places[0]
+    u = (place - (starts + stops) / 2) / half
+    expected = 6 * 0.75 * np.maximum(1 - u**2, 0) / half
+    np.testing.assert_allclose(effect.sample.local_effects, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("asked", "way"),
+    [
+        ({"method": "ale"}, "secants over the row's own bin"),
+        ({"window": 0.3}, "each the mean over 0.3 of the rows"),
+        ({}, "jumps at the thresholds of the trees, each the mean over 0.14 of the rows"),
+    ],
+)
+def test_the_way_is_told(asked, way):
+    fx = rhale.explain(STUMP, X, features=[0], **asked)
+    assert way in next(iter(fx.provenance["local_effects"].values()))
+
+
+def test_a_feature_without_thresholds_has_a_flat_curve():
+    effect = rhale.explain(STUMP, X, features=[1])[0]
+    assert effect.stairs.n_places == 0
+    np.testing.assert_array_equal(effect.curve([-1.0, 1.0]), 0.0)
+    np.testing.assert_array_equal(effect.ci([-1.0, 1.0]), 0.0)
+    assert (effect.importance, effect.typical_spread) == (0.0, 0.0)
+
+
+def test_thresholds_that_are_too_many_are_taken_together_and_that_is_told():
+    rows = RNG.normal(size=(3000, 2))
+    model = ExtraTreesRegressor(3, random_state=0).fit(rows, rows[:, 0] + rows[:, 1] ** 2)
+    effect = rhale.explain(model, rows, features=[0])[0]
+    assert effect.stairs.n_places <= 1000
+    told = next(note for note in effect.notes if note.kind == "merged jumps")
+    assert told.endswith(f"close ones are taken together at {effect.stairs.n_places:,} places")
+    ends = rows.copy(), rows.copy()
+    low, high = np.quantile(rows[:, 0], [0.4, 0.6])
+    ends[0][:, 0], ends[1][:, 0] = low, high
+    change = np.mean(model.predict(ends[1]) - model.predict(ends[0]))
+    assert np.diff(effect.curve([low, high]))[0] == pytest.approx(change, abs=0.05)
