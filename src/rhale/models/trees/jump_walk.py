@@ -19,18 +19,22 @@ from rhale.models.trees.walk import Coding, Trees, encode, goes_right
 
 LOG = logging.getLogger("rhale")
 # An item on its way is one number: last and first code, question and row, from high bits to low.
-QUESTION_BITS, ROW_BITS = 11, 9
+QUESTION_BITS, ROW_BITS = 11, 11
 MOST_QUESTIONS = 2**QUESTION_BITS - 1  # of one walk
-# Rows that walk together: enough that few lists are short, few enough for the processor's cache.
-FEWEST_ROWS, MOST_ROWS, SUMS_AT_ONCE, ITEMS_AT_ONCE = 16, 2**ROW_BITS, 2**19, 2**24
+# Rows that walk together: enough that few lists are short. Their sums are made for fewer at a time,
+# so that they stay in the processor's cache.
+FEWEST_ROWS, MOST_ROWS, NUMBERS_AT_ONCE, PARTS_OF_A_ROW = 16, 2**10, 2**22, 32
+SUMS_AT_ONCE = 2**16
 ZERO, ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
 ROW, QUESTION = np.uint64(2**ROW_BITS - 1), np.uint64(2**QUESTION_BITS - 1)
 CODE = np.uint64(2**CODE_BITS - 1)
 BY_QUESTION = np.uint64(ROW_BITS)
 BY_FIRST, BY_LAST = np.uint64(ROW_BITS + QUESTION_BITS), np.uint64(64 - CODE_BITS)
-NOT_ASKED = QUESTION  # in place of a question
+HALF, LOW = np.uint64(32), np.uint64(2**32 - 1)  # of a range of codes: the last in the upper half
 WIDTH = 0.35  # share of the cells in the window of a row, roughly
-NO_FIRST, NO_LAST = 2**31, 0  # codes of a row without a range: no split lies between them
+ENTRIES = 3  # parts of windows of a row that end in a tree, roughly
+NO_ROOM = np.uint64(2**63)
+NO_RANGE = np.uint64(2**31)  # first code high, last code 0: no split lies between them
 
 
 class Asked(NamedTuple):
@@ -41,7 +45,7 @@ class Asked(NamedTuple):
     features : ndarray of shape (n_questions,)
         The feature of each question.
     question_of : ndarray of shape (n_features,)
-        The question about each feature, or NOT_ASKED.
+        The question about each feature; one more than the last where nobody asks.
     cells, cell_starts : ndarrays
         For each code one more than the cell of the cut below it; 0 below all cells.
     cuts, places, place_starts : ndarrays
@@ -69,33 +73,74 @@ class Windows(NamedTuple):
     wide_stop: Any
 
 
+class Ends(NamedTuple):
+    """Room to find the cells between the ends of windows."""
+
+    start: Any
+    stop: Any
+    first: Any
+    last: Any
+
+
 class Block(NamedTuple):
     """Rows that walk together.
 
     Attributes
     ----------
-    codes : ndarray of shape (n_features, n_rows, 4)
-        Code of the row; first and last code of what its window still holds on the row's path.
-    ranges : ndarray of shape (n_questions, n_rows, 4)
-        First and last code of the window, first and last cell (exclusive).
+    codes : ndarray of shape (n_features, n_rows)
+        Codes of the rows.
+    ranges : ndarray of shape (n_questions + 1, n_rows)
+        First and last code that a window still holds on the row's path; none for the last.
+    whole : ndarray of shape (n_questions + 1, n_rows)
+        The same at the root.
+    cells : ndarray of shape (n_questions, n_rows, 2)
+        First and last cell (exclusive) of the window.
     starts : ndarray of shape (n_questions, n_rows)
         Where the sums of a row lie, less its first cell.
+    sizes : ndarray of shape (n_parts,)
+        Sums of so many rows, 2 ** `shift`, at a time.
+    touched : ndarray of shape (n_questions, n_rows)
+        Whether anything was added to the sums of a row.
     """
 
     codes: Any
     ranges: Any
+    whole: Any
+    cells: Any
     starts: Any
+    sizes: Any
+    touched: Any
+    shift: Any
+
+
+class Changes(NamedTuple):
+    """Parts of windows, and how the leaves they reach differ from the row's own.
+
+    Attributes
+    ----------
+    entries : ndarray of shape (n_parts, n_entries, 1 + leaf_size)
+        The parts of 2 ** `shift` rows at a time, and the differences.
+    ends : ndarray of shape (n_trees + 1, n_parts)
+        How many there are up to each tree.
+    """
+
+    entries: Any
+    ends: Any
 
 
 class Lists(NamedTuple):
-    """Room for rows at a node, rows whose window a split cuts, and parts of windows on their way."""
+    """Room for rows at a node, rows whose window a split cuts, and parts of windows on their way.
+
+    Parts that have ended keep the leaf they reached, beside; rows keep theirs.
+    """
 
     rows: Any
     left_rows: Any
     leaving: Any
     away: Any
     left_away: Any
-    parted: Any
+    ended: Any
+    ended_in: Any
     leaf_of: Any
     stack: Any
 
@@ -105,6 +150,32 @@ class Weight(NamedTuple):
 
     group: Any
     share: Any
+
+
+class Ground(NamedTuple):
+    """What is walked, and what is asked."""
+
+    trees: Any
+    coding: Any
+    asked: Any
+    windows: Any
+
+
+class Room(NamedTuple):
+    """Memory that is used again and again; lists, entries and sums grow where they must."""
+
+    block: Any
+    lists: Any
+    entries: Any
+    sums: Any
+
+
+class Scales(NamedTuple):
+    """Outputs that are wanted; a jump is `scale` times a sum, `per_unit` of it in units."""
+
+    chosen: Any
+    scale: Any
+    per_unit: Any
 
 
 class Steps(NamedTuple):
@@ -190,33 +261,68 @@ def _walk_some(
     """Answer as many questions as one walk can."""
     if will_compile():
         LOG.warning("compiling the walk of jumps, once and for all (some seconds)")
-    n_rows, n_outputs = len(matrix), forest.n_outputs
     asked, windows = list_cells(forest, questions, features), stack_windows(questions)
-    trees = Trees(
-        forest.nodes, forest.bits, forest.roots, forest.targets, forest.leaves, forest.depth
+    ground = Ground(
+        Trees(forest.nodes, forest.bits, forest.roots, forest.targets, forest.leaves, forest.depth),
+        Coding(forest.cuts, forest.cut_starts, forest.kinds, forest.is_single),
+        asked,
+        windows,
     )
-    coding = Coding(forest.cuts, forest.cut_starts, forest.kinds, forest.is_single)
-    most_leaves = count_leaves(forest)
-    most = choose_block(asked, n_rows, n_outputs, most_leaves)
-    block = make_block(forest.n_features, len(questions), most)
-    lists = make_lists(most, most_leaves, forest.depth)
-    counted = make_counted(asked, n_rows, len(answering.chosen))
+    counted = make_counted(asked, len(matrix), len(answering.chosen))
     weight = Weight(rows.group.astype(np.uint64), rows.share.astype(np.float64))
     count_rows(asked, windows, weight, counted)
-    for begin in range(0, n_rows, most):
-        end = min(begin + most, n_rows)
-        size = place_block(coding, asked, windows, matrix[begin:end], begin, block)
-        sums = np.zeros((size, n_outputs), np.int64)
-        total = np.zeros((end - begin, n_outputs), np.int64)
-        walk_block(trees, asked, block, lists, sums, total)
-        steps = find_steps(block, sums, total, np.ldexp(1.0, -forest.exponent), answering)
-        count_steps(asked, windows, weight, steps, begin, 1 / answering.unit, counted)
+    room = make_room(forest, asked, len(matrix))
+    unit = np.ldexp(1.0, -forest.exponent)
+    if answering.link is None:
+        chosen, scale = np.array(answering.chosen, dtype=np.uint64), unit * answering.factor
+        scales = Scales(chosen, scale, scale / answering.unit)
+        walk_sums(ground, matrix, weight, room, scales, counted)
+    else:
+        walk_links(ground, matrix, weight, room, (answering, unit), counted)
     return split_replies(questions, counted, answering.unit)
+
+
+def walk_links(
+    ground: Ground,
+    matrix: FloatArray,
+    weight: Weight,
+    room: Room,
+    how: tuple[Answering, float],
+    counted: Counted,
+) -> None:
+    """Walk, and link the sums of some rows after the others."""
+    (answering, unit), (trees, coding, asked, windows) = how, ground
+    block, most, size = room.block, room.block.codes.shape[1], 1 << room.block.shift
+    for begin in range(0, len(matrix), most):
+        end = min(begin + most, len(matrix))
+        place_block(coding, asked, windows, matrix[begin:end], begin, block)
+        total = np.zeros((end - begin, len(room.sums)), np.int64)
+        changes, room = walk_block(trees, asked, room, total)
+        for first in range(begin, end, size):
+            span = first, min(first + size, end)
+            points = gather_points(
+                trees, asked, block, changes, room.sums, total, (*span, begin), answering.base, unit
+            )
+            steps = link_steps(points, answering)
+            count_steps(asked, windows, weight, steps, span, 1 / answering.unit, counted)
+
+
+def make_room(forest: Forest, asked: Asked, n_rows: int) -> Room:
+    """Room for the rows that walk together."""
+    shift, most = choose_shift(asked, forest.n_outputs), choose_rows(forest, n_rows)
+    block = make_block(forest.n_features, len(asked.features), most, shift)
+    n_entries = min(ENTRIES * forest.n_trees, 2**12) << shift
+    return Room(
+        block,
+        make_lists(most, most * PARTS_OF_A_ROW, forest.depth),
+        np.empty((len(block.sizes), n_entries, 1 + forest.leaves.shape[1]), np.uint64),
+        np.zeros((forest.n_outputs, 0), np.int64),
+    )
 
 
 def list_cells(forest: Forest, questions: Sequence[JumpQuestion], features: IntArray) -> Asked:
     """Tables of the cells of all questions."""
-    question_of = np.full(forest.n_features, NOT_ASKED, dtype=np.uint64)
+    question_of = np.full(forest.n_features, len(questions), dtype=np.uint64)
     is_seen = features >= 0
     question_of[features[is_seen]] = np.flatnonzero(is_seen)
     cells, cuts = [], []
@@ -247,9 +353,9 @@ def _starts(sizes: Sequence[int]) -> Any:
 def stack_windows(questions: Sequence[JumpQuestion]) -> Windows:
     """The rows of all questions."""
     return Windows(
-        stand=np.stack([q.stand for q in questions]).astype(np.int64),
-        first=np.stack([q.first for q in questions]).astype(np.int64),
-        last=np.stack([q.last for q in questions]).astype(np.int64),
+        stand=np.stack([q.stand for q in questions]).astype(np.int64, copy=False),
+        first=np.stack([q.first for q in questions]).astype(np.int64, copy=False),
+        last=np.stack([q.last for q in questions]).astype(np.int64, copy=False),
         narrow_start=np.stack([q.narrow[0] for q in questions]),
         narrow_stop=np.stack([q.narrow[1] for q in questions]),
         wide_start=np.stack([q.wide[0] for q in questions]),
@@ -257,17 +363,17 @@ def stack_windows(questions: Sequence[JumpQuestion]) -> Windows:
     )
 
 
-def count_leaves(forest: Forest) -> int:
-    """Leaves of the largest tree."""
-    ends = np.append(forest.roots[1:], len(forest.nodes))
-    return int((ends - forest.roots + 1).max(initial=2)) // 2
+def choose_shift(asked: Asked, n_outputs: int) -> int:
+    """How many rows have sums at a time, as a power of two: they fit into memory that is near."""
+    sums = max(int(asked.place_starts[-1]) * n_outputs * WIDTH, 1.0)
+    return int(np.clip(np.log2(SUMS_AT_ONCE / sums), 3, 8))
 
 
-def choose_block(asked: Asked, n_rows: int, n_outputs: int, most_leaves: int) -> int:
-    """Rows that walk together: their sums and lists fit into memory that is near."""
-    sums = max(int(asked.place_starts[-1]) * n_outputs * WIDTH, 1)
-    most = min(SUMS_AT_ONCE / sums, ITEMS_AT_ONCE / most_leaves, MOST_ROWS, max(n_rows, 1))
-    return max(int(most), min(FEWEST_ROWS, max(n_rows, 1)))
+def choose_rows(forest: Forest, n_rows: int) -> int:
+    """Rows that walk together: what they need fits into memory."""
+    entries = max(forest.n_trees * ENTRIES * (1 + forest.leaves.shape[1]), 1)
+    most = min(NUMBERS_AT_ONCE / entries, MOST_ROWS)
+    return min(max(int(most), FEWEST_ROWS), max(n_rows, 1))
 
 
 def make_counted(asked: Asked, n_rows: int, n_chosen: int) -> Counted:
@@ -301,22 +407,16 @@ def split_replies(
     return replies
 
 
-def find_steps(block: Block, sums: Any, total: Any, unit: float, answering: Answering) -> Steps:
-    """The jumps of the answers that are not zero, those of a row and question together."""
-    n_rows, chosen = len(total), list(answering.chosen)
-    if answering.link is None:
-        scale = unit * answering.factor
-        steps: Steps = gather_jumps(block, sums, n_rows, np.array(chosen, dtype=np.uint64), scale)
-    else:
-        steps = gather_points(block, sums, total, answering.base, unit)
-        answers = answering.link(steps.jumps)[:, chosen]
-        with np.errstate(invalid="ignore"):
-            jumps = np.diff(answers, axis=0, prepend=answers[:1])
-        jumps[steps.cells < 0] = 0.0  # where a row begins
-        steps = Steps(steps.starts, steps.cells, jumps)
-    if not np.all(np.abs(steps.jumps) <= answering.bound):
-        refuse_jumps(steps.jumps, answering.bound)
-    return steps
+def link_steps(points: Steps, answering: Answering) -> Steps:
+    """Jumps of the answers, from sums before and behind each of them."""
+    assert answering.link is not None  # noqa: S101 - our own mistake
+    answers = answering.link(points.jumps)[:, list(answering.chosen)]
+    with np.errstate(invalid="ignore"):
+        jumps = np.diff(answers, axis=0, prepend=answers[:1])
+    jumps[points.cells < 0] = 0.0  # where a row begins
+    if not np.all(np.abs(jumps) <= answering.bound):
+        refuse_jumps(jumps, answering.bound)
+    return Steps(points.starts, points.cells, jumps)
 
 
 def refuse_jumps(jumps: FloatArray, bound: float) -> None:
@@ -336,30 +436,31 @@ def refuse_jumps(jumps: FloatArray, bound: float) -> None:
 
 
 @njit(cache=True, nogil=True)
-def make_block(n_features: Any, n_questions: Any, n_rows: Any) -> Any:
+def make_block(n_features: Any, n_questions: Any, n_rows: Any, shift: Any) -> Any:
     """Room for the codes and windows of some rows."""
     return Block(
-        np.zeros((n_features, n_rows, 4), np.uint32),
-        np.zeros((n_questions, n_rows, 4), np.uint32),
+        np.zeros((n_features, n_rows), np.uint32),
+        np.full((n_questions + 1, n_rows), NO_RANGE),
+        np.full((n_questions + 1, n_rows), NO_RANGE),
+        np.zeros((n_questions, n_rows, 2), np.uint32),
         np.zeros((n_questions, n_rows), np.uint64),
+        np.zeros((n_rows >> shift) + 1, np.int64),
+        np.zeros((n_questions, n_rows), np.bool_),
+        shift,
     )
 
 
 @njit(cache=True, nogil=True)
-def make_lists(n_rows: Any, most_leaves: Any, depth: Any) -> Any:
-    """Room for what is on its way.
-
-    Parts of one row's window lie behind different splits on their feature, and are never more
-    than these. One place more than needed, for what is not kept.
-    """
-    n_parts = n_rows * most_leaves + 1
+def make_lists(n_rows: Any, n_parts: Any, depth: Any) -> Any:
+    """Room for what is on its way; one place more for what is not kept."""
     return Lists(
         np.empty(n_rows, np.uint32),
         np.empty(n_rows + 1, np.uint32),
         np.empty(n_rows + 1, np.uint32),
-        np.empty(n_parts, np.uint64),
-        np.empty(n_parts, np.uint64),
-        np.empty(n_rows * depth + 1, np.uint64),
+        np.empty(n_parts + 1, np.uint64),
+        np.empty(n_parts + 1, np.uint64),
+        np.empty(n_parts + 1, np.uint64),
+        np.empty(n_parts + 1, np.uint32),
         np.empty(n_rows, np.uint32),
         np.empty((depth + 1, 5), np.uint64),
     )
@@ -382,127 +483,147 @@ def count_rows(asked: Any, windows: Any, weight: Any, counted: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def place_block(coding: Any, asked: Any, windows: Any, rows: Any, begin: Any, block: Any) -> Any:
-    """Write codes and ranges of rows; return how many sums they need."""
+def place_block(coding: Any, asked: Any, windows: Any, rows: Any, begin: Any, block: Any) -> None:
+    """Write codes and ranges of rows, and how many sums they need."""
     n_rows = len(rows)
     x, code = np.empty(n_rows), np.empty(n_rows, np.uint32)
-    first, last = np.empty(n_rows, np.int64), np.empty(n_rows, np.int64)
-    size = 0
+    room = Ends(
+        np.empty(n_rows), np.empty(n_rows), np.empty(n_rows, np.uint32), np.empty(n_rows, np.uint32)
+    )
+    first, last = room.first, room.last
+    sizes, shift = block.sizes, block.shift
+    sizes[:] = 0
     for f in range(len(coding.kinds)):
         cuts = coding.cuts[coding.cut_starts[f] : coding.cut_starts[f + 1]]
         if len(cuts) == 0:
             continue
         x[:] = rows[:, f]
         encode(x, cuts, coding.kinds[f], coding.is_single, code)
-        own = block.codes[f]
-        for r in range(n_rows):
-            own[r, 0], own[r, 1], own[r, 2] = code[r], NO_FIRST, NO_LAST
+        block.codes[f, :n_rows] = code
     for q in range(len(asked.features)):
         places = asked.places[asked.place_starts[q] : asked.place_starts[q + 1]]
-        ranges, starts = block.ranges[q], block.starts[q]
+        cell, starts, whole = block.cells[q], block.starts[q], block.whole[q]
+        cell[:], whole[:] = 0, NO_RANGE
         f = asked.features[q]
-        if f < 0 or len(places) == 0:
+        if f >= 0 and len(places) > 0:
+            cells = asked.cells[asked.cell_starts[q] : asked.cell_starts[q + 1]]
+            cuts = asked.cuts[asked.place_starts[q] + np.uint64(q) :]
+            find_window(windows, q, begin, places, room)
             for r in range(n_rows):
-                ranges[r, 0], ranges[r, 1], ranges[r, 2], ranges[r, 3] = NO_FIRST, NO_LAST, 0, 0
-            continue
-        cells = asked.cells[asked.cell_starts[q] : asked.cell_starts[q + 1]]
-        cuts = asked.cuts[asked.place_starts[q] + np.uint64(q) :]
-        find_window(windows, q, begin, places, first, last)
-        own = block.codes[f]
-        for r in range(n_rows):
-            code_here = np.uint64(own[r, 0])
-            a, b = first[r], last[r]
-            if a >= b or code_here == MISSING:
-                ranges[r, 0], ranges[r, 1], ranges[r, 2], ranges[r, 3] = NO_FIRST, NO_LAST, 0, 0
-                continue
-            # the row itself belongs to the range, even if it lies elsewhere in a merged cell
-            from_code = min(np.int64(cuts[a]) + 1, np.int64(code_here))
-            to_code = max(np.int64(cuts[b]) + 1, np.int64(code_here))
-            a = min(a, np.int64(cells[code_here]))
-            b = max(b, np.int64(cells[code_here + ONE]) - 1)
-            own[r, 1], own[r, 2] = from_code, to_code
-            ranges[r, 0], ranges[r, 1], ranges[r, 2], ranges[r, 3] = from_code, to_code, a, b
-            starts[r] = np.uint64(size - a)
-            size += b - a + 2  # what lies below the first cell, and above the last, too
-    return size
+                own = np.uint64(block.codes[f, r])
+                a, b = np.int64(first[r]), np.int64(last[r])
+                if a >= b or own == MISSING:
+                    continue
+                # the row itself belongs to the range, even if it lies elsewhere in a merged cell
+                from_code = min(np.uint64(cuts[a]) + ONE, own)
+                to_code = max(np.uint64(cuts[b]) + ONE, own)
+                a = min(a, np.int64(cells[own]))
+                b = max(b, np.int64(cells[own + ONE]) - 1)
+                whole[r] = (to_code << HALF) | from_code
+                cell[r, 0], cell[r, 1] = a, b
+                starts[r] = np.uint64(sizes[r >> shift] - a)
+                sizes[r >> shift] += (
+                    b - a + 2
+                )  # also what lies below the first cell, above the last
+        block.ranges[q] = whole
 
 
 @njit(cache=True, nogil=True)
-def find_window(windows: Any, q: Any, begin: Any, places: Any, first: Any, last: Any) -> None:
+def find_window(windows: Any, q: Any, begin: Any, places: Any, room: Any) -> None:
     """Cells that a row counts for, or that lie inside one of its windows: first to last."""
-    n_rows, n_cells = len(first), np.uint64(len(places))
-    first[:], last[:] = 0, 0
-    n = n_cells
+    start, stop, first, last = room.start, room.stop, room.first, room.last
+    n_rows = len(first)
+    for r in range(n_rows):
+        row = begin + r
+        start[r] = min(windows.narrow_start[q, row], windows.wide_start[q, row])
+        stop[r] = max(windows.narrow_stop[q, row], windows.wide_stop[q, row])
+        first[r] = last[r] = 0
+    n = np.uint64(len(places))
     while n > 0:
         half = (n + ONE) >> ONE
         for r in range(n_rows):
-            start = min(windows.narrow_start[q, begin + r], windows.wide_start[q, begin + r])
-            stop = max(windows.narrow_stop[q, begin + r], windows.wide_stop[q, begin + r])
-            here, there = np.uint64(first[r]), np.uint64(last[r])
-            first[r] += half if places[here + half - ONE] <= start else ZERO
-            last[r] += half if places[there + half - ONE] < stop else ZERO
+            here = np.uint64(first[r])
+            first[r] = here + (half if places[here + half - ONE] <= start[r] else ZERO)
+        for r in range(n_rows):
+            here = np.uint64(last[r])
+            last[r] = here + (half if places[here + half - ONE] < stop[r] else ZERO)
         n -= half
     for r in range(n_rows):
         near, end = windows.first[q, begin + r], windows.last[q, begin + r]
         if first[r] >= last[r]:
             first[r], last[r] = near, end
         elif near < end:
-            first[r], last[r] = min(first[r], near), max(last[r], end)
+            first[r], last[r] = min(np.int64(first[r]), near), max(np.int64(last[r]), end)
         if windows.stand[q, begin + r] < 0:
             first[r], last[r] = 0, 0
 
 
 @njit(cache=True, nogil=True)
-def walk_block(trees: Any, asked: Any, block: Any, lists: Any, sums: Any, total: Any) -> None:
-    """Add the leaves of all trees to the totals of rows, and what changes to their sums."""
+def walk_block(trees: Any, asked: Any, room: Any, total: Any) -> Any:
+    """Add the leaves of all trees to the totals of rows, and list what parts of windows change."""
+    block, lists, entries, sums = room.block, room.lists, room.entries, room.sums
+    n_parts = entries.shape[0]
+    ends = np.zeros((len(trees.roots) + 1, n_parts), np.uint64)
     for tree in range(len(trees.roots)):
-        n_parted = walk_tree(trees, tree, asked, block, len(total), lists, sums)
-        add_own(trees, tree, asked, block, lists, n_parted, sums, total)
+        n_ended = walk_tree(trees, tree, asked, block, len(total), lists)
+        while n_ended == NO_ROOM:
+            block.ranges[:] = block.whole
+            lists = make_lists(len(lists.rows), 2 * len(lists.away), trees.depth)
+            n_ended = walk_tree(trees, tree, asked, block, len(total), lists)
+        most = np.int64(ends[tree].max() + n_ended)
+        if most > entries.shape[1]:
+            wider = np.empty((n_parts, 2 * most, entries.shape[2]), np.uint64)
+            wider[:, : entries.shape[1]] = entries
+            entries = wider
+        ends[tree + 1] = ends[tree]
+        add_leaves(trees, tree, block, lists, n_ended, entries, ends[tree + 1], total)
+    size = block.sizes.max()
+    if size > sums.shape[1]:
+        sums = np.zeros((sums.shape[0], size + size // 8), np.int64)
+    return Changes(entries, ends), Room(block, lists, entries, sums)
 
 
 @njit(cache=True, nogil=True)
-def walk_tree(
-    trees: Any, tree: Any, asked: Any, block: Any, n_rows: Any, lists: Any, sums: Any
-) -> Any:
+def walk_tree(trees: Any, tree: Any, asked: Any, block: Any, n_rows: Any, lists: Any) -> Any:
     """Send rows down a tree, left side first, and parts of their windows on ways of their own.
 
+    Returns how many parts have ended, or NO_ROOM if the lists are too short.
+
     As in `walk`: the rows of a node lie at `rows[a:b]`, parts that pass it at `away[s:e]`; what
-    goes right moves to the front of these places, what goes left behind it. Leaves are added for
-    the parts at once; for the rows themselves they are kept.
+    goes right moves to the front of these places, what goes left behind it.
     """
-    nodes, bits, leaves = trees.nodes, trees.bits, trees.leaves
-    codes, starts = block.codes, block.starts
-    question_of, cells, cell_starts = asked.question_of, asked.cells, asked.cell_starts
+    nodes, bits, question_of = trees.nodes, trees.bits, asked.question_of
+    codes, ranges = block.codes, block.ranges
     rows, left_rows, leaving, stack = lists.rows, lists.left_rows, lists.leaving, lists.stack
-    away, left_away, parted, leaf_of = lists.away, lists.left_away, lists.parted, lists.leaf_of
-    target = np.uint64(trees.targets[tree])
+    away, left_away, leaf_of = lists.away, lists.left_away, lists.leaf_of
+    ended, ended_in = lists.ended, lists.ended_in
     for r in range(n_rows):
         rows[r] = r
     node, a, b, s, e = np.uint64(trees.roots[tree]), ZERO, np.uint64(n_rows), ZERO, ZERO
-    n_parted, n_waiting = ZERO, ZERO
+    n_ended, n_waiting = ZERO, ZERO
+    most = np.uint64(len(away) - 1)
     while True:
+        if s + TWO * (e - s) + (b - a) > most or n_ended + (e - s) > most:
+            return NO_ROOM
         f, left = np.uint64(nodes[node, 0]), np.uint64(nodes[node, 3])
         low, width = np.uint64(nodes[node, 1]), np.uint64(nodes[node, 2])
         if f == LEAF:
             for i in range(a, b):
                 leaf_of[rows[i]] = left
-            for k in range(leaves.shape[1]):
-                value = leaves[left, k]
-                add_parts(
-                    value, target + np.uint64(k), s, e, away, starts, cells, cell_starts, sums
-                )
+            for i in range(s, e):
+                ended[n_ended], ended_in[n_ended] = away[i], left
+                n_ended += ONE
         else:
             question, cut = question_of[f], low + width
             end, n_left = sort_away(
                 f, low, width, bits, codes, question, cut, s, e, away, left_away
             )
             middle, n_leaving = sort_rows(
-                f, low, width, bits, codes, cut, a, b, rows, left_rows, leaving
+                f, low, width, bits, codes, ranges, question, cut, a, b, rows, left_rows, leaving
             )
-            end, n_left, n_parted = part(
-                f, question, cut, codes, leaving, n_leaving, away, end, left_away, n_left,
-                parted, n_parted,
-            )  # fmt: skip
+            end, n_left = part(
+                f, question, cut, codes, ranges, leaving, n_leaving, away, end, left_away, n_left
+            )
             for i in range(n_left):
                 away[end + i] = left_away[i]
             if middle > a or end > s:
@@ -514,7 +635,7 @@ def walk_tree(
                 node, a, s, e = left, middle, end, end + n_left
                 continue
         if n_waiting == 0:
-            return n_parted
+            return n_ended
         n_waiting -= ONE
         node, a, b = stack[n_waiting, 0], stack[n_waiting, 1], stack[n_waiting, 2]
         s, e = stack[n_waiting, 3], stack[n_waiting, 4]
@@ -527,6 +648,8 @@ def sort_rows(
     width: Any,
     bits: Any,
     codes: Any,
+    ranges: Any,
+    question: Any,
     cut: Any,
     start: Any,
     end: Any,
@@ -538,9 +661,10 @@ def sort_rows(
     place, n_left, n_leaving = start, ZERO, ZERO
     for i in range(start, end):
         r = np.uint64(rows[i])
-        right = goes_right(np.uint64(codes[f, r, 0]), low, width, bits)
+        right = goes_right(np.uint64(codes[f, r]), low, width, bits)
         leaving[n_leaving] = r
-        is_cut = (np.uint64(codes[f, r, 1]) < cut) & (np.uint64(codes[f, r, 2]) >= cut)
+        held = ranges[question, r]
+        is_cut = ((held & LOW) < cut) & ((held >> HALF) >= cut)
         n_leaving += np.uint64(is_cut)
         rows[place] = left_rows[n_left] = r
         place += right
@@ -568,18 +692,15 @@ def sort_away(
     place, n_left = start, ZERO
     for i in range(start, end):
         item = away[i]
-        right = goes_right(np.uint64(codes[f, item & ROW, 0]), low, width, bits)
+        right = goes_right(np.uint64(codes[f, item & ROW]), low, width, bits)
         first, last = (item >> BY_FIRST) & CODE, item >> BY_LAST
-        if (item >> BY_QUESTION) & QUESTION == question:
-            rest = item & ((ONE << BY_FIRST) - ONE)
-            away[place] = (last << BY_LAST) | (max(first, cut) << BY_FIRST) | rest
-            left_away[n_left] = (min(last, cut - ONE) << BY_LAST) | (first << BY_FIRST) | rest
-            place += np.uint64(last >= cut)
-            n_left += np.uint64(first < cut)
-        else:
-            away[place] = left_away[n_left] = item
-            place += right
-            n_left += ONE - right
+        own = np.uint64(((item >> BY_QUESTION) & QUESTION) == question)
+        is_left, is_right = own & np.uint64(first < cut), own & np.uint64(last >= cut)
+        away[place] = item + ((is_left * (cut - first)) << BY_FIRST)
+        left_away[n_left] = item - ((is_right * (last + ONE - cut)) << BY_LAST)
+        other = ONE - own
+        place += is_right | (other & right)
+        n_left += is_left | (other & (ONE - right))
     return place, n_left
 
 
@@ -589,155 +710,243 @@ def part(
     question: Any,
     cut: Any,
     codes: Any,
+    ranges: Any,
     leaving: Any,
     n_leaving: Any,
     away: Any,
     end: Any,
     left_away: Any,
     n_left: Any,
-    parted: Any,
-    n_parted: Any,
 ) -> Any:
     """Send the part of a row's window that lies on the other side there."""
     for i in range(n_leaving):
         r = np.uint64(leaving[i])
-        first, last = np.uint64(codes[f, r, 1]), np.uint64(codes[f, r, 2])
-        right = np.uint64(codes[f, r, 0]) >= cut
+        held = ranges[question, r]
+        first, last = held & LOW, held >> HALF
+        right = np.uint64(np.uint64(codes[f, r]) >= cut)
+        left = ONE - right
         rest = (question << BY_QUESTION) | r
-        item = ((cut - ONE) << BY_LAST) | (first << BY_FIRST) | rest
-        if not right:
-            item = (last << BY_LAST) | (cut << BY_FIRST) | rest
-        away[end] = left_away[n_left] = parted[n_parted] = item
-        n_parted += ONE
-        end += np.uint64(not right)
-        n_left += np.uint64(right)
-        codes[f, r, 1] = cut if right else first
-        codes[f, r, 2] = last if right else cut - ONE
-    return end, n_left, n_parted
+        # a row that goes right sends first .. cut - 1 to the left and keeps cut .. last
+        to_left = ((cut - ONE) << BY_LAST) | (first << BY_FIRST) | rest
+        to_right = (last << BY_LAST) | (cut << BY_FIRST) | rest
+        away[end], left_away[n_left] = to_right, to_left
+        end += left
+        n_left += right
+        kept_right, kept_left = (last << HALF) | cut, ((cut - ONE) << HALF) | first
+        ranges[question, r] = kept_left ^ ((kept_left ^ kept_right) & (ZERO - right))
+    return end, n_left
+
+
+@njit(cache=True, nogil=True)
+def add_leaves(
+    trees: Any,
+    tree: Any,
+    block: Any,
+    lists: Any,
+    n_ended: Any,
+    entries: Any,
+    ends: Any,
+    total: Any,
+) -> None:
+    """Add the leaves of rows, list how those of parts differ; make windows whole again."""
+    leaves, leaf_of, target = trees.leaves, lists.leaf_of, np.uint64(trees.targets[tree])
+    ranges, whole, shift = block.ranges, block.whole, np.uint64(block.shift)
+    ended, ended_in = lists.ended, lists.ended_in
+    width = np.uint64(leaves.shape[1])
+    for r in range(np.uint64(len(total))):
+        for k in range(width):
+            total[r, target + k] += leaves[np.uint64(leaf_of[r]), k]
+    for i in range(n_ended):
+        item = ended[i]
+        r, q = item & ROW, (item >> BY_QUESTION) & QUESTION
+        ranges[q, r] = whole[q, r]
+        part = r >> shift
+        here, there, own = ends[part], np.uint64(ended_in[i]), np.uint64(leaf_of[r])
+        ends[part] = here + ONE
+        entries[part, here, 0] = item
+        for k in range(width):
+            entries[part, here, k + ONE] = np.uint64(leaves[there, k] - leaves[own, k])
+
+
+@njit(cache=True, nogil=True)
+def make_sums(trees: Any, asked: Any, block: Any, changes: Any, part: Any, sums: Any) -> None:
+    """Add what changes at the ends of the parts of windows, for some of the rows."""
+    entries, ends, starts = changes.entries, changes.ends, block.starts
+    touched, targets = block.touched, trees.targets
+    cells, cell_starts = asked.cells, asked.cell_starts
+    for k in range(np.uint64(entries.shape[2] - 1)):
+        for tree in range(np.uint64(len(targets))):
+            output = np.uint64(targets[tree]) + k
+            for i in range(ends[tree, part], ends[tree + ONE, part]):
+                item, change = entries[part, i, 0], np.int64(entries[part, i, k + ONE])
+                q = (item >> BY_QUESTION) & QUESTION
+                start, cell = starts[q, item & ROW], cell_starts[q]
+                low = np.uint64(cells[cell + ((item >> BY_FIRST) & CODE)])
+                high = np.uint64(cells[cell + (item >> BY_LAST) + ONE])
+                touched[q, item & ROW] = True
+                sums[output, start + low] += change
+                sums[output, start + high] -= change
+
+
+@njit(cache=True, nogil=True)
+def walk_sums(ground: Any, matrix: Any, weight: Any, room: Any, scales: Any, counted: Any) -> None:
+    """Walk, and count the jumps of sums, for some rows after the others."""
+    trees, coding, asked, windows = ground.trees, ground.coding, ground.asked, ground.windows
+    block, kept = room.block, np.empty(len(asked.places) + 1, np.uint64)
+    most, size = block.codes.shape[1], 1 << block.shift
+    for begin in range(0, len(matrix), most):
+        end = min(begin + most, len(matrix))
+        place_block(coding, asked, windows, matrix[begin:end], begin, block)
+        total = np.zeros((end - begin, len(room.sums)), np.int64)
+        changes, room = walk_block(trees, asked, room, total)
+        for first in range(begin, end, size):
+            make_sums(
+                trees, asked, block, changes, np.uint64((first - begin) >> block.shift), room.sums
+            )
+            span = np.uint64(first), np.uint64(min(first + size, end)), np.uint64(begin)
+            count_part(asked, windows, weight, block, room.sums, span, kept, scales, counted)
+
+
+@njit(cache=True, nogil=True)
+def count_part(
+    asked: Any,
+    windows: Any,
+    weight: Any,
+    block: Any,
+    sums: Any,
+    span: Any,
+    kept: Any,
+    scales: Any,
+    counted: Any,
+) -> None:
+    """Add jumps of sums to those of their cells and to the slopes of their rows; leave zeros."""
+    cells, starts, touched = block.cells, block.starts, block.touched  # numba counts references
+    near_first, near_last = windows.first, windows.last
+    narrow_start, narrow_stop = windows.narrow_start, windows.narrow_stop
+    wide_start, wide_stop = windows.wide_start, windows.wide_stop
+    place_starts, places, groups, shares = (
+        asked.place_starts, asked.places, weight.group, weight.share
+    )  # fmt: skip
+    jumps, slopes, chosen = counted.jumps, counted.slopes, scales.chosen
+    scale, per_unit = scales.scale, scales.per_unit
+    for q in range(np.uint64(len(starts))):
+        start = place_starts[q]
+        n_cells = place_starts[q + ONE] - start
+        for row in range(span[0], span[1]):
+            r = row - span[2]
+            if not touched[q, r]:
+                continue
+            touched[q, r] = False
+            first, last = np.uint64(cells[q, r, 0]), np.uint64(cells[q, r, 1])
+            begin = starts[q, r] + ONE
+            near, end = np.uint64(near_first[q, row]), np.uint64(near_last[q, row])
+            group = np.uint64(N_GROUPS) * start + groups[row] * n_cells
+            share = shares[row] * per_unit
+            middle, per = halve(narrow_start[q, row], narrow_stop[q, row])
+            wide_middle, wide_per = halve(wide_start[q, row], wide_stop[q, row])
+            for k in range(np.uint64(len(chosen))):
+                output = chosen[k]
+                for cell in range(near, end):
+                    jump = np.float64(sums[output, begin + cell])
+                    jumps[group + cell, k] += np.int64(np.rint(share * jump))
+                n_kept = list_changes(sums, output, begin, first, last, kept)
+                narrow, wide, half, lean = 0.0, 0.0, 0.0, 0.0
+                for i in range(n_kept):
+                    place = places[start + kept[i]]
+                    jump = np.float64(sums[output, begin + kept[i]])
+                    u = (place - middle) * per
+                    narrow += jump * max(1 - u * u, 0.0)
+                    u = (place - wide_middle) * wide_per
+                    wide += jump * max(1 - u * u, 0.0)
+                    parabola = jump * (abs(u) * max(1 - abs(u), 0.0))
+                    half += parabola
+                    lean += parabola if u >= 0 else -parabola
+                slopes[q, 0, k, row] = 0.75 * narrow * (per * scale)
+                slopes[q, 1, k, row] = 0.75 * wide * (wide_per * scale)
+                slopes[q, 2, k, row] = 3 * half * (wide_per * scale)
+                slopes[q, 3, k, row] = 6 * lean * (wide_per * scale)
+            for output in range(np.uint64(len(sums))):
+                for i in range(begin + first - ONE, begin + last + ONE):
+                    sums[output, i] = 0
 
 
 @njit(cache=True, nogil=True, inline="always")
-def add_parts(
-    value: Any,
-    k: Any,
-    start: Any,
-    end: Any,
-    away: Any,
-    starts: Any,
-    cells: Any,
-    cell_starts: Any,
+def list_changes(sums: Any, output: Any, begin: Any, first: Any, last: Any, kept: Any) -> Any:
+    """List the cells where something changes."""
+    n_kept = ZERO
+    for cell in range(first, last):
+        kept[n_kept] = cell
+        n_kept += np.uint64(sums[output, begin + cell] != 0)
+    return n_kept
+
+
+@njit(cache=True, nogil=True)
+def gather_points(
+    trees: Any,
+    asked: Any,
+    block: Any,
+    changes: Any,
     sums: Any,
-) -> None:
-    """Add a leaf to what changes at the ends of the parts that reach it."""
-    for i in range(start, end):
-        item = away[i]
-        q = (item >> BY_QUESTION) & QUESTION
-        sum_start, cell_start = starts[q, item & ROW], cell_starts[q]
-        low = np.uint64(cells[cell_start + ((item >> BY_FIRST) & CODE)])
-        high = np.uint64(cells[cell_start + (item >> BY_LAST) + ONE])
-        sums[sum_start + low, k] += value
-        sums[sum_start + high, k] -= value
+    total: Any,
+    span: Any,
+    base: Any,
+    unit: Any,
+) -> Any:
+    """List the sums of a row before its first jump and after each; leave zeros behind.
 
-
-@njit(cache=True, nogil=True)
-def add_own(
-    trees: Any, tree: Any, asked: Any, block: Any, lists: Any, n_parted: Any, sums: Any, total: Any
-) -> None:
-    """Add a row's own leaf to its total, take it away from the parts; make windows whole again."""
-    leaves, leaf_of, target = trees.leaves, lists.leaf_of, np.uint64(trees.targets[tree])
-    codes, ranges, starts, parted = block.codes, block.ranges, block.starts, lists.parted
-    features, cells, cell_starts = asked.features, asked.cells, asked.cell_starts
-    for k in range(leaves.shape[1]):
-        output = target + np.uint64(k)
-        for r in range(len(total)):
-            total[r, output] += leaves[np.uint64(leaf_of[r]), k]
-        for i in range(n_parted):
-            item = parted[i]
-            r, q = item & ROW, (item >> BY_QUESTION) & QUESTION
-            own = leaves[np.uint64(leaf_of[r]), k]
-            low = np.uint64(cells[cell_starts[q] + ((item >> BY_FIRST) & CODE)])
-            high = np.uint64(cells[cell_starts[q] + (item >> BY_LAST) + ONE])
-            sums[starts[q, r] + low, output] -= own
-            sums[starts[q, r] + high, output] += own
-    for i in range(n_parted):
-        item = parted[i]
-        r, q = item & ROW, (item >> BY_QUESTION) & QUESTION
-        f = np.uint64(features[q])
-        codes[f, r, 1], codes[f, r, 2] = ranges[q, r, 0], ranges[q, r, 1]
-
-
-@njit(cache=True, nogil=True)
-def gather_jumps(block: Any, sums: Any, n_rows: Any, chosen: Any, scale: Any) -> Any:
-    """List the jumps of the chosen sums that are not zero."""
-    n_questions = len(block.ranges)
+    The former have no cell: -1.
+    """
+    n_questions, n_rows, n_outputs = len(block.starts), span[1] - span[0], len(base)
+    make_sums(trees, asked, block, changes, np.uint64((span[0] - span[2]) >> block.shift), sums)
     starts = np.zeros(n_questions * n_rows + 1, np.int64)
-    cells = np.empty(len(sums), np.int64)
-    jumps = np.empty((len(sums), len(chosen)))
-    n = 0
-    for q in range(n_questions):
-        for r in range(n_rows):
-            first, last = np.uint64(block.ranges[q, r, 2]), np.uint64(block.ranges[q, r, 3])
-            for cell in range(first, last):
-                place = block.starts[q, r] + cell + ONE
-                is_zero = True
-                for k in range(len(chosen)):
-                    jump = sums[place, chosen[k]]
-                    is_zero &= jump == 0
-                    jumps[n, k] = jump * scale
-                cells[n] = cell
-                n += not is_zero
-            starts[q * n_rows + r + 1] = n
-    return Steps(starts, cells[:n], jumps[:n])
-
-
-@njit(cache=True, nogil=True)
-def gather_points(block: Any, sums: Any, total: Any, base: Any, unit: Any) -> Any:
-    """List the sums of a row before its first jump and after each; the former have no cell."""
-    n_questions, n_rows, n_outputs = len(block.ranges), len(total), len(base)
-    starts = np.zeros(n_questions * n_rows + 1, np.int64)
-    cells = np.empty(len(sums), np.int64)
-    points = np.empty((len(sums), n_outputs))
+    size = block.sizes[(span[0] - span[2]) >> block.shift]
+    cells, points = np.empty(size, np.int64), np.empty((size, n_outputs))
     whole = np.empty(n_outputs, np.int64)
     n = 0
     for q in range(n_questions):
-        for r in range(n_rows):
-            first, last = np.uint64(block.ranges[q, r, 2]), np.uint64(block.ranges[q, r, 3])
-            if last > first:
-                below = block.starts[q, r] + first
+        for row in range(n_rows):
+            r = span[0] - span[2] + row
+            first, last = np.uint64(block.cells[q, r, 0]), np.uint64(block.cells[q, r, 1])
+            below = block.starts[q, r] + first
+            is_touched = block.touched[q, r]
+            if is_touched:
+                block.touched[q, r] = False
                 for k in range(n_outputs):
-                    whole[k] = total[r, k] + sums[below, k]
+                    whole[k] = total[r, k] + sums[k, below]
                     points[n, k] = base[k] + unit * whole[k]
                 cells[n] = -1
                 n += 1
             begin = n
-            for cell in range(first, last):
+            for cell in range(first, last if is_touched else first):
                 place = block.starts[q, r] + cell + ONE
                 is_zero = True
                 for k in range(n_outputs):
-                    is_zero &= sums[place, k] == 0
-                    whole[k] += sums[place, k]
+                    is_zero &= sums[k, place] == 0
+                    whole[k] += sums[k, place]
                     points[n, k] = base[k] + unit * whole[k]
                 cells[n] = cell
                 n += not is_zero
-            if n == begin and last > first:
+            if n == begin and is_touched:
                 n -= 1  # no jump at all
-            starts[q * n_rows + r + 1] = n
+            starts[q * n_rows + row + 1] = n
+            if is_touched:
+                sums[:, below : below + last - first + TWO] = 0
     return Steps(starts, cells[:n], points[:n])
 
 
 @njit(cache=True, nogil=True)
 def count_steps(
-    asked: Any, windows: Any, weight: Any, steps: Any, begin: Any, per_unit: Any, counted: Any
+    asked: Any, windows: Any, weight: Any, steps: Any, span: Any, per_unit: Any, counted: Any
 ) -> None:
     """Add jumps to the sums of their cells, and to the slopes of their rows."""
     n_questions = len(asked.features)
-    n_rows = (len(steps.starts) - 1) // n_questions
+    n_rows = span[1] - span[0]
     for q in range(n_questions):
         start = asked.place_starts[q]
         n_cells = asked.place_starts[q + 1] - start
         places = asked.places[start : start + n_cells]
         for r in range(n_rows):
-            row = begin + r
+            row = span[0] + r
             begins, ends = steps.starts[q * n_rows + r], steps.starts[q * n_rows + r + 1]
             if begins == ends:
                 continue

@@ -170,6 +170,19 @@ def test_rows_of_several_blocks_are_answered_like_rows_of_one(monkeypatch):
         assert one.slopes.tolist() == other.slopes.tolist()
 
 
+def test_lists_that_are_too_short_are_made_longer(monkeypatch):
+    forest, rows, questions, shares = big_case(4)
+    results = []
+    for places in (32, 1):
+        monkeypatch.setattr(jump_walk, "PARTS_OF_A_ROW", places)
+        monkeypatch.setattr(jump_walk, "ENTRIES", places)
+        answering = plainly(forest)
+        results.append(walk_jumps(forest, rows, questions, np.arange(3), shares, answering))
+    for one, other in zip(*results, strict=True):
+        assert one.sums.jumps.tolist() == other.sums.jumps.tolist()
+        assert one.slopes.tolist() == other.slopes.tolist()
+
+
 def test_more_questions_than_one_walk_takes_are_answered(monkeypatch):
     forest, rows, questions, shares = big_case(5)
     results = []
