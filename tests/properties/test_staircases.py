@@ -190,3 +190,4 @@ def test_the_tail_behind_the_last_threshold_is_flat():
     assert np.ptp([model.predict(x.assign(bmi=v)) for v in beyond], axis=0).max() == 0
     assert np.ptp(effect.curve(beyond)) == 0
     assert np.ptp(effect.ci(beyond)[0]) == 0
+    assert np.ptp(effect.spread(beyond)) == 0

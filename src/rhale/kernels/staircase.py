@@ -6,10 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rhale.kernels import FloatArray
+from rhale.kernels import BoolArray, FloatArray
 from rhale.kernels.curve import Center, known_center
 from rhale.kernels.jumps import WHOLE, JumpCells, JumpSums
 from rhale.kernels.uncertainty import Estimate
+
+ROUNDING = 1e-9  # of the largest jump: rows that differ by less do not differ
+TINY = 1e-9  # beside places where rows differ, others hardly count
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +165,34 @@ class Staircase:
         pull = np.cumsum((self.row_shares * self.heights)[::-1])[::-1][1:] / size
         moved = self.influence @ pull + self.drawn[1] / (2 * size)
         return float(self.squared(moved[:, None]).variance[0])
+
+    def rows_differ(self, edges: FloatArray, n_rows: float) -> FloatArray:
+        """Deviation between rows of what they do in each bin, as the groups tell it, (n_bins,).
+
+        Groups of n rows of deviation s have means of deviation s / root n. What is within rounding
+        of the jumps is none.
+        """
+        sums = np.zeros((len(self.influence), self.n_places + 1))
+        np.cumsum(self.influence, axis=1, out=sums[:, 1:])
+        moved = np.diff(sums[:, self.locate(edges)], axis=1)
+        near = np.append(self.near_shares, 1.0)[np.minimum(self.locate(edges[:-1]), self.n_places)]
+        found = np.sqrt(np.sum(moved**2, axis=0) * near * n_rows)
+        size = np.abs(self.jumps).max(initial=0.0)
+        return np.where(found > ROUNDING * size, found, 0.0)
+
+    def moves(self, edges: FloatArray) -> BoolArray:
+        """Whether any row moves in each bin, behind its first limit and up to its last: (n_bins,)."""
+        active = (self.jumps != 0) | np.any(self.influence != 0, axis=0)
+        reached = np.append(0, np.cumsum(active))
+        return np.asarray(np.diff(reached[self.locate(edges)]) > 0)
+
+    def share_out(self, edges: FloatArray, sizes: FloatArray) -> FloatArray:
+        """Share what bins amount to among their places, by how rows differ there: (n_places,)."""
+        weight = np.sqrt(np.sum(self.influence**2, axis=0) * self.near_shares)
+        weight = np.where(weight > 0, weight, TINY * (np.abs(self.jumps) + self.near_shares))
+        place = np.clip(np.searchsorted(edges, self.places, "left") - 1, 0, sizes.size - 1)
+        total = np.bincount(place, weight, sizes.size)[place]
+        return np.asarray(sizes[place] * weight / np.where(total > 0, total, 1.0))
 
     def redraw(self, moved: FloatArray, *, draws: int, seed: int) -> FloatArray:
         """How a curve moves when groups are drawn anew, to first order: (draws, n_x).

@@ -13,6 +13,7 @@ import numpy as np
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.agreement import spread_of_rows
+from rhale.kernels.axis import GAP_SHARE
 from rhale.kernels.curve import (
     BinFits,
     CellMeans,
@@ -205,8 +206,8 @@ class Effect(FrozenResult):
 
     @property
     def measured(self) -> BoolArray:
-        """Whether a bin has rows, shape (n_bins,); the others are interpolated."""
-        return self.count > 0
+        """Whether a bin has rows, or jumps that are known; the others are interpolated."""
+        return self.count > 0 if self.stairs is None else np.ones(self.count.size, dtype=np.bool_)
 
     @cached_property
     def bins(self) -> BinFits:
@@ -359,14 +360,30 @@ class Effect(FrozenResult):
         points, shape = as_points(x, self.kind)
         places, squared = self.fit.places(center), accumulate == "quadrature"
         zero = places.mean(self._accumulate(places.x, squared=squared))
+        if self.stairs is not None and center == "mean" and not squared:
+            zero = float(self.stairs.row_shares @ self._spread_steps)
         return np.abs(self._accumulate(points, squared=squared) - zero).reshape(shape)[()]
+
+    @cached_property
+    def _spread_steps(self) -> FloatArray:
+        """S before the first place of a staircase, and behind each: rows differ where they jump."""
+        assert self.stairs is not None  # noqa: S101 - our own mistake
+        edges, std = self._spread_bins
+        steps = self.stairs.share_out(edges, np.nan_to_num(std) * np.diff(edges))
+        return np.append(0.0, np.cumsum(steps))
+
+    @property
+    def _spread_bins(self) -> tuple[FloatArray, FloatArray]:
+        """Limits and deviations of the bins of the spread: its own, or those of the mean."""
+        if self.spread_edges is not None and self.spread_std is not None:
+            return self.spread_edges, self.spread_std
+        return self.edges, self.std
 
     def _accumulate(self, x: FloatArray, *, squared: bool = False) -> FloatArray:
         """S(x): deviations between rows, accumulated from the first limit."""
-        edges, std = self.edges, self.std
-        if self.spread_edges is not None and self.spread_std is not None:
-            edges, std = self.spread_edges, self.spread_std
-        return accumulate_spread(edges, std, x, squared=squared)
+        if self.stairs is not None and not squared:
+            return self._spread_steps[self.stairs.locate(x)]
+        return accumulate_spread(*self._spread_bins, x, squared=squared)
 
     def ci(
         self,
@@ -487,7 +504,10 @@ class Effect(FrozenResult):
         independent features has the same for both.
         """
         rows = self.fit.rows
-        return rows.deviation(self._accumulate(rows.x))
+        if self.stairs is None:
+            return rows.deviation(self._accumulate(rows.x))
+        share, steps = self.stairs.row_shares, self._spread_steps
+        return float(np.sqrt(share @ (steps - share @ steps) ** 2))
 
     def height(self, x: FloatArray) -> FloatArray:
         """The curve, zero on average, at places between the limits."""
@@ -543,7 +563,9 @@ class Effect(FrozenResult):
         else:
             made = Support(self.sample.x, self.edges, self.weight / np.diff(self.edges))
         limits = np.column_stack([self.edges[:-1], self.edges[1:]])
-        return made._replace(gaps=limits[~self.measured])
+        is_wide = np.diff(self.edges) >= GAP_SHARE * (self.edges[-1] - self.edges[0])
+        empty = ~self.measured if self.stairs is None else (self.count == 0) & is_wide
+        return made._replace(gaps=limits[empty])
 
     @cached_property
     def shown_effects(self) -> FloatArray:

@@ -109,29 +109,50 @@ def bin_cells(
     if isinstance(partition, Adaptive):
         cells, offered = part_at_gaps(cells, offered, partition.gaps(axis, cells))
         if stairs is not None:
-            stretches = stretch_jumps(cells.grid, find_jumps(stairs, cells.total_rows))
-            kept = stretches.offer(cells.grid.edges[offered])
-            offered = np.flatnonzero(np.isin(cells.grid.edges, kept))
+            limits = cells.grid.edges[offered]
+            stretches = stretch_jumps(limits, find_jumps(stairs, cells.total_rows))
+            offered = offered[np.isin(limits, stretches.offer(limits))]
             partition = BetweenStretches(partition, stretches)
     united = cells.unite(offered)
     cuts = partition(united)
     made = fit_effect(name, output, united, cuts, fine=cells, limits=offered[cuts.limits])
-    if stairs is not None:
-        made = replace(made, stairs=stairs, cells=None, gaps=NO_GAPS, search=1.0)
+    made = made if stairs is None else follow_stairs(made, stairs)
     return replace(made, bin_notes=notes + made.bin_notes) if notes else made
 
 
-def stretch_jumps(grid: Grid, jumps: Sequence[Jump]) -> Stretches:
-    """The narrowest run of cells around every jump."""
+def follow_stairs(effect: Effect, stairs: Staircase) -> Effect:
+    """Give an effect its curve; where no row moves none differs, and at a jump by that alone."""
+    edges, n_rows = effect.edges, effect.total_rows
+    std = np.where(stairs.moves(edges), effect.std, 0.0)
+    width = np.where(np.diff(edges) > 0, np.diff(edges), 1.0)
+    for jump in find_jumps(stairs, n_rows):
+        k = int(np.clip(np.searchsorted(edges, jump.start, "left") - 1, 0, std.size - 1))
+        if jump.stop <= edges[k + 1]:
+            std[k] = np.fmax(std[k], stairs.rows_differ(edges, n_rows)[k] / width[k])
+    known = {"empty bins"} | (set() if np.isnan(std).any() else {"thin bins"})
+    notes = tuple(note for note in effect.bin_notes if note.kind not in known)
+    return replace(
+        effect,
+        stairs=stairs,
+        std=std,
+        std_plain=std,
+        cells=None,
+        gaps=NO_GAPS,
+        search=1.0,
+        bin_notes=notes,
+    )
+
+
+def stretch_jumps(limits: FloatArray, jumps: Sequence[Jump]) -> Stretches:
+    """From the last limit before every jump to the first one behind it."""
     if not jumps:
         return Stretches(np.empty((0, 2)), np.empty(0))
     start, stop = np.array([(jump.start, jump.stop) for jump in jumps]).T
-    # a row right before a jump is in the cell that ends there, if none ends at the jump itself
-    first = np.clip(np.searchsorted(grid.edges, start, "left") - 1, 0, grid.n_cells - 1)
-    last = np.clip(np.searchsorted(grid.edges, stop, "right"), 1, grid.n_cells)
+    first = np.maximum(np.searchsorted(limits, start, "left") - 1, 0)
+    last = np.minimum(np.searchsorted(limits, stop, "right"), limits.size - 1)
     apart = np.append(True, first[1:] >= np.maximum.accumulate(last)[:-1])
     first, last = first[apart], np.maximum.reduceat(last, np.flatnonzero(apart))
-    ends = np.column_stack([grid.edges[first], grid.edges[last]])
+    ends = np.column_stack([limits[first], limits[last]])
     return Stretches(ends, ends[:, 0])
 
 

@@ -299,3 +299,28 @@ def test_the_average_over_an_axis_without_extent_is_its_start():
 def test_an_unknown_center_is_refused():
     with pytest.raises(BadSettingError, match="middle"):
         stairs_of(*make(1)).curve(np.zeros(1), "middle")
+
+
+def test_rows_differ_by_the_deviation_of_their_own_jumps():
+    rng, x = np.random.default_rng(5), np.linspace(0, 1, 4000)
+    jumps = np.column_stack([rng.normal(2, 0.5, 4000), np.full(4000, 3.0), rng.normal(0, 1, 4000)])
+    found = quick_stairs(x, np.array([0.2, 0.5, 0.8]), jumps, rng.integers(0, 32, 4000), 1000)
+    got = found.rows_differ(np.array([0.0, 0.3, 0.6, 1.0]), 4000.0)
+    np.testing.assert_allclose(got, [0.5, 0.0, 1.0], rtol=0.3)
+    assert got[1] == 0.0
+
+
+def test_rows_move_in_bins_that_hold_a_jump_behind_their_first_limit():
+    x = np.linspace(0, 1, 200)
+    jumps = np.zeros((200, 3)) + np.array([1.0, 0.0, 2.0])
+    found = quick_stairs(x, np.array([0.25, 0.5, 0.75]), jumps, np.arange(200) % 32, 20)
+    assert found.moves(np.array([0.0, 0.25, 0.6, 0.74, 1.0])).tolist() == [True, False, False, True]
+
+
+def test_what_bins_amount_to_is_shared_among_their_places():
+    rng, x = np.random.default_rng(2), np.linspace(0, 1, 400)
+    places = np.array([0.1, 0.2, 0.6, 0.9])
+    found = quick_stairs(x, places, rng.normal(size=(400, 4)), rng.integers(0, 32, 400), 40)
+    shared = found.share_out(np.array([0.0, 0.5, 0.7, 1.0]), np.array([6.0, 2.0, 5.0]))
+    np.testing.assert_allclose([shared[:2].sum(), *shared[2:]], [6.0, 2.0, 5.0])
+    assert np.all(shared > 0)
