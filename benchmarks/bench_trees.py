@@ -13,7 +13,10 @@ from measuring import Counted, best_time, race, seconds
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 
 import rhale
+from rhale.kernels.axis import Axis
+from rhale.kernels.jumps import JumpQuestion, count_rows, find_jump_cells, near_share
 from rhale.models import wrap
+from rhale.tables import open_table
 
 lightgbm = pytest.importorskip("lightgbm")
 xgboost = pytest.importorskip("xgboost")
@@ -189,7 +192,6 @@ def walk_alone(model, x, n_rows=5_000):
     """Four changes of every column, in pieces as explain takes them."""
     from rhale.models.trees.read_walker import read_walker
     from rhale.models.trees.walk import walk
-    from rhale.tables import open_table
 
     reading = read_walker(model, "predict", open_table(x[:2])).reading
     features = np.repeat(np.arange(x.shape[1]), 4)
@@ -198,6 +200,58 @@ def walk_alone(model, x, n_rows=5_000):
         rows = x[start : start + n_rows]
         values = np.clip(rows.T[features] + shift, -1, 1)
         walk(reading.forest, rows, features, values, reading.base)
+
+
+def windows_around(values, x, share):
+    """Even windows of a share of the rows around each row."""
+    rank, half = np.searchsorted(values, x), int(share * values.size / 2)
+    last = values.size - 1
+    return values[np.clip(rank - half, 0, last)], values[np.clip(rank + half, 0, last)]
+
+
+def ask_about(walker, x, column):
+    """The jumps of a column, as explain asks for them: 10 % and 30 % of the rows."""
+    values, places = (
+        np.sort(x[:, column]),
+        walker.places(column, open_table(x).chunk(0, 1), np.sort(x[:2, column])),
+    )
+    axis = Axis(values[0], values[-1], values, np.ones(values.size), float(values.size))
+    cells = find_jump_cells(axis, places, near_share(values.size))
+    stand = np.searchsorted(cells.places, x[:, column], "right")
+    windows = (windows_around(values, x[:, column], share) for share in (0.1, 0.3))
+    return JumpQuestion(column, cells, stand, *cells.serve(x[:, column]), *windows)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_jumps_cost_about_what_four_changes_cost(benchmark, ledger, name):
+    from rhale.models.trees.jump_walk import walk_jumps
+    from rhale.models.trees.read_walker import read_walker
+    from rhale.models.trees.walk import walk
+
+    x, model = table(5_000), fitted(name)
+    walker = read_walker(model, "predict", open_table(x[:2]))
+    forest, base = walker.reading.forest, walker.reading.base
+    asked = [ask_about(walker, x, column) for column in range(N_FEATURES)]
+    rows = count_rows(np.arange(len(x), dtype=np.uint64), None, float(len(x)))
+    features, answering = np.arange(N_FEATURES), walker.answering((0,))
+    ends = np.concatenate([[*q.narrow, *q.wide] for q in asked])
+    found = race(
+        benchmark,
+        lambda: walk_jumps(forest, x, asked, features, rows, answering),
+        lambda: walk(forest, x, np.repeat(features, 4), ends, base),
+        rounds=5,
+    )
+    assert all(reply.slopes.any() for reply in found.our_answer)
+    most = 1.0 if name == "RandomForest" else 1.2
+    ledger.add(
+        f"jumps of {name}, against four changes of every feature, walked",
+        f"{N_FEATURES} features, {N_TREES} trees, 5,000 rows",
+        seconds(found.ours),
+        seconds(found.other),
+        f"{found.cost:.2g} of the time",
+        f"<= {most}",
+        met=found.cost <= most,
+    )
 
 
 def test_memory_does_not_grow_with_the_rows(ledger):

@@ -764,7 +764,8 @@ def add_leaves(
         here, there, own = ends[part], np.uint64(ended_in[i]), np.uint64(leaf_of[r])
         ends[part] = here + ONE
         entries[part, here, 0] = item
-        for k in range(width):
+        entries[part, here, 1] = np.uint64(leaves[there, 0] - leaves[own, 0])
+        for k in range(ONE, width):
             entries[part, here, k + ONE] = np.uint64(leaves[there, k] - leaves[own, k])
 
 
