@@ -3,6 +3,9 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 import rhale
 from rhale.kernels.real_jumps import Jump
@@ -184,3 +187,11 @@ def test_cut_jumps_have_places_and_sizes(stepped, kind, unit):
     assert shape.reach == pytest.approx((-0.5, 0.25))
     assert shape.jumps == ((unit, 2),)
     assert shape_of(stepped).reach == ()
+
+
+@given(arrays(float, st.integers(2, MOST_POINTS), elements=st.floats(-1e3, 1e3)))
+def test_a_line_through_the_points_that_are_sent_is_the_curve_to_what_can_be_seen(y):
+    x = np.arange(float(y.size))
+    kept = simplify(Trace(x, y, np.zeros(y.size), y, y))
+    off = np.abs(np.interp(x, x[kept], y[kept]) - y)
+    assert off.max() <= TOLERANCE * np.ptp(y) + 1e-9

@@ -2,6 +2,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.conftest import make_stepped
 
 import rhale
 from rhale.kernels.real_jumps import Jump
@@ -44,3 +47,13 @@ def test_slopes_that_can_be_compared_are_shown_whole(stepped, edges, jumps):
 
 def test_what_has_no_stairs_is_shown_whole(every_kind):
     assert [reach_slopes(result) for result in every_kind] == [None] * 6
+
+
+@given(st.lists(st.floats(0.01, 3.99), min_size=1, max_size=12, unique=True), st.booleans())
+def test_no_slope_without_a_jump_is_ever_cut(limits, both):
+    jumps = (UP, DOWN) if both else (DOWN,)
+    effect = binned(make_stepped(), [0.0, *sorted(limits), 4.0], *jumps)
+    reach = reach_slopes(effect)
+    if reach is not None:
+        rest = effect.mean[~hold_jumps(effect)]
+        assert reach[0] <= rest.min(initial=0.0) <= rest.max(initial=0.0) <= reach[1]
