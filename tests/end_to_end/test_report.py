@@ -310,7 +310,9 @@ def stepped(tmp_path_factory):
     )
     even = Line((0, 4), (0, 1), (0, 0), (0, 1), (0, 1))
     (feature,) = made.features
-    shape = replace(feature.parts[0].shape, **vars(stairs), smooth=even)
+    shape = replace(
+        feature.parts[0].shape, **vars(stairs), smooth=even, reach=(-0.5, 0.25), jumps=((1, 2),)
+    )
     feature = replace(feature, parts=(replace(feature.parts[0], shape=shape),))
     path.write_text(render(replace(made, features=(feature,))), encoding="utf-8", newline="\n")
     return path
@@ -328,6 +330,13 @@ def test_a_staircase_has_vertical_jumps_and_flat_treads(page, stepped):
     for (x, y), (next_x, next_y) in pairwise(points):
         assert (x == next_x) != (y == next_y)
     assert page.complaints() == []
+
+
+def test_a_cut_bar_says_how_far_it_goes(page, stepped):
+    page.open(stepped)
+    page.show("#f0")
+    assert "jumps by 2" in page.texts("#f0 .plain-text text")
+    assert page.ask("charts.get(0).view.signal('reach')") == [-0.5, 0.25]
 
 
 def test_curves_are_switched_by_keyboard_for_the_whole_page(page, stepped):

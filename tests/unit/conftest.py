@@ -35,8 +35,7 @@ def make_levels():
     return make
 
 
-@pytest.fixture
-def stepped():
+def make_stepped():
     """Rows evenly on [0, 4], of a model that jumps up by 2 at 1 and down by 1 at 3.
 
     Zero on average over the rows, of which 1/4, 1/2 and 1/4 stand before, between and behind, the
@@ -57,3 +56,8 @@ def stepped():
     )
     effect = rhale.effect(x, np.zeros(x.size), bins=rhale.Fixed(4), name="age")
     return replace(effect, stairs=stairs)
+
+
+@pytest.fixture
+def stepped():
+    return make_stepped()

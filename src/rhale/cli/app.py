@@ -74,6 +74,7 @@ def explain(
     out: opt.Out = None,
     json: opt.Json = None,
     plots: opt.Plots = None,
+    smooth: opt.Smooth = False,
     checkpoint: opt.Checkpoint = None,
     trust: opt.Trust = [],  # noqa: B006 - never changed
     allow_pickle: opt.AllowPickle = None,
@@ -84,7 +85,7 @@ def explain(
     """Explain a model on a table: a ranking on the screen, a report, numbers, plots."""
     request = opt.request("explain", locals())
     STATE["debug"] |= debug
-    places = Destinations(out, json, plots)
+    places = Destinations(out, json, plots, smooth=smooth)
     fx = unpacked(_ask(request), "the answer of the model's process")
     write_explanation(fx, places)
 
@@ -140,9 +141,10 @@ def compare(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the table as CSV.")] = None,
     json: opt.Json = None,
     plots: opt.Plots = None,
+    smooth: opt.Smooth = False,
 ) -> None:
     """Compare two explanations: how far the curves of each feature are apart."""
-    places = Destinations(out, json, plots)
+    places = Destinations(out, json, plots, smooth=smooth)
     pair = load(first), load(second)
     show_differences(pair, (first.stem, second.stem), quiet=places.json == "-")
     write_differences(pair, (first.stem, second.stem), places)

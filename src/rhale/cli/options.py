@@ -97,6 +97,15 @@ Plots = Annotated[
     Path | None,
     typer.Option("--plots", metavar="DIR", help="Folder for pictures.", rich_help_panel=WRITTEN),
 ]
+Smooth = Annotated[
+    bool,
+    typer.Option(
+        "--smooth",
+        help="Pictures of stepped models (trees) without their small steps.",
+        rich_help_panel=WRITTEN,
+        show_default=False,
+    ),
+]
 Trust = Annotated[
     list[str],
     typer.Option(

@@ -28,11 +28,15 @@ FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # beginnings of cells that spreadsh
 
 @dataclass(frozen=True)
 class Destinations:
-    """Where results go; a place that cannot be written to is told before the work begins."""
+    """Where results go; a place that cannot be written to is told before the work begins.
+
+    Pictures are drawn with small steps evened out where `smooth` says so.
+    """
 
     out: Path | None
     json: str | None
     plots: Path | None
+    smooth: bool = False
 
     def __post_init__(self) -> None:
         files = [self.out, Path(self.json) if self.json and self.json != "-" else None]
@@ -61,7 +65,7 @@ def write_explanation(fx: Explanation, places: Destinations) -> None:
         note_line(f"wrote {places.out}")
     if places.plots:
         places.plots.mkdir(parents=True, exist_ok=True)
-        n_pictures = write_pictures(fx, places.plots, whole)
+        n_pictures = write_pictures(fx, places.plots, whole, smooth=places.smooth)
         note_line(f"wrote {n_pictures} pictures to {places.plots}")
 
 
@@ -201,7 +205,7 @@ def write_differences(pair: Pair, names: tuple[str, str], places: Destinations) 
         note_line(f"wrote {places.out}")
     if places.plots:
         places.plots.mkdir(parents=True, exist_ok=True)
-        n_pictures = write_comparisons(pair, names, rows, places.plots, whole)
+        n_pictures = write_comparisons(pair, names, rows, places.plots, whole, smooth=places.smooth)
         note_line(f"wrote {n_pictures} pictures to {places.plots}")
 
 

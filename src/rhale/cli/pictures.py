@@ -31,13 +31,13 @@ def file_name(number: int, feature: str) -> str:
     return f"{number:02d}_{plain}.png"
 
 
-def write_pictures(fx: Explanation, folder: Path, whole: Whole) -> int:
+def write_pictures(fx: Explanation, folder: Path, whole: Whole, *, smooth: bool = False) -> int:
     """Draw all features together and each alone, the largest effect first; tell how many."""
     _without_window()
-    _save(fx.plot(), folder / "all_features.png", whole)
+    _save(fx.plot(smooth=smooth), folder / "all_features.png", whole)
     names = list(dict.fromkeys(effect.name for effect in fx.ranked()))[:MOST]
     for number, name in enumerate(names, start=1):
-        _save(fx.plot(name), folder / file_name(number, name), whole)
+        _save(fx.plot(name, smooth=smooth), folder / file_name(number, name), whole)
     return 1 + len(names)
 
 
@@ -47,6 +47,8 @@ def write_comparisons(
     rows: Mapping[str, list[Any]],
     folder: Path,
     whole: Whole,
+    *,
+    smooth: bool = False,
 ) -> int:
     """Draw each feature of both explanations on one axis, the largest difference first."""
     _without_window()
@@ -58,7 +60,7 @@ def write_comparisons(
             break
         output = None if len(first.outputs) == 1 else 0
         try:
-            axes = first.compare({other: second}, name, name=label, output=output)
+            axes = first.compare({other: second}, name, name=label, output=output, smooth=smooth)
         except RhaleError:  # numbers in one, categories in the other
             continue
         _save(axes, folder / file_name(number, name), whole)

@@ -16,14 +16,17 @@ from rhale.plots import canvas, dots, missing_panel, style, ticks
 from rhale.plots.board import Board, label_pair
 from rhale.plots.fields import Layers, LineField, read_item
 from rhale.plots.labels import slope_label, value_label
+from rhale.plots.lettering import LITERAL, number
 from rhale.plots.level_plot import plot_levels
 from rhale.results.effect import Effect
 from rhale.results.level_effect import LevelEffect
 from rhale.results.result import is_constant
+from rhale.results.slope_reach import reach_slopes
 
 Truth = Callable[[FloatArray], FloatArray]
 LEAST_FOR_VIOLIN = 8  # fewer rows are drawn one by one
 MANY_BINS = 30
+MOST_JUMPS = 3  # written beside their bars
 N_LEVELS = 64
 TAILS = (0.01, 0.99)
 
@@ -77,7 +80,7 @@ def plot_effect(
     top, bottom : Axes
         The given ones, or new ones. Artists carry a gid: rhale:curve, rhale:spread, rhale:ci,
         rhale:counts, rhale:truth, rhale:missing; rhale:bars, rhale:whiskers, rhale:violins,
-        rhale:dots, rhale:empty; for levels rhale:levels and rhale:steps.
+        rhale:dots, rhale:empty, rhale:jumps; for levels rhale:levels and rhale:steps.
 
     Notes
     -----
@@ -86,7 +89,8 @@ def plot_effect(
     odd row does not flatten the picture. Bins with fewer than eight sampled rows show each row
     as a dot. Slopes of single rows of a stepped model have its steps in them, which `std` leaves
     out: they are drawn as far apart as `std` says (`Effect.shown_effects`), and where that is 0
-    there is no violin.
+    there is no violin. A bar that holds a jump is cut where it would leave nothing to see of the
+    others, and the size of the jump stands beside it.
 
     Examples
     --------
@@ -116,6 +120,7 @@ def plot_effect(
         canvas.add_legend(top, explained, outside=new)
         explained = draw_bottom(bottom, effect, violins=violins)
         canvas.fit_limits(bottom, strip=False)
+        cut_jumps(bottom, effect)
         bottom.set_xlim(top.get_xlim(), auto=True)
         canvas.add_legend(bottom, explained, outside=new)
     for panel in (top, bottom):
@@ -153,9 +158,9 @@ def draw_bars(ax: Axes, effect: Effect) -> list[Artist]:
     """Draw one bar per bin, as wide as the bin; a linear fit slopes its top.
 
     A fit to a stepped model slopes with the windows that slopes of rows are taken over, and no
-    curve does: its bars are flat.
+    curve does: its bars are flat. They are known without rows, too.
     """
-    known = effect.measured & np.isfinite(effect.mean)
+    known = np.isfinite(effect.mean) & (effect.measured | (effect.stairs is not None))
     left, right = effect.edges[:-1][known], effect.edges[1:][known]
     slope = effect.slope[known] if effect.stairs is None else 0.0
     rise = 0.5 * slope * (right - left)
@@ -211,6 +216,27 @@ def draw_rows(ax: Axes, effect: Effect) -> list[Artist]:
         points.set(gid="rhale:dots", label="single rows")
         explained.append(points)
     return explained
+
+
+def cut_jumps(ax: Axes, effect: Effect) -> None:
+    """Let the axis reach as far as slopes that can be compared; write beside jumps how far they go."""
+    reach = reach_slopes(effect)
+    if reach is None:
+        return
+    ax.set_ylim(canvas.widen(*reach, style.MARGIN, style.MARGIN), auto=True)
+    middle = 0.5 * (effect.edges[0] + effect.edges[-1])
+    for jump in sorted(effect.jumps, key=lambda jump: -abs(jump.size))[:MOST_JUMPS]:
+        is_left, is_up = jump.stop < middle, jump.size > 0
+        words = ax.annotate(
+            f" jumps by {number(jump.size)} ",
+            (jump.stop if is_left else jump.start, float(is_up)),
+            (0, -3 if is_up else 3),
+            ax.get_xaxis_transform(),
+            textcoords="offset points",
+            **LITERAL,
+        )
+        words.set(ha="left" if is_left else "right", va="top" if is_up else "bottom")
+        words.set(fontsize=style.NUMBER_TEXT, color=style.EFFECT, gid="rhale:jumps", zorder=5)
 
 
 def members(effect: Effect) -> Iterator[tuple[int, BoolArray]]:

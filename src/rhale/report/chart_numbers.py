@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
 from rhale.report.wording import UNITS, clean, unit_of
 from rhale.results.result import Result, Trace, axis_kind, is_constant, reach
+from rhale.results.slope_reach import reach_slopes
 
 Numbers = tuple[float | None, ...]  # None where a number is not known
 Form = Literal["curve", "dates", "levels", "constant"]
@@ -20,6 +21,7 @@ TOLERANCE = 1 / 400  # of the height of a chart: a bend that is smaller is not d
 MOST_POINTS = 160  # of a curve: steps of many trees are too fine to be seen one by one
 DIGITS = 4
 MOST_SINGLE_CURVES = 40
+MOST_JUMPS = 3  # written beside their bars
 FEW_LEVELS = 3
 LONGEST_LEVEL = 200
 MILLISECONDS = 86_400_000.0
@@ -93,6 +95,8 @@ class Shape:
         Curves of a few single rows, at `x`.
     smooth : Line or None
         The curve with its small steps evened out, where that can be told from the curve.
+    reach, jumps : tuple of float, and tuple of these
+        Ends of the axis of slopes where bars of jumps are cut; the place and size of each jump.
     """
 
     form: Form
@@ -110,6 +114,8 @@ class Shape:
     missing: MissingPoint | None = None
     singles: tuple[Numbers, ...] = ()
     smooth: Line | None = None
+    reach: Numbers = ()
+    jumps: tuple[Numbers, ...] = ()
 
 
 def shape_of(result: Result) -> Shape:
@@ -133,6 +139,7 @@ def shape_of(result: Result) -> Shape:
         missing=missing_point(result),
         singles=single_curves(result, kept),
         smooth=smooth_line(result, path),
+        **cut_jumps(result),
     )
 
 
@@ -200,11 +207,8 @@ def bins_of(effect: Result) -> Bins:
     """Bins, or steps between levels; nothing for points."""
     if effect.parts == "points":
         return Bins()
-    by: FloatArray | float = 1.0
-    if axis_kind(effect) == "duration":
-        by = UNITS[axis_unit(effect)]
-    elif form_of(effect) == "levels":
-        by = np.diff(effect.axis)  # whole steps
+    is_named = form_of(effect) == "levels"
+    by = np.diff(effect.axis) if is_named else slope_unit(effect)  # whole steps, or per unit
     limits, table = places(effect, effect.axis), effect.table()
     n_bins = len(limits) - 1  # without the row of missing values
     names = ("mean", "slope", "std", "standard_error")
@@ -212,6 +216,27 @@ def bins_of(effect: Result) -> Bins:
     tilt = slope / factor(effect) if effect.stairs is None else 0.0 * slope
     shown = [rounded(v, float(np.nanmax(np.abs(v), initial=0.0))) for v in (mean, tilt, std, error)]
     return Bins(limits[:-1], limits[1:], tuple(table["count"][:n_bins]), *shown)
+
+
+def cut_jumps(result: Result) -> dict[str, tuple[Any, ...]]:
+    """Say how far the axis of slopes reaches, and where jumps go on beyond; nothing if none do."""
+    found = reach_slopes(result)
+    if found is None:
+        return {}
+    ends = np.array(found) * slope_unit(result)
+    largest = sorted(result.jumps, key=lambda jump: -abs(jump.size))[:MOST_JUMPS]
+    sizes = np.array([jump.size for jump in largest])
+    middles = np.array([jump.start + (jump.stop - jump.start) / 2 for jump in largest])
+    told = rounded(sizes, float(np.abs(sizes).max()))
+    return {
+        "reach": rounded(ends, float(np.ptp(ends))),
+        "jumps": tuple(zip(places(result, middles), told, strict=True)),
+    }
+
+
+def slope_unit(result: Result) -> float:
+    """What slopes are multiplied by to be those per unit of the axis."""
+    return UNITS[axis_unit(result)] if axis_kind(result) == "duration" else 1.0
 
 
 def where_rows_are(result: Result) -> tuple[Numbers, Numbers]:

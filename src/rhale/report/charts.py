@@ -22,6 +22,7 @@ LEVEL_HEIGHT, LEVEL_ROOM = 26, 170
 AXIS_ROOM = 52  # left of a panel: axes of panels that stand above one another are in line
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
 ZOOM = "zoom"  # the stretch that is shown, or null for all
+REACH = "reach"  # ends of the axis of slopes, or null for all of them
 LABELS = "labels"  # names of levels
 SHORT = (  # very large and very small numbers along an axis have a power of ten
     "datum.value != 0 && (abs(datum.value) >= 1e6 || abs(datum.value) < 1e-4)"
@@ -98,7 +99,7 @@ def curve_chart(scale: str, *, bins: bool) -> Any:
     return settled(
         alt.vconcat(*panels, spacing=26, bounds="flush")
         .resolve_scale(x="shared")
-        .add_params(alt.param(name=ZOOM, value=None))
+        .add_params(*(alt.param(name=name, value=None) for name in (ZOOM, REACH)))
     )
 
 
@@ -113,8 +114,8 @@ def x_axis(scale: str, *, labels: bool) -> Any:
     )
 
 
-def y_axis(title: str, field: str = "y", *, zero: bool = False) -> Any:
-    """The axis of the prediction, or of its slope."""
+def y_axis(title: str, field: str = "y", *, zero: bool = False, reach: bool = False) -> Any:
+    """The axis of the prediction, or of its slope, which may be told how far to reach."""
     axis = alt.Axis(
         title=title,
         tickCount=5,
@@ -128,7 +129,8 @@ def y_axis(title: str, field: str = "y", *, zero: bool = False) -> Any:
         minExtent=AXIS_ROOM,
         maxExtent=AXIS_ROOM,
     )
-    scale = alt.Scale(zero=zero, nice=True)
+    raw = {"domainRaw": alt.ExprRef(REACH)} if reach else {}
+    scale = alt.Scale(zero=zero, nice=True, **raw)
     return alt.Y(field, type="quantitative", axis=axis, scale=scale, stack=None)
 
 
@@ -212,8 +214,9 @@ def strip_panel(x: Any) -> Any:
 
 def bins_panel(x: Any) -> Any:
     """Bins: the effect as a bar, sloped where the fit is, how rows differ, how sure the mean is."""
-    y, bins = y_axis("slope: change per unit"), data("bins")
-    return alt.layer(
+    y, bins, jumps = y_axis("slope: change per unit", reach=True), data("bins"), data("jumps")
+    words = {"style": "plain-text", "baseline": "top", "fontSize": 11}
+    layers = [
         no_effect(),
         data("gaps").mark_rect(style="gap-area", clip=True).encode(x, x2="x2"),
         data("bars").mark_area(style="bar-area", clip=True).encode(x, y, detail="k:N"),
@@ -226,8 +229,15 @@ def bins_panel(x: Any) -> Any:
         bins.mark_rule(style="mean-rule", strokeWidth=LINE, clip=True).encode(
             x, y_axis("", "low"), y2="high"
         ),
+        jumps.transform_filter("datum.left")
+        .mark_text(align="right", dx=-5, **words)
+        .encode(x, y=alt.value(0), text="n:N"),
+        jumps.transform_filter("!datum.left")
+        .mark_text(align="left", dx=5, **words)
+        .encode(x, y=alt.value(0), text="n:N"),
         hover_line(x),
-    ).properties(width=WIDTH, height=BOTTOM)
+    ]
+    return alt.layer(*layers).properties(width=WIDTH, height=BOTTOM)
 
 
 def level_chart(*, steps: bool) -> Any:

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 import rhale
 
 pytest.importorskip("matplotlib")
+pytest.importorskip("typer")
 
+from rhale.cli.output import Destinations, write_differences, write_explanation
 from rhale.cli.pictures import file_name, write_comparisons, write_pictures
 from rhale.results.differences import difference_rows
 
@@ -80,3 +82,28 @@ def test_a_feature_that_is_a_number_here_and_a_name_there_is_left_out(tmp_path):
     names = numbers.assign(b=np.where(X[:, 1] > 0, "high", "low"))
     one, two = (rhale.explain(model, rows) for rows in (numbers, names))
     assert compared(tmp_path, one, two) == (1, {"01_a.png"})
+
+
+def drawn_smooth(monkeypatch, write):
+    """What pictures are asked for, in the order of the calls."""
+    asked = []
+    for verb in ("plot", "compare"):
+        own = getattr(rhale.Explanation, verb)
+
+        def heard(*given, own=own, smooth=False, **options):
+            asked.append(smooth)
+            return own(*given, smooth=smooth, **options)
+
+        monkeypatch.setattr(rhale.Explanation, verb, heard)
+    write()
+    return asked
+
+
+@pytest.mark.parametrize("smooth", [False, True])
+def test_pictures_are_smooth_or_as_the_model_is(tmp_path, monkeypatch, smooth):
+    fx = rhale.explain(lambda r: r[:, 0], X)
+    places = Destinations(None, None, tmp_path, smooth=smooth)
+    assert drawn_smooth(monkeypatch, lambda: write_explanation(fx, places)) == [smooth] * 3
+    pair = (fx, fx)
+    found = drawn_smooth(monkeypatch, lambda: write_differences(pair, ("a", "b"), places))
+    assert set(found) == {smooth}

@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 import rhale
 from rhale.errors import BadSettingError
+from rhale.kernels.real_jumps import Jump
 from rhale.kernels.student import student_quantile
 from rhale.plots import plot_effect, style
 from rhale.results.effect import LocalEffects
@@ -303,3 +304,35 @@ def test_bars_of_a_staircase_are_flat(stepped, one):
     tops = np.array([path.vertices[1:3, 1] for path in one(bottom, "bars").get_paths()])
     np.testing.assert_allclose(tops, np.column_stack([stepped.mean] * 2))
     np.testing.assert_allclose(stepped.mean, [2.0, 0.0, -1.0, 0.0])
+
+
+def narrow(stepped):
+    """The stepped effect with a narrow bin around its first jump, and how its axis is cut."""
+    x = np.linspace(0.0, 4.0, 401)
+    bins = rhale.Edges([0, 0.985, 1.005, 2, 4])
+    made = replace(rhale.effect(x, np.zeros(x.size), bins=bins), stairs=stepped.stairs)
+    vars(made)["jumps"] = (Jump(1.0, 1.0, 2.0),)
+    return made
+
+
+def test_a_bar_that_holds_a_jump_is_cut_and_says_how_far_it_goes(stepped, one):
+    _, bottom = plot_effect(narrow(stepped))
+    low, high = bottom.get_ylim()
+    assert -0.7 < low < -0.5
+    assert 0.25 < high < 0.4
+    assert one(bottom, "jumps").get_text().strip() == "jumps by 2"
+    tops = [path.vertices[1, 1] for path in one(bottom, "bars").get_paths()]
+    np.testing.assert_allclose(tops, [0, 100, 0, -0.5], atol=1e-9)
+
+
+def test_slopes_of_other_effects_are_shown_whole(effect, find):
+    _, bottom = plot_effect(effect)
+    assert not find(bottom, "jumps")
+
+
+def test_bars_of_a_staircase_are_known_without_rows(stepped, one):
+    x = np.concatenate([np.linspace(0, 0.9, 50), np.linspace(2, 4, 50)])
+    made = rhale.effect(x, np.zeros(x.size), bins=rhale.Edges([0, 0.95, 1.5, 4]))
+    _, bottom = plot_effect(replace(made, stairs=stepped.stairs))
+    tops = [path.vertices[1, 1] for path in one(bottom, "bars").get_paths()]
+    np.testing.assert_allclose(tops, [0, 2 / 0.55, -1 / 2.5])

@@ -3,8 +3,12 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 import rhale
+from rhale.kernels.real_jumps import Jump
 from rhale.kernels.staircase import Staircase
 from rhale.report.chart_numbers import MOST_POINTS, TOLERANCE, rounded, shape_of, simplify
 from rhale.results.missing import Missing
@@ -171,3 +175,23 @@ def test_bins_of_a_staircase_are_flat(stepped):
     bins = shape_of(replace(stepped, slope=np.full(4, 0.5))).bins
     assert bins.slope == (0, 0, 0, 0)
     assert bins.mean == (2, 0, -1, 0)
+
+
+@pytest.mark.parametrize(("kind", "unit"), [("number", 1.0), ("date", 86_400_000.0)])
+def test_cut_jumps_have_places_and_sizes(stepped, kind, unit):
+    bins = rhale.Edges([0, 0.985, 1.005, 2, 4])
+    made = rhale.effect(np.linspace(0.0, 4.0, 401), np.zeros(401), bins=bins)
+    made = replace(made, stairs=stepped.stairs, kind=kind)
+    vars(made)["jumps"] = (Jump(1.0, 1.0, 2.0),)
+    shape = shape_of(made)
+    assert shape.reach == pytest.approx((-0.5, 0.25))
+    assert shape.jumps == ((unit, 2),)
+    assert shape_of(stepped).reach == ()
+
+
+@given(arrays(float, st.integers(2, MOST_POINTS), elements=st.floats(-1e3, 1e3)))
+def test_a_line_through_the_points_that_are_sent_is_the_curve_to_what_can_be_seen(y):
+    x = np.arange(float(y.size))
+    kept = simplify(Trace(x, y, np.zeros(y.size), y, y))
+    off = np.abs(np.interp(x, x[kept], y[kept]) - y)
+    assert off.max() <= TOLERANCE * np.ptp(y) + 1e-9

@@ -58,7 +58,7 @@ def test_a_chart_is_plain_json_without_an_address(kind):
 
 
 def test_profiles_have_no_bins_and_narrow_levels_no_steps():
-    assert filled_in("curve") - filled_in("profile") == {"bins", "bars", "gaps"}
+    assert filled_in("curve") - filled_in("profile") == {"bins", "bars", "gaps", "jumps"}
     assert filled_in("levels") - filled_in("narrow levels") == {"steps"}
 
 

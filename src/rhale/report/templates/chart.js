@@ -64,9 +64,14 @@ function rowsOf(shape) {
     dots: shape.dots ? points : [],
     missing,
     singles: (shape.singles ?? []).flatMap((ys, k) => ys.map((y, i) => ({ k, x: shape.x[i], y }))),
+    jumps: (shape.jumps ?? []).map(([x, size]) => jumpRow(shape, x, size)),
     ...countRows(shape),
     ...(shape.bins ? binRows(shape.bins) : {}),
   };
+}
+
+function jumpRow(shape, x, size) {
+  return { x, n: `jumps by ${number(size)}`, left: x > (shape.x[0] + shape.x.at(-1)) / 2 };
 }
 
 function levelRows(shape, points, missing) {
@@ -123,7 +128,7 @@ class Chart {
     this.frame.replaceChildren();
     this.view = makeView(this.kind, this.frame);
     for (const [name, rows] of Object.entries(rowsOf(this.shape))) this.fill(name, rows);
-    if (!this.levels) this.view.signal("zoom", this.whole());
+    if (!this.levels) this.view.signal("zoom", this.whole()).signal("reach", this.shape.reach ?? null);
     this.resize(room);
   }
 
