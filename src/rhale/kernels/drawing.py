@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.curve import Center, known_center
+from rhale.kernels.real_jumps import Jump
 from rhale.kernels.row_places import RowPlaces
 from rhale.kernels.staircase import Staircase
 from rhale.kernels.uncertainty import Estimate
@@ -38,6 +40,9 @@ class Drawing:
         Weight of the staircase at each place of the rows in the smooth curve at each knot.
     trust : ndarray of shape (n_knots,)
         How far the drawing follows the staircase instead of the smooth curve, 0 to 1.
+    kept : ndarray of shape (n_places,)
+        Which places belong to real jumps: they are taken off before smoothing, and drawn as they
+        are.
 
     Notes
     -----
@@ -57,10 +62,14 @@ class Drawing:
     knots: FloatArray
     rule: FloatArray
     trust: FloatArray
+    kept: BoolArray
 
     @classmethod
-    def of(cls, stairs: Staircase, rows: RowPlaces) -> Drawing:
+    def of(cls, stairs: Staircase, rows: RowPlaces, jumps: Sequence[Jump] = ()) -> Drawing:
         """Choose knots, fit the smooth curve, and see where it loses more than small steps."""
+        kept = np.zeros(stairs.n_places, dtype=np.bool_)
+        for jump in jumps:
+            kept |= (stairs.places >= jump.start) & (stairs.places <= jump.stop)
         rows = settle(stairs, rows)
         pile = rows.weight >= (PILE if rows.x.size > FEW_VALUES else 0.0)
         counts = np.where(pile, np.minimum(rows.weight, PILE_COUNTS * PILE), rows.weight)
@@ -73,12 +82,14 @@ class Drawing:
         exact = np.flatnonzero(pile[place])
         rule[exact] = 0.0
         rule[exact, place[exact]] = 1.0
-        height = np.append(0.0, np.cumsum(stairs.jumps))[stairs.locate(rows.x)]
+        small = np.where(kept, 0.0, stairs.jumps)
+        height = np.append(0.0, np.cumsum(small))[stairs.locate(rows.x)]
         knots = rows.x[place]
         smooth, near = rule @ height, np.abs(near) < 1
         off = (height - np.interp(rows.x, knots, smooth)) ** 2
         trust = trust_steps(near, off, np.where(pile, 0.0, rows.weight), place)
-        return cls(stairs, rows, knots, rule, np.maximum(trust, hold(near, height, smooth, place)))
+        trust = np.maximum(trust, hold(near, height, smooth, place))
+        return cls(stairs, rows, knots, rule, trust, kept)
 
     def curve(self, x: FloatArray, center: Center) -> FloatArray:
         """The drawn curve at x."""
@@ -101,14 +112,15 @@ class Drawing:
     def _draw(self, jumps: FloatArray, x: FloatArray, center: Center) -> FloatArray:
         """Draw some staircases of jumps (n_stairs, n_places): shape (n_stairs, n_x)."""
         known_center(center)
-        heights = np.zeros((len(jumps), self.stairs.n_places + 1))
-        np.cumsum(jumps, axis=1, out=heights[:, 1:])
-        smooth = heights[:, self.stairs.locate(self.rows.x)] @ self.rule.T
+        small, real = np.zeros((2, len(jumps), self.stairs.n_places + 1))
+        np.cumsum(np.where(self.kept, 0.0, jumps), axis=1, out=small[:, 1:])
+        np.cumsum(np.where(self.kept, jumps, 0.0), axis=1, out=real[:, 1:])
+        smooth = small[:, self.stairs.locate(self.rows.x)] @ self.rule.T
         zero = self._places(center)
         at = np.concatenate([x, zero.x])
         level = read_between(self.knots, np.vstack([smooth, self.trust]), at)
-        level, trust = level[:-1], level[-1]
-        drawn = level + trust * (heights[:, self.stairs.locate(at)] - level)
+        level, trust, here = level[:-1], level[-1], self.stairs.locate(at)
+        drawn = level + trust * (small[:, here] - level) + real[:, here]
         return np.asarray(drawn[:, : x.size] - (drawn[:, x.size :] @ zero.weight)[:, None])
 
     def _places(self, center: Center) -> RowPlaces:

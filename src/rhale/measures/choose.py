@@ -50,7 +50,10 @@ from rhale.tables import Chunk
 SMOOTH_SHARE, MEAN_SHARE, SPREAD_SHARE = 0.01, 0.1, 0.3
 WINDOW_ROWS, WIDEST_SHARE = 45, 0.15  # of few rows a window takes a larger share
 MEAN_LEAST, SPREAD_LEAST = 1 / 5, 1 / 2  # of the share, at the ends of the axis
-WALKED_LEAST = 2 / 3  # the same, of the spread of walked trees
+WALKED_SHARE, WALKED_LEAST = (
+    0.25,
+    4 / 5,
+)  # of the spread of walked trees; at the ends a fifth of the rows
 MOST_SUMS, FEWEST_CELLS = 2**22, 100  # numbers that are added up; cells that a feature has at least
 BY_GRADIENT = Note("gradient", "local effects by gradient")
 OVER_BINS = Note("secants over bins", "secants over the row's own bin")
@@ -179,7 +182,7 @@ def choose_jumps(
             feature=f,
             places=(places := find_jump_cells(f.axis, cuts, _near_share(settings, f), most)),
             narrow=_even(f, settings.window or _mean_share(f.axis.rows), MEAN_LEAST, gaps=True),
-            wide=_even(f, settings.spread_window or SPREAD_SHARE, WALKED_LEAST),
+            wide=_even(f, settings.spread_window or WALKED_SHARE, WALKED_LEAST),
             cells=choose_cells(settings, f, asker.outputs),
             how=describe_places(places, cuts.size, _near_share(settings, f)),
             missing=missing[f.name],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -11,7 +12,8 @@ import numpy as np
 from rhale.features.feature import Feature
 from rhale.kernels import FloatArray
 from rhale.kernels.agreement import staircase_slopes, subtract
-from rhale.kernels.jumps import JumpCells, JumpQuestion, JumpSums
+from rhale.kernels.grid import CellArray
+from rhale.kernels.jumps import Ends, JumpCells, JumpQuestion, JumpSums
 from rhale.kernels.moments import Moments, measure
 from rhale.kernels.records import crosses_processes
 from rhale.kernels.staircase import Staircase
@@ -46,7 +48,8 @@ class JumpEffects:
     places : JumpCells
         Where the model jumps, and the rows near.
     narrow, wide : Window
-        Windows of the slopes of each row's own staircase: for bins, and for the spread.
+        Windows of the slopes of each row's own staircase, for bins and for the spread: all rows
+        of a cell have the same ones.
     cells : CellChoice
         Cells and partitions.
     how, missing : tuple of Note
@@ -75,17 +78,15 @@ class JumpEffects:
         inside = np.where(counts, x, np.nan)
         first, last = self.places.serve(inside)
         stand = np.where(counts, np.searchsorted(self.places.places, inside, "right"), -1)
-        narrow, wide = np.zeros((2, 2, x.size))
-        narrow[:, counts] = self.narrow.ends(x[counts])
-        wide[:, counts] = self.wide_ends(x[counts])
+        cell = self.cells.grid.locate(np.where(counts, x, self.feature.axis.low))
         asked = JumpQuestion(
             column=self.feature.column,
             cells=self.places,
             stand=stand,
             first=first,
             last=last,
-            narrow=(narrow[0], narrow[1]),
-            wide=(wide[0], wide[1]),
+            narrow=read_cells(self.narrow_ends, cell),
+            wide=read_cells(self.wide_ends, cell),
         )
         return Questions(memory=x, jumps=asked)
 
@@ -111,18 +112,21 @@ class JumpEffects:
         )
         return Conclusion(made, cells=cells)
 
-    def wide_ends(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Wide windows; rows of a cell have one, so that what all rows share leaves nothing."""
-        grid = self.cells.grid
-        starts, stops = self.wide.ends(grid.middles)
-        cell = grid.locate(x)
-        return starts[cell], stops[cell]
+    @cached_property
+    def narrow_ends(self) -> Ends:
+        """Narrow windows of the cells."""
+        return self.narrow.ends(self.cells.grid.middles)
+
+    @cached_property
+    def wide_ends(self) -> Ends:
+        """Wide windows of the cells: rows that share one leave nothing of what all rows share."""
+        return self.wide.ends(self.cells.grid.middles)
 
     def without_shared(self, cells: Moments, stairs: Sequence[Staircase]) -> Moments:
         """Take off the wide slopes what all rows share: those of the mean staircase."""
 
         def shared(x: FloatArray) -> FloatArray:
-            ends = self.wide_ends(x)
+            ends = read_cells(self.wide_ends, self.cells.grid.locate(x))
             found = [staircase_slopes(own.places, own.jumps, *ends) for own in stairs]
             none = np.zeros((len(stairs), x.size))
             return np.concatenate([none, *np.stack(found, axis=1)])
@@ -149,3 +153,8 @@ class JumpEffects:
         )
         sample = sample_effects(kept, about, output)
         return replace(made, kind=self.feature.axis_kind, local_notes=notes, sample=sample)
+
+
+def read_cells(ends: Ends, cell: CellArray) -> Ends:
+    """Windows of rows, from those of the cells that they are in."""
+    return ends[0][cell], ends[1][cell]

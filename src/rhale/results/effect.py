@@ -231,7 +231,7 @@ class Effect(FrozenResult):
     @cached_property
     def drawing(self) -> Drawing | None:
         """The staircase as it is drawn smooth; None where there are no jumps."""
-        return None if self.stairs is None else Drawing.of(self.stairs, self.row_places)
+        return None if self.stairs is None else Drawing.of(self.stairs, self.row_places, self.jumps)
 
     @cached_property
     def jumps(self) -> tuple[Jump, ...]:

@@ -121,7 +121,10 @@ def bin_cells(
 
 
 def follow_stairs(effect: Effect, stairs: Staircase) -> Effect:
-    """Give an effect its curve; where no row moves none differs, and at a jump by that alone."""
+    """Give an effect its curve, and bins that add up to it.
+
+    Where no row moves none differs, and in the bin of a jump rows differ by that jump.
+    """
     edges, n_rows = effect.edges, effect.total_rows
     std = np.where(stairs.moves(edges), effect.std, 0.0)
     width = np.where(np.diff(edges) > 0, np.diff(edges), 1.0)
@@ -131,11 +134,17 @@ def follow_stairs(effect: Effect, stairs: Staircase) -> Effect:
             std[k] = np.fmax(std[k], stairs.rows_differ(edges, n_rows)[k] / width[k])
     known = {"empty bins"} | (set() if np.isnan(std).any() else {"thin bins"})
     notes = tuple(note for note in effect.bin_notes if note.kind not in known)
+    mean = np.diff(stairs.curve(edges, "start")) / width
     return replace(
         effect,
         stairs=stairs,
+        level=mean,
+        slope=np.zeros(mean.size),
         std=std,
         std_plain=std,
+        level_error=np.sqrt(stairs.of_changes(edges[:-1], edges[1:]).variance) / width,
+        slope_error=np.zeros(mean.size),
+        fit_covariance=None,
         cells=None,
         gaps=NO_GAPS,
         search=1.0,

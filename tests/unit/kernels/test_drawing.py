@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rhale.kernels.drawing import Drawing, settle
+from rhale.kernels.real_jumps import Jump
 from rhale.kernels.row_places import RowPlaces
 from rhale.kernels.staircase import Staircase
 
@@ -213,3 +214,19 @@ def test_no_knot_lies_above_or_below_all_stairs_around_it(seed):
     for k, at in enumerate(np.searchsorted(x, made.knots)):
         around = made.stairs.curve(x[max(at - 24, 0) : at + 25], "start")  # 15 % of the rows
         assert around.min() - 1e-7 <= drawn[k] <= around.max() + 1e-7
+
+
+def test_real_jumps_are_drawn_as_they_are_and_the_rest_is_smooth():
+    """A line in 100 small steps with a jump of 3 at 0.505: the drawing has the whole jump there."""
+    x = np.linspace(0, 1, 1000)
+    places = np.append(np.arange(0.005, 1, 0.01), 0.5051)
+    order = np.argsort(places)
+    jumps = np.append(np.full(100, 0.01), 3.0)[order]
+    stairs, rows = stairs_of(x, places[order], jumps), RowPlaces(x, np.full(1000, 1e-3))
+    plain = Drawing.of(stairs, rows, [Jump(0.5051, 0.5051, 3.0)])
+    around = np.array([np.nextafter(0.5051, 0), 0.5051])
+    np.testing.assert_allclose(np.diff(plain.curve(around, "mean")), 3.0, atol=1e-3)
+    z = np.linspace(0.05, 0.95, 19)
+    expected = z + 3.0 * (z >= 0.5051)
+    drawn = plain.curve(z, "mean")
+    np.testing.assert_allclose(drawn - drawn.mean(), expected - expected.mean(), atol=0.006)

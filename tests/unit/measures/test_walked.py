@@ -79,20 +79,21 @@ def test_totals_of_halves_add_up_to_the_total():
     np.testing.assert_allclose(both.cells.mean, whole.cells.mean, atol=1e-12)
 
 
-def test_rows_of_a_cell_share_their_wide_window():
-    measure, *_ = measured()
-    grid = measure.cells.grid
-    starts, stops = measure.wide_ends(X[:, 0])
-    cell = grid.locate(X[:, 0])
+def test_rows_of_a_cell_share_their_windows():
+    measure, *_, chunk = measured()
+    cell = measure.cells.grid.locate(X[:, 0])
+    asked = measure.questions(rows_of(chunk)).jumps
     for k in np.unique(cell):
-        assert len(set(starts[cell == k])) == len(set(stops[cell == k])) == 1
+        for ends in (*asked.narrow, *asked.wide):
+            assert len(set(ends[cell == k])) == 1
 
 
 def test_what_is_seen_of_a_row_is_the_slope_of_its_own_staircase():
     """A jump of 6 at u in a window of half width h: 6 · ¾ (1 - u²) / h."""
     measure, columns, asker, task, chunk = measured()
     (effect,) = concluded(measure, columns, asker, task(chunk)).results
-    starts, stops = measure.wide_ends(effect.sample.x)
+    cell = measure.cells.grid.locate(effect.sample.x)
+    starts, stops = (ends[cell] for ends in measure.wide_ends)
     half, place = (stops - starts) / 2, effect.stairs.places[0]
     u = (place - (starts + stops) / 2) / half
     expected = 6 * 0.75 * np.maximum(1 - u**2, 0) / half
