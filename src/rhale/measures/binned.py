@@ -212,9 +212,16 @@ def sample_effects(kept: FloatArray, about: About, output: int) -> LocalEffects:
     return LocalEffects(kept[known, 0], kept[known, 1 + output], about.weight[known])
 
 
-def choose_cells(settings: Settings, feature: Feature, outputs: Sequence[str]) -> CellChoice:
-    """Choose the cells of a feature so that every output's partition can choose among them."""
+def choose_cells(
+    settings: Settings, feature: Feature, outputs: Sequence[str], n_limits: int | None = None
+) -> CellChoice:
+    """Choose the cells of a feature so that every output's partition can choose among them.
+
+    `n_limits` is how many limits of each kind `Adaptive` looks at where the user does not say.
+    """
     partitions = tuple(settings.partition(feature.name, output) for output in outputs)
+    if n_limits is not None:
+        partitions = tuple(_limit(partition, n_limits) for partition in partitions)
     closed = partitions[0].closed
     if any(p.closed != closed for p in partitions):
         msg = f"bins of {feature.name!r} are closed on different sides for different outputs"
@@ -230,6 +237,13 @@ def choose_cells(settings: Settings, feature: Feature, outputs: Sequence[str]) -
     edges = reachable_limits(feature, partitions[0], offered[0])
     own = (Edges(edges, closed),) * len(partitions)
     return CellChoice(Grid(edges, closed), own, "bins", can_change=False, notes=notes)
+
+
+def _limit(partition: Partition, n_limits: int) -> Partition:
+    """Let a search look at so many limits, unless the user says how many."""
+    if isinstance(partition, Adaptive) and partition.n_limits is None:
+        return replace(partition, n_limits=n_limits)
+    return partition
 
 
 def choose_piles(feature: Feature, cells: CellChoice) -> Piles:

@@ -54,6 +54,7 @@ WALKED_SHARE, WALKED_LEAST = (
     0.25,
     4 / 5,
 )  # of the spread of walked trees; at the ends a fifth of the rows
+STEPPED_LIMITS = 100  # bins of steps hold a twentieth of the rows: more limits are of no use
 MOST_SUMS, FEWEST_CELLS = 2**22, 100  # numbers that are added up; cells that a feature has at least
 BY_GRADIENT = Note("gradient", "local effects by gradient")
 OVER_BINS = Note("secants over bins", "secants over the row's own bin")
@@ -183,7 +184,7 @@ def choose_jumps(
             places=(places := find_jump_cells(f.axis, cuts, _near_share(settings, f), most)),
             narrow=_even(f, settings.window or _mean_share(f.axis.rows), MEAN_LEAST, gaps=True),
             wide=_even(f, settings.spread_window or WALKED_SHARE, WALKED_LEAST),
-            cells=choose_cells(settings, f, asker.outputs),
+            cells=choose_cells(settings, f, asker.outputs, STEPPED_LIMITS),
             how=describe_places(places, cuts.size, _near_share(settings, f)),
             missing=missing[f.name],
         )
