@@ -254,6 +254,14 @@ def two_answers(rows):
     return np.column_stack([answer(rows), answer(rows) ** 2])
 
 
+def grow_trees(rows):
+    """Trees whose jumps are saved."""
+    model = import_module("sklearn.ensemble").HistGradientBoostingRegressor(
+        max_iter=3, min_samples_leaf=5
+    )
+    return model.fit(rows, answer(rows))
+
+
 def make_explanations(folder):
     for version in (1, 2, 3, 4, 5):
         shutil.copy(
@@ -262,6 +270,7 @@ def make_explanations(folder):
     kinds = {
         "numbers": (two_answers, WITH_GAPS, "rhale"),
         "levels": (answer, ROWS[["city", "count", "sold"]], "rhale"),
+        "trees": (grow_trees(NUMBERS), NUMBERS, "rhale"),
         **{method: (answer, NUMBERS[["a"]], method) for method in ("ale", "pdp", "ice", "mplot")},
     }
     for variant, (model, table, method) in kinds.items():

@@ -137,3 +137,43 @@ def test_many_names_without_results_are_refused_before_they_are_paired(wavy):
         wavy, features=many, outputs=many, sample_weight=np.empty(0), cells={}, **samples
     )
     assert told(damaged) == "effects has 2 entries for 100000 features and 100000 outputs"
+
+
+@pytest.fixture(scope="module")
+def stepped():
+    """The curve of x0 is a staircase."""
+    pytest.importorskip("numba")
+    pytest.importorskip("treelite")
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    rows = WAVY[:300]
+    model = HistGradientBoostingRegressor(max_iter=5).fit(rows, rows[:, 0] * rows[:, 1])
+    return rhale.explain(model, rows)
+
+
+def with_stairs(fx, **changes):
+    return with_first(fx, stairs=replace(fx.effects[0].stairs, **changes))
+
+
+def test_staircases_come_back_as_they_were(stepped):
+    content = json.loads(json.dumps({VERSION: FORMAT, **pack(stepped)}))
+    again = unpacked(content, "it")
+    assert again == stepped
+    x = np.linspace(-2, 2, 9)
+    np.testing.assert_array_equal(again["x0"].ci(x), stepped["x0"].ci(x))
+    np.testing.assert_array_equal(
+        again["x0"].curve(x, smooth=True), stepped["x0"].curve(x, smooth=True)
+    )
+    assert again.rebin(5) == stepped.rebin(5)
+
+
+def test_staircases_hold_numbers_that_belong_together(stepped):
+    stairs = stepped["x0"].stairs
+    n = stairs.n_places
+    assert "lie outside" in told(with_stairs(stepped, low=float(stairs.places[1])))
+    assert "is above" in told(with_stairs(stepped, low=9.0))
+    assert "adds up to" in told(with_stairs(stepped, row_shares=stairs.row_shares / 2))
+    assert "adds up to" in told(with_stairs(stepped, group_shares=stairs.group_shares / 2))
+    assert "3 rows, not 2" in told(with_stairs(stepped, drawn=np.zeros((3, 32))))
+    assert f"for {n} jumps" in told(with_stairs(stepped, jumps=stairs.jumps[1:]))
+    assert "places" in told(with_stairs(stepped, places=stairs.places[::-1].copy()))
