@@ -95,8 +95,8 @@ ABOUT = """
 
 `accuracy/jumps.py{option}`. Models learn from 5000 rows with noise and are explained on other rows. The truth is the
 *model's own* ALE: for each of its thresholds, the mean over {share:.0%} of {rows:,} fresh rows around it of what predictions
-above it are more than below it, in {halves} halves that tell its noise. *Today* is `walk=False`: the same model
-asked as a black box, by windows. *ALE\\** is quantile ALE with {bins} bins, whichever is best in that case, chosen
+above it are more than below it, in {halves} halves that tell its noise. *Windows* is `walk=False`: the same model
+asked as a black box, by windows of rows; *jumps* is what walking its trees gives. *ALE\\** is quantile ALE with {bins} bins, whichever is best in that case, chosen
 with the truth in hand. Errors are means over the rows of the centred curve; *tail* is the outer 2 % of x on each side, even in
 x; *function* is the error against the function that the model learned. Means of ratios are geometric, a ratio below
 {least} counting as that.
@@ -190,7 +190,7 @@ def measure_curves(kind: str, case: Case, plan: Plan, truths: Truths) -> list[Ro
 
 def explain_all(model: Any, rows: FloatArray, column: int) -> dict[str, Function]:
     """The curves to compare."""
-    new, today = explain_both(model, rows, column)
+    jumps, windows = explain_both(model, rows, column)
     asked = rhale.models.wrap(model, walk=False)
     ale = {
         f"ale {k}": rhale.explain(
@@ -198,7 +198,7 @@ def explain_all(model: Any, rows: FloatArray, column: int) -> dict[str, Function
         )[0].curve
         for k in ALE_BINS
     }
-    return {"new": new.curve, "drawn": drawn_curve(new), "today": today.curve, **ale}
+    return {"jumps": jumps.curve, "drawn": drawn_curve(jumps), "windows": windows.curve, **ale}
 
 
 def explain_both(model: Any, rows: FloatArray, column: int) -> tuple[rhale.Effect, rhale.Effect]:
@@ -237,7 +237,7 @@ def measure_cover(case: Case, draws: tuple[int, range], truths: Truths) -> list[
         places = np.quantile(x, SHARES)
         row: Row = {"problem": name, "column": column, "n_rows": n_rows}
         both = explain_both(train(FIRST, name, SEED), rows, column)
-        for label, effect in zip(("new", "today"), both, strict=True):
+        for label, effect in zip(("jumps", "windows"), both, strict=True):
             low, high = effect.ci(places)
             slack = 1e-9 * np.ptp(exact.curve(x))  # an exact curve has no width to spare
             for centre, level in (("population", 0.0), ("rows", exact.curve(x).mean())):
@@ -252,11 +252,11 @@ def measure_spread(kind: str, case: Case) -> list[Row]:
     name, column = case
     n_rows = 500 if kind == "forest" else 2000
     rows = PROBLEMS[name].draw(n_rows, seed=6003)
-    new, today = explain_both(train(kind, name, SEED), rows, column)
+    jumps, windows = explain_both(train(kind, name, SEED), rows, column)
     std = list(PROBLEMS[name].truths.values())[column].std(rows[:, column])
     row: Row = {"kind": kind, "problem": name, "column": column}
     true = float(np.sqrt(np.mean(std**2)))
-    return [{**row, "new": new.heterogeneity, "today": today.heterogeneity, "true": true}]
+    return [{**row, "jumps": jumps.heterogeneity, "windows": windows.heterogeneity, "true": true}]
 
 
 # --- Working in parallel -------------------------------------------------------------------------
@@ -351,29 +351,29 @@ def coverage(rows: Iterable[Row], label: str) -> tuple[float, float]:
 
 
 def spread_scores(rows: Sequence[Row], label: str) -> tuple[float, float]:
-    """Mean ratio to today's where the truth is 0; mean relative error where it is not."""
-    false = [r[label] / r["today"] for r in rows if r["true"] == 0 and r["today"] > 0]
+    """Mean ratio to that of windows where the truth is 0; mean relative error where it is not."""
+    false = [r[label] / r["windows"] for r in rows if r["true"] == 0 and r["windows"] > 0]
     wrong = [abs(r[label] / r["true"] - 1) for r in rows if r["true"] > 0]
     return float(np.mean(false)), float(np.mean(wrong))
 
 
 def targets(found: dict[str, list[Row]]) -> str:
     """One line for each target."""
-    curves, both = found["curves"], ("today", "new")
+    curves, both = found["curves"], ("windows", "jumps")
     lines = [
         ["curve / ALE*", *(ratio(curves, "model", w, "ALE*") for w in both), "<= .45"],
         ["worst of jump, gap, clusters, ladder", *(worst_ratio(curves, w) for w in both), "<= 1.1"],
-        ["tail / today", *(ratio(curves, "tail", w, "today") for w in both), "<= .35"],
-        ["drawn, function / today", 1.0, ratio(curves, "function", "drawn", "today"), "<= .8"],
+        ["tail / windows", *(ratio(curves, "tail", w, "windows") for w in both), "<= .35"],
+        ["drawn, function / windows", 1.0, ratio(curves, "function", "drawn", "windows"), "<= .8"],
     ]
     for (n_rows,), some in group(found["covers"], "n_rows").items():
         shares = [coverage(some, f"{w}, population") for w in both]
         shown = [f"{mean:.1%} ({low:.0%})" for mean, low in shares]
         lines.append([f"95 % intervals cover, N = {n_rows:,}", *shown, "92-97 %, none below 88 %"])
-    today, new = (spread_scores(found["spreads"], w) for w in both)
-    lines.append(["spread where the truth is 0 / today", today[0], new[0], "<= .4"])
-    lines.append(["spread elsewhere, mean relative error", today[1], new[1], "<= .15"])
-    return table(("what", "today", "now", "target"), [[two(c) for c in line] for line in lines])
+    windows, jumps = (spread_scores(found["spreads"], w) for w in both)
+    lines.append(["spread where the truth is 0 / windows", windows[0], jumps[0], "<= .4"])
+    lines.append(["spread elsewhere, mean relative error", windows[1], jumps[1], "<= .15"])
+    return table(("what", "windows", "jumps", "target"), [[two(c) for c in line] for line in lines])
 
 
 def two(cell: Any) -> str:
@@ -382,22 +382,22 @@ def two(cell: Any) -> str:
 
 
 COLUMNS = {
-    "model / today": ("model", "new", "today"),
-    "model / ALE*": ("model", "new", "ALE*"),
-    "tail / today": ("tail", "new", "today"),
-    "function / today": ("function", "new", "today"),
-    "drawn: model / today": ("model", "drawn", "today"),
-    "drawn: function / today": ("function", "drawn", "today"),
+    "model / windows": ("model", "jumps", "windows"),
+    "model / ALE*": ("model", "jumps", "ALE*"),
+    "tail / windows": ("tail", "jumps", "windows"),
+    "function / windows": ("function", "jumps", "windows"),
+    "drawn: model / windows": ("model", "drawn", "windows"),
+    "drawn: function / windows": ("function", "drawn", "windows"),
     "drawn: function / ALE*": ("function", "drawn", "ALE*"),
-    "today: model / ALE*": ("model", "today", "ALE*"),
-    "today: function / ALE*": ("function", "today", "ALE*"),
+    "windows: model / ALE*": ("model", "windows", "ALE*"),
+    "windows: function / ALE*": ("function", "windows", "ALE*"),
 }
 
 
 def share_better(rows: Iterable[Row], score: str, label: str) -> str:
-    """Share of the cases in which a curve is nearer than today's."""
+    """Share of the cases in which a curve is nearer than that of windows."""
     cases = group(rows, "kind", "problem", "column", "n_rows").values()
-    found = [mean_of(some, score, label) / mean_of(some, score, "today") for some in cases]
+    found = [mean_of(some, score, label) / mean_of(some, score, "windows") for some in cases]
     return f"{np.mean(np.array(found) < SAME):.0%}"
 
 
@@ -405,11 +405,11 @@ def by(rows: Sequence[Row], *keys: str) -> str:
     """Ratios of the curves for each value of some fields, and the noise of the truth."""
     lines = []
     for values, some in group(rows, *keys).items():
-        noise = np.median([row["noise"] / row["model"]["new"] for row in some])
+        noise = np.median([row["noise"] / row["model"]["jumps"] for row in some])
         name = ", x".join(
             str(v + 1 if key == "column" else v) for key, v in zip(keys, values, strict=True)
         )
-        better = [share_better(some, "model", "new"), share_better(some, "function", "drawn")]
+        better = [share_better(some, "model", "jumps"), share_better(some, "function", "drawn")]
         ratios = [two(ratio(some, *c)) for c in COLUMNS.values()]
         lines.append([name, *ratios, *better, f"{noise:.0%}"])
     better = ["better: model", "better: drawn, function"]
@@ -419,13 +419,13 @@ def by(rows: Sequence[Row], *keys: str) -> str:
 
 def by_cover(rows: Sequence[Row]) -> str:
     """Coverage of each case."""
-    labels = [f"{w}, {c}" for w in ("new", "today") for c in ("population", "rows")]
+    labels = [f"{w}, {c}" for w in ("jumps", "windows") for c in ("population", "rows")]
     lines = [
         [
             f"{name}, x{column + 1}",
             f"{n_rows:,}",
             *(f"{np.mean([r[label] for r in some]):.1%}" for label in labels),
-            f"{np.mean([r['new, population'] for r in some], axis=0).min():.0%}",
+            f"{np.mean([r['jumps, population'] for r in some], axis=0).min():.0%}",
         ]
         for (name, column, n_rows), some in group(rows, "problem", "column", "n_rows").items()
     ]
@@ -433,14 +433,14 @@ def by_cover(rows: Sequence[Row]) -> str:
 
 
 def by_spread(rows: Sequence[Row]) -> str:
-    """Spread of each case: today, now."""
+    """Spread of each case: windows, jumps."""
     kinds = list(dict.fromkeys(row["kind"] for row in rows))
     lines = [
         [f"{name}, x{column + 1}", two(some[0]["true"])]
-        + [f"{r['today']:.2f}, {r['new']:.2f}" for r in some]
+        + [f"{r['windows']:.2f}, {r['jumps']:.2f}" for r in some]
         for (name, column), some in group(rows, "problem", "column").items()
     ]
-    return table(("case", "true", *(f"{kind}: today, now" for kind in kinds)), lines)
+    return table(("case", "true", *(f"{kind}: windows, jumps" for kind in kinds)), lines)
 
 
 def section(found: dict[str, list[Row]], plan: Plan) -> Iterator[str]:
