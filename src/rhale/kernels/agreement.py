@@ -14,7 +14,7 @@ from rhale.kernels.segments import ROUNDING
 
 STEPS_IN_SLOPE, STEPS_IN_HALVES = 1 / 16, 1 / 4  # of the variance of the difference
 NO_AGREEMENT, FULL_AGREEMENT = 0.25, 0.55  # below is noise, above is spread
-OWN_STEPS = 1 / 3  # of the mean slope: beyond that rows differ, even if their halves do not agree
+OWN_STEPS = 1 / 4  # of the mean slope: beyond that rows differ, even if their halves do not agree
 USUAL = 4.0  # times the median variance: what is beyond must be agreed upon where it is
 GROUP_ROWS, MOST_GROUPS = 25.0, 20  # agreement is pooled over groups of neighbouring rows
 N_WIDE = 5  # groups about as wide as the window of a slope
@@ -162,8 +162,8 @@ def spread_of_rows(cells: Moments, limits: IntArray) -> RowSpread:
     V and S being those inside the groups, so that a mean that bends in the bin is no spread.
 
     A model of few thresholds lets rows differ at single ones, where no two halves can agree.
-    Boosted trees and forests of additive functions have V up to a third of the mean slope E,
-    squared, and so q = max(0, 1 - E² / 9 V), pooled: what rows differ beyond that is the model's
+    Boosted trees and forests of additive functions have V up to about a quarter of the mean slope E,
+    squared, and so q = max(0, 1 - E² / 16 V), pooled: what rows differ beyond that is the model's
     own.
     O(n_cells) time.
     """

@@ -260,7 +260,7 @@ def _walk_some(
 ) -> list[JumpReply]:
     """Answer as many questions as one walk can."""
     if will_compile():
-        LOG.warning("compiling the walk of jumps, once and for all (some seconds)")
+        LOG.warning("compiling the walk of jumps, once and for all (up to half a minute)")
     asked, windows = list_cells(forest, questions, features), stack_windows(questions)
     ground = Ground(
         Trees(forest.nodes, forest.bits, forest.roots, forest.targets, forest.leaves, forest.depth),
