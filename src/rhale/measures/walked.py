@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from rhale.features.feature import Feature
-from rhale.kernels import FloatArray
+from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.agreement import staircase_slopes, subtract
-from rhale.kernels.grid import CellArray
+from rhale.kernels.grid import CellArray, Grid
 from rhale.kernels.jumps import Ends, JumpCells, JumpQuestion, JumpSums
 from rhale.kernels.moments import Moments, measure
 from rhale.kernels.records import crosses_processes
@@ -35,6 +35,17 @@ class JumpTotal:
 
     def __add__(self, other: JumpTotal) -> JumpTotal:
         return JumpTotal(self.cells + other.cells, self.sums + other.sums)
+
+
+class Marks(NamedTuple):
+    """Stretches of an axis on which the same is asked of all rows; fields as in `JumpQuestion`."""
+
+    grid: Grid
+    stand: IntArray
+    first: IntArray
+    last: IntArray
+    narrow: Ends
+    wide: Ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,22 +84,40 @@ class JumpEffects:
 
     def questions(self, rows: Rows) -> Questions:
         """The jumps in each row's neighbourhoods and windows."""
-        x = rows.chunk.column(self.feature.column)
+        x, marks = rows.chunk.column(self.feature.column), self.marks
         counts = self.cells.grid.covers(x)
-        inside = np.where(counts, x, np.nan)
-        first, last = self.places.serve(inside)
-        stand = np.where(counts, np.searchsorted(self.places.places, inside, "right"), -1)
-        cell = self.cells.grid.locate(np.where(counts, x, self.feature.axis.low))
+        place = marks.grid.locate_covered(np.where(counts, x, marks.grid.edges[0]))
         asked = JumpQuestion(
             column=self.feature.column,
             cells=self.places,
-            stand=stand,
+            stand=np.where(counts, marks.stand[place], -1),
+            first=marks.first[place],
+            last=np.where(counts, marks.last[place], marks.first[place]),
+            narrow=read_cells(marks.narrow, place),
+            wide=read_cells(marks.wide, place),
+        )
+        return Questions(memory=x, jumps=asked)
+
+    @cached_property
+    def marks(self) -> Marks:
+        """What is asked of rows, wherever they stand: one search finds it."""
+        grid, places = self.cells.grid, self.places
+        limits = grid.edges if grid.closed == "left" else np.nextafter(grid.edges, np.inf)
+        changes = [limits, places.places, places.starts, np.nextafter(places.stops, np.inf)]
+        low, high = grid.edges[0], grid.edges[-1]
+        marks = np.unique(np.concatenate([*changes, [low, high, np.nextafter(high, np.inf)]]))
+        marks = marks[(marks >= low) & (marks <= np.nextafter(high, np.inf))]
+        at = marks[:-1]  # each stands for all values up to the next one
+        first, last = places.serve(at)
+        cell = grid.locate(at)
+        return Marks(
+            grid=Grid(marks),
+            stand=np.searchsorted(places.places, at, "right"),
             first=first,
             last=last,
             narrow=read_cells(self.narrow_ends, cell),
             wide=read_cells(self.wide_ends, cell),
         )
-        return Questions(memory=x, jumps=asked)
 
     def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:
         """Moments of the slopes in every cell, and sums of jumps at every place."""

@@ -88,6 +88,33 @@ def test_rows_of_a_cell_share_their_windows():
             assert len(set(ends[cell == k])) == 1
 
 
+@pytest.mark.parametrize("bins", [None, rhale.Fixed(7, closed="right"), rhale.Quantile(9)])
+@pytest.mark.parametrize("limits", [None, (1.0, 6.5)])
+def test_what_is_asked_is_that_of_every_row_by_itself(bins, limits):
+    """Also of rows that stand on a threshold, on a limit, at an end, or nowhere."""
+    trees = HistGradientBoostingRegressor(max_iter=6, min_samples_leaf=5).fit(X, np.sin(X[:, 0]))
+    measure, *_ = measured(X, trees, bins=bins, limits=limits)
+    grid, places = measure.cells.grid, measure.places
+    special = [places.places, places.starts, places.stops, grid.edges, [np.nan, -99.0, 99.0]]
+    x = np.concatenate(
+        [X[:, 0], *special, *(np.nextafter(v, d) for v in special for d in (-9, 99))]
+    )
+    rows = np.column_stack([x, np.zeros(x.size)])
+    asked = measure.questions(rows_of(open_table(rows).chunk(0, x.size))).jumps
+    inside = (x >= grid.edges[0]) & (x <= grid.edges[-1])
+    np.testing.assert_array_equal(asked.stand >= 0, inside)
+    np.testing.assert_array_equal(
+        asked.stand[inside], (places.places <= x[inside, None]).sum(axis=1)
+    )
+    first, last = places.serve(x[inside])
+    np.testing.assert_array_equal(asked.first[inside], first)
+    np.testing.assert_array_equal(asked.last[inside], last)
+    np.testing.assert_array_equal(asked.first[~inside], asked.last[~inside])
+    for ends, window in ((asked.narrow, measure.narrow), (asked.wide, measure.wide)):
+        expected = np.array(window.ends(grid.middles))[:, grid.locate(x[inside])]
+        np.testing.assert_array_equal(np.array(ends)[:, inside], expected)
+
+
 def test_what_is_seen_of_a_row_is_the_slope_of_its_own_staircase():
     """A jump of 6 at u in a window of half width h: 6 · ¾ (1 - u²) / h."""
     measure, columns, asker, task, chunk = measured()
