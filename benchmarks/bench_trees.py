@@ -249,7 +249,7 @@ def test_jumps_cost_about_what_four_changes_cost(benchmark, ledger, name):
     assert all(reply.slopes.any() for reply in found.our_answer)
     most = 1.0 if name == "RandomForest" else 1.2
     ledger.add(
-        f"jumps of {name}, against four changes of every feature, walked",
+        f"jumps of {name}, against four changes, walked",
         f"{N_FEATURES} features, {N_TREES} trees, 5,000 rows",
         seconds(found.ours),
         seconds(found.other),
