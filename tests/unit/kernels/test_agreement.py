@@ -7,6 +7,7 @@ from rhale.kernels.agreement import (
     FULL_AGREEMENT,
     NO_AGREEMENT,
     USUAL,
+    mean_square,
     spread_of_rows,
     staircase_slopes,
     subtract,
@@ -276,3 +277,37 @@ def test_agreement_does_not_depend_on_the_bins():
     of_rows = cells(x, *(own + rng.normal(size=(3, 500))))
     found = {spread_of_rows(of_rows, np.array(at)).agreement for at in ([0, 10], [0, 2, 7, 10])}
     assert len(found) == 1
+
+
+def contradicting(size, slope=1.0, n_rows=4000):
+    """Rows whose slopes differ by ± `size` and whose halves say nothing; all share `slope`."""
+    x = np.linspace(0, 1, n_rows)
+    wide = np.where(np.arange(n_rows) % 2 == 0, size, -size)
+    none = np.zeros(n_rows)
+    return measure(TEN, x, np.stack([np.full(n_rows, slope), wide, none, none])).of_output(0, 1)
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"), [(0.5, np.sqrt(0.25 - 1 / 16)), (0.2, 0.0), (2.0, np.sqrt(4 - 1 / 16))]
+)
+def test_rows_that_differ_by_more_than_a_quarter_of_the_slope_differ(size, expected):
+    """V = size², E = 1: V (1 - E² / 16 V), and nothing where V is the smaller."""
+    found = spread_of_rows(contradicting(size), np.array([0, 10]))
+    assert found.agreement == pytest.approx(0.0, abs=1e-12)
+    assert found.std == pytest.approx([expected], rel=5e-3, abs=1e-9)  # of n - 2 rows a group
+
+
+def test_without_a_mean_slope_all_that_differs_counts():
+    assert spread_of_rows(contradicting(0.3, 0.0), np.array([0, 10])).std == pytest.approx(
+        [0.3], rel=5e-3
+    )
+
+
+def test_the_mean_square_is_that_of_five_groups():
+    """Slopes 2 and -2 on the two halves: 2, 2, 0, -2, -2 in fifths."""
+    x = np.linspace(0, 10, 4001)[:-1]
+    slopes = np.where(x < 5, 2.0, -2.0)
+    grid = Grid(np.linspace(0, 10, 101))
+    none = np.zeros(x.size)
+    cells = measure(grid, x, np.stack([slopes, none, none, none])).of_output(0, 1)
+    assert mean_square(cells) == pytest.approx(4 * 4 / 5, rel=0.01)

@@ -7,7 +7,15 @@ from rhale.kernels.fixed import Edges, Fixed, Quantile
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
 from rhale.kernels.optimal import Optimal
-from rhale.results.fit import FINE_CELLS, axis_of, bin_cells, fine_grid, nearest_limits
+from rhale.kernels.real_jumps import Jump
+from rhale.results.fit import (
+    FINE_CELLS,
+    axis_of,
+    bin_cells,
+    fine_grid,
+    nearest_limits,
+    stretch_jumps,
+)
 
 
 def axis(x):
@@ -137,3 +145,18 @@ def test_three_series_choose_by_the_first():
     other = np.where(x < 1, 0.0, 9.0)
     series = measure(Grid(np.arange(5.0)), x, np.vstack([d, other, np.zeros(20)])).of_output(0, 1)
     assert bin_cells("x", "y", series, Optimal(4)).edges.tolist() == [0.0, 2.0, 4.0]
+
+
+def test_a_jump_lies_between_the_limits_around_it():
+    limits = np.arange(11.0)
+    found = stretch_jumps(limits, [Jump(2.5, 2.5, 1.0), Jump(7.0, 7.0, 1.0)])
+    np.testing.assert_array_equal(
+        found.ends, [[2, 3], [6, 8]]
+    )  # a limit at a jump is on neither side
+
+
+def test_jumps_that_share_a_stretch_share_a_bin():
+    limits = np.arange(11.0)
+    found = stretch_jumps(limits, [Jump(2.2, 2.3, 1.0), Jump(2.7, 3.4, 1.0), Jump(9.5, 10.0, 1.0)])
+    np.testing.assert_array_equal(found.ends, [[2, 4], [9, 10]])
+    assert stretch_jumps(limits, []).ends.shape == (0, 2)
