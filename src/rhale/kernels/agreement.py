@@ -162,9 +162,9 @@ def spread_of_rows(cells: Moments, limits: IntArray) -> RowSpread:
     V and S being those inside the groups, so that a mean that bends in the bin is no spread.
 
     A model of few thresholds lets rows differ at single ones, where no two halves can agree.
-    Boosted trees and forests of additive functions have V up to about a quarter of the mean slope E,
-    squared, and so q = max(0, 1 - E² / 16 V), pooled: what rows differ beyond that is the model's
-    own.
+    Boosted trees of additive functions have V up to about a quarter of the mean slope E, squared,
+    and so q = max(0, 1 - E² / 16 V): what rows differ beyond that is the model's own. Of means and
+    of medians along the axis, whichever says more: beside a pile of rows single slopes are steep.
     O(n_cells) time.
     """
     groups = _even_groups(cells)
@@ -176,26 +176,28 @@ def spread_of_rows(cells: Moments, limits: IntArray) -> RowSpread:
     within = np.minimum(slope, USUAL * usual)
     beyond = (slope - within) * _rise(np.minimum(agreement, own))
     agreed = _rise(agreement)
-    counted = agreed + (1 - agreed) * _beyond_steps(parts, mean_square(cells))
+    counted = agreed + (1 - agreed) * _beyond_steps(parts, shared_squares(cells))
     return RowSpread(np.sqrt(within * counted + beyond), agreement)
 
 
-def mean_square(cells: Moments) -> float:
-    """Mean square of the slopes that rows share, as even as slopes over wide windows are."""
+def shared_squares(cells: Moments) -> FloatArray:
+    """Squares of the slopes that rows share, in groups about as wide as the window of a slope."""
     groups = cells.unite(_even_groups(cells, N_WIDE)).named("effect")
     by_chance = groups.variance[0] / np.where(groups.rows > 0, groups.rows, np.nan)
     squares = np.maximum(groups.mean[0] ** 2 - np.nan_to_num(by_chance), 0.0)
-    total = float(groups.weight.sum())
-    return float(groups.weight @ squares) / total if total > 0 else 0.0
+    return np.asarray(squares[groups.weight > 0])
 
 
-def _beyond_steps(groups: _Parts, level: float) -> float:
+def _beyond_steps(groups: _Parts, squares: FloatArray) -> float:
     """Share of the variance of slopes that is more than steps of an additive function make."""
-    known = np.isfinite(groups.whole) & (groups.weight > 0)
-    if not known.any():
+    slope = groups.slope[np.isfinite(groups.whole)]
+    if not (slope.size and squares.size):
         return 0.0
-    slope = float(np.average(groups.slope[known], weights=groups.weight[known]))
-    return max(0.0, 1.0 - OWN_STEPS**2 * level / slope) if slope > 0 else 0.0
+    found = 0.0
+    for level in (np.mean, np.median):
+        if level(slope) > 0:
+            found = max(found, 1.0 - OWN_STEPS**2 * float(level(squares) / level(slope)))
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -98,7 +98,7 @@ class Effect(FrozenResult):
         Under `Adaptive` a bin of fewer than 150 rows has that of all its neighbours between which
         the spread does not change.
     std_plain : ndarray of shape (n_bins,)
-        Deviation about the bin's mean, whatever the fit.
+        Deviation about the bin's mean, whatever the fit; `std` itself where there are `stairs`.
     level_error, slope_error : ndarray of shape (n_bins,)
         Standard errors of the mean local effect and of the slope.
     row_places : RowPlaces

@@ -7,7 +7,7 @@ from rhale.kernels.agreement import (
     FULL_AGREEMENT,
     NO_AGREEMENT,
     USUAL,
-    mean_square,
+    shared_squares,
     spread_of_rows,
     staircase_slopes,
     subtract,
@@ -303,11 +303,21 @@ def test_without_a_mean_slope_all_that_differs_counts():
     )
 
 
-def test_the_mean_square_is_that_of_five_groups():
+def test_shared_slopes_are_those_of_five_groups():
     """Slopes 2 and -2 on the two halves: 2, 2, 0, -2, -2 in fifths."""
     x = np.linspace(0, 10, 4001)[:-1]
     slopes = np.where(x < 5, 2.0, -2.0)
     grid = Grid(np.linspace(0, 10, 101))
     none = np.zeros(x.size)
     cells = measure(grid, x, np.stack([slopes, none, none, none])).of_output(0, 1)
-    assert mean_square(cells) == pytest.approx(4 * 4 / 5, rel=0.01)
+    np.testing.assert_allclose(shared_squares(cells), [4, 4, 0, 4, 4], atol=0.02)
+
+
+def test_a_steep_end_does_not_hide_that_rows_differ_elsewhere():
+    """A slope of 1,000 in the first tenth, 0 beyond; rows differ by 1 everywhere."""
+    x = np.linspace(0, 1, 4000)
+    wide = np.where(np.arange(4000) % 2 == 0, 1.0, -1.0)
+    none = np.zeros(4000)
+    series = np.stack([np.where(x < 0.1, 1000.0, 0.0), wide, none, none])
+    found = spread_of_rows(measure(TEN, x, series).of_output(0, 1), np.array([0, 10]))
+    assert found.std == pytest.approx([1.0], rel=5e-3)
