@@ -50,10 +50,7 @@ from rhale.tables import Chunk
 SMOOTH_SHARE, MEAN_SHARE, SPREAD_SHARE = 0.01, 0.1, 0.3
 WINDOW_ROWS, WIDEST_SHARE = 45, 0.15  # of few rows a window takes a larger share
 MEAN_LEAST, SPREAD_LEAST = 1 / 5, 1 / 2  # of the share, at the ends of the axis
-WALKED_SHARE, WALKED_LEAST = (
-    0.25,
-    4 / 5,
-)  # of the spread of walked trees; at the ends a fifth of the rows
+WALKED_SHARE, WALKED_LEAST = 0.25, 4 / 5  # the same, for the spread of walked trees
 STEPPED_LIMITS = 100  # bins of steps hold a twentieth of the rows: more limits are of no use
 MOST_SUMS, FEWEST_CELLS = 2**22, 100  # numbers that are added up; cells that a feature has at least
 BY_GRADIENT = Note("gradient", "local effects by gradient")

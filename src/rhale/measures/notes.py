@@ -134,5 +134,5 @@ def describe_places(places: JumpCells, n_cuts: int, share: float) -> tuple[Note,
     text = f"jumps at the thresholds of the trees, each the mean over {share:.2g} of the rows"
     if not places.is_merged:
         return (Note("jumps", text),)
-    told = f"{n_cuts:,} thresholds are too many: close ones are taken together at {places.n_cells:,} places"
-    return Note("jumps", text), Note("merged jumps", told)
+    told = f"{n_cuts:,} thresholds are too many: close ones are taken together at "
+    return Note("jumps", text), Note("merged jumps", f"{told}{places.n_cells:,} places")

@@ -576,15 +576,15 @@ class Effect(FrozenResult):
         """
         if self.stairs is None:
             return self.sample.local_effects
-        sample, grid, middle = self.sample, Grid(self.edges, self.closed), middles(self.edges)
-        inside, place = grid.covers(sample.x), grid.locate(sample.x)
+        sample, grid = self.sample, Grid(self.edges, self.closed)
+        inside, place = grid.covers(sample.x) & (sample.weight > 0), grid.locate(sample.x)
         shown = np.array(sample.local_effects)
         for k in np.unique(place[inside]):
             mine = inside & (place == k)
             own = rest_about_line(sample.x[mine], shown[mine], sample.weight[mine])
-            size = float(np.sqrt(np.average(own**2, weights=sample.weight[mine] + 1e-300)))
-            own = own * (self.std[k] / size) if size > 0 and np.isfinite(self.std[k]) else 0.0 * own
-            shown[mine] = self.mean[k] + self.slope[k] * (sample.x[mine] - middle[k]) + own
+            size = float(np.sqrt(np.average(own**2, weights=sample.weight[mine])))
+            times = np.nan_to_num(self.std[k]) / size if size > 0 else 0.0
+            shown[mine] = self.mean[k] + times * own
         return as_frozen(shown)
 
     def level_rows(self) -> LevelRows:
@@ -822,7 +822,7 @@ def describe_jumps(jumps: Sequence[Jump], kind: AxisKind) -> tuple[Note, ...]:
 
 def rest_about_line(x: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
     """What a weighted least-squares line through some points leaves over."""
-    share = weight / weight.sum() if weight.sum() > 0 else np.full(x.size, 1 / x.size)
+    share = weight / weight.sum()
     x, y = x - share @ x, y - share @ y
     sxx = float(share @ x**2)
     return y - (float(share @ (x * y)) / sxx) * x if sxx > 0 else y
