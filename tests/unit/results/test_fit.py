@@ -8,6 +8,7 @@ from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
 from rhale.kernels.optimal import Optimal
 from rhale.kernels.real_jumps import Jump
+from rhale.kernels.staircase import Staircase
 from rhale.results.fit import (
     FINE_CELLS,
     axis_of,
@@ -160,3 +161,44 @@ def test_jumps_that_share_a_stretch_share_a_bin():
     found = stretch_jumps(limits, [Jump(2.2, 2.3, 1.0), Jump(2.7, 3.4, 1.0), Jump(9.5, 10.0, 1.0)])
     np.testing.assert_array_equal(found.ends, [[2, 4], [9, 10]])
     assert stretch_jumps(limits, []).ends.shape == (0, 2)
+
+
+def along_stairs(deviation):
+    """One jump of 2 at 1.5, which rows differ by .3 about; their slopes differ by ± `deviation`."""
+    x = np.linspace(0, 4, 400)
+    wide = deviation * np.where(np.arange(400) % 2 == 0, 1.0, -1.0)
+    series = np.stack([np.zeros(400), wide, wide, np.zeros(400)])
+    moments = measure(Grid(np.linspace(0, 4, 41)), x, series).of_output(0, 1)
+    near, signs = 0.1, np.where(np.arange(32) % 2 == 0, 1.0, -1.0)
+    share = np.mean(x >= 1.5)
+    stairs = Staircase(
+        places=np.array([1.5]),
+        jumps=np.array([2.0]),
+        near_shares=np.array([near]),
+        row_shares=np.array([1 - share, share]),
+        influence=0.3 / np.sqrt(32 * near * 400) * signs[:, None],
+        drawn=np.zeros((2, 32)),
+        group_shares=np.full(32, 1 / 32),
+        low=0.0,
+        high=4.0,
+    )
+    return bin_cells("x", "y", moments, Edges([0, 1, 2, 3, 4]), stairs=stairs)
+
+
+def test_bins_along_stairs_add_up_to_them():
+    effect = along_stairs(0.0)
+    np.testing.assert_allclose(effect.mean, [0, 2, 0, 0])
+    np.testing.assert_allclose(effect.level, effect.mean)
+    np.testing.assert_array_equal(effect.slope, 0.0)
+    np.testing.assert_allclose(effect.standard_error, [0, 0.3 / np.sqrt(0.1 * 400), 0, 0])
+
+
+@pytest.mark.parametrize(("deviation", "expected"), [(5.0, 5.0), (0.0, 0.3)])
+def test_rows_differ_where_they_move_and_at_a_jump_by_that_at_least(deviation, expected):
+    """Where no row moves none differs, whatever slopes over windows that reach back say."""
+    effect = along_stairs(deviation)
+    # variances about lines in groups of 25 rows: the root of 25 / 23 at most
+    np.testing.assert_allclose(effect.std, [0, expected, 0, 0], rtol=0.045)
+    assert effect.std[[0, 2, 3]].tolist() == [0.0, 0.0, 0.0]
+    np.testing.assert_array_equal(effect.spread([1.6, 3.9], center="start"), effect.std[1])
+    assert effect.spread(1.4, center="start") == 0.0
