@@ -9,15 +9,20 @@ from rhale.errors import RhaleError
 from rhale.explanation import Explanation, load
 from rhale.kernels import partitions as _partitions
 from rhale.kernels.partitions import *  # a new one is named in that list alone
+from rhale.kernels.regions import By, Regions
 from rhale.results.effect import Effect
 from rhale.results.level_effect import LevelEffect
 from rhale.results.profile import Profile
+from rhale.results.region_tree import RegionTree
 
 __all__ = [
+    "By",
     "Effect",
     "Explanation",
     "LevelEffect",
     "Profile",
+    "RegionTree",
+    "Regions",
     "RhaleError",
     "effect",
     "explain",

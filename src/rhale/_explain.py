@@ -12,6 +12,7 @@ from rhale._run import conclude, open_run
 from rhale.engines.fold import Progress
 from rhale.explanation import Bins, Explanation
 from rhale.features.first_pass import FirstPass
+from rhale.kernels.regions import By, Regions
 from rhale.measures.choose import choose
 from rhale.measures.given import read_given
 from rhale.results.effect import Effect
@@ -35,6 +36,7 @@ def explain(
     limits: tuple[float, float] | Mapping[str | int, tuple[float, float]] | None = None,
     window: float | None = None,
     spread_window: float | None = None,
+    regions: bool | Regions | By | None = None,
     n_rows: int | None = None,
     seed: int = 0,
     batch_size: int | None = None,
@@ -90,6 +92,11 @@ def explain(
     window, spread_window : float, optional
         Share of the rows inside the windows of secants, for the mean and for the spread; of trees
         that are walked, share of the rows near a threshold whose jumps are averaged.
+    regions : bool, Regions or By, optional
+        Who differs: True searches for rules on other features that tell apart rows whose effect
+        differs, and lets rows that the search did not see decide; `rhale.Regions(depth=1,
+        splitters=["sex"])` says how. `rhale.By("sex")` takes groups as they are. See
+        `Effect.regions`.
     n_rows : int, optional
         Use at most so many rows, drawn with `seed`; all by default.
     seed : int
@@ -135,6 +142,7 @@ def explain(
         limits=limits,
         window=window,
         spread_window=spread_window,
+        regions=regions,
         n_rows=n_rows,
         seed=seed,
         batch_size=batch_size,

@@ -13,6 +13,7 @@ from rhale.kernels.adaptive import Adaptive
 from rhale.kernels.fixed import Fixed, Quantile
 from rhale.kernels.partition import Partition, require_count
 from rhale.kernels.partitions import PARTITIONS
+from rhale.kernels.regions import read_regions
 from rhale.names import find_feature
 
 Method = Literal["rhale", "dale", "ale", "pdp", "ice", "mplot"]
@@ -31,7 +32,7 @@ USUAL_BINS: dict[str, Partition] = {
 # what makes a run the same run; features and columns are those of the table that it reads
 IDENTITY = (
     *("method", "bins", "local", "limits", "window", "spread_window"),
-    *("output", "response", "categorical", "seed"),
+    *("output", "response", "categorical", "regions", "seed"),
 )
 NOT_IN_NUMBERS = ("checkpoint", "progress")
 LONGEST_SOURCE = 200  # entries of a list that is written out
@@ -65,6 +66,7 @@ class Settings:
     limits: Any = None
     window: float | None = None
     spread_window: float | None = None
+    regions: Any = None
     n_rows: int | None = None
     seed: int = 0
     batch_size: int | None = None
@@ -79,6 +81,7 @@ class Settings:
         self._check_windows()
         self._check_local()
         self._check_counts()
+        self._check_regions()
         gradient: Any = self.gradient
         if gradient is not None and not callable(gradient):
             msg = f"gradient={gradient!r:.60} is not callable; pass rows -> (n_rows, n_features)"
@@ -111,6 +114,15 @@ class Settings:
                 raise BadSettingError(msg)
         if self.batch_size is not None:
             require_count("batch_size", self.batch_size)
+
+    def _check_regions(self) -> None:
+        object.__setattr__(self, "regions", read_regions(self.regions))
+        if self.regions is not None and self.is_profile:
+            msg = (
+                f"regions= tell local effects apart, and method={self.method!r} has none; use "
+                "method='rhale', 'ale' or 'dale'"
+            )
+            raise BadSettingError(msg)
 
     def by_name(self, names: Sequence[str]) -> Settings:
         """The same, with features of `bins` and `limits` by their names in a table."""

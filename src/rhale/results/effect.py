@@ -41,6 +41,7 @@ from rhale.kernels.times import AxisKind, write_short, written
 from rhale.kernels.uncertainty import Uncertainty, bridge_levels
 from rhale.results.missing import Missing
 from rhale.results.note import Note, as_notes
+from rhale.results.region_tree import RegionTree
 from rhale.results.result import (
     N_POINTS,
     Difference,
@@ -129,6 +130,8 @@ class Effect(FrozenResult):
         What happens when the value is removed, where that was measured.
     stairs : Staircase or None
         The curve itself, where the model's own jumps are known; bins are then of slopes of rows.
+    regions : RegionTree or None
+        Who differs, where that was asked for.
     parts, quantity
         As in `Result`, which it answers.
 
@@ -169,6 +172,7 @@ class Effect(FrozenResult):
     kind: AxisKind = "number"
     missing: Missing | None = None
     stairs: Staircase | None = None
+    regions: RegionTree | None = None
     parts: ClassVar[Parts] = "bins"
     quantity: ClassVar[Quantity] = "effect"
 

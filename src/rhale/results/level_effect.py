@@ -19,6 +19,7 @@ from rhale.names import find_level
 from rhale.results.effect import NO_SAMPLE, LocalEffects
 from rhale.results.missing import Missing
 from rhale.results.note import Note, as_notes
+from rhale.results.region_tree import RegionTree
 from rhale.results.result import (
     N_POINTS,
     Difference,
@@ -73,6 +74,8 @@ class LevelEffect(FrozenResult):
         Of levels without an order: covariance, over sampled rows that were moved to every level,
         of their predictions less that at the first level. None where levels have an order, and
         where there are two, whose one step says the same.
+    regions : RegionTree or None
+        Who differs, where that was asked for.
     parts, quantity
         As in `Result`, which it answers.
 
@@ -106,6 +109,7 @@ class LevelEffect(FrozenResult):
     bin_notes: tuple[Note, ...] = ()
     sample: LocalEffects = NO_SAMPLE
     covariance: FloatArray | None = None
+    regions: RegionTree | None = None
     parts: ClassVar[Parts] = "levels"
     quantity: ClassVar[Quantity] = "effect"
 

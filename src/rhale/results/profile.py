@@ -167,6 +167,10 @@ class Profile(FrozenResult):
         return trapezoid_weights(self.grid)
 
     @property
+    def regions(self) -> None:
+        """None: profiles have no local effects that regions could tell apart."""
+
+    @property
     def stairs(self) -> None:
         """None: a profile knows its points, not what happens between them."""
 

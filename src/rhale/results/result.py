@@ -18,6 +18,7 @@ from rhale.kernels.staircase import Staircase
 from rhale.kernels.times import AxisKind, ColumnKind, as_axis_kind, as_numbers
 from rhale.results.missing import Missing
 from rhale.results.note import Note, as_notes
+from rhale.results.region_tree import RegionTree
 from rhale.results.table_rows import Columns
 
 Points = Any  # numbers; dates or durations where the feature has them
@@ -157,6 +158,11 @@ class Result(Protocol):
     @property
     def heterogeneity(self) -> float:
         """How much rows differ, in units of the result's own."""
+        ...
+
+    @property
+    def regions(self) -> RegionTree | None:
+        """Who differs; None where that was not asked for."""
         ...
 
     @property

@@ -1,0 +1,121 @@
+"""What a search for regions is given, and what it finds: numbers only, no names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.rules import Rule
+
+Reason = Literal[
+    "", "few rows", "no splitter", "alike", "nothing found", "not confirmed", "too little", "steps"
+]
+
+
+@dataclass(frozen=True, eq=False)
+class SearchRows:
+    """Rows that are searched, and rows that check.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_rows, n_splitters)
+        Values of the features that may tell regions apart: numbers, or numbers of levels from 0;
+        nan where missing.
+    n_levels : ndarray of shape (n_splitters,)
+        How many levels without an order a splitter has; 0 for numbers and for levels in order.
+    weight : ndarray of shape (n_rows,)
+        Weights, all positive.
+    checks : ndarray of shape (n_rows,)
+        Whether a row checks what was found in the others.
+    """
+
+    values: FloatArray
+    n_levels: IntArray
+    weight: FloatArray
+    checks: BoolArray
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """The local effects of one feature, which regions are to tell apart.
+
+    Attributes
+    ----------
+    row : ndarray of shape (n_effects,)
+        The row that each belongs to: a row has none where its value is missing, one where the
+        feature has bins, and up to two, the steps to its neighbours, where it has levels.
+    x : ndarray of shape (n_effects,)
+        Where it stands on the axis of the feature.
+    effects : ndarray of shape (n_effects,)
+        Local effects.
+    shared : ndarray of shape (n_effects,)
+        What all rows share at this place, as far as it is known beforehand; zeros otherwise.
+    noise : ndarray of shape (n_effects,) or None
+        Of a model with steps: what of each is due to them, in deviations.
+    step : ndarray of shape (n_effects,) or None
+        Of a feature with levels: which step each is about.
+    own : int
+        The splitter that is the feature itself; -1 where it is none.
+    scale : float
+        Deviation of the feature over the rows, of that of the predictions.
+    """
+
+    row: IntArray
+    x: FloatArray
+    effects: FloatArray
+    shared: FloatArray
+    noise: FloatArray | None
+    step: IntArray | None
+    own: int
+    scale: float
+
+
+@dataclass(frozen=True, eq=False)
+class Gain:
+    """What a rule, with those below it, explains in rows that check: share, error, their number."""
+
+    share: float
+    error: float
+    rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """What a search found for one feature.
+
+    Attributes
+    ----------
+    rules : tuple of Rule
+        The tree, as `locate_rows` reads it; none where nothing was found.
+    gains : tuple of Gain
+        One for each rule.
+    share, error : float
+        Share of the spread that the tree explains in rows that check, and its error; of what is
+        doubtful, too.
+    reason : str
+        Why there are no rules; empty where there are. "steps": `doubtful` holds what was found,
+        but it is no larger than the steps of the model.
+    doubtful : tuple of Rule
+        Rules that hold in rows that check, and are no larger than the steps of the model.
+    gradual : int
+        The splitter with which the effect changes gradually; -1 where it does not.
+    partner_share, partner_error : ndarray of shape (n_splitters,)
+        Share of the spread that goes with each splitter, however it acts; nan for the feature
+        itself and for splitters that cannot be looked at.
+    unexplained : float
+        Share that no splitter explains, nor all together.
+    """
+
+    rules: tuple[Rule, ...] = ()
+    gains: tuple[Gain, ...] = ()
+    share: float = 0.0
+    error: float = float("nan")
+    reason: Reason = ""
+    doubtful: tuple[Rule, ...] = ()
+    gradual: int = -1
+    partner_share: FloatArray = field(default_factory=lambda: np.empty(0))
+    partner_error: FloatArray = field(default_factory=lambda: np.empty(0))
+    unexplained: float = float("nan")

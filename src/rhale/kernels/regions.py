@@ -1,0 +1,146 @@
+"""What is asked for when rows are told apart by their other features: searched regions, given groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rhale.errors import BadSettingError
+from rhale.kernels.partition import is_number, require_count
+
+DEEPEST = 3
+MOST_GROUPS = 20
+
+
+@dataclass(frozen=True)
+class Regions:
+    """Search for the rows whose effect differs, and let rows that the search did not see decide.
+
+    Parameters
+    ----------
+    depth : {1, 2, 3}
+        Splits between all rows and a region, at most.
+    splitters : sequence of str or int, optional
+        Features that may tell regions apart; all by default.
+    min_share : float
+        Share of the rows that a region has at least.
+    min_rows : int
+        Rows that it has at least, among those that are searched.
+    min_gain, min_total : float
+        Share of the spread that every split, and all of them together, must explain.
+    min_effect : float
+        Squared difference that a split must make, of the mean squared local effect.
+    min_output : float
+        Difference that it must make to predictions, of their deviation.
+    min_noise : float
+        Squared difference that it must make, of that of the steps of trees.
+    confidence : float
+        Standard errors by which what a split explains must exceed zero.
+    search_rows : int
+        Rows that are searched and that check what was found, half of them each, at most.
+    look_ahead : bool
+        Whether pairs of splits are looked for that explain nothing one by one.
+    joint : bool
+        Whether all features share the same regions.
+
+    Examples
+    --------
+    >>> Regions(depth=1, splitters=["sex"]).depth
+    1
+    """
+
+    depth: int = 2
+    splitters: Sequence[str | int] | None = None
+    min_share: float = 0.02
+    min_rows: int = 30
+    min_gain: float = 0.05
+    min_total: float = 0.10
+    min_effect: float = 0.02
+    min_output: float = 0.03
+    min_noise: float = 1.25
+    confidence: float = 3.5
+    search_rows: int = 40_000
+    look_ahead: bool = True
+    joint: bool = False
+
+    def __post_init__(self) -> None:
+        depth: Any = self.depth
+        if isinstance(depth, bool) or depth not in range(1, DEEPEST + 1):
+            msg = f"depth={depth!r} of regions is none of 1, 2 and 3: deeper rules are not read"
+            raise BadSettingError(msg)
+        for name in ("min_share", "min_gain", "min_total"):
+            share = getattr(self, name)
+            if not (is_number(share) and 0 < share < 0.5):
+                msg = f"{name}={share!r} of regions is not a share between 0 and 0.5, say 0.05"
+                raise BadSettingError(msg)
+        for name in ("min_effect", "min_output", "min_noise", "confidence"):
+            size = getattr(self, name)
+            if not (is_number(size) and np.isfinite(size) and size >= 0):
+                msg = f"{name}={size!r} of regions is not a number of zero or more"
+                raise BadSettingError(msg)
+        require_count("min_rows", self.min_rows)
+        require_count("search_rows", self.search_rows)
+        if isinstance(self.splitters, str):
+            msg = f"splitters={self.splitters!r} is one name; pass a list of features"
+            raise BadSettingError(msg)
+        if self.splitters is not None:
+            object.__setattr__(self, "splitters", tuple(self.splitters))
+
+
+@dataclass(frozen=True)
+class By:
+    """Groups of rows that the user names: no search, every feature by the same groups.
+
+    Parameters
+    ----------
+    column : str, int or RegionTree
+        The column whose values are the groups; or regions that were found before.
+    cuts : sequence of numbers or dates, optional
+        Cuts a column of numbers: groups lie between them, and a value at a cut lies below it.
+    groups : mapping of str to sequence, optional
+        Unites levels of a column: a name for each group, and the levels in it. Levels that are
+        named nowhere are one more group.
+
+    Examples
+    --------
+    >>> By("age", cuts=[30, 50])
+    By(column='age', cuts=(30, 50), groups=None)
+    """
+
+    column: Any
+    cuts: Sequence[Any] | None = None
+    groups: Mapping[str, Sequence[Any]] | None = None
+
+    def __post_init__(self) -> None:
+        if self.cuts is not None and self.groups is not None:
+            msg = f"By({self.column!r}) has cuts and groups; a column is cut, or its levels united"
+            raise BadSettingError(msg)
+        if self.cuts is not None:
+            object.__setattr__(self, "cuts", tuple(self.cuts))
+        if self.groups is not None:
+            united = {str(name): tuple(levels) for name, levels in self.groups.items()}
+            object.__setattr__(self, "groups", united)
+
+
+def read_regions(asked: Any) -> Regions | By | None:
+    """Turn `regions=` of a call into what is to be done; None where nothing is.
+
+    Examples
+    --------
+    >>> read_regions(True) == Regions(), read_regions(False)
+    (True, None)
+    """
+    if asked is None or asked is False:
+        return None
+    if asked is True:
+        return Regions()
+    if isinstance(asked, Regions | By):
+        return asked
+    msg = (
+        f"regions={asked!r:.60} is not understood; pass True, rhale.Regions(depth=2, splitters=[...])"
+        ", or rhale.By('column')"
+    )
+    raise BadSettingError(msg)

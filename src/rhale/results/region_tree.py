@@ -1,0 +1,178 @@
+"""RegionTree: who differs. Rules, the rows they describe, the effect there, and how far to trust it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from rhale.kernels import IntArray
+from rhale.kernels.records import freeze, same_fields
+from rhale.kernels.times import AxisKind
+
+if TYPE_CHECKING:
+    from rhale.results.result import Result
+
+State = Literal["found", "doubtful", "none", "given"]
+
+
+@dataclass(frozen=True)
+class Split:
+    """One split of some rows into two.
+
+    Attributes
+    ----------
+    depth : int
+        Splits before it: 0 for the first.
+    feature : str
+        The feature that is looked at.
+    column : int
+        Its column in the table.
+    threshold : float or None
+        Rows with values up to this one go first; None where levels do.
+    levels : tuple of str
+        Levels that go first, where the feature has levels.
+    missing : {"first", "second", "none"}
+        Where rows without a value go; "none" where no searched row is without one.
+    share, standard_error : float
+        Share of the spread that it explains, with what is below it, in rows that the search did
+        not see, and its error.
+    rows : int
+        Rows that it splits, of those that check.
+    first, second : int
+        What comes next on either side: the place of a further split, or -1 - region.
+    kind : {"number", "date", "duration"}
+        What the threshold is.
+    others : tuple of str
+        The remaining levels, where the feature has levels.
+    """
+
+    depth: int
+    feature: str
+    column: int
+    threshold: float | None
+    levels: tuple[str, ...] = ()
+    missing: Literal["first", "second", "none"] = "none"
+    share: float = float("nan")
+    standard_error: float = float("nan")
+    rows: int = 0
+    first: int = -1
+    second: int = -2
+    kind: AxisKind = "number"
+    others: tuple[str, ...] = ()
+
+
+class Partner(NamedTuple):
+    """A feature with which an effect changes: how much of the spread goes with it, and the error."""
+
+    feature: str
+    share: float
+    standard_error: float
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """Rows that a rule describes, and the effect there.
+
+    Attributes
+    ----------
+    rule : str
+        Who is in it, in words: "sex = female and age ≤ 40"; "all rows".
+    count : int
+        Rows in it that have a value of the explained feature.
+    share_of_rows : float
+        Their share of the weight.
+    effect : Effect or LevelEffect
+        The effect of the feature in these rows.
+    """
+
+    rule: str
+    count: int
+    share_of_rows: float
+    effect: Result
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RegionTree:
+    """Who differs in the effect of one feature on one output: a sequence of regions.
+
+    Attributes
+    ----------
+    feature, output : str
+        Whose effect.
+    state : {"found", "doubtful", "none", "given"}
+        "found": rows that the search did not see agree. "doubtful": they do, but the difference
+        is no larger than the steps of the model. "none": there are no regions. "given": the user
+        named the groups.
+    why : str
+        Why there are no regions, in words; nothing where there are.
+    regions : tuple of Region
+        One where nothing was found: all rows.
+    splits : tuple of Split
+        The rules as a tree: the first looks at all rows. None where nothing was found, or where
+        groups were given.
+    share, standard_error : float
+        Share of the spread that the regions explain in rows that the search did not see, and its
+        error; of what is doubtful, too. Zero and nan where nothing was found.
+    gradual : str or None
+        The feature with which the effect changes gradually: rules on it cut what has no edge.
+    thirds : tuple of Region
+        Where it does: the effect in thirds of that feature.
+    partners : tuple of Partner
+        How much of the spread goes with each other feature, however it acts; largest first.
+    unexplained : float
+        Share of the spread that no partner explains, nor all of them together.
+    sampled : ndarray of shape (n_sample,)
+        Region of every row of the explanation's sample; empty where there is one region.
+    """
+
+    feature: str
+    output: str
+    state: State
+    why: str
+    regions: tuple[Region, ...]
+    splits: tuple[Split, ...] = ()
+    share: float = 0.0
+    standard_error: float = float("nan")
+    gradual: str | None = None
+    thirds: tuple[Region, ...] = ()
+    partners: tuple[Partner, ...] = ()
+    unexplained: float = float("nan")
+    sampled: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+    def __len__(self) -> int:
+        return len(self.regions)
+
+    def __iter__(self) -> Iterator[Region]:
+        return iter(self.regions)
+
+    def __getitem__(self, place: int) -> Region:
+        return self.regions[place]
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        rules = ", ".join(repr(region.rule) for region in self.regions)
+        return f"RegionTree({self.feature!r}, {self.state}, {rules})"
+
+    @property
+    def splitters(self) -> tuple[str, ...]:
+        """Features that tell the regions apart, each once, in the order of the rules."""
+        return tuple(dict.fromkeys(split.feature for split in self.splits))
+
+    def locate(self, rows: Any) -> IntArray:
+        """Find the region of every row of a table with the same columns."""
+        raise NotImplementedError(rows)
