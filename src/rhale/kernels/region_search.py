@@ -228,6 +228,8 @@ def move(search: Search, tree: Branch, part: Part, limits: tuple[FloatArray, int
     if not np.any(gains > -np.inf):
         return tree
     cut = float(cuts[_first_best(gains)])
+    if cuts.size + 1 < np.unique(inside).size:  # look closer, until every row is a place
+        return move(search, replace(tree, rule=replace(rule, threshold=cut)), part, (cuts, 1))
     above = float(inside[np.searchsorted(inside, cut, side="right")])
     return replace(tree, rule=replace(rule, threshold=round_between(cut, above)))
 
