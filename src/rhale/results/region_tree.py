@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rhale.results.result import Result
 
 State = Literal["found", "doubtful", "none", "given"]
+Side = Literal["first", "second"]
 
 
 @dataclass(frozen=True)
@@ -33,9 +34,11 @@ class Split:
     threshold : float or None
         Rows with values up to this one go first; None where levels do.
     levels : tuple of str
-        Levels that go first, where the feature has levels.
+        Levels that go first, where the feature has levels; rare ones that are pooled have one
+        name, "other (7 levels)", here or among the others.
     missing : {"first", "second", "none"}
-        Where rows without a value go; "none" where no searched row is without one.
+        Where rows without a value go; "none" where no searched row is without one. A new row
+        without one goes second then.
     share, standard_error : float
         Share of the spread that it explains, with what is below it, in rows that the search did
         not see, and its error.
@@ -47,6 +50,9 @@ class Split:
         What the threshold is.
     others : tuple of str
         The remaining levels, where the feature has levels.
+    rest : {"first", "second"}
+        Where rows go whose level is named nowhere: the side of the rare ones that are pooled;
+        "second" where none are.
     """
 
     depth: int
@@ -62,6 +68,57 @@ class Split:
     second: int = -2
     kind: AxisKind = "number"
     others: tuple[str, ...] = ()
+    rest: Side = "second"
+
+
+class Group(NamedTuple):
+    """Rows that the user named: those between two cuts, or with one of some levels.
+
+    Attributes
+    ----------
+    low, high : float
+        Rows with values above `low`, and up to `high`, where the column is cut.
+    levels : tuple of str
+        Levels of the rows, where the groups are made of levels.
+    missing : bool
+        Whether rows without a value are here.
+    rest : bool
+        Whether rows are here whose level no group names.
+    name : str
+        What the user calls it; nothing where its values say it.
+    """
+
+    low: float = float("-inf")
+    high: float = float("inf")
+    levels: tuple[str, ...] = ()
+    missing: bool = False
+    rest: bool = False
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """What tells groups apart that the user named.
+
+    Attributes
+    ----------
+    feature : str
+        The column that is looked at.
+    column : int
+        Its place in the table.
+    groups : tuple of Group
+        One for each region; none has rows of another.
+    is_cut : bool
+        Whether groups lie between cuts; else they are made of levels.
+    kind : {"number", "date", "duration"}
+        What the cuts are.
+    """
+
+    feature: str
+    column: int
+    groups: tuple[Group, ...]
+    is_cut: bool = False
+    kind: AxisKind = "number"
 
 
 class Partner(NamedTuple):
@@ -117,7 +174,7 @@ class RegionTree:
         One where nothing was found: all rows.
     splits : tuple of Split
         The rules as a tree: the first looks at all rows. None where nothing was found, or where
-        groups were given.
+        groups of a column were given.
     share, standard_error : float
         Share of the spread that the regions explain in rows that the search did not see, and its
         error; of what is doubtful, too. Zero and nan where nothing was found.
@@ -131,6 +188,10 @@ class RegionTree:
         Share of the spread that no partner explains, nor all of them together.
     sampled : ndarray of shape (n_sample,)
         Region of every row of the explanation's sample; empty where there is one region.
+    groups : Groups or None
+        What tells the regions apart, where groups of a column were given.
+    doubtful : tuple of Split
+        The rules that are in doubt, where `state` says so; they make no regions.
     """
 
     feature: str
@@ -146,6 +207,8 @@ class RegionTree:
     partners: tuple[Partner, ...] = ()
     unexplained: float = float("nan")
     sampled: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    groups: Groups | None = None
+    doubtful: tuple[Split, ...] = ()
 
     def __post_init__(self) -> None:
         freeze(self)
