@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from rhale.kernels import IntArray
+from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.records import freeze, same_fields
+from rhale.kernels.rules import Rule, locate_rows
 from rhale.kernels.times import AxisKind
+from rhale.results.new_rows import GONE, UNNAMED, NewRows, read_rows
 
 if TYPE_CHECKING:
     from rhale.results.result import Result
@@ -77,7 +79,8 @@ class Group(NamedTuple):
     Attributes
     ----------
     low, high : float
-        Rows with values above `low`, and up to `high`, where the column is cut.
+        Rows with values above `low`, and up to `high`, where the column is cut; both infinite
+        where there are none but rows without a value.
     levels : tuple of str
         Levels of the rows, where the groups are made of levels.
     missing : bool
@@ -237,5 +240,70 @@ class RegionTree:
         return tuple(dict.fromkeys(split.feature for split in self.splits))
 
     def locate(self, rows: Any) -> IntArray:
-        """Find the region of every row of a table with the same columns."""
-        raise NotImplementedError(rows)
+        """Find the region of every row of a table with the same columns.
+
+        Parameters
+        ----------
+        rows : data frame or array of shape (n_rows, n_columns)
+            A data frame (pandas, polars, pyarrow) has columns by their names; an array has them
+            where the explained table had them.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Places in `regions`; -1 for rows that are in no group, where groups were given.
+        """
+        table = read_rows(rows)
+        if self.splits:
+            rules = [rule_of(split, place) for place, split in enumerate(self.splits)]
+            return locate_rows(rules, lambda i: read_split(self.splits[i], table), table.n_rows)
+        if self.groups is not None:
+            return locate_groups(self.groups, table)
+        return np.zeros(table.n_rows, dtype=np.int64)
+
+
+def rule_of(split: Split, place: int) -> Rule:
+    """The rule that reads what `read_split` reads for the split at this place.
+
+    Examples
+    --------
+    >>> rule_of(Split(0, "age", 3, 40.0), 0).goes_first(np.array([30.0, 50.0]))
+    array([ True, False])
+    """
+    return Rule(
+        place,
+        threshold=float("nan") if split.threshold is None else split.threshold,
+        levels=(1,) if split.threshold is None else (),
+        missing_first=split.missing == "first",
+        first=split.first,
+        second=split.second,
+    )
+
+
+def read_split(split: Split, rows: NewRows) -> FloatArray:
+    """What a split looks at in every row: numbers, or 1 for levels that go first and 0 for others."""
+    if split.threshold is not None:
+        return rows.numbers(split.feature, split.column, split.kind)
+    names = split.levels + split.others
+    found = rows.levels(split.feature, split.column, split.kind, names)
+    first = np.where(found == UNNAMED, split.rest == "first", found < len(split.levels))
+    return np.where(found == GONE, np.nan, first.astype(np.float64))
+
+
+def locate_groups(groups: Groups, rows: NewRows) -> IntArray:
+    """Find the group of every row; -1 where it is in none."""
+    place = np.full(rows.n_rows, -1, dtype=np.int64)
+    where = groups.feature, groups.column, groups.kind
+    if groups.is_cut:
+        x = rows.numbers(*where)
+        gone, unnamed = np.isnan(x), np.zeros(x.size, dtype=np.bool_)
+        inside = [(x > group.low) & (x <= group.high) for group in groups.groups]
+    else:
+        names = [level for group in groups.groups for level in group.levels]
+        owner = np.repeat(np.arange(len(groups.groups)), [len(g.levels) for g in groups.groups])
+        found = rows.levels(*where, names)
+        gone, unnamed = found == GONE, found == UNNAMED
+        inside = [np.isin(found, np.flatnonzero(owner == i)) for i in range(len(groups.groups))]
+    for number, (group, here) in enumerate(zip(groups.groups, inside, strict=True)):
+        place[here | (gone & group.missing) | (unnamed & group.rest)] = number
+    return place
