@@ -30,7 +30,8 @@ MOST_THIRDS = 4  # rows without a value may be one more
 TEXT, COUNT = Text(), Number(0, whole=True)
 PLACE = Number(-MOST_REGIONS, MOST_REGIONS, whole=True)
 ANY_NUMBER = Number(-inf, inf, unknown=True)
-SHARE, ERROR = Number(-1e300, 1, unknown=True), Number(0, inf, unknown=True)
+SHARE = Number(-1e300, 1e300, unknown=True)  # above one, too, where steps are taken out
+ERROR = Number(0, inf, unknown=True)
 SPLIT_FIELDS: dict[str, Kind] = {
     "depth": Number(0, DEEPEST - 1, whole=True),
     "feature": TEXT,

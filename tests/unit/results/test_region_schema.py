@@ -135,7 +135,7 @@ def test_a_split_has_a_threshold_or_levels(fx):
     assert "levels has entries beside a threshold" in of(levels=("a",))
     assert "others has a level that goes first" in of(threshold=None, levels=("a",), others=("a",))
     assert "missing is 'third'" in of(missing="third")
-    assert "share is 1.5" in of(share=1.5)
+    assert "share is inf" in of(share=INF)
     assert "depth is -1" in of(depth=-1)
 
 
