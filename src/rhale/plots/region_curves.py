@@ -72,7 +72,7 @@ def read_regions(effect: Result, layers: Layers, *, smooth: bool = False) -> lis
     if len(regions) < 2:
         return []
     common = read_item(effect, layers.center, layers.level, smooth=smooth)
-    labels, curves = name_regions(tree), list[RegionCurve]()
+    labels, curves = name_regions(tree, style.REGION_LABEL), list[RegionCurve]()
     for place, look in zip(choose_largest(regions), looks, strict=False):
         item = read_item(regions[place].effect, layers.center, layers.level, smooth=smooth)
         item = moved(item, find_lift(common, item, layers.center))
@@ -83,13 +83,13 @@ def read_regions(effect: Result, layers: Layers, *, smooth: bool = False) -> lis
     return curves
 
 
-def name_regions(tree: RegionTree) -> list[str]:
+def name_regions(tree: RegionTree, length: int, unit: str = " of rows") -> list[str]:
     """Say who is in each region, and how many rows that are; thirds are what they are called."""
     if tree.thirds:
-        return [third.rule for third in tree.thirds]
-    shares = [f", {percent(region.share_of_rows)} of rows" for region in tree]
-    width = 2 * style.REGION_LABEL - max(map(len, shares))
-    return [rule + share for rule, share in zip(short_rules(tree, width), shares, strict=True)]
+        return [shown(third.rule, length) for third in tree.thirds]
+    shares = [f", {percent(region.share_of_rows)}{unit}" for region in tree]
+    rules = short_rules(tree, max(8, length - max(map(len, shares))))
+    return [rule + share for rule, share in zip(rules, shares, strict=True)]
 
 
 def certain(item: Item) -> Item:
@@ -190,18 +190,42 @@ def describe_tree(tree: RegionTree, length: int = 10_000) -> str:
     >>> describe_tree(RegionTree("age", "y", "none", "rows hardly differ", ()))
     'no regions: rows hardly differ'
     """
-    share = percent(tree.share, tree.standard_error)
+    share, most = share_in_words(tree), (length - 36) // max(1, len(tree.splitters))
     if len(tree) < 2:
         return f"{'doubtful' if tree.state == 'doubtful' else 'no regions'}: {tree.why}"
     if tree.gradual is not None:
-        found = {partner.feature: partner for partner in tree.partners}.get(tree.gradual)
-        share = percent(found.share, found.standard_error) if found else share
         return f"changes gradually with {shown(tree.gradual, max(12, length - 36))} ({share})"
     if not tree.splits:
         return f"these groups explain {share} of the spread" if tree.share > 0 else ""
-    names = [shown(n, max(12, (length - 36) // len(tree.splitters))) for n in tree.splitters]
+    names = [shown(name, max(12, most)) for name in tree.splitters]
     verb = "explain" if len(names) > 1 else "explains"
     return f"{join_words(names, 'and')} {verb} {share} of the spread"
+
+
+def describe_briefly(tree: RegionTree, length: int) -> str:
+    """Say the same in about so many letters, above a small panel.
+
+    Examples
+    --------
+    >>> from rhale.results.region_tree import Split
+    >>> tree = RegionTree("age", "y", "found", "", (), (Split(0, "sex", 1, 0.5),), 0.92, 0.01)
+    >>> describe_briefly(tree, 30)
+    'by sex (92 ± 1 %)'
+    """
+    share = share_in_words(tree)
+    if tree.gradual is not None:
+        return f"gradually with {shown(tree.gradual, max(8, length - 27))} ({share})"
+    if not tree.splits:
+        return f"by groups ({share})" if tree.share > 0 else "by groups"
+    return f"by {shown(', '.join(tree.splitters), max(8, length - 15))} ({share})"
+
+
+def share_in_words(tree: RegionTree) -> str:
+    """Share of the spread: of the regions, or of the feature with which an effect changes."""
+    for partner in tree.partners:
+        if partner.feature == tree.gradual:
+            return percent(partner.share, partner.standard_error)
+    return percent(tree.share, tree.standard_error)
 
 
 def percent(share: float, error: float = float("nan")) -> str:

@@ -9,7 +9,13 @@ import rhale
 from rhale.errors import BadSettingError
 from rhale.plots import style
 from rhale.plots.fields import Layers
-from rhale.plots.region_curves import count_rest, describe_tree, percent, read_regions
+from rhale.plots.region_curves import (
+    count_rest,
+    describe_briefly,
+    describe_tree,
+    percent,
+    read_regions,
+)
 from rhale.results.region_tree import Partner, Region, RegionTree, Split
 
 X = np.linspace(0, 1, 401)
@@ -168,3 +174,16 @@ def test_regions_that_nobody_asked_for_are_refused(effect, make_profile):
         read_regions(effect, Layers())
     with pytest.raises(BadSettingError, match=r"'age' has no regions.*profiles.*another method"):
         read_regions(make_profile("pdp"), Layers())
+
+
+def test_a_brief_sentence_is_as_long_as_there_is_room():
+    splits = [Split(0, letter * 40, 0, 1.0) for letter in "ab"]
+    one = Region("r", 1, 0.5, rhale.effect(X, X))
+    tree = RegionTree("age", "y", "found", "", (one, one), splits, 0.9, 0.01)
+    gradual = replace(tree, gradual="c" * 40)
+    for words in (describe_briefly(tree, 40), describe_briefly(gradual, 40)):
+        assert len(words) <= 40
+        assert words.endswith(" (90 ± 1 %)")
+    groups = replace(tree, splits=(), state="given")
+    assert describe_briefly(groups, 40) == "by groups (90 ± 1 %)"
+    assert describe_briefly(replace(groups, share=float("nan")), 40) == "by groups"
