@@ -13,7 +13,7 @@ import numpy as np
 
 from rhale.kernels import FloatArray
 from rhale.report.sentences import SURE, at, is_sure, levels_of
-from rhale.report.wording import clean, in_per_cent, isolated, number, plus_minus
+from rhale.report.wording import clean, in_per_cent, isolated, number, plus_minus, shortened
 from rhale.results.region_tree import Region, RegionTree
 from rhale.results.result import Difference, Result, is_constant, reach
 
@@ -22,11 +22,12 @@ WAYS: tuple[Way, ...] = ("rises", "falls", "hardly moves", "unclear")
 N_POINTS = 121
 MOST_TOLD = 4  # regions; of more, the two that differ most
 WHOLE = 0.8  # of the difference between two regions: the ends of the stretch tell the rest
+ALIKE = 0.1  # of a curve: what is left of it beside so many times another one
 HALF = 0.5  # of the stretch of the largest region: a region with less is not compared
 HARDLY = 0.1  # of the largest change among the regions
 CHANCE = 0.00135  # that two regions are told apart that are not: three standard errors
 BROAD = 0.25  # of a ratio: an interval that is wider tells no number
-LONGEST_RULE, SHORT_NAME = 120, 60
+LONGEST_RULE, SHORT_NAME = 80, 60
 
 
 class Course(NamedTuple):
@@ -44,8 +45,9 @@ class Comparison:
     ----------
     start, stop : str
         The stretch, in words.
-    is_whole : bool
-        Whether it is all that the regions have in common, and not where they differ most.
+    tells_all : bool
+        Whether it stands for all that the regions have in common: it is all of it, or two curves
+        are multiples of one another. Otherwise it is where they differ most.
     courses : tuple of Course
         What each region does there.
     apart : tuple of int
@@ -56,7 +58,7 @@ class Comparison:
 
     start: str
     stop: str
-    is_whole: bool
+    tells_all: bool
     courses: tuple[Course, ...]
     apart: tuple[int, int]
     is_sure: bool
@@ -73,7 +75,7 @@ def tell_regions(effect: Result) -> str:
     tree = effect.regions
     if tree is None:
         return ""
-    name = isolated(clean(effect.name, SHORT_NAME))
+    name = isolated(shortened(effect.name, SHORT_NAME))
     if tree.state == "doubtful":
         return doubtful_sentence(tree, name)
     if len(tree) < 2:
@@ -85,7 +87,7 @@ def tell_regions(effect: Result) -> str:
 
 def doubtful_sentence(tree: RegionTree, name: str) -> str:
     """Say that something was seen that the model's own steps could make."""
-    who = f"by {isolated(clean(tree.partners[0].feature, SHORT_NAME))}" if tree.partners else ""
+    who = f"by {isolated(shortened(tree.partners[0].feature, SHORT_NAME))}" if tree.partners else ""
     return (
         f"There are hints that the effect of {name} differs {who or 'between rows'}, "
         "but no larger than the steps of the model."
@@ -94,7 +96,7 @@ def doubtful_sentence(tree: RegionTree, name: str) -> str:
 
 def gradual_sentence(effect: Result, tree: RegionTree, name: str) -> str:
     """Say with whom an effect changes, and what it is at both ends."""
-    partner = isolated(clean(tree.gradual, SHORT_NAME))
+    partner = isolated(shortened(tree.gradual, SHORT_NAME))
     start = f"The effect of {name} changes gradually with {partner}"
     start += which_explains(tree)
     ends = (tree.thirds[0], tree.thirds[-1]) if len(tree.thirds) > 1 else ()
@@ -111,31 +113,30 @@ def region_sentence(effect: Result, tree: RegionTree, name: str) -> str:
     found = compare_regions(effect, tree.regions, who)
     groups = "groups" if tree.state == "given" else "regions"
     if found is None:
-        share = f" They explain {explained(tree)} of the spread." if explained(tree) else ""
-        return f"The {groups} have no stretch of {name} in common to compare.{share}"
+        return f"The {groups} have no stretch of {name} in common to compare.{they_explain(tree)}"
     share = f"; this explains {explained(tree)} of the spread." if explained(tree) else "."
+    if not found.is_sure and tree.state == "given":
+        return not_told_apart(found, name) + they_explain(tree)
     if not found.is_sure:
-        return not_sure(found, groups, name) + share
+        return f"The effect of {name} differs between {len(tree)} regions in its shape{share}"
     if (ratio := ratio_words(found)) is not None:
         return f"{capital(ratio_sentence(found, name, ratio))}{share}"
     if len(found.courses) > MOST_TOLD:
         found = replace(found, courses=tuple(found.courses[i] for i in found.apart), apart=(0, 1))
         start = f"Of {len(tree)} {groups} two differ most: "
         return f"{start}{over(found)} {in_groups(found)}{share}"
-    if not found.is_whole:
+    if not found.tells_all:
         start = f"The effect of {name} differs most {stretch(found)}: there "
         return f"{start}the prediction {in_groups(found)}{share}"
     return f"{capital(over(found))} {in_groups(found)}{share}"
 
 
-def not_sure(found: Comparison, groups: str, name: str) -> str:
-    """Say that no difference over the stretch is more than chance could make."""
-    if groups == "groups":
-        return (
-            f"The {groups} differ in the effect of {name} by no more than chance could make, "
-            f"{stretch(found)}"
-        )
-    return f"The effect of {name} differs between {len(found.courses)} {groups} in its shape"
+def not_told_apart(found: Comparison, name: str) -> str:
+    """Say of given groups that no two differ by more than chance could make."""
+    return (
+        f"The groups differ in the effect of {name} by no more than chance could make, "
+        f"{stretch(found)}."
+    )
 
 
 def ratio_sentence(found: Comparison, name: str, ratio: str) -> str:
@@ -158,7 +159,7 @@ def ratio_words(found: Comparison) -> str | None:
     Rows of two regions are different rows, so the errors are independent, and relative errors of
     a ratio add up as squares.
     """
-    if len(found.courses) != 2 or not found.is_whole:
+    if len(found.courses) != 2 or not found.tells_all:
         return None
     changes = sorted((c.change for c in found.courses), key=lambda change: -abs(change.size))
     strong, weak = changes
@@ -270,7 +271,9 @@ def compare_regions(
     return Comparison(
         start=written_at(effects[0], places[0][first]),
         stop=written_at(effects[0], places[0][last]),
-        is_whole=len(places[0]) - 1 == last - first or effect.column_kind == "categories",
+        tells_all=last - first == len(places[0]) - 1
+        or effect.column_kind == "categories"
+        or are_multiples(heights),
         courses=tuple(Course(who[i], change) for i, change in zip(kept, changes, strict=True)),
         apart=apart,
         is_sure=abs(one.size - other.size) > limit * error,
@@ -303,6 +306,23 @@ def farthest_apart(heights: FloatArray, *, has_order: bool) -> tuple[tuple[int, 
         sorted((low, high)) if has_order else rising(heights[list(pairs[best])], low, high)
     )
     return pairs[best], first, last
+
+
+def are_multiples(heights: FloatArray) -> bool:
+    """Tell whether of two curves, each up to a constant, one is so many times the other.
+
+    Examples
+    --------
+    >>> are_multiples(np.array([[0.0, 1, 4], [1, 3, 9]])), are_multiples(np.array([[0, 1.0], [1, 1]]))
+    (True, False)
+    """
+    if len(heights) != 2:
+        return False
+    strong, weak = sorted(heights - heights.mean(axis=1, keepdims=True), key=lambda h: -np.ptp(h))
+    squares = float(weak @ weak)
+    if not squares > 0:
+        return False
+    return bool(np.ptp(strong - weak * (weak @ strong) / squares) <= ALIKE * np.ptp(strong))
 
 
 def rising(heights: FloatArray, low: int, high: int) -> tuple[int, int]:
@@ -399,7 +419,7 @@ def over(found: Comparison) -> str:
 
 def where(region: Region) -> str:
     """Say who is in a region."""
-    return f"where {isolated(clean(region.rule, LONGEST_RULE))}"
+    return f"where {isolated(shortened(region.rule, LONGEST_RULE))}"
 
 
 def explained(tree: RegionTree) -> str:
@@ -410,6 +430,11 @@ def explained(tree: RegionTree) -> str:
 def which_explains(tree: RegionTree) -> str:
     """Say how much a gradual change explains."""
     return f", which explains {explained(tree)} of the spread" if explained(tree) else ""
+
+
+def they_explain(tree: RegionTree) -> str:
+    """The same as a sentence of its own."""
+    return f" They explain {explained(tree)} of the spread." if explained(tree) else ""
 
 
 def capital(sentence: str) -> str:

@@ -29,6 +29,18 @@ def clean(text: object, longest: int = LONGEST) -> str:
     return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
+def shortened(text: object, longest: int) -> str:
+    """Write a long name without its middle: names that begin alike are still told apart.
+
+    Examples
+    --------
+    >>> shortened("a long name = 7", 9), shortened("short", 9)
+    ('a lo… = 7', 'short')
+    """
+    line, half = clean(text, len(str(text)) + 1), (longest - 1) // 2
+    return line if len(line) <= longest else f"{line[:half]}…{line[-half:]}"
+
+
 def without_steering(text: str) -> str:
     """Replace letters that steer, line ends among them, by a sign that they are there."""
     return "".join(INSTEAD if unicodedata.category(c) in STEERING else c for c in text)
