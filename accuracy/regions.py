@@ -186,7 +186,7 @@ def explain_run(
     problem = PROBLEMS[name]
     rows = problem.draw(n_rows, seed=seed)
     alike = [c for c in problem.alike if kind == GRADIENT or c not in problem.entangled]
-    alike = alike[: MOST_ALIKE if problem.target is None or n_rows < LEARNED else 3]
+    alike = alike[:MOST_ALIKE]
     asked: dict[str, Any] = {"categorical": list(problem.categorical) or None}
     if kind == GRADIENT:
         model: Any = problem.predict
@@ -377,11 +377,13 @@ def by_power(rows: Sequence[Row]) -> str:
 
 def targets(found: Mapping[str, Sequence[Row]]) -> str:
     """One line for each target: what is right, false, wrong, gradual; shares."""
-    exact, models = found["gradients"], found["models"]
-    few = [row for row in exact if row["n_rows"] < LEARNED]
-    boosted = [row for row in models if row["kind"] in BOOSTED]
-    lines = [(what, score(few), score(boosted), target) for what, score, target in TARGETS]
-    return table(("what", "gradients, fewest rows", "boosted trees", "target"), lines)
+    columns = {
+        f"gradients, {n_rows:,} rows": some
+        for (n_rows,), some in group(found["gradients"], "n_rows").items()
+    }
+    columns["boosted trees"] = [row for row in found["models"] if row["kind"] in BOOSTED]
+    lines = [(what, *map(score, columns.values()), target) for what, score, target in TARGETS]
+    return table(("what", *columns, "target"), lines)
 
 
 def with_edges(rows: Sequence[Row]) -> list[Row]:
