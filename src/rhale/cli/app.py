@@ -75,6 +75,7 @@ def explain(
     depth: opt.Depth = None,
     splitters: opt.Splitters = None,
     by: opt.GroupedBy = None,
+    cuts: opt.Cuts = None,
     out: opt.Out = None,
     json: opt.Json = None,
     plots: opt.Plots = None,
@@ -112,6 +113,7 @@ def check(
     depth: opt.Depth = None,
     splitters: opt.Splitters = None,
     by: opt.GroupedBy = None,
+    cuts: opt.Cuts = None,
     json: opt.Json = None,
     trust: opt.Trust = [],  # noqa: B006 - never changed
     allow_pickle: opt.AllowPickle = None,

@@ -112,6 +112,14 @@ GroupedBy = Annotated[
         rich_help_panel=EXPLAINED,
     ),
 ]
+Cuts = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B,...",
+        help="Divide a column of numbers here; with --by.",
+        rich_help_panel=EXPLAINED,
+    ),
+]
 Checkpoint = Annotated[
     str | None,
     typer.Option(

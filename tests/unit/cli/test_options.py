@@ -54,6 +54,7 @@ def test_an_output_is_a_label_or_a_position(text, output):
         ({"regions": True, "depth": 3}, {"depth": 3}),
         ({"regions": True, "splitters": "age, size (m)"}, {"splitters": ["age", "size (m)"]}),
         ({"by": "sex"}, {"by": "sex"}),
+        ({"by": "age", "cuts": "30,1e2"}, {"by": "age", "cuts": [30.0, 100.0]}),
     ],
 )
 def test_regions_are_sent_as_plain_values(given, plain):
@@ -80,6 +81,7 @@ def test_memory_is_a_size_or_what_the_machine_can_spare():
         ({"depth": 1}, "--depth 1 says how to search for regions; add --regions"),
         ({"splitters": "a,b"}, "--splitters a,b says how to search for regions; add --regions"),
         ({"depth": 2, "by": "sex"}, "--depth 2 says how to search"),
+        ({"cuts": "30,60"}, "--cuts 30,60 divides a column into groups; name it with --by"),
         ({"depth": 4, "regions": True}, "depth=4 of regions is none of 1, 2 and 3"),
         ({"method": "pdp", "regions": True}, "method='pdp' has none"),
     ],

@@ -28,6 +28,13 @@ def test_a_column_called_by_any_name_is_a_column():
     assert read_typed_regions(regions_as_typed({"by": "by"})) == rhale.By("by")
 
 
+def test_cuts_are_numbers_or_dates():
+    plain = regions_as_typed({"by": "sold", "cuts": "2020-01-31, 2021-06-30"})
+    assert read_typed_regions(plain) == rhale.By("sold", cuts=["2020-01-31", "2021-06-30"])
+    plain = regions_as_typed({"by": "age", "cuts": "30,-1.5"})
+    assert read_typed_regions(plain) == rhale.By("age", cuts=[30, -1.5])
+
+
 def test_a_search_and_named_groups_are_two_things():
     with pytest.raises(BadSettingError, match="use one of the two"):
         regions_as_typed({"regions": True, "by": "sex"})
