@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from rhale.kernels import IntArray
+from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.records import freeze, same_fields
+from rhale.kernels.rules import Rule, locate_rows
 from rhale.kernels.times import AxisKind
+from rhale.results.new_rows import GONE, UNNAMED, NewRows, read_rows
 
 if TYPE_CHECKING:
     from rhale.results.result import Result
 
 State = Literal["found", "doubtful", "none", "given"]
+Side = Literal["first", "second"]
 
 
 @dataclass(frozen=True)
@@ -33,9 +36,11 @@ class Split:
     threshold : float or None
         Rows with values up to this one go first; None where levels do.
     levels : tuple of str
-        Levels that go first, where the feature has levels.
+        Levels that go first, where the feature has levels; rare ones that are pooled have one
+        name, "other (7 levels)", here or among the others.
     missing : {"first", "second", "none"}
-        Where rows without a value go; "none" where no searched row is without one.
+        Where rows without a value go; "none" where no searched row is without one. A new row
+        without one goes second then.
     share, standard_error : float
         Share of the spread that it explains, with what is below it, in rows that the search did
         not see, and its error.
@@ -47,6 +52,9 @@ class Split:
         What the threshold is.
     others : tuple of str
         The remaining levels, where the feature has levels.
+    rest : {"first", "second"}
+        Where rows go whose level is named nowhere: the side of the rare ones that are pooled;
+        "second" where none are.
     """
 
     depth: int
@@ -62,6 +70,58 @@ class Split:
     second: int = -2
     kind: AxisKind = "number"
     others: tuple[str, ...] = ()
+    rest: Side = "second"
+
+
+class Group(NamedTuple):
+    """Rows that the user named: those between two cuts, or with one of some levels.
+
+    Attributes
+    ----------
+    low, high : float
+        Rows with values above `low`, and up to `high`, where the column is cut; both infinite
+        where there are none but rows without a value.
+    levels : tuple of str
+        Levels of the rows, where the groups are made of levels.
+    missing : bool
+        Whether rows without a value are here.
+    rest : bool
+        Whether rows are here whose level no group names.
+    name : str
+        What the user calls it; nothing where its values say it.
+    """
+
+    low: float = float("-inf")
+    high: float = float("inf")
+    levels: tuple[str, ...] = ()
+    missing: bool = False
+    rest: bool = False
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """What tells groups apart that the user named.
+
+    Attributes
+    ----------
+    feature : str
+        The column that is looked at.
+    column : int
+        Its place in the table.
+    groups : tuple of Group
+        One for each region; none has rows of another.
+    is_cut : bool
+        Whether groups lie between cuts; else they are made of levels.
+    kind : {"number", "date", "duration"}
+        What the cuts are.
+    """
+
+    feature: str
+    column: int
+    groups: tuple[Group, ...]
+    is_cut: bool = False
+    kind: AxisKind = "number"
 
 
 class Partner(NamedTuple):
@@ -117,7 +177,7 @@ class RegionTree:
         One where nothing was found: all rows.
     splits : tuple of Split
         The rules as a tree: the first looks at all rows. None where nothing was found, or where
-        groups were given.
+        groups of a column were given.
     share, standard_error : float
         Share of the spread that the regions explain in rows that the search did not see, and its
         error; of what is doubtful, too. Zero and nan where nothing was found.
@@ -131,6 +191,10 @@ class RegionTree:
         Share of the spread that no partner explains, nor all of them together.
     sampled : ndarray of shape (n_sample,)
         Region of every row of the explanation's sample; empty where there is one region.
+    groups : Groups or None
+        What tells the regions apart, where groups of a column were given.
+    doubtful : tuple of Split
+        The rules that are in doubt, where `state` says so; they make no regions.
     """
 
     feature: str
@@ -146,6 +210,8 @@ class RegionTree:
     partners: tuple[Partner, ...] = ()
     unexplained: float = float("nan")
     sampled: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    groups: Groups | None = None
+    doubtful: tuple[Split, ...] = ()
 
     def __post_init__(self) -> None:
         freeze(self)
@@ -174,5 +240,70 @@ class RegionTree:
         return tuple(dict.fromkeys(split.feature for split in self.splits))
 
     def locate(self, rows: Any) -> IntArray:
-        """Find the region of every row of a table with the same columns."""
-        raise NotImplementedError(rows)
+        """Find the region of every row of a table with the same columns.
+
+        Parameters
+        ----------
+        rows : data frame or array of shape (n_rows, n_columns)
+            A data frame (pandas, polars, pyarrow) has columns by their names; an array has them
+            where the explained table had them.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Places in `regions`; -1 for rows that are in no group, where groups were given.
+        """
+        table = read_rows(rows)
+        if self.splits:
+            rules = [rule_of(split, place) for place, split in enumerate(self.splits)]
+            return locate_rows(rules, lambda i: read_split(self.splits[i], table), table.n_rows)
+        if self.groups is not None:
+            return locate_groups(self.groups, table)
+        return np.zeros(table.n_rows, dtype=np.int64)
+
+
+def rule_of(split: Split, place: int) -> Rule:
+    """The rule that reads what `read_split` reads for the split at this place.
+
+    Examples
+    --------
+    >>> rule_of(Split(0, "age", 3, 40.0), 0).goes_first(np.array([30.0, 50.0]))
+    array([ True, False])
+    """
+    return Rule(
+        place,
+        threshold=float("nan") if split.threshold is None else split.threshold,
+        levels=(1,) if split.threshold is None else (),
+        missing_first=split.missing == "first",
+        first=split.first,
+        second=split.second,
+    )
+
+
+def read_split(split: Split, rows: NewRows) -> FloatArray:
+    """What a split looks at in every row: numbers, or 1 for levels that go first and 0 for others."""
+    if split.threshold is not None:
+        return rows.numbers(split.feature, split.column, split.kind)
+    names = split.levels + split.others
+    found = rows.levels(split.feature, split.column, split.kind, names)
+    first = np.where(found == UNNAMED, split.rest == "first", found < len(split.levels))
+    return np.where(found == GONE, np.nan, first.astype(np.float64))
+
+
+def locate_groups(groups: Groups, rows: NewRows) -> IntArray:
+    """Find the group of every row; -1 where it is in none."""
+    place = np.full(rows.n_rows, -1, dtype=np.int64)
+    where = groups.feature, groups.column, groups.kind
+    if groups.is_cut:
+        x = rows.numbers(*where)
+        gone, unnamed = np.isnan(x), np.zeros(x.size, dtype=np.bool_)
+        inside = [(x > group.low) & (x <= group.high) for group in groups.groups]
+    else:
+        names = [level for group in groups.groups for level in group.levels]
+        owner = np.repeat(np.arange(len(groups.groups)), [len(g.levels) for g in groups.groups])
+        found = rows.levels(*where, names)
+        gone, unnamed = found == GONE, found == UNNAMED
+        inside = [np.isin(found, np.flatnonzero(owner == i)) for i in range(len(groups.groups))]
+    for number, (group, here) in enumerate(zip(groups.groups, inside, strict=True)):
+        place[here | (gone & group.missing) | (unnamed & group.rest)] = number
+    return place

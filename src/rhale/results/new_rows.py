@@ -1,0 +1,173 @@
+"""Rows of a new table, read column by column as those that were explained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+from narwhals.exceptions import DuplicateError
+
+from rhale.errors import BadSettingError, BadTableError, UnknownFeatureError, excerpt
+from rhale.kernels import FloatArray, IntArray
+from rhale.kernels.times import AxisKind, as_numbers, in_full, written
+from rhale.names import near_names
+
+GONE, UNNAMED = -2, -1  # rows without a level, and rows with one that has no name
+MICRODAY = 86_400e6
+
+
+@dataclass(frozen=True, eq=False)
+class NewRows:
+    """A data frame, whose columns have names, or an array, whose columns have places."""
+
+    table: nw.DataFrame[Any] | npt.NDArray[Any]
+
+    @property
+    def n_rows(self) -> int:
+        """How many there are."""
+        return len(self.table)
+
+    def numbers(self, feature: str, column: int, kind: AxisKind) -> FloatArray:
+        """One column as numbers, shape (n_rows,): days since 1970 for dates, nan where missing.
+
+        Parameters
+        ----------
+        feature, column : str, int
+            Its name, by which a data frame has it, and its place, by which an array does.
+        kind : {"number", "date", "duration"}
+            What it holds.
+        """
+        values = self._column(feature, column)
+        try:
+            return _numbers_in(values, kind)
+        except BadSettingError as error:
+            msg = f"column {feature!r} tells regions apart as a {kind}: {error}"
+            raise BadTableError(msg) from error
+
+    def levels(self, feature: str, column: int, kind: AxisKind, names: Sequence[str]) -> IntArray:
+        """Place of every row's level among names; `UNNAMED` for others, `GONE` where missing."""
+        place = {name: i for i, name in enumerate(names)}
+        if kind == "number":
+            values = _values_in(self._column(feature, column))
+        else:
+            days = self.numbers(feature, column, kind).tolist()
+            values = [None if day != day else _Moment(day, kind) for day in days]  # noqa: PLR0124
+        known: dict[Any, int] = {}
+        found = np.empty(len(values), dtype=np.int64)
+        for row, value in enumerate(values):
+            key = (type(value), value)  # 1 and True are equal, but not called alike
+            if key not in known:
+                known[key] = GONE if value is None else _place_of(value, place)
+            found[row] = known[key]
+        return found
+
+    def _column(self, feature: str, column: int) -> Any:
+        if isinstance(self.table, np.ndarray):
+            if column < self.table.shape[1]:
+                return self.table[:, column]
+            msg = (
+                f"{feature!r} is column {column} of the table that was explained, but these rows "
+                f"have {self.table.shape[1]} columns; pass rows with the same columns"
+            )
+            raise BadTableError(msg)
+        names = [str(name) for name in self.table.columns]
+        if names.count(feature) == 1:
+            return self.table[:, names.index(feature)]
+        if feature in names:
+            msg = f"these rows have {names.count(feature)} columns {feature!r}; name each once"
+            raise BadTableError(msg)
+        msg = f"these rows have no column {feature!r}, which tells regions apart; "
+        raise UnknownFeatureError(msg + near_names(feature, names))
+
+
+@dataclass(frozen=True)
+class _Moment:
+    """A date or a duration that is a level."""
+
+    number: float
+    kind: AxisKind
+
+
+def read_rows(rows: Any) -> NewRows:
+    """Read a data frame or a two-dimensional array.
+
+    Examples
+    --------
+    >>> read_rows([[1.0, 2.0]]).n_rows
+    1
+    """
+    try:
+        frame = nw.from_native(rows, eager_only=True, pass_through=True)
+    except DuplicateError as error:
+        msg = f"these rows cannot be located ({excerpt(error)}); give every column its own name"
+        raise BadTableError(msg) from error
+    if isinstance(frame, nw.DataFrame):
+        return NewRows(frame)
+    try:
+        array = np.asarray(rows)
+    except ValueError:  # lists of different lengths
+        array = np.empty(0)
+    if array.ndim != 2:
+        shape = f" of shape {array.shape}" if isinstance(rows, np.ndarray) else ""
+        msg = (
+            f"a {type(rows).__name__}{shape} is no table; pass a data frame (collected, if it is "
+            "lazy) or an array of shape (n_rows, n_columns)"
+        )
+        raise BadTableError(msg)
+    return NewRows(array)
+
+
+def _numbers_in(column: Any, kind: AxisKind) -> FloatArray:
+    """The numbers of a column of a frame or an array."""
+    if isinstance(column, np.ndarray):
+        return as_numbers(column, kind)
+    dtype = column.dtype
+    if kind == "date" and dtype in (nw.Date, nw.Datetime):
+        return _numbers_in(column.dt.timestamp("us"), "number") / MICRODAY
+    if kind == "duration" and dtype == nw.Duration:
+        return as_numbers(np.asarray(column.to_numpy(), dtype="timedelta64"), kind)
+    values = np.empty(len(column), dtype=object)
+    if not (dtype.is_numeric() or dtype == nw.Boolean):
+        values[:] = _values_in(column)
+        return as_numbers(values, kind)
+    empty = column.is_null().to_numpy()
+    known = column.fill_null(0) if empty.any() else column
+    return np.where(empty, np.nan, np.asarray(known.to_numpy(), dtype=np.float64))
+
+
+def _values_in(column: Any) -> list[Any]:
+    """The values of a column, None where one is missing."""
+    values = column.tolist() if isinstance(column, np.ndarray) else column.to_list()
+    if not isinstance(column, np.ndarray):
+        empty = column.is_null().to_numpy()
+        values = [None if gone else v for v, gone in zip(values, empty, strict=True)]
+    return [None if isinstance(v, float) and v != v else v for v in values]  # noqa: PLR0124
+
+
+def _place_of(value: Any, place: dict[str, int]) -> int:
+    """Place of a level, by any of the names that it may have."""
+    found = (place[name] for name in names_of(value) if name in place)
+    return next(found, UNNAMED)
+
+
+def names_of(value: Any) -> list[str]:
+    """What a level may be called: its text, where others have the same its type, too.
+
+    Examples
+    --------
+    >>> names_of("a"), names_of(1.0)
+    (['a (str)', 'a'], ['1.0 (float)', '1.0', '1', 'True'])
+    """
+    if isinstance(value, _Moment):
+        return [written(value.number, value.kind), in_full(value.number, value.kind)]
+    text = str(value)
+    names = [f"{text} ({type(value).__name__})", text]
+    if isinstance(value, float) and value.is_integer():
+        names.append(str(int(value)))
+    if isinstance(value, int | float) and value in (0, 1):
+        names.append(str(bool(value)))
+    return names

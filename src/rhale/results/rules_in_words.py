@@ -1,0 +1,282 @@
+"""Rules in words: who is in a region, as texts, labels and tables say it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from typing import NamedTuple
+
+from rhale.kernels.times import AxisKind, write_short
+from rhale.results.listing import shorten, text_width
+from rhale.results.region_tree import Group, Groups, RegionTree, Side, Split
+from rhale.results.table_rows import write_place
+
+ALL_ROWS, OTHER_LEVELS = "all rows", "other levels"
+MOST_NAMED = 4  # levels in one rule
+LONGEST_NAME = 60
+LABEL_WIDTH = 32  # letters beside a curve
+LARGEST_WHOLE = 1e15  # whole numbers beyond have more digits than anyone reads
+
+
+class Brevity(NamedTuple):
+    """How much room a rule has: levels that it names, letters of a name, all digits or few."""
+
+    named: int = MOST_NAMED
+    longest: int = LONGEST_NAME
+    in_full: bool = True
+
+
+AT_LENGTH = Brevity()
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What a rule says about one feature.
+
+    Attributes
+    ----------
+    feature : str
+        The feature.
+    kind : {"number", "date", "duration"}
+        What its values are.
+    low, high : float
+        Values are above one and up to the other.
+    levels, others : tuple of str
+        Levels that rows have, and levels that they do not have; none where values are numbers.
+    missing : bool
+        Whether rows without a value are among them.
+    tells_missing : bool
+        Whether there are such rows at all.
+    """
+
+    feature: str
+    kind: AxisKind = "number"
+    low: float = -inf
+    high: float = inf
+    levels: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    missing: bool = True
+    tells_missing: bool = False
+
+    @property
+    def has_all(self) -> bool:
+        """Whether every known value is allowed."""
+        return self.low == -inf and self.high == inf and not self.others
+
+    @property
+    def has_none(self) -> bool:
+        """Whether no known value is allowed."""
+        return self.low == inf or self.high == -inf or bool(self.others and not self.levels)
+
+
+def rules_of(splits: Sequence[Split]) -> tuple[str, ...]:
+    """Say who is in each region of a tree.
+
+    Parameters
+    ----------
+    splits : sequence of Split
+        As in `RegionTree`: the first looks at all rows.
+
+    Returns
+    -------
+    tuple of str
+        One for each region, in their order.
+
+    Examples
+    --------
+    >>> rules_of([Split(0, "age", 0, 40.0, missing="first")])
+    ('age ≤ 40 or missing', 'age > 40')
+    >>> rules_of([])
+    ('all rows',)
+    """
+    return tuple(_in_words(conditions) for conditions in _conditions_of(splits))
+
+
+def rules_of_groups(groups: Groups) -> tuple[str, ...]:
+    """Say who is in each group that the user named.
+
+    Examples
+    --------
+    >>> rules_of_groups(Groups("age", 0, (Group(high=30.0), Group(30.0)), is_cut=True))
+    ('age ≤ 30', 'age > 30')
+    """
+    return tuple(_in_words([condition]) for condition in _conditions_of_groups(groups))
+
+
+def short_rules(tree: RegionTree, width: int = LABEL_WIDTH) -> tuple[str, ...]:
+    """Say who is in each region in few letters, for labels in pictures.
+
+    Parameters
+    ----------
+    tree : RegionTree
+        The regions.
+    width : int
+        Columns of text that a label has.
+    """
+    if tree.splits:
+        every = _conditions_of(tree.splits)
+    elif tree.groups is not None:
+        every = [[condition] for condition in _conditions_of_groups(tree.groups)]
+    else:
+        return tuple(shorten(region.rule, width) for region in tree.regions)
+    return tuple(_within(conditions, width) for conditions in every)
+
+
+def _within(conditions: Sequence[Condition], width: int) -> str:
+    """The longest of ever shorter wordings that has no more than so many letters."""
+    tries = [AT_LENGTH, Brevity(in_full=False), Brevity(2, in_full=False)]
+    tries += [Brevity(1, longest, in_full=False) for longest in range(LONGEST_NAME, 3, -1)]
+    for brevity in tries:
+        text = _in_words(conditions, brevity)
+        if text_width(text) <= width:
+            return text
+    return shorten(text, width)
+
+
+def find_paths(splits: Sequence[Split]) -> dict[int, tuple[tuple[Split, Side], ...]]:
+    """The splits on the way to each region, and the sides taken there.
+
+    Examples
+    --------
+    >>> sorted(find_paths([Split(0, "age", 0, 40.0)]))
+    [0, 1]
+    """
+    found: dict[int, tuple[tuple[Split, Side], ...]] = {}
+    ahead: list[tuple[int, tuple[tuple[Split, Side], ...]]] = [(0 if splits else -1, ())]
+    while ahead:
+        place, path = ahead.pop()
+        if place < 0:
+            found[-1 - place] = path
+            continue
+        split = splits[place]
+        ahead.append((split.first, (*path, (split, "first"))))
+        ahead.append((split.second, (*path, (split, "second"))))
+    return found
+
+
+def _conditions_of(splits: Sequence[Split]) -> list[list[Condition]]:
+    """What the rule of each region says, one condition for each feature on the way."""
+    gone = {split.feature for split in splits if split.missing != "none"}
+    paths = find_paths(splits)
+    return [_merge(paths[region], gone) for region in sorted(paths)]
+
+
+def _merge(path: Iterable[tuple[Split, Side]], gone: set[str]) -> list[Condition]:
+    """Conditions on the way to a region, those on one feature in one."""
+    found: dict[tuple[str, bool], Condition] = {}
+    for split, side in path:
+        key = split.feature, split.threshold is None
+        before = found.get(key) or Condition(
+            split.feature,
+            split.kind,
+            levels=split.levels + split.others if split.threshold is None else (),
+            tells_missing=split.feature in gone,
+        )
+        found[key] = _narrow(before, split, side)
+    return list(found.values())
+
+
+def _narrow(before: Condition, split: Split, side: Side) -> Condition:
+    """One more split on the same feature."""
+    goes = "second" if split.missing == "none" else split.missing
+    after = replace(before, missing=before.missing and goes == side)
+    if split.threshold is not None:
+        if side == "first":
+            return replace(after, high=min(before.high, split.threshold))
+        return replace(after, low=max(before.low, split.threshold))
+    sides = dict.fromkeys(split.levels, "first") | dict.fromkeys(split.others, "second")
+    kept = tuple(level for level in before.levels if sides.get(level, split.rest) == side)
+    dropped = tuple(level for level in before.levels if level not in kept)
+    return replace(after, levels=kept, others=before.others + dropped)
+
+
+def _conditions_of_groups(groups: Groups) -> list[Condition]:
+    """What the rule of each group says."""
+    gone = any(group.missing for group in groups.groups)
+    every = tuple(level for group in groups.groups for level in group.levels)
+    return [_condition_of(groups, group, every, gone=gone) for group in groups.groups]
+
+
+def _condition_of(groups: Groups, group: Group, every: tuple[str, ...], *, gone: bool) -> Condition:
+    """What the rule of one group says; a name of the user's own stands for its levels."""
+    base = Condition(groups.feature, groups.kind, missing=group.missing, tells_missing=gone)
+    if groups.is_cut:
+        return replace(base, low=group.low, high=group.high)
+    named, rest = (group.name,) if group.name else group.levels, (OTHER_LEVELS,)
+    others = tuple(level for level in every if level not in group.levels)
+    if any(one.rest for one in groups.groups):
+        named, others = (named + rest, others) if group.rest else (named, others + rest)
+    return replace(base, levels=named, others=others)
+
+
+def _in_words(conditions: Sequence[Condition], brevity: Brevity = AT_LENGTH) -> str:
+    """Join what is said about each feature; nothing is said about all rows."""
+    said = [_say(condition, brevity) for condition in conditions]
+    return " and ".join(text for text in said if text) or ALL_ROWS
+
+
+def _say(condition: Condition, brevity: Brevity) -> str:
+    """Say one condition; nothing where all rows have it."""
+    name = shorten(condition.feature, brevity.longest)
+    with_missing = condition.missing and condition.tells_missing
+    if condition.has_none:
+        return f"{name} missing" if with_missing else f"no {name}"
+    if condition.has_all:
+        return "" if condition.missing or not condition.tells_missing else f"{name} known"
+    if condition.levels:
+        return f"{name} = {_say_levels(condition, with_missing, brevity)}"
+    return _say_range(name, condition, brevity) + " or missing" * with_missing
+
+
+def _say_range(name: str, condition: Condition, brevity: Brevity) -> str:
+    """Say between which values rows are."""
+    low, high = (
+        write_threshold(end, condition.kind)
+        if brevity.in_full
+        else write_short(end, condition.kind)
+        for end in (condition.low, condition.high)
+    )
+    if condition.low == -inf:
+        return f"{name} ≤ {high}"
+    return f"{name} > {low}" if condition.high == inf else f"{low} < {name} ≤ {high}"
+
+
+def _say_levels(condition: Condition, with_missing: bool, brevity: Brevity) -> str:  # noqa: FBT001
+    """Name the levels; where they are many, those that are left out, or how many there are."""
+    levels = [shorten(level, brevity.longest) for level in condition.levels]
+    others = [shorten(level, brevity.longest) for level in condition.others]
+    if len(levels) <= brevity.named:
+        return join_words([*levels, *(["missing"] * with_missing)], "or")
+    tail = ", or missing" * with_missing
+    if len(others) <= brevity.named:
+        return f"all but {join_words(others, 'and')}{tail}"
+    named = levels[: max(brevity.named - 2, 1)]
+    count = f"{len(levels) - len(named)} more" + " levels" * brevity.in_full
+    return f"{', '.join(named)} and {count}{tail}"
+
+
+def join_words(words: Sequence[str], last: str) -> str:
+    """List words as people do.
+
+    Examples
+    --------
+    >>> join_words(["a", "b", "c"], "or"), join_words(["a"], "or")
+    ('a, b or c', 'a')
+    """
+    *before, end = words
+    return f"{', '.join(before)} {last} {end}" if before else end
+
+
+def write_threshold(value: float, kind: AxisKind) -> str:
+    """Write a threshold with all of its digits, and no more.
+
+    Examples
+    --------
+    >>> write_threshold(3.0, "number"), write_threshold(0.1, "number"), write_threshold(0.5, "date")
+    ('3', '0.1', '1970-01-01 12:00:00')
+    """
+    if kind == "date":
+        return write_place(value, kind).replace("T", " ")
+    is_whole = abs(value) < LARGEST_WHOLE and value == int(value)
+    return f"{int(value) if is_whole else float(value)!r}" + " s" * (kind == "duration")
