@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from tests.effects_by_hand import rows_of
 
 from rhale.kernels.region_codes import COARSE, FINE, code_rows, cut_evenly, round_between
-from tests.effects_by_hand import rows_of
 
 
 def test_cells_hold_about_as_many_rows_and_end_at_values():

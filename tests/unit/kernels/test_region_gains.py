@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from tests.effects_by_hand import rows_of, target_of, uniform
 
 from rhale.kernels.region_codes import code_rows
 from rhale.kernels.region_gains import Histogram, fill, fill_one, gain_between, squares
 from rhale.kernels.residuals import take_residuals
-from tests.effects_by_hand import rows_of, target_of, uniform
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.effects_by_hand import rows_of, target_of, uniform
 
 from rhale.kernels.region_codes import code_rows
 from rhale.kernels.region_gains import Histogram
@@ -19,7 +20,6 @@ from rhale.kernels.region_search import (
 from rhale.kernels.regions import Regions
 from rhale.kernels.residuals import take_residuals
 from rhale.kernels.rules import Branch, Rule, list_rules
-from tests.effects_by_hand import rows_of, target_of, uniform
 
 
 def search_in(values, effects, *, n_levels=None, settings=None):

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from tests.effects_by_hand import rows_of, target_of, uniform
 
 from rhale.kernels.region_finding import Target
 from rhale.kernels.residuals import CELLS, FEW_CELLS, take_residuals
-from tests.effects_by_hand import rows_of, target_of, uniform
 
 
 def test_curves_of_one_half_do_not_depend_on_the_other():
