@@ -84,7 +84,8 @@ def test_levels_are_ordered_across_cells_of_opposite_sign():
 def test_no_side_is_smaller_than_asked_for():
     values = uniform(2_000, 2)
     effects = np.where(values[:, 1] > 0.97, 10.0, 0.0)
-    small = split(*(lambda s: (s, searched(s)))(search_in(values, effects)))
+    search = search_in(values, effects)
+    small = split(search, searched(search))
     goes = small.rule.goes_first(values[::2, 1])
     assert min(goes.sum(), (~goes).sum()) >= 30
     assert small.rule.threshold < 0.97
@@ -140,3 +141,14 @@ def test_many_splitters_are_looked_at_in_pairs_by_what_they_explain(monkeypatch)
     search = search_in(values, effects)
     used = {rule.splitter for rule in list_rules(grow(search, searched(search)))}
     assert used >= {1, 2}
+
+
+def test_a_threshold_beside_a_value_that_most_rows_share_is_found():
+    rng = np.random.default_rng(0)
+    values = uniform(4_000, 2)
+    values[:, 1] = np.where(rng.random(4_000) < 0.7, 0.0, rng.exponential(size=4_000))
+    search = search_in(values, np.where(values[:, 1] > 0, 1.0, -1.0))
+    tree = grow_greedily(search, searched(search), 1)
+    assert tree.rule.threshold == 0
+    everything = search.part(np.arange(4_000))
+    assert settle(search, Branch(Rule(1, 0.001)), everything).rule.threshold == 0
