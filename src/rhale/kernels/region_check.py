@@ -81,7 +81,9 @@ def share_of(residuals: Residuals, some: IntArray, drop: FloatArray) -> Gain:
 
     Notes
     -----
-    Numerator and denominator come from the same rows, so the error is that of their ratio.
+    Numerator and denominator come from the same rows, so the error is that of their ratio. The
+    common curve follows the rows that it is laid through: with a leverage of l it takes l off the
+    spread, and 2 l off what regions explain of it, which is given back.
     """
     spread = residuals.checking_spread
     total = float(spread.sum())
@@ -90,7 +92,8 @@ def share_of(residuals: Residuals, some: IntArray, drop: FloatArray) -> Gain:
         return Gain(0.0, float("nan"), n_rows)
     share = float(drop.sum()) / total
     by_row = residuals.add_by_row(some, drop) - share * spread
-    return Gain(share, float(np.sqrt(np.sum(by_row**2))) / total, n_rows)
+    error = float(np.sqrt(np.sum(by_row**2))) / total
+    return Gain(min(share * residuals.given_back, 1.0), error * residuals.given_back, n_rows)
 
 
 @dataclass(frozen=True)

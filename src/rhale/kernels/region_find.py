@@ -19,6 +19,7 @@ from rhale.kernels.rules import Branch, Rule, list_rules
 
 FEWEST_ROWS = 200
 MOST_SHARE = 0.49  # that a split may have to explain
+DOUBTFUL = 0.3  # of what a split must be beside steps: below, it is not even doubtful
 GRADUAL = 0.08  # share of the spread that a splitter explains beyond one cut
 
 
@@ -198,7 +199,7 @@ def _tell_why(search: Search, tree: Branch | None, told: Finding) -> Finding:
     if tree is None:
         return replace(told, reason="nothing found")
     bar = Bar.of(search.settings)
-    doubtful = _check_whole(search, tree, replace(bar, noise=0.0))
+    doubtful = _check_whole(search, tree, replace(bar, noise=DOUBTFUL * bar.noise))
     if doubtful.tree is not None:
         return replace(
             told,
