@@ -14,6 +14,7 @@ from rhale.kernels.regions import Regions
 from rhale.kernels.residuals import Residuals
 from rhale.kernels.rules import Branch
 
+IN_HALF = 0.5  # of the yardstick of steps, where it is exceeded in half of the cells
 PRIOR = 5.0  # rows that a cell of a region is held to its parent's curve with
 
 
@@ -131,13 +132,27 @@ class Bar:
             noise=settings.min_noise,
         )
 
-    def is_worth(self, residuals: Residuals, some: IntArray, gain: float) -> bool:
-        """Tell whether a gain matters beside the local effects and the steps of the same rows."""
-        measure = residuals.measure(some)
-        effect = float(np.sum(measure * residuals.square[some]))
-        noise = float(np.sum(measure * (residuals.values[1:, some] ** 2).sum(axis=0)))
-        enough = gain >= self.effect * effect and gain >= self.noise * noise
-        return enough and np.sqrt(max(gain, 0.0)) >= self.output
+    def is_worth(self, residuals: Residuals, some: IntArray, drop: FloatArray) -> bool:
+        """Tell whether a drop of losses matters beside the local effects of the same rows."""
+        gain = float(drop.sum())
+        effect = float(np.sum(residuals.measure(some) * residuals.square[some]))
+        return gain >= self.effect * effect and np.sqrt(max(gain, 0.0)) >= self.output
+
+    def exceeds_steps(self, residuals: Residuals, some: IntArray, drop: FloatArray) -> bool:
+        """Tell whether a drop of losses is more than the steps of the model make in the same rows.
+
+        Notes
+        -----
+        More in all, or half as much in half of the cells: what a model does by mistake it does at
+        single places, and a rough one has steep steps at single places, too.
+        """
+        noise = residuals.measure(some) * (residuals.values[1:, some] ** 2).sum(axis=0)
+        if float(drop.sum()) >= self.noise * float(noise.sum()):
+            return True
+        steps = np.bincount(residuals.cell[some], noise, residuals.n_cells)
+        gains = np.bincount(residuals.cell[some], drop, residuals.n_cells)
+        has = steps > 0
+        return float(np.median(gains[has] / steps[has])) >= IN_HALF * self.noise
 
     def is_certain(self, residuals: Residuals, some: IntArray, drop: FloatArray) -> bool:
         """Tell whether a drop of losses is more than chance, by the rows that it comes from."""
@@ -193,7 +208,8 @@ def _walk(
     holds = (
         gain.share >= bar.gain * left.n_rules
         and bar.is_certain(residuals, node.checking, drop)
-        and bar.is_worth(residuals, node.checking, float(drop.sum()))
+        and bar.is_worth(residuals, node.checking, drop)
+        and bar.exceeds_steps(residuals, node.checking, drop)
     )
     if not holds:
         return own, Checked(None)

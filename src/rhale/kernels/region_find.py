@@ -96,9 +96,8 @@ def _find(rows: SearchRows | CodedRows, targets: Sequence[Target], settings: Reg
         return replace(empty, reason="few rows")
     if splitters.size == 0:
         return replace(empty, reason="no splitter")
-    spread = float(residuals.spreads(residuals.checking).sum())
-    bar = replace(Bar.of(settings), noise=0.0)
-    if not (spread > 0 and bar.is_worth(residuals, residuals.checking, spread)):
+    spread = residuals.spreads(residuals.checking)
+    if not (spread.sum() > 0 and Bar.of(settings).is_worth(residuals, residuals.checking, spread)):
         return replace(empty, reason="alike")
     return _search_and_check(search)
 
