@@ -70,7 +70,12 @@ MODELS: dict[str, Callable[[int], Any]] = {
     NETWORK: lambda seed: make_pipeline(
         StandardScaler(),
         MLPRegressor(
-            (32,), activation="tanh", solver="lbfgs", alpha=0.01, max_iter=500, random_state=seed
+            hidden_layer_sizes=(32,),
+            activation="tanh",
+            solver="lbfgs",
+            alpha=0.01,
+            max_iter=500,
+            random_state=seed,
         ),
     ),
 }
