@@ -20,14 +20,16 @@ from rhale.engines.thread_limits import limit_threads
 from rhale.engines.threads import count_jobs
 from rhale.errors import BadSettingError
 from rhale.explanation import Explanation, note_explained
-from rhale.features.first_pass import Columns
+from rhale.features.first_pass import Columns, name_splitters
 from rhale.features.survey import Survey, SurveyTask
 from rhale.gpu.task import DeviceTask, cuda_of, most_rows, on_device, place, survey_on_device
 from rhale.kernels import FloatArray
 from rhale.kernels.moments import Moments
+from rhale.kernels.regions import Regions
 from rhale.measures.choose import Choice
 from rhale.measures.measure import About, Conclusion, Measure, MeasureTask, SampleParts, take_apart
 from rhale.measures.questions import Asker
+from rhale.measures.regional import Search, search_regions
 from rhale.models import Adapter, Predictor, meet, wrap
 from rhale.models.expected_columns import columns_for
 from rhale.models.wrap import read_model
@@ -44,6 +46,7 @@ WALKED_NUMBERS, FEWEST_WALKED = 2**21, 2**9  # answers of one walk in memory, ro
 SAMPLE_ROWS = 2_000  # distinct rows kept in the result
 SAMPLE_NUMBERS = 400_000  # and not many more numbers than this, however wide the table
 FEWEST_SAMPLED = 200
+SEARCH_NUMBERS = 2**24  # of all rows that are searched for regions: 128 MiB
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,25 +121,43 @@ class Run:
     def measure(self, asker: Asker, columns: Columns, measures: Sequence[Measure]) -> Findings:
         """Go through the rows until no measure wants another pass."""
         left, number, n_asked = tuple(measures), SECOND_LOOK, 0
-        last_key = self._last_key(columns, left, len(asker.outputs))
-        found, first = list[tuple[Measure, Conclusion]](), None
+        keys = self._last_keys(columns, left, len(asker.outputs))
+        found, first, search = list[tuple[Measure, Conclusion]](), None, None
         while left:
             task = on_device(
-                MeasureTask(asker, left, last_key, self.asked.seed, columns.survey.weight)
+                MeasureTask(asker, left, keys[0], self.asked.seed, columns.survey.weight, keys[1])
             )
             sums = self._passes_of(task, asker, columns).fold(task, number)
             sampled = take_apart(sums.sample, len(asker.outputs), left)
-            notes = asker.predictor.notes
-            about = About(columns.survey, asker.outputs, notes, sampled.weight, last_key)
-            done = [
-                (m, m.conclude(total, kept, about))
-                for m, total, kept in zip(left, sums.totals, sampled.kept, strict=True)
-            ]
-            first, found = first or sampled, found + done
-            n_asked, number = n_asked + sums.asked, number + 1
+            done = self._conclude(left, sums.totals, sampled, keys[0], (asker, columns))
+            found, n_asked, number = found + done, n_asked + sums.asked, number + 1
             left = tuple(more for _, one in done for more in one.more)
+            if first is None and self.asked.regions is not None:
+                kept = sampled.take(sampled.weight > 0)
+                search = search_regions(self.asked.regions, columns, done, kept)
+                left += search.measures
+            first, keys = first or sampled.up_to(keys[0]), (keys[0], keys[0])
         assert first is not None  # noqa: S101 - our own mistake: there is always a feature
-        return gather(columns, found, first, n_asked)
+        return gather(columns, found, first, n_asked, search)
+
+    def _conclude(
+        self,
+        measures: Sequence[Measure],
+        totals: Sequence[Any],
+        sampled: SampleParts,
+        last_key: np.uint64,
+        of: tuple[Asker, Columns],
+    ) -> list[tuple[Measure, Conclusion]]:
+        """Let every measure say what follows from its sums, and from what it kept."""
+        (asker, columns), shown = of, sampled.up_to(last_key)
+        notes = asker.predictor.notes
+        about = About(columns.survey, asker.outputs, notes, shown.weight, last_key)
+        done = []
+        for at, (measure, total) in enumerate(zip(measures, totals, strict=True)):
+            if self.asked.regions is not None:
+                about = replace(about, searched=sampled.kept[at][sampled.weight > 0])
+            done.append((measure, measure.conclude(total, shown.kept[at], about)))
+        return done
 
     def _passes_of(self, task: MeasureTask | DeviceTask, asker: Asker, columns: Columns) -> Passes:
         """Passes in chunks that suit a task."""
@@ -150,11 +171,19 @@ class Run:
             table, self.batch_rows, self.asked.progress, n_rows, self.n_jobs or 1, self.memory
         )
 
-    def _last_key(self, columns: Columns, measures: Sequence[Measure], n_outputs: int) -> np.uint64:
-        """Largest key of the rows that the result keeps."""
+    def _last_keys(
+        self, columns: Columns, measures: Sequence[Measure], n_outputs: int
+    ) -> tuple[np.uint64, np.uint64]:
+        """Largest keys of the rows that the result keeps, and of those searched for regions."""
         n_numbers = 1 + max(m.n_points for m in measures) * n_outputs
         wide = SAMPLE_NUMBERS // (len(columns.features) * n_numbers)
-        return columns.survey.sample.last_key(int(np.clip(wide, FEWEST_SAMPLED, SAMPLE_ROWS)))
+        sample = columns.survey.sample
+        last_key = sample.last_key(int(np.clip(wide, FEWEST_SAMPLED, SAMPLE_ROWS)))
+        if self.asked.regions is None:
+            return last_key, last_key
+        fit = SEARCH_NUMBERS // (n_outputs + sum(m.n_kept(n_outputs) for m in measures))
+        asked = getattr(self.asked.regions, "search_rows", Regions.search_rows)
+        return last_key, max(last_key, sample.last_key(int(min(asked, fit))))
 
 
 def gather(
@@ -162,10 +191,11 @@ def gather(
     found: Sequence[tuple[Measure, Conclusion]],
     sampled: SampleParts,
     n_asked: int,
+    search: Search | None = None,
 ) -> Findings:
-    """Put conclusions in order: features first, outputs within them, with their missing values."""
+    """Put conclusions in order: features first, outputs within them, with all that was found."""
     results, missing = dict[str, tuple[Any, ...]](), dict[str, tuple[Missing | None, ...]]()
-    cells, stands = dict[str, Moments](), list[FloatArray]()
+    cells, thirds = dict[str, Moments](), dict[str, Conclusion]()
     for measure, one in found:
         name = measure.feature.name
         if one.results:
@@ -174,15 +204,24 @@ def gather(
             missing[name] = one.missing
         if one.cells is not None:
             cells[name] = one.cells
-    for kept in sampled.kept:
-        stands += [kept[:, :1]] if kept.shape[1] else []
-    ordered = []
+        if one.parts:
+            thirds[name] = one
+    stands = dict[str, FloatArray]()
+    for (measure, _), kept in zip(found, sampled.kept, strict=False):
+        if kept.shape[1]:
+            stands.setdefault(measure.feature.name, kept[:, :1])
+    rows = [stands[feature.name] for feature in columns.features]
+    ordered = list[Any]()
     for feature in columns.features:
         own = results[feature.name]
         points = missing.get(feature.name, (None,) * len(own))
-        ordered += [replace(r, missing=point) for r, point in zip(own, points, strict=True)]
+        own = tuple(replace(r, missing=point) for r, point in zip(own, points, strict=True))
+        if search is not None:
+            third = thirds.get(feature.name)
+            own = tuple(search.attach(r, output, third) for output, r in enumerate(own))
+        ordered += own
     return Findings(
-        tuple(ordered), cells, sampled.predictions, np.hstack(stands), sampled.weight, n_asked
+        tuple(ordered), cells, sampled.predictions, np.hstack(rows), sampled.weight, n_asked
     )
 
 
@@ -194,6 +233,7 @@ def open_run(model: Any, data: Any, asked: Settings) -> Iterator[Run]:
     asked = asked.by_name(table.names)
     table, n_in_table = _draw(table, asked)
     find_columns(table.names, asked.features)  # refused before a model is moved or a folder made
+    name_splitters(table.names, asked)
     jobs = count_jobs(asked.n_jobs)
     adapter = wrap(model, gradient=asked.gradient, response=asked.response)
     adapter, placed = place(adapter, table, asked.device)

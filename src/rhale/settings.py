@@ -138,6 +138,11 @@ class Settings:
         """Whether nothing but the gradient will do."""
         return self.local == "gradient" or self.method == "dale"
 
+    @property
+    def splitters(self) -> tuple[Any, ...] | None:
+        """Columns that regions are told by, as the user names them; none for all, None for no regions."""
+        return None if self.regions is None else self.regions.columns
+
     def partition(self, feature: str, output: str) -> Partition:
         """Bins of one feature and output: the user's, or the method's usual ones."""
         return partition_for(self.bins, feature, output) or USUAL_BINS[self.method]

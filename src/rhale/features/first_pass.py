@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from rhale.errors import BadSettingError
+from rhale.errors import BadSettingError, UnknownFeatureError
 from rhale.features.feature import (
     Feature,
     Reader,
@@ -19,6 +19,7 @@ from rhale.features.feature import (
 )
 from rhale.features.level_reader import Said
 from rhale.features.survey import Survey, SurveyTask
+from rhale.kernels.regions import Regions
 from rhale.kernels.times import AxisKind, as_numbers
 from rhale.names import find_feature
 from rhale.settings import Settings
@@ -42,11 +43,14 @@ class Columns:
         Facts about all rows.
     features : tuple of Feature
         The explained features, in order.
+    splitters : tuple of Feature
+        Features that regions may be told by, in the order of the table.
     """
 
     table: Table
     survey: Survey
     features: tuple[Feature, ...]
+    splitters: tuple[Feature, ...] = ()
 
     @property
     def probe(self) -> Chunk:
@@ -68,6 +72,8 @@ class FirstPass:
         The explained columns, and others that are sampled with them.
     said : mapping of int to bool or tuple
         What the user says of columns: categories or not, an order of levels.
+    splitters : list of int
+        Columns that regions may be told by.
     """
 
     table: Table
@@ -75,6 +81,12 @@ class FirstPass:
     columns: list[int]
     beside: list[int]
     said: Mapping[int, Said]
+    splitters: list[int] = field(default_factory=list)
+
+    @property
+    def surveyed(self) -> list[int]:
+        """The explained columns, then those of the splitters that are not explained."""
+        return self.columns + [c for c in self.splitters if c not in self.columns]
 
     @classmethod
     def plan(cls, table: Table, settings: Settings) -> FirstPass:
@@ -82,21 +94,22 @@ class FirstPass:
         columns = find_columns(table.names, settings.features)
         said = read_categorical(settings.categorical, table.names)
         check_columns(table, columns, said)
-        unordered = any(has_no_order(table, c, said.get(c)) for c in columns)
-        asked = set(columns)
-        beside = [c for c in range(len(table.names)) if c not in asked] if unordered else []
-        return cls(table, settings, columns, beside, said)
+        splitters = find_splitters(table, settings, said)
+        surveyed = {*columns, *splitters}
+        unordered = any(has_no_order(table, c, said.get(c)) for c in surveyed)
+        beside = [c for c in range(len(table.names)) if c not in surveyed] if unordered else []
+        return cls(table, settings, columns, beside, said, splitters)
 
     @property
     def task(self) -> SurveyTask:
         """What is to be learned of every chunk."""
         return SurveyTask(
-            columns=self.columns,
+            columns=self.surveyed,
             names=self.table.names,
             sizes=(SURVEY_ROWS, PROBE_ROWS[1]),
             seed=self.settings.seed,
             beside=self.beside,
-            counted=[c for c in self.columns if self.said.get(c)],
+            counted=[c for c in self.surveyed if self.said.get(c)],
             is_pieced=not self.table.storage.is_memory,
         )
 
@@ -104,20 +117,59 @@ class FirstPass:
         """Number the names of columns of names, and say what each feature is."""
         require_two_rows(survey.n_rows)
         table = self.table.settle(survey.facts)
-        reader = Reader(table, survey, self.columns, self.beside, self.said, self.settings)
+        reader = Reader(table, survey, self.surveyed, self.beside, self.said, self.settings)
         table = table.label(reader.labels())
         probe = survey.probe.first(int(np.clip(survey.n_rows // 20, *PROBE_ROWS)))
         survey = replace(survey, probe=replace(probe, chunk=table.settle_chunk(probe.chunk)))
-        return Columns(
-            table, survey, tuple(list_features(replace(reader, table=table, survey=survey)))
-        )
+        reader = replace(reader, table=table, survey=survey)
+        features = list_features(reader, len(self.columns))
+        return Columns(table, survey, tuple(features), self.list_splitters(reader, features))
+
+    def list_splitters(self, reader: Reader, features: Sequence[Feature]) -> tuple[Feature, ...]:
+        """Features that regions may be told by: those that some row has a value of."""
+        known = {feature.column: feature for feature in features}
+        for place, column in enumerate(reader.columns):
+            if column not in known and reader.survey.n_known[place]:
+                known[column] = reader.feature(place, None)
+        return tuple(known[column] for column in self.splitters if column in known)
 
 
-def list_features(reader: Reader) -> list[Feature]:
-    """Gather what the first pass learned about each feature."""
-    wanted = read_limits(reader.settings.limits, reader)
+def find_splitters(table: Table, settings: Settings, said: Mapping[int, Said]) -> list[int]:
+    """Columns that regions may be told by: those that the user names, or all that can be read."""
+    named = settings.splitters
+    if named is None:
+        return []
+    if named == ():
+        return [c for c in range(len(table.names)) if table.holds(c) is not None]
+    columns = name_splitters(table.names, settings)
+    check_columns(table, columns, said)
+    return columns
+
+
+def name_splitters(names: Sequence[str], settings: Settings) -> list[int]:
+    """Columns of the splitters that the user names; refuse those that cannot tell anything apart."""
+    try:
+        columns = sorted({find_feature(name, names) for name in settings.splitters or ()})
+    except UnknownFeatureError as error:
+        msg = f"regions are to be told by a column that is not there: {error}"
+        raise BadSettingError(msg) from error
+    if isinstance(settings.regions, Regions) and columns:
+        explained = find_columns(names, settings.features)
+        if columns == explained:
+            msg = (
+                f"splitters={[names[c] for c in columns]} of regions is the explained feature "
+                "itself; name others, or leave splitters out"
+            )
+            raise BadSettingError(msg)
+    return columns
+
+
+def list_features(reader: Reader, n_features: int) -> list[Feature]:
+    """Gather what the first pass learned about each feature: they are the first columns."""
+    wanted = read_limits(reader.settings.limits, reader, n_features)
     features = []
-    for place, column in enumerate(reader.columns):
+    for place in range(n_features):
+        column = reader.columns[place]
         feature = reader.feature(place, wanted.get(column))
         axis = feature.axis
         require_rows(feature, axis.values.size, (axis.low, axis.high), reader.survey)
@@ -125,9 +177,9 @@ def list_features(reader: Reader) -> list[Feature]:
     return features
 
 
-def read_limits(limits: Any, reader: Reader) -> dict[int, tuple[float, float]]:
+def read_limits(limits: Any, reader: Reader, n_features: int) -> dict[int, tuple[float, float]]:
     """Turn limits into a mapping from column to (low, high)."""
-    names, columns = reader.table.names, reader.columns
+    names, columns = reader.table.names, reader.columns[:n_features]
     if limits is None:
         return {}
     if not isinstance(limits, Mapping):

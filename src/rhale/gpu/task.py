@@ -151,7 +151,7 @@ class DeviceTask:
         adapter = predictor.adapter
         rows = ops.as_tensor(self.rows_of(chunk), adapter.device)
         key = ops.row_keys(rows, task.seed)
-        sampled = ops.up_to(key, task.last_key)
+        sampled = ops.up_to(key, task.kept_key)
         places = sampled.cpu().numpy()
         weights = None if chunk.weights is None else ops.as_tensor(chunk.weights, adapter.device)
         cells = ops.prepare(self.grids, self.columns, adapter.device)

@@ -53,19 +53,29 @@ class LevelMoments:
             self.products + other.products + lever[:, None, None] * _outer(step),
         )
 
+    def between(self, some: slice) -> LevelMoments:
+        """Keep neighbouring levels, and no steps to others."""
+        mean, products = self.mean[:, some].copy(), self.products[:, some].copy()
+        for k, way in ((0, DOWN), (-1, UP)):
+            mean[:, k, way] = products[:, k, way, :] = products[:, k, :, way] = 0.0
+        return LevelMoments(
+            self.count[some], self.weight[some], self.weight_squares[some], mean, products
+        )
+
     @property
     def steps(self) -> Steps:
-        """What is known of every step: from the rows on both its sides."""
+        """What is known of every step: from the rows on both its sides; nothing where none are."""
         low, high = slice(None, -1), slice(1, None)
         weight = self.weight[low] + self.weight[high]
-        rows = weight**2 / (self.weight_squares[low] + self.weight_squares[high])
+        squares = self.weight_squares[low] + self.weight_squares[high]
+        rows = divide(weight**2, squares)
         up, down = self.mean[:, low, UP], self.mean[:, high, DOWN]
-        share = self.weight[high] / weight
+        share = divide(self.weight[high], weight)
         mean = up + (down - up) * share
         squares = self.products[:, low, UP, UP] + self.products[:, high, DOWN, DOWN]
         squares = squares + self.weight[low] * share * (down - up) ** 2
         free = np.where(rows - 1 > 1e-9, rows - 1, np.nan)
-        std = np.sqrt(squares / weight * rows / free)
+        std = np.sqrt(divide(squares, weight) * rows / free)
         return Steps(
             self.count[low] + self.count[high], weight, rows, mean, std, self._correlation(mean)
         )
@@ -79,7 +89,7 @@ class LevelMoments:
         used[0, DOWN] = used[-1, UP] = 0.0
         gap = (self.mean - around) * used
         about = self.products + self.weight[:, None, None] * _outer(gap)
-        about = about * (self.weight_squares / self.weight)[:, None, None]
+        about = about * divide(self.weight_squares, self.weight)[:, None, None]
         joint = np.zeros((n_outputs, n_steps, n_steps))
         k = np.arange(n_steps)
         joint[:, k, k] = about[:, :-1, UP, UP] + about[:, 1:, DOWN, DOWN]
@@ -169,6 +179,11 @@ def measure_levels(
         products[output, :, DOWN, UP] = products[output, :, UP, DOWN] = total(w * below * above)
     mean = np.where(count > 0, anchor + shift, 0.0).transpose(0, 2, 1)
     return LevelMoments(count, weight, squares, mean, products)
+
+
+def divide(parts: FloatArray, wholes: FloatArray) -> FloatArray:
+    """Quotients; 0 where there is nothing to divide by."""
+    return np.divide(parts, wholes, out=np.zeros_like(parts), where=wholes > 0)
 
 
 def _outer(pairs: FloatArray) -> FloatArray:

@@ -11,7 +11,15 @@ from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.rules import Rule
 
 Reason = Literal[
-    "", "few rows", "no splitter", "alike", "nothing found", "not confirmed", "too little", "steps"
+    "",
+    "few rows",
+    "no splitter",
+    "itself",
+    "alike",
+    "nothing found",
+    "not confirmed",
+    "too little",
+    "steps",
 ]
 
 
@@ -67,10 +75,10 @@ class Target:
     x: FloatArray
     effects: FloatArray
     shared: FloatArray
-    noise: FloatArray | None
-    step: IntArray | None
-    own: int
-    scale: float
+    noise: FloatArray | None = None
+    step: IntArray | None = None
+    own: int = -1
+    scale: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -88,6 +88,14 @@ class Regions:
             raise BadSettingError(msg)
         if self.splitters is not None:
             object.__setattr__(self, "splitters", tuple(self.splitters))
+            if not self.splitters:
+                msg = "splitters=[] of regions names no feature; name some, or leave it out for all"
+                raise BadSettingError(msg)
+
+    @property
+    def columns(self) -> tuple[str | int, ...]:
+        """Columns that regions are told by; none where all may be."""
+        return tuple(self.splitters or ())
 
 
 @dataclass(frozen=True)
@@ -123,6 +131,11 @@ class By:
         if self.groups is not None:
             united = {str(name): tuple(levels) for name, levels in self.groups.items()}
             object.__setattr__(self, "groups", united)
+
+    @property
+    def columns(self) -> tuple[str | int, ...]:
+        """Columns that the groups are made of."""
+        return (self.column,) if isinstance(self.column, str | int) else self.column.splitters
 
 
 def read_regions(asked: Any) -> Regions | By | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -71,3 +71,45 @@ def locate_rows(rules: Sequence[Rule], read: Read, n_rows: int) -> IntArray:
         goes = rule.goes_first(read(rule.splitter)[here])
         place[here] = np.where(goes, rule.first, rule.second)
     return -1 - place
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A rule, and what comes next on either side of it: a further branch, or a region."""
+
+    rule: Rule
+    first: Branch | None = None
+    second: Branch | None = None
+
+    @property
+    def n_rules(self) -> int:
+        """How many rules there are, with those below."""
+        return 1 + sum(side.n_rules for side in (self.first, self.second) if side is not None)
+
+
+def list_rules(tree: Branch | None) -> tuple[Rule, ...]:
+    """Write a tree as `locate_rows` reads it.
+
+    Examples
+    --------
+    >>> tree = Branch(Rule(0, 1.0), first=Branch(Rule(1, 2.0)))
+    >>> [(rule.splitter, rule.first, rule.second) for rule in list_rules(tree)]
+    [(0, 1, -3), (1, -1, -2)]
+    """
+    rules: list[Rule] = []
+    n_regions = 0
+
+    def write(branch: Branch | None) -> int:
+        nonlocal n_regions
+        if branch is None:
+            n_regions += 1
+            return -n_regions
+        place = len(rules)
+        rules.append(branch.rule)
+        first, second = write(branch.first), write(branch.second)
+        rules[place] = replace(branch.rule, first=first, second=second)
+        return place
+
+    if tree is not None:
+        write(tree)
+    return tuple(rules)

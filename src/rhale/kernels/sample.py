@@ -49,9 +49,16 @@ class Sample:
     is_complete: bool = True
 
     def last_key(self, n_rows: int) -> np.uint64:
-        """Largest key of the first so many distinct rows; of all where there are no more."""
-        is_all = self.key.size <= n_rows
-        return np.uint64(np.iinfo(np.uint64).max if is_all else self.key[n_rows - 1])
+        """Largest key of the first so many distinct rows; of all where there are no more.
+
+        Of more rows than were kept it is that of about so many: keys are spread evenly.
+        """
+        last, n_kept = np.iinfo(np.uint64).max, self.key.size
+        if n_rows < n_kept:
+            return np.uint64(self.key[n_rows - 1])
+        if self.is_complete or n_rows == n_kept:
+            return np.uint64(last if self.is_complete else self.key[-1])
+        return np.uint64(min(int(self.key[-1]) * n_rows // n_kept, last))
 
     def __add__(self, other: Sample) -> Sample:
         size = min(self.size, other.size)

@@ -10,20 +10,24 @@ import numpy as np
 
 from rhale.errors import BadSettingError
 from rhale.features.feature import Feature, require_rows
-from rhale.kernels import FloatArray
+from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.adaptive import Adaptive
+from rhale.kernels.axis import Axis
 from rhale.kernels.fixed import Edges, Quantile
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import Moments, measure
 from rhale.kernels.partition import Partition
 from rhale.kernels.piles import NO_PILES, Piles, find_piles
+from rhale.kernels.region_finding import Target
 from rhale.kernels.stretches import BetweenStretches
 from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
 from rhale.measures.notes import describe_gaps, describe_outside
 from rhale.results.effect import Density, Effect, LocalEffects
-from rhale.results.fit import bin_cells, fine_grid
+from rhale.results.fit import MOVED_LIMITS, bin_cells, fine_grid
 from rhale.results.note import Note
 from rhale.settings import Settings
+
+FEWEST_ROWS = 2  # of a region: one row has no spread
 
 
 class Source(Protocol):
@@ -40,6 +44,10 @@ class Source(Protocol):
     @property
     def n_changes(self) -> int:
         """How many changed copies of the rows it asks about."""
+
+    @property
+    def n_series(self) -> int:
+        """How many series of local effects there are for each output."""
 
     @property
     def piles(self) -> Piles:
@@ -114,6 +122,8 @@ class BinnedEffects:
         Cells and partitions.
     how, missing : tuple of Note
         How local effects are found, where a reader should know; rows without a value.
+    is_searched : bool
+        Whether the sampled rows are searched for regions.
     """
 
     feature: Feature
@@ -121,6 +131,7 @@ class BinnedEffects:
     cells: CellChoice
     how: tuple[Note, ...] = ()
     missing: tuple[Note, ...] = ()
+    is_searched: bool = False
     n_points: ClassVar[int] = 1
 
     @property
@@ -134,8 +145,8 @@ class BinnedEffects:
         return self.source.n_changes
 
     def n_kept(self, n_outputs: int) -> int:
-        """Where a row stands, and its local effects."""
-        return 1 + n_outputs
+        """Where a row stands, and its local effects; all series of them, where it is searched."""
+        return 1 + (self.source.n_series if self.is_searched else 1) * n_outputs
 
     def questions(self, rows: Rows) -> Questions:
         """The questions of the source."""
@@ -145,16 +156,57 @@ class BinnedEffects:
         """Moments of the local effects in every cell."""
         x = rows.chunk.column(self.feature.column)
         series = self.source.local_effects(rows, asked, replies)
-        places = self.source.piles.take_sides(x, rows.key)
+        places = rows.count_only(self.source.piles.take_sides(x, rows.key))
         cells = measure(self.cells.grid, places, series, rows.chunk.weights)
-        effects = series[: len(self.cells.partitions), rows.sampled].T
-        return Tally(cells, np.column_stack([x[rows.sampled], effects]))
+        kept = series if self.is_searched else series[: len(self.cells.partitions)]
+        return Tally(cells, np.column_stack([x[rows.sampled], kept[:, rows.sampled].T]))
 
     def conclude(self, total: Moments, kept: FloatArray, about: About) -> Conclusion:
         """Choose bins among the cells, for each output."""
         notes, every = gather_notes(self, total, about), range(len(about.outputs))
         made = tuple(self.bin(total, kept, about, output, notes) for output in every)
-        return Conclusion(made, cells=total if self.cells.can_change else None)
+        return Conclusion(
+            made,
+            cells=total if self.cells.can_change else None,
+            targets=() if about.searched is None else self.targets(about.searched, len(every)),
+        )
+
+    def targets(self, searched: FloatArray, n_outputs: int) -> tuple[Target, ...]:
+        """What regions are to tell apart: of a model with steps the wide secants, and their noise."""
+        x, row = locate_searched(searched, self.cells.grid)
+        series = searched[row, 1:].T.reshape(self.source.n_series, n_outputs, row.size)
+        effects = series[0] if len(series) == 1 else series[1]
+        return tuple(
+            Target(
+                row=row,
+                x=x,
+                effects=effects[output],
+                shared=np.zeros(row.size),
+                noise=None if len(series) == 1 else series[2][output],
+            )
+            for output in range(n_outputs)
+        )
+
+    def in_region(self, axis: Axis) -> BinnedEffects:  # noqa: ARG002 - cells and windows stay
+        """The same local effects in the same cells."""
+        return self
+
+    def conclude_region(
+        self, total: Moments, kept: FloatArray, about: About, output: int
+    ) -> Effect | None:
+        """Bins of the rows of a region, between the first and the last of its cells."""
+        cells = between_rows(total.of_output(output, len(about.outputs)))
+        if cells is None:
+            return None
+        made = bin_cells(
+            self.feature.name, about.outputs[output], cells, self.cells.partitions[output]
+        )
+        return replace(
+            without_moved(made),
+            kind=self.feature.axis_kind,
+            density=self.cells.density,
+            sample=sample_effects(kept, about, output),
+        )
 
     def bin(
         self, total: Moments, kept: FloatArray, about: About, output: int, notes: tuple[Note, ...]
@@ -210,6 +262,26 @@ def sample_effects(kept: FloatArray, about: About, output: int) -> LocalEffects:
     """Local effects of the sampled rows that have a value."""
     known = ~np.isnan(kept[:, 0])
     return LocalEffects(kept[known, 0], kept[known, 1 + output], about.weight[known])
+
+
+def locate_searched(searched: FloatArray, grid: Grid) -> tuple[FloatArray, IntArray]:
+    """Values, and numbers, of the searched rows that stand on the axis."""
+    row = np.flatnonzero(grid.covers(searched[:, 0]))
+    return searched[row, 0], row
+
+
+def between_rows(cells: Moments) -> Moments | None:
+    """The cells from the first to the last that has rows; None where there are less than two rows."""
+    filled = np.flatnonzero(cells.count)
+    if cells.count.sum() < FEWEST_ROWS:
+        return None
+    return cells.between(int(filled[0]), int(filled[-1]) + 1)
+
+
+def without_moved(effect: Effect) -> Effect:
+    """Say nothing of limits that moved to those of cells: a region has the cells of all rows."""
+    kept = tuple(note for note in effect.bin_notes if note.kind != MOVED_LIMITS)
+    return replace(effect, bin_notes=kept)
 
 
 def choose_cells(

@@ -15,6 +15,7 @@ from rhale.kernels import FloatArray
 from rhale.kernels.jumps import MOST_CELLS, N_GROUPS, find_jump_cells, near_share
 from rhale.kernels.piles import Piles
 from rhale.kernels.windows import Window, even_window, window
+from rhale.measures.beside import Beside
 from rhale.measures.binned import (
     BinnedEffects,
     CellChoice,
@@ -113,7 +114,8 @@ def choose(columns: Columns, asker: Asker, settings: Settings) -> Choice:
     for f, source, own, way in zip(binned, sources, cells, ways, strict=True):
         told = () if way in USUAL_WAYS else (way,)
         offered, how[f.name] = offer_piles(own, source.piles), way
-        measured[f.name] = BinnedEffects(f, source, offered, told, missing[f.name])
+        searched = settings.regions is not None
+        measured[f.name] = BinnedEffects(f, source, offered, told, missing[f.name], searched)
     for feature in columns.features:
         if feature.is_constant:
             measured[feature.name] = Constant(feature, missing[feature.name])
@@ -123,7 +125,10 @@ def choose(columns: Columns, asker: Asker, settings: Settings) -> Choice:
             measured[feature.name] = Steps(feature, missing[feature.name], last_key)
             how[feature.name] = BY_STEPS
     gone = _removals(columns.features, refused, "change")
-    return Choice((*(measured[f.name] for f in columns.features), *gone), how, asked + more)
+    explained = [measured[f.name] for f in columns.features]
+    known = {m.feature.column for m in explained if not isinstance(m, Constant)}
+    beside = [Beside(f) for f in columns.splitters if f.column not in known]
+    return Choice((*explained, *gone, *beside), how, asked + more)
 
 
 def _choose_profile(settings: Settings, feature: Feature, output: str) -> Tracing | Marginal:
@@ -182,8 +187,10 @@ def choose_jumps(
             narrow=_even(f, settings.window or _mean_share(f.axis.rows), MEAN_LEAST, gaps=True),
             wide=_even(f, settings.spread_window or WALKED_SHARE, WALKED_LEAST),
             cells=choose_cells(settings, f, asker.outputs, STEPPED_LIMITS),
+            share=settings.window,
             how=describe_places(places, cuts.size, _near_share(settings, f)),
             missing=missing[f.name],
+            is_searched=settings.regions is not None,
         )
         for f, cuts in some
     ]

@@ -19,6 +19,7 @@ class Gradient:
     column: int
     needs: ClassVar[Needs] = "slopes"
     n_changes: ClassVar[int] = 0
+    n_series: ClassVar[int] = 1
     piles: ClassVar[Piles] = NO_PILES  # a derivative is what it is
 
     def questions(self, rows: Rows) -> Questions:  # noqa: ARG002 - slopes answer for all columns

@@ -9,11 +9,12 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from rhale.features.feature import Feature
-from rhale.features.survey import Survey, keep, rows_keys
-from rhale.kernels import FloatArray, IntArray
+from rhale.features.survey import NO_LIMIT, Survey, keep, rows_keys
+from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.jumps import JumpQuestion, JumpReply, count_rows
 from rhale.kernels.moments import Moments
 from rhale.kernels.records import crosses_processes
+from rhale.kernels.region_finding import Target
 from rhale.kernels.sample import KeyArray, Sample
 from rhale.measures.questions import Asker
 from rhale.models import Predictor
@@ -24,6 +25,7 @@ from rhale.tables.chunk import Change
 
 Needs = Literal["nothing", "predictions", "slopes"]
 NO_ANSWERS = np.empty((0, 0, 0))
+NO_KEY = np.uint64(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +39,23 @@ class Rows:
     key : ndarray of shape (n_rows,)
         Their keys.
     sampled : ndarray of shape (n_sampled,)
-        Which of them the result keeps.
+        Which of them something is kept of: all that the result keeps, and more where they are
+        searched for regions.
+    last_key : int
+        Rows with keys up to this one are those that the result keeps.
+    counted : ndarray of shape (n_rows,) or None
+        Which of them count at all, where a region is measured; None for all.
     """
 
     chunk: Chunk
     key: KeyArray
     sampled: IntArray
+    last_key: np.uint64 = NO_LIMIT
+    counted: BoolArray | None = None
+
+    def count_only(self, values: FloatArray) -> FloatArray:
+        """Values of the rows that count; nan for the others, as if they had none."""
+        return values if self.counted is None else np.where(self.counted, values, np.nan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,19 +86,19 @@ class Questions:
         Whatever `add_up` wants back.
     aside : Aside or None
         What is asked about some of the rows besides.
-    jumps : JumpQuestion or None
+    jumps : sequence of JumpQuestion
         What is asked about the jumps of a model that is walked.
     """
 
     changes: Sequence[Change] = ()
     memory: Any = None
     aside: Aside | None = None
-    jumps: JumpQuestion | None = None
+    jumps: Sequence[JumpQuestion] = ()
 
     def n_asked(self, n_rows: int) -> int:
         """Rows that the model is asked about; once, where their jumps are."""
         some = 0 if self.aside is None else len(self.aside.changes) * self.aside.rows.size
-        return (len(self.changes) + (self.jumps is not None)) * n_rows + some
+        return (len(self.changes) + len(self.jumps)) * n_rows + some
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,15 +115,15 @@ class Replies:
         Answers to the changes that the measure asked about.
     aside : ndarray of shape (n_changes, n_some, n_outputs)
         Answers to what it asked about some of the rows; no changes where it did not.
-    jumps : JumpReply or None
-        Answer to what it asked about jumps.
+    jumps : sequence of JumpReply
+        Answers to what it asked about jumps.
     """
 
     predictions: FloatArray
     slopes: FloatArray | None
     changed: FloatArray
     aside: FloatArray = field(default_factory=lambda: NO_ANSWERS)
-    jumps: JumpReply | None = None
+    jumps: Sequence[JumpReply] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +158,8 @@ class About:
         Weights of the sampled rows.
     last_key : int
         Rows with keys up to this one are the sampled ones.
+    searched : ndarray of shape (n_searched, n_kept) or None
+        What the measure kept of the rows that are searched for regions; None where none are.
     """
 
     survey: Survey
@@ -152,6 +167,7 @@ class About:
     notes: tuple[Note, ...]
     weight: FloatArray
     last_key: np.uint64
+    searched: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,12 +184,21 @@ class Conclusion:
         Fine cells from which bins can be chosen anew.
     more : tuple of Measure
         What to measure next, in another pass over the rows.
+    targets : tuple of Target
+        Local effects of the rows that are searched for regions, one for each output.
+    parts : tuple of PartResult
+        The effect in groups of rows, where that was the question.
+    groups : ndarray of shape (n_sample, n_divisions) or None
+        Groups of the sampled rows in each division, where that was the question.
     """
 
     results: tuple[Any, ...] = ()
     missing: tuple[Missing | None, ...] = ()
     cells: Moments | None = None
     more: tuple[Measure, ...] = ()
+    targets: tuple[Target, ...] = ()
+    parts: tuple[Any, ...] = ()
+    groups: IntArray | None = None
 
 
 class Measure(Protocol):
@@ -244,11 +269,23 @@ class SampleParts:
         One for each measure.
     weight : ndarray of shape (n_sample,)
         Weights.
+    key : ndarray of shape (n_sample,)
+        Keys, increasing.
     """
 
     predictions: FloatArray
     kept: tuple[FloatArray, ...]
     weight: FloatArray
+    key: KeyArray
+
+    def up_to(self, last_key: np.uint64) -> SampleParts:
+        """The rows with keys up to this one."""
+        return self.take(slice(0, int(np.searchsorted(self.key, last_key, "right"))))
+
+    def take(self, some: slice | BoolArray) -> SampleParts:
+        """Some of the rows."""
+        kept = tuple(part[some] for part in self.kept)
+        return SampleParts(self.predictions[some], kept, self.weight[some], self.key[some])
 
 
 def lay_out(predictions: FloatArray, kept: Sequence[FloatArray]) -> FloatArray:
@@ -260,7 +297,7 @@ def take_apart(sample: Sample, n_outputs: int, measures: Sequence[Measure]) -> S
     """Undo `lay_out`."""
     limits = np.cumsum([n_outputs, *(m.n_kept(n_outputs) for m in measures)])
     parts = np.split(sample.values, limits[:-1], axis=1)
-    return SampleParts(parts[0], tuple(parts[1:]), sample.weight)
+    return SampleParts(parts[0], tuple(parts[1:]), sample.weight, sample.key)
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,11 +311,13 @@ class MeasureTask:
     measures : tuple of Measure
         What is measured.
     last_key : int
-        Rows with keys up to this one are kept in the sample.
+        Rows with keys up to this one are kept in the sample of the result.
     seed : int
         Of the rows' keys.
     weight : float
         What all rows of the table weigh.
+    search_key : int
+        Rows with keys up to this one are searched for regions, besides.
     """
 
     asker: Asker
@@ -286,16 +325,22 @@ class MeasureTask:
     last_key: np.uint64
     seed: int
     weight: float = 1.0
+    search_key: np.uint64 = NO_KEY
 
     @property
     def predictor(self) -> Predictor:
         """The model, for whoever sends the task to other processes."""
         return self.asker.predictor
 
+    @property
+    def kept_key(self) -> np.uint64:
+        """Largest key of the rows that something is kept of."""
+        return max(self.last_key, self.search_key)
+
     def __call__(self, chunk: Chunk) -> Sums:
         """Ask the model once about every row and measure, and keep sums."""
         key = rows_keys(chunk, self.seed)
-        rows = Rows(chunk, key, np.flatnonzero(key <= self.last_key))
+        rows = Rows(chunk, key, np.flatnonzero(key <= self.kept_key), self.last_key)
         base, n_asked = self.as_they_are(rows)
         tallies = list[Tally]()
         for group in self.groups(chunk.n_rows):
@@ -342,24 +387,30 @@ class MeasureTask:
         changes = [change for questions in asked for change in questions.changes]
         answers = self.asker.ask(rows.chunk, changes) if changes else NO_ANSWERS
         ends = np.cumsum([len(questions.changes) for questions in asked])
-        jumps = iter(self.ask_jumps(rows, [q.jumps for q in asked if q.jumps is not None]))
+        jumps = iter(self.ask_jumps(rows, [one for q in asked for one in q.jumps]))
         return [
             Replies(
                 base.predictions,
                 base.slopes,
                 own,
                 self.ask_aside(rows.chunk, questions.aside),
-                None if questions.jumps is None else next(jumps),
+                tuple(next(jumps) for _ in questions.jumps),
             )
             for own, questions in zip(np.split(answers, ends[:-1]), asked, strict=True)
         ]
 
     def ask_jumps(self, rows: Rows, questions: Sequence[JumpQuestion]) -> list[JumpReply]:
-        """Walk once for the jumps along all columns."""
-        if not questions:
-            return []
+        """Walk once for the jumps along all columns, and again where a column is asked about again."""
         counted = count_rows(rows.key, rows.chunk.weights, self.weight)
-        return self.asker.ask_jumps(rows.chunk, questions, counted)
+        replies, left = dict[int, JumpReply](), list(range(len(questions)))
+        while left:
+            first = {questions[place].column: place for place in reversed(left)}
+            walk = sorted(first.values())
+            asked = [questions[place] for place in walk]
+            found = self.asker.ask_jumps(rows.chunk, asked, counted)
+            replies |= dict(zip(walk, found, strict=True))
+            left = [place for place in left if place not in replies]
+        return [replies[place] for place in range(len(questions))]
 
     def ask_aside(self, chunk: Chunk, aside: Aside | None) -> FloatArray:
         """Ask about some rows of a chunk."""

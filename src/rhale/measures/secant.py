@@ -76,6 +76,11 @@ class Secant:
         """Both ends of each interval."""
         return 2 * len(self.intervals)
 
+    @property
+    def n_series(self) -> int:
+        """One, or three with a second window: narrow secants, wide ones, noise of the steps."""
+        return 1 if self.spread_interval is None else 3
+
     def questions(self, rows: Rows) -> Questions:
         """Both ends of the windows of every row, as the column's type can hold them."""
         chunk = rows.chunk

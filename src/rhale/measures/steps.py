@@ -10,14 +10,17 @@ import numpy as np
 
 from rhale.features.feature import Feature
 from rhale.features.levels import Levels
-from rhale.kernels import FloatArray, IntArray
+from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.axis import Axis
 from rhale.kernels.curve_moments import CurveMoments, measure_curves
 from rhale.kernels.level_moments import LevelMoments, measure_levels
 from rhale.kernels.records import crosses_processes
+from rhale.kernels.region_finding import Target
 from rhale.kernels.sample import KeyArray, Sample
+from rhale.measures.binned import FEWEST_ROWS
 from rhale.measures.measure import About, Aside, Conclusion, Needs, Questions, Replies, Rows, Tally
 from rhale.results.effect import LocalEffects
-from rhale.results.level_effect import LevelEffect
+from rhale.results.level_effect import LevelEffect, name_others
 from rhale.results.note import Note
 
 NO_LIMIT = np.uint64(np.iinfo(np.uint64).max)
@@ -59,13 +62,13 @@ class Moved:
         Which rows of the chunk.
     weight : ndarray of shape (n_moved,)
         Weight of all rows that are like it.
-    squares : float
-        Sum of the squared weights of all these.
+    squares : ndarray of shape (n_moved,)
+        Sum of the squared weights of these.
     """
 
     rows: IntArray
     weight: FloatArray
-    squares: float
+    squares: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,12 +155,12 @@ class Steps:
     def moved(self, rows: Rows, level: IntArray) -> Moved:
         """The distinct sampled rows that have a level, and a small enough key."""
         key, sampled = rows.key[rows.sampled], rows.sampled
-        chosen = sampled[(key <= self.last_key) & (level[sampled] >= 0)]
+        chosen = sampled[(key <= min(self.last_key, rows.last_key)) & (level[sampled] >= 0)]
         _, first, same = np.unique(rows.key[chosen], return_index=True, return_inverse=True)
         weights = rows.chunk.weights
         w = np.ones(chosen.size) if weights is None else weights[chosen]
-        held = np.bincount(same, w, first.size).astype(np.float64)
-        return Moved(chosen[first], held, float(w @ w))
+        held, squares = (np.bincount(same, v, first.size).astype(np.float64) for v in (w, w * w))
+        return Moved(chosen[first], held, squares)
 
     def everywhere(self, rows: Rows, level: IntArray, some: IntArray) -> Aside:
         """Some rows at every level; at its own a row stays as it is."""
@@ -174,7 +177,7 @@ class Steps:
         level, moved = asked.memory.level, asked.memory.moved
         sampled, weights = rows.sampled, rows.chunk.weights
         steps = row_steps(level, self.levels.size, replies.predictions, replies.changed)
-        known = level >= 0
+        known = level >= 0 if rows.counted is None else (level >= 0) & rows.counted
         total = measure_levels(
             level[known],
             steps.down[:, known],
@@ -183,7 +186,7 @@ class Steps:
             None if weights is None else weights[known],
         )
         stands = self.levels.stand(level)[sampled, None]
-        curves = None if moved is None else measure_moved(moved, replies.aside)
+        curves = None if moved is None else measure_moved(moved, replies.aside, rows.counted)
         return Tally(
             LevelSums(total, curves),
             np.hstack([stands, steps.down[:, sampled].T, steps.up[:, sampled].T]),
@@ -191,33 +194,79 @@ class Steps:
 
     def conclude(self, total: LevelSums, kept: FloatArray, about: About) -> Conclusion:
         """Gather the steps of each output, and how rows differ at the levels."""
-        levels, found = self.levels, total.steps
-        steps, width = found.steps, np.diff(levels.edges)
-        covariance = None if total.curves is None else total.curves.covariance
-        return Conclusion(
-            tuple(
-                LevelEffect(
-                    name=self.feature.name,
-                    output=name,
-                    levels=levels.names,
-                    level_count=found.count,
-                    level_weight=found.weight,
-                    edges=levels.edges,
-                    count=steps.count,
-                    rows=steps.rows,
-                    weight=steps.weight,
-                    mean=steps.mean[output] / width,
-                    std=steps.std[output] / width,
-                    correlation=steps.correlation[output],
-                    is_number=levels.is_number,
-                    pooled=levels.pooled_names,
-                    local_notes=about.notes + self.missing,
-                    bin_notes=self.feature.notes + self.describe_moved(total, about),
-                    covariance=None if covariance is None else covariance[output],
-                    sample=self.sampled_steps(kept, about, output),
-                )
-                for output, name in enumerate(about.outputs)
+        every, outputs = slice(0, self.levels.size), range(len(about.outputs))
+        made = tuple(self.gather(total, kept, about, output, every) for output in outputs)
+        targets = () if about.searched is None else self.targets(about.searched, len(outputs))
+        return Conclusion(made, targets=targets)
+
+    def conclude_region(
+        self, total: LevelSums, kept: FloatArray, about: About, output: int
+    ) -> LevelEffect | None:
+        """The same for the rows of a region, from the first to the last of their levels."""
+        filled = np.flatnonzero(total.steps.count)
+        if total.steps.count.sum() < FEWEST_ROWS:
+            return None
+        some = slice(int(filled[0]), int(filled[-1]) + 1)
+        made = self.gather(total, kept, about, output, some)
+        unknown = [made.levels[k] for k in np.flatnonzero(made.count == 0)]
+        if not unknown:
+            return made
+        text = f"no row on either side of {len(unknown)} steps (after {unknown[0]!r}): flat there"
+        return replace(made, bin_notes=(*made.bin_notes, Note("empty steps", text)))
+
+    def in_region(self, axis: Axis) -> Steps:  # noqa: ARG002 - levels stay
+        """The same steps."""
+        return self
+
+    def gather(
+        self, total: LevelSums, kept: FloatArray, about: About, output: int, some: slice
+    ) -> LevelEffect:
+        """The effect of neighbouring levels on one output."""
+        levels, found = self.levels, total.steps.between(some)
+        steps, edges = found.steps, levels.edges[some]
+        width = np.diff(edges)
+        others = name_others(len(levels.pooled_names))
+        has_pooled = any(name.rstrip(" ") == others for name in levels.names[some])
+        return LevelEffect(
+            name=self.feature.name,
+            output=about.outputs[output],
+            levels=levels.names[some],
+            level_count=found.count,
+            level_weight=found.weight,
+            edges=edges,
+            count=steps.count,
+            rows=steps.rows,
+            weight=steps.weight,
+            mean=steps.mean[output] / width,
+            std=steps.std[output] / width,
+            correlation=steps.correlation[output],
+            is_number=levels.is_number,
+            pooled=levels.pooled_names if has_pooled else (),
+            local_notes=about.notes + self.missing,
+            bin_notes=self.feature.notes + self.describe_moved(total, about),
+            covariance=None if total.curves is None else total.curves.from_first(output, some),
+            sample=self.sampled_steps(kept, about, output),
+        )
+
+    def targets(self, searched: FloatArray, n_outputs: int) -> tuple[Target, ...]:
+        """What regions are to tell apart: the steps of every row, down and up."""
+        edges = self.levels.edges
+        stands, down, up = np.split(searched, [1, 1 + n_outputs], axis=1)
+        known = np.flatnonzero(~np.isnan(stands[:, 0]))
+        level = np.searchsorted(edges, stands[known, 0])
+        below, above = level > 0, level < edges.size - 1
+        row = np.concatenate([known[below], known[above]])
+        stand = np.concatenate([level[below], level[above]])
+        step = np.concatenate([level[below] - 1, level[above]])
+        return tuple(
+            Target(
+                row=row,
+                x=stand.astype(np.float64),
+                effects=np.concatenate([down[known[below], output], up[known[above], output]]),
+                shared=np.zeros(row.size),
+                step=step,
             )
+            for output in range(n_outputs)
         )
 
     def describe_moved(self, total: LevelSums, about: About) -> tuple[Note, ...]:
@@ -264,7 +313,9 @@ def row_steps(
     return RowSteps(level, down, up)
 
 
-def measure_moved(moved: Moved, answers: FloatArray) -> CurveMoments:
+def measure_moved(
+    moved: Moved, answers: FloatArray, counted: BoolArray | None = None
+) -> CurveMoments:
     """Moments of the curves of rows over the levels, from zero at the first.
 
     Parameters
@@ -273,9 +324,13 @@ def measure_moved(moved: Moved, answers: FloatArray) -> CurveMoments:
         The rows.
     answers : ndarray of shape (n_levels, n_moved, n_outputs)
         Their predictions at every level.
+    counted : ndarray of shape (n_rows,), optional
+        Which rows of the chunk count; all by default.
     """
     curves = (answers - answers[:1]).transpose(2, 1, 0)
-    return replace(measure_curves(curves, moved.weight), weight_squares=moved.squares)
+    some = slice(None) if counted is None else counted[moved.rows]
+    found = measure_curves(curves[:, some], moved.weight[some])
+    return replace(found, weight_squares=float(moved.squares[some].sum()))
 
 
 def last_moved(sample: Sample, n_levels: int, n_outputs: int) -> np.uint64:

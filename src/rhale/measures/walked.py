@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -12,17 +12,28 @@ import numpy as np
 from rhale.features.feature import Feature
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.agreement import staircase_slopes, subtract
+from rhale.kernels.axis import Axis
 from rhale.kernels.grid import CellArray, Grid
-from rhale.kernels.jumps import Ends, JumpCells, JumpQuestion, JumpSums
+from rhale.kernels.jumps import Ends, JumpCells, JumpQuestion, JumpSums, find_near, near_share
 from rhale.kernels.moments import Moments, measure
 from rhale.kernels.records import crosses_processes
+from rhale.kernels.region_finding import Target
 from rhale.kernels.staircase import Staircase
 from rhale.kernels.windows import Window
-from rhale.measures.binned import CellChoice, gather_notes, sample_effects
+from rhale.measures.binned import (
+    CellChoice,
+    between_rows,
+    gather_notes,
+    locate_searched,
+    sample_effects,
+    without_moved,
+)
 from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
 from rhale.results.effect import Effect
 from rhale.results.fit import bin_cells
 from rhale.results.note import Note
+
+WIDE, DIFFERENCE = 1, 3  # series of slopes, see `JumpReply`
 
 
 @crosses_processes
@@ -63,8 +74,12 @@ class JumpEffects:
         of a cell have the same ones.
     cells : CellChoice
         Cells and partitions.
+    share : float or None
+        Share of the rows in a neighbourhood, where the user says so.
     how, missing : tuple of Note
         How local effects are found; rows without a value.
+    is_searched : bool
+        Whether the sampled rows are searched for regions.
     """
 
     feature: Feature
@@ -72,20 +87,22 @@ class JumpEffects:
     narrow: Window
     wide: Window
     cells: CellChoice
+    share: float | None = None
     how: tuple[Note, ...] = ()
     missing: tuple[Note, ...] = ()
+    is_searched: bool = False
     needs: ClassVar[Needs] = "nothing"
     n_changes: ClassVar[int] = 0
     n_points: ClassVar[int] = 1
 
     def n_kept(self, n_outputs: int) -> int:
-        """Where a row stands, and its slopes over the wide window."""
-        return 1 + n_outputs
+        """Where a row stands, its wide slopes, and how those of the halves differ where searched."""
+        return 1 + (1 + self.is_searched) * n_outputs
 
     def questions(self, rows: Rows) -> Questions:
         """The jumps in each row's neighbourhoods and windows."""
         x, marks = rows.chunk.column(self.feature.column), self.marks
-        counts = self.cells.grid.covers(x)
+        counts = self.cells.grid.covers(rows.count_only(x))
         place = marks.grid.locate_covered(np.where(counts, x, marks.grid.edges[0]))
         asked = JumpQuestion(
             column=self.feature.column,
@@ -96,7 +113,7 @@ class JumpEffects:
             narrow=read_cells(marks.narrow, place),
             wide=read_cells(marks.wide, place),
         )
-        return Questions(memory=x, jumps=asked)
+        return Questions(memory=x, jumps=(asked,))
 
     @cached_property
     def marks(self) -> Marks:
@@ -121,12 +138,12 @@ class JumpEffects:
 
     def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:
         """Moments of the slopes in every cell, and sums of jumps at every place."""
-        assert replies.jumps is not None  # noqa: S101 - our own mistake
-        x, slopes = asked.memory, replies.jumps.slopes
-        series = slopes.reshape(-1, x.size)
-        cells = measure(self.cells.grid, x, series, rows.chunk.weights)
-        kept = np.column_stack([x[rows.sampled], slopes[1][:, rows.sampled].T])
-        return Tally(JumpTotal(cells, replies.jumps.sums), kept)
+        x, (reply,) = asked.memory, replies.jumps
+        series = reply.slopes.reshape(-1, x.size)
+        cells = measure(self.cells.grid, rows.count_only(x), series, rows.chunk.weights)
+        wide = reply.slopes[[WIDE, DIFFERENCE] if self.is_searched else [WIDE]]
+        kept = np.column_stack([x[rows.sampled], *wide[:, :, rows.sampled].transpose(0, 2, 1)])
+        return Tally(JumpTotal(cells, reply.sums), kept)
 
     def conclude(self, total: JumpTotal, kept: FloatArray, about: About) -> Conclusion:
         """Accumulate the jumps, and choose bins among the cells, for each output."""
@@ -139,7 +156,57 @@ class JumpEffects:
             self.bin(cells, kept, about, (output, found), notes)
             for output, found in enumerate(stairs)
         )
-        return Conclusion(made, cells=cells)
+        targets = () if about.searched is None else self.targets(about.searched, stairs)
+        return Conclusion(made, cells=cells, targets=targets)
+
+    def targets(self, searched: FloatArray, stairs: Sequence[Staircase]) -> tuple[Target, ...]:
+        """What regions are to tell apart: slopes over the wide window, less what all rows share.
+
+        The slopes over the two halves of a window differ by steps, and so little do they tell of
+        the slope over all of it: a quarter of that is its noise.
+        """
+        x, row = locate_searched(searched, self.cells.grid)
+        wide, difference = searched[row, 1:].T.reshape(2, len(stairs), row.size)
+        shared = self.shared_slopes(stairs, x).reshape(-1, len(stairs), row.size)
+        return tuple(
+            Target(
+                row=row,
+                x=x,
+                effects=wide[output],
+                shared=shared[WIDE][output],
+                noise=(difference - shared[DIFFERENCE])[output] / 4,
+            )
+            for output in range(len(stairs))
+        )
+
+    def in_region(self, axis: Axis) -> JumpEffects:
+        """The same slopes, and the jumps of the rows near each place that are in a region."""
+        own = self.places
+        inside = (own.places > axis.low) & (own.places <= axis.high)
+        share = self.share or near_share(axis.rows)
+        number = np.append(np.where(inside, np.cumsum(inside) - 1, -1), -1)  # -1 stays -1
+        near = find_near(axis, own.places[inside], share)
+        return replace(self, places=JumpCells(own.places[inside], *near, number[own.cell_of_cut]))
+
+    def conclude_region(
+        self, total: JumpTotal, kept: FloatArray, about: About, output: int
+    ) -> Effect | None:
+        """Jumps and bins of the rows of a region, between the first and the last of its cells."""
+        cells = between_rows(total.cells)
+        if cells is None:
+            return None
+        ends = float(cells.grid.edges[0]), float(cells.grid.edges[-1])
+        outputs = range(len(about.outputs))
+        stairs = [Staircase.of(self.places, total.sums, one, ends) for one in outputs]
+        made = bin_cells(
+            self.feature.name,
+            about.outputs[output],
+            self.without_shared(cells, stairs).of_output(output, len(outputs)),
+            self.cells.partitions[output],
+            stairs=stairs[output],
+        )
+        sample = sample_effects(kept, about, output)
+        return replace(without_moved(made), kind=self.feature.axis_kind, sample=sample)
 
     @cached_property
     def narrow_ends(self) -> Ends:
@@ -153,14 +220,14 @@ class JumpEffects:
 
     def without_shared(self, cells: Moments, stairs: Sequence[Staircase]) -> Moments:
         """Take off the wide slopes what all rows share: those of the mean staircase."""
+        return subtract(cells, partial(self.shared_slopes, stairs))
 
-        def shared(x: FloatArray) -> FloatArray:
-            ends = read_cells(self.wide_ends, self.cells.grid.locate(x))
-            found = [staircase_slopes(own.places, own.jumps, *ends) for own in stairs]
-            none = np.zeros((len(stairs), x.size))
-            return np.concatenate([none, *np.stack(found, axis=1)])
-
-        return subtract(cells, shared)
+    def shared_slopes(self, stairs: Sequence[Staircase], x: FloatArray) -> FloatArray:
+        """Slopes of the mean staircases at some places, in the order of the series."""
+        ends = read_cells(self.wide_ends, self.cells.grid.locate(x))
+        found = [staircase_slopes(own.places, own.jumps, *ends) for own in stairs]
+        none = np.zeros((len(stairs), x.size))
+        return np.concatenate([none, *np.stack(found, axis=1)])
 
     def bin(
         self,

@@ -23,6 +23,7 @@ from rhale.kernels.stretches import BetweenStretches, Stretches
 from rhale.results.effect import Effect, fit_effect
 from rhale.results.note import Note
 
+MOVED_LIMITS = "moved limits"
 FINE_CELLS = 100  # of each kind, so that finished results can be binned anew
 
 
@@ -192,4 +193,4 @@ def nearest_limits(grid: Grid, wanted: FloatArray) -> tuple[IntArray, tuple[Note
         return place, ()
     farthest = f"{shift.max():.3g}"
     text = f"{n_moved} of {wanted.size} limits moved to limits of cells, by at most {farthest}"
-    return place, (Note("moved limits", text),)
+    return place, (Note(MOVED_LIMITS, text),)

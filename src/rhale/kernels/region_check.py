@@ -1,0 +1,232 @@
+"""The honest check: what rows that the search did not see say about a tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.region_finding import Gain
+from rhale.kernels.region_gains import Histogram, fill_one
+from rhale.kernels.region_search import Search
+from rhale.kernels.regions import Regions
+from rhale.kernels.residuals import Residuals
+from rhale.kernels.rules import Branch
+
+PRIOR = 5.0  # rows that a cell of a region is held to its parent's curve with
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """A tree as far as it holds, and what each of its rules explains.
+
+    Attributes
+    ----------
+    tree : Branch or None
+        What is left of it.
+    gains : tuple of Gain
+        One for each rule, in the order of `list_rules`.
+    """
+
+    tree: Branch | None
+    gains: tuple[Gain, ...] = ()
+
+
+def fit_curves(
+    histogram: Histogram, parent: FloatArray, residuals: Residuals, prior: float
+) -> FloatArray:
+    """Fit the curves of groups: the parent's, moved as a whole, and bent as far as rows support it.
+
+    Parameters
+    ----------
+    histogram : Histogram of shape (..., n_cells)
+        Rows that are searched.
+    parent : ndarray of shape (n_series, n_cells)
+        Curves that they are compared with.
+    residuals : Residuals
+        Tells which cells belong to one feature.
+    prior : float
+        Weight with which a cell is held to the moved curve.
+
+    Returns
+    -------
+    ndarray of shape (n_series, ..., n_cells)
+        Curves.
+
+    Notes
+    -----
+    Section 3.5 of the research on regions. The move is not shrunk: a second split would undo it.
+    """
+    between = (slice(None), *(None,) * (histogram.weight.ndim - 1))
+    curves = np.broadcast_to(parent[between], histogram.sums.shape)
+    starts = np.flatnonzero(np.diff(residuals.feature, prepend=-1))
+    mass = np.add.reduceat(histogram.weight, starts, axis=-1)
+    gap = np.add.reduceat(histogram.sums - histogram.weight * curves, starts, axis=-1)
+    shift = np.divide(gap, mass, out=np.zeros_like(gap), where=mass > 0)[..., residuals.feature]
+    left = histogram.sums - histogram.weight * (curves + shift)
+    return np.asarray(curves + shift + left / (histogram.weight + prior))
+
+
+def weigh_losses(
+    residuals: Residuals, some: IntArray, curves: FloatArray, group: IntArray
+) -> FloatArray:
+    """Squares of some effects about the curves of their groups, without steps, as they count."""
+    left = residuals.values[:, some] - curves[:, group, residuals.cell[some]]
+    return np.asarray(residuals.measure(some) * (left[0] ** 2 - (left[1:] ** 2).sum(axis=0)))
+
+
+def share_of(residuals: Residuals, some: IntArray, drop: FloatArray) -> Gain:
+    """Tell which share of the spread a drop of losses is, of some effects that check.
+
+    Notes
+    -----
+    Numerator and denominator come from the same rows, so the error is that of their ratio.
+    """
+    checking = residuals.checking
+    spread = residuals.spreads(checking)
+    total = float(spread.sum())
+    n_rows = residuals.count_rows(some)
+    if not total > 0:
+        return Gain(0.0, float("nan"), n_rows)
+    share = float(drop.sum()) / total
+    size = int(residuals.row.max(initial=0)) + 1
+    expected = share * np.bincount(residuals.row[checking], spread, size)
+    by_row = np.bincount(residuals.row[some], drop, size) - expected
+    return Gain(share, float(np.sqrt(np.sum(by_row**2))) / total, n_rows)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What a split must reach, with those below it, in rows that check (section 3.6).
+
+    Attributes
+    ----------
+    confidence : float
+        Standard errors that it must exceed zero by.
+    gain : float
+        Share of the spread that each rule must explain.
+    effect : float
+        Of the mean squared local effect of its rows.
+    output : float
+        Of the predictions' deviation.
+    noise : float
+        Of the mean squared noise of steps of its rows.
+    """
+
+    confidence: float = -np.inf
+    gain: float = -np.inf
+    effect: float = 0.0
+    output: float = 0.0
+    noise: float = 0.0
+
+    @classmethod
+    def of(cls, settings: Regions) -> Bar:
+        """Read it from what was asked for."""
+        return cls(
+            confidence=settings.confidence,
+            gain=settings.min_gain,
+            effect=settings.min_effect,
+            output=settings.min_output,
+            noise=settings.min_noise,
+        )
+
+    def is_worth(self, residuals: Residuals, some: IntArray, gain: float) -> bool:
+        """Tell whether a gain matters beside the local effects and the steps of the same rows."""
+        measure = residuals.measure(some)
+        effect = float(np.sum(measure * residuals.square[some]))
+        noise = float(np.sum(measure * (residuals.values[1:, some] ** 2).sum(axis=0)))
+        enough = gain >= self.effect * effect and gain >= self.noise * noise
+        return enough and np.sqrt(max(gain, 0.0)) >= self.output
+
+    def is_certain(self, residuals: Residuals, some: IntArray, drop: FloatArray) -> bool:
+        """Tell whether a drop of losses is more than chance, by the rows that it comes from."""
+        total, weight = float(drop.sum()), residuals.weight[some]
+        mean = total / float(weight.sum()) if some.size else 0.0
+        by_row = np.bincount(residuals.row[some], drop - mean * weight)
+        return total >= self.confidence * float(np.sqrt(np.sum(by_row**2)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Node:
+    """Effects that a rule splits, of rows that are searched and that check; their parent's curve."""
+
+    searched: IntArray
+    checking: IntArray
+    parent: FloatArray
+
+    def divide(
+        self, search: Search, branch: Branch, curves: FloatArray
+    ) -> tuple[_Node, _Node, BoolArray]:
+        """Divide both halves by a rule."""
+        seen = search.goes_first(branch.rule, self.searched)
+        new = search.goes_first(branch.rule, self.checking)
+        first = _Node(self.searched[seen], self.checking[new], curves)
+        return first, _Node(self.searched[~seen], self.checking[~new], curves), new
+
+
+def check_tree(search: Search, tree: Branch | None, bar: Bar) -> Checked:
+    """Keep what holds of a tree in rows that it was not grown with, from its leaves up."""
+    residuals = search.residuals
+    zero = np.zeros((len(residuals.values), residuals.n_cells))
+    root = _Node(residuals.searched, residuals.checking, zero)
+    return _walk(search, tree, root, bar)[1]
+
+
+def _walk(
+    search: Search, branch: Branch | None, node: _Node, bar: Bar
+) -> tuple[FloatArray, Checked]:
+    """Check a branch; losses of its effects under what is left of it come, too."""
+    residuals = search.residuals
+    none = np.zeros(node.checking.size, dtype=np.intp)
+    curves = fit_group(residuals, node.searched, node.parent)
+    own = weigh_losses(residuals, node.checking, curves[:, None], none)
+    if branch is None:
+        return own, Checked(None)
+    one, other, goes = node.divide(search, branch, curves)
+    below = np.empty_like(own)
+    below[goes], first = _walk(search, branch.first, one, bar)
+    below[~goes], second = _walk(search, branch.second, other, bar)
+    left = replace(branch, first=first.tree, second=second.tree)
+    drop = own - below
+    gain = share_of(residuals, node.checking, drop)
+    holds = (
+        gain.share >= bar.gain * left.n_rules
+        and bar.is_certain(residuals, node.checking, drop)
+        and bar.is_worth(residuals, node.checking, float(drop.sum()))
+    )
+    if not holds:
+        return own, Checked(None)
+    return below, Checked(left, (gain, *first.gains, *second.gains))
+
+
+def fit_group(residuals: Residuals, some: IntArray, parent: FloatArray) -> FloatArray:
+    """Fit the curve of one group of effects, shape (n_series, n_cells)."""
+    if some.size == 0:
+        return parent
+    histogram = fill_one(residuals, some, np.zeros(some.size, dtype=np.intp), 1)
+    prior = PRIOR * float(residuals.weight[some].mean())
+    return fit_curves(histogram, parent, residuals, prior)[:, 0]
+
+
+def drop_by_groups(residuals: Residuals, group: IntArray, n_groups: int) -> FloatArray:
+    """How far the curves of groups lower the losses of effects that check, shape (n_checking,).
+
+    Parameters
+    ----------
+    residuals : Residuals
+        What is to be explained.
+    group : ndarray of shape (n_rows,)
+        The group of every row.
+    n_groups : int
+        How many there are.
+    """
+    searched, checking = residuals.searched, residuals.checking
+    zero = np.zeros((len(residuals.values), residuals.n_cells))
+    common = fit_group(residuals, searched, zero)
+    prior = PRIOR * float(residuals.weight[searched].mean())
+    histogram = fill_one(residuals, searched, group[residuals.row[searched]], n_groups)
+    curves = fit_curves(histogram, common, residuals, prior)
+    mine = group[residuals.row[checking]]
+    own = weigh_losses(residuals, checking, common[:, None], np.zeros_like(mine))
+    return np.asarray(own - weigh_losses(residuals, checking, curves, mine))

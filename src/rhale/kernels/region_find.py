@@ -1,0 +1,218 @@
+"""Find regions: search in some rows, and let the others decide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from rhale.kernels import IntArray
+from rhale.kernels.region_check import Bar, Checked, check_tree, drop_by_groups, share_of
+from rhale.kernels.region_codes import CodedRows, code_rows, round_between
+from rhale.kernels.region_finding import Finding, Gain, Reason, SearchRows, Target
+from rhale.kernels.region_partners import Partners, find_partners
+from rhale.kernels.region_search import Search, grow, grow_greedily, settle
+from rhale.kernels.regions import Regions
+from rhale.kernels.residuals import Residuals, take_residuals
+from rhale.kernels.rules import Branch, Rule, list_rules
+
+FEWEST_ROWS = 200
+GRADUAL = 0.08  # share of the spread that a splitter explains beyond one cut
+
+
+def find_regions(rows: SearchRows | CodedRows, target: Target, settings: Regions) -> Finding:
+    """Find the regions of one feature.
+
+    Parameters
+    ----------
+    rows : SearchRows or CodedRows
+        Rows with their splitters; code them once where several features are looked at.
+    target : Target
+        Local effects of the feature.
+    settings : Regions
+        What is asked for.
+
+    Returns
+    -------
+    Finding
+        Rules, what they explain, and why there are none.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).uniform(-1, 1, (1_000, 2))
+    >>> checks = np.arange(1_000) % 2 == 1
+    >>> rows = SearchRows(x, np.zeros(2, dtype=int), np.ones(1_000), checks)
+    >>> slopes, zeros = np.where(x[:, 1] > 0, 3.0, -3.0), np.zeros(1_000)
+    >>> target = Target(np.arange(1_000), x[:, 0], slopes, zeros, None, None, 0, 1.0)
+    >>> found = find_regions(rows, target, Regions())
+    >>> [(rule.splitter, rule.threshold) for rule in found.rules]
+    [(1, 0.0)]
+    """
+    return _find(rows, [target], settings)
+
+
+def find_joint(
+    rows: SearchRows | CodedRows, targets: Sequence[Target], settings: Regions
+) -> Finding:
+    """Find regions that several features share: what they explain adds up, in units of the output."""
+    return _find(rows, [replace(target, own=-1) for target in targets], settings)
+
+
+def check_groups(rows: SearchRows, group: IntArray, target: Target, settings: Regions) -> Gain:
+    """Tell which share of the spread goes with groups that are given, in rows that check.
+
+    Parameters
+    ----------
+    rows : SearchRows
+        Rows; those that do not check tell the curves of the groups.
+    group : ndarray of shape (n_rows,)
+        The group of every row, from 0.
+    target : Target
+        Local effects of the feature.
+    settings : Regions
+        Not looked at: groups are what they are.
+    """
+    del settings
+    residuals = take_residuals(rows, [target])
+    checking = residuals.checking
+    if checking.size == 0 or residuals.searched.size == 0:
+        return Gain(0.0, float("nan"), 0)
+    drop = drop_by_groups(residuals, group, int(group.max(initial=0)) + 1)
+    return share_of(residuals, checking, drop)
+
+
+def _find(rows: SearchRows | CodedRows, targets: Sequence[Target], settings: Regions) -> Finding:
+    coded = rows if isinstance(rows, CodedRows) else code_rows(rows)
+    residuals = take_residuals(coded.rows, targets)
+    everything = np.arange(residuals.row.size)
+    splitters = _allowed(coded, residuals, [target.own for target in targets])
+    search = Search(coded, residuals, settings, splitters)
+    nothing = np.full(coded.n_splitters, np.nan)
+    empty = Finding(partner_share=nothing, partner_error=nothing)
+    if residuals.count_rows(everything) < FEWEST_ROWS or not _has_halves(residuals):
+        return replace(empty, reason="few rows")
+    if splitters.size == 0:
+        return replace(empty, reason="no splitter")
+    spread = float(residuals.spreads(residuals.checking).sum())
+    bar = replace(Bar.of(settings), noise=0.0)
+    if not (spread > 0 and bar.is_worth(residuals, residuals.checking, spread)):
+        return replace(empty, reason="alike")
+    return _search_and_check(search)
+
+
+def _has_halves(residuals: Residuals) -> bool:
+    return bool(residuals.searched.size and residuals.checking.size)
+
+
+def _allowed(coded: CodedRows, residuals: Residuals, own: list[int]) -> IntArray:
+    """Splitters that differ among the rows, and are not the feature itself."""
+    values = coded.rows.values[np.unique(residuals.row)]
+    if not len(values):
+        return np.empty(0, dtype=np.intp)
+    known = ~np.isnan(values)
+    low = np.where(known, values, np.inf).min(axis=0)
+    high = np.where(known, values, -np.inf).max(axis=0)
+    differs = (low < high) | (known.any(axis=0) & ~known.all(axis=0))
+    differs[[k for k in own if k >= 0]] = False
+    return np.flatnonzero(differs)
+
+
+def _search_and_check(search: Search) -> Finding:
+    """Search, check, and tell what was found; or why nothing was."""
+    tree = grow(search, search.part(search.residuals.searched))
+    partners = find_partners(search.coded, search.residuals, search.splitters)
+    told = Finding(
+        partner_share=partners.share,
+        partner_error=partners.error,
+        unexplained=partners.unexplained,
+    )
+    bar = Bar.of(search.settings)
+    checked = _check_whole(search, tree, bar)
+    if checked.tree is None:
+        return _tell_why(search, tree, told)
+    checked, gradual = _look_for_gradual(search, checked, partners)
+    settled = settle(search, checked.tree, search.part(np.arange(search.residuals.row.size)))
+    share = checked.gains[0].share
+    return replace(
+        told,
+        rules=_write_rules(search.coded, settled),
+        gains=checked.gains,
+        share=share,
+        error=checked.gains[0].error,
+        gradual=gradual,
+        unexplained=float(np.clip(partners.unexplained, 0.0, max(1 - share, 0.0))),
+    )
+
+
+def _check_whole(search: Search, tree: Branch | None, bar: Bar) -> Checked:
+    """Check a tree, and that it explains enough as a whole."""
+    checked = check_tree(search, tree, bar)
+    enough = checked.tree is not None and checked.gains[0].share >= search.settings.min_total
+    return checked if enough else Checked(None)
+
+
+def _tell_why(search: Search, tree: Branch | None, told: Finding) -> Finding:
+    """Tell why a tree does not hold: it is no larger than steps, too small, or chance."""
+    if tree is None:
+        return replace(told, reason="nothing found")
+    bar = Bar.of(search.settings)
+    doubtful = _check_whole(search, tree, replace(bar, noise=0.0))
+    if doubtful.tree is not None:
+        return replace(
+            told,
+            reason="steps",
+            doubtful=_write_rules(search.coded, doubtful.tree),
+            share=doubtful.gains[0].share,
+            error=doubtful.gains[0].error,
+        )
+    holds = check_tree(search, tree, Bar(confidence=bar.confidence)).tree is not None
+    reason: Reason = "too little" if holds else "not confirmed"
+    return replace(told, reason=reason)
+
+
+def _look_for_gradual(search: Search, checked: Checked, partners: Partners) -> tuple[Checked, int]:
+    """Find out whether the effect changes gradually: then a staircase is one split (section 3.8)."""
+    tree = checked.tree
+    if tree is None or tree.rule.levels:
+        return checked, -1
+    splitter = tree.rule.splitter
+    alone: Branch | None = replace(tree, first=None, second=None)
+    if tree.n_rules > 1:
+        one = replace(search, splitters=np.array([splitter]))
+        alone = grow_greedily(one, search.part(search.residuals.searched), 1) or alone
+    gains = check_tree(search, alone, Bar()).gains
+    by_one_cut = gains[0].share if gains else 0.0
+    if partners.share[splitter] - by_one_cut <= GRADUAL:
+        return checked, -1
+    cut = check_tree(search, _cut_stairs(tree), Bar())
+    return (cut if cut.tree is not None else checked), splitter
+
+
+def _cut_stairs(tree: Branch) -> Branch:
+    """Leave out what splits only by the first splitter again."""
+    first, second = (
+        None if side and _splitters(side) == {tree.rule.splitter} else side
+        for side in (tree.first, tree.second)
+    )
+    return replace(tree, first=first, second=second)
+
+
+def _splitters(tree: Branch | None) -> set[int]:
+    return {rule.splitter for rule in list_rules(tree)}
+
+
+def _write_rules(coded: CodedRows, tree: Branch | None) -> tuple[Rule, ...]:
+    """Write a tree with thresholds in round numbers, which move no row."""
+
+    def write(branch: Branch | None, here: IntArray) -> Branch | None:
+        if branch is None:
+            return None
+        rule, x = branch.rule, coded.rows.values[here, branch.rule.splitter]
+        if np.any(x <= rule.threshold) and np.any(x > rule.threshold):
+            low, high = x[x <= rule.threshold].max(), x[x > rule.threshold].min()
+            rule = replace(rule, threshold=round_between(float(low), float(high)))
+        goes = rule.goes_first(x)
+        return Branch(rule, write(branch.first, here[goes]), write(branch.second, here[~goes]))
+
+    return list_rules(write(tree, np.arange(len(coded.rows.values))))

@@ -1,0 +1,352 @@
+"""The search for regions: the best split of some rows, thresholds between rows, and trees of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.region_codes import COARSE, CodedRows, cut_evenly, round_between
+from rhale.kernels.region_gains import Histogram, fill, fill_one, gain_between, squares
+from rhale.kernels.region_pairs import find_pair
+from rhale.kernels.regions import Regions
+from rhale.kernels.residuals import Residuals
+from rhale.kernels.rules import Branch, Rule, list_rules, locate_rows
+
+ENOUGH = 0.9  # of the spread: a tree that explains so much is not looked beyond
+PLACES = 128  # where a threshold may lie inside the cells beside a cut
+LOOKED_AT, MOST_PAIRED = 4_000, 64  # rows and splitters that pairs are looked for among
+PAIR_NUMBERS = 10_000_000  # of the histograms of all pairs, at most
+ALIKE = 1e-9  # of a gain: cuts that gain as much, but for rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What a search works on.
+
+    Attributes
+    ----------
+    coded : CodedRows
+        Rows and their splitters.
+    residuals : Residuals
+        What is to be explained.
+    settings : Regions
+        How.
+    splitters : ndarray of shape (n_allowed,)
+        Splitters that may be used, in order.
+    """
+
+    coded: CodedRows
+    residuals: Residuals
+    settings: Regions
+    splitters: IntArray
+
+    def goes_first(self, rule: Rule, some: IntArray) -> BoolArray:
+        """Tell which of some effects go first."""
+        return np.asarray(self.coded.goes_first(rule)[self.residuals.row[some]])
+
+    def locate(self, tree: Branch | None, some: IntArray) -> IntArray:
+        """Find the region of each of some effects."""
+        values = self.coded.rows.values[self.residuals.row[some]]
+        return locate_rows(list_rules(tree), lambda k: values[:, k], some.size)
+
+    def explained(self, tree: Branch | None, some: IntArray) -> float:
+        """Sum of squares that the regions of a tree explain in the effects themselves."""
+        region = self.locate(tree, some)
+        histogram = fill_one(self.residuals, some, region, int(region.max(initial=0)) + 1)
+        factor = self.residuals.factor
+        return float(squares(histogram, factor).sum() - squares(histogram.total(), factor))
+
+    def part(self, some: IntArray) -> Part:
+        """All effects that are looked at: either side of a split has a share of their weight."""
+        total = float(self.residuals.weight[some].sum())
+        least_rows = self.settings.min_rows / max(self.residuals.count_rows(some), 1)
+        return Part(some, total * max(self.settings.min_share, least_rows))
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some effects, and what either side of a split must weigh."""
+
+    some: IntArray
+    least: float
+
+    def divide(self, first: BoolArray) -> tuple[Part, Part]:
+        """Divide it into those that go first and those that do not."""
+        return Part(self.some[first], self.least), Part(self.some[~first], self.least)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A split that was looked at, and what it gains."""
+
+    gain: float
+    rule: Rule
+
+
+def best_of(cuts: list[Cut]) -> Cut | None:
+    """Choose the first of those that gain most."""
+    top = max((cut.gain for cut in cuts), default=0.0)
+    return next((cut for cut in cuts if top > 0 and cut.gain >= top * (1 - ALIKE)), None)
+
+
+def split(search: Search, part: Part) -> Cut | None:
+    """Find the best split of some effects; None where no split gains anything.
+
+    Notes
+    -----
+    O(n_effects n_splitters), and as much again for every cell of a splitter, not of rows.
+    """
+    if part.some.size == 0 or search.splitters.size == 0:
+        return None
+    codes, levels = search.coded.fine, search.coded.rows.n_levels[search.splitters]
+    histogram = fill(search.residuals, part.some, codes, search.splitters)
+    factor, least = search.residuals.factor, part.least
+    cuts: list[Cut] = []
+    numbers = np.flatnonzero(levels == 0)
+    gains = _gains_in_order(histogram[numbers], factor, least)
+    for k, gain in zip(search.splitters[numbers], gains, strict=True):
+        cuts.append(_cut_numbers(int(k), gain, codes.ends[k]))
+    for place in np.flatnonzero(levels):
+        n_levels = int(codes.n_cells[search.splitters[place]])
+        one = histogram[int(place)]
+        k = int(search.splitters[place])
+        cuts.extend(_cut_levels(k, one[slice(0, n_levels)], one[-1], (factor, least)))
+    return best_of(sorted(cuts, key=lambda cut: cut.rule.splitter))
+
+
+def _gains_in_order(histogram: Histogram, factor: FloatArray, least: float) -> FloatArray:
+    """Gains of all cuts in the order of codes, shape (n_splitters, 2, n_codes - 1).
+
+    Rows without a value go second, then first.
+    """
+    known = histogram[:, :-1].cumulate()
+    missing = histogram[:, -1:]
+    total = histogram.total()[:, None]
+    gains = [_gain_of_sides(known, total, factor, least)]
+    if missing.weight.any():
+        gains.append(_gain_of_sides(known + missing, total, factor, least))
+        gains[1][~missing.weight.any(axis=(1, 2))] = -np.inf
+    return np.stack(gains, axis=1)
+
+
+def _gain_of_sides(
+    first: Histogram, total: Histogram, factor: FloatArray, least: float
+) -> FloatArray:
+    """Gains of groups that go first; none where either side is too small."""
+    share, everything = first.weight.sum(axis=-1), total.weight.sum(axis=-1)
+    is_small = (share < least) | (everything - share < least)
+    return np.where(is_small, -np.inf, gain_between(first, total, factor))
+
+
+def _cut_numbers(splitter: int, gains: FloatArray, ends: FloatArray) -> Cut:
+    """Turn the best cut of a splitter with an order into a rule."""
+    side, place = np.unravel_index(_first_best(gains.ravel()), gains.shape)
+    threshold = float(ends[place]) if place < ends.size else np.inf
+    rule = Rule(splitter, threshold, missing_first=bool(side))
+    return Cut(float(gains[side, place]), rule)
+
+
+def _first_best(gains: FloatArray) -> int:
+    top = gains.max()
+    return int(np.argmax(gains >= top - ALIKE * abs(top))) if top > -np.inf else 0
+
+
+def _cut_levels(
+    splitter: int, levels: Histogram, missing: Histogram, how: tuple[FloatArray, float]
+) -> list[Cut]:
+    """Cut levels in the order of their effects, and try each against the rest."""
+    factor, least = how
+    total = levels.total()[None] + missing[None]
+    present = np.flatnonzero(levels.weight.sum(axis=-1) > 0)
+    order = present[order_levels(levels[present], factor)]
+    runs = levels[order].cumulate()
+    cuts: list[Cut] = []
+    for with_missing in (False, True) if missing.weight.any() else (False,):
+        for groups, firsts in ((order, runs), (present, levels[present])):
+            firsts = firsts + missing[None] if with_missing else firsts
+            gains = _gain_of_sides(firsts, total, factor, least)
+            if gains.size:
+                best = _first_best(gains)
+                chosen = groups[: best + 1] if groups is order else groups[best : best + 1]
+                names = tuple(sorted(int(level) for level in chosen))
+                rule = Rule(splitter, levels=names, missing_first=with_missing)
+                cuts.append(Cut(float(gains[best]), rule))
+    return cuts
+
+
+def order_levels(levels: Histogram, factor: FloatArray) -> IntArray:
+    """Order levels along the direction in which their mean residuals differ most.
+
+    Examples
+    --------
+    >>> sums = np.array([[[3.0], [-1.0], [2.0]]])
+    >>> order_levels(Histogram(np.ones((3, 1)), sums), np.ones(1))
+    array([1, 2, 0])
+    """
+    mass = np.where(levels.weight > 0, levels.weight, 1.0)
+    total = levels.total()
+    common = total.sums[0] / np.where(total.weight > 0, total.weight, 1.0)
+    apart = np.where(levels.weight > 0, levels.sums[0] / mass - common, 0.0)
+    weight = levels.weight * factor
+    direction = np.linalg.svd(np.sqrt(weight) * apart, full_matrices=False)[2][0]
+    direction = direction * (1.0 if direction.sum() >= 0 else -1.0)
+    along = np.sqrt(weight.sum(axis=0))
+    direction = np.divide(direction, along, out=np.zeros_like(direction), where=along > 0)
+    size = (weight * direction**2).sum(axis=1)
+    score = (weight * apart * direction).sum(axis=1) / np.where(size > 0, size, 1.0)
+    return np.argsort(score, kind="stable")
+
+
+def move(search: Search, tree: Branch, part: Part, limits: tuple[FloatArray, int]) -> Branch:
+    """Move the first threshold to the best place near it, whatever comes below it kept.
+
+    Parameters
+    ----------
+    search : Search
+        What is searched.
+    tree : Branch
+        The tree.
+    part : Part
+        Effects that it splits.
+    limits : pair of ndarray and int
+        Ends of cells, and how many of them lie on either side of where a threshold may go.
+    """
+    rule = tree.rule
+    if rule.levels or not np.isfinite(rule.threshold):
+        return tree
+    x = search.coded.rows.values[search.residuals.row[part.some], rule.splitter]
+    low, high = _around(rule.threshold, *limits)
+    inside = np.sort(x[(x > low) & (x <= high)])
+    cuts = cut_evenly(inside, PLACES)
+    if cuts.size == 0:
+        return tree
+    code = np.searchsorted(cuts, np.where(np.isnan(x), np.inf, x), side="left")
+    code[np.isnan(x)] = 0 if rule.missing_first else cuts.size
+    gains = _gains_of_places(search, tree, part, code)
+    if not np.any(gains > -np.inf):
+        return tree
+    cut = float(cuts[_first_best(gains)])
+    above = float(inside[np.searchsorted(inside, cut, side="right")])
+    return replace(tree, rule=replace(rule, threshold=round_between(cut, above)))
+
+
+def _around(threshold: float, ends: FloatArray, reach: int) -> tuple[float, float]:
+    """Find the ends of cells on either side of a threshold."""
+    at = int(np.searchsorted(ends, threshold, side="left"))
+    low = float(ends[at - reach]) if at >= reach else -np.inf
+    return low, float(ends[at + reach]) if at + reach < ends.size else np.inf
+
+
+def _gains_of_places(search: Search, tree: Branch, part: Part, code: IntArray) -> FloatArray:
+    """Sum of squares of the regions for every place of the first threshold.
+
+    Rows on the wrong side of a place are those whose code lies beyond it; each side keeps its
+    regions, whichever rows they get.
+    """
+    n_codes, factor = int(code.max()) + 1, search.residuals.factor
+    gains = np.zeros(n_codes - 1)
+    for side, below in enumerate((tree.first, tree.second)):
+        region = search.locate(below, part.some)
+        weight = 0.0
+        for one in range(int(region.max(initial=0)) + 1):
+            mine = region == one
+            histogram = fill_one(search.residuals, part.some[mine], code[mine], n_codes)
+            before = histogram.cumulate()[:-1]
+            taken = histogram.total()[None] - before if side else before
+            gains += squares(taken, factor)
+            weight = weight + taken.weight.sum(axis=-1)
+            gains[taken.weight.sum(axis=-1) < part.least] = -np.inf
+    return gains
+
+
+def grow_greedily(
+    search: Search, part: Part, depth: int, first: Rule | None = None
+) -> Branch | None:
+    """Grow a tree, each split the best one for its rows; the first may be given."""
+    if depth == 0:
+        return None
+    rule = first
+    if rule is None:
+        cut = split(search, part)
+        if cut is None:
+            return None
+        fine = search.coded.fine.ends[cut.rule.splitter]
+        rule = move(search, Branch(cut.rule), part, (fine, 1)).rule
+    sides = part.divide(search.goes_first(rule, part.some))
+    return Branch(rule, *(grow_greedily(search, side, depth - 1) for side in sides))
+
+
+def grow(search: Search, part: Part) -> Branch | None:
+    """Grow a tree that looks ahead, where what the greedy one leaves is worth it.
+
+    Notes
+    -----
+    Section 3.4 of the research on regions.
+    """
+    settings = search.settings
+    greedy = grow_greedily(search, part, settings.depth)
+    total = float(search.residuals.spreads(part.some).sum())
+    found = search.explained(greedy, part.some)
+    if not settings.look_ahead or settings.depth < 2 or found > ENOUGH * total:
+        return greedy
+    first = look_ahead(search, part)
+    if first is None:
+        return greedy
+    other = grow_greedily(search, part, settings.depth, first)
+    for _ in range(2):
+        if other is None or other.n_rules == 1:
+            return greedy
+        coarse = search.coded.coarse.ends[other.rule.splitter]
+        moved = move(search, other, part, (coarse, 1))
+        other = grow_greedily(search, part, settings.depth, moved.rule)
+    better = search.explained(other, part.some) > found + settings.min_gain * total
+    return other if better else greedy
+
+
+def look_ahead(search: Search, part: Part) -> Rule | None:
+    """Find the first split of the best two on coarse cells; None where there are none."""
+    coded, residuals = search.coded, search.residuals
+    some = _first_rows(search, part.some)
+    weight = residuals.weight
+    least = part.least * float(weight[some].sum() / weight[part.some].sum())
+    pair = find_pair(residuals, some, (coded.coarse, _pair_splitters(search, some)), least)
+    if pair is None:
+        return None
+    splitter, place = pair
+    if coded.rows.n_levels[splitter]:
+        return Rule(splitter, levels=tuple(range(place + 1)))
+    ends = coded.coarse.ends[splitter]
+    return Rule(splitter, float(ends[place]) if place < ends.size else np.inf)
+
+
+def _pair_splitters(search: Search, some: IntArray) -> IntArray:
+    """Choose splitters to look at in pairs: where there are many, those that explain most alone."""
+    coded, residuals = search.coded, search.residuals
+    splitters = search.splitters[coded.rows.n_levels[search.splitters] <= COARSE]
+    n_few = int(residuals.few.max(initial=0)) + 1
+    most = min(MOST_PAIRED, int(np.sqrt(PAIR_NUMBERS / ((COARSE + 1) ** 2 * n_few))))
+    if splitters.size <= most:
+        return splitters
+    histogram = fill(residuals, some, coded.coarse, splitters)
+    gains = squares(histogram, residuals.factor).sum(axis=-1)
+    return np.sort(splitters[np.argsort(-gains, kind="stable")[:most]])
+
+
+def _first_rows(search: Search, some: IntArray) -> IntArray:
+    """Take some effects where there are many: those of rows that come first by their codes."""
+    ranks = search.coded.rank[search.residuals.row[some]]
+    rows = np.unique(ranks)
+    return some[ranks <= rows[LOOKED_AT - 1]] if rows.size > LOOKED_AT else some
+
+
+def settle(search: Search, tree: Branch | None, part: Part) -> Branch | None:
+    """Move all thresholds of a tree once more, with more rows than it was grown with."""
+    if tree is None:
+        return None
+    moved = move(search, tree, part, (search.coded.fine.ends[tree.rule.splitter], 3))
+    first, second = part.divide(search.goes_first(moved.rule, part.some))
+    return Branch(
+        moved.rule, settle(search, tree.first, first), settle(search, tree.second, second)
+    )

@@ -1,0 +1,159 @@
+"""What local effects differ by: what is left of them about the features' own curves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.local_lines import leave_lines
+from rhale.kernels.region_codes import cut_evenly
+from rhale.kernels.region_finding import SearchRows, Target
+
+CELLS, FEW_CELLS = 12, 3  # of a feature: where regions have curves, and where pairs are looked at
+STEEPEST = 10.0  # times the median over cells: a mean square above this counts as this
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """Local effects of one feature or of several, about the curves that all rows share.
+
+    Cells of several features stand one behind the other, and every sum runs over all of them:
+    what is found for many features is found as for one.
+
+    Attributes
+    ----------
+    row, cell : ndarrays of shape (n_effects,)
+        The row and the cell that each belongs to.
+    values : ndarray of shape (n_series, n_effects)
+        Effects about the common curve; then, where the model has steps, what they add to each.
+    square : ndarray of shape (n_effects,)
+        Squares of the local effects themselves.
+    weight : ndarray of shape (n_effects,)
+        Weights; 1 in all for each feature in each half of the rows.
+    checks : ndarray of shape (n_effects,)
+        Whether the row checks.
+    factor : ndarray of shape (n_cells,)
+        What squares in a cell count: they are in units of the predictions' deviation.
+    feature : ndarray of shape (n_cells,)
+        The feature that a cell is of.
+    few : ndarray of shape (n_cells,)
+        The wider cell that it lies in.
+    """
+
+    row: IntArray
+    cell: IntArray
+    values: FloatArray
+    square: FloatArray
+    weight: FloatArray
+    checks: BoolArray
+    factor: FloatArray
+    feature: IntArray
+    few: IntArray
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells there are."""
+        return int(self.factor.size)
+
+    @property
+    def searched(self) -> IntArray:
+        """Effects of rows that are searched."""
+        return np.flatnonzero(~self.checks)
+
+    @property
+    def checking(self) -> IntArray:
+        """Effects of rows that check."""
+        return np.flatnonzero(self.checks)
+
+    def measure(self, some: IntArray) -> FloatArray:
+        """Weigh what some effects count, shape (n_some,)."""
+        return np.asarray(self.weight[some] * self.factor[self.cell[some]])
+
+    def spreads(self, some: IntArray) -> FloatArray:
+        """Squares of some effects about the common curve, without steps, as they count."""
+        own, *steps = self.values[:, some]
+        return np.asarray(self.measure(some) * (own**2 - sum(step**2 for step in steps)))
+
+    def count_rows(self, some: IntArray) -> int:
+        """Count the rows that some effects belong to."""
+        return int(np.unique(self.row[some]).size)
+
+
+def take_residuals(rows: SearchRows, targets: Sequence[Target]) -> Residuals:
+    """Take off what all rows share, half by half: what one knows must not leak into the other."""
+    parts = [_residuals_of_one(rows, target) for target in targets]
+    n_cells = np.cumsum([0, *(part.n_cells for part in parts)])
+    n_few = np.cumsum([0, *(int(part.few.max(initial=-1)) + 1 for part in parts)])
+    n_series = max(len(part.values) for part in parts)
+    return Residuals(
+        row=np.concatenate([part.row for part in parts]),
+        cell=np.concatenate([part.cell + n for part, n in zip(parts, n_cells, strict=False)]),
+        values=np.concatenate([_pad(part.values, n_series) for part in parts], axis=1),
+        square=np.concatenate([part.square for part in parts]),
+        weight=np.concatenate([part.weight for part in parts]),
+        checks=np.concatenate([part.checks for part in parts]),
+        factor=np.concatenate([part.factor for part in parts]),
+        feature=np.repeat(np.arange(len(parts)), np.diff(n_cells)),
+        few=np.concatenate([part.few + n for part, n in zip(parts, n_few, strict=False)]),
+    )
+
+
+def _pad(values: FloatArray, n_series: int) -> FloatArray:
+    """A feature without steps has none of their noise beside one that has some."""
+    return np.pad(values, ((0, n_series - len(values)), (0, 0)))
+
+
+def _residuals_of_one(rows: SearchRows, target: Target) -> Residuals:
+    checks, weight = rows.checks[target.row], rows.weight[target.row].astype(float)
+    noise = [] if target.noise is None else [target.noise]
+    raw = np.stack([target.effects - target.shared, *noise])
+    values, cell, n_cells = np.empty_like(raw), _cells_of(target), 1
+    n_cells = int(cell.max(initial=-1)) + 1
+    for half in (checks, ~checks):
+        weight[half] /= weight[half].sum() if half.any() else 1.0
+        if target.step is None:
+            values[:, half] = leave_lines(target.x[half], raw[:, half], weight[half])
+        else:
+            values[:, half] = _leave_means(cell[half], raw[:, half], weight[half])
+    square = target.effects**2
+    n_few = min(n_cells, FEW_CELLS if target.step is None else 2 * FEW_CELLS)
+    factor = _bound_steep_cells(cell, weight, square) if target.step is None else np.ones(n_cells)
+    scale = target.scale if np.isfinite(target.scale) else 1.0
+    return Residuals(
+        row=np.asarray(target.row, dtype=np.intp),
+        cell=cell,
+        values=values,
+        square=square,
+        weight=weight,
+        checks=checks,
+        factor=factor * scale**2,
+        feature=np.zeros(n_cells, dtype=np.intp),
+        few=np.arange(n_cells) * n_few // max(n_cells, 1),
+    )
+
+
+def _cells_of(target: Target) -> IntArray:
+    """The cell of each effect: a step of levels, or a cell with about as many rows as others."""
+    if target.step is not None:
+        return np.unique(target.step, return_inverse=True)[1].astype(np.intp)
+    return np.searchsorted(cut_evenly(np.sort(target.x), CELLS), target.x, side="left")
+
+
+def _leave_means(cell: IntArray, values: FloatArray, weight: FloatArray) -> FloatArray:
+    """Take off the mean of each cell."""
+    mass = np.bincount(cell, weight)
+    means = [np.bincount(cell, weight * v) / np.where(mass > 0, mass, 1.0) for v in values]
+    return np.asarray(values - np.stack(means)[:, cell])
+
+
+def _bound_steep_cells(cell: IntArray, weight: FloatArray, square: FloatArray) -> FloatArray:
+    """Let cells of very steep slopes count less: beside 1/x the smallest x would decide alone."""
+    mass = np.bincount(cell, weight)
+    mean = np.bincount(cell, weight * square) / np.where(mass > 0, mass, 1.0)
+    usual = float(np.median(mean[mass > 0])) if np.any(mass > 0) else 0.0
+    bound = STEEPEST * usual
+    steep = (mean > bound) & (bound > 0)
+    return np.where(steep, bound / np.where(steep, mean, 1.0), 1.0)

@@ -1,0 +1,193 @@
+"""The third pass: what a measure adds up of all rows, added up of the rows of each region instead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from rhale.features.feature import Feature
+from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.axis import Axis
+from rhale.kernels.records import crosses_processes
+from rhale.kernels.rules import Rule, locate_rows
+from rhale.measures.measure import (
+    About,
+    Conclusion,
+    Measure,
+    Needs,
+    Questions,
+    Replies,
+    Rows,
+    Tally,
+)
+from rhale.results.effect import Effect
+from rhale.results.level_effect import LevelEffect
+from rhale.tables import Chunk
+
+NOBODY = -1  # group of rows that are in none
+
+
+class Divisible(Measure, Protocol):
+    """A measure whose rows can be told apart: those that do not count are as if they were not."""
+
+    def in_region(self, axis: Axis) -> Divisible:
+        """The same measure for the rows of a region, whose axis is given."""
+
+    def conclude_region(
+        self, total: Any, kept: FloatArray, about: About, output: int
+    ) -> Effect | LevelEffect | None:
+        """The effect on one output of rows that count; None where there are too few of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Division:
+    """Rules that divide rows into groups.
+
+    Attributes
+    ----------
+    rules : tuple of Rule
+        A tree, see `locate_rows`; its splitters are places in `splitters`.
+    splitters : tuple of Feature
+        What the rules look at.
+    n_groups : int
+        Groups that count: rows with larger numbers are in none.
+    """
+
+    rules: tuple[Rule, ...]
+    splitters: tuple[Feature, ...]
+    n_groups: int
+
+    def locate(self, chunk: Chunk) -> IntArray:
+        """Group of every row of a chunk."""
+        found = locate_rows(self.rules, lambda k: self.splitters[k].stands(chunk), chunk.n_rows)
+        return np.where(found < self.n_groups, found, NOBODY)
+
+
+class Part(NamedTuple):
+    """One group of one division, and how it is measured, for one output."""
+
+    measure: Divisible
+    division: int
+    group: int
+    output: int
+
+
+@crosses_processes
+@dataclass(frozen=True, eq=False)
+class GroupTotals:
+    """What each part has to say."""
+
+    totals: tuple[Any, ...]
+
+    def __add__(self, other: GroupTotals) -> GroupTotals:
+        return GroupTotals(tuple(a + b for a, b in zip(self.totals, other.totals, strict=True)))
+
+
+class PartResult(NamedTuple):
+    """The effect in one group of one division; None where it has too few rows."""
+
+    division: int
+    group: int
+    output: int
+    effect: Effect | LevelEffect | None
+
+
+class Memory(NamedTuple):
+    """Groups of the rows in each division, and what each part asked."""
+
+    groups: list[IntArray]
+    asked: list[Questions]
+
+    def counts(self, part: Part) -> BoolArray:
+        """Which rows are in a part."""
+        return np.asarray(self.groups[part.division] == part.group)
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """A measure, taken apart by divisions of the rows.
+
+    Attributes
+    ----------
+    base : Divisible
+        The measure of all rows: rows are asked about as it does, once for all groups.
+    divisions : tuple of Division
+        Regions of each output, thirds of a feature.
+    parts : tuple of Part
+        What is measured.
+    """
+
+    base: Divisible
+    divisions: tuple[Division, ...]
+    parts: tuple[Part, ...]
+    n_points: ClassVar[int] = 1
+
+    @property
+    def feature(self) -> Feature:
+        """Whose effect is measured."""
+        return self.base.feature
+
+    @property
+    def needs(self) -> Needs:
+        """What the measure needs."""
+        return self.base.needs
+
+    @property
+    def n_changes(self) -> int:
+        """Changes that the measure asks about."""
+        return self.base.n_changes
+
+    def n_kept(self, n_outputs: int) -> int:
+        """What the measure keeps, and the groups."""
+        return self.base.n_kept(n_outputs) + len(self.divisions)
+
+    def questions(self, rows: Rows) -> Questions:
+        """The questions of the measure; about jumps, those of every part."""
+        groups = [division.locate(rows.chunk) for division in self.divisions]
+        asked = self.base.questions(rows)
+        if not asked.jumps:
+            return replace(asked, memory=Memory(groups, [asked] * len(self.parts)))
+        alone = Memory(groups, [])
+        own = [p.measure.questions(replace(rows, counted=alone.counts(p))) for p in self.parts]
+        return Questions(
+            memory=Memory(groups, own), jumps=[one for asked in own for one in asked.jumps]
+        )
+
+    def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:
+        """Add up part by part."""
+        memory: Memory = asked.memory
+        jumps = iter(replies.jumps)
+        tallies = []
+        for part, own in zip(self.parts, memory.asked, strict=True):
+            some = replace(rows, counted=memory.counts(part))
+            heard = replace(replies, jumps=tuple(next(jumps) for _ in own.jumps))
+            tallies.append(part.measure.add_up(some, own, heard))
+        groups = [group[rows.sampled] for group in memory.groups]
+        kept = np.column_stack([tallies[0].kept, *groups])
+        return Tally(GroupTotals(tuple(tally.total for tally in tallies)), kept)
+
+    def conclude(self, total: GroupTotals, kept: FloatArray, about: About) -> Conclusion:
+        """The effect in every group."""
+        n_own = self.base.n_kept(len(about.outputs))
+        own, groups = kept[:, :n_own], kept[:, n_own:]
+        parts = []
+        for part, sums in zip(self.parts, total.totals, strict=True):
+            inside = groups[:, part.division] == part.group
+            some = replace(about, weight=about.weight[inside])
+            found = part.measure.conclude_region(sums, own[inside], some, part.output)
+            parts.append(PartResult(part.division, part.group, part.output, found))
+        return Conclusion(parts=tuple(parts), groups=groups.astype(np.int64))
+
+
+def take_parts(
+    base: Divisible, division: int, output: int, axes: Sequence[Axis | None]
+) -> list[Part]:
+    """One part for each group of a division; a group without an axis has no rows to measure."""
+    return [
+        Part(base.in_region(axis), division, group, output)
+        for group, axis in enumerate(axes)
+        if axis is not None
+    ]

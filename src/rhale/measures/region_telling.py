@@ -1,0 +1,228 @@
+"""Regions as they are told: rules by names, effects, and why there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rhale.features.feature import Feature
+from rhale.kernels.region_finding import Finding, Reason
+from rhale.kernels.rules import Rule
+from rhale.measures.given_groups import GivenGroups
+from rhale.measures.grouped import PartResult
+from rhale.results.effect import Effect
+from rhale.results.level_effect import LevelEffect
+from rhale.results.region_tree import Groups, Partner, Region, RegionTree, Split
+from rhale.results.rules_in_words import ALL_ROWS, rules_of, rules_of_groups
+
+REASONS: dict[Reason, str] = {
+    "no splitter": "no other feature to split by",
+    "alike": "rows hardly differ",
+    "itself": "the groups are made of this feature itself",
+    "nothing found": "no split tells rows apart",
+    "not confirmed": "no split holds in rows that the search did not see",
+    "too little": "what splits explain in rows that the search did not see is too little to matter",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Sketch:
+    """Regions of one feature and output before their rows are measured.
+
+    Attributes
+    ----------
+    finding : Finding
+        What the search found.
+    regions, thirds : int
+        Which divisions of the third pass are theirs; -1 for none.
+    third_groups : Groups or None
+        What tells the thirds apart.
+    n_searched : int
+        Rows with a value that were searched, or checked what was found.
+    """
+
+    finding: Finding
+    regions: int = -1
+    thirds: int = -1
+    third_groups: Groups | None = None
+    n_searched: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Telling:
+    """One feature and output, whose regions are to be told.
+
+    Attributes
+    ----------
+    sketch : Sketch
+        What is known of its regions.
+    splitters : tuple of Feature
+        Features that rules look at.
+    given : GivenGroups or None
+        Groups that the user named.
+    whole : Effect or LevelEffect
+        The effect in all rows.
+    output : int
+        The output.
+    parts : tuple of PartResult
+        What the third pass measured of the feature.
+    """
+
+    sketch: Sketch
+    splitters: tuple[Feature, ...]
+    given: GivenGroups | None
+    whole: Effect | LevelEffect
+    output: int
+    parts: tuple[PartResult, ...]
+
+    def tree(self) -> RegionTree:
+        """The regions, with their effects."""
+        finding = self.sketch.finding
+        in_doubt = write_splits(finding.doubtful, finding, self.splitters)
+        tree = RegionTree(
+            feature=self.whole.name,
+            output=self.whole.output,
+            state="doubtful" if in_doubt else "none",
+            why=self.why(),
+            regions=(self.all_rows(),),
+            share=finding.share,
+            standard_error=finding.error,
+            partners=self.partners(),
+            unexplained=finding.unexplained,
+            doubtful=in_doubt,
+        )
+        if self.sketch.regions < 0:
+            return tree
+        tree = self.found(tree) if self.given is None else self.named(tree, self.given)
+        return replace(tree, why="", doubtful=())
+
+    def found(self, tree: RegionTree) -> RegionTree:
+        """Regions that the search found."""
+        finding, thirds = self.sketch.finding, self.sketch.third_groups
+        splits = write_splits(finding.rules, finding, self.splitters)
+        regions = self.regions(self.sketch.regions, rules_of(splits))
+        tree = replace(tree, state="found", regions=tuple(regions.values()), splits=splits)
+        if thirds is None:
+            return tree
+        told = self.regions(self.sketch.thirds, rules_of_groups(thirds))
+        gradual = self.splitters[finding.gradual].name
+        return replace(tree, gradual=gradual, thirds=tuple(told.values()))
+
+    def named(self, tree: RegionTree, given: GivenGroups) -> RegionTree:
+        """Groups that the user named, as far as they have rows."""
+        groups = given.groups
+        rules = rules_of(given.splits) if groups is None else rules_of_groups(groups)
+        regions = self.regions(self.sketch.regions, rules)
+        if groups is not None:
+            groups = replace(groups, groups=tuple(groups.groups[place] for place in regions))
+        return replace(
+            tree,
+            state="given",
+            regions=tuple(regions.values()) or tree.regions,
+            splits=given.splits,
+            groups=groups,
+        )
+
+    def all_rows(self) -> Region:
+        """The one region where nothing was found."""
+        count, weight = count_of(self.whole)
+        return Region(ALL_ROWS, count, 1.0 if weight > 0 else 0.0, self.whole)
+
+    def regions(self, division: int, rules: Sequence[str]) -> dict[int, Region]:
+        """Regions of one division that have rows, by their places."""
+        _, total = count_of(self.whole)
+        found = {}
+        for part in self.parts:
+            if (part.division, part.output) == (division, self.output) and part.effect is not None:
+                effect = replace(part.effect, local_notes=self.whole.local_notes)
+                count, weight = count_of(effect)
+                found[part.group] = Region(rules[part.group], count, weight / total, effect)
+        return found
+
+    def partners(self) -> tuple[Partner, ...]:
+        """Features with which the effect changes, the one that explains most first."""
+        finding = self.sketch.finding
+        shares = zip(self.splitters, finding.partner_share, finding.partner_error, strict=False)
+        known = [
+            Partner(feature.name, float(share), float(error))
+            for feature, share, error in shares
+            if np.isfinite(share)
+        ]
+        return tuple(sorted(known, key=lambda partner: -partner.share))
+
+    def why(self) -> str:
+        """Why there are no regions."""
+        finding, n_rows = self.sketch.finding, self.sketch.n_searched
+        if finding.reason == "few rows":
+            return f"too few rows for a check ({n_rows:,})"
+        if finding.reason != "steps":
+            return REASONS.get(finding.reason, "")
+        rule = rules_of(write_splits(finding.doubtful, finding, self.splitters))[0]
+        share = f"{100 * finding.share:.0f} ± {100 * finding.error:.0f} %"
+        return (
+            f"rows with {rule} differ from the others, also in rows that the search did not see "
+            f"({share} of the spread), but no more than the steps of the model make"
+        )
+
+
+def count_of(effect: Effect | LevelEffect) -> tuple[int, float]:
+    """Rows of an effect, and their weight."""
+    found: Any = effect
+    if effect.parts == "levels":
+        return int(found.level_count.sum()), float(found.level_weight.sum())
+    return int(found.count.sum()), float(found.weight.sum())
+
+
+def write_splits(
+    rules: Sequence[Rule], finding: Finding, splitters: Sequence[Feature]
+) -> tuple[Split, ...]:
+    """Rules by numbers as splits by names."""
+    depth = dict.fromkeys(range(len(rules)), 0)
+    for place, rule in enumerate(rules):
+        for below in (rule.first, rule.second):
+            if below >= 0:
+                depth[below] = depth[place] + 1
+    gains = finding.gains if rules is finding.rules else ()
+    told = []
+    for place, rule in enumerate(rules):
+        split = write_split(rule, splitters[rule.splitter], depth[place])
+        if gains:
+            gain = gains[place]
+            split = replace(split, share=gain.share, standard_error=gain.error, rows=gain.rows)
+        told.append(split)
+    return tuple(told)
+
+
+def write_split(rule: Rule, feature: Feature, depth: int) -> Split:
+    """One rule by the name of its feature, and of its levels."""
+    split = Split(
+        depth=depth,
+        feature=feature.name,
+        column=feature.column,
+        threshold=rule.threshold,
+        missing=("first" if rule.missing_first else "second") if feature.n_missing else "none",
+        first=rule.first,
+        second=rule.second,
+        kind=feature.axis_kind,
+    )
+    levels = feature.levels
+    if levels is None or (levels.is_number and not is_truth(levels.names)):
+        return split
+    goes = rule.goes_first(levels.edges)
+    names = np.array(levels.names, dtype=object)
+    pooled = np.isnan(levels.places) & goes
+    return replace(
+        split,
+        threshold=None,
+        levels=tuple(names[goes]),
+        others=tuple(names[~goes]),
+        rest="first" if pooled.any() else "second",
+    )
+
+
+def is_truth(names: Sequence[str]) -> bool:
+    """Whether levels are truth values."""
+    return set(names) <= {"True", "False"}

@@ -1,0 +1,273 @@
+"""Between two passes: search for rows whose effect differs, and say what to measure of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import cast
+
+import numpy as np
+
+from rhale.features.feature import Feature
+from rhale.features.first_pass import Columns
+from rhale.kernels import FloatArray, IntArray
+from rhale.kernels.axis import Axis
+from rhale.kernels.region_codes import CodedRows, code_rows, round_between
+from rhale.kernels.region_find import check_groups, find_joint, find_regions
+from rhale.kernels.region_finding import Finding, SearchRows, Target
+from rhale.kernels.regions import By, Regions
+from rhale.kernels.rules import Rule, locate_rows
+from rhale.measures.given_groups import GivenGroups, chain, read_groups
+from rhale.measures.grouped import Divisible, Division, Grouped, Part, PartResult, take_parts
+from rhale.measures.measure import Conclusion, Measure, SampleParts
+from rhale.measures.region_telling import Sketch, Telling
+from rhale.results.effect import Effect
+from rhale.results.level_effect import LevelEffect
+from rhale.results.note import Note
+from rhale.results.region_tree import Group, Groups
+
+Done = tuple[Measure, Conclusion]
+ABOUT = 0.02  # of the rows, around a third of them
+HALF_BIT = np.uint64(5)  # of a row's key: smaller ones are taken by groups of rows
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What is known of regions after the second pass.
+
+    Attributes
+    ----------
+    columns : Columns
+        What the first pass learned.
+    sketches : dict of str to list of Sketch
+        By feature, one for each output.
+    measures : tuple of Grouped
+        What to measure in the third pass.
+    given : GivenGroups or None
+        Groups that the user named.
+    """
+
+    columns: Columns
+    sketches: Mapping[str, list[Sketch]] = field(default_factory=dict)
+    measures: tuple[Grouped, ...] = ()
+    given: GivenGroups | None = None
+
+    def attach(
+        self, result: Effect | LevelEffect, output: int, third: Conclusion | None
+    ) -> Effect | LevelEffect:
+        """Give an effect its regions."""
+        own = self.sketches.get(result.name)
+        sketch = Sketch(Finding(reason="alike")) if own is None else own[output]
+        parts = () if third is None else cast("tuple[PartResult, ...]", third.parts)
+        told = Telling(sketch, self.columns.splitters, self.given, result, output, parts)
+        tree = told.tree()
+        if third is not None and third.groups is not None and sketch.regions >= 0 and len(tree) > 1:
+            tree = replace(tree, sampled=third.groups[:, sketch.regions])
+        if tree.state == "doubtful":
+            result = replace(result, local_notes=(*result.local_notes, Note("regions", tree.why)))
+        return replace(result, regions=tree)
+
+
+def search_regions(
+    asked: Regions | By, columns: Columns, done: Sequence[Done], sampled: SampleParts
+) -> Search:
+    """Search the rows that were kept for regions of every feature and output.
+
+    Parameters
+    ----------
+    asked : Regions or By
+        What the user wants.
+    columns : Columns
+        What the first pass learned.
+    done : sequence of (Measure, Conclusion)
+        What the second pass measured.
+    sampled : SampleParts
+        What it kept of the rows.
+    """
+    given = read_groups(asked, columns) if isinstance(asked, By) else None
+    settings = Regions() if isinstance(asked, By) else asked
+    rows = read_search_rows(columns, done, sampled)
+    place = {feature.name: k for k, feature in enumerate(columns.splitters)}
+    targets = {
+        measure.feature.name: [
+            aim(target, rows, sampled.predictions[:, output], place.get(measure.feature.name, -1))
+            for output, target in enumerate(one.targets)
+        ]
+        for measure, one in done
+        if one.targets
+    }
+    seeker = Seeker(columns, settings, code_rows(rows), given)
+    findings = seeker.find(targets)
+    sketches, measures = dict[str, list[Sketch]](), list[Grouped]()
+    for measure, one in done:
+        name = measure.feature.name
+        if one.targets:
+            base = cast(Divisible, measure)
+            sketches[name], grouped = seeker.plan(base, findings[name], targets[name])
+            measures += [] if grouped is None else [grouped]
+    return Search(columns, sketches, tuple(measures), given)
+
+
+def read_search_rows(columns: Columns, done: Sequence[Done], sampled: SampleParts) -> SearchRows:
+    """Values of the splitters in the rows that were kept, and who of them checks."""
+    stands = dict[int, FloatArray]()
+    for (measure, one), kept in zip(done, sampled.kept, strict=True):
+        if kept.shape[1] and (one.targets or not one.results):  # a constant keeps no missing values
+            stands[measure.feature.column] = kept[:, 0]
+    splitters, n_rows = columns.splitters, sampled.weight.size
+    return SearchRows(
+        values=np.stack([stands[f.column] for f in splitters], axis=1)
+        if splitters
+        else np.empty((n_rows, 0)),
+        n_levels=np.array([count_levels(feature) for feature in splitters], dtype=np.int64),
+        weight=sampled.weight,
+        checks=(sampled.key >> HALF_BIT & np.uint64(1)).astype(np.bool_),
+    )
+
+
+def count_levels(feature: Feature) -> int:
+    """Levels of a splitter that have no order; 0 where values are ordered."""
+    levels = feature.levels
+    return 0 if levels is None or levels.has_order else levels.size
+
+
+def aim(target: Target, rows: SearchRows, predictions: FloatArray, own: int) -> Target:
+    """Tell a target which splitter it is itself, and how its units compare with predictions."""
+    spread_x = deviation(target.x, rows.weight[target.row])
+    spread = deviation(predictions, rows.weight)
+    return replace(target, own=own, scale=spread_x / spread if spread > 0 else 0.0)
+
+
+def deviation(values: FloatArray, weight: FloatArray) -> float:
+    """Weighted standard deviation, divisor n; 0 where there are no rows."""
+    total = float(weight.sum())
+    if not total > 0:
+        return 0.0
+    mean = float(weight @ values) / total
+    return float(np.sqrt(weight @ (values - mean) ** 2 / total))
+
+
+@dataclass(frozen=True, eq=False)
+class Seeker:
+    """Rows to search, and how."""
+
+    columns: Columns
+    settings: Regions
+    coded: CodedRows
+    given: GivenGroups | None
+
+    @property
+    def rows(self) -> SearchRows:
+        """The rows."""
+        return self.coded.rows
+
+    def find(self, targets: Mapping[str, list[Target]]) -> dict[str, list[Finding]]:
+        """What the search finds for every feature and output."""
+        if self.given is not None:
+            alone = {feature.name for feature in self.given.division.splitters}
+            return {
+                name: [Finding(reason="itself") if {name} == alone else self.check(t) for t in own]
+                for name, own in targets.items()
+            }
+        if self.settings.joint:
+            shared = [
+                find_joint(self.coded, list(of_output), self.settings)
+                for of_output in zip(*targets.values(), strict=True)
+            ]
+            return dict.fromkeys(targets, shared)
+        return {
+            name: [find_regions(self.coded, target, self.settings) for target in own]
+            for name, own in targets.items()
+        }
+
+    def check(self, target: Target) -> Finding:
+        """How much the groups that the user named explain."""
+        division = cast(GivenGroups, self.given).division
+        gain = check_groups(self.rows, self.locate(division.rules), target, self.settings)
+        return Finding(rules=division.rules, share=gain.share, error=gain.error)
+
+    def locate(self, rules: Sequence[Rule]) -> IntArray:
+        """Groups of the searched rows."""
+        values = self.rows.values
+        return locate_rows(rules, lambda k: values[:, k], len(values))
+
+    def plan(
+        self, base: Divisible, findings: Sequence[Finding], targets: Sequence[Target]
+    ) -> tuple[list[Sketch], Grouped | None]:
+        """What to measure in a third pass for one feature, and what is known before."""
+        divisions, parts, sketches = list[Division](), list[Part](), list[Sketch]()
+
+        def divide(division: Division, output: int) -> int:
+            if division not in divisions:
+                divisions.append(division)
+            axes = self.list_axes(base.feature, targets[output], division)
+            parts.extend(take_parts(base, divisions.index(division), output, axes))
+            return divisions.index(division)
+
+        for output, finding in enumerate(findings):
+            n_searched = np.unique(targets[output].row).size
+            sketch = Sketch(finding, n_searched=n_searched)
+            if finding.rules:
+                regions = divide(self.division_of(finding), output)
+                sketch = replace(sketch, regions=regions)
+            if finding.gradual >= 0:
+                groups, thirds = self.thirds_of(finding.gradual, targets[output])
+                sketch = replace(sketch, thirds=divide(thirds, output), third_groups=groups)
+            sketches.append(sketch)
+        return sketches, Grouped(base, tuple(divisions), tuple(parts)) if parts else None
+
+    def division_of(self, finding: Finding) -> Division:
+        """Regions that were found, or groups that were named."""
+        if self.given is not None:
+            return self.given.division
+        return Division(finding.rules, self.columns.splitters, len(finding.rules) + 1)
+
+    def thirds_of(self, splitter: int, target: Target) -> tuple[Groups, Division]:
+        """Thirds of the rows by the values of a splitter."""
+        values = self.rows.values[np.unique(target.row), splitter]
+        weight = self.rows.weight[np.unique(target.row)]
+        known = ~np.isnan(values)
+        cuts = cut_in_thirds(values[known], weight[known])
+        feature = self.columns.splitters[splitter]
+        ends = [-np.inf, *cuts, np.inf]
+        groups = tuple(Group(low, high) for low, high in pairwise(ends))
+        tests = [Rule(0, cut) for cut in cuts]
+        rules = chain(tests, has_missing=feature.n_missing > 0)
+        told = Groups(feature.name, feature.column, groups, is_cut=True, kind=feature.axis_kind)
+        return told, Division(rules, (feature,), len(groups))
+
+    def list_axes(self, feature: Feature, target: Target, division: Division) -> list[Axis]:
+        """What is known of a feature in every group, from the searched rows."""
+        values, place = self.rows.values, {f.name: k for k, f in enumerate(self.columns.splitters)}
+        of = [place[f.name] for f in division.splitters]
+        group = locate_rows(division.rules, lambda k: values[:, of[k]], len(values))[target.row]
+        weight = self.rows.weight[target.row]
+        return [
+            axis_of_rows(feature.axis, target.x[group == g], weight[group == g], weight.sum())
+            for g in range(division.n_groups)
+        ]
+
+
+def axis_of_rows(whole: Axis, x: FloatArray, weight: FloatArray, total: float) -> Axis:
+    """The axis of some rows, as far as they tell; that of all where they do not."""
+    if np.unique(x).size < 2:
+        return whole
+    values, place = np.unique(x, return_inverse=True)
+    held = np.bincount(place, weight, values.size).astype(np.float64)
+    n_rows = whole.rows * float(weight.sum()) / total
+    return Axis(float(values[0]), float(values[-1]), values, held, n_rows)
+
+
+def cut_in_thirds(values: FloatArray, weight: FloatArray) -> list[float]:
+    """Two values up to which a third and two thirds of the rows are; fewer where they are the same."""
+    found, place = np.unique(values, return_inverse=True)
+    reached = np.cumsum(np.bincount(place, weight, found.size))
+    cuts = set()
+    for third in (1 / 3, 2 / 3):
+        # a rounder number is worth a few rows
+        low, high = np.searchsorted(reached / reached[-1], [third - ABOUT, third + ABOUT])
+        low, high = int(low), int(max(low + 1, high))
+        if high < found.size:
+            cuts.add(round_between(float(found[low]), float(found[high])))
+    return sorted(cuts)

@@ -1,0 +1,241 @@
+"""Finding regions: who differs, who does not, and what is said where nobody does."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.effects_by_hand import rows_of, splitters_of, target_of, uniform
+
+from rhale.kernels.region_codes import code_rows
+from rhale.kernels.region_find import check_groups, find_joint, find_regions
+from rhale.kernels.region_finding import Target
+from rhale.kernels.regions import Regions
+from rhale.kernels.rules import locate_rows
+
+
+def find(values, effects, settings=None, **how):
+    rows = rows_of(values, n_levels=how.pop("n_levels", None), weight=how.pop("weight", None))
+    return find_regions(rows, target_of(values[:, 0], effects, **how), settings or Regions())
+
+
+def test_one_gate_is_found_with_its_threshold_and_its_share():
+    values = uniform(2_000, 4)
+    found = find(values, np.where(values[:, 2] > 0.33, 2.0, -1.0))
+    assert [(rule.splitter, rule.first, rule.second) for rule in found.rules] == [(2, -1, -2)]
+    assert found.rules[0].threshold == pytest.approx(0.33, abs=0.003)
+    assert 0.94 < found.share <= 1
+    assert 0 < found.error < 0.02
+    assert (found.reason, found.gradual) == ("", -1)
+    assert found.gains[0].share == found.share
+    assert found.gains[0].rows == 1_000
+
+
+def test_two_gates_that_explain_nothing_alone_are_found_together():
+    values = uniform(2_000, 5, seed=1)
+    exclusive = np.sign(values[:, 1]) * np.sign(values[:, 2])
+    found = find(values, exclusive)
+    assert set(splitters_of(found)) == {1, 2}
+    assert len(found.rules) == 3
+    region = locate_rows(found.rules, lambda k: values[:, k], 2_000)
+    for one in range(4):
+        inside = exclusive[region == one]
+        assert abs(inside.mean()) > 0.97
+    alone = find(values, exclusive, Regions(look_ahead=False))
+    assert alone.share < found.share - 0.2
+
+
+def test_two_exclusive_categories_are_found():
+    values = uniform(1_000, 4, seed=2)
+    values[:, 1:3] = values[:, 1:3] > 0
+    found = find(values, np.where(values[:, 1] == values[:, 2], 1.0, -1.0), n_levels=[0, 2, 2, 0])
+    assert set(splitters_of(found)) == {1, 2}
+    assert {rule.levels for rule in found.rules} <= {(0,), (1,)}
+    assert found.share > 0.9
+
+
+def test_levels_are_united_by_their_effect():
+    values = uniform(2_000, 3)
+    values[:, 1] = np.random.default_rng(1).integers(0, 6, 2_000)
+    found = find(values, np.where(np.isin(values[:, 1], (1, 4)), 2.0, -1.0), n_levels=[0, 6, 0])
+    assert len(found.rules) == 1
+    assert found.rules[0].levels in {(1, 4), (0, 2, 3, 5)}
+    assert np.isnan(found.rules[0].threshold)
+
+
+@pytest.mark.parametrize("joins", ["above", "below", "alone"])
+def test_missing_values_go_to_the_side_that_they_are_like(joins):
+    values = uniform(2_000, 3, seed=3)
+    empty = np.random.default_rng(4).random(2_000) < 0.2
+    above = (values[:, 1] > 0.2) & (joins != "alone")
+    differs = np.where(empty, joins != "below", above)
+    values[empty, 1] = np.nan
+    found = find(values, np.where(differs, 3.0, 1.0))
+    region = locate_rows(found.rules, lambda k: values[:, k], 2_000)
+    assert splitters_of(found) == [1]
+    assert np.mean((region == region[differs][0]) == differs) > 0.995
+
+
+def test_an_additive_effect_is_alike_however_it_bends():
+    values = np.random.default_rng(0).normal(size=(2_000, 3))
+    values[:, 1:] += 2 * values[:, :1]
+    found = find(values, 3 * values[:, 0] ** 2)
+    assert found.rules == ()
+    assert found.reason == "alike"
+    assert np.isnan(found.partner_share).all()
+
+
+def test_chance_is_not_confirmed_and_partners_are_told():
+    values = uniform(2_000, 5)
+    found = find(values, np.random.default_rng(9).normal(size=2_000))
+    assert found.rules == ()
+    assert found.reason == "not confirmed"
+    assert np.isnan(found.partner_share[0])
+    assert np.abs(found.partner_share[1:]).max() < 0.1
+    assert found.unexplained > 0.9
+
+
+def test_what_holds_but_explains_little_is_too_little():
+    values = uniform(10_000, 3)
+    noise = np.random.default_rng(9).normal(size=10_000)
+    found = find(values, noise + np.where(values[:, 1] > 0, 0.17, -0.17))
+    assert found.reason == "too little"
+    assert found.rules == ()
+
+
+def test_few_rows_are_not_searched():
+    values = uniform(199, 2)
+    found = find(values, np.sign(values[:, 1]))
+    assert (found.reason, found.rules) == ("few rows", ())
+    one_half = rows_of(uniform(500, 2), checks=np.ones(500, dtype=bool))
+    target = target_of(one_half.values[:, 0], np.sign(one_half.values[:, 1]))
+    assert find_regions(one_half, target, Regions()).reason == "few rows"
+
+
+def test_without_another_feature_there_is_no_splitter():
+    values = uniform(400, 3)
+    values[:, 1], values[:, 2] = 7.0, np.nan
+    assert find(values, values[:, 0]).reason == "no splitter"
+    assert find(values[:, :1], values[:, 0]).reason == "no splitter"
+
+
+def test_a_gradual_effect_is_one_split_and_called_gradual():
+    values = uniform(2_000, 4)
+    found = find(values, values[:, 2])
+    assert splitters_of(found) == [2]
+    assert found.gradual == 2
+    # the best single cut of a uniform slope explains three quarters of its variance
+    assert found.share == pytest.approx(0.75, abs=0.05)
+    assert found.partner_share[2] > 0.9
+    assert found.unexplained < 0.1
+
+
+def test_many_equal_partners_get_no_tree_but_are_told():
+    values = uniform(4_000, 12)
+    found = find(values, 1 + values[:, 1:11].sum(axis=1))
+    assert found.rules == ()
+    assert found.reason == "too little"
+    assert set(np.argsort(-found.partner_share[1:])[:10] + 1) == set(range(1, 11))
+    assert found.unexplained < 0.3
+
+
+def test_steps_of_the_model_make_a_split_doubtful():
+    values = uniform(2_000, 3)
+    gate, rng = np.where(values[:, 1] > 0, 1.0, -1.0), np.random.default_rng(2)
+    noise = rng.normal(size=2_000) * 1.5
+    found = find(values, gate + noise, noise=noise)
+    assert found.rules == ()
+    assert found.reason == "steps"
+    assert [rule.splitter for rule in found.doubtful] == [1]
+    assert found.share > 0.5
+    assert find(values, gate + noise / 5, noise=noise / 5).rules != ()
+
+
+def test_what_all_rows_share_is_taken_off_first():
+    values = uniform(1_000, 3)
+    jagged = np.random.default_rng(5).normal(size=1_000) * 20
+    gate = np.where(values[:, 1] > 0, 3.0, -3.0)
+    assert find(values, gate + jagged).rules == ()
+    settings = Regions(min_effect=0.0)
+    assert splitters_of(find(values, gate + jagged, settings, shared=jagged)) == [1]
+
+
+def step_target(level, effects_down, effects_up, n_levels):
+    """Rows of a feature with levels in order: steps from the level below and to the one above."""
+    down, up = np.flatnonzero(level > 0), np.flatnonzero(level < n_levels - 1)
+    step = np.concatenate([level[down] - 1, level[up]])
+    effects = np.concatenate([effects_down[down], effects_up[up]])
+    row = np.concatenate([down, up])
+    return Target(row, step + 0.5, effects, np.zeros(row.size), None, step, -1, 1.0)
+
+
+def test_steps_between_levels_are_told_apart():
+    values = uniform(2_000, 3)
+    level = np.random.default_rng(1).integers(0, 4, 2_000)
+    jump = np.array([1.0, -2.0, 5.0])  # in all rows, so that only the second differs
+    effects = jump + np.where(values[:, [1]] > 0.5, [0.0, 3.0, 0.0], 0.0)
+    below, above = np.clip(level - 1, 0, 2), np.clip(level, 0, 2)
+    rows = np.arange(2_000)
+    target = step_target(level, effects[rows, below], effects[rows, above], 4)
+    found = find_regions(rows_of(values), target, Regions())
+    assert splitters_of(found) == [1]
+    assert found.rules[0].threshold == pytest.approx(0.5, abs=0.01)
+    assert found.gains[0].rows == 1_000  # rows, not steps
+    assert found.share > 0.95
+
+
+def test_a_feature_of_few_values_works():
+    values = uniform(1_000, 3)
+    values[:, 0] = np.round(values[:, 0])
+    found = find(values, np.where(values[:, 1] > 0, 1.0, 3.0) * (2 + values[:, 0]))
+    assert splitters_of(found) == [1]
+
+
+def test_one_tree_for_all_features_adds_up_what_they_explain():
+    values = uniform(2_000, 5)
+    gate = np.where(values[:, 3] > 0.2, 1.0, -1.0)
+    targets = [target_of(values[:, k], (k + 1) * gate, own=k) for k in range(3)]
+    found = find_joint(rows_of(values), targets, Regions())
+    assert splitters_of(found) == [3]
+    assert found.share > 0.95
+    alone = [find_regions(rows_of(values), target, Regions()) for target in targets]
+    weights = np.array([1.0, 4, 9]) / 14
+    mean = sum(w * one.share for w, one in zip(weights, alone, strict=True))
+    assert found.share == pytest.approx(mean, abs=0.01)
+
+
+def test_one_tree_for_one_feature_is_its_own():
+    values = uniform(1_000, 4)
+    target = target_of(values[:, 0], np.where(values[:, 1] > 0.2, 1.0, -1.0) + values[:, 2])
+    rows = rows_of(values)
+    one, joint = find_regions(rows, target, Regions()), find_joint(rows, [target], Regions())
+    assert one.rules == joint.rules
+    assert one.share == pytest.approx(joint.share)
+
+
+def test_groups_that_are_named_get_an_honest_share():
+    values = uniform(4_000, 3)
+    gate = (values[:, 1] > 0).astype(int)
+    target = target_of(values[:, 0], 2.0 * gate + values[:, 2])
+    gain = check_groups(rows_of(values), gate, target, Regions())
+    # variances 1 of the gate and 1/3 of the rest
+    assert gain.share == pytest.approx(0.75, abs=0.04)
+    assert 0 < gain.error < 0.03
+    assert gain.rows == 2_000
+
+
+def test_coded_rows_are_found_the_same():
+    values = uniform(1_000, 3)
+    rows, target = rows_of(values), target_of(values[:, 0], np.sign(values[:, 1]))
+    plain, coded = (find_regions(r, target, Regions()) for r in (rows, code_rows(rows)))
+    assert plain.rules == coded.rules
+    assert plain.share == coded.share
+
+
+def test_nothing_that_is_given_is_changed():
+    values = uniform(500, 3)
+    rows = rows_of(values)
+    target = target_of(values[:, 0], np.sign(values[:, 1]))
+    copies = values.copy(), target.effects.copy(), rows.weight.copy()
+    find_regions(rows, replace(target, noise=np.zeros(500)), Regions())
+    for given, copy in zip((values, target.effects, rows.weight), copies, strict=True):
+        np.testing.assert_array_equal(given, copy)
