@@ -27,6 +27,7 @@ from rhale.results.plain_values import (
     Kind,
     Maybe,
     Named,
+    Nothing,
     Number,
     Numbers,
     Part,
@@ -40,6 +41,7 @@ from rhale.results.plain_values import (
     shown,
 )
 from rhale.results.profile import Profile, ProfileMethod
+from rhale.results.region_schema import agree_regions, region_records
 
 TEXT, TEXTS, NOTES = Text(), Several(Text()), Several(Remark())
 HEAVY = 1e120  # more than all rows of the largest weight together
@@ -83,6 +85,7 @@ def _agree_effect(effect: Effect, where: str) -> None:
         refuse(f"{where}spread_std has no limits, or limits without it")
     if effect.cells is not None:
         _agree_cells(effect.cells, effect.edges, f"{where}cells.")
+    agree_regions(effect, where)
 
 
 def _agree_stairs(stairs: Staircase, where: str) -> None:
@@ -149,6 +152,7 @@ def _agree_levels(effect: LevelEffect, where: str) -> None:
     others = name_others(len(effect.pooled))
     if effect.pooled and not any(level.rstrip(" ") == others for level in effect.levels):
         refuse(f"{where}levels has no {others!r} for the levels that are pooled")
+    agree_regions(effect, where)
 
 
 def _agree_profile(profile: Profile, where: str) -> None:
@@ -186,6 +190,13 @@ def _agree_moments(moments: Moments, where: str) -> None:
         refuse(f"{where}low and {where}high are not the ends of cells with rows, and of no other")
 
 
+def _agree_sampled(effect: Any, n_rows: int, where: str) -> None:
+    """Every sampled row has a region, where there are several."""
+    tree = effect.regions
+    if tree is not None and len(tree.regions) > 1 and tree.sampled.size != n_rows:
+        refuse(f"{where}regions.sampled has {tree.sampled.size} numbers for {n_rows} rows")
+
+
 def _agree_explanation(found: dict[str, Any], where: str) -> None:
     """Each feature and output has its result, in order; results and cells are of the same kind."""
     features, outputs, effects = found["features"], found["outputs"], found["effects"]
@@ -199,6 +210,7 @@ def _agree_explanation(found: dict[str, Any], where: str) -> None:
         is_alone = effect.quantity != effects[0].quantity
         if type(effect) is not type(first) or is_alone:
             refuse(f"{where}effects[{i}] is of another kind than the effects before it")
+        _agree_sampled(effect, len(found["sample_weight"]), f"{where}effects[{i}].")
     binned = {e.name for e in effects if e.parts == "bins"}
     for name, moments in found["cells"].items():
         n_series = moments.mean.shape[0]
@@ -300,66 +312,72 @@ STAIRCASE = Record(
     },
     _agree_stairs,
 )
-EFFECT = Record(
-    Effect,
-    {
-        **RESULT,
-        **NOTED,
-        "edges": _limits("bins"),
-        "count": BIN["counts"],
-        "rows": BIN["sizes"],
-        "weight": BIN["weights"],
-        "mean_x": BIN["places"],
-        "std_x": BIN["sizes"],
-        "low_x": BIN["places"],
-        "high_x": BIN["places"],
-        "mean": BIN["means"],
-        "level": BIN["means"],
-        "slope": BIN["slopes"],
-        "std": BIN["errors"],
-        "std_plain": BIN["errors"],
-        "level_error": BIN["errors"],
-        "slope_error": BIN["errors"],
-        "row_places": Part({"row_places": ROW_PLACES}),
-        "gaps": Part({"gaps": GAPS}),
-        "fit_covariance": Maybe(BIN["slopes"]),
-        "search": Number(1, FAR),
-        "closed": Text(get_args(Closed)),
-        "density": Text(get_args(Density)),
-        "cells": Maybe(Part({"cell_means": CELL_MEANS})),
-        "spread_edges": Maybe(_limits("spread bins")),
-        "spread_std": Maybe(_columns("spread bins")["errors"]),
-        "kind": Text(get_args(AxisKind)),
-        "stairs": Maybe(Part({"staircase": STAIRCASE})),
-    },
-    _agree_effect,
-    _build_effect,
-    later=EFFECT_DEFAULTS,
-    former=("mean",),
-)
-LEVEL_EFFECT = Record(
-    LevelEffect,
-    {
-        **RESULT,
-        **NOTED,
-        "levels": Several(TEXT, Side("levels", least=1), unique=True),
-        "level_count": LEVEL["counts"],
-        "level_weight": LEVEL["weights"],
-        "edges": Numbers((Side("levels"),), -FAR, FAR, rising=True),
-        "count": STEP["counts"],
-        "rows": STEP["sizes"],
-        "weight": STEP["weights"],
-        "mean": STEP["means"],
-        "std": STEP["errors"],
-        "correlation": Numbers((Side("steps"), Side("steps")), unknown=True),
-        "is_number": Truth(),
-        "pooled": TEXTS,
-        "covariance": Maybe(
-            Numbers((Side("levels"), Side("levels")), -(LARGEST**2), LARGEST**2, unknown=True)
-        ),
-    },
-    _agree_levels,
-)
+EFFECT_FIELDS: dict[str, Kind] = {
+    **RESULT,
+    **NOTED,
+    "edges": _limits("bins"),
+    "count": BIN["counts"],
+    "rows": BIN["sizes"],
+    "weight": BIN["weights"],
+    "mean_x": BIN["places"],
+    "std_x": BIN["sizes"],
+    "low_x": BIN["places"],
+    "high_x": BIN["places"],
+    "mean": BIN["means"],
+    "level": BIN["means"],
+    "slope": BIN["slopes"],
+    "std": BIN["errors"],
+    "std_plain": BIN["errors"],
+    "level_error": BIN["errors"],
+    "slope_error": BIN["errors"],
+    "row_places": Part({"row_places": ROW_PLACES}),
+    "gaps": Part({"gaps": GAPS}),
+    "fit_covariance": Maybe(BIN["slopes"]),
+    "search": Number(1, FAR),
+    "closed": Text(get_args(Closed)),
+    "density": Text(get_args(Density)),
+    "cells": Maybe(Part({"cell_means": CELL_MEANS})),
+    "spread_edges": Maybe(_limits("spread bins")),
+    "spread_std": Maybe(_columns("spread bins")["errors"]),
+    "kind": Text(get_args(AxisKind)),
+    "stairs": Maybe(Part({"staircase": STAIRCASE})),
+}
+LEVEL_FIELDS: dict[str, Kind] = {
+    **RESULT,
+    **NOTED,
+    "levels": Several(TEXT, Side("levels", least=1), unique=True),
+    "level_count": LEVEL["counts"],
+    "level_weight": LEVEL["weights"],
+    "edges": Numbers((Side("levels"),), -FAR, FAR, rising=True),
+    "count": STEP["counts"],
+    "rows": STEP["sizes"],
+    "weight": STEP["weights"],
+    "mean": STEP["means"],
+    "std": STEP["errors"],
+    "correlation": Numbers((Side("steps"), Side("steps")), unknown=True),
+    "is_number": Truth(),
+    "pooled": TEXTS,
+    "covariance": Maybe(
+        Numbers((Side("levels"), Side("levels")), -(LARGEST**2), LARGEST**2, unknown=True)
+    ),
+}
+
+
+def _with_regions(regions: Kind) -> dict[str, Record]:
+    """Records of effects with bins and with levels that have such regions."""
+    effect = Record(
+        Effect,
+        {**EFFECT_FIELDS, "regions": regions},
+        _agree_effect,
+        _build_effect,
+        later=EFFECT_DEFAULTS,
+        former=("mean",),
+    )
+    levels = Record(LevelEffect, {**LEVEL_FIELDS, "regions": regions}, _agree_levels)
+    return {"effect": effect, "level_effect": levels}
+
+
+REGIONS = region_records(_with_regions(Nothing()))
 PROFILE = Record(
     Profile,
     {
@@ -383,8 +401,8 @@ PROFILE = Record(
     _agree_profile,
 )
 RECORDS = {
-    "effect": EFFECT,
-    "level_effect": LEVEL_EFFECT,
+    **_with_regions(Maybe(Part({"region_tree": REGIONS["region_tree"]}))),
+    **REGIONS,
     "profile": PROFILE,
     "moments": MOMENTS,
     "grid": GRID,
