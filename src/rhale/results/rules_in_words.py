@@ -203,10 +203,12 @@ def _condition_of(groups: Groups, group: Group, every: tuple[str, ...], *, gone:
     base = Condition(groups.feature, groups.kind, missing=group.missing, tells_missing=gone)
     if groups.is_cut:
         return replace(base, low=group.low, high=group.high)
-    named, rest = (group.name,) if group.name else group.levels, (OTHER_LEVELS,)
+    named = (group.name,) if group.name else group.levels
     others = tuple(level for level in every if level not in group.levels)
-    if any(one.rest for one in groups.groups):
-        named, others = (named + rest, others) if group.rest else (named, others + rest)
+    if group.rest and not named:
+        named = (OTHER_LEVELS,)
+    elif any(one.rest and not one.levels for one in groups.groups):
+        others += (OTHER_LEVELS,)
     return replace(base, levels=named, others=others)
 
 

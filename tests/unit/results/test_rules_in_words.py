@@ -138,6 +138,14 @@ def test_levels_that_no_group_names_are_not_among_all_but_a_few():
     assert rules_of_groups(Groups("city", 0, groups))[0] == "city = all but g and other levels"
 
 
+def test_levels_that_are_named_with_the_rest_stand_for_it():
+    """Rare levels that are pooled have a name, and so has what the user left over."""
+    pooled = (Group(levels=("a",)), Group(levels=("other (9 levels)",), rest=True))
+    assert rules_of_groups(Groups("city", 0, pooled)) == ("city = a", "city = other (9 levels)")
+    left = (Group(levels=("a",), name="A"), Group(levels=("b", "c"), rest=True, name="all others"))
+    assert rules_of_groups(Groups("city", 0, left)) == ("city = A", "city = all others")
+
+
 def test_short_rules_are_the_rules_where_there_is_room():
     splits = [by_levels("ab", "c", first=1, second=-3), cut(1.25)]
     assert short_rules(tree_of(splits, 3)) == rules_of(splits)
