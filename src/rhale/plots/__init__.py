@@ -6,6 +6,14 @@ from rhale.plots.compare import plot_compare
 from rhale.plots.effect_plot import plot_effect
 from rhale.plots.outputs import plot_outputs
 from rhale.plots.profile_plot import plot_profile
+from rhale.plots.region_plot import plot_regions
 from rhale.plots.small_pictures import plot_all
 
-__all__ = ["plot_all", "plot_compare", "plot_effect", "plot_outputs", "plot_profile"]
+__all__ = [
+    "plot_all",
+    "plot_compare",
+    "plot_effect",
+    "plot_outputs",
+    "plot_profile",
+    "plot_regions",
+]

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
@@ -105,12 +106,19 @@ class LineField(NamedTuple):
         level: float,
         index: int,
         n_items: int,  # noqa: ARG002
+        look: style.Look | None = None,
     ) -> list[Artist]:
-        """Draw one line and its ribbon, in the look of its number."""
-        look = style.look(index)
+        """Draw one line and its ribbon, in the look of its number or in a given one."""
+        look = look or style.look(index)
         for ribbon in self.draw_ci(item.path, level, look.colour):
             ribbon.set(alpha=style.THIN_RIBBON_ALPHA, linewidth=0)
         return [self.draw_curve(item.path, label, look)]
+
+    def draw_common(self, item: Item, label: str) -> Artist:
+        """Draw the mean of all rows, thin, behind those of some."""
+        line = self.draw_curve(item.path, label, style.COMMON)
+        line.set(linewidth=style.WHISKER_LINE, zorder=3.5, gid="rhale:common")
+        return line
 
     def explain_intervals(self, level: float) -> list[Artist]:
         """Make the legend's entry for the ribbons."""
@@ -201,6 +209,11 @@ class SlotField(NamedTuple):
             rule.set(color=style.ZERO_LINE, linewidth=style.THIN_LINE, linestyle=":", zorder=0.5)
             rule.set_gid("rhale:apart")
 
+    @property
+    def room(self) -> float:
+        """How far dots of one level may stand apart; numbers are read off the axis."""
+        return self.slots.gap * (0.4 if self.slots.is_number else 0.7)
+
     def dot_width(self, n_items: int = 1) -> float:
         """Choose the width of the largest dot, in points: less where levels are close."""
         room = 0.8 * self.board.points_per_slot(self.slots) / n_items
@@ -220,12 +233,17 @@ class SlotField(NamedTuple):
         return explained
 
     def draw_among(
-        self, item: Item, label: str, level: float, index: int, n_items: int
+        self,
+        item: Item,
+        label: str,
+        level: float,
+        index: int,
+        n_items: int,
+        look: style.Look | None = None,
     ) -> list[Artist]:
         """Draw dots and whiskers of one colour, a little aside, so that all are seen."""
-        look, width = style.look(index), self.dot_width(n_items)
-        room = 0.4 if self.slots.is_number else 0.7
-        shift = self.slots.gap * room * ((index + 0.5) / n_items - 0.5)
+        look, width = look or style.look(index), self.dot_width(n_items)
+        shift = self.room * ((index + 0.5) / n_items - 0.5)
         explained, path = self.draw_dots(item, label, look, width, shift)
         dots.draw_ci(self.board, path, level, width, look.colour)
         return explained
@@ -250,10 +268,30 @@ class SlotField(NamedTuple):
         dots.draw_missing_dot(board, missing, width, look)
         return [marks], Trace(*map(np.append, levels, missing))
 
+    def draw_common(self, item: Item, label: str) -> Artist:
+        """Draw the means of all rows as short lines, across the dots of some."""
+        x, y = self.slots.locate(item.result, item.path.x), item.path.curve
+        if item.missing is not None:
+            x, y = np.append(x, self.slots.missing), np.append(y, item.missing.curve)
+        sides = (-self.room / 2, self.room / 2)
+        ends = np.stack([self.board.points(x + side, y) for side in sides], axis=1)
+        lines = LineCollection(list(ends), gid="rhale:common", zorder=3)
+        lines.set(color=style.COMMON.colour, linewidth=style.WHISKER_LINE)
+        self.board.ax.add_collection(lines)
+        return self.stroke_entry(label, style.COMMON.colour, upright=self.board.turned)
+
+    def stroke_entry(self, label: str, colour: str, *, upright: bool) -> Artist:
+        """Make the legend's entry for short lines: upright, or not."""
+        if not upright:
+            return Line2D([], [], color=colour, linewidth=style.WHISKER_LINE, label=label)
+        entry = Line2D([], [], color=colour, linestyle="none", marker="|", label=label)
+        entry.set(markersize=9, markeredgewidth=style.WHISKER_LINE)
+        return entry
+
     def explain_intervals(self, level: float) -> list[Artist]:
         """Make the legend's entry for the whiskers."""
-        name = interval_name(level)
-        return [Line2D([], [], color=style.NOTE, linewidth=style.WHISKER_LINE, label=name)]
+        upright = not self.board.turned
+        return [self.stroke_entry(interval_name(level), style.NOTE, upright=upright)]
 
     def draw_gaps(self, result: Result) -> list[Artist]:  # noqa: ARG002
         """Nothing: every level has rows, or no dot."""

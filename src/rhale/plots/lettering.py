@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from textwrap import wrap
 from typing import TypedDict
 
 from matplotlib.font_manager import FontProperties, findfont, get_font
@@ -17,6 +18,7 @@ class Literal(TypedDict):
 
 LITERAL = Literal(parse_math=False, usetex=False)
 MINUS, UNKNOWN = "\u2212", "\u2013"
+TIE, SIGNS = "\u00a0", "=≤>±"  # a space at which no line is broken
 STAND_INS = "\u25a1?"
 
 
@@ -46,6 +48,28 @@ def wrapped(name: str, length: int) -> str:
     """
     line = shown(name, 2 * length)
     return f"{line[:length]}\n{line[length:]}" if len(line) > length else line
+
+
+def folded(sentence: str, length: int, lines: int = 2) -> str:
+    """Write a sentence on lines of at most `length` letters, broken between words where it can be.
+
+    Examples
+    --------
+    >>> print(folded("sex = female and smoker = yes", 20))
+    sex = female and
+    smoker = yes
+    """
+    parts = wrap(_tied(shown(sentence, 10_000)), length)
+    if len(parts) > lines:
+        parts = wrap(_tied(shown(sentence, lines * length)), length)[:lines]
+    return "\n".join(parts).replace(TIE, " ")
+
+
+def _tied(sentence: str) -> str:
+    """Hold signs and what stands around them together."""
+    for sign in SIGNS:
+        sentence = sentence.replace(f" {sign} ", f"{TIE}{sign}{TIE}")
+    return sentence.replace(" %", f"{TIE}%")
 
 
 def joined(names: list[str], length: int) -> str:

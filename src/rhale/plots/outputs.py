@@ -23,6 +23,7 @@ def plot_outputs(
     center: Center = "mean",
     level: float = 0.95,
     smooth: bool = False,
+    regions: bool = False,
 ) -> small_pictures.AxesArray:
     """Draw the effects of one feature on several outputs, in the given order.
 
@@ -33,7 +34,7 @@ def plot_outputs(
     axes : Axes or array-like of Axes, optional
         Where: one for each output, or a single one, in which each output has a colour of its
         own (as in `plot_all`). None makes a new figure.
-    columns, sharey, center, level, smooth
+    columns, sharey, center, level, smooth, regions
         As in `plot_all`.
 
     Returns
@@ -52,9 +53,14 @@ def plot_outputs(
     """
     if isinstance(axes, Axes):
         return small_pictures.plot_all(
-            effects, axes=axes, center=center, level=level, smooth=smooth
+            effects, axes=axes, center=center, level=level, smooth=smooth, regions=regions
         )
-    shown = [panel.read_feature(e.output, [e], center, level, smooth=smooth) for e in effects]
+    if regions:
+        small_pictures.refuse_regions(effects, [])
+    shown = [
+        panel.read_feature(e.output, [e], center, level, smooth=smooth, regions=regions)
+        for e in effects
+    ]
     kept = shown[: small_pictures.MOST_PANELS if axes is None else None]
     panels = small_pictures.find_panels(axes, kept, columns, sharey=sharey)
     explained: list[Artist] = []

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
+from matplotlib.lines import Line2D
 
 from rhale.kernels.curve import Center
 from rhale.plots import canvas, style
 from rhale.plots.board import Board
-from rhale.plots.fields import Field, Item, place_field, read_item
+from rhale.plots.fields import Field, Item, Layers, place_field, read_item
 from rhale.plots.lettering import LITERAL, number, wrapped
+from rhale.plots.region_curves import RegionCurve, describe_briefly, name_regions, read_regions
+from rhale.plots.region_plot import draw_curves
 from rhale.results.result import Result, Trace
 
 
@@ -21,6 +26,7 @@ class Panel(NamedTuple):
 
     name: str
     items: list[Item]
+    curves: tuple[RegionCurve, ...] = ()
 
     @property
     def first(self) -> Result:
@@ -29,7 +35,11 @@ class Panel(NamedTuple):
 
     @property
     def everything(self) -> list[Trace]:
-        """Curves and missing values."""
+        """Curves and missing values; of regions where they are drawn, as far as they are."""
+        if self.curves:
+            items = [self.items[0], *(curve.item for curve in self.curves)]
+            paths = [path for item in items for path in (item.path, item.missing)]
+            return [without_spread(path) for path in paths if path is not None and path.x.size]
         return self.paths + [item.missing for item in self.items if item.missing is not None]
 
     @property
@@ -40,7 +50,13 @@ class Panel(NamedTuple):
     @property
     def has_side(self) -> bool:
         """Whether missing values stand beside the panel, as numbers have no place for them."""
-        return not self.first.labels and any(item.missing is not None for item in self.items)
+        items = [*self.items, *(curve.item for curve in self.curves)]
+        return not self.first.labels and any(item.missing is not None for item in items)
+
+    @property
+    def head(self) -> float:
+        """Room above the panel for the names of regions, in inches."""
+        return style.REGION_LINE * len(self.curves)
 
     @property
     def label_depth(self) -> float:
@@ -55,11 +71,27 @@ class Panel(NamedTuple):
         return place_field(Board(ax), [item.result for item in self.items], small=True)
 
 
+def without_spread(path: Trace) -> Trace:
+    """What is drawn of one curve among several, where it is drawn."""
+    known = np.isfinite(path.curve)
+    return Trace(*(values[known] for values in path))._replace(spread=np.zeros(known.sum()))
+
+
 def read_feature(
-    name: str, results: list[Result], center: Center, level: float, *, smooth: bool = False
+    name: str,
+    results: list[Result],
+    center: Center,
+    level: float,
+    *,
+    smooth: bool = False,
+    regions: bool = False,
 ) -> Panel:
-    """Read what one panel shows."""
-    return Panel(name, [read_item(result, center, level, smooth=smooth) for result in results])
+    """Read what one panel shows: with `regions` their curves, where there is one output."""
+    items = [read_item(result, center, level, smooth=smooth) for result in results]
+    if not (regions and len(results) == 1 and results[0].regions is not None):
+        return Panel(name, items)
+    curves = read_regions(results[0], Layers(center, level), smooth=smooth)
+    return Panel(name, items, tuple(curves))
 
 
 def draw_panel(ax: Axes, feature: Panel, outputs: list[str], level: float) -> list[Artist]:
@@ -67,6 +99,10 @@ def draw_panel(ax: Axes, feature: Panel, outputs: list[str], level: float) -> li
     field, several = feature.place(ax), len(outputs) > 1
     places = [outputs.index(item.result.output) for item in feature.items]
     explained: list[Artist] = []
+    if feature.curves and feature.paths:
+        _, explained = draw_curves(field, feature.items[0], feature.curves, Layers(level=level))
+        field.name_places(feature.first)
+        return explained
     if not feature.paths:
         field.draw_constant(feature.items, level)
     else:
@@ -87,17 +123,43 @@ def draw_panel(ax: Axes, feature: Panel, outputs: list[str], level: float) -> li
 
 def write_title(ax: Axes, feature: Panel) -> None:
     """Write the feature's name, and under it its importance and typical spread."""
-    if len(feature.items) == 1:
-        one = feature.first
+    one, tree = feature.first, feature.first.regions
+    size = FontProperties(size=style.NUMBER_TEXT).get_size_in_points()
+    above = 2.0
+    if feature.curves and tree is not None:
+        words = f"importance {number(one.importance)} ± {number(one.importance_error, 2)}"
+        length = canvas.wide_letters(ax, style.SMALL_LETTERS_PER_INCH)
+        words += f"\n{describe_briefly(tree, length)}"
+        above += name_curves(ax, feature.curves, name_regions(tree, length - 6, ""))
+    elif len(feature.items) == 1:
         error, spread = number(one.importance_error, 2), number(one.typical_spread)
         words = f"importance {number(one.importance)} ± {error}\ntypical spread {spread}"
     else:
         words = f"importance up to {number(max(i.result.importance for i in feature.items))}"
-    size = FontProperties(size=style.NUMBER_TEXT).get_size_in_points()
     note = ax.annotate(
-        words, (0, 1), (0, 2), "axes fraction", textcoords="offset points", **LITERAL
+        words, (0, 1), (0, above), "axes fraction", textcoords="offset points", **LITERAL
     )
     note.set(fontsize=style.NUMBER_TEXT, color=style.NOTE, gid="rhale:numbers", va="bottom")
-    pad = 4 + 1.35 * size * (1 + words.count("\n"))
+    pad = 2 + above + 1.35 * size * (1 + words.count("\n"))
     name = wrapped(feature.name, canvas.letters(ax, "width"))
     ax.set_title(name, loc="left", fontsize=style.NAME_TEXT, pad=pad, fontweight="bold", **LITERAL)
+
+
+def name_curves(ax: Axes, curves: Sequence[RegionCurve], labels: Sequence[str]) -> float:
+    """Name the curves of regions above a small panel; return the height in points."""
+    lines = [Line2D([], [], color=curve.look.colour, linestyle=curve.look.dash) for curve in curves]
+    legend = ax.legend(
+        lines,
+        canvas.dummies(lines),
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.0),
+        fontsize=style.NUMBER_TEXT,
+        frameon=False,
+        handlelength=1.8,
+        labelspacing=0.2,
+        borderpad=0.0,
+        borderaxespad=0.2,
+    )
+    for text, curve in zip(legend.get_texts(), curves, strict=True):
+        text.set(text=labels[curve.place], **LITERAL)
+    return 72 * style.REGION_LINE * len(curves)

@@ -18,10 +18,12 @@ from rhale.plots import canvas, style
 from rhale.plots.labels import value_label
 from rhale.plots.lettering import LITERAL
 from rhale.plots.panel import Panel, draw_panel, read_feature, write_title
+from rhale.plots.region_curves import require_regions
 from rhale.results.result import Result, Trace
 
 AxesArray = npt.NDArray[Any]
 MOST_OUTPUTS = 6
+MOST_COLUMNS = 3  # where regions are named above panels
 MOST_PANELS = 60  # laying out a figure takes seconds for this many, minutes for hundreds
 
 
@@ -35,6 +37,7 @@ def plot_all(
     center: Center = "mean",
     level: float = 0.95,
     smooth: bool = False,
+    regions: bool = False,
 ) -> AxesArray:
     """Draw every feature in a small panel, in the given order.
 
@@ -58,6 +61,9 @@ def plot_all(
         Of the interval of the mean.
     smooth : bool
         As in `plot_effect`.
+    regions : bool
+        Draw the curves of regions as `plot_regions` does, where there are some, and name them
+        above their panel; of one output.
 
     Returns
     -------
@@ -82,7 +88,9 @@ def plot_all(
         if setting is not None:
             require_count(name, setting)
     outputs = main_outputs(effects)
-    features = gather(effects, outputs, center, level, smooth=smooth)
+    if regions:
+        refuse_regions(effects, outputs)
+    features = gather(effects, outputs, center, level, smooth=smooth, regions=regions)
     kept = features[: max_features or (MOST_PANELS if axes is None else None)]
     panels = find_panels(axes, kept, columns, sharey=sharey)
     explained: list[Artist] = []
@@ -114,6 +122,7 @@ def gather(
     level: float,
     *,
     smooth: bool = False,
+    regions: bool = False,
 ) -> list[Panel]:
     """Put the results of one feature together, in the order in which features appear."""
     if not effects:
@@ -124,8 +133,19 @@ def gather(
         if effect.output in outputs:
             groups.setdefault(effect.name, []).append(effect)
     return [
-        read_feature(name, group, center, level, smooth=smooth) for name, group in groups.items()
+        read_feature(name, group, center, level, smooth=smooth, regions=regions)
+        for name, group in groups.items()
     ]
+
+
+def refuse_regions(effects: Sequence[Result], outputs: Sequence[str]) -> None:
+    """Refuse regions that nobody asked for, and those of several outputs in one panel."""
+    if len(outputs) > 1:
+        msg = f"regions=True draws one output a panel, and there are {len(outputs)}; name one, "
+        msg += f"output={outputs[0]!r}, or one feature"
+        raise BadSettingError(msg)
+    if effects and all(effect.regions is None for effect in effects):
+        require_regions(effects[0])
 
 
 def some_of(drawn: int, known: int, what: str) -> list[str]:
@@ -143,7 +163,9 @@ def find_panels(
     """Make the panels, or take them from the caller."""
     n_panels = len(features)
     if axes is None:
-        return make_panels(features, columns or choose_columns(n_panels), sharey=sharey)
+        most = MOST_COLUMNS if any(feature.curves for feature in features) else n_panels
+        chosen = columns or min(most, choose_columns(n_panels))
+        return make_panels(features, chosen, sharey=sharey)
     given = [axes] if isinstance(axes, Axes) else np.asarray(list(axes), dtype=object).ravel()
     if len(given) < n_panels:
         msg = f"{n_panels} features need as many axes; found {len(given)}. Or set max_features"
@@ -180,7 +202,12 @@ def figure_size(features: Sequence[Panel], columns: int) -> tuple[float, float]:
     aside = [feature.has_side for feature in features]
     depth = [feature.label_depth for feature in features]
     wider = sum(any(aside[column::columns]) for column in range(columns))
-    deeper = sum(max(depth[row * columns : (row + 1) * columns]) for row in range(rows))
+    heads = [feature.head for feature in features]
+    deeper = sum(
+        max(room[row * columns : (row + 1) * columns])
+        for room in (depth, heads)
+        for row in range(rows)
+    )
     return (
         width * columns + wider * (style.MISSING_WIDTH + style.MISSING_GAP),
         height * rows + deeper + style.LEGEND_HEIGHT,
@@ -236,7 +263,7 @@ def set_heights(panels: AxesArray, features: list[Panel], *, sharey: bool) -> li
 def mark_feature(ax: Axes, feature: Panel) -> list[Artist]:
     """Mark where the spread of curves, levels and missing values is cut."""
     marks, field = list[Artist](), feature.place(ax)
-    for item in feature.items:
+    for item in [] if feature.curves else feature.items:
         marks += mark_cut(ax, item.path)
         if item.missing is not None:
             marks += mark_cut(*field.place_missing(item.missing))
@@ -266,7 +293,8 @@ def write_frame(
     once = list({str(artist.get_label()): artist for artist in reversed(explained)}.values())[::-1]
     if not new:
         panels[0].set_ylabel(label, **LITERAL)
-        canvas.add_legend(panels[0], once, outside=False, title=note)
+        if panels[0].get_legend() is None:  # names of regions are the first to be needed
+            canvas.add_legend(panels[0], once, outside=False, title=note)
         return
     figure = panels[0].figure
     figure.supylabel(label.replace("\n", " "), fontsize=style.NAME_TEXT, **LITERAL)

@@ -38,6 +38,8 @@ CHECKED = {
     "rows_asked": 2_000_000,
     "seconds": math.nan,
     "notes": [],
+    "rows_for_regions": 0,
+    "seconds_for_regions": 0.0,
 }
 
 
@@ -107,7 +109,14 @@ def test_a_check_is_told_in_lines_without_those_that_are_empty(capsys):
     assert lines["table"] == "1,234,567 rows, 3 columns"
     assert lines["answers"] == "1/2, 3.25/4, ..."
     assert (lines["time"], lines["outputs"]) == ("about 40 seconds", "y[2J")
-    assert "notes" not in lines
+    assert not {"notes", "regions"} & set(lines)
+
+
+def test_a_check_tells_what_regions_would_cost(capsys):
+    regions = {"rows_for_regions": 2_000_000, "seconds_for_regions": 200}
+    show_check({**CHECKED, "seconds": 200, **regions}, None)
+    lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    assert lines["regions"] == "at most 2,000,000 rows and 3 minutes more"
 
 
 def test_what_is_no_number_is_null_in_json(capsys):

@@ -11,6 +11,7 @@ from rhale.kernels.moments import measure
 from rhale.kernels.partition import Cuts, every_cell
 from rhale.results.effect import NO_SAMPLE, LocalEffects, fit_effect
 from rhale.results.profile import Profile
+from rhale.results.region_tree import Region, RegionTree, Split
 
 
 @pytest.fixture(autouse=True)
@@ -56,6 +57,32 @@ def make_profile():
         return Profile(name, "y0", method, grid, *numbers, rows, share, *kept)
 
     return make
+
+
+@pytest.fixture
+def with_regions():
+    """An effect with a region for each rule: rules, effects, shares of rows."""
+
+    def make(effect, regions, shares=None, *, state="found", why="", **fields):
+        shares = [1 / len(regions)] * len(regions) if shares is None else shares
+        made = tuple(
+            Region(rule, 100, share, one)
+            for (rule, one), share in zip(regions.items(), shares, strict=True)
+        )
+        tree = RegionTree(effect.name, effect.output, state, why, made, **fields)
+        return replace(effect, regions=tree)
+
+    return make
+
+
+@pytest.fixture
+def by_sex(make_effect, with_regions):
+    """A slope of 1 for women and of 3 for men, of 2 on average."""
+    x = np.linspace(0, 1, 400)
+    made = {f"sex = {n}": make_effect(x, np.full(400, s)) for n, s in (("f", 1.0), ("m", 3.0))}
+    split = Split(0, "sex", 1, None, ("f",), others=("m",))
+    whole = make_effect(x, np.full(400, 2.0))
+    return with_regions(whole, made, [0.48, 0.52], splits=(split,), share=0.92, standard_error=0.01)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 import rhale
 from rhale.errors import BadSettingError
 from rhale.plots import plot_effect, plot_profile
-from rhale.plots.choice import choose_plot
+from rhale.plots.choice import choose_plot, draw
 
 ROWS = np.linspace(0.0, 1.0, 60).reshape(30, 2)
 
@@ -21,3 +21,24 @@ def test_an_unknown_option_is_refused_with_those_that_are_known(feature):
     fx = rhale.explain(lambda rows: rows[:, 0], ROWS)
     with pytest.raises(BadSettingError, match=r"no option 'levle'; did you mean 'level'.*center"):
         fx.plot(feature, levle=0.9)
+
+
+def test_regions_are_an_option_of_single_effects(by_sex):
+    ax = draw(choose_plot(by_sex), by_sex, ax=None, regions=True, center="start")
+    assert ax.get_legend().get_title().get_text() == "sex explains 92 ± 1 % of the spread"
+    top, _ = draw(choose_plot(by_sex), by_sex, ax=None, regions=False, spread=False)
+    assert top.get_legend()
+
+
+def test_the_plot_of_regions_has_options_of_its_own(by_sex):
+    with pytest.raises(BadSettingError, match="plot_regions has no option 'violins'"):
+        draw(choose_plot(by_sex), by_sex, regions=True, violins=True)
+
+
+def test_regions_of_a_profile_or_of_an_effect_without_are_refused():
+    fx = rhale.explain(lambda rows: rows[:, 0], ROWS, method="pdp")
+    with pytest.raises(BadSettingError, match="profiles"):
+        fx.plot("x0", regions=True)
+    fx = rhale.explain(lambda rows: rows[:, 0], ROWS)
+    with pytest.raises(BadSettingError, match="not asked for"):
+        fx.plot("x0", regions=True)

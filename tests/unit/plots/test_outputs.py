@@ -92,3 +92,12 @@ def test_outputs_are_drawn_smooth_or_as_they_are(stepped, one, smooth):
         line = one(ax, "curve")
         expected = stepped.curve(line.get_xdata(), smooth=smooth)
         np.testing.assert_array_equal(line.get_ydata(), expected)
+
+
+def test_regions_of_every_output_are_drawn_in_its_panel(by_sex, find):
+    panels = plot_outputs([replace(by_sex, output=name) for name in "ab"], regions=True)
+    assert [len(find(ax, "curve")) for ax in panels] == [2, 2]
+    assert [text.get_text() for text in panels[1].get_legend().get_texts()] == [
+        "sex = f, 48 %",
+        "sex = m, 52 %",
+    ]

@@ -229,3 +229,52 @@ def test_all_features_are_drawn_smooth_or_as_they_are(stepped, effect, one, smoo
         line = one(ax, "curve")
         expected = result.curve(line.get_xdata(), smooth=smooth)
         np.testing.assert_array_equal(line.get_ydata(), expected)
+
+
+def region_names(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_regions_are_drawn_and_named_above_their_panel(by_sex, effect, find, one, render):
+    panels = plot_all([by_sex, replace(effect, name="height")], regions=True)
+    assert region_names(panels[0]) == ["sex = f, 48 %", "sex = m, 52 %"]
+    assert one(panels[0], "numbers").get_text().endswith("\nby sex (92 ± 1 %)")
+    assert len(find(panels[0], "curve")) == 2
+    assert one(panels[0], "common")
+    assert not find(panels[0], "spread")
+    assert panels[1].get_legend() is None
+    assert one(panels[1], "spread")
+    assert render(panels[0])
+    low, high = panels[0].get_ylim()
+    assert low < min(line.get_ydata().min() for line in find(panels[0], "curve"))
+    assert high > max(line.get_ydata().max() for line in find(panels[0], "curve"))
+
+
+def test_names_above_panels_do_not_touch(by_sex, one):
+    (ax, _) = plot_all([by_sex, replace(by_sex, name="height")], regions=True)
+    ax.figure.draw_without_rendering()
+    names, numbers = ax.get_legend().get_window_extent(), one(ax, "numbers").get_window_extent()
+    title = ax._left_title.get_window_extent()
+    assert ax.get_window_extent().y1 <= names.y0
+    assert names.y1 <= numbers.y0 + 1
+    assert numbers.y1 <= title.y0 + 1
+    assert title.y1 <= ax.figure.bbox.y1
+
+
+def test_regions_have_wide_panels(by_sex):
+    effects = [replace(by_sex, name=f"x{i}") for i in range(8)]
+    panels = plot_all(effects, regions=True)
+    assert panels[0].get_subplotspec().get_gridspec().ncols == 3
+
+
+def test_regions_of_several_outputs_or_of_nothing_are_refused(by_sex, many):
+    with pytest.raises(BadSettingError, match=r"one output a panel, and there are 2.*output='y0'"):
+        plot_all([by_sex, replace(by_sex, output="y1")], regions=True)
+    with pytest.raises(BadSettingError, match=r"'x0' has no regions to plot.*not asked for"):
+        plot_all(many(2), regions=True)
+
+
+def test_given_axes_keep_the_names_of_regions(by_sex, render):
+    (ax,) = plot_all([by_sex], regions=True, axes=Figure().subplots())
+    assert region_names(ax) == ["sex = f, 48 %", "sex = m, 52 %"]
+    assert render(ax)

@@ -1,0 +1,240 @@
+"""Curves of regions beside the common one: which, where they stand, how they look, what they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rhale.errors import BadSettingError
+from rhale.kernels import BoolArray, FloatArray
+from rhale.kernels.curve import Center
+from rhale.plots import style
+from rhale.plots.compare import moved
+from rhale.plots.fields import Item, Layers, read_item
+from rhale.plots.lettering import shown
+from rhale.plots.slots import Slots, gather_slots
+from rhale.results.region_tree import Region, RegionTree
+from rhale.results.result import Result, Trace, reach
+from rhale.results.rules_in_words import join_words, short_rules
+
+MOST_REGIONS = 4
+N_EVEN = 400  # places that stand for an axis
+
+
+class RegionCurve(NamedTuple):
+    """One region as it is drawn."""
+
+    place: int
+    item: Item
+    look: style.Look
+    label: str
+
+
+def require_regions(effect: Result) -> RegionTree:
+    """Find the regions of an effect; refuse where nobody asked for them."""
+    if effect.regions is not None:
+        return effect.regions
+    msg = f"{effect.name!r} has no regions to plot: they were not asked for; call "
+    msg += "rhale.explain(..., regions=True), or plot without regions=True"
+    if effect.parts == "points":
+        msg = f"{effect.name!r} has no regions to plot: profiles (pdp, ice, mplot) have none; "
+        msg += "call rhale.explain(..., regions=True) with another method"
+    raise BadSettingError(msg)
+
+
+def read_regions(effect: Result, layers: Layers, *, smooth: bool = False) -> list[RegionCurve]:
+    """Read the curves of an effect's regions, or of thirds where it changes gradually.
+
+    Parameters
+    ----------
+    effect : Effect or LevelEffect
+        With regions.
+    layers : Layers
+        Where curves are zero, and the level of the interval.
+    smooth : bool
+        As in `Effect.curve`.
+
+    Returns
+    -------
+    list of RegionCurve
+        The four largest at most, in the order of the tree; none where there is one region.
+
+    Notes
+    -----
+    A curve is known up to a constant. Each is moved to agree with the common curve where its
+    zero is: on average over the rows of the region ("mean"), at the first value that they have
+    ("start"), on average over the stretch that they cover ("uniform").
+    """
+    tree = require_regions(effect)
+    regions, looks = (tree.thirds, style.THIRDS) if tree.thirds else (tree.regions, style.REGIONS)
+    if len(regions) < 2:
+        return []
+    common = read_item(effect, layers.center, layers.level, smooth=smooth)
+    labels, curves = name_regions(tree, style.REGION_LABEL), list[RegionCurve]()
+    for place, look in zip(choose_largest(regions), looks, strict=False):
+        item = read_item(regions[place].effect, layers.center, layers.level, smooth=smooth)
+        item = moved(item, find_lift(common, item, layers.center))
+        item = item._replace(path=where_rows_are(item))
+        item = item if layers.uncertainty else certain(item)
+        alone = "" if item.path.x.size else " (one value: no curve)"
+        curves.append(RegionCurve(place, item, look, labels[place] + alone))
+    return curves
+
+
+def name_regions(tree: RegionTree, length: int, unit: str = " of rows") -> list[str]:
+    """Say who is in each region, and how many rows that are; thirds are what they are called."""
+    if tree.thirds:
+        return [shown(third.rule, length) for third in tree.thirds]
+    shares = [f", {percent(region.share_of_rows)}{unit}" for region in tree]
+    rules = short_rules(tree, max(8, length - max(map(len, shares))))
+    return [rule + share for rule, share in zip(rules, shares, strict=True)]
+
+
+def certain(item: Item) -> Item:
+    """The same without intervals."""
+    none, missing = np.full(item.path.x.size, np.nan), item.missing
+    if missing is not None:
+        missing = missing._replace(low=np.full(1, np.nan), high=np.full(1, np.nan))
+    return item._replace(path=item.path._replace(low=none, high=none), missing=missing)
+
+
+def choose_largest(regions: Sequence[Region]) -> list[int]:
+    """Choose the regions with the most rows, in their order."""
+    by_size = sorted(range(len(regions)), key=lambda i: -regions[i].share_of_rows)
+    return sorted(by_size[:MOST_REGIONS])
+
+
+def find_lift(common: Item, item: Item, center: Center) -> float:
+    """How far a region's curve must rise to agree with the common one, where its zero is."""
+    if not (common.path.x.size and item.path.x.size):
+        return 0.0
+    x, weight = weigh_places(item.result, center)
+    if item.result.labels:
+        slots = gather_slots([common.result, item.result])
+        read = [_at_slots(one, slots, slots.locate(item.result, x)) for one in (common, item)]
+    else:
+        read = [np.interp(x, one.path.x, one.path.curve) for one in (common, item)]
+    gap = read[0] - read[1]
+    share = np.where(np.isfinite(gap), weight, 0.0)
+    return float(share @ np.nan_to_num(gap) / share.sum()) if share.sum() > 0 else 0.0
+
+
+def _at_slots(item: Item, slots: Slots, places: FloatArray) -> FloatArray:
+    """Values of levels at places, nan where there is no such level."""
+    x = slots.locate(item.result, item.path.x)
+    known = dict(zip(x.tolist(), item.path.curve.tolist(), strict=True))
+    return np.array([known.get(place, np.nan) for place in places.tolist()])
+
+
+def weigh_places(result: Result, center: Center) -> tuple[FloatArray, FloatArray]:
+    """Places over which a centred curve is zero on average, and how much each of them counts."""
+    if center == "start":
+        return np.array(reach(result)[:1]), np.ones(1)
+    if result.labels:
+        weight = result.level_rows().weight
+        return result.axis, weight if center == "mean" else np.ones(weight.size)
+    if center == "uniform":
+        x = np.linspace(*reach(result), 2 * N_EVEN + 1)[1::2]
+        return x, np.ones(N_EVEN)
+    _, limits, density, _ = result.support()
+    return limits[:-1] + np.diff(limits) / 2, density * np.diff(limits)
+
+
+def where_rows_are(item: Item) -> Trace:
+    """The curve of a region where it has rows, and nothing elsewhere."""
+    path = item.path
+    if not path.x.size:
+        return path
+    seen = has_rows(item.result, path.x)
+    hidden = {name: np.where(seen, getattr(path, name), np.nan) for name in path._fields[1:]}
+    return path._replace(**hidden)
+
+
+def has_rows(result: Result, x: FloatArray) -> BoolArray:
+    """Tell at which places on its axis a result has rows."""
+    if result.labels:
+        rows = result.level_rows().rows
+        return np.asarray(rows[np.searchsorted(result.axis, x)] > 0)
+    _, limits, density, gaps = result.support()
+    some = np.flatnonzero(density > 0)
+    seen = (x >= limits[some[0]]) & (x <= limits[some[-1] + 1])
+    for left, right in gaps:
+        seen &= (x <= left) | (x >= right)
+    return np.asarray(seen)
+
+
+def count_rest(tree: RegionTree, drawn: Sequence[RegionCurve]) -> str:
+    """Say how many regions are not drawn, and how many rows they have; nothing where all are."""
+    n_left = 0 if tree.thirds else len(tree) - len(drawn)
+    if n_left <= 0 or not drawn:
+        return ""
+    share = 1.0 - sum(tree[curve.place].share_of_rows for curve in drawn)
+    noun = "group" if tree.state == "given" else "region"
+    return f"and {n_left} more {noun}{'s' if n_left > 1 else ''}, {percent(share)} of rows"
+
+
+def describe_tree(tree: RegionTree, length: int = 10_000) -> str:
+    """Say in one sentence what tells rows apart, and how much of the spread that is.
+
+    Parameters
+    ----------
+    tree : RegionTree
+        Whose.
+    length : int
+        About as many letters as the sentence should have: long names are shortened.
+
+    Examples
+    --------
+    >>> describe_tree(RegionTree("age", "y", "none", "rows hardly differ", ()))
+    'no regions: rows hardly differ'
+    """
+    share, most = share_in_words(tree), (length - 36) // max(1, len(tree.splitters))
+    if len(tree) < 2:
+        return f"{'doubtful' if tree.state == 'doubtful' else 'no regions'}: {tree.why}"
+    if tree.gradual is not None:
+        return f"changes gradually with {shown(tree.gradual, max(12, length - 36))} ({share})"
+    if not tree.splits:
+        return f"these groups explain {share} of the spread" if tree.share > 0 else ""
+    names = [shown(name, max(12, most)) for name in tree.splitters]
+    verb = "explain" if len(names) > 1 else "explains"
+    return f"{join_words(names, 'and')} {verb} {share} of the spread"
+
+
+def describe_briefly(tree: RegionTree, length: int) -> str:
+    """Say the same in about so many letters, above a small panel.
+
+    Examples
+    --------
+    >>> from rhale.results.region_tree import Split
+    >>> tree = RegionTree("age", "y", "found", "", (), (Split(0, "sex", 1, 0.5),), 0.92, 0.01)
+    >>> describe_briefly(tree, 30)
+    'by sex (92 ± 1 %)'
+    """
+    share = share_in_words(tree)
+    if tree.gradual is not None:
+        return f"gradually with {shown(tree.gradual, max(8, length - 27))} ({share})"
+    if not tree.splits:
+        return f"by groups ({share})" if tree.share > 0 else "by groups"
+    return f"by {shown(', '.join(tree.splitters), max(8, length - 15))} ({share})"
+
+
+def share_in_words(tree: RegionTree) -> str:
+    """Share of the spread: of the regions, or of the feature with which an effect changes."""
+    for partner in tree.partners:
+        if partner.feature == tree.gradual:
+            return percent(partner.share, partner.standard_error)
+    return percent(tree.share, tree.standard_error)
+
+
+def percent(share: float, error: float = float("nan")) -> str:
+    """Write a share in per cent, with its error where that is known.
+
+    Examples
+    --------
+    >>> percent(0.483), percent(0.003), percent(0.92, 0.012)
+    ('48 %', '0.3 %', '92 ± 1 %')
+    """
+    written = f"{100 * share:.0f}" if not 0 < share < 0.01 else f"{100 * share:.1g}"
+    return f"{written} ± {max(1.0, 100 * error):.0f} %" if np.isfinite(error) else f"{written} %"

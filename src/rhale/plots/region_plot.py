@@ -1,0 +1,188 @@
+"""Who differs: the curves of regions over the common one, and the tree of their rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+from rhale.kernels.curve import Center
+from rhale.plots import canvas, style
+from rhale.plots.board import Board, label_board, should_turn, turned_height
+from rhale.plots.fields import Field, Item, Layers, LineField, SlotField, read_item
+from rhale.plots.region_curves import (
+    RegionCurve,
+    count_rest,
+    describe_tree,
+    read_regions,
+    require_regions,
+)
+from rhale.plots.rule_tree import draw_rule_tree, tree_size
+from rhale.plots.slots import Slots, gather_slots
+from rhale.results.region_tree import RegionTree
+from rhale.results.result import Result, is_constant
+
+SLIVER = (1.0, 0.01)  # axes of a tree have no width of their own: its words get what they need
+EDGE = 0.09  # inches around all panels, for the boxes of words
+
+
+def plot_regions(
+    effect: Result,
+    *,
+    ax: Axes | Sequence[Axes] | None = None,
+    center: Center = "mean",
+    level: float = 0.95,
+    smooth: bool = False,
+    uncertainty: bool = True,
+) -> Axes:
+    """Draw the curves of an effect's regions over the common one, and the tree of their rules.
+
+    Parameters
+    ----------
+    effect : Effect or LevelEffect
+        With regions: `rhale.explain(..., regions=True)`.
+    ax : Axes or pair of Axes, optional
+        One: the curves, without the tree. Two: the curves and the tree. None: a new figure, with
+        the tree where there is one.
+    center : {"mean", "start", "uniform"}
+        Where the common curve is zero. The curve of a region, which is known up to a constant,
+        is moved to agree with it: on average over the rows of the region ("mean"), at their first
+        value ("start"), on average over the stretch that they cover ("uniform").
+    level : float
+        Of the interval of the mean.
+    smooth : bool
+        As in `plot_effect`.
+    uncertainty : bool
+        Draw the intervals of the regions' curves, as bands of their colours.
+
+    Returns
+    -------
+    Axes
+        Of the curves. Artists carry a gid: rhale:common for the curve of all rows, rhale:curve
+        and rhale:ci for every region, rhale:counts, rhale:missing; for levels rhale:levels. The
+        axes of the tree have the gid rhale:tree, its conditions rhale:rule.
+
+    Notes
+    -----
+    Because each curve is moved to the common one, curves of regions show how slopes differ, and
+    not how predictions do. Nothing is drawn where a region has no rows. Of more than four regions
+    the four with the most rows are drawn, and the legend counts the others. An effect that
+    changes gradually with another feature is drawn in thirds of that feature, from light to dark,
+    and without a tree. Where there are no regions the common curve is drawn, and the legend says
+    why.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rhale
+    >>> from dataclasses import replace
+    >>> from rhale.results.region_tree import Region, RegionTree
+    >>> x = np.linspace(0, 1, 200)
+    >>> whole = rhale.effect(x, 0 * x + 2, name="age")
+    >>> groups = [Region(n, 100, 0.5, rhale.effect(x, 0 * x + s)) for n, s in (("a", 1), ("b", 3))]
+    >>> effect = replace(whole, regions=RegionTree("age", "y0", "given", "", tuple(groups)))
+    >>> [text.get_text() for text in plot_regions(effect).get_legend().texts][:2]
+    ['a, 50 % of rows', 'b, 50 % of rows']
+    """
+    tree, layers = require_regions(effect), Layers(center, level, uncertainty=uncertainty)
+    curves = read_regions(effect, layers, smooth=smooth)
+    common = read_item(effect, center, level, smooth=smooth)
+    field, beside = open_panels(effect, tree, curves, ax)
+    if is_constant(effect):
+        field.draw_constant([common], level)
+    else:
+        columns = draw_curves(field, common, curves, layers)
+        if curves and ax is not None:  # no room for much: the tree tells regions by colour, too
+            columns = ([] if beside else columns[0], columns[1][:1])
+        title = describe_tree(tree, canvas.wide_letters(field.board.ax))
+        canvas.add_columns(field.board.ax, columns, title, outside=ax is None)
+    field.name_places(effect)
+    label_board(field.board, [effect], center)
+    if beside is not None:
+        colours = {curve.place: curve.look.colour for curve in curves}
+        draw_rule_tree(beside, tree, colours, within=ax is not None)
+    return field.board.ax
+
+
+def open_panels(
+    effect: Result,
+    tree: RegionTree,
+    curves: Sequence[RegionCurve],
+    ax: Axes | Sequence[Axes] | None,
+) -> tuple[Field, Axes | None]:
+    """Find or make the axes of the curves, and those of the tree where it is drawn."""
+    results = [effect, *(curve.item.result for curve in curves)]
+    slots = gather_slots(results) if effect.labels else None
+    has_tree = bool(tree.splits) and not tree.thirds and bool(curves)
+    if ax is None:
+        turned = slots is not None and should_turn(slots, None)
+        board, beside = new_panels(tree if has_tree else None, slots, turned=turned)
+    elif isinstance(ax, Axes):
+        board, beside = Board(ax, slots is not None and should_turn(slots, ax)), None
+    else:
+        first, second = canvas.given_pair(ax)
+        board, beside = Board(first), second if has_tree else None
+        second.set_axis_off()
+    return (LineField(board.ax) if slots is None else SlotField(board, slots)), beside
+
+
+def new_panels(
+    tree: RegionTree | None, slots: Slots | None, *, turned: bool
+) -> tuple[Board, Axes | None]:
+    """Make a figure for the curves, and for the tree beside them."""
+    width, height = style.REGION_SIZE
+    if turned and slots is not None:
+        height = max(height, turned_height(slots, 1.6))
+    if tree is None:
+        board = Board(canvas.new_axes((width, height)), turned)
+        beside = None
+    else:
+        tree_width, tree_height = tree_size(tree)
+        figure = canvas.new_figure((width + tree_width, max(height, tree_height)))
+        cast(ConstrainedLayoutEngine, figure.get_layout_engine()).set(w_pad=EDGE)
+        columns = figure.add_gridspec(1, 2, width_ratios=SLIVER)
+        board, beside = (
+            Board(figure.add_subplot(columns[0]), turned),
+            figure.add_subplot(columns[1]),
+        )
+        canvas.write_plain_numbers(board.ax, 8)
+    if turned:
+        canvas.write_plain_values(board.ax)
+    return board, beside
+
+
+def draw_curves(
+    field: Field, common: Item, curves: Sequence[RegionCurve], layers: Layers
+) -> tuple[list[Artist], list[Artist]]:
+    """Draw all curves; return what a legend explains: regions, and the rest."""
+    field.begin()
+    if not curves:
+        return draw_alone(field, common, layers)
+    rest = [field.draw_common(common, "all rows")]
+    drawn = [curve for curve in curves if curve.item.path.x.size]
+    regions: dict[str, Artist] = {}
+    for index, curve in enumerate(drawn):
+        (artist,) = field.draw_among(
+            curve.item, curve.label, layers.level, index, len(drawn), curve.look
+        )
+        regions[curve.label] = artist
+    field.draw_aside([c.item for c in drawn], layers.level, [c.look for c in drawn])
+    rest += field.explain_intervals(layers.level) if layers.uncertainty else []
+    rest += field.draw_counts(common.result)
+    field.fit()
+    entries = [regions.get(curve.label) or canvas.blank_entry(curve.label) for curve in curves]
+    more = count_rest(require_regions(common.result), curves)
+    return entries + ([canvas.blank_entry(more)] if more else []), rest
+
+
+def draw_alone(field: Field, common: Item, layers: Layers) -> tuple[list[Artist], list[Artist]]:
+    """Draw the common curve where there are no regions; return what a legend explains."""
+    effect, level = common.result, layers.level
+    mean = field.draw_one(common, "all rows", level, uncertainty=layers.uncertainty)
+    rest = field.draw_gaps(effect) + field.draw_counts(effect)
+    field.draw_aside([common], level)
+    field.fit()
+    return mean, rest

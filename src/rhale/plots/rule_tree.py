@@ -1,0 +1,153 @@
+"""The small tree of rules: one line a condition, regions in the colours of their curves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple, cast
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
+from matplotlib.transforms import Affine2DBase, ScaledTranslation, Transform
+
+from rhale.plots import style
+from rhale.plots.lettering import LITERAL, shown
+from rhale.plots.region_curves import percent
+from rhale.results.region_tree import RegionTree, Split
+from rhale.results.rules_in_words import ALL_ROWS, short_rules
+
+INDENT, PITCH, TOP = 0.22, 0.34, 0.16  # inches: of a level, of a line, above the first
+LETTER = 0.07  # inches of a letter
+SHORTEST, LONGEST = 8, 32  # letters of a condition
+SHARE = 9  # letters of the share of rows behind it, and of its box
+
+
+class Twig(NamedTuple):
+    """One line of the tree: a condition, how deep it stands, which line it hangs on."""
+
+    words: str
+    depth: int
+    parent: int
+    regions: tuple[int, ...]
+
+    @property
+    def region(self) -> int | None:
+        """The region that it ends in; None where it is split further."""
+        return self.regions[0] if len(self.regions) == 1 else None
+
+
+def grow_twigs(tree: RegionTree, inches: float = np.inf) -> list[Twig]:
+    """List the conditions of a tree from top to bottom, each before what hangs on it.
+
+    Parameters
+    ----------
+    tree : RegionTree
+        With splits.
+    inches : float
+        Width of the tree: conditions are written as short as it needs.
+    """
+    twigs = [Twig(ALL_ROWS, 0, -1, tuple(range(len(tree))))]
+
+    def grow(place: int, parent: int) -> None:
+        split = tree.splits[place]
+        room = (inches - INDENT * (split.depth + 1)) / LETTER - SHARE
+        names = name_sides(tree, split, int(np.clip(room, SHORTEST, LONGEST)))
+        for name, then in zip(names, (split.first, split.second), strict=True):
+            regions = tuple(_regions_below(tree.splits, then))
+            twigs.append(Twig(name, split.depth + 1, parent, regions))
+            if then >= 0:
+                grow(then, len(twigs) - 1)
+
+    grow(0, 0)
+    return twigs
+
+
+def _regions_below(splits: Sequence[Split], place: int) -> Iterator[int]:
+    if place < 0:
+        yield -1 - place
+        return
+    for then in (splits[place].first, splits[place].second):
+        yield from _regions_below(splits, then)
+
+
+def name_sides(tree: RegionTree, split: Split, length: int) -> tuple[str, ...]:
+    """Write the conditions of both sides of a split, in at most so many letters.
+
+    Examples
+    --------
+    >>> tree = RegionTree("x", "y", "found", "", ())
+    >>> name_sides(tree, Split(0, "age", 0, 40.0, missing="second"), 30)
+    ('age ≤ 40', 'age > 40 or missing')
+    """
+    alone = replace(split, first=-1, second=-2)
+    return short_rules(replace(tree, splits=(alone,)), length)
+
+
+def tree_size(tree: RegionTree) -> tuple[float, float]:
+    """Width and height that a tree takes, in inches."""
+    twigs = grow_twigs(tree)
+    width = max(INDENT * twig.depth + LETTER * (len(twig.words) + SHARE) for twig in twigs)
+    return width, TOP + PITCH * len(twigs)
+
+
+def draw_rule_tree(
+    ax: Axes, tree: RegionTree, colours: Mapping[int, str], *, within: bool = True
+) -> list[Text]:
+    """Draw the rules of a tree.
+
+    Parameters
+    ----------
+    ax : Axes
+        Where; lines and ticks of the axes are taken away.
+    tree : RegionTree
+        With splits.
+    colours : mapping of int to str
+        Colours of the regions whose curves are drawn.
+    within : bool
+        Shorten conditions to the width of the axes; False where a layout engine makes room.
+
+    Returns
+    -------
+    list of Text
+        One for each condition, gid rhale:rule.
+    """
+    ax.set_axis_off()
+    ax.set_gid("rhale:tree")
+    inches = ax.figure.dpi_scale_trans + ScaledTranslation(0, 1, cast(Affine2DBase, ax.transAxes))
+    width = ax.get_window_extent().width / ax.figure.dpi
+    twigs = grow_twigs(tree, width if within else np.inf)
+    heights = [-TOP - PITCH * line for line in range(len(twigs))]
+    for twig, y in zip(twigs[1:], heights[1:], strict=True):
+        draw_branch(ax, inches, twig, (heights[twig.parent], y))
+    written = []
+    for twig, y in zip(twigs, heights, strict=True):
+        share = percent(sum(tree[region].share_of_rows for region in twig.regions))
+        words = shown(twig.words, LONGEST) + ("" if twig.parent < 0 else f"  {share}")
+        colour = None if twig.region is None else colours.get(twig.region)
+        written.append(write_twig(ax, inches, twig, (y, words, colour)))
+    return written
+
+
+def draw_branch(ax: Axes, inches: Transform, twig: Twig, heights: tuple[float, float]) -> None:
+    """Draw the thin line from a condition to what it hangs on."""
+    left, right = INDENT * (twig.depth - 1) + 0.08, INDENT * twig.depth
+    above, y = heights
+    line = Line2D([left, left, right], [above - 0.1, y, y], transform=inches)
+    line.set(color=style.ZERO_LINE, linewidth=style.THIN_LINE, gid="rhale:branch", zorder=1)
+    line.set(in_layout=False, clip_on=False)
+    ax.add_artist(line)
+
+
+def write_twig(
+    ax: Axes, inches: Transform, twig: Twig, line: tuple[float, str, str | None]
+) -> Text:
+    """Write a condition in a box, of a region in its colour."""
+    y, words, colour = line
+    text = ax.text(INDENT * twig.depth + 0.04, y, words, transform=inches, va="center", **LITERAL)
+    edge, width = (colour, style.LINE_WIDTH) if colour else (style.ZERO_LINE, style.THIN_LINE)
+    box = {"boxstyle": "round,pad=0.3", "edgecolor": edge, "linewidth": width}
+    text.set_bbox({**box, "facecolor": ax.figure.get_facecolor()})
+    text.set(fontsize=style.LEGEND_TEXT, gid="rhale:rule", zorder=2)
+    return text
