@@ -96,6 +96,7 @@ def test_the_legend_names_rules_and_shares(opened):
         "sex = male, 50 % of the rows",
         "sex = female, 50 % of the rows",
         "all rows",
+        "shaded: 95 % intervals",
     ]
     assert opened.ask("document.querySelector('#f1 .regions figure').className") == "gradual"
 
@@ -133,7 +134,7 @@ def test_pointing_at_a_curve_tells_its_values(opened):
 
 
 def test_the_table_of_regions_says_what_the_chart_shows(opened):
-    opened.find("#f0 .regions summary").click()
+    opened.driver.execute_script("document.querySelector('#f0 .regions details').open = true")
     assert opened.texts("#f0 .regions-table tbody th") == ["sex = male", "sex = female"]
     assert opened.texts("#f0 .regions-table tbody td")[:2] == ["401", "50 %"]
 
@@ -164,7 +165,7 @@ def test_hostile_names_and_many_groups_stay_within_the_page(page, tmp_path, widt
     )
     page.open(write(make_page([effect], {}, title="plain"), tmp_path))
     page.show("#f0 .regions .drawing")
-    assert len(page.texts("#f0 .legend li")) == 6  # four, all rows, and how many more there are
+    assert len(page.texts("#f0 .legend li")) == 7  # four, all rows, intervals, how many more
     assert page.driver.title == "plain"
     assert page.ask("document.documentElement.scrollWidth <= innerWidth")
     assert page.complaints() == []

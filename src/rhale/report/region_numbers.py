@@ -19,7 +19,7 @@ from rhale.report.chart_numbers import (
     simplify,
     steps_differ,
 )
-from rhale.report.region_sentences import tell_regions
+from rhale.report.region_sentences import rows_reach, tell_regions
 from rhale.report.wording import in_per_cent, isolated, number, shortened
 from rhale.results.region_heights import align
 from rhale.results.region_tree import Region, RegionTree
@@ -147,8 +147,11 @@ def draw_lines(effect: Result, regions: Sequence[Region]) -> tuple[RegionLine, .
 
 
 def trace_region(effect: Result, region: Result, *, smooth: bool = False) -> Trace:
-    """The curve of a region on the scale of the common one; spread is not drawn."""
+    """The curve of a region, where it has rows, on the scale of the common one; no spread."""
     path, shift = region.trace("mean", LEVEL, N_POINTS, smooth=smooth), align(region, effect)
+    if not region.labels:
+        low, high = rows_reach(region)
+        path = Trace(*(values[(path.x >= low) & (path.x <= high)] for values in path))
     moved = (path.curve + shift, np.zeros(path.x.size), path.low + shift, path.high + shift)
     return Trace(path.x, *moved)
 

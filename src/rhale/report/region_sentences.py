@@ -13,7 +13,7 @@ import numpy as np
 
 from rhale.kernels import FloatArray
 from rhale.report.sentences import SURE, at, is_sure, levels_of
-from rhale.report.wording import clean, in_per_cent, isolated, number, plus_minus, shortened
+from rhale.report.wording import clean, in_per_cent, isolated, listed, number, plus_minus, shortened
 from rhale.results.region_tree import Region, RegionTree
 from rhale.results.result import Difference, Result, is_constant, reach
 
@@ -87,9 +87,10 @@ def tell_regions(effect: Result) -> str:
 
 def doubtful_sentence(tree: RegionTree, name: str) -> str:
     """Say that something was seen that the model's own steps could make."""
-    who = f"by {isolated(shortened(tree.partners[0].feature, SHORT_NAME))}" if tree.partners else ""
+    names = dict.fromkeys(split.feature for split in tree.doubtful)
+    who = listed([isolated(shortened(one, SHORT_NAME)) for one in names], most=3)
     return (
-        f"There are hints that the effect of {name} differs {who or 'between rows'}, "
+        f"There are hints that the effect of {name} differs {f'by {who}' if who else 'between rows'}, "
         "but no larger than the steps of the model."
     )
 

@@ -17,7 +17,7 @@ from rhale.report.region_sentences import (
     tell_regions,
     way_of,
 )
-from rhale.results.region_tree import Partner, Region, RegionTree
+from rhale.results.region_tree import Region, RegionTree, Split
 from rhale.results.result import Difference
 
 X = np.linspace(0.0, 10.0, 401)
@@ -212,7 +212,7 @@ def test_what_is_doubtful_is_a_hint():
     whole = rhale.effect(X, np.ones(401), name="age")
     one = (Region("all rows", 401, 1.0, whole),)
     tree = RegionTree("age", "y0", "doubtful", "no larger than steps", one, share=0.2)
-    tree = replace(tree, partners=(Partner("x4", 0.2, 0.01),))
+    tree = replace(tree, doubtful=(Split(0, "x4", 4, 0.5),))
     assert tell_regions(replace(whole, regions=tree)) == (
         "There are hints that the effect of age differs by x4, but no larger than the steps of the "
         "model."
