@@ -83,6 +83,14 @@ def test_missing_values_go_down_the_tree():
     assert rules_of(splits) == ("age ≤ 2", "age > 5", "2 < age ≤ 5 or missing")
 
 
+def test_missing_values_beside_other_conditions_stand_in_brackets():
+    splits = [by_levels(["f"], ["m"], first=1, second=-3), cut(40.0, missing="first")]
+    assert rules_of(splits)[:2] == (
+        "city = f and (age ≤ 40 or missing)",
+        "city = f and age > 40",
+    )
+
+
 def test_levels_are_named():
     assert rules_of([by_levels("ab", "c")]) == ("city = a or b", "city = c")
     assert rules_of([by_levels("abc", "d", missing="second")]) == (
@@ -208,7 +216,7 @@ def meets(rule, age, city):
 
 
 def meets_one(text, age, city):
-    value = city if "city" in text else age
+    value, text = city if "city" in text else age, text.strip("()")
     if text.startswith("no "):
         return False
     if re.fullmatch(r"\w+ (known|missing)", text):
