@@ -60,7 +60,7 @@ THIRDS = (
     Look("#2F8FCB", (0, ()), "o"),
     Look("#0B4F80", (0, ()), "^"),
 )
-COMMON = Look("#777777", (0, ()), "_")  # of all rows, where those of some are drawn
+COMMON = Look("#777777", (0, ()), "o")  # of all rows, where those of some are drawn
 
 # Sizes in inches and shares of a panel.
 EFFECT_SIZE = (6.4, 5.8)
