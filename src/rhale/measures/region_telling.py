@@ -147,7 +147,7 @@ class Telling:
         finding = self.sketch.finding
         shares = zip(self.splitters, finding.partner_share, finding.partner_error, strict=False)
         known = [
-            Partner(feature.name, float(share), float(error))
+            Partner(feature.name, max(float(share), 0.0), float(error))
             for feature, share, error in shares
             if np.isfinite(share)
         ]

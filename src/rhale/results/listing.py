@@ -122,8 +122,8 @@ def write_share(share: float, error: float = float("nan")) -> str:
     percent, off = 100 * share, 100 * error
     if not (0 < off < MOST_PERCENT and abs(percent) < MOST_PERCENT):
         return f"{percent:.0f} %" if abs(percent) < MOST_PERCENT else f"{percent:.3g} %"
-    decimals = min(max(0, -int(np.floor(np.log10(off)))), 2)
-    return f"{percent:.{decimals}f} ± {off:.{decimals}f} %"
+    decimals = min(max(0, -int(np.floor(np.log10(off)))), 1)
+    return f"{percent:.{decimals}f} ± {max(off, 0.1):.{decimals}f} %"
 
 
 def tell_shares(outputs: Sequence[str], shares: Sequence[tuple[float, float]]) -> tuple[str, ...]:

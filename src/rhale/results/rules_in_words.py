@@ -203,11 +203,10 @@ def _condition_of(groups: Groups, group: Group, every: tuple[str, ...], *, gone:
     base = Condition(groups.feature, groups.kind, missing=group.missing, tells_missing=gone)
     if groups.is_cut:
         return replace(base, low=group.low, high=group.high)
-    named, rest = (group.name,) if group.name else group.levels, (OTHER_LEVELS,)
+    rest = (OTHER_LEVELS,) if any(one.rest for one in groups.groups) else ()
     others = tuple(level for level in every if level not in group.levels)
-    if any(one.rest for one in groups.groups):
-        named, others = (named + rest, others) if group.rest else (named, others + rest)
-    return replace(base, levels=named, others=others)
+    levels, others = (group.levels + rest, others) if group.rest else (group.levels, others + rest)
+    return replace(base, levels=(group.name,) if group.name else levels, others=others)
 
 
 def _in_words(conditions: Sequence[Condition], brevity: Brevity = AT_LENGTH) -> str:
@@ -231,15 +230,14 @@ def _say(condition: Condition, brevity: Brevity) -> str:
 
 def _say_range(name: str, condition: Condition, brevity: Brevity) -> str:
     """Say between which values rows are."""
+    write = write_threshold if brevity.in_full else write_short
     low, high = (
-        write_threshold(end, condition.kind)
-        if brevity.in_full
-        else write_short(end, condition.kind)
+        write(end, condition.kind) if abs(end) < inf else ""
         for end in (condition.low, condition.high)
     )
-    if condition.low == -inf:
+    if not low:
         return f"{name} ≤ {high}"
-    return f"{name} > {low}" if condition.high == inf else f"{low} < {name} ≤ {high}"
+    return f"{low} < {name} ≤ {high}" if high else f"{name} > {low}"
 
 
 def _say_levels(condition: Condition, with_missing: bool, brevity: Brevity) -> str:  # noqa: FBT001
