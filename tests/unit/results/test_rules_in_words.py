@@ -279,5 +279,6 @@ def test_wide_letters_count_twice(width):
 
 def test_short_rules_of_dates_have_no_end_that_is_no_date():
     split = Split(0, "since", 0, 18_000.0, kind="date")
-    tree = RegionTree("age", "y", "found", "", (), (split,))
+    halves = tuple(Region(rule, 1, 0.5, None) for rule in ("before", "after"))
+    tree = RegionTree("age", "y", "found", "", halves, (split,))
     assert short_rules(tree, width=18) == ("since ≤ 2019-04-14", "since > 2019-04-14")
