@@ -318,7 +318,12 @@ class Explanation:
     def _told(self, title: str | None = None) -> dict[str, Any]:
         """What a page says besides the effects."""
         shares = {o: self._explained(i) for i, o in enumerate(self.outputs)}
-        return {"notes": self.notes, "explained": shares, "title": title}
+        told = {"notes": self.notes, "explained": shares, "title": title}
+        if any(effect.regions is not None for effect in self.effects):
+            told["explained_with_regions"] = {
+                o: self._curves(i).explained_with_regions() for i, o in enumerate(self.outputs)
+            }
+        return told
 
     def _repr_html_(self) -> str:
         """The ranked table with the shape of each curve, for notebooks."""

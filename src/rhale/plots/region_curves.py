@@ -20,6 +20,7 @@ from rhale.results.result import Result, Trace, reach
 from rhale.results.rules_in_words import join_words, short_rules
 
 MOST_REGIONS = 4
+THIRDS = ("lowest third: ", "middle third: ", "highest third: ")
 N_EVEN = 400  # places that stand for an axis
 
 
@@ -84,9 +85,13 @@ def read_regions(effect: Result, layers: Layers, *, smooth: bool = False) -> lis
 
 
 def name_regions(tree: RegionTree, length: int, unit: str = " of rows") -> list[str]:
-    """Say who is in each region, and how many rows that are; thirds are what they are called."""
+    """Say who is in each region, and how many rows that are; or which third it is."""
     if tree.thirds:
-        return [shown(third.rule, length) for third in tree.thirds]
+        names = THIRDS if len(tree.thirds) == len(THIRDS) else ("",) * len(tree.thirds)
+        return [
+            name + shown(third.rule, max(8, length - len(name)))
+            for name, third in zip(names, tree.thirds, strict=True)
+        ]
     shares = [f", {percent(region.share_of_rows)}{unit}" for region in tree]
     rules = short_rules(tree, max(8, length - max(map(len, shares))))
     return [rule + share for rule, share in zip(rules, shares, strict=True)]

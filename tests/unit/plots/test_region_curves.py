@@ -101,7 +101,11 @@ def test_thirds_take_the_place_of_regions_in_shades_of_one_hue(by_sex):
     thirds = tuple(replace(by_sex.regions[0], rule=f"third {k}") for k in range(3))
     tree = replace(by_sex.regions, thirds=thirds, gradual="income")
     curves = read_regions(replace(by_sex, regions=tree), Layers())
-    assert [curve.label for curve in curves] == ["third 0", "third 1", "third 2"]
+    assert [curve.label for curve in curves] == [
+        "lowest third: third 0",
+        "middle third: third 1",
+        "highest third: third 2",
+    ]
     assert [curve.look for curve in curves] == list(style.THIRDS)
     assert count_rest(tree, curves) == ""
 

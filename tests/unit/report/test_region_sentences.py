@@ -7,17 +7,9 @@ from hypothesis import strategies as st
 from tests.unit.report.conftest import divide
 
 import rhale
-from rhale.report.region_sentences import (
-    compare_regions,
-    farthest_apart,
-    joined,
-    ratio_words,
-    rows_reach,
-    shared_places,
-    tell_regions,
-    way_of,
-)
-from rhale.results.region_tree import Region, RegionTree, Split
+from rhale.report.region_courses import compare_regions
+from rhale.report.region_sentences import joined, ratio_words, tell_regions, way_of
+from rhale.results.region_tree import Partner, Region, RegionTree, Split
 from rhale.results.result import Difference
 
 X = np.linspace(0.0, 10.0, 401)
@@ -149,16 +141,6 @@ def test_regions_are_compared_where_all_have_rows():
     assert "(from 0 to 6 the prediction rises by 18 and by 6)" in told
 
 
-def test_a_region_on_a_small_stretch_leaves_the_others_to_compare():
-    effect = divide(X, {"a": 1.0, "b": 3.0, "c": 5.0}, **SHARE)
-    tree = effect.regions
-    short = rhale.effect(X[X <= 1], np.full((X <= 1).sum(), 5.0), name="age")
-    small = replace(tree[2], effect=short, share_of_rows=0.01)
-    kept, places = shared_places((tree[0], tree[1], small))
-    assert kept == [0, 1]
-    assert places[0][[0, -1]].tolist() == [0.0, 10.0]
-
-
 def test_regions_without_a_common_stretch_are_not_compared():
     parts = [
         rhale.effect(x, np.ones(100)) for x in (np.linspace(0, 1, 100), np.linspace(2, 3, 100))
@@ -169,11 +151,6 @@ def test_regions_without_a_common_stretch_are_not_compared():
     assert tell_regions(replace(whole, regions=tree)) == (
         "The groups have no stretch of age in common to compare. They explain 30 ± 1 % of the spread."
     )
-
-
-def test_limits_beyond_the_rows_are_no_common_stretch():
-    effect = rhale.effect(X[X <= 5], np.ones((X <= 5).sum()), bins=rhale.Edges([0.0, 5.01, 10.0]))
-    assert rows_reach(effect) == (0.0, 5.01)
 
 
 def test_levels_are_compared_by_name_whatever_their_order(make_levels):
@@ -208,6 +185,28 @@ def test_a_gradual_change_of_sign_is_told():
     assert told.endswith("falls by 5 in the lowest third of z, and rises by 5 in the highest.")
 
 
+def test_a_gradual_change_has_the_share_of_its_partner_and_names_other_splitters():
+    effect = divide(X, {"z > 0": 3.0, "z ≤ 0": 1.0}, share=0.7, standard_error=0.02)
+    tree = replace(effect.regions, gradual="z", partners=(Partner("z", 0.95, 0.01),))
+    told = tell_regions(replace(effect, regions=tree))
+    assert (
+        told == "The effect of age changes gradually with z, which explains 95 ± 1 % of the spread."
+    )
+    tree = replace(tree, splits=(Split(0, "z", 1, 0.0), Split(1, "sex", 2, None, ("male",))))
+    told = tell_regions(replace(effect, regions=tree))
+    assert told == (
+        "The effect of age changes gradually with z, and differs by sex, "
+        "which explains 70 ± 2 % of the spread."
+    )
+
+
+@pytest.mark.parametrize("share", [-0.02, 0.0, 0.01])
+def test_groups_that_explain_nothing_are_told_so(share):
+    slopes = {"a": 1.0, "b": 3.0}
+    effect = divide(X, slopes, state="given", share=share, standard_error=0.02)
+    assert tell_regions(effect).endswith("; this explains no measurable part of the spread.")
+
+
 def test_what_is_doubtful_is_a_hint():
     whole = rhale.effect(X, np.ones(401), name="age")
     one = (Region("all rows", 401, 1.0, whole),)
@@ -238,21 +237,6 @@ def test_the_ratio_is_that_of_the_slopes(slope, times):
     found = compare_regions(effect, effect.regions.regions, ["where a", "where b"])
     said = ratio_words(found).split()[1].replace("twice", "2")
     assert float(said) == pytest.approx(times, rel=0.06)
-
-
-@given(st.integers(2, 5), st.integers(2, 9), st.integers(0, 999))
-def test_no_pair_of_curves_and_places_is_farther_apart(n_curves, n_places, seed):
-    heights = np.random.default_rng(seed).normal(size=(n_curves, n_places))
-    (i, j), first, last = farthest_apart(heights, has_order=False)
-    found = abs((heights[i] - heights[j])[last] - (heights[i] - heights[j])[first])
-    most = max(
-        abs((heights[a] - heights[b])[q] - (heights[a] - heights[b])[p])
-        for a in range(n_curves)
-        for b in range(a)
-        for p in range(n_places)
-        for q in range(p)
-    )
-    assert found == pytest.approx(most)
 
 
 def test_parts_of_a_sentence_are_joined():

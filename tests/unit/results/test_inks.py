@@ -10,6 +10,13 @@ def test_pictures_and_pages_have_the_same_colours():
     assert drawn == (inks.EFFECT, inks.SPREAD, inks.UNCERTAINTY, inks.COUNT)
 
 
+def test_pictures_of_regions_have_the_same_colours_too():
+    from rhale.plots import style
+
+    assert tuple(look.colour for look in style.REGIONS) == inks.REGIONS
+    assert tuple(look.colour for look in style.THIRDS) == inks.THIRDS
+
+
 def test_regions_have_neither_the_ink_of_the_spread_nor_that_of_intervals():
     assert inks.REGIONS[0] == inks.EFFECT
     used = {*inks.REGIONS, *inks.THIRDS}

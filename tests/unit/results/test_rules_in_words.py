@@ -275,3 +275,10 @@ def test_wide_letters_count_twice(width):
     (label, _) = short_rules(tree_of([cut(1.0, feature="日本語" * 9)], 2), width)
     assert text_width(label) <= width
     assert label.endswith("≤ 1")
+
+
+def test_short_rules_of_dates_have_no_end_that_is_no_date():
+    split = Split(0, "since", 0, 18_000.0, kind="date")
+    halves = tuple(Region(rule, 1, 0.5, None) for rule in ("before", "after"))
+    tree = RegionTree("age", "y", "found", "", halves, (split,))
+    assert short_rules(tree, width=18) == ("since ≤ 2019-04-14", "since > 2019-04-14")

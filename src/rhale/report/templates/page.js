@@ -22,7 +22,7 @@ function shapeOf(part) {
 }
 
 function regionHeights(part) {
-  return (part.regions?.lines ?? []).flatMap(({ path }) => [...path.y, ...path.low, ...path.high]);
+  return (part.regions?.lines ?? []).flatMap(({ path }) => path.y.flatMap((y, i) => [y, y - path.half[i], y + path.half[i]]));
 }
 
 // The same for its regions.
