@@ -24,10 +24,12 @@ from rhale.measures.notes import EXPLAINED, describe_explained
 from rhale.names import find_feature, find_output, near_names
 from rhale.results import listing, store, summary
 from rhale.results.effect import Effect
+from rhale.results.explained import SampledCurves
 from rhale.results.fit import bin_cells
 from rhale.results.note import Note, as_notes
 from rhale.results.read_only import as_read_only
-from rhale.results.result import Result, heights, is_constant
+from rhale.results.region_tree import RegionTree
+from rhale.results.result import Result, is_constant
 from rhale.settings import describe_bins, name_keys, partition_for
 from rhale.system.writing import write_text
 
@@ -40,6 +42,10 @@ TIED = Note(
     "bins",
     "bins stay: beside a value that many rows share they belong to its local effects; call explain "
     "again with the bins you want",
+)
+
+REGIONS_STAY = Note(
+    "regions", "regions stay with the bins that they had; call explain again for other ones"
 )
 
 
@@ -101,7 +107,7 @@ class Explanation:
     __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
-        return listing.as_text(self.effects, self.provenance, self.notes)
+        return listing.as_text(self.effects, self.provenance, (*self._shares_told(), *self.notes))
 
     __repr__ = __str__
 
@@ -209,15 +215,76 @@ class Explanation:
         items = {name: self[key], **{n: fx[key] for n, fx in others.items()}}
         return plots.plot_compare(items, ax=ax, center=center, smooth=smooth)
 
-    def to_frame(self, backend: str | None = None) -> Any:
+    def to_frame(self, backend: str | None = None, *, regions: bool = False) -> Any:
         """One tidy row per feature, output and bin (or point of a profile).
 
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
             Kind of table; that of the explained table if not given.
+        regions : bool
+            Whether bins of the regions follow those of all rows: columns `region` and `rule` come
+            first, and region -1 is all rows.
         """
-        return summary.as_frame(summary.bin_rows(self.effects), backend or self._backend)
+        if regions:
+            self._require_regions()
+            rows = summary.region_rows(self.effects)
+        else:
+            rows = summary.bin_rows(self.effects)
+        return summary.as_frame(rows, backend or self._backend)
+
+    def splits_frame(self, backend: str | None = None) -> Any:
+        """One row per feature, output and split; arguments as in `to_frame`.
+
+        `share` is what a split explains of the spread, with the splits below it, in `rows` that the
+        search did not see. `threshold` is nan, and `levels` names those that go first, where the
+        splitter has levels.
+        """
+        self._require_regions()
+        return summary.as_frame(summary.split_rows(self.effects), backend or self._backend)
+
+    def partners(
+        self,
+        feature: str | int,
+        output: str | int | None = None,
+        *,
+        backend: str | None = None,
+    ) -> Any:
+        """How much of the spread of a feature goes with each other feature, largest first.
+
+        Parameters
+        ----------
+        feature, output : str or int
+            The feature, and which output, where there are several.
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            As in `to_frame`.
+
+        Returns
+        -------
+        data frame
+            Columns `feature`, `share`, `standard_error`; the last row, "(nobody)", is the share
+            that no feature explains.
+        """
+        self._require_regions()
+        tree = cast(RegionTree, self[feature if output is None else (feature, output)].regions)
+        return summary.as_frame(summary.partner_rows(tree), backend or self._backend)
+
+    def _require_regions(self) -> None:
+        """Refuse to tell who differs where nobody asked."""
+        if any(effect.regions is None for effect in self.effects):
+            msg = (
+                "regions were not asked for; call explain again with regions=True, or with "
+                "regions=rhale.By('column') for groups of your own"
+            )
+            raise BadSettingError(msg)
+
+    def _shares_told(self) -> tuple[str, ...]:
+        """How much the curves explain, where regions were asked for: with them, and without."""
+        if all(effect.regions is None for effect in self.effects):
+            return ()
+        curves = [self._curves(i) for i in range(len(self.outputs))]
+        shares = [(one.explained(), one.explained_with_regions()) for one in curves]
+        return listing.tell_shares(self.outputs, shares)
 
     def summary(self, backend: str | None = None) -> Any:
         """One row per feature and output, largest effect first; arguments as in `to_frame`."""
@@ -251,13 +318,18 @@ class Explanation:
     def _told(self, title: str | None = None) -> dict[str, Any]:
         """What a page says besides the effects."""
         shares = {o: self._explained(i) for i, o in enumerate(self.outputs)}
-        return {"notes": self.notes, "explained": shares, "title": title}
+        told = {"notes": self.notes, "explained": shares, "title": title}
+        if any(effect.regions is not None for effect in self.effects):
+            told["explained_with_regions"] = {
+                o: self._curves(i).explained_with_regions() for i, o in enumerate(self.outputs)
+            }
+        return told
 
     def _repr_html_(self) -> str:
         """The ranked table with the shape of each curve, for notebooks."""
         from rhale.report.notebook import as_html
 
-        return as_html(self.ranked(), self.provenance, self.notes)
+        return as_html(self.ranked(), self.provenance, (*self._shares_told(), *self.notes))
 
     def rebin(self, bins: Bins) -> Explanation:
         """Choose bins anew from the fine cells, without asking the model.
@@ -267,6 +339,7 @@ class Explanation:
         bins : Partition, int, Explanation or mapping
             As in `explain`. Limits that are not limits of cells move to the nearest one, and the
             notes say so. Bins that end beside a value that many rows share stay, and so do levels.
+            Regions stay with the bins that they have, as their cells are not kept; a note says so.
         """
         if not self.cells:
             msg = (
@@ -275,7 +348,9 @@ class Explanation:
             )
             raise BadSettingError(msg)
         bins = name_keys(bins, self.features)
-        effects = tuple(self._rebinned(cast(Effect, e), bins) for e in self.effects)
+        effects = tuple(
+            carry_regions(e, self._rebinned(cast(Effect, e), bins)) for e in self.effects
+        )
         provenance = {**self.provenance, "bins": describe_bins(bins)}
         return note_explained(replace(self, effects=effects, provenance=provenance))
 
@@ -313,25 +388,25 @@ class Explanation:
         shares = {o: self._explained(i) for i, o in enumerate(self.outputs)}
         return shares if len(shares) > 1 else shares[self.outputs[0]]
 
+    @property
+    def explained_with_regions(self) -> float | dict[str, float]:
+        """The same, where rows may have the curves of their regions instead of the common ones.
+
+        Features take the curves of their regions one by one, the one that explains most first, as
+        long as that explains more: a difference that two features share, as in x1 x2, is told by
+        one of them. Without regions it is `explained_variance`.
+        """
+        shares = {o: self._curves(i).explained_with_regions() for i, o in enumerate(self.outputs)}
+        return shares if len(shares) > 1 else shares[self.outputs[0]]
+
     def _explained(self, output: int) -> float:
-        total, inside = np.zeros(len(self.sample_x)), np.ones(len(self.sample_x), dtype=np.bool_)
-        for place in range(len(self.features)):
-            effect = self.effects[place * len(self.outputs) + output]
-            height = heights(effect, self.sample_x[:, place])
-            inside &= np.isfinite(height)
-            total += height
-        total, inside = np.nan_to_num(total), inside & np.isfinite(total)
-        if inside.sum() < 2:
-            return float("nan")
-        weight = self.sample_weight[inside] / self.sample_weight[inside].sum()
-        answer, rest = (
-            self.predictions[inside, output],
-            (self.predictions[:, output] - total)[inside],
+        return self._curves(output).explained()
+
+    def _curves(self, output: int) -> SampledCurves:
+        effects = self.effects[output :: len(self.outputs)]
+        return SampledCurves(
+            effects, self.sample_x, self.predictions[:, output], self.sample_weight
         )
-        variance = float(weight @ (answer - weight @ answer) ** 2)
-        if np.sqrt(variance) <= 1e-12 * float(np.abs(answer).max()):
-            return float("nan")  # a constant model, up to rounding: nothing to explain
-        return 1.0 - float(weight @ (rest - weight @ rest) ** 2) / variance
 
     def _rebinned(self, effect: Effect, bins: Bins) -> Effect:
         if effect.name not in self.cells:  # constant, with levels, or with a pile of rows
@@ -374,6 +449,19 @@ class Explanation:
 
     def _output(self, output: Any) -> int:
         return find_output(output, self.outputs)
+
+
+def carry_regions(before: Result, effect: Effect) -> Effect:
+    """Give an effect with other bins the regions that it had: the only one has its effect."""
+    tree = before.regions
+    if tree is None:
+        return effect
+    if len(tree) == 1:
+        alone = replace(tree[0], effect=replace(effect, regions=None))
+        return replace(effect, regions=replace(tree, regions=(alone,)))
+    if not np.array_equal(before.axis, effect.axis):
+        effect = replace(effect, bin_notes=(*effect.bin_notes, REGIONS_STAY))
+    return replace(effect, regions=tree)
 
 
 def note_explained(fx: Explanation) -> Explanation:

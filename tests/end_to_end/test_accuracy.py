@@ -152,6 +152,30 @@ def test_jumps_are_measured_against_the_model_and_set_beside_their_targets(tmp_p
         assert target in text
 
 
+def test_true_regions_are_judged_right_and_false_ones_wrong():
+    """True labels explain everything in which rows differ; a coin explains nothing."""
+    regions = script("regions")
+    coin = np.random.default_rng(0).integers(0, 2, 4_000)
+    for name in ("both_gates", "level_gate", "weighted_gate"):
+        problem = regions.PROBLEMS[name]
+        rows = problem.draw(4_000, seed=5)
+        labels = problem.labels(rows)
+        assert regions.true_share(problem, rows, labels) == pytest.approx(1)
+        assert regions.wrong_rows(problem, rows, labels) == pytest.approx(0, abs=1e-9)
+        assert regions.true_share(problem, rows, coin) < 0.03
+        weight = np.ones(4_000) if problem.weigh is None else problem.weigh(rows)
+        rarer = min(np.average(labels, weights=weight), np.average(1 - labels, weights=weight))
+        assert regions.wrong_rows(problem, rows, coin) == pytest.approx(rarer, abs=0.03)
+
+
+def test_half_of_a_product_has_three_quarters_of_its_spread():
+    regions = script("regions")
+    problem = regions.PROBLEMS["gradual_product"]
+    rows = problem.draw(20_000, seed=6)
+    found = regions.true_share(problem, rows, (rows[:, 1] > 0).astype(int))
+    assert found == pytest.approx(0.75, abs=0.01)
+
+
 @pytest.mark.skipif(not JUDGE.exists(), reason="the judge stands beside the checkout only")
 def test_the_judge_agrees():
     """Another program's random problems and its own text method."""

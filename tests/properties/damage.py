@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from tests.unit.results.with_regions import make_regional
 
 import rhale
 
@@ -41,6 +42,7 @@ def explanations():
     }
     for method in ("pdp", "ice", "mplot"):
         made[f"frame {method}"] = rhale.explain(_of_frame, frame, method=method)
+    made["regions"] = make_regional()
     return {name: _thinned(fx) for name, fx in made.items()}
 
 
@@ -78,8 +80,15 @@ def _thinned(fx):
     def thinned(effect):
         if isinstance(effect, rhale.Profile):
             return replace(effect, curves=effect.curves[KEPT], curve_x=effect.curve_x[KEPT])
-        sample = type(effect.sample)(*(column[KEPT] for column in effect.sample))
-        return replace(effect, sample=sample)
+        sample, tree = type(effect.sample)(*(column[KEPT] for column in effect.sample)), None
+        if effect.regions is not None:
+            tree = effect.regions
+            parts = {
+                name: tuple(replace(r, effect=thinned(r.effect)) for r in getattr(tree, name))
+                for name in ("regions", "thirds")
+            }
+            tree = replace(tree, sampled=tree.sampled[KEPT], **parts)
+        return replace(effect, sample=sample, regions=tree)
 
     rows = {n: getattr(fx, n)[KEPT] for n in ("predictions", "sample_x", "sample_weight")}
     return replace(fx, effects=tuple(map(thinned, fx.effects)), **rows)

@@ -23,9 +23,10 @@ import rhale
 from rhale.errors import BadFileError, RhaleError
 from rhale.results.differences import difference_rows
 from rhale.results.level_effect import LevelEffect
+from rhale.results.rules_in_words import short_rules
 
 KINDS = ("outputs", "right", "ale", "own", "frame", "ice", "frame pdp", "frame ice", "frame mplot",
-         "format_1", "format_2", "format_3")  # fmt: skip
+         "regions", "format_1", "format_2", "format_3")  # fmt: skip
 SAMPLES = Path(__file__).parents[1] / "unit" / "results" / "samples"
 CASES = 30  # of each kind
 
@@ -60,9 +61,16 @@ def use(fx, path):
     assert len(fx.to_frame("pandas")) >= len(fx)
     assert len(fx.summary("pandas")) == len(fx)
     assert fx.explained_variance is not None
+    assert fx.explained_with_regions is not None
+    with suppress(RhaleError):  # regions that nobody asked for
+        assert len(fx.to_frame("pandas", regions=True)) >= len(fx)
+        assert fx.splits_frame("pandas").shape[1] == 10
+        assert len(fx.partners(0, 0, backend="pandas")) > 0
     assert len(difference_rows(fx.effects, fx.effects)["apart"]) == len(fx)
     for effect in fx:
         use_effect(effect)
+        if effect.regions is not None:
+            use_regions(effect.regions)
     with suppress(RhaleError):  # bins that cannot change
         fx.rebin(3)
     fx.save(path)
@@ -79,6 +87,15 @@ def use_effect(effect):
             x = [*effect.levels, *effect.pooled]
         assert len(effect.curve(x, center=center)) == len(effect.ci(x, center=center)[0])
     assert len(effect.spread(x)) == len(x)
+
+
+def use_regions(tree):
+    assert repr(tree)
+    assert all(isinstance(rule, str) for rule in short_rules(tree, 20))
+    for region in (*tree, *tree.thirds):
+        use_effect(region.effect)
+    with suppress(RhaleError):  # a column that is not there
+        assert set(tree.locate(np.zeros((5, 3)))) <= {-1, *range(len(tree))}
 
 
 def draw(fx, path):

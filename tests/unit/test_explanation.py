@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.unit.results.with_regions import make_regional
 
 import rhale
 from rhale.errors import (
@@ -545,3 +546,84 @@ def test_what_an_explanation_says_of_itself_cannot_be_changed(fx):
 def test_an_explanation_can_be_pickled_and_copied(fx):
     assert pickle.loads(pickle.dumps(fx)) == fx  # noqa: S301
     assert copy.deepcopy(fx) == fx
+
+
+# --- regions -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def regional():
+    return make_regional()
+
+
+def test_explanations_with_other_regions_are_not_equal(regional):
+    assert regional == copy.deepcopy(regional)
+    tree = replace(regional["x0"].regions, share=0.5)
+    other = replace(regional["x0"], regions=tree)
+    assert replace(regional, effects=(other, *regional.effects[1:])) != regional
+
+
+def test_frames_of_regions_splits_and_partners(regional):
+    pd = pytest.importorskip("pandas")
+    frame = regional.to_frame(regions=True)
+    assert list(frame.columns[:4]) == ["region", "rule", "feature", "output"]
+    plain = regional.to_frame()
+    every = frame[frame["region"] == -1].drop(columns=["region", "rule"]).reset_index(drop=True)
+    pd.testing.assert_frame_equal(every, plain)
+    assert list(regional.splits_frame()["splitter"]) == ["x1", "x2"]
+    assert list(regional.partners("x0")["feature"]) == ["x1", "x2", "(nobody)"]
+    assert list(regional.partners("x0", "y0")["feature"]) == ["x1", "x2", "(nobody)"]
+
+
+def test_frames_of_regions_are_of_any_kind(regional):
+    pa = pytest.importorskip("pyarrow")
+    made = [
+        regional.to_frame("pyarrow", regions=True),
+        regional.splits_frame("pyarrow"),
+        regional.partners("x0", backend="pyarrow"),
+    ]
+    assert all(isinstance(frame, pa.Table) for frame in made)
+
+
+def test_regions_that_nobody_asked_for_are_not_told(fx):
+    for ask in (
+        lambda: fx.to_frame(regions=True),
+        fx.splits_frame,
+        lambda: fx.partners(0),
+    ):
+        with pytest.raises(BadSettingError, match=r"not asked for; call explain .* regions=True"):
+            ask()
+    assert fx.explained_with_regions == pytest.approx(fx.explained_variance)
+
+
+def test_partners_of_several_outputs_are_named():
+    several = make_regional(lambda rows: np.column_stack([rows[:, 0] * (rows[:, 1] > 0)] * 2))
+    with pytest.raises(UnknownOutputError):
+        several.partners("x0")
+    assert len(several.partners("x0", 1)) == 3
+    assert several.explained_with_regions.keys() == {"y0", "y1"}
+
+
+def test_regions_explain_what_common_curves_do_not(regional):
+    """(x0 + x2) [x1 > 0] + x2: regions of x0 and x2 tell all but the edge of x1."""
+    assert regional.explained_with_regions > 0.97 > regional.explained_variance
+
+
+def test_rebin_keeps_regions_with_their_bins_and_says_so(regional):
+    again = regional.rebin(3)
+    assert again["x0"].regions == regional["x0"].regions
+    assert [note.kind for note in again["x0"].notes].count("regions") == 1
+    assert again["x2"] == regional["x2"]
+
+
+def test_rebin_gives_the_only_region_the_new_bins(regional):
+    again = regional.rebin(3)["x1"]
+    assert again.regions[0].effect == replace(again, regions=None)
+    assert again.regions[0].effect.mean.size == 3
+    assert "regions" not in [note.kind for note in again.notes]
+
+
+def test_rebin_to_the_same_bins_says_nothing_about_regions(regional):
+    again = regional.rebin(Edges(regional["x0"].edges, linear=regional["x0"].linear))["x0"]
+    assert "regions" not in [note.kind for note in again.notes]
+    assert again.regions == regional["x0"].regions

@@ -12,10 +12,13 @@ import typer
 from rhale.cli.bins import KNOWN
 from rhale.cli.request import Request
 from rhale.cli.sizes import size_of
+from rhale.cli.who_differs import regions_as_typed
 from rhale.errors import BadSettingError
+from rhale.kernels.regions import DEEPEST
 from rhale.settings import Settings
 from rhale.system.processes import usual_memory
 
+Task = Literal["explain", "check"]
 EXPLAINED, WRITTEN, GUARDED = "What is explained", "What is written", "What is allowed"
 MODEL_HELP = (
     "ONNX (.onnx), XGBoost (.json, .ubj), LightGBM (.txt), CatBoost (.cbm), skops (.skops), torch "
@@ -71,6 +74,50 @@ Response = Annotated[
     Literal["auto", "predict", "predict_proba", "decision_function", "margin", "log_odds"],
     typer.Option(
         metavar="NAME", help=f"Answer of an estimator: {RESPONSES}.", rich_help_panel=EXPLAINED
+    ),
+]
+Regions = Annotated[
+    bool,
+    typer.Option(
+        "--regions",
+        help="Search for who differs: rules on other features, checked on other rows.",
+        rich_help_panel=EXPLAINED,
+        show_default=False,
+    ),
+]
+Depth = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=DEEPEST,
+        metavar="N",
+        help="Rules of a region, at most.",
+        rich_help_panel=EXPLAINED,
+    ),
+]
+Splitters = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B,...",
+        help="Features that may tell regions apart; all by default.",
+        rich_help_panel=EXPLAINED,
+    ),
+]
+GroupedBy = Annotated[
+    str | None,
+    typer.Option(
+        "--by",
+        metavar="COLUMN",
+        help="Effects in the groups of a column, without a search.",
+        rich_help_panel=EXPLAINED,
+    ),
+]
+Cuts = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B,...",
+        help="Divide a column of numbers here; with --by.",
+        rich_help_panel=EXPLAINED,
     ),
 ]
 Checkpoint = Annotated[
@@ -144,7 +191,7 @@ Debug = Annotated[
 ]
 
 
-def request(task: Literal["explain", "check"], given: Mapping[str, Any]) -> Request:
+def request(task: Task, given: Mapping[str, Any]) -> Request:
     """Check what the command line writes as text; wrong usage ends with exit code 2.
 
     Parameters
@@ -162,6 +209,14 @@ def request(task: Literal["explain", "check"], given: Mapping[str, Any]) -> Requ
     if allowed is not None and not allowed.startswith("sha256:"):
         msg = "--allow-pickle takes sha256: and the hash of the one file that may be read"
         raise typer.BadParameter(msg)
+    try:
+        return _checked(task, given, memory)
+    except BadSettingError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def _checked(task: Task, given: Mapping[str, Any], memory: int) -> Request:
+    """The request, if its settings make sense together."""
     found = Request(
         task,
         model=given["model"],
@@ -169,20 +224,20 @@ def request(task: Literal["explain", "check"], given: Mapping[str, Any]) -> Requ
         target=given["target"],
         asked=_arguments(given),
         trust=tuple(given["trust"]),
-        allow_pickle=allowed,
+        allow_pickle=given["allow_pickle"],
         max_memory=memory,
         max_seconds=given["max_seconds"],
     )
-    try:
-        Settings(**found.arguments)
-    except BadSettingError as error:
-        raise typer.BadParameter(str(error)) from error
+    Settings(**found.arguments)
     return found
 
 
 def _arguments(given: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments of `explain` that were given; whole numbers name outputs by position, too."""
     asked = {f.name: given[f.name] for f in fields(Settings) if given.get(f.name) is not None}
+    asked.pop("regions", None)
+    if (regions := regions_as_typed(given)) is not None:
+        asked["regions"] = regions
     if given["rows"] is not None:
         asked["n_rows"] = given["rows"]
     if given["features"]:

@@ -80,8 +80,19 @@ def show_ranking(fx: Explanation) -> None:
     console.print(_table(columns, n_left, numbered=True))
     for number, remark in enumerate(remarks, start=1):
         console.print(_remark(str(number), remark))
-    for note in fx.notes:
+    for note in (*shares_in_words(fx), *fx.notes):
         console.print(Text(harmless(note)))
+
+
+def shares_in_words(fx: Explanation) -> tuple[str, ...]:
+    """Say how much the curves explain, alone and with regions, where these were asked for."""
+    if all(effect.regions is None for effect in fx):
+        return ()
+    found = [
+        share if isinstance(share, dict) else {fx.outputs[0]: share}
+        for share in (fx.explained_variance, fx.explained_with_regions)
+    ]
+    return listing.tell_shares(fx.outputs, [(found[0][o], found[1][o]) for o in fx.outputs])
 
 
 def _table(columns: Mapping[str, Sequence[str]], n_left: int, *, numbered: bool = False) -> Table:
@@ -117,6 +128,7 @@ def show_check(found: Mapping[str, Any], place: str | None) -> None:
         "path": path_in_words(found),
         "asked": f"about {found['rows_asked']:,} rows",
         "time": f"about {time_in_words(found['seconds'])}",
+        "regions": price_of_regions(found),
         "notes": "; ".join(found["notes"]),
     }
     told = {name: harmless(text) for name, text in lines.items() if text}
@@ -146,6 +158,20 @@ def path_in_words(found: Mapping[str, Any]) -> str:
         counted[name] = counted.get(name, 0) + n_features
     parts = [f"{name} for {n} feature{'s' if n > 1 else ''}" for name, n in counted.items()]
     return f"{found['path']}: {', '.join(parts)}" if parts else found["path"]
+
+
+def price_of_regions(found: Mapping[str, Any]) -> str:
+    """Say what a search for regions costs at most; nothing where none was asked for.
+
+    Examples
+    --------
+    >>> price_of_regions({"rows_for_regions": 12000, "seconds_for_regions": 40.0})
+    'at most 12,000 rows and 40 seconds more'
+    """
+    if not found["rows_for_regions"]:
+        return ""
+    longest = time_in_words(found["seconds_for_regions"])
+    return f"at most {found['rows_for_regions']:,} rows and {longest} more"
 
 
 def time_in_words(seconds: float) -> str:

@@ -19,26 +19,43 @@ MOST = 200  # pictures of single features
 LONGEST = 60
 
 
-def file_name(number: int, feature: str) -> str:
+def file_name(number: int, feature: str, what: str = "") -> str:
     """A name that any system takes, and no feature can lead out of the folder.
 
     Examples
     --------
     >>> file_name(3, "../price (EUR)")
     '03_price_EUR.png'
+    >>> file_name(3, "age", "_regions")
+    '03_age_regions.png'
     """
     plain = re.sub(r"\W+", "_", feature).strip("_")[:LONGEST] or "feature"
-    return f"{number:02d}_{plain}.png"
+    return f"{number:02d}_{plain}{what}.png"
 
 
 def write_pictures(fx: Explanation, folder: Path, whole: Whole, *, smooth: bool = False) -> int:
-    """Draw all features together and each alone, the largest effect first; tell how many."""
+    """Draw all features together and each alone, the largest effect first; tell how many.
+
+    Where rows were told apart, a second picture of the feature shows its regions.
+    """
     _without_window()
     _save(fx.plot(smooth=smooth), folder / "all_features.png", whole)
     names = list(dict.fromkeys(effect.name for effect in fx.ranked()))[:MOST]
+    drawn = 1 + len(names)
     for number, name in enumerate(names, start=1):
         _save(fx.plot(name, smooth=smooth), folder / file_name(number, name), whole)
-    return 1 + len(names)
+        for place in outputs_with_regions(fx, name):
+            axes = fx.plot(name, output=place, smooth=smooth, regions=True)
+            what = "_regions" if len(fx.outputs) == 1 else f"_regions_{place + 1}"
+            _save(axes, folder / file_name(number, name, what), whole)
+            drawn += 1
+    return drawn
+
+
+def outputs_with_regions(fx: Explanation, feature: str) -> list[int]:
+    """Places of the outputs on which the effect of a feature differs by rules."""
+    trees = [fx[feature, output].regions for output in fx.outputs]
+    return [i for i, tree in enumerate(trees) if tree and (len(tree) > 1 or tree.thirds)]
 
 
 def write_comparisons(

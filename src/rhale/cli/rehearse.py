@@ -43,6 +43,9 @@ class Rehearsal:
         Rows that the model would be asked about, roughly.
     seconds : float
         How long it would take, roughly, the start included.
+    rows_for_regions, seconds_for_regions : int, float
+        What regions would cost beyond that, at most: a third pass, no dearer than the second.
+        Zero where they are not asked for.
     notes : tuple of str
         Why a faster path is not taken, where there is a reason.
     """
@@ -58,6 +61,8 @@ class Rehearsal:
     rows_asked: int
     seconds: float
     notes: tuple[str, ...]
+    rows_for_regions: int = 0
+    seconds_for_regions: float = 0.0
 
 
 def rehearse(model: Any, data: Any, **settings: Any) -> Rehearsal:
@@ -79,6 +84,7 @@ def rehearse(model: Any, data: Any, **settings: Any) -> Rehearsal:
     'gradient'
     """
     most, reading, n_all = settings.get("n_rows"), 0.0, None
+    regions = settings.pop("regions", None)
     start, found = time.perf_counter(), list[tuple[Explanation, float]]()
     if names_files(data):  # reading all rows for a few would count as the price of these few
         table = open_files(data)
@@ -94,7 +100,12 @@ def rehearse(model: Any, data: Any, **settings: Any) -> Rehearsal:
     n_rows = n_all or int(more.provenance["rows_in_table"])
     n_rows = min(n_rows, most or n_rows)
     told = _told(few, more, n_rows, (cold, warm))
-    return replace(told, seconds=told.seconds + N_READINGS * reading)
+    told = replace(told, seconds=told.seconds + N_READINGS * reading)
+    if regions is None:
+        return told
+    tried = {**settings, "n_rows": min(FEW, most or FEW), "regions": regions}
+    explain(model, data, **tried)  # a splitter that is not there is refused here
+    return replace(told, rows_for_regions=told.rows_asked, seconds_for_regions=told.seconds)
 
 
 def _told(

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from rhale.cli.bins import read_bins
+from rhale.cli.who_differs import read_typed_regions
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,8 @@ class Request:
     target : str or None
         A column that is not shown to the model.
     asked : dict
-        Arguments of `rhale.explain` by name, as `rhale.settings.Settings` has them; bins as text.
+        Arguments of `rhale.explain` by name, as `rhale.settings.Settings` has them; bins as text,
+        regions as plain values.
     trust, allow_pickle, max_memory, max_seconds
         As the options of the command.
     """
@@ -40,7 +42,8 @@ class Request:
     @property
     def arguments(self) -> dict[str, Any]:
         """Arguments of `explain`."""
-        return {**self.asked, "bins": read_bins(self.asked.get("bins"))}
+        bins, regions = self.asked.get("bins"), self.asked.get("regions")
+        return {**self.asked, "bins": read_bins(bins), "regions": read_typed_regions(regions)}
 
     def written(self) -> bytes:
         """The request as a line."""

@@ -199,7 +199,7 @@ def order_levels(levels: Histogram, factor: FloatArray) -> IntArray:
     return np.argsort(score, kind="stable")
 
 
-def move(search: Search, tree: Branch, part: Part, limits: tuple[FloatArray, int]) -> Branch:
+def move(search: Search, tree: Branch, part: Part, limits: tuple[float, float]) -> Branch:
     """Move the first threshold to the best place near it, whatever comes below it kept.
 
     Parameters
@@ -210,15 +210,19 @@ def move(search: Search, tree: Branch, part: Part, limits: tuple[FloatArray, int
         The tree.
     part : Part
         Effects that it splits.
-    limits : pair of ndarray and int
-        Ends of cells, and how many of them lie on either side of where a threshold may go.
+    limits : pair of float
+        Values between which it may go.
+
+    Notes
+    -----
+    It is looked at closer and closer, until every row is a place.
     """
     rule = tree.rule
     if rule.levels or not np.isfinite(rule.threshold):
         return tree
     x = search.coded.rows.values[search.residuals.row[part.some], rule.splitter]
-    low, high = _around(rule.threshold, *limits)
-    inside = np.sort(x[(x > low) & (x <= high)])
+    low, high = limits
+    inside = np.unique(x[(x > low) & (x <= high)])
     cuts = cut_evenly(inside, PLACES)
     if cuts.size == 0:
         return tree
@@ -227,13 +231,17 @@ def move(search: Search, tree: Branch, part: Part, limits: tuple[FloatArray, int
     gains = _gains_of_places(search, tree, part, code)
     if not np.any(gains > -np.inf):
         return tree
-    cut = float(cuts[_first_best(gains)])
+    best = _first_best(gains)
+    cut, ends = float(cuts[best]), np.concatenate([[low], cuts, [high]])
+    if cuts.size + 1 < inside.size:
+        near = float(ends[best]), float(ends[best + 2])
+        return move(search, replace(tree, rule=replace(rule, threshold=cut)), part, near)
     above = float(inside[np.searchsorted(inside, cut, side="right")])
     return replace(tree, rule=replace(rule, threshold=round_between(cut, above)))
 
 
-def _around(threshold: float, ends: FloatArray, reach: int) -> tuple[float, float]:
-    """Find the ends of cells on either side of a threshold."""
+def around(threshold: float, ends: FloatArray, reach: int) -> tuple[float, float]:
+    """Find the ends of cells so many places before and behind a threshold."""
     at = int(np.searchsorted(ends, threshold, side="left"))
     low = float(ends[at - reach]) if at >= reach else -np.inf
     return low, float(ends[at + reach]) if at + reach < ends.size else np.inf
@@ -272,8 +280,8 @@ def grow_greedily(
         cut = split(search, part)
         if cut is None:
             return None
-        fine = search.coded.fine.ends[cut.rule.splitter]
-        rule = move(search, Branch(cut.rule), part, (fine, 1)).rule
+        limits = around(cut.rule.threshold, search.coded.fine.ends[cut.rule.splitter], 1)
+        rule = move(search, Branch(cut.rule), part, limits).rule
     sides = part.divide(search.goes_first(rule, part.some))
     return Branch(rule, *(grow_greedily(search, side, depth - 1) for side in sides))
 
@@ -299,7 +307,7 @@ def grow(search: Search, part: Part) -> Branch | None:
         if other is None or other.n_rules == 1:
             return greedy
         coarse = search.coded.coarse.ends[other.rule.splitter]
-        moved = move(search, other, part, (coarse, 1))
+        moved = move(search, other, part, around(other.rule.threshold, coarse, 1))
         other = grow_greedily(search, part, settings.depth, moved.rule)
     better = search.explained(other, part.some) > found + settings.min_gain * total
     return other if better else greedy
@@ -345,7 +353,8 @@ def settle(search: Search, tree: Branch | None, part: Part) -> Branch | None:
     """Move all thresholds of a tree once more, with more rows than it was grown with."""
     if tree is None:
         return None
-    moved = move(search, tree, part, (search.coded.fine.ends[tree.rule.splitter], 3))
+    fine = search.coded.fine.ends[tree.rule.splitter]
+    moved = move(search, tree, part, around(tree.rule.threshold, fine, 3))
     first, second = part.divide(search.goes_first(moved.rule, part.some))
     return Branch(
         moved.rule, settle(search, tree.first, first), settle(search, tree.second, second)

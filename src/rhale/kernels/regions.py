@@ -133,6 +133,11 @@ class By:
             object.__setattr__(self, "groups", united)
 
     @property
+    def search_rows(self) -> int:
+        """Rows that tell how much the groups explain, half of them their curves, at most."""
+        return Regions.search_rows
+
+    @property
     def columns(self) -> tuple[str | int, ...]:
         """Columns that the groups are made of."""
         return (self.column,) if isinstance(self.column, str | int) else self.column.splitters

@@ -62,8 +62,9 @@ class Search:
         parts = () if third is None else cast("tuple[PartResult, ...]", third.parts)
         told = Telling(sketch, self.columns.splitters, self.given, result, output, parts)
         tree = told.tree()
-        if third is not None and third.groups is not None and sketch.regions >= 0 and len(tree) > 1:
-            tree = replace(tree, sampled=third.groups[:, sketch.regions])
+        if third is not None and third.groups is not None and len(tree) > 1:
+            groups = third.groups[:, sketch.regions]
+            tree = replace(tree, sampled=told.locate_sampled(groups))
         if tree.state == "doubtful":
             result = replace(result, local_notes=(*result.local_notes, Note("regions", tree.why)))
         return replace(result, regions=tree)
@@ -175,7 +176,10 @@ class Seeker:
                 find_joint(self.coded, list(of_output), self.settings)
                 for of_output in zip(*targets.values(), strict=True)
             ]
-            return dict.fromkeys(targets, shared)
+            return {
+                name: [self.share_out(one, t) for one, t in zip(shared, own, strict=True)]
+                for name, own in targets.items()
+            }
         return {
             name: [find_regions(self.coded, target, self.settings) for target in own]
             for name, own in targets.items()
@@ -184,8 +188,14 @@ class Seeker:
     def check(self, target: Target) -> Finding:
         """How much the groups that the user named explain."""
         division = cast(GivenGroups, self.given).division
-        gain = check_groups(self.rows, self.locate(division.rules), target, self.settings)
-        return Finding(rules=division.rules, share=gain.share, error=gain.error)
+        return self.share_out(Finding(rules=division.rules), target)
+
+    def share_out(self, finding: Finding, target: Target) -> Finding:
+        """How much regions that were not found for a feature alone explain of its spread."""
+        if not finding.rules:
+            return finding
+        gain = check_groups(self.rows, self.locate(finding.rules), target, self.settings)
+        return replace(finding, share=max(gain.share, 0.0), error=gain.error)
 
     def locate(self, rules: Sequence[Rule]) -> IntArray:
         """Groups of the searched rows."""

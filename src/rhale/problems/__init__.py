@@ -1,7 +1,34 @@
-"""Synthetic problems whose mean effect, spread and accumulated curve are known exactly."""
+"""Synthetic problems whose answer is known exactly: effects with their spread, and regions."""
 
 from collections.abc import Callable
 
+from rhale.problems.edgeless import (
+    additive_curves,
+    additive_steps,
+    additive_tails,
+    gradual_product,
+    ripple,
+    rippled_gate,
+    soft_gate,
+    ten_partners,
+)
+from rhale.problems.gates import (
+    both_gates,
+    category_or,
+    copied_splitter,
+    corner_gate,
+    either_or,
+    level_gate,
+    local_gate,
+    missing_gate,
+    near_copy,
+    opposite_slopes,
+    skewed_gate,
+    small_group,
+    two_levels,
+    weighted_gate,
+    year_gate,
+)
 from rhale.problems.paper import (
     case_a,
     case_b,
@@ -12,6 +39,7 @@ from rhale.problems.paper import (
     study_2,
     study_samples,
 )
+from rhale.problems.regional import RegionalProblem
 from rhale.problems.textbook import (
     additive,
     correlated,
@@ -25,24 +53,49 @@ from rhale.problems.truth import FloatArray, Problem, Truth
 
 __all__ = [
     "ALL",
+    "REGIONAL",
     "FloatArray",
     "Problem",
+    "RegionalProblem",
     "Truth",
     "additive",
+    "additive_curves",
+    "additive_steps",
+    "additive_tails",
+    "both_gates",
     "case_a",
     "case_b",
     "case_c",
+    "category_or",
+    "copied_splitter",
+    "corner_gate",
     "correlated",
+    "either_or",
+    "gradual_product",
     "intro",
+    "level_gate",
+    "local_gate",
     "lognormal",
+    "missing_gate",
+    "near_copy",
+    "opposite_slopes",
     "product",
+    "ripple",
+    "rippled_gate",
     "running",
     "sine_product",
+    "skewed_gate",
+    "small_group",
+    "soft_gate",
     "square",
     "study_1",
     "study_2",
     "study_samples",
+    "ten_partners",
     "threshold",
+    "two_levels",
+    "weighted_gate",
+    "year_gate",
 ]
 
 ALL: tuple[Callable[[], Problem], ...] = (
@@ -60,4 +113,30 @@ ALL: tuple[Callable[[], Problem], ...] = (
     additive,
     lognormal,
     correlated,
+)
+
+REGIONAL: tuple[Callable[[], RegionalProblem], ...] = (
+    opposite_slopes,
+    near_copy,
+    both_gates,
+    either_or,
+    copied_splitter,
+    two_levels,
+    small_group,
+    skewed_gate,
+    local_gate,
+    corner_gate,
+    level_gate,
+    missing_gate,
+    category_or,
+    year_gate,
+    weighted_gate,
+    gradual_product,
+    soft_gate,
+    additive_curves,
+    additive_tails,
+    additive_steps,
+    ripple,
+    ten_partners,
+    rippled_gate,
 )

@@ -151,13 +151,18 @@ def line_of(result: Result, path: Trace, kept: IntArray) -> Line:
 
 def smooth_line(result: Result, path: Trace) -> Line | None:
     """The curve without its small steps; None where nobody could tell the two apart."""
-    if result.stairs is None:
-        return None
-    moved = np.abs(result.curve(path.x, smooth=True) - path.curve)
-    if not moved.max() > TOLERANCE * np.ptp(path.curve):
+    if not steps_differ(result, path):
         return None
     even = result.trace("mean", LEVEL, N_POINTS, smooth=True)
     return line_of(result, even, simplify(even))
+
+
+def steps_differ(result: Result, path: Trace) -> bool:
+    """Tell whether the curve without its small steps can be told from the curve."""
+    if result.stairs is None:
+        return False
+    moved = result.curve(path.x, smooth=True) - result.curve(path.x)
+    return bool(np.abs(moved).max() > TOLERANCE * np.ptp(path.curve))
 
 
 def form_of(result: Result) -> Form:
@@ -269,8 +274,8 @@ def single_curves(result: Result, kept: IntArray) -> tuple[Numbers, ...]:
     return tuple(rounded(curve, span, 3) for curve in curves)
 
 
-def simplify(path: Trace, most: int = MOST_POINTS) -> IntArray:
-    """Positions of the points that a drawing needs (Ramer, Douglas and Peucker).
+def simplify(path: Trace, most: int = MOST_POINTS, height: float | None = None) -> IntArray:
+    """Positions of the points that a drawing of some height needs (Ramer, Douglas and Peucker).
 
     The point that is farthest off comes first, so that of too many steps the smallest are lost.
     """
@@ -278,7 +283,8 @@ def simplify(path: Trace, most: int = MOST_POINTS) -> IntArray:
     lines = lines[np.isfinite(lines).all(axis=1)]
     if not lines.size:
         return np.arange(path.x.size)
-    least, kept = TOLERANCE * float(np.ptp(lines)), [0, path.x.size - 1]
+    height = float(np.ptp(lines)) if height is None else height
+    least, kept = TOLERANCE * height, [0, path.x.size - 1]
     todo = [farthest(path.x, lines, 0, path.x.size - 1)]
     while todo and len(kept) < most:
         off, first, worst, last = heappop(todo)

@@ -24,6 +24,13 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-ser
 ZOOM = "zoom"  # the stretch that is shown, or null for all
 REACH = "reach"  # ends of the axis of slopes, or null for all of them
 LABELS = "labels"  # names of levels
+SIDES = "sides"  # how many regions stand side by side
+REGIONS = {  # classes of the style sheet, and dashes, so that a grey print still tells
+    "first": [1, 0],
+    "second": [8, 3],
+    "third": [9, 3, 2, 3],
+    "fourth": [2, 2],
+}
 SHORT = (  # very large and very small numbers along an axis have a power of ten
     "datum.value != 0 && (abs(datum.value) >= 1e6 || abs(datum.value) < 1e-4)"
     " ? format(datum.value, '.3~e') : datum.label"
@@ -46,6 +53,9 @@ def compile_chart(kind: str) -> dict[str, Any]:
         "levels": lambda: level_chart(steps=True),
         "narrow levels": lambda: level_chart(steps=False),
         "map": map_chart,
+        "regions": lambda: region_chart("linear"),
+        "date regions": lambda: region_chart("utc"),
+        "level regions": level_region_chart,
     }
     return to_vega(makers[kind]())
 
@@ -156,9 +166,58 @@ def curve_panel(x: Any) -> Any:
             x, y
         ),
         *missing_layers(y),
+        room_layer(y),
         hover_line(x),
     ]
     return alt.layer(*layers).properties(width=WIDTH, height=TOP)
+
+
+def room_layer(y: Any) -> Any:
+    """Nothing to see: heights that the axis has room for, so that two charts have the same one."""
+    return data("room").mark_point(opacity=0, clip=True).encode(x=alt.value(0), y=y)
+
+
+def region_chart(scale: str) -> Any:
+    """Curves of regions and their intervals over the common one; dots where there are levels."""
+    x, y = x_axis(scale, labels=True), y_axis("effect on the prediction")
+    common = data("common").mark_line(style="common-line", strokeWidth=WHISKER, clip=True)
+    layers = [no_effect(), hover_band(x), common.encode(x, y)]
+    for k, (name, dash) in enumerate(REGIONS.items()):
+        curves = data("curves").transform_filter(f"datum.k === {k}")
+        looks = {"style": f"{name}-region", "strokeWidth": LINE, "clip": True}
+        ribbon = curves.mark_area(style=f"{name}-ribbon", clip=True)
+        layers.append(ribbon.encode(x, y_axis("", "low"), y2="high"))
+        layers.append(curves.mark_line(strokeDash=dash, **looks).encode(x, y))
+        dots = curves.transform_filter("datum.dot").mark_point(size=DOT / 2, opacity=1, **looks)
+        layers.append(dots.encode(x, y))
+    layers += [room_layer(y), hover_line(x)]
+    return settled(
+        alt.layer(*layers)
+        .properties(width=WIDTH, height=TOP)
+        .add_params(alt.param(name=ZOOM, value=None))
+    )
+
+
+def level_region_chart() -> Any:
+    """Levels below one another, and the regions of each side by side; the common one as a stroke."""
+    x, y = level_axis("effect on the prediction"), level_place(labels=True)
+    sides = alt.Scale(domain=alt.ExprRef(f"sequence({SIDES})"), paddingOuter=0.4)
+    offset = alt.YOffset("k:O", scale=sides)
+    common = data("common").mark_tick(style="common-tick", thickness=WHISKER)
+    layers = [data("here").mark_rect(style="here-area").encode(y=y), no_effect("x")]
+    layers.append(common.encode(x, y))
+    for k, style in enumerate(f"{name}-region" for name in REGIONS):
+        dots = data("curves").transform_filter(f"datum.k === {k}")
+        whiskers = dots.mark_rule(style=style, strokeWidth=WHISKER)
+        layers.append(whiskers.encode(level_axis("", "low"), y, x2="high", yOffset=offset))
+        points = dots.mark_point(style=style, size=DOT / 2, opacity=1, strokeWidth=LINE)
+        layers.append(points.encode(x, y, yOffset=offset))
+    layers.append(data("room").mark_point(opacity=0).encode(x=x, y=alt.value(0)))
+    return settled(
+        alt.layer(*layers)
+        .properties(width=WIDTH, height=alt.Step(2 * LEVEL_HEIGHT, **{"for": "position"}))
+        .add_params(alt.param(name=LABELS, value=[]), alt.param(name=SIDES, value=2))
+    )
 
 
 def missing_layers(y: Any) -> list[Any]:
@@ -276,6 +335,7 @@ def level_panel() -> Any:
             level_axis("", "low"), y, x2="high"
         ),
         own.mark_point(style="effect-dot", size=DOT, filled=True, opacity=1).encode(x, y),
+        data("room").mark_point(opacity=0).encode(x=x, y=alt.value(0)),
         missing.mark_point(style="missing-dot", size=DOT, strokeWidth=LINE, opacity=1).encode(x, y),
     ).properties(width=WIDTH, height=alt.Step(LEVEL_HEIGHT))
 

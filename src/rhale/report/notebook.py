@@ -12,12 +12,12 @@ from rhale.report.chart_numbers import shape_of
 from rhale.report.sparkline import HEIGHT, WIDTH, path_of
 from rhale.report.wording import clean, fixed
 from rhale.results import inks
-from rhale.results.listing import title
+from rhale.results.listing import differs_by, title
 from rhale.results.result import Result
 
 MOST_ROWS = 30
 LONGEST_NAME, LONGEST_NOTE = 60, 300
-WORDS = ("feature", "output", "shape", "kind")  # columns that are no numbers
+WORDS = ("feature", "output", "shape", "differs by", "kind")  # columns that are no numbers
 NUMBER = ' style="text-align:right"'
 WORD = ' style="text-align:left"'
 
@@ -36,9 +36,12 @@ def as_html(ranked: Sequence[Result], provenance: Mapping[str, Any], notes: Sequ
     """
     several = len({effect.output for effect in ranked}) > 1
     heads = ["feature", *(["output"] if several else []), "shape", "effect ± error"]
-    heads += ["typical spread", "kind"]
+    differ = any(effect.regions is not None for effect in ranked)
+    heads += ["typical spread", *(["differs by"] if differ else []), "kind"]
     largest = float(np.nanmax([0.0, *(effect.importance for effect in ranked)]))
-    rows = "".join(row(effect, largest, several=several) for effect in ranked[:MOST_ROWS])
+    rows = "".join(
+        row(effect, largest, several=several, differ=differ) for effect in ranked[:MOST_ROWS]
+    )
     more = len(ranked) - MOST_ROWS
     after = [f"and {more} more: fx.summary() has all"] if more > 0 else []
     after += [clean(note, LONGEST_NOTE) for note in notes]
@@ -51,12 +54,14 @@ def as_html(ranked: Sequence[Result], provenance: Mapping[str, Any], notes: Sequ
     )
 
 
-def row(effect: Result, largest: float, *, several: bool) -> str:
+def row(effect: Result, largest: float, *, several: bool, differ: bool = False) -> str:
     """Write one line of the table."""
     size = f"{fixed(effect.importance, largest)} ± {fixed(effect.importance_error, largest)}"
     words = [named(effect.name), *([named(effect.output)] if several else []), picture(effect)]
     cells = [f"<td{WORD}>{word}</td>" for word in words]
     cells += [f"<td{NUMBER}>{n}</td>" for n in (size, fixed(effect.typical_spread, largest))]
+    if differ:
+        cells.append(f"<td{WORD}>{named(differs_by(effect.regions))}</td>")
     return f"<tr>{''.join(cells)}<td{WORD}>{effect.column_kind}</td></tr>"
 
 

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from rhale.report.chart_numbers import LONGEST_LEVEL, Shape, shape_of
+from rhale.report.region_numbers import RegionPart, regions_of
 from rhale.report.sentences import at, curve_range, read
 from rhale.report.sparkline import path_of
-from rhale.report.wording import clean, listed, number, without_steering
+from rhale.report.wording import clean, listed, number, straight, unbroken, without_steering
+from rhale.results.listing import differs_by
 from rhale.results.note import Note
 from rhale.results.result import Result, is_constant, reach
 
@@ -47,6 +49,10 @@ class Part:
         What is drawn.
     sparkline : str
         Path of the tiny picture.
+    differs : str
+        By whom rows differ, in a few words; nothing where that is not known.
+    regions : RegionPart or None
+        Who differs; None where nobody asked.
     """
 
     size: float | None
@@ -57,6 +63,8 @@ class Part:
     notes: tuple[int, ...]
     shape: Shape
     sparkline: str
+    differs: str = ""
+    regions: RegionPart | None = None
 
 
 @dataclass(frozen=True)
@@ -95,6 +103,11 @@ class Page:
         """Whether some curves can be drawn in two ways."""
         return any(part.shape.smooth for feature in self.features for part in feature.parts)
 
+    @property
+    def has_regions(self) -> bool:
+        """Whether regions were asked for."""
+        return any(part.regions for feature in self.features for part in feature.parts)
+
 
 def make_page(
     effects: Sequence[Result],
@@ -102,6 +115,7 @@ def make_page(
     *,
     notes: Sequence[str] = (),
     explained: Mapping[str, float] | None = None,
+    explained_with_regions: Mapping[str, float] | None = None,
     title: str | None = None,
 ) -> Page:
     """Gather what a page shows.
@@ -116,6 +130,8 @@ def make_page(
         About the whole.
     explained : mapping of str to float, optional
         Share of each output's variance that the curves explain.
+    explained_with_regions : mapping of str to float, optional
+        The same where every row takes the curve of its region.
     title : str, optional
         Heading of the page.
     """
@@ -126,7 +142,7 @@ def make_page(
     model = clean(provenance.get("model", "model"), LONGEST_FACT)
     return Page(
         clean(title or f"What moves the predictions of a {model}"),
-        tuple(facts(groups, provenance, explained or {})),
+        tuple(facts(groups, provenance, explained or {}, explained_with_regions or {})),
         tuple(make_feature(group, texts, largest) for group in groups),
         tuple(clean(output) for output in outputs),
         tuple(Footnote(clean(text), about(text, groups)) for text in texts)
@@ -162,12 +178,14 @@ def make_part(effect: Result, texts: Sequence[str], largest: float) -> Part:
         notes=tuple(texts.index(note) for note in footnotes(effect)),
         shape=shape,
         sparkline=path_of(shape),
+        differs=unbroken(straight(clean(differs_by(effect.regions)))),
+        regions=regions_of(effect),
     )
 
 
 def footnotes(effect: Result) -> list[Note]:
-    """Notes that stand below a chart: jumps are told in sentences."""
-    return [note for note in effect.notes if note.kind != "jump"]
+    """Notes that stand below a chart: jumps and regions are told in sentences."""
+    return [note for note in effect.notes if note.kind not in ("jump", "regions")]
 
 
 def range_in_words(effect: Result) -> str:
@@ -190,6 +208,7 @@ def facts(
     groups: Sequence[Sequence[Result]],
     provenance: Mapping[str, Any],
     explained: Mapping[str, float],
+    with_regions: Mapping[str, float],
 ) -> list[tuple[str, str]]:
     """Say what was explained, how, when and with what; names and words."""
     method = str(provenance.get("method", ""))
@@ -200,6 +219,7 @@ def facts(
         ("Features", f"{len(groups)}"),
         ("Outputs", listed([clean(effect.output, 60) for effect in groups[0]])),
         ("Explained by the curves", shares_in_words(explained)),
+        ("Explained with regions", shares_in_words(with_regions)),
         ("Made", str(provenance.get("created", "")).replace("T", " ").replace("+00:00", " UTC")),
         ("Versions", versions(provenance)),
         ("Bins", provenance.get("bins", "") if method in ("rhale", "dale", "ale") else ""),

@@ -27,6 +27,8 @@ COLOURS = {
     "spread": inks.SPREAD,
     "mean": inks.UNCERTAINTY,
     "count": inks.COUNT,
+    **dict(zip(("first", "second", "third", "fourth"), inks.REGIONS, strict=True)),
+    **dict(zip(("low", "middle", "high"), inks.THIRDS, strict=True)),
 }
 
 
@@ -140,6 +142,8 @@ def without_empty(part: dict[str, Any]) -> dict[str, Any]:
     }
     if not part["shape"]["bins"]["mean"]:
         del shape["bins"]
+    if part["regions"] is None:
+        part = {name: value for name, value in part.items() if name not in ("differs", "regions")}
     return {**part, "shape": shape}
 
 
@@ -152,7 +156,18 @@ def chart_kinds(page: Page) -> set[str]:
         elif shape.form != "constant":
             plain = {"curve": "profile", "dates": "date profile"}[shape.form]
             kinds.add(shape.form if shape.bins.mean else plain)
-    return kinds
+    return kinds | region_kinds(page)
+
+
+def region_kinds(page: Page) -> set[str]:
+    """Kinds of charts that its regions need."""
+    kinds = {"curve": "regions", "dates": "date regions", "levels": "level regions"}
+    return {
+        kinds[part.shape.form]
+        for feature in page.features
+        for part in feature.parts
+        if part.regions is not None and part.regions.lines
+    }
 
 
 def as_json(value: Any) -> str:

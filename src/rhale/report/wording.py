@@ -13,6 +13,7 @@ MINUS, UNKNOWN, INSTEAD = "\u2212", "\u2013", "\ufffd"
 LONGEST = 1_000  # letters of a name
 PLAIN = (1e-4, 1e6)  # numbers between these are written without a power of ten
 STEERING = {"Cc", "Cs"}  # control signs and halves of letters, which no page can hold
+TURNING = {"R", "AL", "AN", "RLE", "LRE", "RLO", "LRO", "RLI", "LRI", "FSI", "PDF", "PDI"}
 UNITS = {"d": DAY, "h": 3_600.0, "min": 60.0, "s": 1.0}
 
 
@@ -26,6 +27,18 @@ def clean(text: object, longest: int = LONGEST) -> str:
     """
     line = without_steering(" ".join(str(text).split()))
     return line if len(line) <= longest else line[: longest - 1] + "…"
+
+
+def shortened(text: object, longest: int) -> str:
+    """Write a long name without its middle: names that begin alike are still told apart.
+
+    Examples
+    --------
+    >>> shortened("a long name = 7", 9), shortened("short", 9)
+    ('a lo… = 7', 'short')
+    """
+    line, half = clean(text, len(str(text)) + 1), (longest - 1) // 2
+    return line if len(line) <= longest else f"{line[:half]}…{line[-half:]}"
 
 
 def without_steering(text: str) -> str:
@@ -93,6 +106,41 @@ def plus_minus(value: float, error: float) -> str:
         return f"{number(value)} ± {number(error, 1)}"
     decimals = max(0, -math.floor(math.log10(error)))
     return f"{value:,.{decimals}f} ± {error:,.{decimals}f}".replace("-", MINUS)
+
+
+def isolated(name: str) -> str:
+    r"""Keep a name that turns the direction of writing from turning the words around it.
+
+    Examples
+    --------
+    >>> isolated("age"), isolated("\u202eega") == "\u2068\u202eega\u2069"
+    ('age', True)
+    """
+    turns = any(unicodedata.bidirectional(letter) in TURNING for letter in name)
+    return f"\u2068{name}\u2069" if turns else name
+
+
+def unbroken(text: str) -> str:
+    r"""Keep a number, its error and its unit on one line.
+
+    Examples
+    --------
+    >>> unbroken("92 ± 1 % of all") == "92\u00a0±\u00a01\u00a0% of all"
+    True
+    """
+    return text.replace(" ± ", "\u00a0±\u00a0").replace(" %", "\u00a0%")
+
+
+def straight(text: str) -> str:
+    r"""Keep the brackets behind a name of another direction where they are.
+
+    Examples
+    --------
+    >>> straight("sex (92 %)"), straight("\u05d0 (92 %)") == "\u05d0\u200e (92 %)"
+    ('sex (92 %)', True)
+    """
+    before, bracket, after = text.rpartition(" (")
+    return f"{before}\u200e (" + after if isolated(before) != before else before + bracket + after
 
 
 def place(value: float, kind: AxisKind, span: float) -> str:

@@ -8,9 +8,12 @@ from typing import Any, get_args
 
 import numpy as np
 
+from rhale.results.region_tree import RegionTree
 from rhale.results.result import Parts, Result
 
 LONGEST_NAME = 32
+MOST_NAMED = 3
+MOST_PERCENT = 1e4  # what is more is no share of anything
 JOINER = "\u200d"  # makes one emoji of two
 
 
@@ -19,8 +22,8 @@ def as_text(effects: Sequence[Result], provenance: Mapping[str, Any], notes: Seq
 
     Notes
     -----
-    Columns for the output, the kind of feature and the change without a value are there only
-    where they tell something.
+    Columns for the output, the kind of feature, who differs and the change without a value are
+    there only where they tell something.
     """
     columns, n_left, remarks = ranking(effects)
     table = aligned([list(columns), *zip(*columns.values(), strict=True)], n_left=n_left)
@@ -47,6 +50,8 @@ def ranking(effects: Sequence[Result]) -> tuple[dict[str, list[str]], int, list[
         columns["output"] = [shorten(e.output) for e in ranked]
     if {e.column_kind for e in ranked} != {"number"}:
         columns["kind"] = [e.column_kind for e in ranked]
+    if any(e.regions is not None for e in ranked):
+        columns["differs by"] = [differs_by(e.regions) for e in ranked]
     n_left = len(columns)
     columns["effect ± error"] = [f"{e.importance:.4g} ± {e.importance_error:.2g}" for e in ranked]
     columns["typical spread"] = [f"{e.typical_spread:.4g}" for e in ranked]
@@ -56,6 +61,88 @@ def ranking(effects: Sequence[Result]) -> tuple[dict[str, list[str]], int, list[
     marks = [[remarks.setdefault(note, len(remarks) + 1) for note in e.notes] for e in ranked]
     columns["notes"] = [", ".join(map(str, numbers)) for numbers in marks]
     return columns, n_left, list(remarks)
+
+
+def differs_by(tree: RegionTree | None) -> str:
+    """Say in few words who differs, and how much of the spread that explains.
+
+    Returns
+    -------
+    str
+        "sex (92 ± 1 %)", "gradually with income (88 ± 2 %)", "perhaps x4" where that is doubtful,
+        "(groups: 40 %)" where groups were given, nothing where nobody differs, or nobody asked.
+    """
+    if tree is None:
+        return ""
+    share = write_share(*share_told(tree))
+    if tree.state == "given":
+        return f"(groups: {share})" if share else ""
+    who = name_differing(tree)
+    return f"{who} ({share})" if share and tree.state == "found" else who
+
+
+def name_differing(tree: RegionTree) -> str:
+    """Name the features that tell rows apart; how, where they do so gradually or perhaps."""
+    if tree.state == "doubtful":
+        doubted = dict.fromkeys(split.feature for split in tree.doubtful)
+        return f"perhaps {_name_few(list(doubted))}" if doubted else ""
+    if tree.groups is not None:
+        return shorten(tree.groups.feature)
+    names = [name for name in tree.splitters if name != tree.gradual]
+    if tree.gradual is None:
+        return _name_few(names)
+    gradual = f"gradually with {shorten(tree.gradual)}"
+    return f"{gradual}, {_name_few(names)}" if names else gradual
+
+
+def _name_few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(map(shorten, names[:MOST_NAMED])) + more
+
+
+def share_told(tree: RegionTree) -> tuple[float, float]:
+    """Share of the spread, and its error: of regions, or of what acts gradually, however it does."""
+    alone = set(tree.splitters) <= {tree.gradual}
+    for partner in tree.partners:
+        if partner.feature == tree.gradual and alone:
+            return partner.share, partner.standard_error
+    return tree.share, tree.standard_error
+
+
+def write_share(share: float, error: float = float("nan")) -> str:
+    """Write a share and its error in per cent; a decimal where the error leaves one.
+
+    Examples
+    --------
+    >>> write_share(0.921, 0.012), write_share(0.9921, 0.0031), write_share(0.4)
+    ('92 ± 1 %', '99.2 ± 0.3 %', '40 %')
+    """
+    if not np.isfinite(share):
+        return ""
+    percent, off = 100 * share, 100 * error
+    if not (0 < off < MOST_PERCENT and abs(percent) < MOST_PERCENT):
+        return f"{percent:.0f} %" if abs(percent) < MOST_PERCENT else f"{percent:.3g} %"
+    if off < 0.95:
+        return f"{percent:.1f} ± {max(off, 0.1):.1f} %"
+    return f"{percent:.0f} ± {off:.0f} %"
+
+
+def tell_shares(outputs: Sequence[str], shares: Sequence[tuple[float, float]]) -> tuple[str, ...]:
+    """Say how much of the predictions curves explain, alone and with those of the regions."""
+    known = [(o, *pair) for o, pair in zip(outputs, shares, strict=True) if np.isfinite(pair[0])]
+    start = "the sum of the curves explains"
+    if not known:
+        return ()
+    if len(outputs) == 1:
+        ((_, alone, both),) = known
+        variance = "of the variance of the predictions"
+        return (f"{start} {write_share(alone)} {variance}, {write_share(both)} with regions",)
+    parts = [
+        f"{write_share(alone)} for {shorten(output)!r} ({write_share(both)} with regions)"
+        for output, alone, both in known[:MOST_NAMED]
+    ]
+    more = f" and so on for {len(known) - MOST_NAMED} more" if len(known) > MOST_NAMED else ""
+    return (f"{start} of the variance of the predictions {', '.join(parts)}{more}",)
 
 
 def _bins_header(effects: Sequence[Result]) -> str:

@@ -195,6 +195,16 @@ class Maybe:
 
 
 @dataclass(frozen=True)
+class Nothing:
+    """Nothing: what a field of an inner record may not hold."""
+
+    def read(self, value: Any, where: str, lengths: Lengths) -> None:  # noqa: ARG002
+        """Refuse anything."""
+        if value is not None:
+            refuse(f"{where} is {shown(value)}, where nothing belongs")
+
+
+@dataclass(frozen=True)
 class Several:
     """A list of things of one kind, as a tuple."""
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from rhale.kernels import FloatArray
+from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.cells import as_cells
 from rhale.kernels.curve import CellMeans, middles
 from rhale.kernels.gaps import Gaps
@@ -27,6 +27,7 @@ from rhale.results.plain_values import (
     Kind,
     Maybe,
     Named,
+    Nothing,
     Number,
     Numbers,
     Part,
@@ -40,6 +41,7 @@ from rhale.results.plain_values import (
     shown,
 )
 from rhale.results.profile import Profile, ProfileMethod
+from rhale.results.region_schema import agree_regions, region_records
 
 TEXT, TEXTS, NOTES = Text(), Several(Text()), Several(Remark())
 HEAVY = 1e120  # more than all rows of the largest weight together
@@ -50,6 +52,12 @@ class SampledRows(NamedTuple):
     """Local effects of the explanation's sampled rows: their x and weight stand there, once."""
 
     local_effects: FloatArray
+
+
+class PartRows(NamedTuple):
+    """Rows of a region: which of those in the sample of all rows they are."""
+
+    rows: IntArray
 
 
 def _columns(of: str) -> dict[str, Numbers]:
@@ -83,6 +91,7 @@ def _agree_effect(effect: Effect, where: str) -> None:
         refuse(f"{where}spread_std has no limits, or limits without it")
     if effect.cells is not None:
         _agree_cells(effect.cells, effect.edges, f"{where}cells.")
+    agree_regions(effect, where)
 
 
 def _agree_stairs(stairs: Staircase, where: str) -> None:
@@ -146,9 +155,15 @@ def _agree_levels(effect: LevelEffect, where: str) -> None:
         refuse(f"{where}level_weight is zero for all levels")
     if np.any(np.diff(effect.edges) == 0):
         refuse(f"{where}edges does not increase")
+    heavy = effect.weight > 0
+    with np.errstate(over="ignore", divide="ignore"):
+        unevenness = effect.weight[heavy] ** 2 / effect.rows[heavy]
+    if not np.all(np.isfinite(unevenness)):
+        refuse(f"{where}rows are too few for their weight")
     others = name_others(len(effect.pooled))
     if effect.pooled and not any(level.rstrip(" ") == others for level in effect.levels):
         refuse(f"{where}levels has no {others!r} for the levels that are pooled")
+    agree_regions(effect, where)
 
 
 def _agree_profile(profile: Profile, where: str) -> None:
@@ -186,6 +201,13 @@ def _agree_moments(moments: Moments, where: str) -> None:
         refuse(f"{where}low and {where}high are not the ends of cells with rows, and of no other")
 
 
+def _agree_sampled(effect: Any, n_rows: int, where: str) -> None:
+    """Every sampled row has a region, where there are several."""
+    tree = effect.regions
+    if tree is not None and len(tree.regions) > 1 and tree.sampled.size != n_rows:
+        refuse(f"{where}regions.sampled has {tree.sampled.size} numbers for {n_rows} rows")
+
+
 def _agree_explanation(found: dict[str, Any], where: str) -> None:
     """Each feature and output has its result, in order; results and cells are of the same kind."""
     features, outputs, effects = found["features"], found["outputs"], found["effects"]
@@ -199,6 +221,7 @@ def _agree_explanation(found: dict[str, Any], where: str) -> None:
         is_alone = effect.quantity != effects[0].quantity
         if type(effect) is not type(first) or is_alone:
             refuse(f"{where}effects[{i}] is of another kind than the effects before it")
+        _agree_sampled(effect, len(found["sample_weight"]), f"{where}effects[{i}].")
     binned = {e.name for e in effects if e.parts == "bins"}
     for name, moments in found["cells"].items():
         n_series = moments.mean.shape[0]
@@ -217,6 +240,8 @@ SAMPLE = Record(
     {"x": ROW["places"], "local_effects": ROW["means"], "weight": ROW["weights"]},
 )
 SAMPLED_ROWS = Record(SampledRows, {"local_effects": ROW["means"]})
+PART_ROWS = Record(PartRows, {"rows": Numbers((Side("rows"),), whole=True, least=0, rising=True)})
+SAMPLES = {"local_effects": SAMPLE, "sampled_rows": SAMPLED_ROWS}
 MISSING = Record(
     Missing,
     {
@@ -270,7 +295,7 @@ RESULT: dict[str, Kind] = {
 NOTED: dict[str, Kind] = {
     "local_notes": NOTES,
     "bin_notes": NOTES,
-    "sample": Part({"local_effects": SAMPLE, "sampled_rows": SAMPLED_ROWS}),
+    "sample": Part(SAMPLES),
 }
 ROW_PLACES = Record(
     RowPlaces,
@@ -300,65 +325,75 @@ STAIRCASE = Record(
     },
     _agree_stairs,
 )
-EFFECT = Record(
-    Effect,
-    {
-        **RESULT,
-        **NOTED,
-        "edges": _limits("bins"),
-        "count": BIN["counts"],
-        "rows": BIN["sizes"],
-        "weight": BIN["weights"],
-        "mean_x": BIN["places"],
-        "std_x": BIN["sizes"],
-        "low_x": BIN["places"],
-        "high_x": BIN["places"],
-        "mean": BIN["means"],
-        "level": BIN["means"],
-        "slope": BIN["slopes"],
-        "std": BIN["errors"],
-        "std_plain": BIN["errors"],
-        "level_error": BIN["errors"],
-        "slope_error": BIN["errors"],
-        "row_places": Part({"row_places": ROW_PLACES}),
-        "gaps": Part({"gaps": GAPS}),
-        "fit_covariance": Maybe(BIN["slopes"]),
-        "search": Number(1, FAR),
-        "closed": Text(get_args(Closed)),
-        "density": Text(get_args(Density)),
-        "cells": Maybe(Part({"cell_means": CELL_MEANS})),
-        "spread_edges": Maybe(_limits("spread bins")),
-        "spread_std": Maybe(_columns("spread bins")["errors"]),
-        "kind": Text(get_args(AxisKind)),
-        "stairs": Maybe(Part({"staircase": STAIRCASE})),
-    },
-    _agree_effect,
-    _build_effect,
-    later=EFFECT_DEFAULTS,
-    former=("mean",),
-)
-LEVEL_EFFECT = Record(
-    LevelEffect,
-    {
-        **RESULT,
-        **NOTED,
-        "levels": Several(TEXT, Side("levels", least=1), unique=True),
-        "level_count": LEVEL["counts"],
-        "level_weight": LEVEL["weights"],
-        "edges": Numbers((Side("levels"),), -FAR, FAR, rising=True),
-        "count": STEP["counts"],
-        "rows": STEP["sizes"],
-        "weight": STEP["weights"],
-        "mean": STEP["means"],
-        "std": STEP["errors"],
-        "correlation": Numbers((Side("steps"), Side("steps")), unknown=True),
-        "is_number": Truth(),
-        "pooled": TEXTS,
-        "covariance": Maybe(
-            Numbers((Side("levels"), Side("levels")), -(LARGEST**2), LARGEST**2, unknown=True)
-        ),
-    },
-    _agree_levels,
+EFFECT_FIELDS: dict[str, Kind] = {
+    **RESULT,
+    **NOTED,
+    "edges": _limits("bins"),
+    "count": BIN["counts"],
+    "rows": BIN["sizes"],
+    "weight": BIN["weights"],
+    "mean_x": BIN["places"],
+    "std_x": BIN["sizes"],
+    "low_x": BIN["places"],
+    "high_x": BIN["places"],
+    "mean": BIN["means"],
+    "level": BIN["means"],
+    "slope": BIN["slopes"],
+    "std": BIN["errors"],
+    "std_plain": BIN["errors"],
+    "level_error": BIN["errors"],
+    "slope_error": BIN["errors"],
+    "row_places": Part({"row_places": ROW_PLACES}),
+    "gaps": Part({"gaps": GAPS}),
+    "fit_covariance": Maybe(BIN["slopes"]),
+    "search": Number(1, FAR),
+    "closed": Text(get_args(Closed)),
+    "density": Text(get_args(Density)),
+    "cells": Maybe(Part({"cell_means": CELL_MEANS})),
+    "spread_edges": Maybe(_limits("spread bins")),
+    "spread_std": Maybe(_columns("spread bins")["errors"]),
+    "kind": Text(get_args(AxisKind)),
+    "stairs": Maybe(Part({"staircase": STAIRCASE})),
+}
+LEVEL_FIELDS: dict[str, Kind] = {
+    **RESULT,
+    **NOTED,
+    "levels": Several(TEXT, Side("levels", least=1), unique=True),
+    "level_count": LEVEL["counts"],
+    "level_weight": LEVEL["weights"],
+    "edges": Numbers((Side("levels"),), -FAR, FAR, rising=True),
+    "count": STEP["counts"],
+    "rows": STEP["sizes"],
+    "weight": STEP["weights"],
+    "mean": STEP["means"],
+    "std": STEP["errors"],
+    "correlation": Numbers((Side("steps"), Side("steps")), unknown=True),
+    "is_number": Truth(),
+    "pooled": TEXTS,
+    "covariance": Maybe(
+        Numbers((Side("levels"), Side("levels")), -(LARGEST**2), LARGEST**2, unknown=True)
+    ),
+}
+
+
+def _effects(changes: dict[str, Kind]) -> dict[str, Record]:
+    """Records of effects with bins and with levels, of all rows or of a region."""
+    effect = Record(
+        Effect,
+        EFFECT_FIELDS | changes,
+        _agree_effect,
+        _build_effect,
+        later=EFFECT_DEFAULTS,
+        former=("mean",),
+    )
+    return {
+        "effect": effect,
+        "level_effect": Record(LevelEffect, LEVEL_FIELDS | changes, _agree_levels),
+    }
+
+
+REGIONS = region_records(
+    _effects({"regions": Nothing(), "sample": Part({**SAMPLES, "part_rows": PART_ROWS})})
 )
 PROFILE = Record(
     Profile,
@@ -383,13 +418,14 @@ PROFILE = Record(
     _agree_profile,
 )
 RECORDS = {
-    "effect": EFFECT,
-    "level_effect": LEVEL_EFFECT,
+    **_effects({"regions": Maybe(Part({"region_tree": REGIONS["region_tree"]}))}),
+    **REGIONS,
     "profile": PROFILE,
     "moments": MOMENTS,
     "grid": GRID,
     "local_effects": SAMPLE,
     "sampled_rows": SAMPLED_ROWS,
+    "part_rows": PART_ROWS,
     "cell_means": CELL_MEANS,
     "missing": MISSING,
     "row_places": ROW_PLACES,

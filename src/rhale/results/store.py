@@ -7,42 +7,121 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn, cast
 
 import numpy as np
 
-from rhale.errors import BadFileError
+from rhale.errors import BadFileError, BadSettingError
+from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.curve import fill_gaps, middles
 from rhale.kernels.uncertainty import bridge_levels
-from rhale.results.effect import Effect, LocalEffects
+from rhale.results.effect import NO_SAMPLE, Effect, LocalEffects
 from rhale.results.note import as_notes
 from rhale.results.plain_values import RECORD, refuse, shown
-from rhale.results.schema import EXPLANATION, FAR, RECORDS, SampledRows
+from rhale.results.region_tree import Region
+from rhale.results.schema import EXPLANATION, FAR, RECORDS, PartRows, SampledRows
 from rhale.system.strict_json import once_each
 from rhale.system.writing import write_text
 
 VERSION = "rhale_format"
-FORMAT = 6
-READABLE = (1, 2, 3, 4, 5, 6)
+FORMAT = 7
+READABLE = tuple(range(1, FORMAT + 1))
 NOTED = ("local_notes", "bin_notes", "notes")  # fields that hold notes
 NAMES = {record.make: name for name, record in RECORDS.items()}
 
 
+class Rows(NamedTuple):
+    """What an effect may share with others: the explanation's rows, and the sample of all rows.
+
+    Attributes
+    ----------
+    column, weight : ndarray of shape (n_rows,)
+        Where the sampled rows stand on the axis of one feature, and their weights.
+    whole : LocalEffects
+        The sample of the effect of all rows, for those of its regions.
+    """
+
+    column: FloatArray
+    weight: FloatArray
+    whole: LocalEffects = NO_SAMPLE
+
+    def of(self, effect: Any, region: int) -> Rows:
+        """Those of one region, or of a third, whose rows are not told (-1)."""
+        tree = effect.regions
+        if len(tree.regions) == 1 and region == 0:
+            return self
+        is_told = region >= 0 and tree.sampled.size == self.weight.size
+        here = tree.sampled == region if is_told else slice(0)
+        return Rows(self.column[here], self.weight[here], effect.sample)
+
+
 def pack(explanation: Any) -> dict[str, Any]:
     """Turn an explanation into plain values; what effects share with it stands there alone."""
-    n_outputs, effects = len(explanation.outputs), explanation.effects
-    short = [_without_rows(e, explanation, i // n_outputs) for i, e in enumerate(effects)]
+    n_outputs, weight = len(explanation.outputs), explanation.sample_weight
+    short = [
+        _pack_effect(e, Rows(explanation.sample_x[:, i // n_outputs], weight))
+        for i, e in enumerate(explanation.effects)
+    ]
     return _fields(explanation) | {"effects": short}
 
 
-def _without_rows(effect: Any, explanation: Any, place: int) -> dict[str, Any]:
-    """Leave x and weight of a sample out, where those of the explanation are the same to the bit."""
-    if effect.parts != "points":
-        sample, (x, rows) = effect.sample, effect.locate_sample(explanation.sample_x[:, place])
-        weight = explanation.sample_weight[rows]
-        if (x.tobytes(), weight.tobytes()) == (sample.x.tobytes(), sample.weight.tobytes()):
-            effect = replace(effect, sample=SampledRows(sample.local_effects))
-    return dict(plain(effect))
+def _pack_effect(effect: Any, rows: Rows) -> dict[str, Any]:
+    """Leave out what the effect shares with others."""
+    if effect.parts == "points":
+        return dict(plain(effect))
+    packed = dict(plain(replace(effect, sample=_short_sample(effect, rows), regions=None)))
+    if effect.regions is not None:
+        packed["regions"] = _pack_tree(effect, packed, rows)
+    return packed
+
+
+def _short_sample(effect: Any, rows: Rows) -> LocalEffects | SampledRows | PartRows:
+    """Leave out of a sample what stands elsewhere, the same to the bit."""
+    sample, (x, known) = effect.sample, effect.locate_sample(rows.column)
+    places = places_in(sample, rows.whole) if rows.whole.x.size else None
+    if places is not None:
+        return PartRows(places)
+    weight = rows.weight[known]
+    if (x.tobytes(), weight.tobytes()) == (sample.x.tobytes(), sample.weight.tobytes()):
+        return SampledRows(sample.local_effects)
+    return cast(LocalEffects, sample)
+
+
+def places_in(part: LocalEffects, whole: LocalEffects) -> IntArray | None:
+    """Places of rows among others, in their order; None if some are not there.
+
+    Examples
+    --------
+    >>> row, whole = (np.array([0.5]),) * 3, (np.array([0.5, 1.0]),) * 3
+    >>> places_in(LocalEffects(*row), LocalEffects(*whole))
+    array([0])
+    """
+    wanted, there = (
+        np.stack(sample, axis=1).astype(np.float64).view("V24").ravel().tolist()
+        for sample in (part, whole)
+    )
+    ahead = enumerate(there)
+    places = [next((i for i, row in ahead if row == one), -1) for one in wanted]
+    return None if -1 in places else np.array(places, dtype=np.int64)
+
+
+def _pack_tree(effect: Any, packed: dict[str, Any], rows: Rows) -> dict[str, Any]:
+    """Leave the effect of the only region out, where it is that of all rows."""
+    tree = effect.regions
+    regions = [_pack_region(r, rows.of(effect, i)) for i, r in enumerate(tree.regions)]
+    if len(regions) == 1 and regions[0]["effect"] == packed:
+        regions[0]["effect"] = None
+    thirds = [_pack_region(third, rows.of(effect, -1)) for third in tree.thirds]
+    content = plain(replace(tree, regions=(), thirds=()))
+    return {**content, "regions": regions, "thirds": thirds}
+
+
+def _pack_region(region: Region, rows: Rows) -> dict[str, Any]:
+    """Refuse regions within regions, which no file holds."""
+    if region.effect.regions is not None:
+        msg = f"region {region.rule!r} of {region.effect.name!r} has regions of its own; give none"
+        raise BadSettingError(msg)
+    return {RECORD: "region", **_fields(region), "effect": _pack_effect(region.effect, rows)}
 
 
 def unpack(content: Any, source: str) -> dict[str, Any]:
@@ -58,9 +137,10 @@ def unpack(content: Any, source: str) -> dict[str, Any]:
     version = _readable_version(content, source)
     try:
         found = EXPLANATION.read({k: v for k, v in content.items() if k != VERSION}, "")
-        effects, n_outputs = found["effects"], len(found["outputs"])
+        columns, weight = found["sample_x"].T, found["sample_weight"]
         found["effects"] = tuple(
-            _with_rows(e, found, i // n_outputs) for i, e in enumerate(effects)
+            _with_rows(e, Rows(columns[i // len(found["outputs"])], weight))
+            for i, e in enumerate(found["effects"])
         )
         if version == 1:
             found["effects"] = tuple(map(_from_format_1, found["effects"]))
@@ -70,17 +150,41 @@ def unpack(content: Any, source: str) -> dict[str, Any]:
     return dict(found)
 
 
-def _with_rows(effect: Any, found: dict[str, Any], place: int) -> Any:
-    """Give a sample that has its local effects alone the explanation's x and weight."""
-    if effect.parts == "points" or not isinstance(effect.sample, SampledRows):
+def _with_rows(effect: Any, rows: Rows) -> Any:
+    """Give an effect, and those of its regions, what the explanation has for all of them."""
+    if effect.parts == "points":
         return effect
+    effect = replace(effect, sample=_whole_sample(effect, rows))
+    tree = effect.regions
+    if tree is None:
+        return effect
+    alone = replace(effect, regions=None)
+    regions = tuple(
+        replace(r, effect=alone if r.effect is None else _with_rows(r.effect, rows.of(effect, i)))
+        for i, r in enumerate(tree.regions)
+    )
+    thirds = tuple(
+        replace(r, effect=_with_rows(r.effect, rows.of(effect, -1))) for r in tree.thirds
+    )
+    return replace(effect, regions=replace(tree, regions=regions, thirds=thirds))
+
+
+def _whole_sample(effect: Any, rows: Rows) -> LocalEffects:
+    """Give a sample what was left out of it."""
+    sample = effect.sample
+    if isinstance(sample, PartRows):
+        if np.any(sample.rows >= rows.whole.x.size):
+            refuse(f"the sample of a region of {shown(effect.name)} has rows that are not there")
+        return LocalEffects(*(column[sample.rows] for column in rows.whole))
+    if not isinstance(sample, SampledRows):
+        return cast(LocalEffects, sample)
     where = f"the sample of {shown(effect.name)} has "
-    (x, rows), effects = effect.locate_sample(found["sample_x"][:, place]), effect.sample[0]
+    (x, known), effects = effect.locate_sample(rows.column), effect.sample[0]
     if x.size != effects.size:
         refuse(f"{where}{effects.size} local effects for {x.size} places of rows with a value")
     if np.any(np.abs(x) > FAR):
         refuse(f"{where}a value {np.abs(x).max()}, which it cannot have")
-    return replace(effect, sample=LocalEffects(x, effects, found["sample_weight"][rows]))
+    return LocalEffects(x, effects, rows.weight[known])
 
 
 def _readable_version(content: Any, source: str) -> int:

@@ -7,10 +7,14 @@ from importlib.util import find_spec
 from typing import Any, cast
 
 from rhale.errors import MissingExtraError
+from rhale.results.listing import name_differing, share_told
+from rhale.results.region_tree import Partner, RegionTree
 from rhale.results.result import STATISTICS, Result, axis_kind, reach
+from rhale.results.rules_in_words import ALL_ROWS
 from rhale.results.table_rows import NAN, Columns, name_places
 
 FRAMES = ("pandas", "polars", "pyarrow")
+NOBODY = "(nobody)"
 
 
 def bin_rows(effects: Sequence[Result]) -> Columns:
@@ -25,13 +29,60 @@ def bin_rows(effects: Sequence[Result]) -> Columns:
     is "missing", its places are nan, `mean` is the change of the prediction (of a profile: the
     prediction) without a value, `count` and `weight` are those of the rows that have none.
     """
-    tables = [(effect, effect.table()) for effect in effects]
-    sizes = [len(table["mean"]) for _, table in tables]
-    named = {
-        "feature": [e.name for e, size in zip(effects, sizes, strict=True) for _ in range(size)],
-        "output": [e.output for e, size in zip(effects, sizes, strict=True) for _ in range(size)],
+    return _stacked([({"feature": e.name, "output": e.output}, e.table()) for e in effects])
+
+
+def region_rows(effects: Sequence[Result]) -> Columns:
+    """The same for all rows, whose `region` is -1, and for each of the regions, where there are any."""
+    parts = []
+    for effect in effects:
+        tree = effect.regions
+        regions = tree.regions if tree is not None and len(tree) > 1 else ()
+        named = [(-1, ALL_ROWS, effect), *((i, r.rule, r.effect) for i, r in enumerate(regions))]
+        for number, rule, own in named:
+            first = {"region": number, "rule": rule, "feature": own.name, "output": own.output}
+            parts.append((first, own.table()))
+    return _stacked(parts)
+
+
+def _stacked(parts: Sequence[tuple[dict[str, Any], Columns]]) -> Columns:
+    """Tables one below the other, each with columns that are alike in all of its rows."""
+    named, table = parts[0]
+    columns: Columns = {name: [] for name in (*named, *table)}
+    for named, table in parts:
+        n_rows = len(table["mean"])
+        for name, value in named.items():
+            columns[name] += [value] * n_rows
+        for name, values in table.items():
+            columns[name] += values
+    return columns
+
+
+def split_rows(effects: Sequence[Result]) -> Columns:
+    """One row per feature, output and split."""
+    splits = [(e, split) for e in effects if e.regions is not None for split in e.regions.splits]
+    return {
+        "feature": [e.name for e, _ in splits],
+        "output": [e.output for e, _ in splits],
+        "depth": [split.depth for _, split in splits],
+        "splitter": [split.feature for _, split in splits],
+        "threshold": [NAN if s.threshold is None else float(s.threshold) for _, s in splits],
+        "levels": [", ".join(split.levels) for _, split in splits],
+        "missing": [split.missing for _, split in splits],
+        "share": [float(split.share) for _, split in splits],
+        "standard_error": [float(split.standard_error) for _, split in splits],
+        "rows": [int(split.rows) for _, split in splits],
     }
-    return named | {n: [v for _, table in tables for v in table[n]] for n in tables[0][1]}
+
+
+def partner_rows(tree: RegionTree) -> Columns:
+    """One row per partner, and one for what nobody explains."""
+    partners = (*tree.partners, Partner(NOBODY, tree.unexplained, NAN))
+    return {
+        "feature": [partner.feature for partner in partners],
+        "share": [float(partner.share) for partner in partners],
+        "standard_error": [float(partner.standard_error) for partner in partners],
+    }
 
 
 def effect_rows(effects: Sequence[Result]) -> Columns:
@@ -41,7 +92,9 @@ def effect_rows(effects: Sequence[Result]) -> Columns:
     -----
     `kind` is number, date, duration, steps (few whole numbers) or categories. `bins` counts the
     levels of the last two, and the points of profiles. `low` and `high` are numbers, `from` and
-    `to` the same as text. `missing_share` and `missing_mean` are nan where not measured.
+    `to` the same as text. `missing_share` and `missing_mean` are nan where not measured. Where
+    regions were asked for, `differs_by` names who differs, `share` and `share_error` say how much
+    of the spread that explains, and `regions` counts them.
     """
     measured = [e.missing for e in effects]
     places = [name_places(e.axis, e.labels, axis_kind(e)) for e in effects]
@@ -57,7 +110,21 @@ def effect_rows(effects: Sequence[Result]) -> Columns:
         "to": [names[-1] for names in places],
         "missing_share": [float(m.share) if m else NAN for m in measured],
         "missing_mean": [float(m.mean) if m else NAN for m in measured],
+        **_region_columns(effects),
         "notes": ["; ".join(e.notes) for e in effects],
+    }
+
+
+def _region_columns(effects: Sequence[Result]) -> Columns:
+    """What a table of effects says about regions; nothing where nobody asked."""
+    trees = [effect.regions for effect in effects]
+    if all(tree is None for tree in trees):
+        return {}
+    return {
+        "differs_by": ["" if tree is None else name_differing(tree) for tree in trees],
+        "share": [NAN if tree is None else float(share_told(tree)[0]) for tree in trees],
+        "share_error": [NAN if tree is None else float(share_told(tree)[1]) for tree in trees],
+        "regions": [0 if tree is None else len(tree) for tree in trees],
     }
 
 

@@ -85,6 +85,10 @@ def test_a_report_stands_beside_its_numbers(saved):
         ["explain", "m.txt", "d.csv", "--rows", "1"],
         ["explain", "m.txt", "d.csv", "--json", "no/such/folder.json"],
         ["explain", "m.txt", "d.csv", "--plots", "one.json"],
+        ["explain", "m.txt", "d.csv", "--depth", "1"],
+        ["explain", "m.txt", "d.csv", "--regions", "--depth", "9"],
+        ["explain", "m.txt", "d.csv", "--regions", "--by", "sex"],
+        ["check", "m.txt", "d.csv", "--splitters", "sex"],
         ["predict"],
     ],
 )

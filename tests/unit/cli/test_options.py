@@ -7,7 +7,12 @@ typer = pytest.importorskip("typer")
 from rhale.cli.options import request
 from rhale.system.processes import usual_memory
 
-NOTHING = dict.fromkeys(("target", "features", "bins", "output", "weights", "rows", "allow_pickle"))
+NOTHING = dict.fromkeys(
+    (
+        *("target", "features", "bins", "output", "weights", "rows", "allow_pickle"),
+        *("depth", "splitters", "by"),
+    )
+)
 USUAL = {
     **NOTHING,
     "model": "m.onnx",
@@ -15,6 +20,7 @@ USUAL = {
     "method": "rhale",
     "seed": 0,
     "response": "auto",
+    "regions": False,
     "trust": [],
     "max_memory": "",
     "max_seconds": 60.0,
@@ -41,6 +47,20 @@ def test_an_output_is_a_label_or_a_position(text, output):
     assert made(output=text).asked["output"] == output
 
 
+@pytest.mark.parametrize(
+    ("given", "plain"),
+    [
+        ({"regions": True}, {}),
+        ({"regions": True, "depth": 3}, {"depth": 3}),
+        ({"regions": True, "splitters": "age, size (m)"}, {"splitters": ["age", "size (m)"]}),
+        ({"by": "sex"}, {"by": "sex"}),
+        ({"by": "age", "cuts": "30,1e2"}, {"by": "age", "cuts": [30.0, 100.0]}),
+    ],
+)
+def test_regions_are_sent_as_plain_values(given, plain):
+    assert made(**given).asked["regions"] == plain
+
+
 def test_rows_are_the_number_of_rows_to_draw():
     assert made(rows=100).asked["n_rows"] == 100
 
@@ -57,6 +77,13 @@ def test_memory_is_a_size_or_what_the_machine_can_spare():
         ({"max_memory": "0"}, "--max-memory 0 is no size"),
         ({"allow_pickle": "yes"}, "sha256:"),
         ({"method": "shap"}, "shap"),
+        ({"regions": True, "by": "sex"}, "--regions searches for groups and --by sex names them"),
+        ({"depth": 1}, "--depth 1 says how to search for regions; add --regions"),
+        ({"splitters": "a,b"}, "--splitters a,b says how to search for regions; add --regions"),
+        ({"depth": 2, "by": "sex"}, "--depth 2 says how to search"),
+        ({"cuts": "30,60"}, "--cuts 30,60 divides a column into groups; name it with --by"),
+        ({"depth": 4, "regions": True}, "depth=4 of regions is none of 1, 2 and 3"),
+        ({"method": "pdp", "regions": True}, "method='pdp' has none"),
     ],
 )
 def test_what_makes_no_sense_is_wrong_usage(given, words):

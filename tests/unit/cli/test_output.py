@@ -17,6 +17,7 @@ from rhale.cli.output import (
     harmless,
     note_line,
     path_in_words,
+    shares_in_words,
     show_check,
     show_differences,
     time_in_words,
@@ -38,6 +39,8 @@ CHECKED = {
     "rows_asked": 2_000_000,
     "seconds": math.nan,
     "notes": [],
+    "rows_for_regions": 0,
+    "seconds_for_regions": 0.0,
 }
 
 
@@ -98,6 +101,34 @@ def test_pictures_are_written_where_they_are_wanted_and_counted(tmp_path, capsys
     assert "wrote 3 pictures" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_what_curves_explain_is_told_as_print_tells_it(n_outputs):
+    """Curves of a gated slope explain half of it, or so, and with regions all of it."""
+
+    def gated(rows):
+        slope = rows[:, 0] * np.where(rows[:, 1] > 0, 3.0, 1.0)
+        return slope if n_outputs == 1 else np.column_stack([slope, rows[:, 0]])
+
+    x = np.random.default_rng(1).uniform(-1, 1, (1_000, 2))
+    fx = rhale.explain(gated, x, features=0, regions=True)
+    (told,) = shares_in_words(fx)
+    assert told in str(fx).splitlines()
+    assert "100 % with regions" in told
+    assert shares_in_words(explained()) == ()
+
+
+def test_a_terminal_shows_who_differs(capsys, monkeypatch):
+    x = np.random.default_rng(1).uniform(-1, 1, (1_000, 2))
+    fx = rhale.explain(lambda r: r[:, 0] * np.where(r[:, 1] > 0, 3.0, 1.0), x, regions=True)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "200")
+    write_explanation(fx, NOWHERE)
+    shown = capsys.readouterr().out
+    assert "differs by" in shown
+    assert "x1 (9" in shown
+    assert "with regions" in shown
+
+
 # --- a check -----------------------------------------------------------------------------------
 
 
@@ -107,7 +138,14 @@ def test_a_check_is_told_in_lines_without_those_that_are_empty(capsys):
     assert lines["table"] == "1,234,567 rows, 3 columns"
     assert lines["answers"] == "1/2, 3.25/4, ..."
     assert (lines["time"], lines["outputs"]) == ("about 40 seconds", "y[2J")
-    assert "notes" not in lines
+    assert not {"notes", "regions"} & set(lines)
+
+
+def test_a_check_tells_what_regions_would_cost(capsys):
+    regions = {"rows_for_regions": 2_000_000, "seconds_for_regions": 200}
+    show_check({**CHECKED, "seconds": 200, **regions}, None)
+    lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    assert lines["regions"] == "at most 2,000,000 rows and 3 minutes more"
 
 
 def test_what_is_no_number_is_null_in_json(capsys):

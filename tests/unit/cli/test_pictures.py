@@ -1,6 +1,7 @@
 """Pictures in a folder: names that stay inside it, one a feature, the largest effect first."""
 
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,14 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("typer")
 
 from rhale.cli.output import Destinations, write_differences, write_explanation
-from rhale.cli.pictures import file_name, write_comparisons, write_pictures
+from rhale.cli.pictures import (
+    file_name,
+    outputs_with_regions,
+    write_comparisons,
+    write_pictures,
+)
 from rhale.results.differences import difference_rows
+from rhale.results.region_tree import Region, RegionTree
 
 X = np.random.default_rng(0).uniform(-1, 1, (200, 2))
 
@@ -47,6 +54,40 @@ def test_all_features_come_in_one_picture_and_each_in_its_own(tmp_path):
     assert write_pictures(fx, tmp_path, plainly) == 3
     assert {p.name for p in tmp_path.iterdir()} == {"all_features.png", "01_x1.png", "02_x0.png"}
     assert all(p.read_bytes().startswith(b"\x89PNG") for p in tmp_path.iterdir())
+
+
+def with_regions(fx, feature, *, thirds=False):
+    """The same explanation, with a tree of two regions, or thirds, that one feature is given."""
+    some = Region("all rows", len(X), 1.0, fx[feature])
+    held = {"thirds": (some,) * 3} if thirds else {}
+    tree = RegionTree(feature, "y", "found", "", (some,) * (1 if thirds else 2), **held)
+    effects = [replace(e, regions=tree) if e.name == feature else e for e in fx]
+    return replace(fx, effects=tuple(effects))
+
+
+@pytest.mark.parametrize("thirds", [False, True])
+def test_features_with_regions_have_a_second_picture(tmp_path, monkeypatch, thirds):
+    fx = with_regions(rhale.explain(lambda r: r[:, 0] + 9 * r[:, 1], X), "x1", thirds=thirds)
+    asked, usual = [], rhale.Explanation.plot
+
+    def plot(self, feature=None, *, regions=False, **options):
+        asked.append((feature, regions))
+        return usual(self, feature, **options)
+
+    monkeypatch.setattr(rhale.Explanation, "plot", plot)
+    assert write_pictures(fx, tmp_path, plainly) == 4
+    assert asked == [(None, False), ("x1", False), ("x1", True), ("x0", False)]
+    assert (tmp_path / "01_x1_regions.png").exists()
+
+
+def test_features_without_regions_have_one_picture():
+    fx = rhale.explain(lambda r: r[:, 0], X)
+    assert outputs_with_regions(fx, "x0") == []
+    assert outputs_with_regions(with_regions(fx, "x1"), "x0") == []
+
+
+def test_long_names_keep_both_pictures_apart():
+    assert file_name(1, "x" * 99, "_regions") != file_name(1, "x" * 99)
 
 
 def test_figures_are_closed_once_they_are_written(tmp_path):

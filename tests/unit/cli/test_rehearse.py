@@ -22,6 +22,27 @@ def test_rows_asked_are_close_to_those_of_the_whole_run():
     assert told.path == "secants"
 
 
+@pytest.mark.parametrize("regions", [True, rhale.Regions(depth=1), rhale.By("x1", cuts=[0])])
+def test_regions_cost_at_most_another_pass(regions, monkeypatch):
+    """The second pass asks about less than all rows that are asked about; the third about no more."""
+    tried = []
+
+    def explained(model, data, **settings):
+        tried.append(settings.get("regions"))
+        return rhale.explain(model, data, **{**settings, "regions": None})
+
+    monkeypatch.setattr("rhale.cli.rehearse.explain", explained)
+    told = rehearse(lambda rows: rows[:, 0] * rows[:, 1], X, regions=regions)
+    assert tried == [None, None, regions]  # the last one finds names that are not there
+    assert told.rows_for_regions == told.rows_asked
+    assert told.seconds_for_regions == told.seconds > 0
+
+
+def test_without_regions_they_cost_nothing():
+    told = rehearse(lambda rows: rows[:, 0], X)
+    assert (told.rows_for_regions, told.seconds_for_regions) == (0, 0.0)
+
+
 def test_seconds_grow_with_the_rows_after_the_start(monkeypatch):
     """250 rows take 7 s, 1,000 take 3 s: a start of 4 s or less, and 3 ms for each of 3,000 rows."""
     ticks = iter([0.0, 7.0, 10.0])

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,4 +45,22 @@ def test_bins_travel_as_text_and_arrive_as_bins():
 
 
 def test_no_word_about_bins_leaves_them_to_the_method():
-    assert Request("explain", "m", ("t",), asked={"seed": 3}).arguments == {"seed": 3, "bins": None}
+    found = Request("explain", "m", ("t",), asked={"seed": 3}).arguments
+    assert found == {"seed": 3, "bins": None, "regions": None}
+
+
+@pytest.mark.parametrize(
+    ("plain", "regions"),
+    [
+        ({}, rhale.Regions()),
+        (
+            {"depth": 1, "splitters": ["sex", "age"]},
+            rhale.Regions(depth=1, splitters=["sex", "age"]),
+        ),
+        ({"by": "sex"}, rhale.By("sex")),
+    ],
+)
+def test_regions_travel_as_plain_values_and_arrive_as_regions(plain, regions):
+    request = read_request(Request("explain", "m", ("t",), asked={"regions": plain}).written())
+    assert request.asked["regions"] == plain
+    assert request.arguments["regions"] == regions

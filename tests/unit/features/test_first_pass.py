@@ -22,12 +22,12 @@ def test_limits_are_read_by_name_position_or_alone():
     def reader(*columns):
         return Reader(TABLE, None, columns, (), {}, Settings())
 
-    assert read_limits(None, reader(0, 1)) == {}
-    assert read_limits((0, 1), reader(1)) == {1: (0.0, 1.0)}
-    both = read_limits({"b": [0, 1], 0: (2, 3)}, reader(0, 1))
+    assert read_limits(None, reader(0, 1), 2) == {}
+    assert read_limits((0, 1), reader(1), 1) == {1: (0.0, 1.0)}
+    both = read_limits({"b": [0, 1], 0: (2, 3)}, reader(0, 1), 2)
     assert both == {1: (0.0, 1.0), 0: (2.0, 3.0)}
     with pytest.raises(UnknownFeatureError, match="'c'"):
-        read_limits({"c": (0, 1)}, reader(0, 1))
+        read_limits({"c": (0, 1)}, reader(0, 1), 2)
 
 
 def test_columns_beside_the_explained_ones_are_sampled_where_levels_need_an_order():

@@ -5,6 +5,7 @@ import pytest
 from tests.unit.conftest import make
 
 import rhale
+from rhale.results.region_tree import Region, RegionTree
 
 NASTY = (
     "<script>alert(1)</script>",
@@ -14,6 +15,20 @@ NASTY = (
     "half a letter \ud800",
     "{{ 7 * 7 }}{% raw %}",
 )
+
+
+def divide(x, slopes, *, bins=10, state="found", name="age", **fields):
+    """An effect with regions of equal size, each over all x, by the slope in each."""
+    made = [
+        rhale.effect(x, np.broadcast_to(slope, x.size), bins=bins, name=name)
+        for slope in slopes.values()
+    ]
+    whole = sum(np.broadcast_to(slope, x.size) for slope in slopes.values()) / len(slopes)
+    regions = [
+        Region(rule, x.size, 1 / len(made), one) for rule, one in zip(slopes, made, strict=True)
+    ]
+    tree = RegionTree(name, "y0", state, "", tuple(regions), **fields)
+    return replace(rhale.effect(x, whole, bins=bins, name=name), regions=tree)
 
 
 @pytest.fixture(scope="session")

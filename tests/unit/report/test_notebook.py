@@ -3,6 +3,7 @@ import sys
 from html.parser import HTMLParser
 
 import numpy as np
+from tests.unit.results.with_regions import make_regional
 
 import rhale
 
@@ -33,6 +34,15 @@ def test_words_of_the_user_make_no_element(fx, nasty):
     assert kinds == {tag for tag, _ in tags(fx._repr_html_())}
     assert "script" not in kinds
     nasty._repr_html_().encode()
+
+
+def test_who_differs_is_a_column_where_that_was_asked_for(fx):
+    assert "differs by" not in fx._repr_html_()
+    html = make_regional()._repr_html_()
+    cells = [tag for tag, _ in tags(html)]
+    assert (cells.count("th"), cells.count("td")) == (6, 18)
+    for told in (">differs by<", "gradually with x1, x2 (99 ± 1 %)", "perhaps x1", "with regions"):
+        assert told in html
 
 
 def test_it_is_small_even_for_many_features():

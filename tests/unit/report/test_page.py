@@ -2,11 +2,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.unit.report.conftest import divide
 
 import rhale
 from rhale.report.chart_numbers import Line
 from rhale.report.page import make_page
 from rhale.results.note import Note
+from rhale.results.region_tree import Region, RegionTree
+
+X = np.linspace(0.0, 10.0, 401)
 
 
 def test_numbers_are_those_of_the_effects(fx):
@@ -102,3 +106,33 @@ def test_only_curves_that_can_be_drawn_in_two_ways_have_steps(stepped):
         for part in (plain, both)
     ]
     assert found == [False, True]
+
+
+def test_regions_are_told_where_they_were_asked_for():
+    effect = divide(X, {"a": 4.0, "b": 2.0}, share=0.921, standard_error=0.012)
+    page = make_page([effect], {})
+    (part,) = page.features[0].parts
+    assert page.has_regions
+    assert part.regions.reading.startswith("Where a the effect of age is about twice")
+    plain = make_page([replace(effect, regions=None)], {})
+    assert not plain.has_regions
+    assert plain.features[0].parts[0].regions is None
+
+
+def test_the_variance_with_regions_stands_beside_that_of_the_curves():
+    effect = divide(X, {"a": 4.0, "b": 2.0})
+    facts = dict(make_page([effect], {}, explained={"y0": 0.7}).facts)
+    assert "Explained with regions" not in facts
+    told = {"explained": {"y0": 0.7}, "explained_with_regions": {"y0": 0.95}}
+    facts = dict(make_page([effect], {}, **told).facts)
+    assert facts["Explained by the curves"] == "70 % of the variance of the predictions"
+    assert facts["Explained with regions"] == "95 % of the variance of the predictions"
+
+
+def test_doubtful_regions_are_told_in_the_sentence_and_not_again_in_notes():
+    effect = rhale.effect(X, np.ones(401), name="age")
+    tree = RegionTree("age", "y0", "doubtful", "", (Region("all rows", 401, 1.0, effect),))
+    noted = replace(effect, local_notes=(Note("regions", "perhaps"), Note("bins", "few rows")))
+    page = make_page([replace(noted, regions=tree)], {})
+    assert [note.text for note in page.notes] == ["few rows"]
+    assert "hints" in page.features[0].parts[0].regions.reading

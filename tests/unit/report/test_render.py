@@ -4,17 +4,23 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pytest
+from tests.unit.report.conftest import divide
 
+import rhale
 from rhale.report.chart_numbers import Line
 from rhale.report.page import make_page
 from rhale.report.wording import clean
+from rhale.results.region_tree import Partner
 
 pytest.importorskip("jinja2")
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
 from rhale.report import render
+
+X = np.linspace(0.0, 10.0, 401)
 
 
 class Reader(HTMLParser):
@@ -155,3 +161,80 @@ def test_a_page_with_steps_has_a_switch_and_both_curves(stepped):
     assert '<select id="curve"' in text
     assert "moves in steps" in text
     assert '"smooth":{"x":[0,4],"y":[0,1],' in text
+
+
+def data_in(text):
+    (data,) = [
+        data for tag, data in parsed(text).texts if tag == "script" and '{"features"' in data
+    ]
+    return json.loads(data)
+
+
+def test_a_page_without_regions_says_nothing_of_them(html):
+    assert "Differs by" not in html
+    assert 'class="regions"' not in html
+    assert not {"regions", "differs"} & set(data_in(html)["features"][0]["parts"][0])
+
+
+def test_only_features_with_regions_have_a_chart_of_them():
+    plain = rhale.effect(X, np.ones(401), name="plain")
+    text = render.render(make_page([divide(X, {"a": 4.0, "b": 2.0}), plain], {}))
+    assert text.count('<div class="regions">') == 1
+    assert text.count('<td class="wide differs">') == 2
+    assert set(data_in(text)["charts"]) == {"curve", "map", "regions"}
+
+
+def test_an_output_without_regions_beside_one_with_them_has_an_empty_place():
+    plain = rhale.effect(X, np.ones(401), name="age")
+    other = replace(divide(X, {"a": 4.0, "b": 2.0}), output="y1")
+    text = render.render(make_page([plain, other], {}))
+    assert "<h4 hidden>" in text
+    assert text.count('<div class="regions">') == 1
+    assert "<h4>" in render.render(make_page([other, replace(plain, output="y2")], {}))
+
+
+def test_each_kind_of_axis_has_its_chart_of_regions(make_levels):
+    days = divide(X, {"a": 4.0, "b": 2.0}, name="days")
+    dates = replace(days, kind="date")
+    level = make_levels(["a", "b"], 1.0)
+    tree = replace(days.regions, regions=tuple(replace(r, effect=level) for r in days.regions))
+    page = make_page([dates, replace(level, regions=tree)], {})
+    assert set(data_in(render.render(page))["charts"]) >= {"date regions", "level regions"}
+
+
+def test_rules_that_want_to_be_more_than_words_are_harmless():
+    rules = {"<script>alert(7)</script>": 4.0, "</script><svg onload=alert(8)>": 2.0}
+    partner = Partner("<img src=x onerror=alert(9)>", 0.5, 0.01)
+    effect = divide(X, rules, share=0.9, standard_error=0.01, partners=(partner,))
+    text = render.render(make_page([effect, replace(effect, name="other")], {}))
+    assert sum(tag == "script" for tag, _ in parsed(text).tags) == 3
+    assert not [tag for tag, _ in parsed(text).tags if tag == "img"]
+    part = data_in(text)["features"][0]["parts"][0]["regions"]
+    assert [row["rule"] for row in part["rows"]] == list(rules)
+    assert "alert" not in json.dumps(data_in(text)["charts"])
+
+
+def test_regions_add_a_few_kilobytes_to_a_feature():
+    """Two curves with intervals, a table of two rows, a sentence; the chart is there once."""
+    effects = [
+        divide(X, {"a": np.sin(X), "b": np.cos(X)}, bins=40, name=f"x{i}", share=0.9)
+        for i in range(5)
+    ]
+    page = make_page(effects, {})
+    without = make_page([replace(e, regions=None) for e in effects], {})
+    more = len(render.render(page).encode()) - len(render.render(without).encode())
+    assert more < 12_000 + 5 * 6_000
+
+
+def test_the_page_of_an_explanation_tells_what_regions_explain(tmp_path):
+    """x (2 ± 1): the curve 2 x explains 4 of 5 parts of the variance, the regions all of it."""
+    rows = np.random.default_rng(0).uniform(-1, 1, size=(1_500, 2))
+    fx = rhale.explain(
+        lambda r: r[:, 0] * (2 + np.sign(r[:, 1])), rows, regions=rhale.Regions(depth=1)
+    )
+    text = fx.report(tmp_path / "regions.html").read_text(encoding="utf-8")
+    shares = re.findall(r"<dt>Explained (\w+ \w+).*?<dd[^>]*>(\S+) %", text)
+    assert [name for name, _ in shares] == ["by the", "with regions"]
+    assert [float(share) for _, share in shares] == pytest.approx([80, 100], abs=3)
+    assert "Where x1 &gt; " in text
+    assert "the effect of x0 is about 3 times that where x1 ≤ " in text

@@ -1,6 +1,14 @@
 import pytest
 
-from rhale.report.wording import clean, fixed, number, place, plus_minus
+from rhale.report.wording import (
+    clean,
+    fixed,
+    isolated,
+    number,
+    place,
+    plus_minus,
+    shortened,
+)
 
 
 @pytest.mark.parametrize("sign", ["\x00", "\x1b", "\ud800", "\x7f"])
@@ -46,3 +54,15 @@ def test_numbers_of_a_column_have_the_same_decimals():
     assert [fixed(v, 9_999.0) for v in (9_999.0, 0.4)] == ["9,999", "0"]
     assert fixed(0.5, 0.0) == "0.5"
     assert fixed(float("nan"), 1.0) == "\u2013"
+
+
+def test_names_that_begin_alike_are_still_told_apart_when_they_are_cut():
+    first, second = (shortened(f"{'a' * 2_000} = {i}", 40) for i in (1, 2))
+    assert len(first) <= 40
+    assert first != second
+
+
+def test_a_name_that_turns_the_writing_is_kept_apart():
+    assert isolated("plain") == "plain"
+    for name in ("\u202eturned", "عمر", "\u2067inside"):
+        assert isolated(name) == f"\u2068{name}\u2069"

@@ -2,9 +2,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.unit.results.with_regions import SPLIT, alone, make_regional
 
 import rhale
 from rhale.results import listing
+from rhale.results.region_tree import Group, Groups, Partner
 
 TABLE = np.random.default_rng(0).normal(size=(200, 3))
 
@@ -151,3 +153,88 @@ def test_columns_are_aligned_with_wide_letters_and_accents(make_levels):
 def test_a_cut_name_is_no_wider_than_the_longest():
     assert listing.shorten("日" * 40, 10) == "日" * 4 + "…"
     assert listing.shorten("e\u0301" * 12, 12) == "e\u0301" * 12
+
+
+@pytest.fixture(scope="module")
+def regional():
+    return make_regional()
+
+
+def test_who_differs_is_a_column_where_that_was_asked_for(regional, fx):
+    assert "differs by" not in str(fx)
+    header, *rows = lines_of(regional)[1:5]
+    assert header.split()[:4] == ["feature", "kind", "differs", "by"]
+    start = header.index("differs by")
+    assert [row[start:].split("  ")[0] for row in rows] == [
+        "(groups: 50 %)",
+        "perhaps x1",
+        "gradually with x1, x2 (99 ± 1 %)",
+    ]
+
+
+def changed(tree, **changes):
+    return listing.differs_by(replace(tree, **changes))
+
+
+def test_those_who_differ_are_named_with_their_share(regional):
+    tree = regional["x0"].regions
+    second = replace(SPLIT, feature="sex")
+    assert changed(tree, gradual=None) == "x1, x2 (99 ± 1 %)"
+    assert changed(tree, gradual=None, splits=(second,), share=0.4) == "sex (40 ± 1 %)"
+    assert changed(tree, gradual=None, splits=(second,) * 3) == "sex (99 ± 1 %)"
+    assert changed(tree, gradual=None, standard_error=float("nan")) == "x1, x2 (99 %)"
+    four = tuple(replace(SPLIT, feature=name) for name in "abcd")
+    assert changed(tree, gradual=None, splits=four) == "a, b, c and 1 more (99 ± 1 %)"
+    assert listing.differs_by(None) == ""
+
+
+def test_what_acts_gradually_has_the_share_of_the_partner(regional):
+    tree = regional["x0"].regions
+    assert changed(tree, splits=(SPLIT,)) == "gradually with x1 (90 ± 1 %)"
+    assert changed(tree, splits=(SPLIT,), partners=()) == "gradually with x1 (99 ± 1 %)"
+    partners = (Partner("x1", 0.75, 0.02),)
+    assert changed(tree, splits=(), partners=partners) == "gradually with x1 (75 ± 2 %)"
+
+
+def test_nobody_differs_or_perhaps_somebody_does(regional):
+    tree = alone(regional["x1"])
+    assert listing.differs_by(tree) == ""
+    assert changed(tree, state="doubtful", doubtful=(SPLIT,), share=0.3) == "perhaps x1"
+    assert changed(tree, state="doubtful") == ""
+
+
+def test_groups_have_their_share_alone(regional):
+    tree = regional["x2"].regions
+    assert listing.name_differing(tree) == "x1"
+    assert changed(tree, share=float("nan")) == ""
+    assert changed(tree, groups=Groups("x" * 99, 0, (Group(), Group()))) == "(groups: 50 %)"
+
+
+def test_shares_have_the_decimal_that_their_errors_leave():
+    assert listing.write_share(0.5, 0.25) == "50 ± 25 %"
+    assert listing.write_share(0.98765, 0.00012) == "98.8 ± 0.1 %"
+    assert listing.write_share(-0.02, 0.0) == "-2 %"
+    assert listing.write_share(float("nan"), 0.1) == ""
+    assert len(listing.write_share(1e300, 1e300)) < 20
+
+
+def test_shares_are_told_with_and_without_regions(regional):
+    """Slopes of 0 and 1 and steps of 1 and 2 are told by regions of x0 and x2."""
+    said = next(line for line in lines_of(regional) if "sum of the curves" in line)
+    alone, both = regional.explained_variance, regional.explained_with_regions
+    assert said == (
+        f"the sum of the curves explains {100 * alone:.0f} % of the variance of the predictions, "
+        f"{100 * both:.0f} % with regions"
+    )
+    assert both > 0.97 > alone
+
+
+def test_shares_of_several_outputs_are_told_by_their_names():
+    shares = [(0.25, 0.5), (float("nan"), float("nan")), (0.5, 0.75)]
+    (said,) = listing.tell_shares(("a", "b", "c"), shares)
+    assert said == (
+        "the sum of the curves explains of the variance of the predictions 25 % for 'a' (50 % with "
+        "regions), 50 % for 'c' (75 % with regions)"
+    )
+    assert listing.tell_shares(tuple("abcde"), [(0.1, 0.2)] * 5)[0].endswith("so on for 2 more")
+    assert listing.tell_shares(("a",), [(float("nan"),) * 2]) == ()

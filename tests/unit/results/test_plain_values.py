@@ -7,6 +7,7 @@ from rhale.errors import BadFileError
 from rhale.results.plain_values import (
     Anything,
     Named,
+    Nothing,
     Number,
     Numbers,
     Several,
@@ -25,6 +26,13 @@ def array(values, name="float64"):
 
 def read(kind, value, lengths=None):
     return kind.read(json.loads(json.dumps(value)), "it", {} if lengths is None else lengths)
+
+
+def test_nothing_is_nothing():
+    assert read(Nothing(), None) is None
+    for value in (0, False, "", [], {}):
+        with pytest.raises(BadFileError, match=r"it is .*, where nothing belongs"):
+            read(Nothing(), value)
 
 
 def test_the_first_length_counts_for_all_others():

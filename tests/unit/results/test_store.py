@@ -31,7 +31,7 @@ def saved(fx, tmp_path):
 
 def test_a_file_is_plain_json_with_its_format(saved):
     content = json.loads(saved.read_text(encoding="utf-8"))
-    assert content["rhale_format"] == 6
+    assert content["rhale_format"] == 7
     assert content["features"] == ["x0", "x1"]
 
 
@@ -126,7 +126,7 @@ def test_json_of_another_program_is_refused(tmp_path, content):
         rhale.load(path)
 
 
-@pytest.mark.parametrize("version", [7, 99])
+@pytest.mark.parametrize("version", [8, 99])
 def test_a_format_of_the_future_says_upgrade(saved, version):
     content = json.loads(saved.read_text(encoding="utf-8"))
     saved.write_text(json.dumps({**content, "rhale_format": version}), encoding="utf-8")
@@ -160,7 +160,7 @@ def test_a_file_of_format_1_is_read_and_its_empty_bin_interpolated():
 def test_an_unknown_format_is_refused(saved, version, told):
     content = json.loads(saved.read_text(encoding="utf-8"))
     saved.write_text(json.dumps({**content, "rhale_format": version}), encoding="utf-8")
-    with pytest.raises(BadFileError, match=f"format {told}.*reads formats 1 to 6") as error:
+    with pytest.raises(BadFileError, match=f"format {told}.*reads formats 1 to 7") as error:
         rhale.load(saved)
     assert len(str(error.value)) < 300
 
@@ -412,6 +412,16 @@ def test_a_file_of_format_5_is_read():
     np.testing.assert_allclose(fx["x0"].mean, [1.0, 5.5])
     assert fx["x0"].stairs is None
     assert fx["x0"].jumps == ()
+
+
+def test_a_file_of_format_6_is_read():
+    """Jumps of 2 and -1, of 5, 8 and 3 of 16 rows: 2 - 3/16 above the first; no regions."""
+    fx = rhale.load(Path(__file__).parent / "samples" / "format_6.json")
+    np.testing.assert_allclose(fx["x0"].stairs.jumps, [2.0, -1.0])
+    np.testing.assert_allclose(fx["x0"].curve([0, 2, 3.5], center="start"), [0.0, 2.0, 1.0])
+    np.testing.assert_allclose(fx["x0"].curve(0.0), -(2 * 8 + 1 * 3) / 16)
+    assert fx["x1"].labels == ("0", "1", "2")
+    assert (fx["x0"].regions, fx["x1"].regions) == (None, None)
 
 
 def sampled(saved, place=0):

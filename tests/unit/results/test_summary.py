@@ -4,6 +4,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pytest
 from tests.unit.results.conftest import MISSING, X
+from tests.unit.results.with_regions import make_regional
 
 import rhale
 from rhale.errors import MissingExtraError
@@ -170,3 +171,72 @@ def test_a_statistic_that_joins_has_a_column(fx, monkeypatch):
     rows = summary.effect_rows([fx["x2"]])
     curve = fx["x2"].curve(fx["x2"].edges)
     assert rows["range"] == pytest.approx([curve.max() - curve.min()])  # it only rises
+
+
+@pytest.fixture(scope="module")
+def regional():
+    return make_regional()
+
+
+def test_bins_of_regions_follow_those_of_all_rows(regional):
+    rows = summary.region_rows(regional.effects)
+    assert list(rows)[:4] == ["region", "rule", "feature", "output"]
+    assert {len(values) for values in rows.values()} == {len(rows["mean"])}
+    found = dict.fromkeys(zip(rows["feature"], rows["region"], rows["rule"], strict=True))
+    assert list(found) == [
+        ("x0", -1, "all rows"),
+        ("x0", 0, "x1 ≤ 0"),
+        ("x0", 1, "x1 > 0 and x2 = 0, 1 or missing"),
+        ("x0", 2, "x1 > 0 and x2 = 2 or 3"),
+        ("x1", -1, "all rows"),
+        ("x2", -1, "all rows"),
+        ("x2", 0, "x1 ≤ 0"),
+        ("x2", 1, "x1 > 0"),
+    ]
+    keys = zip(rows["feature"], rows["region"], strict=True)
+    own = [m for m, key in zip(rows["mean"], keys, strict=True) if key == ("x0", 2)]
+    assert own == regional["x0"].regions[2].effect.table()["mean"]
+    bins = summary.bin_rows(regional.effects)
+    every = [m for m, region in zip(rows["mean"], rows["region"], strict=True) if region == -1]
+    assert every == bins["mean"]
+
+
+def test_results_without_regions_have_rows_of_all_rows_alone(fx):
+    rows = summary.region_rows(fx.effects)
+    assert set(rows["region"]) == {-1}
+    assert rows["mean"] == summary.bin_rows(fx.effects)["mean"]
+
+
+def test_splits_have_a_row_each(regional, fx):
+    rows = summary.split_rows(regional.effects)
+    assert rows["splitter"] == ["x1", "x2"]
+    assert rows["depth"] == [0, 1]
+    np.testing.assert_array_equal(rows["threshold"], [0.0, np.nan])
+    assert rows["levels"] == ["", "0, 1"]
+    assert rows["missing"] == ["none", "first"]
+    assert (rows["share"], rows["standard_error"]) == ([0.99, 0.25], [0.01, 0.02])
+    assert rows["rows"] == [200, 90]
+    assert all(values == [] for values in summary.split_rows(fx.effects).values())
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+def test_no_splits_are_a_frame_without_rows(fx, backend):
+    pytest.importorskip(backend)
+    frame = nw.from_native(summary.as_frame(summary.split_rows(fx.effects), backend))
+    assert frame.shape == (0, 10)
+
+
+def test_partners_end_with_nobody(regional):
+    rows = summary.partner_rows(regional["x0"].regions)
+    assert rows["feature"] == ["x1", "x2", "(nobody)"]
+    np.testing.assert_array_equal(rows["share"], [0.9, -0.02, 0.1])
+    np.testing.assert_array_equal(rows["standard_error"], [0.01, np.nan, np.nan])
+
+
+def test_the_summary_says_who_differs_where_that_was_asked_for(regional, fx):
+    assert "differs_by" not in summary.effect_rows(fx.effects)
+    rows = summary.effect_rows(regional.effects)
+    assert rows["differs_by"] == ["gradually with x1, x2", "perhaps x1", "x1"]
+    np.testing.assert_array_equal(rows["share"], [0.99, 0.2, 0.5])
+    np.testing.assert_array_equal(rows["share_error"], [0.01, 0.01, np.nan])
+    assert rows["regions"] == [3, 1, 2]

@@ -39,6 +39,10 @@ function chartKind(shape, width) {
   return shape.form === "dates" ? "date profile" : "profile";
 }
 
+function regionKind(shape) {
+  return { levels: "level regions", dates: "date regions" }[shape.form] ?? "regions";
+}
+
 // ---- rows ----
 
 function columns(names, arrays) {
@@ -63,6 +67,7 @@ function rowsOf(shape) {
     band: shape.dots ? [] : points,
     dots: shape.dots ? points : [],
     missing,
+    room: roomRows(shape.room ?? []),
     singles: (shape.singles ?? []).flatMap((ys, k) => ys.map((y, i) => ({ k, x: shape.x[i], y }))),
     jumps: (shape.jumps ?? []).map(([x, size]) => jumpRow(shape, x, size)),
     ...countRows(shape),
@@ -78,7 +83,40 @@ function levelRows(shape, points, missing) {
   const dots = [...points, ...missing.map((row) => ({ ...row, x: points.length, m: true }))];
   const counts = shape.rows.map((y, x) => ({ x, y, n: whole(y) }));
   const steps = shape.bins ? binRows(shape.bins).bins.map((row, x) => ({ ...row, x })) : null;
-  return steps ? { dots, counts, steps } : { dots, counts };
+  const room = roomRows(shape.room ?? []);
+  return steps ? { dots, counts, room, steps } : { dots, counts, room };
+}
+
+// Heights that an axis has room for, whether or not something stands there.
+function roomRows(heights) {
+  const known = heights.filter((y) => y !== null && y !== undefined);
+  return known.length ? [{ y: Math.min(...known) }, { y: Math.max(...known) }] : [];
+}
+
+// All heights in the chart of a feature, with the bands around the curve.
+function heightsOf(shape) {
+  const rows = around(columns(["y", "spread"], [shape.y, shape.spread]));
+  if (shape.missing) rows.push(...around([{ ...shape.missing }]), { y: shape.missing.low }, { y: shape.missing.high });
+  return [...rows.flatMap(({ y, a, b }) => [y, a, b]), ...shape.low, ...shape.high];
+}
+
+function regionRows(shape) {
+  const curves = shape.lines.flatMap(({ path }, k) =>
+    path.x.map((x, i) => ({ k, x, y: path.y[i], ...interval(path.y[i], path.half[i]), dot: Boolean(shape.dots) })));
+  return { curves, common: columns(["x", "y"], [shape.x, shape.y]), room: roomRows(shape.room) };
+}
+
+function interval(y, half) {
+  return half === null ? { low: null, high: null } : { low: y - half, high: y + half };
+}
+
+// Height of a line at some place: straight from point to point; nothing beyond its ends.
+function readLine(path, name, x) {
+  const after = path.x.findIndex((place) => place >= x);
+  if (after < 0 || x < path.x[0]) return null;
+  if (path.x[after] === x || after === 0) return path[name][after];
+  const [left, right] = [path.x[after - 1], path.x[after]];
+  return path[name][after - 1] + ((path[name][after] - path[name][after - 1]) * (x - left)) / (right - left);
 }
 
 function countRows(shape) {
@@ -123,20 +161,32 @@ class Chart {
 
   draw() {
     const room = this.frame.clientWidth;
-    this.kind = chartKind(this.shape, room);
+    this.kind = this.chooseKind(room);
     this.view?.finalize();
     this.frame.replaceChildren();
     this.view = makeView(this.kind, this.frame);
-    for (const [name, rows] of Object.entries(rowsOf(this.shape))) this.fill(name, rows);
-    if (!this.levels) this.view.signal("zoom", this.whole()).signal("reach", this.shape.reach ?? null);
+    for (const [name, rows] of Object.entries(this.rows())) this.fill(name, rows);
+    this.settle();
     this.resize(room);
+  }
+
+  chooseKind(room) {
+    return chartKind(this.shape, room);
+  }
+
+  rows() {
+    return rowsOf(this.shape);
+  }
+
+  settle() {
+    if (!this.levels) this.view.signal("zoom", this.whole()).signal("reach", this.shape.reach ?? null);
   }
 
   // Draw another curve of the same feature and output, over the stretch that is shown.
   show(shape) {
     this.shape = shape;
     this.look(null);
-    for (const [name, rows] of Object.entries(rowsOf(shape))) this.fill(name, rows);
+    for (const [name, rows] of Object.entries(this.rows())) this.fill(name, rows);
     this.view.run();
   }
 
@@ -156,7 +206,7 @@ class Chart {
   }
 
   resize(room = this.frame.clientWidth) {
-    if (this.levels && chartKind(this.shape, room) !== this.kind) return this.draw();
+    if (this.levels && this.chooseKind(room) !== this.kind) return this.draw();
     if (this.levels) this.resizeLevels(room);
     else this.view.width(Math.max(120, room - 66 - (this.shape.missing ? 64 : 6)));
     this.view.run();
@@ -233,6 +283,45 @@ class Chart {
   drag(stretch) {
     this.fill("dragged", stretch ? [{ x: stretch[0], x2: stretch[1] }] : []);
     this.view.run();
+  }
+}
+
+// Curves of regions over the common one, with the axes of the feature's own chart.
+class RegionChart extends Chart {
+  chooseKind() {
+    return regionKind(this.shape);
+  }
+
+  rows() {
+    return regionRows(this.shape);
+  }
+
+  settle() {
+    if (!this.levels) this.view.signal("zoom", this.whole());
+    else this.view.signal("sides", this.shape.lines.length).signal("y_step", 12 + 12 * this.shape.lines.length);
+  }
+
+  labels() {
+    return this.shape.labels;
+  }
+
+  resizeLevels(room) {
+    const longest = Math.max(...this.labels().map((label) => label.length));
+    const names = Math.min(220, 10 + LETTER * longest, room / 3);
+    this.view.signal("labels", this.labels().map((label) => shorten(label, names / LETTER)));
+    this.view.width(Math.max(100, room - names - 20));
+  }
+
+  words(index) {
+    const { shape } = this;
+    const x = this.levels ? index : shape.x[index];
+    const told = shape.lines.map(({ path, rule }) => {
+      const [y, half] = ["y", "half"].map((name) =>
+        this.levels ? (path[name][path.x.indexOf(x)] ?? null) : readLine(path, name, x));
+      const { low, high } = interval(y, half);
+      return `${shorten(rule, 40)} ${y === null ? "has no rows" : `${number(y)} (${number(low)} to ${number(high)})`}`;
+    });
+    return `${place(shape, x)}: ${told.join("; ")}; all rows ${number(shape.y[index])}`;
   }
 }
 

@@ -1,4 +1,4 @@
-// Numbers and places as words: the same rules as in text.py.
+// Numbers and places as words: the same rules as in wording.py.
 
 const MINUS = "\u2212", UNKNOWN = "\u2013", DAY = 86400000;
 
@@ -41,6 +41,11 @@ function place(shape, value) {
   const date = new Date(value).toISOString();
   const span = shape.x.at(-1) - shape.x[0];
   return span > 10 * DAY ? date.slice(0, 10) : date.slice(0, 16).replace("T", " ");
+}
+
+// A share of rows.
+function inPerCent(share) {
+  return `${number(100 * share, 2)} %`;
 }
 
 // What a slope is the slope of: "per day", "per h", or nothing to say.

@@ -6,16 +6,32 @@ const PAGE = JSON.parse(find("#page-data").textContent);
 const sections = new Map(findAll(".feature").map((section) => [Number(section.dataset.feature), section]));
 const lines = new Map(findAll("#ranking tbody tr").map((line) => [Number(line.dataset.feature), line]));
 const charts = new Map(); // drawn charts by feature
+const regionCharts = new Map(); // and those of their regions
 const state = { output: 0, sort: "size", down: true, query: "", smooth: false };
 let mapView = null;
 
 const partOf = (feature) => PAGE.features[feature].parts[state.output];
 
 // What is drawn of a part: its curve as the model has it, or the smooth one, where there are two.
+// A chart has room for the curves of the regions, and theirs for it, so that both have one axis.
 function shapeOf(part) {
   const { shape } = part;
+  shape.room ??= regionHeights(part);
   if (!state.smooth || !shape.smooth) return shape;
   return (part.even ??= { ...shape, ...shape.smooth });
+}
+
+function regionHeights(part) {
+  return (part.regions?.lines ?? []).flatMap(({ path }) => path.y.flatMap((y, i) => [y, y - path.half[i], y + path.half[i]]));
+}
+
+// The same for its regions.
+function regionShapeOf(part) {
+  const own = shapeOf(part), name = state.smooth ? "evenRegions" : "exactRegions";
+  const lines = () => part.regions.lines.map(({ row, path, smooth }) => ({
+    rule: part.regions.rows[row].rule, path: (state.smooth && smooth) || path,
+  }));
+  return (part[name] ??= { ...own, lines: lines(), room: [...heightsOf(part.shape), ...regionHeights(part)] });
 }
 
 // A new element; its text is never read as HTML.
@@ -41,6 +57,8 @@ function fillRanking() {
     find(".bar rect", line).setAttribute("width", (100 * (part.size ?? 0)) / most);
     find(".spread", line).textContent = fixed(part.spread, most);
     find(".bins", line).textContent = part.n_bins;
+    const differs = find(".differs", line);
+    if (differs) differs.textContent = part.differs ?? "";
   }
 }
 
@@ -91,6 +109,85 @@ function fillSection(feature) {
   find(".notes", section).replaceChildren(...part.notes.map((i) => make("li", PAGE.notes[i])));
   find(".bins-table", section)?.replaceChildren();
   if (find("details", section)?.open) fillBins(feature);
+  fillRegions(feature);
+}
+
+// ---- its regions ----
+
+const KEYS_OF_REGIONS = ["first", "second", "third", "fourth"];
+
+function fillRegions(feature) {
+  const place = find(".regions", sections.get(feature)), part = partOf(feature).regions;
+  if (!place) return;
+  const drawn = part?.lines.length > 0;
+  find(".region-reading", place).textContent = part?.reading ?? "";
+  find(".partners", place).textContent = part?.partners ?? "";
+  for (const element of findAll("h4, figure, details", place)) element.hidden = !drawn;
+  find("figure", place).classList.toggle("gradual", Boolean(part?.gradual));
+  find(".legend", place).replaceChildren(...(drawn ? legend(part, partOf(feature).shape) : []));
+  find(".regions-table", place).replaceChildren(...(drawn ? [regionsTable(part)] : []));
+}
+
+function legend(part, shape) {
+  const shown = part.lines.map(({ row }, k) => {
+    const { rule, share } = part.rows[row], name = make("bdi", shorten(rule, 80));
+    name.title = rule;
+    return legendItem(keyOf(shape, `${KEYS_OF_REGIONS[k]}-region`), name, `, ${inPerCent(share)} of the rows`);
+  });
+  const more = part.rows.length - part.lines.length;
+  shown.push(legendItem(keyOf(shape, shape.form === "levels" ? "common-tick" : "common-line"), "all rows"));
+  shown.push(make("li", shape.form === "levels" ? "thin lines: 95 % intervals" : "shaded: 95 % intervals"));
+  return more > 0 ? [...shown, make("li", `${whole(more)} more in the table`)] : shown;
+}
+
+function legendItem(...parts) {
+  const item = make("li");
+  item.append(...parts);
+  return item;
+}
+
+// A short piece of a line, or a dot, as in the chart.
+function keyOf(shape, name) {
+  const draw = (tag, values) => {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [key, value] of Object.entries(values)) element.setAttribute(key, value);
+    return element;
+  };
+  const dot = shape.form === "levels" && name !== "common-tick";
+  const line = dot ? { cx: 14, cy: 5, r: 4 } : name === "common-tick" ? { x1: 14, x2: 14, y1: 0, y2: 10 } : { x1: 0, x2: 28, y1: 5, y2: 5 };
+  const key = draw("svg", { viewBox: "0 0 28 10", width: 28, height: 10, class: `region-key ${name}`, "aria-hidden": "true" });
+  key.append(draw(dot ? "circle" : "line", line));
+  return key;
+}
+
+function regionsTable(part) {
+  const table = make("table"), head = table.createTHead().insertRow(), body = table.createTBody();
+  for (const [i, title] of ["who", "rows", "share", "size of the effect", "typical spread"].entries()) {
+    const cell = make("th", title, i ? "number" : "");
+    cell.scope = "col";
+    head.append(cell);
+  }
+  const most = Math.max(...part.rows.map(({ size }) => size ?? 0));
+  for (const { rule, count, share, size, error, spread } of part.rows) {
+    const row = body.insertRow(), name = make("th");
+    name.scope = "row";
+    name.append(make("bdi", rule));
+    const cells = [whole(count), inPerCent(share), plusMinus(size, error, most), fixed(spread, most)];
+    row.append(name, ...cells.map((text) => make("td", text, "number")));
+  }
+  return table;
+}
+
+function drawRegions(feature) {
+  const section = sections.get(feature), part = partOf(feature), shown = regionCharts.get(feature);
+  if (!part.regions?.lines.length) return;
+  const shape = regionShapeOf(part);
+  if (shown?.shape === shape) return;
+  if (shown && [part.exactRegions, part.evenRegions].includes(shown.shape)) return shown.show(shape);
+  const place = find(".regions", section), readout = find(".readout", place);
+  shown?.view.finalize();
+  const say = (words) => (readout.textContent = words);
+  regionCharts.set(feature, new RegionChart(find(".drawing", place), shape, say));
 }
 
 function fillBins(feature) {
@@ -133,6 +230,7 @@ function pointCells(shape) {
 }
 
 function drawSection(feature) {
+  drawRegions(feature);
   const section = sections.get(feature), part = partOf(feature);
   if (part.shape.form === "constant") return;
   const shape = shapeOf(part), shown = charts.get(feature);
@@ -140,7 +238,7 @@ function drawSection(feature) {
   const name = find(".curve-name", section);
   if (name) name.textContent = shape === part.shape ? "" : ", small steps evened out";
   if (shown && [part.shape, part.even].includes(shown.shape)) return shown.show(shape);
-  const frame = find(".chart .drawing", section), readout = find(".readout", section);
+  const frame = find(".effect .drawing", section), readout = find(".readout", section);
   shown?.view.finalize();
   charts.set(feature, new Chart(frame, shape, (words) => (readout.textContent = words)));
 }
@@ -253,14 +351,17 @@ function drawAll() {
 }
 
 function listenToSection(feature, section) {
-  const frame = find(".chart", section);
   find("details", section)?.addEventListener("toggle", () => fillBins(feature));
-  if (!frame) return;
-  listen(frame, () => charts.get(feature));
-  for (const button of findAll("[data-zoom]", section)) {
+  listenToFigure(find("figure.effect", section), () => charts.get(feature));
+  listenToFigure(find(".regions figure", section), () => regionCharts.get(feature));
+}
+
+function listenToFigure(figure, chartOf) {
+  if (!figure) return;
+  listen(find(".chart", figure), chartOf);
+  for (const button of findAll("[data-zoom]", figure)) {
     const share = Number(button.dataset.zoom);
-    const act = () => (share ? charts.get(feature).zoomBy(share) : charts.get(feature).zoom(null));
-    button.addEventListener("click", act);
+    button.addEventListener("click", () => (share ? chartOf().zoomBy(share) : chartOf().zoom(null)));
   }
 }
 
@@ -283,7 +384,7 @@ function resize() {
   const width = find("main").clientWidth;
   if (width === lastWidth) return;
   lastWidth = width;
-  for (const chart of charts.values()) chart.resize();
+  for (const chart of [...charts.values(), ...regionCharts.values()]) chart.resize();
   if (mapView) drawMap();
 }
 
@@ -291,6 +392,7 @@ async function start() {
   await prepare(Object.keys(PAGE.charts));
   lastWidth = find("main").clientWidth;
   listenToAll();
+  for (const feature of sections.keys()) fillRegions(feature);
   if (find("#map")) watcher.observe(find("#map"));
   for (const section of sections.values()) watcher.observe(section);
   document.documentElement.dataset.ready = "true";

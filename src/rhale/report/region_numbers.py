@@ -1,0 +1,212 @@
+"""Regions as few plain numbers and words: their curves over the common one, their table, partners."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rhale.kernels import FloatArray, IntArray
+from rhale.report.chart_numbers import (
+    LEVEL,
+    N_POINTS,
+    Numbers,
+    form_of,
+    places,
+    rounded,
+    simplify,
+    steps_differ,
+)
+from rhale.report.region_courses import rows_reach
+from rhale.report.region_sentences import tell_regions
+from rhale.report.wording import isolated, number, shortened, unbroken
+from rhale.results.listing import write_share
+from rhale.results.region_heights import align
+from rhale.results.region_tree import Region, RegionTree
+from rhale.results.result import Result, Trace, is_constant
+
+MOST_LINES = 4  # more cannot be told apart
+MOST_POINTS = 80  # of a line: it is one of several
+MOST_PARTNERS = 5
+LEAST_PARTNER = 0.01  # of the spread
+LONGEST_RULE, SHORT_NAME = 300, 40
+
+
+@dataclass(frozen=True)
+class Path:
+    """A curve, and how far its interval reaches to either side; places as in `Shape`."""
+
+    x: Numbers
+    y: Numbers
+    half: Numbers
+
+
+@dataclass(frozen=True)
+class RegionLine:
+    """The curve of one region, where it stands beside the common one.
+
+    Attributes
+    ----------
+    row : int
+        Which row of the table of regions it is.
+    path : Path
+        As the model has it.
+    smooth : Path or None
+        With small steps evened out, where that can be told from it.
+    """
+
+    row: int
+    path: Path
+    smooth: Path | None
+
+
+@dataclass(frozen=True)
+class RegionRow:
+    """One row of the table of regions: who, how many, their share, and what the effect is there."""
+
+    rule: str
+    count: int
+    share: float
+    size: float | None
+    error: float | None
+    spread: float | None
+
+
+@dataclass(frozen=True)
+class RegionPart:
+    """Who differs in one feature and output.
+
+    Attributes
+    ----------
+    reading : str
+        The sentence.
+    lines : tuple of RegionLine
+        What is drawn; nothing where there is one region.
+    rows : tuple of RegionRow
+        The table: all regions, or the thirds of what the effect changes with gradually.
+    gradual : bool
+        Whether these are thirds.
+    partners : str
+        With whom the spread goes; nothing where that is not known.
+    """
+
+    reading: str
+    lines: tuple[RegionLine, ...] = ()
+    rows: tuple[RegionRow, ...] = ()
+    gradual: bool = False
+    partners: str = ""
+
+
+def regions_of(effect: Result) -> RegionPart | None:
+    """Read off an effect what is said and drawn of its regions; None where nobody asked."""
+    tree = effect.regions
+    if tree is None:
+        return None
+    partners = unbroken(partners_in_words(tree))
+    if len(tree) < 2:
+        return RegionPart(tell_regions(effect), partners=partners)
+    gradual = tree.gradual is not None and len(tree.thirds) > 1
+    shown = tree.thirds if gradual else tree.regions
+    return RegionPart(
+        reading=unbroken(tell_regions(effect)),
+        lines=() if is_constant(effect) else draw_lines(effect, shown),
+        rows=tuple(row_of(region) for region in shown),
+        gradual=gradual,
+        partners=partners,
+    )
+
+
+def row_of(region: Region) -> RegionRow:
+    """One row of the table."""
+    effect, known = region.effect, math.isfinite
+    sizes = (effect.importance, effect.importance_error, effect.typical_spread)
+    return RegionRow(
+        shortened(region.rule, LONGEST_RULE),
+        int(region.count),
+        round(float(region.share_of_rows), 4),
+        *(float(f"{size:.4g}") if known(size) else None for size in sizes),
+    )
+
+
+def draw_lines(effect: Result, regions: Sequence[Region]) -> tuple[RegionLine, ...]:
+    """Curves of the regions that have most rows, moved to where the common one is zero."""
+    able = [i for i, region in enumerate(regions) if not is_constant(region.effect)]
+    largest = sorted(able, key=lambda i: -regions[i].share_of_rows)[:MOST_LINES]
+    drawn = {i: trace_region(effect, regions[i].effect) for i in sorted(largest)}
+    heights = [path.curve for path in drawn.values()]
+    span = float(np.ptp(np.concatenate([effect.trace().curve, *heights])))
+    return tuple(
+        RegionLine(
+            i,
+            path_of(effect, regions[i].effect, path, span),
+            smooth_path(effect, regions[i].effect, span),
+        )
+        for i, path in drawn.items()
+    )
+
+
+def trace_region(effect: Result, region: Result, *, smooth: bool = False) -> Trace:
+    """The curve of a region, where it has rows, on the scale of the common one; no spread."""
+    path, shift = region.trace("mean", LEVEL, N_POINTS, smooth=smooth), align(region, effect)
+    if not region.labels:
+        low, high = rows_reach(region)
+        path = Trace(*(values[(path.x >= low) & (path.x <= high)] for values in path))
+    moved = (path.curve + shift, np.zeros(path.x.size), path.low + shift, path.high + shift)
+    return Trace(path.x, *moved)
+
+
+def path_of(effect: Result, region: Result, path: Trace, span: float) -> Path:
+    """The points that a line needs, with the digits that can be seen."""
+    where, kept = place_points(effect, region, path, span)
+    half = (path.high[kept] - path.low[kept]) / 2
+    return Path(where, rounded(path.curve[kept], span), rounded(half, span, 3))
+
+
+def place_points(
+    effect: Result, region: Result, path: Trace, span: float
+) -> tuple[Numbers, IntArray]:
+    """Places as drawn, and which points these are; levels stand where the common ones do."""
+    if form_of(effect) == "levels":
+        order = {label: i for i, label in enumerate(effect.labels)}
+        kept = np.array([i for i, n in enumerate(region.labels) if n in order], dtype=np.int64)
+        return tuple(order[region.labels[i]] for i in kept.tolist()), kept
+    kept = np.arange(path.x.size) if region.labels else simplify(path, MOST_POINTS, span)
+    return places(effect, inside(effect, path.x[kept])), kept
+
+
+def inside(effect: Result, x: FloatArray) -> FloatArray:
+    """Keep places within the axis that is drawn."""
+    return np.clip(x, effect.axis[0], effect.axis[-1])
+
+
+def smooth_path(effect: Result, region: Result, span: float) -> Path | None:
+    """The line without its small steps; None where nobody could tell the two apart."""
+    if not steps_differ(region, trace_region(effect, region)):
+        return None
+    return path_of(effect, region, trace_region(effect, region, smooth=True), span)
+
+
+def partners_in_words(tree: RegionTree) -> str:
+    """List with whom the spread goes, however they act; nothing where that is not known.
+
+    Examples
+    --------
+    >>> from rhale.results.region_tree import Partner
+    >>> told = (Partner("income", 0.6, 0.02), Partner("age", 0.12, 0.01), Partner("x", 0.01, 0.02))
+    >>> partners_in_words(RegionTree("a", "y", "none", "", (), partners=told, unexplained=0.2))
+    'The spread goes with income 60 ± 2 %, age 12 ± 1 %; with no feature 20 %.'
+    """
+    sure = [
+        f"{isolated(shortened(name, SHORT_NAME))} {write_share(share, error)}"
+        for name, share, error in tree.partners
+        if share >= LEAST_PARTNER and not share <= 2 * error
+    ]
+    if not sure:
+        return ""
+    more = len(sure) - MOST_PARTNERS
+    words = ", ".join(sure[:MOST_PARTNERS]) + (f" and {more} more" if more > 0 else "")
+    if math.isfinite(tree.unexplained):
+        words += f"; with no feature {number(max(0.0, 100 * tree.unexplained), 2)} %"
+    return f"The spread goes with {words}."

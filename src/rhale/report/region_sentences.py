@@ -1,0 +1,236 @@
+"""Who differs, in one sentence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+from rhale.report.region_courses import Comparison, compare_regions, known_error
+from rhale.report.sentences import SURE, is_sure
+from rhale.report.wording import clean, isolated, listed, number, plus_minus, shortened
+from rhale.results.listing import share_told, write_share
+from rhale.results.region_tree import Region, RegionTree
+from rhale.results.result import Difference, Result
+
+Way = Literal["rises", "falls", "hardly moves", "unclear"]
+WAYS: tuple[Way, ...] = ("rises", "falls", "hardly moves", "unclear")
+MOST_TOLD = 4  # regions; of more, the two that differ most
+HARDLY = 0.1  # of the largest change among the regions
+BROAD = 0.25  # of a ratio: an interval that is wider tells no number
+LONGEST_RULE, SHORT_NAME = 80, 60
+
+
+def tell_regions(effect: Result) -> str:
+    """Say who differs, and how, and how far to trust it; nothing where nobody asked.
+
+    Parameters
+    ----------
+    effect : Effect or LevelEffect
+        The effect of all rows, with its regions.
+    """
+    tree = effect.regions
+    if tree is None:
+        return ""
+    name = isolated(shortened(effect.name, SHORT_NAME))
+    if tree.state == "doubtful":
+        return doubtful_sentence(tree, name)
+    if len(tree) < 2:
+        return f"No regions: {clean(tree.why) or 'none was found'}."
+    if tree.gradual is not None:
+        return gradual_sentence(effect, tree, name)
+    return region_sentence(effect, tree, name)
+
+
+def doubtful_sentence(tree: RegionTree, name: str) -> str:
+    """Say that something was seen that the model's own steps could make."""
+    names = dict.fromkeys(split.feature for split in tree.doubtful)
+    who = listed([isolated(shortened(one, SHORT_NAME)) for one in names], most=3)
+    return (
+        f"There are hints that the effect of {name} differs {f'by {who}' if who else 'between rows'}, "
+        "but no larger than the steps of the model."
+    )
+
+
+def gradual_sentence(effect: Result, tree: RegionTree, name: str) -> str:
+    """Say with whom an effect changes, and what it is at both ends."""
+    partner = isolated(shortened(tree.gradual, SHORT_NAME))
+    others = [isolated(shortened(n, SHORT_NAME)) for n in tree.splitters if n != tree.gradual]
+    start = f"The effect of {name} changes gradually with {partner}"
+    start += f", and differs by {listed(others)}" if others else ""
+    start += which_explains(tree)
+    ends = (tree.thirds[0], tree.thirds[-1]) if len(tree.thirds) > 1 else ()
+    who = (f"in the lowest third of {partner}", "in the highest")
+    found = compare_regions(effect, ends, who)
+    if found is None or not found.is_sure:
+        return f"{start}."
+    return f"{start}: {over(found)} {in_order(found)}."
+
+
+def region_sentence(effect: Result, tree: RegionTree, name: str) -> str:
+    """Compare the regions, and say how much of the spread they explain."""
+    who = [where(region) for region in tree]
+    found = compare_regions(effect, tree.regions, who)
+    groups = "groups" if tree.state == "given" else "regions"
+    if found is None:
+        return f"The {groups} have no stretch of {name} in common to compare.{they_explain(tree)}"
+    share = f"; this explains {explained(tree)} of the spread." if explained(tree) else "."
+    if not found.is_sure and tree.state == "given":
+        return not_told_apart(name) + they_explain(tree)
+    if not found.is_sure:
+        return f"The effect of {name} differs between {len(tree)} regions in its shape{share}"
+    if (ratio := ratio_words(found)) is not None:
+        return f"{capital(ratio_sentence(found, name, ratio))}{share}"
+    if len(found.courses) > MOST_TOLD:
+        found = replace(found, courses=tuple(found.courses[i] for i in found.apart), apart=(0, 1))
+        start = f"Of {len(tree)} {groups} two differ most: "
+        return f"{start}{over(found)} {in_groups(found)}{share}"
+    if not found.tells_all:
+        start = f"The effect of {name} differs most {stretch(found)}: there "
+        return f"{start}the prediction {in_groups(found)}{share}"
+    return f"{capital(over(found))} {in_groups(found)}{share}"
+
+
+def not_told_apart(name: str) -> str:
+    """Say of given groups that no two differ by more than chance could make."""
+    return f"The groups differ in the effect of {name} by no more than chance could make."
+
+
+def ratio_sentence(found: Comparison, name: str, ratio: str) -> str:
+    """Compare two regions whose curves go the same way: the stronger one comes first."""
+    strong, weak = sorted(found.courses, key=lambda course: -abs(course.change.size))
+    sizes = [amount(course.change) for course in (strong, weak)]
+    way = way_of(strong.change, abs(strong.change.size))
+    weak_who = weak.who if len(weak.who) <= SHORT_NAME else "elsewhere"
+    return (
+        f"{strong.who} the effect of {name} is {ratio} that {weak_who} "
+        f"({over(found)} {way} by {sizes[0]} and by {sizes[1]})"
+    )
+
+
+def ratio_words(found: Comparison) -> str | None:
+    """How many times as strong one of two regions is; None where that cannot be told.
+
+    Notes
+    -----
+    Rows of two regions are different rows, so the errors are independent, and relative errors of
+    a ratio add up as squares.
+    """
+    if len(found.courses) != 2 or not found.tells_all:
+        return None
+    changes = sorted((c.change for c in found.courses), key=lambda change: -abs(change.size))
+    strong, weak = changes
+    largest = abs(strong.size)
+    ways = {way_of(change, largest) for change in changes}
+    if ways not in ({"rises"}, {"falls"}):
+        return None
+    ratio = largest / abs(weak.size)
+    if SURE * math.hypot(strong.error / strong.size, weak.error / weak.size) > BROAD:
+        return None
+    return "about twice" if 1.9 <= ratio < 2.1 else f"about {number(ratio, 2)} times"
+
+
+def in_groups(found: Comparison) -> str:
+    """List what regions do, those that go one way together: "rises by 3 where a, by 1 where b"."""
+    largest = max(abs(course.change.size) for course in found.courses)
+    order = sorted(found.courses, key=lambda course: -abs(course.change.size))
+    said: list[str] = []
+    for way in WAYS[:3]:
+        mine = [course for course in order if way_of(course.change, largest) == way]
+        if not mine:
+            continue
+        if way == "hardly moves":
+            said.append(f"{way} {', '.join(course.who for course in mine)}")
+        else:
+            sizes = [f"by {amount(course.change)} {course.who}" for course in mine]
+            said.append(f"{way} {joined(sizes) if len(mine) == len(order) else ', '.join(sizes)}")
+    unclear = [course.who for course in order if way_of(course.change, largest) == "unclear"]
+    more = f"; {', '.join(unclear)} these rows do not tell which way it goes" if unclear else ""
+    return joined(said) + more
+
+
+def in_order(found: Comparison) -> str:
+    """Say what two ends do, the first one first: "rises by 1 in the lowest third, and by 3 ..."."""
+    largest = max(abs(course.change.size) for course in found.courses)
+    said, last = [], ""
+    for who, change in found.courses:
+        way = way_of(change, largest)
+        verb = "" if way == last else f"{way} "
+        if way == "unclear":
+            said.append(f"moves in no clear way {who}")
+        else:
+            said.append(
+                f"{way} {who}" if way == "hardly moves" else f"{verb}by {amount(change)} {who}"
+            )
+        last = way
+    return joined(said)
+
+
+def joined(said: Sequence[str]) -> str:
+    """Join parts of a sentence.
+
+    Examples
+    --------
+    >>> joined(["a"]), joined(["a", "b", "c"])
+    ('a', 'a, b, and c')
+    """
+    return said[0] if len(said) == 1 else f"{', '.join(said[:-1])}, and {said[-1]}"
+
+
+def way_of(change: Difference, largest: float) -> Way:
+    """Tell which way a curve goes, as far as its rows tell."""
+    if abs(change.size) + SURE * known_error(change) <= HARDLY * largest:
+        return "hardly moves"
+    if not is_sure(change._replace(error=known_error(change))):
+        return "unclear"
+    return "rises" if change.size > 0 else "falls"
+
+
+def amount(change: Difference) -> str:
+    """Size of a change, and its error."""
+    return plus_minus(abs(change.size), change.error)
+
+
+def stretch(found: Comparison) -> str:
+    """Write the stretch.
+
+    Examples
+    --------
+    >>> stretch(Comparison("0", "1", True, (), (0, 1), True))
+    'from 0 to 1'
+    """
+    return f"from {found.start} to {found.stop}"
+
+
+def over(found: Comparison) -> str:
+    """Begin a sentence about the stretch."""
+    return f"{stretch(found)} the prediction"
+
+
+def where(region: Region) -> str:
+    """Say who is in a region."""
+    return f"where {isolated(shortened(region.rule, LONGEST_RULE))}"
+
+
+def explained(tree: RegionTree) -> str:
+    """Share of the spread that the regions explain; nothing where that is not known."""
+    share, error = share_told(tree)
+    if share <= 0 or share <= SURE * error:
+        return "no measurable part"
+    return write_share(share, error)
+
+
+def which_explains(tree: RegionTree) -> str:
+    """Say how much a gradual change explains."""
+    return f", which explains {explained(tree)} of the spread" if explained(tree) else ""
+
+
+def they_explain(tree: RegionTree) -> str:
+    """The same as a sentence of its own."""
+    return f" They explain {explained(tree)} of the spread." if explained(tree) else ""
+
+
+def capital(sentence: str) -> str:
+    """Begin with a capital letter."""
+    return sentence[:1].upper() + sentence[1:]

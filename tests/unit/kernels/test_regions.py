@@ -1,0 +1,47 @@
+"""What may be asked for when rows are told apart."""
+
+import pytest
+
+from rhale.errors import BadSettingError
+from rhale.kernels.regions import By, Regions, read_regions
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"depth": 0}, "depth=0 of regions is none of 1, 2 and 3"),
+        ({"depth": 4}, "depth=4 of regions is none of 1, 2 and 3"),
+        ({"depth": True}, "depth=True of regions is none of 1, 2 and 3"),
+        ({"min_share": 0.5}, "min_share=0.5 of regions is not a share between 0 and 0.5"),
+        ({"min_gain": 0.0}, "min_gain=0.0 of regions is not a share between 0 and 0.5"),
+        ({"min_total": "x"}, "min_total='x' of regions is not a share between 0 and 0.5"),
+        ({"min_noise": -1.0}, "min_noise=-1.0 of regions is not a number of zero or more"),
+        ({"confidence": float("inf")}, "confidence=inf of regions is not a number"),
+        ({"splitters": "sex"}, "splitters='sex' is one name; pass a list"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(asked, words):
+    with pytest.raises(BadSettingError, match=words):
+        Regions(**asked)
+
+
+@pytest.mark.parametrize("name", ["min_rows", "search_rows"])
+def test_counts_are_whole(name):
+    with pytest.raises(BadSettingError, match=name):
+        Regions(**{name: 1.5})
+
+
+def test_what_is_asked_for_is_read():
+    for asked, read in ((None, None), (False, None), (True, Regions()), (By("sex"), By("sex"))):
+        assert read_regions(asked) == read
+    with pytest.raises(BadSettingError, match="regions='yes' is not understood"):
+        read_regions("yes")
+
+
+def test_splitters_are_kept_as_they_were_named():
+    assert Regions(splitters=["a", 2]).splitters == ("a", 2)
+
+
+def test_a_column_is_cut_or_its_levels_are_united():
+    with pytest.raises(BadSettingError, match="has cuts and groups"):
+        By("age", cuts=[1], groups={"a": ["x"]})

@@ -1,0 +1,69 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.report.conftest import divide
+
+import rhale
+from rhale.report.region_courses import (
+    are_multiples,
+    compare_regions,
+    farthest_apart,
+    rows_reach,
+    shared_places,
+)
+
+X = np.linspace(0.0, 10.0, 401)
+
+
+def test_a_region_on_a_small_stretch_leaves_the_others_to_compare():
+    effect = divide(X, {"a": 1.0, "b": 3.0, "c": 5.0})
+    tree = effect.regions
+    short = rhale.effect(X[X <= 1], np.full((X <= 1).sum(), 5.0), name="age")
+    small = replace(tree[2], effect=short, share_of_rows=0.01)
+    kept, places = shared_places((tree[0], tree[1], small))
+    assert kept == [0, 1]
+    assert places[0][[0, -1]].tolist() == [0.0, 10.0]
+
+
+def test_limits_beyond_the_rows_are_no_common_stretch():
+    effect = rhale.effect(X[X <= 5], np.ones((X <= 5).sum()), bins=rhale.Edges([0.0, 5.01, 10.0]))
+    assert rows_reach(effect) == (0.0, 5.01)
+
+
+@given(st.integers(2, 5), st.integers(2, 9), st.integers(0, 999))
+def test_no_pair_of_curves_and_places_is_farther_apart(n_curves, n_places, seed):
+    heights = np.random.default_rng(seed).normal(size=(n_curves, n_places))
+    (i, j), first, last = farthest_apart(heights, has_order=False)
+    found = abs((heights[i] - heights[j])[last] - (heights[i] - heights[j])[first])
+    most = max(
+        abs((heights[a] - heights[b])[q] - (heights[a] - heights[b])[p])
+        for a in range(n_curves)
+        for b in range(a)
+        for p in range(n_places)
+        for q in range(p)
+    )
+    assert found == pytest.approx(most)
+
+
+@given(st.integers(-40, 40), st.floats(-9.0, 9.0), st.integers(0, 999))
+def test_a_curve_is_a_multiple_of_itself_however_high_it_stands(times, lift, seed):
+    curve = np.random.default_rng(seed).normal(size=20)
+    assert are_multiples(np.array([curve, times / 10 * curve + lift])) == (times != 0)
+
+
+def test_curves_of_other_shapes_are_no_multiples():
+    assert not are_multiples(np.array([X, (X - 5) ** 2]))
+    assert not are_multiples(np.array([X, X, X]))
+
+
+@pytest.mark.parametrize(("noise", "sure"), [(0.0, True), (60.0, False)])
+def test_a_difference_is_sure_beyond_three_standard_errors(noise, sure):
+    rng = np.random.default_rng(0)
+    slopes = {rule: slope + rng.normal(0, noise, 401) for rule, slope in (("a", 1.0), ("b", 2.0))}
+    effect = divide(X, slopes, bins=1)
+    found = compare_regions(effect, effect.regions.regions, ["a", "b"])
+    assert found.is_sure == sure
+    assert found.tells_all
