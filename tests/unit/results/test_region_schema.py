@@ -220,7 +220,9 @@ def test_regions_have_rows_and_effects_of_their_feature(fx):
     assert "of another kind" in told(with_tree(fx, regions=(levels, *tree.regions[1:])))
     assert "of another feature" in told(put(fx, {("x1", "y0"): fx["x0"].regions}))
     many = {"regions": (other,) * (MOST_GROUPS + 3), "splits": ()}
-    assert "regions has 23 entries" in told(with_tree(fx, **many))
+    assert "regions has 23 entries, more than 22" in told(with_tree(fx, **many))
+    assert "thirds has 5 entries, more than 4" in told(with_tree(fx, thirds=(other,) * 5))
+    assert "splits has 23 entries" in told(with_tree(fx, splits=(SPLIT,) * 23))
     assert "regions has 0 entries" in told(with_tree(fx, "x1", regions=()))
     assert "share_of_rows is 1.5" in told(
         with_tree(fx, regions=(replace(other, share_of_rows=1.5), *tree.regions[1:]))
