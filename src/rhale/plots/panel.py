@@ -129,7 +129,7 @@ def write_title(ax: Axes, feature: Panel) -> None:
         words = f"importance {number(one.importance)} ± {number(one.importance_error, 2)}"
         length = canvas.wide_letters(ax, style.SMALL_LETTERS_PER_INCH)
         words += f"\n{describe_briefly(tree, length)}"
-        above += name_curves(ax, feature.curves, name_regions(tree, length - 6, ""))
+        above += name_curves(ax, feature, name_regions(tree, length - 6, ""))
     elif len(feature.items) == 1:
         error, spread = number(one.importance_error, 2), number(one.typical_spread)
         words = f"importance {number(one.importance)} ± {error}\ntypical spread {spread}"
@@ -144,9 +144,10 @@ def write_title(ax: Axes, feature: Panel) -> None:
     ax.set_title(name, loc="left", fontsize=style.NAME_TEXT, pad=pad, fontweight="bold", **LITERAL)
 
 
-def name_curves(ax: Axes, curves: Sequence[RegionCurve], labels: Sequence[str]) -> float:
+def name_curves(ax: Axes, feature: Panel, labels: Sequence[str]) -> float:
     """Name the curves of regions above a small panel; return the height in points."""
-    lines = [make_key(curve, 4.0) for curve in curves]
+    common, curves = feature.items[0], feature.curves
+    lines = [make_key(curve, 4.0, is_point=curve.is_point(common)) for curve in curves]
     legend = ax.legend(
         lines,
         canvas.dummies(lines),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -164,25 +165,29 @@ def draw_curves(
         return draw_alone(field, common, layers)
     rest = [field.draw_common(common, "all rows")]
     drawn = [curve for curve in curves if curve.item.path.x.size]
-    for index, (_, item, look, label) in enumerate(drawn):
-        field.draw_among(item, label, layers.level, index, len(drawn), look)
+    for index, curve in enumerate(drawn):
+        _, item, look, label = curve
+        (artist,) = field.draw_among(item, label, layers.level, index, len(drawn), look)
+        if curve.is_point(common):
+            known = np.flatnonzero(np.isfinite(item.path.curve))
+            artist.set(marker=look.marker, markevery=[int(known[known.size // 2])])
     looks = [style.COMMON, *(curve.look for curve in drawn)]
     field.draw_aside([common, *(curve.item for curve in drawn)], layers.level, looks)
     rest += field.explain_intervals(layers.level, len(drawn)) if layers.uncertainty else []
     rest += field.draw_counts(common.result)
     field.fit()
     more = count_rest(require_regions(common.result), curves)
-    keys = [make_key(curve) for curve in curves]
+    keys = [make_key(curve, is_point=curve.is_point(common)) for curve in curves]
     return keys + ([canvas.blank_entry(more)] if more else []), rest
 
 
-def make_key(curve: RegionCurve, size: float = 6.0) -> Artist:
+def make_key(curve: RegionCurve, size: float = 6.0, *, is_point: bool = False) -> Artist:
     """Make the legend's entry for a region: its line, or its dots; words where it has neither."""
     colour, dash, marker = curve.look
     if not curve.item.path.x.size:
         return canvas.blank_entry(curve.label)
     key = Line2D([], [], color=colour, linestyle=dash, label=curve.label)
-    if curve.item.result.column_kind == "categories":
+    if is_point or curve.item.result.column_kind == "categories":
         key.set(marker=marker, markersize=size, linestyle="none")
     return key
 

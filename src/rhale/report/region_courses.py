@@ -20,7 +20,8 @@ from rhale.results.result import Difference, Result, is_constant, reach
 N_POINTS = 121
 WHOLE = 0.8  # of the difference between two regions: the ends of the stretch tell the rest
 ALIKE = 0.1  # of a curve: what is left of it beside so many times another one
-HALF = 0.5  # of the stretch of the largest region: a region with less is not compared
+HALF = 0.5  # of the rows, or levels, of the largest region: one that leaves less is not compared
+FEWEST = 30  # rows: the error of a mean of fewer is hardly known
 CHANCE = 0.00135  # that two regions are told apart that are not: three standard errors
 
 
@@ -48,6 +49,8 @@ class Comparison:
         The two that differ most.
     is_sure : bool
         Whether these two differ by more than chance could make.
+    n_left : int
+        How many regions are not compared: too few rows, or on another stretch.
     """
 
     start: str
@@ -56,6 +59,7 @@ class Comparison:
     courses: tuple[Course, ...]
     apart: tuple[int, int]
     is_sure: bool
+    n_left: int = 0
 
 
 def compare_regions(
@@ -96,6 +100,7 @@ def compare_regions(
         courses=tuple(Course(who[i], change) for i, change in zip(kept, changes, strict=True)),
         apart=apart,
         is_sure=abs(one.size - other.size) > limit * error,
+        n_left=len(regions) - len(kept),
     )
 
 
@@ -156,25 +161,36 @@ def shared_places(regions: Sequence[Region]) -> tuple[list[int], list[FloatArray
     Returns
     -------
     kept : list of int
-        Regions that can be compared. One that would leave less than half of the stretch of the
-        largest region is left out, and so is one where the feature has a single value.
+        Regions that can be compared. One that would leave less than half of the rows of the
+        largest region is left out, and so is one of few rows, or with a single value.
     places : list of ndarray of shape (n_places,)
         The places of each, on its own axis.
     """
-    able = [i for i, region in enumerate(regions) if not is_constant(region.effect)]
+    able = [i for i, r in enumerate(regions) if r.count >= FEWEST and not is_constant(r.effect)]
     able.sort(key=lambda i: -regions[i].share_of_rows)
     if not able:
         return [], []
     if regions[able[0]].effect.labels:
         return shared_levels(regions, able)
-    low, high = rows_reach(regions[able[0]].effect)
-    least, kept = HALF * (high - low), able[:1]
+    largest, kept = regions[able[0]].effect, able[:1]
+    low, high = rows_reach(largest)
     for i in able[1:]:
         start, stop = rows_reach(regions[i].effect)
-        if min(high, stop) - max(low, start) >= least:
-            low, high = max(low, start), min(high, stop)
+        both = max(low, start), min(high, stop)
+        if share_between(largest, *both) >= HALF:
+            low, high = both
             kept.append(i)
     return sorted(kept), [np.linspace(low, high, N_POINTS)] * len(kept)
+
+
+def share_between(effect: Result, low: float, high: float) -> float:
+    """Share of the rows that lie on a stretch; of those sampled, or by the bins."""
+    values, limits, density, _ = effect.support()
+    if values.size:
+        return float(np.mean((values >= low) & (values <= high)))
+    inside = np.clip(np.minimum(limits[1:], high) - np.maximum(limits[:-1], low), 0.0, None)
+    total = float(density @ np.diff(limits))
+    return float(density @ inside) / total if total > 0 else 0.0
 
 
 def shared_levels(

@@ -226,3 +226,13 @@ def test_missing_values_of_all_rows_stand_beside_in_grey(by_sex, one):
     dot = one(plot_regions(replace(by_sex, missing=missing)), "missing")
     assert to_hex(dot.get_edgecolor()[0]) == style.COMMON.colour
     assert dot.get_offsets()[0, 1] == 1.0
+
+
+def test_a_region_with_one_value_is_drawn_as_a_dot(by_sex, make_effect, with_regions, find, render):
+    constant = make_effect(np.full(5, 0.75), np.ones(5), [0.75, 0.75])
+    ax = plot_regions(with_regions(by_sex, {"a": constant, "b": by_sex.regions[0].effect}))
+    dot, line = find(ax, "curve")
+    assert dot.get_marker() == "o"
+    assert dot.get_xydata().tolist() == [[0.75, pytest.approx(0.5)]]
+    assert line.get_marker() == "None"
+    assert render(ax)

@@ -122,6 +122,23 @@ def test_a_way_that_rows_do_not_tell_is_called_unclear():
     assert way_of(Difference(-1.0, 0.1, 0.0), 2.0) == "falls"
 
 
+def test_regions_of_a_common_tree_that_differ_in_nothing_are_told_so():
+    """One tree for all features: it says nothing about some of them."""
+    effect = divide(X, {"a": 1.0, "b": 1.0}, share=0.001, standard_error=0.002)
+    assert tell_regions(effect) == (
+        "The regions differ in the effect of age by no more than chance could make."
+    )
+
+
+def test_regions_that_are_not_compared_are_counted():
+    effect = divide(X, {"a": 1.0, "b": 3.0, "c": 9.0, "d": 7.0}, **SHARE)
+    tree = effect.regions
+    few = tuple(replace(region, count=29, share_of_rows=0.01) for region in tree.regions[2:])
+    told = tell_regions(replace(effect, regions=replace(tree, regions=tree.regions[:2] + few)))
+    assert told.startswith("Where b the effect of age is about 3 times that where a (")
+    assert told.endswith(" 2 regions are not compared: too few rows, or on another stretch.")
+
+
 def test_an_unclear_region_is_left_open():
     rng = np.random.default_rng(3)
     noisy = rng.normal(0, 9, 401)
