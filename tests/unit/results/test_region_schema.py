@@ -5,6 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.results.test_rules_in_words import trees
 from tests.unit.results.with_regions import SPLIT, TWO, alone, make_regional, put
 
 from rhale.errors import BadFileError, BadSettingError
@@ -170,6 +173,20 @@ def test_splits_lead_to_every_region_once(fx):
     assert "splits[0].depth" in of(replace(first, depth=1), second)
     assert "splits[0].second is 1000" in of(replace(first, second=1000), second)
     assert "doubtful" in told(with_tree(fx, "x1", doubtful=(replace(SPLIT, second=-3),)))
+
+
+@settings(max_examples=15, deadline=None)
+@given(trees(), st.data())
+def test_any_tree_comes_back(fx, tree, data):
+    splits, _ = tree
+    n_regions, n_rows = len(splits) + 1, fx.sample_weight.size
+    own = data.draw(
+        st.lists(st.sampled_from(fx["x0"].regions.regions), min_size=n_regions, max_size=n_regions)
+    )
+    sampled = np.arange(n_rows) % n_regions
+    gain = {"share": data.draw(st.floats(-1, 1)), "standard_error": data.draw(st.floats(0, 1))}
+    changed = with_tree(fx, regions=tuple(own), splits=tuple(splits), sampled=sampled, **gain)
+    assert unpacked(content_of(changed), "it") == changed
 
 
 def test_given_regions_may_have_no_rows(fx):
