@@ -13,7 +13,7 @@ from tests.unit.results.with_regions import SPLIT, TWO, alone, make_regional, pu
 from rhale.errors import BadFileError, BadSettingError
 from rhale.explanation import unpacked
 from rhale.kernels.regions import MOST_GROUPS
-from rhale.results.region_tree import Group, Groups, Partner, keep_regions, keep_rows
+from rhale.results.region_tree import Group, Groups, Partner
 from rhale.results.store import FORMAT, VERSION, pack
 
 NAN, INF = float("nan"), float("inf")
@@ -187,18 +187,6 @@ def test_any_tree_comes_back(fx, tree, data):
     gain = {"share": data.draw(st.floats(-1, 1)), "standard_error": data.draw(st.floats(0, 1))}
     changed = with_tree(fx, regions=tuple(own), splits=tuple(splits), sampled=sampled, **gain)
     assert unpacked(content_of(changed), "it") == changed
-
-
-def test_given_regions_may_have_no_rows(fx):
-    tree = fx["x0"].regions
-    some = {
-        "regions": tree.regions[1:],
-        "splits": keep_regions(TWO, [1, 2]),
-        "sampled": keep_rows(tree.sampled, [1, 2]),
-    }
-    changed = with_tree(fx, state="given", **some)
-    assert unpacked(content_of(changed), "it") == changed
-    assert "do not lead to the 2 regions" in told(with_tree(fx, **some))
 
 
 def test_a_split_has_a_threshold_or_levels(fx):
