@@ -47,19 +47,10 @@ LOOKS = (
     Look("#882255", (0, (8, 1.5, 3, 1.5)), "p"),
 )
 
-# Regions: the ink of curves first, and never that of the spread or of intervals.
-REGIONS = (
-    Look("#0072B2", (0, ()), "o"),
-    Look("#E69F00", (0, (5, 1.5)), "s"),
-    Look("#AA3377", (0, (6, 1.5, 1.2, 1.5)), "D"),
-    Look("#56B4E9", (0, (1.2, 1.2)), "^"),
-)
-# Thirds: one hue, from light to dark.
-THIRDS = (
-    Look("#8CC4E8", (0, ()), "v"),
-    Look("#2F8FCB", (0, ()), "o"),
-    Look("#0B4F80", (0, ()), "^"),
-)
+# Regions, and thirds of the feature with which an effect changes gradually.
+DASHES = ((0, ()), (0, (5, 1.5)), (0, (6, 1.5, 1.2, 1.5)), (0, (1.2, 1.2)))
+REGIONS = tuple(map(Look, inks.REGIONS, DASHES, "osD^"))
+THIRDS = tuple(Look(ink, DASHES[0], marker) for ink, marker in zip(inks.THIRDS, "vo^", strict=True))
 COMMON = Look("#777777", (0, ()), "o")  # of all rows, where those of some are drawn
 
 # Sizes in inches and shares of a panel.
