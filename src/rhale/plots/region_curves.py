@@ -33,7 +33,7 @@ class RegionCurve(NamedTuple):
     place: int
     item: Item
     look: style.Look
-    label: str
+    label: str = ""
 
     def is_point(self, common: Item) -> bool:
         """Tell whether a region has (nearly) one value: a line would not be seen."""
@@ -83,7 +83,7 @@ def read_regions(effect: Result, layers: Layers, *, smooth: bool = False) -> lis
     if len(regions) < 2:
         return []
     common = read_item(effect, layers.center, layers.level, smooth=smooth)
-    labels, curves = name_regions(tree, style.REGION_LABEL), list[RegionCurve]()
+    curves: list[RegionCurve] = []
     for place, look in zip(choose_largest(regions), looks, strict=False):
         item = read_item(regions[place].effect, layers.center, layers.level, smooth=smooth)
         if is_constant(item.result):
@@ -91,10 +91,17 @@ def read_regions(effect: Result, layers: Layers, *, smooth: bool = False) -> lis
         else:
             item = moved(item, find_lift(common, item, layers.center))
             item = item._replace(path=where_rows_are(item))
-        item = item if layers.uncertainty else certain(item)
-        alone = "" if item.path.x.size else " (no curve)"
-        curves.append(RegionCurve(place, item, look, labels[place] + alone))
-    return curves
+        curves.append(RegionCurve(place, item if layers.uncertainty else certain(item), look))
+    return rename(curves, tree, style.REGION_LABEL)
+
+
+def rename(
+    curves: Sequence[RegionCurve], tree: RegionTree, length: int, unit: str = " of rows"
+) -> list[RegionCurve]:
+    """Call curves by who is in their regions, in at most so many letters."""
+    names = name_regions(tree, length, unit) if curves else []
+    alone = ["" if curve.item.path.x.size else " (no curve)" for curve in curves]
+    return [c._replace(label=names[c.place] + a) for c, a in zip(curves, alone, strict=True)]
 
 
 def name_regions(tree: RegionTree, length: int, unit: str = " of rows") -> list[str]:

@@ -80,7 +80,7 @@ MISSING_WIDTH, MISSING_GAP = 0.42, 0.1  # of the place for missing values, besid
 PANEL_WIDTHS = (5.6, 4.0, 3.2, 2.7, 2.3)
 PANEL_SHAPE = 0.58
 PANEL_HEAD = 0.6
-REGION_LINE = 0.13  # of the name of a region above a small panel
+REGION_LINE = 1.35  # of the name of a region above a small panel, by the size of its letters
 LEGEND_HEIGHT = 0.4
 ENTRY_WIDTH = 1.8  # of a legend below all panels
 LINE_LENGTH = 84  # of a legend above a panel, in characters
@@ -91,7 +91,7 @@ SPREAD_ROOM = 0.5  # how far the spread may widen a shared axis, as a share of t
 # Longest names, in characters.
 LABEL_LENGTH = 44
 LETTERS_PER_INCH = 14  # of a label or title in small letters
-SMALL_LETTERS_PER_INCH = 20  # of words in a legend inside axes
+MEAN_LETTER = 0.55  # width of letters in a sentence, of their size
 LEVEL_LABEL, TURNED_LABEL, SMALL_LABEL = 18, 30, 12  # of a level
 REGION_LABEL = 48  # of a rule in a legend
 LETTER_POINTS = 10.0  # usual size of letters

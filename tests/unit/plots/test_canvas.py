@@ -1,6 +1,5 @@
 import pytest
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from rhale.errors import BadSettingError
 from rhale.plots import canvas
@@ -38,22 +37,3 @@ def test_what_is_no_pair_is_refused():
 
 def test_a_legend_reads_line_by_line():
     assert canvas.by_columns(list("abcde"), 3) == ["a", "d", "b", "e", "c"]
-
-
-@pytest.mark.parametrize("outside", [True, False])
-def test_a_legend_has_columns_of_its_own_under_a_sentence(outside):
-    ax = Figure(figsize=(6, 4)).subplots()
-    lines = [Line2D([], [], label=name) for name in ("_a", "$b$", "c")]
-    canvas.add_columns(ax, (lines[:1], lines[1:]), "who differs", outside=outside)
-    words = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert words == (["_a", "", "$b$", "c"] if outside else ["_a", "$b$", "c"])
-    assert ax.get_legend().get_title().get_text() == "who differs"
-
-
-def test_room_for_a_legend_lifts_the_y_axis_and_no_curve():
-    ax = Figure(figsize=(6, 4)).subplots()
-    ax.set_ylim(-1, 1)
-    canvas.lift_above(ax, 4)
-    low, high = ax.get_ylim()
-    assert low == -1
-    assert 1 < high < -1 + 2 / (1 - canvas.MOST_ROOM) + 1e-9
