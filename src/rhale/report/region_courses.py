@@ -22,7 +22,8 @@ WHOLE = 0.8  # of the difference between two regions: the ends of the stretch te
 ALIKE = 0.1  # of a curve: what is left of it beside so many times another one
 HALF = 0.5  # of the rows, or levels, of the largest region: one that leaves less is not compared
 FEWEST = 30  # rows: the error of a mean of fewer is hardly known
-CHANCE = 0.00135  # that two regions are told apart that are not: three standard errors
+# that two regions are told apart that are not, as 4.5 standard errors: the stretch is searched for
+CHANCE = 3.4e-6
 
 
 class Course(NamedTuple):

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.report.conftest import divide
 
@@ -248,6 +248,7 @@ def test_names_that_turn_the_writing_turn_nothing_else():
     assert told.startswith("Where \u2068\u202eelam\u2069 the effect of age is")
 
 
+@settings(max_examples=30)
 @given(st.floats(0.2, 5.0), st.floats(1.15, 9.0))
 def test_the_ratio_is_that_of_the_slopes(slope, times):
     effect = divide(X, {"a": slope, "b": slope * times})
