@@ -9,7 +9,9 @@ from tests.unit.conftest import make
 from tests.unit.report.conftest import divide
 
 import rhale
+from rhale.report.chart_numbers import Line
 from rhale.report.page import make_page
+from rhale.report.region_numbers import Path
 from rhale.results.region_tree import Partner, Region, RegionTree
 
 pytestmark = pytest.mark.browser
@@ -170,6 +172,33 @@ def test_hostile_names_and_many_groups_stay_within_the_page(page, tmp_path, widt
     assert page.ask("document.documentElement.scrollWidth <= innerWidth")
     assert page.complaints() == []
     page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_curves_of_regions_are_switched_with_the_others(page, tmp_path):
+    """A staircase that is drawn smooth as one straight line, in the chart and in its regions."""
+    made = make_page([divide(X, {"a": 4.0, "b": -2.0})], {"method": "rhale"})
+    (feature,) = made.features
+    (part,) = feature.parts
+    even = Line((0, 10), (0, 1), (0, 0), (0, 1), (0, 1))
+    steps = Path((0, 5, 5, 10), (0, 0, 2, 2), (0, 0, 0, 0))
+    lines = tuple(
+        replace(line, path=steps, smooth=Path((0, 10), (0, 2), (0, 0)))
+        for line in part.regions.lines
+    )
+    part = replace(
+        part,
+        shape=replace(part.shape, smooth=even),
+        regions=replace(part.regions, lines=lines),
+    )
+    made = replace(made, features=(replace(feature, parts=(part,)),))
+    page.open(write(made, tmp_path))
+    page.show("#f0 .regions .drawing")
+    assert [path.count("L") for path in page.ask(CURVES)[1:]] == [3, 3]
+    page.driver.execute_script("showCurve(true)")
+    assert [path.count("L") for path in page.ask(CURVES)] == [1, 1, 1]
+    page.driver.execute_script("showCurve(false)")
+    assert [path.count("L") for path in page.ask(CURVES)[1:]] == [3, 3]
+    assert page.complaints() == []
 
 
 def test_printing_draws_regions_too(page, path):

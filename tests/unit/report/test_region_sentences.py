@@ -70,11 +70,20 @@ def test_of_many_groups_the_two_that_differ_most_are_told():
     )
 
 
+def test_regions_that_do_the_same_are_told_together():
+    slopes = {"a": 0.3, "b": -0.2, "c": 0.3, "d": -0.2}
+    assert tell_regions(divide(X, slopes, **SHARE)).startswith(
+        "From 0 to 10 the prediction rises by 3 where a or where c, "
+        "and falls by 2 where b or where d; "
+    )
+
+
 def test_regions_that_differ_in_a_part_are_told_there():
-    """Slope 0, and 2 from 5 to 7.5 in one region: a change of 5 there, and of 0."""
-    gate = np.where((X >= 5) & (X < 7.5), 2.0, 0.0) + 0.2
-    effect = divide(X, {"z > 0": gate, "z ≤ 0": 0.2 - np.where(X > 8, 2.0, 0.0)}, **SHARE)
-    assert tell_regions(effect).startswith("From 0 to 10 the prediction rises by")
+    """Slope 0.2, and 2 more from 5 to 7.5 in one region: changes of 5.5 and 0.5 there."""
+    gate = np.where((X >= 5) & (X < 7.5), 2.2, 0.2)
+    told = tell_regions(divide(X, {"z > 0": gate, "z ≤ 0": 0.2}, bins=rhale.Fixed(40), **SHARE))
+    assert told.startswith("The effect of age differs most from 5.1")
+    assert "rises by 5." in told
     bump = np.where(X < 5, 1.0, -1.0)
     told = tell_regions(divide(X, {"z > 0": bump, "z ≤ 0": 0.0}, bins=20, **SHARE))
     assert told.startswith("The effect of age differs most from 0 to 5: there the prediction rises")
