@@ -61,7 +61,9 @@ def gradual_sentence(effect: Result, tree: RegionTree, name: str) -> str:
     start += f", and differs by {listed(others)}" if others else ""
     start += which_explains(tree)
     ends = (tree.thirds[0], tree.thirds[-1]) if len(tree.thirds) > 1 else ()
-    who = (f"in the lowest third of {partner}", "in the highest")
+    who = [where(region) for region in ends]
+    if len(tree.thirds) == 3:  # values that many rows share leave fewer
+        who = [f"in the lowest third of {partner}", "in the highest"]
     found = compare_regions(effect, ends, who)
     if found is None or not found.is_sure:
         return f"{start}."

@@ -202,6 +202,13 @@ def test_a_gradual_change_is_told_from_its_lowest_to_its_highest_third():
     )
 
 
+def test_parts_that_are_no_thirds_are_told_by_their_rules():
+    effect = divide(X, {"z > 0": 3.0, "z ≤ 0": 1.0}, share=0.88, standard_error=0.02)
+    parts = divide(X, {"z ≤ 2": 0.5, "z > 2": 3.5}).regions.regions
+    told = tell_regions(replace(effect, regions=replace(effect.regions, gradual="z", thirds=parts)))
+    assert told.endswith("the prediction rises by 5 where z ≤ 2, and by 35 where z > 2.")
+
+
 def test_a_gradual_change_of_sign_is_told():
     effect = divide(X, {"z > 0": 3.0, "z ≤ 0": 1.0}, share=0.88, standard_error=0.02)
     thirds = divide(X, {"low": -0.5, "middle": 0.0, "high": 0.5}).regions.regions
