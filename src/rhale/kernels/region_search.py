@@ -48,8 +48,8 @@ class Search:
 
     def locate(self, tree: Branch | None, some: IntArray) -> IntArray:
         """Find the region of each of some effects."""
-        values = self.coded.rows.values[self.residuals.row[some]]
-        return locate_rows(list_rules(tree), lambda k: values[:, k], some.size)
+        values, rows = self.coded.rows.values, self.residuals.row[some]
+        return locate_rows(list_rules(tree), lambda k: values[rows, k], some.size)
 
     def explained(self, tree: Branch | None, some: IntArray) -> float:
         """Sum of squares that the regions of a tree explain in the effects themselves."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rhale.features.feature import Feature
+from rhale.kernels import IntArray
 from rhale.kernels.region_finding import Finding, Reason
 from rhale.kernels.rules import Rule
 from rhale.measures.given_groups import GivenGroups
@@ -96,8 +97,7 @@ class Telling:
         )
         if self.sketch.regions < 0:
             return tree
-        tree = self.found(tree) if self.given is None else self.named(tree, self.given)
-        return replace(tree, why="", doubtful=())
+        return self.found(tree) if self.given is None else self.named(tree, self.given)
 
     def found(self, tree: RegionTree) -> RegionTree:
         """Regions that the search found."""
@@ -116,6 +116,9 @@ class Telling:
         groups = given.groups
         rules = rules_of(given.splits) if groups is None else rules_of_groups(groups)
         regions = self.regions(self.sketch.regions, rules)
+        if groups is None and len(regions) < len(rules):
+            empty = next(rule for place, rule in enumerate(rules) if place not in regions)
+            return replace(tree, why=f"fewer than two rows are in the region {empty!r}")
         if groups is not None:
             groups = replace(groups, groups=tuple(groups.groups[place] for place in regions))
         return replace(
@@ -123,8 +126,21 @@ class Telling:
             state="given",
             regions=tuple(regions.values()) or tree.regions,
             splits=given.splits,
-            groups=groups,
+            groups=groups if regions else None,
         )
+
+    def locate_sampled(self, groups: IntArray) -> IntArray:
+        """Regions of sampled rows, by the groups that they are in; -1 where a group has none."""
+        place = {group: at for at, group in enumerate(self.measured(self.sketch.regions))}
+        return np.array([place.get(group, -1) for group in groups.tolist()], dtype=np.int64)
+
+    def measured(self, division: int) -> dict[int, Effect | LevelEffect]:
+        """Effects in the groups of a division that have rows enough, by the group."""
+        return {
+            part.group: part.effect
+            for part in self.parts
+            if (part.division, part.output) == (division, self.output) and part.effect is not None
+        }
 
     def all_rows(self) -> Region:
         """The one region where nothing was found."""
@@ -135,11 +151,10 @@ class Telling:
         """Regions of one division that have rows, by their places."""
         _, total = count_of(self.whole)
         found = {}
-        for part in self.parts:
-            if (part.division, part.output) == (division, self.output) and part.effect is not None:
-                effect = replace(part.effect, local_notes=self.whole.local_notes)
-                count, weight = count_of(effect)
-                found[part.group] = Region(rules[part.group], count, weight / total, effect)
+        for group, effect in self.measured(division).items():
+            count, weight = count_of(effect)
+            own = replace(effect, local_notes=self.whole.local_notes)
+            found[group] = Region(rules[group], count, weight / total, own)
         return found
 
     def partners(self) -> tuple[Partner, ...]:

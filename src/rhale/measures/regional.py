@@ -62,8 +62,9 @@ class Search:
         parts = () if third is None else cast("tuple[PartResult, ...]", third.parts)
         told = Telling(sketch, self.columns.splitters, self.given, result, output, parts)
         tree = told.tree()
-        if third is not None and third.groups is not None and sketch.regions >= 0 and len(tree) > 1:
-            tree = replace(tree, sampled=third.groups[:, sketch.regions])
+        if third is not None and third.groups is not None and len(tree) > 1:
+            groups = third.groups[:, sketch.regions]
+            tree = replace(tree, sampled=told.locate_sampled(groups))
         if tree.state == "doubtful":
             result = replace(result, local_notes=(*result.local_notes, Note("regions", tree.why)))
         return replace(result, regions=tree)

@@ -289,7 +289,7 @@ def add_columns(
     alike: dict[str, Any] = {"fontsize": size, "alignment": "left", "handlelength": 2.2}
     if outside:
         artists = [one for column in filled for one in pad(column, max(map(len, filled)))]
-        alike |= {"frameon": False, "ncols": len(filled), "borderaxespad": 0.2}
+        alike |= {"frameon": False, "ncols": len(filled), "borderaxespad": 0.6}
         legend = ax.legend(
             artists, dummies(artists), loc="lower left", bbox_to_anchor=(-0.07, 1.0), **alike
         )
@@ -301,7 +301,7 @@ def add_columns(
     longest = style.REGION_LABEL if outside else min(style.REGION_LABEL, room - 8)
     for text, artist in zip(legend.get_texts(), artists, strict=True):
         text.set(text=folded(str(artist.get_label()), longest), **LITERAL)
-    legend.set_title(folded(title, int(BOLD * room)))
+    legend.set_title(folded(title, int(BOLD * room), lines=3))
     legend.get_title().set(fontsize=size, fontweight="bold", **LITERAL)
     if not outside:
         words = [legend.get_title(), *legend.get_texts()]

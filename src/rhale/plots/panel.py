@@ -9,7 +9,6 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
-from matplotlib.lines import Line2D
 
 from rhale.kernels.curve import Center
 from rhale.plots import canvas, style
@@ -17,7 +16,7 @@ from rhale.plots.board import Board
 from rhale.plots.fields import Field, Item, Layers, place_field, read_item
 from rhale.plots.lettering import LITERAL, number, wrapped
 from rhale.plots.region_curves import RegionCurve, describe_briefly, name_regions, read_regions
-from rhale.plots.region_plot import draw_curves
+from rhale.plots.region_plot import draw_curves, make_key
 from rhale.results.result import Result, Trace
 
 
@@ -112,7 +111,7 @@ def draw_panel(ax: Axes, feature: Panel, outputs: list[str], level: float) -> li
                 explained += field.draw_among(item, outputs[place], level, place, len(outputs))
             else:
                 explained += field.draw_one(item, "mean effect", level)
-        explained += field.explain_intervals(level) if several else []
+        explained += field.explain_intervals(level, len(outputs)) if several else []
         explained += field.draw_gaps(feature.first) + field.draw_counts(feature.first)
     field.draw_aside(feature.items, level, [style.look(p) for p in places] if several else None)
     if feature.paths:
@@ -130,7 +129,7 @@ def write_title(ax: Axes, feature: Panel) -> None:
         words = f"importance {number(one.importance)} ± {number(one.importance_error, 2)}"
         length = canvas.wide_letters(ax, style.SMALL_LETTERS_PER_INCH)
         words += f"\n{describe_briefly(tree, length)}"
-        above += name_curves(ax, feature.curves, name_regions(tree, length - 6, ""))
+        above += name_curves(ax, feature, name_regions(tree, length - 6, ""))
     elif len(feature.items) == 1:
         error, spread = number(one.importance_error, 2), number(one.typical_spread)
         words = f"importance {number(one.importance)} ± {error}\ntypical spread {spread}"
@@ -145,9 +144,10 @@ def write_title(ax: Axes, feature: Panel) -> None:
     ax.set_title(name, loc="left", fontsize=style.NAME_TEXT, pad=pad, fontweight="bold", **LITERAL)
 
 
-def name_curves(ax: Axes, curves: Sequence[RegionCurve], labels: Sequence[str]) -> float:
+def name_curves(ax: Axes, feature: Panel, labels: Sequence[str]) -> float:
     """Name the curves of regions above a small panel; return the height in points."""
-    lines = [Line2D([], [], color=curve.look.colour, linestyle=curve.look.dash) for curve in curves]
+    common, curves = feature.items[0], feature.curves
+    lines = [make_key(curve, 4.0, is_point=curve.is_point(common)) for curve in curves]
     legend = ax.legend(
         lines,
         canvas.dummies(lines),

@@ -12,15 +12,17 @@ from rhale.kernels import BoolArray, FloatArray
 from rhale.kernels.curve import Center
 from rhale.plots import style
 from rhale.plots.compare import moved
-from rhale.plots.fields import Item, Layers, read_item
+from rhale.plots.fields import NO_CURVE, Item, Layers, read_item
 from rhale.plots.lettering import shown
 from rhale.plots.slots import Slots, gather_slots
 from rhale.results.region_tree import Region, RegionTree
-from rhale.results.result import Result, Trace, reach
+from rhale.results.result import Result, Trace, is_constant, reach
 from rhale.results.rules_in_words import join_words, short_rules
 
 MOST_REGIONS = 4
+THIRDS = ("lowest third: ", "middle third: ", "highest third: ")
 N_EVEN = 400  # places that stand for an axis
+SHORTEST = 0.01  # of the axis: what is drawn as a line
 
 
 class RegionCurve(NamedTuple):
@@ -30,6 +32,13 @@ class RegionCurve(NamedTuple):
     item: Item
     look: style.Look
     label: str
+
+    def is_point(self, common: Item) -> bool:
+        """Tell whether a region has (nearly) one value: a line would not be seen."""
+        known = self.item.path.x[np.isfinite(self.item.path.curve)]
+        if not (known.size and common.path.x.size) or common.result.labels:
+            return False
+        return float(np.ptp(known)) < SHORTEST * float(np.ptp(common.path.x))
 
 
 def require_regions(effect: Result) -> RegionTree:
@@ -75,18 +84,25 @@ def read_regions(effect: Result, layers: Layers, *, smooth: bool = False) -> lis
     labels, curves = name_regions(tree, style.REGION_LABEL), list[RegionCurve]()
     for place, look in zip(choose_largest(regions), looks, strict=False):
         item = read_item(regions[place].effect, layers.center, layers.level, smooth=smooth)
-        item = moved(item, find_lift(common, item, layers.center))
-        item = item._replace(path=where_rows_are(item))
+        if is_constant(item.result):
+            item = item._replace(path=find_point(common, item.result))
+        else:
+            item = moved(item, find_lift(common, item, layers.center))
+            item = item._replace(path=where_rows_are(item))
         item = item if layers.uncertainty else certain(item)
-        alone = "" if item.path.x.size else " (one value: no curve)"
+        alone = "" if item.path.x.size else " (no curve)"
         curves.append(RegionCurve(place, item, look, labels[place] + alone))
     return curves
 
 
 def name_regions(tree: RegionTree, length: int, unit: str = " of rows") -> list[str]:
-    """Say who is in each region, and how many rows that are; thirds are what they are called."""
+    """Say who is in each region, and how many rows that are; or which third it is."""
     if tree.thirds:
-        return [shown(third.rule, length) for third in tree.thirds]
+        names = THIRDS if len(tree.thirds) == len(THIRDS) else ("",) * len(tree.thirds)
+        return [
+            name + shown(third.rule, max(8, length - len(name)))
+            for name, third in zip(names, tree.thirds, strict=True)
+        ]
     shares = [f", {percent(region.share_of_rows)}{unit}" for region in tree]
     rules = short_rules(tree, max(8, length - max(map(len, shares))))
     return [rule + share for rule, share in zip(rules, shares, strict=True)]
@@ -106,17 +122,28 @@ def choose_largest(regions: Sequence[Region]) -> list[int]:
     return sorted(by_size[:MOST_REGIONS])
 
 
+def find_point(common: Item, result: Result) -> Trace:
+    """The one place of a region with one value, on the common curve; nothing else is known."""
+    if not common.path.x.size:
+        return NO_CURVE
+    x, none = np.array(reach(result)[:1]), np.full(1, np.nan)
+    return Trace(x, read_common(common, result, x), none, none, none)
+
+
+def read_common(common: Item, result: Result, x: FloatArray) -> FloatArray:
+    """Read the common curve at places on the axis of a region."""
+    if not result.labels:
+        return np.interp(x, common.path.x, common.path.curve)
+    slots = gather_slots([common.result, result])
+    return _at_slots(common, slots, slots.locate(result, x))
+
+
 def find_lift(common: Item, item: Item, center: Center) -> float:
     """How far a region's curve must rise to agree with the common one, where its zero is."""
     if not (common.path.x.size and item.path.x.size):
         return 0.0
     x, weight = weigh_places(item.result, center)
-    if item.result.labels:
-        slots = gather_slots([common.result, item.result])
-        read = [_at_slots(one, slots, slots.locate(item.result, x)) for one in (common, item)]
-    else:
-        read = [np.interp(x, one.path.x, one.path.curve) for one in (common, item)]
-    gap = read[0] - read[1]
+    gap = read_common(common, item.result, x) - read_common(item, item.result, x)
     share = np.where(np.isfinite(gap), weight, 0.0)
     return float(share @ np.nan_to_num(gap) / share.sum()) if share.sum() > 0 else 0.0
 
@@ -148,6 +175,8 @@ def where_rows_are(item: Item) -> Trace:
     if not path.x.size:
         return path
     seen = has_rows(item.result, path.x)
+    if not seen.any():
+        return NO_CURVE
     hidden = {name: np.where(seen, getattr(path, name), np.nan) for name in path._fields[1:]}
     return path._replace(**hidden)
 
@@ -159,6 +188,8 @@ def has_rows(result: Result, x: FloatArray) -> BoolArray:
         return np.asarray(rows[np.searchsorted(result.axis, x)] > 0)
     _, limits, density, gaps = result.support()
     some = np.flatnonzero(density > 0)
+    if not some.size:
+        return np.zeros(x.size, dtype=np.bool_)
     seen = (x >= limits[some[0]]) & (x <= limits[some[-1] + 1])
     for left, right in gaps:
         seen &= (x <= left) | (x >= right)
@@ -191,6 +222,8 @@ def describe_tree(tree: RegionTree, length: int = 10_000) -> str:
     'no regions: rows hardly differ'
     """
     share, most = share_in_words(tree), (length - 36) // max(1, len(tree.splitters))
+    if len(tree) < 2 and tree.state == "given":
+        return "only one group has rows"
     if len(tree) < 2:
         return f"{'doubtful' if tree.state == 'doubtful' else 'no regions'}: {tree.why}"
     if tree.gradual is not None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
 
 from rhale.kernels.curve import Center
 from rhale.plots import canvas, style
@@ -163,26 +165,38 @@ def draw_curves(
         return draw_alone(field, common, layers)
     rest = [field.draw_common(common, "all rows")]
     drawn = [curve for curve in curves if curve.item.path.x.size]
-    regions: dict[str, Artist] = {}
     for index, curve in enumerate(drawn):
-        (artist,) = field.draw_among(
-            curve.item, curve.label, layers.level, index, len(drawn), curve.look
-        )
-        regions[curve.label] = artist
-    field.draw_aside([c.item for c in drawn], layers.level, [c.look for c in drawn])
-    rest += field.explain_intervals(layers.level) if layers.uncertainty else []
+        _, item, look, label = curve
+        (artist,) = field.draw_among(item, label, layers.level, index, len(drawn), look)
+        if curve.is_point(common):
+            known = np.flatnonzero(np.isfinite(item.path.curve))
+            artist.set(marker=look.marker, markevery=[int(known[known.size // 2])])
+    looks = [style.COMMON, *(curve.look for curve in drawn)]
+    field.draw_aside([common, *(curve.item for curve in drawn)], layers.level, looks)
+    rest += field.explain_intervals(layers.level, len(drawn)) if layers.uncertainty else []
     rest += field.draw_counts(common.result)
     field.fit()
-    entries = [regions.get(curve.label) or canvas.blank_entry(curve.label) for curve in curves]
     more = count_rest(require_regions(common.result), curves)
-    return entries + ([canvas.blank_entry(more)] if more else []), rest
+    keys = [make_key(curve, is_point=curve.is_point(common)) for curve in curves]
+    return keys + ([canvas.blank_entry(more)] if more else []), rest
+
+
+def make_key(curve: RegionCurve, size: float = 6.0, *, is_point: bool = False) -> Artist:
+    """Make the legend's entry for a region: its line, or its dots; words where it has neither."""
+    colour, dash, marker = curve.look
+    if not curve.item.path.x.size:
+        return canvas.blank_entry(curve.label)
+    key = Line2D([], [], color=colour, linestyle=dash, label=curve.label)
+    if is_point or curve.item.result.column_kind == "categories":
+        key.set(marker=marker, markersize=size, linestyle="none")
+    return key
 
 
 def draw_alone(field: Field, common: Item, layers: Layers) -> tuple[list[Artist], list[Artist]]:
     """Draw the common curve where there are no regions; return what a legend explains."""
     effect, level = common.result, layers.level
-    mean = field.draw_one(common, "all rows", level, uncertainty=layers.uncertainty)
-    rest = field.draw_gaps(effect) + field.draw_counts(effect)
+    explained = field.draw_one(common, "all rows", level, uncertainty=layers.uncertainty)
+    explained += field.draw_gaps(effect) + field.draw_counts(effect)
     field.draw_aside([common], level)
     field.fit()
-    return mean, rest
+    return explained[:2], explained[2:]

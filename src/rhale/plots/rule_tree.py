@@ -23,6 +23,8 @@ LETTER = 0.07  # inches of a letter
 SHORTEST, LONGEST = 8, 32  # letters of a condition
 SHARE = 9  # letters of the share of rows behind it, and of its box
 
+Path = tuple[tuple[Split, bool], ...]
+
 
 class Twig(NamedTuple):
     """One line of the tree: a condition, how deep it stands, which line it hangs on."""
@@ -50,17 +52,18 @@ def grow_twigs(tree: RegionTree, inches: float = np.inf) -> list[Twig]:
     """
     twigs = [Twig(ALL_ROWS, 0, -1, tuple(range(len(tree))))]
 
-    def grow(place: int, parent: int) -> None:
+    def grow(place: int, parent: int, path: Path) -> None:
         split = tree.splits[place]
         room = (inches - INDENT * (split.depth + 1)) / LETTER - SHARE
-        names = name_sides(tree, split, int(np.clip(room, SHORTEST, LONGEST)))
-        for name, then in zip(names, (split.first, split.second), strict=True):
+        length = int(np.clip(room, SHORTEST, LONGEST))
+        for is_first, then in ((True, split.first), (False, split.second)):
+            here = (*path, (split, is_first))
             regions = tuple(_regions_below(tree.splits, then))
-            twigs.append(Twig(name, split.depth + 1, parent, regions))
+            twigs.append(Twig(name_end(tree, here, length), split.depth + 1, parent, regions))
             if then >= 0:
-                grow(then, len(twigs) - 1)
+                grow(then, len(twigs) - 1, here)
 
-    grow(0, 0)
+    grow(0, 0, ())
     return twigs
 
 
@@ -72,17 +75,33 @@ def _regions_below(splits: Sequence[Split], place: int) -> Iterator[int]:
         yield from _regions_below(splits, then)
 
 
-def name_sides(tree: RegionTree, split: Split, length: int) -> tuple[str, ...]:
-    """Write the conditions of both sides of a split, in at most so many letters.
+def name_end(tree: RegionTree, path: Path, length: int) -> str:
+    """Write what the last split of a path adds, in at most so many letters.
+
+    Parameters
+    ----------
+    tree : RegionTree
+        Which the path is of.
+    path : tuple of (Split, bool)
+        Splits from the first one on, and whether their first side is taken. What several of them
+        say about one feature is said in one.
+    length : int
+        Most letters.
 
     Examples
     --------
     >>> tree = RegionTree("x", "y", "found", "", ())
-    >>> name_sides(tree, Split(0, "age", 0, 40.0, missing="second"), 30)
-    ('age ≤ 40', 'age > 40 or missing')
+    >>> old, middle = Split(0, "age", 0, 30.0), Split(1, "age", 0, 50.0)
+    >>> name_end(tree, ((old, False), (middle, True)), 30)
+    '30 < age ≤ 50'
     """
-    alone = replace(split, first=-1, second=-2)
-    return short_rules(replace(tree, splits=(alone,)), length)
+    same = [step for step in path if step[0].feature == path[-1][0].feature]
+    chain = []
+    for line, (split, is_first) in enumerate(same):
+        on, off = -1 if line == len(same) - 1 else line + 1, -2 - line
+        first, second = (on, off) if is_first else (off, on)
+        chain.append(replace(split, first=first, second=second))
+    return short_rules(replace(tree, splits=tuple(chain)), length)[0]
 
 
 def tree_size(tree: RegionTree) -> tuple[float, float]:

@@ -60,7 +60,7 @@ THIRDS = (
     Look("#2F8FCB", (0, ()), "o"),
     Look("#0B4F80", (0, ()), "^"),
 )
-COMMON = Look("#777777", (0, ()), "_")  # of all rows, where those of some are drawn
+COMMON = Look("#777777", (0, ()), "o")  # of all rows, where those of some are drawn
 
 # Sizes in inches and shares of a panel.
 EFFECT_SIZE = (6.4, 5.8)
@@ -102,7 +102,7 @@ LABEL_LENGTH = 44
 LETTERS_PER_INCH = 14  # of a label or title in small letters
 SMALL_LETTERS_PER_INCH = 20  # of words in a legend inside axes
 LEVEL_LABEL, TURNED_LABEL, SMALL_LABEL = 18, 30, 12  # of a level
-REGION_LABEL = 48  # of a rule in a legend
+REGION_LABEL = 54  # letters of a rule and a share beside a curve
 LETTER_POINTS = 10.0  # usual size of letters
 MOST_SLANTED, SLANTED_ROOM = 16, 1.0  # levels along x: how many, and inches of a slanted name
 NAME_SHARE = 1.0  # of the width of turned axes, for the names of levels beside them

@@ -82,7 +82,8 @@ def _agree_tree(tree: RegionTree, where: str) -> None:
     if tree.groups is not None and (tree.splits or len(tree.groups.groups) != n_regions):
         refuse(f"{where}groups are not the regions")
     if tree.groups is None:
-        _agree_splits(tree.splits, n_regions, f"{where}splits")
+        n_ends = max(n_regions, len(tree.splits) + 1) if tree.state == "given" else n_regions
+        _agree_splits(tree.splits, n_ends, f"{where}splits")
     _agree_splits(tree.doubtful, len(tree.doubtful) + 1, f"{where}doubtful")
     if tree.state in ("none", "doubtful") and n_regions > 1:
         refuse(f"{where}state is {tree.state!r} of {n_regions} regions")

@@ -12,7 +12,7 @@ from rhale.results.listing import shorten, text_width
 from rhale.results.region_tree import Group, Groups, RegionTree, Side, Split
 from rhale.results.table_rows import write_place
 
-ALL_ROWS, OTHER_LEVELS = "all rows", "other levels"
+ALL_ROWS, OTHER_LEVELS, OR_MISSING = "all rows", "other levels", " or missing"
 MOST_NAMED = 4  # levels in one rule
 LONGEST_NAME = 60
 LABEL_WIDTH = 32  # letters beside a curve
@@ -115,7 +115,7 @@ def short_rules(tree: RegionTree, width: int = LABEL_WIDTH) -> tuple[str, ...]:
         Columns of text that a label has.
     """
     if tree.splits:
-        every = _conditions_of(tree.splits)
+        every = _conditions_of(tree.splits)[: len(tree)]
     elif tree.groups is not None:
         every = [[condition] for condition in _conditions_of_groups(tree.groups)]
     else:
@@ -203,16 +203,21 @@ def _condition_of(groups: Groups, group: Group, every: tuple[str, ...], *, gone:
     base = Condition(groups.feature, groups.kind, missing=group.missing, tells_missing=gone)
     if groups.is_cut:
         return replace(base, low=group.low, high=group.high)
-    rest = (OTHER_LEVELS,) if any(one.rest for one in groups.groups) else ()
+    named = (group.name,) if group.name else group.levels
     others = tuple(level for level in every if level not in group.levels)
-    levels, others = (group.levels + rest, others) if group.rest else (group.levels, others + rest)
-    return replace(base, levels=(group.name,) if group.name else levels, others=others)
+    if group.rest and not named:
+        named = (OTHER_LEVELS,)
+    elif any(one.rest and not one.levels for one in groups.groups):
+        others += (OTHER_LEVELS,)
+    return replace(base, levels=named, others=others)
 
 
 def _in_words(conditions: Sequence[Condition], brevity: Brevity = AT_LENGTH) -> str:
     """Join what is said about each feature; nothing is said about all rows."""
-    said = [_say(condition, brevity) for condition in conditions]
-    return " and ".join(text for text in said if text) or ALL_ROWS
+    said = [text for condition in conditions if (text := _say(condition, brevity))]
+    if len(said) > 1:
+        said = [f"({text})" if OR_MISSING in text and " = " not in text else text for text in said]
+    return " and ".join(said) or ALL_ROWS
 
 
 def _say(condition: Condition, brevity: Brevity) -> str:
@@ -225,7 +230,7 @@ def _say(condition: Condition, brevity: Brevity) -> str:
         return "" if condition.missing or not condition.tells_missing else f"{name} known"
     if condition.levels:
         return f"{name} = {_say_levels(condition, with_missing, brevity)}"
-    return _say_range(name, condition, brevity) + " or missing" * with_missing
+    return _say_range(name, condition, brevity) + OR_MISSING * with_missing
 
 
 def _say_range(name: str, condition: Condition, brevity: Brevity) -> str:
@@ -246,7 +251,7 @@ def _say_levels(condition: Condition, with_missing: bool, brevity: Brevity) -> s
     others = [shorten(level, brevity.longest) for level in condition.others]
     if len(levels) <= brevity.named:
         return join_words([*levels, *(["missing"] * with_missing)], "or")
-    tail = ", or missing" * with_missing
+    tail = f",{OR_MISSING}" * with_missing
     if len(others) <= brevity.named:
         return f"all but {join_words(others, 'and')}{tail}"
     named = levels[: max(brevity.named - 2, 1)]

@@ -70,12 +70,12 @@ def test_groups_that_were_given_have_no_tree(by_sex, legend):
 
 
 def test_an_effect_that_changes_gradually_is_drawn_in_thirds(by_sex, find, legend):
-    thirds = tuple(replace(by_sex.regions[0], rule=f"income in third {k}") for k in range(3))
+    thirds = tuple(replace(by_sex.regions[0], rule=f"income {k}") for k in range(3))
     tree = replace(by_sex.regions, thirds=thirds, gradual="income")
     ax = plot_regions(replace(by_sex, regions=tree))
     assert [line.get_color() for line in find(ax, "curve")] == [t.colour for t in style.THIRDS]
     assert title(ax) == "changes gradually with income (92 ± 1 %)"
-    assert legend(ax)[:3] == ["income in third 0", "income in third 1", "income in third 2"]
+    assert legend(ax)[0] == "lowest third: income 0"
     assert not tree_axes(ax)
 
 
@@ -210,4 +210,29 @@ def test_a_constant_feature_has_no_curve(make_effect, by_sex, one, render):
     tree = replace(by_sex.regions, state="none", why="one value", splits=(), regions=())
     ax = plot_regions(replace(constant, regions=tree))
     assert "one value 3" in one(ax, "constant").get_text()
+    assert render(ax)
+
+
+def test_numbers_that_are_levels_have_a_common_line(make_levels, with_regions, one, find):
+    effect = make_levels(("1", "2", "5"), [2.0, 3.0], edges=[1.0, 2.0, 5.0])
+    ax = plot_regions(with_regions(effect, {"one": effect, "two": effect}))
+    np.testing.assert_allclose(one(ax, "common").get_xdata(), [1, 2, 5])
+    np.testing.assert_allclose(one(ax, "common").get_ydata(), effect.curve())
+    assert len(find(ax, "levels")) == 2
+
+
+def test_missing_values_of_all_rows_stand_beside_in_grey(by_sex, one):
+    missing = Missing(40, 0.1, 1.0, 0.3, 360.0)
+    dot = one(plot_regions(replace(by_sex, missing=missing)), "missing")
+    assert to_hex(dot.get_edgecolor()[0]) == style.COMMON.colour
+    assert dot.get_offsets()[0, 1] == 1.0
+
+
+def test_a_region_with_one_value_is_drawn_as_a_dot(by_sex, make_effect, with_regions, find, render):
+    constant = make_effect(np.full(5, 0.75), np.ones(5), [0.75, 0.75])
+    ax = plot_regions(with_regions(by_sex, {"a": constant, "b": by_sex.regions[0].effect}))
+    dot, line = find(ax, "curve")
+    assert dot.get_marker() == "o"
+    assert dot.get_xydata().tolist() == [[0.75, pytest.approx(0.5)]]
+    assert line.get_marker() == "None"
     assert render(ax)

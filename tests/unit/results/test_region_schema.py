@@ -10,7 +10,7 @@ from tests.unit.results.with_regions import SPLIT, TWO, alone, make_regional, pu
 from rhale.errors import BadFileError, BadSettingError
 from rhale.explanation import unpacked
 from rhale.kernels.regions import MOST_GROUPS
-from rhale.results.region_tree import Group, Groups, Partner
+from rhale.results.region_tree import Group, Groups, Partner, keep_regions, keep_rows
 from rhale.results.store import FORMAT, VERSION, pack
 
 NAN, INF = float("nan"), float("inf")
@@ -79,9 +79,56 @@ def test_an_only_region_with_an_effect_of_its_own_keeps_it(fx):
     assert unpacked(content_of(changed), "it") == changed
 
 
+def samples(content, place=0, name="regions"):
+    return [r["effect"]["sample"] for r in content["effects"][place]["regions"][name]]
+
+
+def with_sample(region, sample):
+    return replace(region, effect=replace(region.effect, sample=sample))
+
+
 def test_sampled_rows_of_a_region_are_written_once(fx):
-    written = content_of(fx)["effects"][0]["regions"]["regions"]
-    assert [r["effect"]["sample"].keys() for r in written] == [{"record", "local_effects"}] * 3
+    """By their places in the sample of all rows; or, where effects differ there, by these alone."""
+    tree, whole = fx["x0"].regions, fx["x0"].sample
+    same = [type(whole)(*(c[tree.sampled == i] for c in whole)) for i in range(3)]
+    same[0] = same[0]._replace(local_effects=same[0].local_effects + 1.0)
+    changed = with_tree(
+        fx,
+        regions=tuple(map(with_sample, tree.regions, same)),
+        thirds=tuple(map(with_sample, tree.thirds, same[1:])),
+    )
+    content = content_of(changed)
+    by_place, by_effect = {"record", "rows"}, {"record", "local_effects"}
+    assert [s.keys() for s in samples(content)] == [by_effect, by_place, by_place]
+    assert [s.keys() for s in samples(content, name="thirds")] == [by_place, by_place]
+    assert samples(content)[1]["rows"]["array"] == np.flatnonzero(tree.sampled == 1).tolist()
+    again = unpacked(content, "it")
+    assert again == changed
+    found = again["x0"].regions.thirds[1].effect.sample
+    assert [c.tobytes() for c in found] == [c.tobytes() for c in same[2]]
+
+
+def test_rows_of_a_third_that_are_not_all_rows_are_written_whole(fx):
+    third = fx["x0"].regions.thirds[0]
+    sample = third.effect.sample
+    changed = with_tree(fx, thirds=(with_sample(third, sample._replace(x=sample.x[::-1])),))
+    (written,) = samples(content_of(changed), name="thirds")
+    assert written.keys() == {"record", "x", "local_effects", "weight"}
+    assert unpacked(content_of(changed), "it") == changed
+
+
+def test_rows_of_a_region_that_are_not_there_are_refused(fx):
+    content = content_of(fx)
+    rows = {"array": [3, 400], "type": "int64", "shape": [2]}
+    content["effects"][0]["regions"]["regions"][0]["effect"]["sample"] = {
+        "record": "part_rows",
+        "rows": rows,
+    }
+    with pytest.raises(BadFileError, match="region of 'x0' has rows that are not there"):
+        unpacked(content, "it")
+    content["effects"][0]["sample"] = {"record": "part_rows", "rows": rows}
+    with pytest.raises(BadFileError, match=r"effects\[0\]\.sample is a record 'part_rows'"):
+        unpacked(content, "it")
 
 
 def test_regions_within_regions_are_refused(fx):
@@ -123,6 +170,18 @@ def test_splits_lead_to_every_region_once(fx):
     assert "splits[0].depth" in of(replace(first, depth=1), second)
     assert "splits[0].second is 1000" in of(replace(first, second=1000), second)
     assert "doubtful" in told(with_tree(fx, "x1", doubtful=(replace(SPLIT, second=-3),)))
+
+
+def test_given_regions_may_have_no_rows(fx):
+    tree = fx["x0"].regions
+    some = {
+        "regions": tree.regions[1:],
+        "splits": keep_regions(TWO, [1, 2]),
+        "sampled": keep_rows(tree.sampled, [1, 2]),
+    }
+    changed = with_tree(fx, state="given", **some)
+    assert unpacked(content_of(changed), "it") == changed
+    assert "do not lead to the 2 regions" in told(with_tree(fx, **some))
 
 
 def test_a_split_has_a_threshold_or_levels(fx):

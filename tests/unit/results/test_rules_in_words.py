@@ -83,6 +83,14 @@ def test_missing_values_go_down_the_tree():
     assert rules_of(splits) == ("age ≤ 2", "age > 5", "2 < age ≤ 5 or missing")
 
 
+def test_missing_values_beside_other_conditions_stand_in_brackets():
+    splits = [by_levels(["f"], ["m"], first=1, second=-3), cut(40.0, missing="first")]
+    assert rules_of(splits)[:2] == (
+        "city = f and (age ≤ 40 or missing)",
+        "city = f and age > 40",
+    )
+
+
 def test_levels_are_named():
     assert rules_of([by_levels("ab", "c")]) == ("city = a or b", "city = c")
     assert rules_of([by_levels("abc", "d", missing="second")]) == (
@@ -136,6 +144,14 @@ def test_groups_of_levels():
 def test_levels_that_no_group_names_are_not_among_all_but_a_few():
     groups = (Group(levels=tuple("abcdef")), Group(levels=("g",)), Group(rest=True))
     assert rules_of_groups(Groups("city", 0, groups))[0] == "city = all but g and other levels"
+
+
+def test_levels_that_are_named_with_the_rest_stand_for_it():
+    """Rare levels that are pooled have a name, and so has what the user left over."""
+    pooled = (Group(levels=("a",)), Group(levels=("other (9 levels)",), rest=True))
+    assert rules_of_groups(Groups("city", 0, pooled)) == ("city = a", "city = other (9 levels)")
+    left = (Group(levels=("a",), name="A"), Group(levels=("b", "c"), rest=True, name="all others"))
+    assert rules_of_groups(Groups("city", 0, left)) == ("city = A", "city = all others")
 
 
 def test_short_rules_are_the_rules_where_there_is_room():
@@ -200,7 +216,7 @@ def meets(rule, age, city):
 
 
 def meets_one(text, age, city):
-    value = city if "city" in text else age
+    value, text = city if "city" in text else age, text.strip("()")
     if text.startswith("no "):
         return False
     if re.fullmatch(r"\w+ (known|missing)", text):
@@ -259,3 +275,10 @@ def test_wide_letters_count_twice(width):
     (label, _) = short_rules(tree_of([cut(1.0, feature="日本語" * 9)], 2), width)
     assert text_width(label) <= width
     assert label.endswith("≤ 1")
+
+
+def test_short_rules_of_dates_have_no_end_that_is_no_date():
+    split = Split(0, "since", 0, 18_000.0, kind="date")
+    halves = tuple(Region(rule, 1, 0.5, None) for rule in ("before", "after"))
+    tree = RegionTree("age", "y", "found", "", halves, (split,))
+    assert short_rules(tree, width=18) == ("since ≤ 2019-04-14", "since > 2019-04-14")
