@@ -110,9 +110,9 @@ def test_regions_are_read_and_zoomed_by_keyboard(opened):
     chart, before = opened.find("#f0 .regions .chart"), opened.ask(CURVES)
     chart.send_keys(Keys.HOME)
     words = opened.texts("#f0 .regions .readout")[0]
-    assert words.startswith("0: sex = male \u221220 (")
-    assert "; sex = female 10 (" in words
-    assert words.endswith("; all rows \u22125")
+    assert words.startswith("0: effect \u221220 (")
+    assert " where sex = male; 10 (" in words
+    assert words.endswith(" where sex = female; \u22125 in all rows")
     chart.send_keys("+")
     assert opened.ask(CURVES) != before
     chart.send_keys("0")
@@ -124,7 +124,7 @@ def test_levels_of_regions_are_read_one_by_one(opened):
 
     opened.show("#f2 .regions .drawing")
     opened.find("#f2 .regions .chart").send_keys(Keys.END)
-    assert opened.texts("#f2 .regions .readout")[0].startswith("centre: z > 0 ")
+    assert opened.texts("#f2 .regions .readout")[0].startswith("centre: effect ")
 
 
 def test_pointing_at_a_curve_tells_its_values(opened):
@@ -132,7 +132,7 @@ def test_pointing_at_a_curve_tells_its_values(opened):
 
     opened.show("#f0 .regions .drawing")
     ActionChains(opened.driver).move_to_element(opened.find("#f0 .regions .drawing svg")).perform()
-    opened.wait("document.querySelector('#f0 .regions .readout').textContent.includes('all rows')")
+    opened.wait("document.querySelector('#f0 .regions .readout').textContent.includes('in all rows')")
 
 
 def test_the_table_of_regions_says_what_the_chart_shows(opened):
