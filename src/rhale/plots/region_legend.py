@@ -16,7 +16,7 @@ from rhale.plots.lettering import LITERAL, folded
 BOLD = 0.85  # letters of a heading in a line
 MOST_ROOM = 0.6  # share of given axes for a legend inside
 KEY = 6  # letters that a key takes
-BESIDE = 36  # letters that the second column takes
+BESIDE = 34  # letters that the second column takes
 LEAST = 30  # letters of a rule beside a second column
 
 
