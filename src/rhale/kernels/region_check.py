@@ -83,16 +83,13 @@ def share_of(residuals: Residuals, some: IntArray, drop: FloatArray) -> Gain:
     -----
     Numerator and denominator come from the same rows, so the error is that of their ratio.
     """
-    checking = residuals.checking
-    spread = residuals.spreads(checking)
+    spread = residuals.checking_spread
     total = float(spread.sum())
     n_rows = residuals.count_rows(some)
     if not total > 0:
         return Gain(0.0, float("nan"), n_rows)
     share = float(drop.sum()) / total
-    size = int(residuals.row.max(initial=0)) + 1
-    expected = share * np.bincount(residuals.row[checking], spread, size)
-    by_row = np.bincount(residuals.row[some], drop, size) - expected
+    by_row = residuals.add_by_row(some, drop) - share * spread
     return Gain(share, float(np.sqrt(np.sum(by_row**2))) / total, n_rows)
 
 
@@ -143,7 +140,7 @@ class Bar:
         """Tell whether a drop of losses is more than chance, by the rows that it comes from."""
         total, weight = float(drop.sum()), residuals.weight[some]
         mean = total / float(weight.sum()) if some.size else 0.0
-        by_row = np.bincount(residuals.row[some], drop - mean * weight)
+        by_row = residuals.add_by_row(some, drop - mean * weight)
         return total >= self.confidence * float(np.sqrt(np.sum(by_row**2)))
 
 
@@ -209,7 +206,28 @@ def fit_group(residuals: Residuals, some: IntArray, parent: FloatArray) -> Float
     return fit_curves(histogram, parent, residuals, prior)[:, 0]
 
 
-def drop_by_groups(residuals: Residuals, group: IntArray, n_groups: int) -> FloatArray:
+@dataclass(frozen=True, eq=False)
+class Common:
+    """The curve of all rows that are searched, and the losses about it of those that check."""
+
+    curve: FloatArray
+    losses: FloatArray
+    prior: float
+
+    @classmethod
+    def of(cls, residuals: Residuals) -> Common:
+        """Fit the curve."""
+        zero = np.zeros((len(residuals.values), residuals.n_cells))
+        curve = fit_group(residuals, residuals.searched, zero)
+        none = np.zeros(residuals.checking.size, dtype=np.intp)
+        losses = weigh_losses(residuals, residuals.checking, curve[:, None], none)
+        prior = PRIOR * float(residuals.weight[residuals.searched].mean())
+        return cls(curve, losses, prior)
+
+
+def drop_by_groups(
+    residuals: Residuals, group: IntArray, n_groups: int, common: Common
+) -> FloatArray:
     """How far the curves of groups lower the losses of effects that check, shape (n_checking,).
 
     Parameters
@@ -220,13 +238,11 @@ def drop_by_groups(residuals: Residuals, group: IntArray, n_groups: int) -> Floa
         The group of every row.
     n_groups : int
         How many there are.
+    common : Common
+        What they are compared with.
     """
     searched, checking = residuals.searched, residuals.checking
-    zero = np.zeros((len(residuals.values), residuals.n_cells))
-    common = fit_group(residuals, searched, zero)
-    prior = PRIOR * float(residuals.weight[searched].mean())
     histogram = fill_one(residuals, searched, group[residuals.row[searched]], n_groups)
-    curves = fit_curves(histogram, common, residuals, prior)
-    mine = group[residuals.row[checking]]
-    own = weigh_losses(residuals, checking, common[:, None], np.zeros_like(mine))
-    return np.asarray(own - weigh_losses(residuals, checking, curves, mine))
+    curves = fit_curves(histogram, common.curve, residuals, common.prior)
+    losses = weigh_losses(residuals, checking, curves, group[residuals.row[checking]])
+    return np.asarray(common.losses - losses)

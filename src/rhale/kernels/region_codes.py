@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +55,11 @@ class CodedRows:
     fine: Codes
     coarse: Codes
     rank: IntArray
+
+    @cached_property
+    def varies(self) -> BoolArray:
+        """Splitters that do not have one value in all rows, shape (n_splitters,)."""
+        return np.asarray((self.fine.codes != self.fine.codes[:, :1]).any(axis=1))
 
     @property
     def n_splitters(self) -> int:

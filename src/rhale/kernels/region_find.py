@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from rhale.kernels import IntArray
-from rhale.kernels.region_check import Bar, Checked, check_tree, drop_by_groups, share_of
+from rhale.kernels.region_check import Bar, Checked, Common, check_tree, drop_by_groups, share_of
 from rhale.kernels.region_codes import CodedRows, code_rows, round_between
 from rhale.kernels.region_finding import Finding, Gain, Reason, SearchRows, Target
 from rhale.kernels.region_partners import Partners, find_partners
@@ -78,7 +78,7 @@ def check_groups(rows: SearchRows, group: IntArray, target: Target, settings: Re
     checking = residuals.checking
     if checking.size == 0 or residuals.searched.size == 0:
         return Gain(0.0, float("nan"), 0)
-    drop = drop_by_groups(residuals, group, int(group.max(initial=0)) + 1)
+    drop = drop_by_groups(residuals, group, int(group.max(initial=0)) + 1, Common.of(residuals))
     return share_of(residuals, checking, drop)
 
 
@@ -86,7 +86,7 @@ def _find(rows: SearchRows | CodedRows, targets: Sequence[Target], settings: Reg
     coded = rows if isinstance(rows, CodedRows) else code_rows(rows)
     residuals = take_residuals(coded.rows, targets)
     everything = np.arange(residuals.row.size)
-    splitters = _allowed(coded, residuals, [target.own for target in targets])
+    splitters = _allowed(coded, [target.own for target in targets])
     search = Search(coded, residuals, settings, splitters)
     nothing = np.full(coded.n_splitters, np.nan)
     empty = Finding(partner_share=nothing, partner_error=nothing)
@@ -105,15 +105,9 @@ def _has_halves(residuals: Residuals) -> bool:
     return bool(residuals.searched.size and residuals.checking.size)
 
 
-def _allowed(coded: CodedRows, residuals: Residuals, own: list[int]) -> IntArray:
+def _allowed(coded: CodedRows, own: list[int]) -> IntArray:
     """Splitters that differ among the rows, and are not the feature itself."""
-    values = coded.rows.values[np.unique(residuals.row)]
-    if not len(values):
-        return np.empty(0, dtype=np.intp)
-    known = ~np.isnan(values)
-    low = np.where(known, values, np.inf).min(axis=0)
-    high = np.where(known, values, -np.inf).max(axis=0)
-    differs = (low < high) | (known.any(axis=0) & ~known.all(axis=0))
+    differs = coded.varies.copy()
     differs[[k for k in own if k >= 0]] = False
     return np.flatnonzero(differs)
 

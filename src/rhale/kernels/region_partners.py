@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.region_check import PRIOR, drop_by_groups, fit_curves, share_of
+from rhale.kernels.region_check import PRIOR, Common, drop_by_groups, fit_curves, share_of
 from rhale.kernels.region_codes import CodedRows
 from rhale.kernels.region_gains import fill_one, squares
 from rhale.kernels.residuals import Residuals
@@ -41,8 +41,9 @@ def find_partners(coded: CodedRows, residuals: Residuals, splitters: IntArray) -
     each of its levels, and the honest formula of the check. O(n_effects n_splitters).
     """
     share, error = np.full((2, coded.n_splitters), np.nan)
+    common = Common.of(residuals)
     for k in splitters:
-        drop = drop_by_groups(residuals, *_groups(coded, int(k)))
+        drop = drop_by_groups(residuals, *_groups(coded, int(k)), common)
         gain = share_of(residuals, residuals.checking, drop)
         share[k], error[k] = gain.share, gain.error
     return Partners(share, error, _leave_all(coded, residuals, splitters))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.region_codes import COARSE, CodedRows, cut_evenly, round_between
+from rhale.kernels.region_codes import COARSE, CodedRows, cut_evenly
 from rhale.kernels.region_gains import Histogram, fill, fill_one, gain_between, squares
 from rhale.kernels.region_pairs import find_pair
 from rhale.kernels.regions import Regions
@@ -48,8 +48,8 @@ class Search:
 
     def locate(self, tree: Branch | None, some: IntArray) -> IntArray:
         """Find the region of each of some effects."""
-        values = self.coded.rows.values[self.residuals.row[some]]
-        return locate_rows(list_rules(tree), lambda k: values[:, k], some.size)
+        values, rows = self.coded.rows.values, self.residuals.row[some]
+        return locate_rows(list_rules(tree), lambda k: values[rows, k], some.size)
 
     def explained(self, tree: Branch | None, some: IntArray) -> float:
         """Sum of squares that the regions of a tree explain in the effects themselves."""
@@ -237,7 +237,9 @@ def move(search: Search, tree: Branch, part: Part, limits: tuple[float, float]) 
         near = float(ends[best]), float(ends[best + 2])
         return move(search, replace(tree, rule=replace(rule, threshold=cut)), part, near)
     above = float(inside[np.searchsorted(inside, cut, side="right")])
-    return replace(tree, rule=replace(rule, threshold=round_between(cut, above)))
+    column = search.coded.rows.values[:, rule.splitter]
+    gap = np.sort(column[(column >= cut) & (column < above)])  # rows that were not looked at, too
+    return replace(tree, rule=replace(rule, threshold=float(gap[gap.size // 2])))
 
 
 def around(threshold: float, ends: FloatArray, reach: int) -> tuple[float, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -58,15 +59,20 @@ class Residuals:
         """How many cells there are."""
         return int(self.factor.size)
 
-    @property
+    @cached_property
     def searched(self) -> IntArray:
         """Effects of rows that are searched."""
         return np.flatnonzero(~self.checks)
 
-    @property
+    @cached_property
     def checking(self) -> IntArray:
         """Effects of rows that check."""
         return np.flatnonzero(self.checks)
+
+    @cached_property
+    def checking_spread(self) -> FloatArray:
+        """What each row that checks adds to the spread, shape (n_rows,) as far as there are any."""
+        return self.add_by_row(self.checking, self.spreads(self.checking))
 
     def measure(self, some: IntArray) -> FloatArray:
         """Weigh what some effects count, shape (n_some,)."""
@@ -79,7 +85,12 @@ class Residuals:
 
     def count_rows(self, some: IntArray) -> int:
         """Count the rows that some effects belong to."""
-        return int(np.unique(self.row[some]).size)
+        return int(np.count_nonzero(np.bincount(self.row[some])))
+
+    def add_by_row(self, some: IntArray, numbers: FloatArray) -> FloatArray:
+        """Add up numbers of some effects by the rows that they belong to."""
+        size = int(self.row.max(initial=-1)) + 1
+        return np.bincount(self.row[some], numbers, size).astype(float)
 
 
 def take_residuals(rows: SearchRows, targets: Sequence[Target]) -> Residuals:

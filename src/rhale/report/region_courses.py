@@ -12,16 +12,19 @@ from typing import NamedTuple
 import numpy as np
 
 from rhale.kernels import FloatArray
-from rhale.report.sentences import at, levels_of
+from rhale.report.sentences import MOSTLY, at, levels_of
 from rhale.report.wording import isolated
 from rhale.results.region_tree import Region
 from rhale.results.result import Difference, Result, is_constant, reach
 
 N_POINTS = 121
 WHOLE = 0.8  # of the difference between two regions: the ends of the stretch tell the rest
+REST = 0.05  # of that difference, at either end
 ALIKE = 0.1  # of a curve: what is left of it beside so many times another one
-HALF = 0.5  # of the stretch of the largest region: a region with less is not compared
-CHANCE = 0.00135  # that two regions are told apart that are not: three standard errors
+HALF = 0.5  # of the rows, or levels, of the largest region: one that leaves less is not compared
+FEWEST = 30  # rows: the error of a mean of fewer is hardly known
+# that two regions are told apart that are not, as 4.5 standard errors: the stretch is searched for
+CHANCE = 3.4e-6
 
 
 class Course(NamedTuple):
@@ -48,6 +51,8 @@ class Comparison:
         The two that differ most.
     is_sure : bool
         Whether these two differ by more than chance could make.
+    n_left : int
+        How many regions are not compared: too few rows, or on another stretch.
     """
 
     start: str
@@ -56,6 +61,7 @@ class Comparison:
     courses: tuple[Course, ...]
     apart: tuple[int, int]
     is_sure: bool
+    n_left: int = 0
 
 
 def compare_regions(
@@ -96,6 +102,7 @@ def compare_regions(
         courses=tuple(Course(who[i], change) for i, change in zip(kept, changes, strict=True)),
         apart=apart,
         is_sure=abs(one.size - other.size) > limit * error,
+        n_left=len(regions) - len(kept),
     )
 
 
@@ -118,13 +125,27 @@ def farthest_apart(heights: FloatArray, *, has_order: bool) -> tuple[tuple[int, 
     gaps = [heights[i] - heights[j] for i, j in pairs]
     best = int(np.argmax([np.ptp(gap) for gap in gaps]))
     gap = gaps[best]
-    if has_order and abs(gap[-1] - gap[0]) >= WHOLE * np.ptp(gap):
-        return pairs[best], 0, gap.size - 1
+    if has_order and abs(gap[-1] - gap[0]) >= WHOLE * np.ptp(gap) > 0:
+        return pairs[best], *narrow(gap)
     low, high = int(np.argmin(gap)), int(np.argmax(gap))
     first, last = (
         sorted((low, high)) if has_order else rising(heights[list(pairs[best])], low, high)
     )
     return pairs[best], first, last
+
+
+def narrow(gap: FloatArray) -> tuple[int, int]:
+    """Positions between which nearly all of a change happens; the ends, if that is most of the way.
+
+    Examples
+    --------
+    >>> narrow(np.arange(9.0)), narrow(np.array([0, 0, 0, 0, 0, 0, 0, 1.0, 2.0]))
+    ((0, 8), (6, 8))
+    """
+    share = (gap - gap[0]) / (gap[-1] - gap[0])
+    start = int(np.flatnonzero(share <= REST)[-1])
+    stop = start + int(np.flatnonzero(share[start:] >= 1 - REST)[0])
+    return (start, stop) if stop - start < MOSTLY * (gap.size - 1) else (0, gap.size - 1)
 
 
 def are_multiples(heights: FloatArray) -> bool:
@@ -156,25 +177,36 @@ def shared_places(regions: Sequence[Region]) -> tuple[list[int], list[FloatArray
     Returns
     -------
     kept : list of int
-        Regions that can be compared. One that would leave less than half of the stretch of the
-        largest region is left out, and so is one where the feature has a single value.
+        Regions that can be compared. One that would leave less than half of the rows of the
+        largest region is left out, and so is one of few rows, or with a single value.
     places : list of ndarray of shape (n_places,)
         The places of each, on its own axis.
     """
-    able = [i for i, region in enumerate(regions) if not is_constant(region.effect)]
+    able = [i for i, r in enumerate(regions) if r.count >= FEWEST and not is_constant(r.effect)]
     able.sort(key=lambda i: -regions[i].share_of_rows)
     if not able:
         return [], []
     if regions[able[0]].effect.labels:
         return shared_levels(regions, able)
-    low, high = rows_reach(regions[able[0]].effect)
-    least, kept = HALF * (high - low), able[:1]
+    largest, kept = regions[able[0]].effect, able[:1]
+    low, high = rows_reach(largest)
     for i in able[1:]:
         start, stop = rows_reach(regions[i].effect)
-        if min(high, stop) - max(low, start) >= least:
-            low, high = max(low, start), min(high, stop)
+        both = max(low, start), min(high, stop)
+        if share_between(largest, *both) >= HALF:
+            low, high = both
             kept.append(i)
     return sorted(kept), [np.linspace(low, high, N_POINTS)] * len(kept)
+
+
+def share_between(effect: Result, low: float, high: float) -> float:
+    """Share of the rows that lie on a stretch; of those sampled, or by the bins."""
+    values, limits, density, _ = effect.support()
+    if values.size:
+        return float(np.mean((values >= low) & (values <= high)))
+    inside = np.clip(np.minimum(limits[1:], high) - np.maximum(limits[:-1], low), 0.0, None)
+    total = float(density @ np.diff(limits))
+    return float(density @ inside) / total if total > 0 else 0.0
 
 
 def shared_levels(

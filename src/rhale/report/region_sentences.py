@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Literal
 
-from rhale.report.region_courses import Comparison, compare_regions, known_error
+from rhale.report.region_courses import Comparison, Course, compare_regions, known_error
 from rhale.report.sentences import SURE, is_sure
 from rhale.report.wording import clean, isolated, listed, number, plus_minus, shortened
 from rhale.results.listing import share_told, write_share
@@ -19,6 +18,7 @@ WAYS: tuple[Way, ...] = ("rises", "falls", "hardly moves", "unclear")
 MOST_TOLD = 4  # regions; of more, the two that differ most
 HARDLY = 0.1  # of the largest change among the regions
 BROAD = 0.25  # of a ratio: an interval that is wider tells no number
+UNMEASURED = "no measurable part"
 LONGEST_RULE, SHORT_NAME = 80, 60
 
 
@@ -61,7 +61,9 @@ def gradual_sentence(effect: Result, tree: RegionTree, name: str) -> str:
     start += f", and differs by {listed(others)}" if others else ""
     start += which_explains(tree)
     ends = (tree.thirds[0], tree.thirds[-1]) if len(tree.thirds) > 1 else ()
-    who = (f"in the lowest third of {partner}", "in the highest")
+    who = [where(region) for region in ends]
+    if len(tree.thirds) == 3:  # values that many rows share leave fewer
+        who = [f"in the lowest third of {partner}", "in the highest"]
     found = compare_regions(effect, ends, who)
     if found is None or not found.is_sure:
         return f"{start}."
@@ -70,31 +72,39 @@ def gradual_sentence(effect: Result, tree: RegionTree, name: str) -> str:
 
 def region_sentence(effect: Result, tree: RegionTree, name: str) -> str:
     """Compare the regions, and say how much of the spread they explain."""
-    who = [where(region) for region in tree]
-    found = compare_regions(effect, tree.regions, who)
     groups = "groups" if tree.state == "given" else "regions"
+    found = compare_regions(effect, tree.regions, [where(region) for region in tree])
     if found is None:
         return f"The {groups} have no stretch of {name} in common to compare.{they_explain(tree)}"
-    share = f"; this explains {explained(tree)} of the spread." if explained(tree) else "."
-    if not found.is_sure and tree.state == "given":
-        return not_told_apart(name) + they_explain(tree)
-    if not found.is_sure:
-        return f"The effect of {name} differs between {len(tree)} regions in its shape{share}"
+    if found.is_sure:
+        told = capital(difference_sentence(found, groups, name)) + this_explains(tree)
+    elif tree.state == "given" or explained(tree) == UNMEASURED:
+        told = f"The {groups} differ in the effect of {name} by no more than chance could make."
+        told += they_explain(tree) if explained(tree) != UNMEASURED else ""
+    else:
+        told = f"The effect of {name} differs between {len(tree)} {groups} in its shape"
+        told += this_explains(tree)
+    return told + left_out(found, groups)
+
+
+def difference_sentence(found: Comparison, groups: str, name: str) -> str:
+    """Say how regions differ that do."""
     if (ratio := ratio_words(found)) is not None:
-        return f"{capital(ratio_sentence(found, name, ratio))}{share}"
+        return ratio_sentence(found, name, ratio)
     if len(found.courses) > MOST_TOLD:
-        found = replace(found, courses=tuple(found.courses[i] for i in found.apart), apart=(0, 1))
-        start = f"Of {len(tree)} {groups} two differ most: "
-        return f"{start}{over(found)} {in_groups(found)}{share}"
-    if not found.tells_all:
-        start = f"The effect of {name} differs most {stretch(found)}: there "
-        return f"{start}the prediction {in_groups(found)}{share}"
-    return f"{capital(over(found))} {in_groups(found)}{share}"
+        start = f"of {len(found.courses)} {groups} two differ most: "
+        two = tuple(found.courses[i] for i in found.apart)
+        return f"{start}{over(found)} {in_groups(two)}"
+    start = f"the effect of {name} differs most {stretch(found)}: there the prediction"
+    return f"{over(found) if found.tells_all else start} {in_groups(found.courses)}"
 
 
-def not_told_apart(name: str) -> str:
-    """Say of given groups that no two differ by more than chance could make."""
-    return f"The groups differ in the effect of {name} by no more than chance could make."
+def left_out(found: Comparison, groups: str) -> str:
+    """Say how many regions are not compared."""
+    if not found.n_left:
+        return ""
+    words = f"{groups} are" if found.n_left > 1 else f"{groups[:-1]} is"
+    return f" {found.n_left} {words} not compared: too few rows, or on another stretch."
 
 
 def ratio_sentence(found: Comparison, name: str, ratio: str) -> str:
@@ -102,7 +112,8 @@ def ratio_sentence(found: Comparison, name: str, ratio: str) -> str:
     strong, weak = sorted(found.courses, key=lambda course: -abs(course.change.size))
     sizes = [amount(course.change) for course in (strong, weak)]
     way = way_of(strong.change, abs(strong.change.size))
-    weak_who = weak.who if len(weak.who) <= SHORT_NAME else "elsewhere"
+    is_long = len(weak.who) > SHORT_NAME and not found.n_left
+    weak_who = "elsewhere" if is_long else weak.who
     return (
         f"{strong.who} the effect of {name} is {ratio} that {weak_who} "
         f"({over(found)} {way} by {sizes[0]} and by {sizes[1]})"
@@ -131,23 +142,31 @@ def ratio_words(found: Comparison) -> str | None:
     return "about twice" if 1.9 <= ratio < 2.1 else f"about {number(ratio, 2)} times"
 
 
-def in_groups(found: Comparison) -> str:
+def in_groups(courses: Sequence[Course]) -> str:
     """List what regions do, those that go one way together: "rises by 3 where a, by 1 where b"."""
-    largest = max(abs(course.change.size) for course in found.courses)
-    order = sorted(found.courses, key=lambda course: -abs(course.change.size))
+    largest = max(abs(course.change.size) for course in courses)
+    order = sorted(courses, key=lambda course: -abs(course.change.size))
     said: list[str] = []
     for way in WAYS[:3]:
         mine = [course for course in order if way_of(course.change, largest) == way]
         if not mine:
             continue
         if way == "hardly moves":
-            said.append(f"{way} {', '.join(course.who for course in mine)}")
+            said.append(f"{way} {' or '.join(course.who for course in mine)}")
         else:
-            sizes = [f"by {amount(course.change)} {course.who}" for course in mine]
+            sizes = [f"by {size} {' or '.join(who)}" for size, who in by_size(mine).items()]
             said.append(f"{way} {joined(sizes) if len(mine) == len(order) else ', '.join(sizes)}")
     unclear = [course.who for course in order if way_of(course.change, largest) == "unclear"]
-    more = f"; {', '.join(unclear)} these rows do not tell which way it goes" if unclear else ""
+    more = f"; {' or '.join(unclear)} these rows do not tell which way it goes" if unclear else ""
     return joined(said) + more
+
+
+def by_size(courses: Sequence[Course]) -> dict[str, list[str]]:
+    """Who changes by how much; those that change alike together."""
+    found: dict[str, list[str]] = {}
+    for course in courses:
+        found.setdefault(amount(course.change), []).append(course.who)
+    return found
 
 
 def in_order(found: Comparison) -> str:
@@ -217,13 +236,18 @@ def explained(tree: RegionTree) -> str:
     """Share of the spread that the regions explain; nothing where that is not known."""
     share, error = share_told(tree)
     if share <= 0 or share <= SURE * error:
-        return "no measurable part"
+        return UNMEASURED
     return write_share(share, error)
 
 
 def which_explains(tree: RegionTree) -> str:
     """Say how much a gradual change explains."""
     return f", which explains {explained(tree)} of the spread" if explained(tree) else ""
+
+
+def this_explains(tree: RegionTree) -> str:
+    """The same as the end of a sentence."""
+    return f"; this explains {explained(tree)} of the spread." if explained(tree) else "."
 
 
 def they_explain(tree: RegionTree) -> str:

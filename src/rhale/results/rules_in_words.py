@@ -115,7 +115,7 @@ def short_rules(tree: RegionTree, width: int = LABEL_WIDTH) -> tuple[str, ...]:
         Columns of text that a label has.
     """
     if tree.splits:
-        every = _conditions_of(tree.splits)[: len(tree)]
+        every = _conditions_of(tree.splits)
     elif tree.groups is not None:
         every = [[condition] for condition in _conditions_of_groups(tree.groups)]
     else:
@@ -235,15 +235,14 @@ def _say(condition: Condition, brevity: Brevity) -> str:
 
 def _say_range(name: str, condition: Condition, brevity: Brevity) -> str:
     """Say between which values rows are."""
+    write = write_threshold if brevity.in_full else write_short
     low, high = (
-        write_threshold(end, condition.kind)
-        if brevity.in_full
-        else write_short(end, condition.kind)
+        write(end, condition.kind) if abs(end) < inf else ""
         for end in (condition.low, condition.high)
     )
-    if condition.low == -inf:
+    if not low:
         return f"{name} ≤ {high}"
-    return f"{name} > {low}" if condition.high == inf else f"{low} < {name} ≤ {high}"
+    return f"{low} < {name} ≤ {high}" if high else f"{name} > {low}"
 
 
 def _say_levels(condition: Condition, with_missing: bool, brevity: Brevity) -> str:  # noqa: FBT001

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.effects_by_hand import rows_of, target_of, uniform
 
-from rhale.kernels.region_check import Bar, check_tree, drop_by_groups, fit_curves, share_of
+from rhale.kernels.region_check import Bar, Common, check_tree, drop_by_groups, fit_curves, share_of
 from rhale.kernels.region_codes import code_rows
 from rhale.kernels.region_finding import Target
 from rhale.kernels.region_gains import Histogram
@@ -54,7 +54,7 @@ def test_the_error_of_a_share_is_that_of_a_ratio_of_sums_over_rows():
     rng = np.random.default_rng(0)
     search = search_in(values, 2.0 * gate + rng.normal(size=4_000))
     residuals = search.residuals
-    drop = drop_by_groups(residuals, gate, 2)
+    drop = drop_by_groups(residuals, gate, 2, Common.of(residuals))
     gain = share_of(residuals, residuals.checking, drop)
     # by drawing the rows that check again
     spread = residuals.spreads(residuals.checking)
@@ -85,7 +85,7 @@ def test_two_effects_of_a_row_are_one_observation_in_errors():
     gains = []
     for target in (once, twice):
         residuals = take_residuals(rows_of(values), [target])
-        drop = drop_by_groups(residuals, gate, 2)
+        drop = drop_by_groups(residuals, gate, 2, Common.of(residuals))
         gains.append(share_of(residuals, residuals.checking, drop))
     assert gains[1].share == pytest.approx(gains[0].share, abs=0.01)
     assert gains[1].error == pytest.approx(gains[0].error, rel=0.02)

@@ -12,8 +12,11 @@ from rhale.report.region_courses import (
     compare_regions,
     farthest_apart,
     rows_reach,
+    share_between,
     shared_places,
 )
+from rhale.results.effect import NO_SAMPLE
+from rhale.results.region_tree import Region
 
 X = np.linspace(0.0, 10.0, 401)
 
@@ -31,6 +34,20 @@ def test_a_region_on_a_small_stretch_leaves_the_others_to_compare():
 def test_limits_beyond_the_rows_are_no_common_stretch():
     effect = rhale.effect(X[X <= 5], np.ones((X <= 5).sum()), bins=rhale.Edges([0.0, 5.01, 10.0]))
     assert rows_reach(effect) == (0.0, 5.01)
+
+
+def test_a_stretch_counts_by_its_rows_and_not_by_its_length():
+    """Two regions with one far row each, on opposite sides: nearly all rows are on both."""
+    near = np.linspace(0.0, 1.0, 200)
+    parts = [rhale.effect(np.append(near, far), np.ones(201), bins=1) for far in (-99.0, 99.0)]
+    regions = [Region(str(far), 201, 0.5, part) for far, part in enumerate(parts)]
+    kept, places = shared_places(regions)
+    assert kept == [0, 1]
+    assert places[0][[0, -1]].tolist() == [0.0, 1.0]
+    half = share_between(parts[0], 0.5, 99.0)
+    assert half == pytest.approx(0.5, abs=0.01)
+    # without sampled rows, rows are spread evenly over their bins
+    assert share_between(replace(parts[0], sample=NO_SAMPLE), 0.5, 99.0) == pytest.approx(0.005)
 
 
 @given(st.integers(2, 5), st.integers(2, 9), st.integers(0, 999))
@@ -59,8 +76,19 @@ def test_curves_of_other_shapes_are_no_multiples():
     assert not are_multiples(np.array([X, X, X]))
 
 
+def test_regions_that_do_not_differ_are_hardly_ever_told_apart():
+    """Rows of one and the same effect in two groups, drawn anew: at most one of 15."""
+    rng, told = np.random.default_rng(0), 0
+    for _ in range(15):
+        x = rng.normal(size=(2, 300))
+        parts = [rhale.effect(one, np.cos(one) + rng.normal(size=300)) for one in x]
+        regions = [Region(str(i), 300, 0.5, part) for i, part in enumerate(parts)]
+        told += compare_regions(parts[0], regions, ["a", "b"]).is_sure
+    assert told <= 1
+
+
 @pytest.mark.parametrize(("noise", "sure"), [(0.0, True), (60.0, False)])
-def test_a_difference_is_sure_beyond_three_standard_errors(noise, sure):
+def test_a_difference_is_sure_beyond_what_a_search_could_find(noise, sure):
     rng = np.random.default_rng(0)
     slopes = {rule: slope + rng.normal(0, noise, 401) for rule, slope in (("a", 1.0), ("b", 2.0))}
     effect = divide(X, slopes, bins=1)

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.report.conftest import divide
 
@@ -70,11 +70,20 @@ def test_of_many_groups_the_two_that_differ_most_are_told():
     )
 
 
+def test_regions_that_do_the_same_are_told_together():
+    slopes = {"a": 0.3, "b": -0.2, "c": 0.3, "d": -0.2}
+    assert tell_regions(divide(X, slopes, **SHARE)).startswith(
+        "From 0 to 10 the prediction rises by 3 where a or where c, "
+        "and falls by 2 where b or where d; "
+    )
+
+
 def test_regions_that_differ_in_a_part_are_told_there():
-    """Slope 0, and 2 from 5 to 7.5 in one region: a change of 5 there, and of 0."""
-    gate = np.where((X >= 5) & (X < 7.5), 2.0, 0.0) + 0.2
-    effect = divide(X, {"z > 0": gate, "z ≤ 0": 0.2 - np.where(X > 8, 2.0, 0.0)}, **SHARE)
-    assert tell_regions(effect).startswith("From 0 to 10 the prediction rises by")
+    """Slope 0.2, and 2 more from 5 to 7.5 in one region: changes of 5.5 and 0.5 there."""
+    gate = np.where((X >= 5) & (X < 7.5), 2.2, 0.2)
+    told = tell_regions(divide(X, {"z > 0": gate, "z ≤ 0": 0.2}, bins=rhale.Fixed(40), **SHARE))
+    assert told.startswith("The effect of age differs most from 5.1")
+    assert "rises by 5." in told
     bump = np.where(X < 5, 1.0, -1.0)
     told = tell_regions(divide(X, {"z > 0": bump, "z ≤ 0": 0.0}, bins=20, **SHARE))
     assert told.startswith("The effect of age differs most from 0 to 5: there the prediction rises")
@@ -120,6 +129,23 @@ def test_a_way_that_rows_do_not_tell_is_called_unclear():
     assert way_of(Difference(1.0, float("nan"), 0.0), 2.0) == "unclear"
     assert way_of(Difference(0.01, 0.001, 0.0), 2.0) == "hardly moves"
     assert way_of(Difference(-1.0, 0.1, 0.0), 2.0) == "falls"
+
+
+def test_regions_of_a_common_tree_that_differ_in_nothing_are_told_so():
+    """One tree for all features: it says nothing about some of them."""
+    effect = divide(X, {"a": 1.0, "b": 1.0}, share=0.001, standard_error=0.002)
+    assert tell_regions(effect) == (
+        "The regions differ in the effect of age by no more than chance could make."
+    )
+
+
+def test_regions_that_are_not_compared_are_counted():
+    effect = divide(X, {"a": 1.0, "b": 3.0, "c": 9.0, "d": 7.0}, **SHARE)
+    tree = effect.regions
+    few = tuple(replace(region, count=29, share_of_rows=0.01) for region in tree.regions[2:])
+    told = tell_regions(replace(effect, regions=replace(tree, regions=tree.regions[:2] + few)))
+    assert told.startswith("Where b the effect of age is about 3 times that where a (")
+    assert told.endswith(" 2 regions are not compared: too few rows, or on another stretch.")
 
 
 def test_an_unclear_region_is_left_open():
@@ -174,6 +200,13 @@ def test_a_gradual_change_is_told_from_its_lowest_to_its_highest_third():
         "from 0 to 10 the prediction rises by 5 in the lowest third of income, and by 35 in the "
         "highest."
     )
+
+
+def test_parts_that_are_no_thirds_are_told_by_their_rules():
+    effect = divide(X, {"z > 0": 3.0, "z ≤ 0": 1.0}, share=0.88, standard_error=0.02)
+    parts = divide(X, {"z ≤ 2": 0.5, "z > 2": 3.5}).regions.regions
+    told = tell_regions(replace(effect, regions=replace(effect.regions, gradual="z", thirds=parts)))
+    assert told.endswith("the prediction rises by 5 where z ≤ 2, and by 35 where z > 2.")
 
 
 def test_a_gradual_change_of_sign_is_told():
@@ -231,6 +264,7 @@ def test_names_that_turn_the_writing_turn_nothing_else():
     assert told.startswith("Where \u2068\u202eelam\u2069 the effect of age is")
 
 
+@settings(max_examples=30)
 @given(st.floats(0.2, 5.0), st.floats(1.15, 9.0))
 def test_the_ratio_is_that_of_the_slopes(slope, times):
     effect = divide(X, {"a": slope, "b": slope * times})
