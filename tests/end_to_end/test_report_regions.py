@@ -132,7 +132,9 @@ def test_pointing_at_a_curve_tells_its_values(opened):
 
     opened.show("#f0 .regions .drawing")
     ActionChains(opened.driver).move_to_element(opened.find("#f0 .regions .drawing svg")).perform()
-    opened.wait("document.querySelector('#f0 .regions .readout').textContent.includes('in all rows')")
+    opened.wait(
+        "document.querySelector('#f0 .regions .readout').textContent.includes('in all rows')"
+    )
 
 
 def test_the_table_of_regions_says_what_the_chart_shows(opened):

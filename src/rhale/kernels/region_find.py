@@ -18,6 +18,7 @@ from rhale.kernels.residuals import Residuals, take_residuals
 from rhale.kernels.rules import Branch, Rule, list_rules
 
 FEWEST_ROWS = 200
+MOST_SHARE = 0.49  # that a split may have to explain
 GRADUAL = 0.08  # share of the spread that a splitter explains beyond one cut
 
 
@@ -87,7 +88,7 @@ def _find(rows: SearchRows | CodedRows, targets: Sequence[Target], settings: Reg
     residuals = take_residuals(coded.rows, targets)
     everything = np.arange(residuals.row.size)
     splitters = _allowed(coded, [target.own for target in targets])
-    search = Search(coded, residuals, settings, splitters)
+    search = Search(coded, residuals, _settings_for(targets, settings), splitters)
     nothing = np.full(coded.n_splitters, np.nan)
     empty = Finding(partner_share=nothing, partner_error=nothing)
     if residuals.count_rows(everything) < FEWEST_ROWS or not _has_halves(residuals):
@@ -99,6 +100,21 @@ def _find(rows: SearchRows | CodedRows, targets: Sequence[Target], settings: Reg
     if not (spread > 0 and bar.is_worth(residuals, residuals.checking, spread)):
         return replace(empty, reason="alike")
     return _search_and_check(search)
+
+
+def _settings_for(targets: Sequence[Target], settings: Regions) -> Regions:
+    """Ask for twice the share where steps between levels say nothing about the steps of a model.
+
+    Notes
+    -----
+    Of 0/1 features and of four levels that enter additively, boosted trees and forests of 5 000
+    rows split 11 of 240, and explained 20 % of the spread at most; of 60 steps that differ regions
+    explained at least 22 %, and 44 % where the model was not overfitted.
+    """
+    if any(target.step is None or target.noise is not None for target in targets):
+        return settings
+    gain, total = (min(2 * share, MOST_SHARE) for share in (settings.min_gain, settings.min_total))
+    return replace(settings, min_gain=gain, min_total=total)
 
 
 def _has_halves(residuals: Residuals) -> bool:
@@ -121,8 +137,9 @@ def _search_and_check(search: Search) -> Finding:
         partner_error=partners.error,
         unexplained=partners.unexplained,
     )
-    bar = Bar.of(search.settings)
-    checked = _check_whole(search, tree, bar)
+    checked = _check_whole(search, tree, Bar.of(search.settings))
+    if checked.tree is None:
+        checked = _confirm_both_ways(search, tree)
     if checked.tree is None:
         return _tell_why(search, tree, told)
     checked, gradual = _look_for_gradual(search, checked, partners)
@@ -144,6 +161,36 @@ def _check_whole(search: Search, tree: Branch | None, bar: Bar) -> Checked:
     checked = check_tree(search, tree, bar)
     enough = checked.tree is not None and checked.gains[0].share >= search.settings.min_total
     return checked if enough else Checked(None)
+
+
+def _confirm_both_ways(search: Search, tree: Branch | None) -> Checked:
+    """Let the halves change places: what each finds by itself, the other may confirm less surely.
+
+    Notes
+    -----
+    Both must pass at 1 / sqrt(2) of the confidence, which together is as sure as one at all of it,
+    and name the same splitters. A gate that explains 30 % of normal effects, beside nine other
+    features, is found in 65, 90 and 100 % of 60 runs at 300, 500 and 1 000 rows, and in 43, 73 and
+    98 % without; one that explains 15 % in 5, 13 and 82 % instead of 3, 5 and 68 %. No wrong
+    splitter in any run, and nothing in 240 runs of noise, either way.
+    """
+    bar = Bar.of(search.settings)
+    bar = replace(bar, confidence=bar.confidence / np.sqrt(2))
+    one = _check_whole(search, tree, bar)
+    if one.tree is None:
+        return one
+    turned = search.turned()
+    found = grow(turned, turned.part(turned.residuals.searched))
+    other = _check_whole(turned, found, bar)
+    if other.tree is None or _splitters(one.tree) != _splitters(other.tree):
+        return Checked(None)
+    mine, theirs = one.gains[0], other.gains[0]
+    both = Gain(
+        (mine.share + theirs.share) / 2,
+        float(np.hypot(mine.error, theirs.error)) / 2,
+        mine.rows + theirs.rows,
+    )
+    return replace(one, gains=(both, *one.gains[1:]))
 
 
 def _tell_why(search: Search, tree: Branch | None, told: Finding) -> Finding:

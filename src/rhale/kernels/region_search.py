@@ -58,6 +58,10 @@ class Search:
         factor = self.residuals.factor
         return float(squares(histogram, factor).sum() - squares(histogram.total(), factor))
 
+    def turned(self) -> Search:
+        """The search in the rows that check, which those that were searched then check."""
+        return replace(self, residuals=replace(self.residuals, checks=~self.residuals.checks))
+
     def part(self, some: IntArray) -> Part:
         """All effects that are looked at: either side of a split has a share of their weight."""
         total = float(self.residuals.weight[some].sum())

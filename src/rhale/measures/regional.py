@@ -67,6 +67,7 @@ class Search:
             tree = replace(tree, sampled=told.locate_sampled(groups))
         if tree.state == "doubtful":
             result = replace(result, local_notes=(*result.local_notes, Note("regions", tree.why)))
+            tree = replace(tree, regions=(replace(tree[0], effect=result),))
         return replace(result, regions=tree)
 
 

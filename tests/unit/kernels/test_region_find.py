@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests.effects_by_hand import rows_of, splitters_of, target_of, uniform
 
+from rhale.kernels.region_check import Checked
 from rhale.kernels.region_codes import code_rows
 from rhale.kernels.region_find import check_groups, find_joint, find_regions
 from rhale.kernels.region_finding import Target
@@ -183,6 +184,17 @@ def test_steps_between_levels_are_told_apart():
     assert found.share > 0.95
 
 
+@pytest.mark.parametrize(("noise", "finds"), [(2.5, True), (4.0, False)])
+def test_steps_between_levels_must_explain_a_fifth(noise, finds):
+    values = uniform(10_000, 3)
+    level = np.random.default_rng(1).integers(0, 2, 10_000)
+    chance = noise * np.random.default_rng(2).normal(size=10_000)
+    effects = np.where(values[:, 1] > 0, 2.0, -2.0) + chance  # 4 / (4 + noise²): 39 % and 20 %
+    found = find_regions(rows_of(values), step_target(level, effects, effects, 2), Regions())
+    assert bool(found.rules) == finds
+    assert found.reason == ("" if finds else "too little")
+
+
 def test_a_feature_of_few_values_works():
     values = uniform(1_000, 3)
     values[:, 0] = np.round(values[:, 0])
@@ -239,3 +251,17 @@ def test_nothing_that_is_given_is_changed():
     find_regions(rows, replace(target, noise=np.zeros(500)), Regions())
     for given, copy in zip((values, target.effects, rows.weight), copies, strict=True):
         np.testing.assert_array_equal(given, copy)
+
+
+def test_halves_that_change_places_find_more_in_few_rows(monkeypatch):
+    def count():
+        return sum(
+            splitters_of(find(values, 0.55 * np.sign(values[:, 1]) + noise)) == [1]
+            for values, noise in problems
+        )
+
+    rngs = [np.random.default_rng(seed) for seed in range(12)]
+    problems = [(rng.uniform(-1, 1, (300, 4)), 0.84 * rng.normal(size=300)) for rng in rngs]
+    both_ways = count()
+    monkeypatch.setattr("rhale.kernels.region_find._confirm_both_ways", lambda *_: Checked(None))
+    assert both_ways > count()

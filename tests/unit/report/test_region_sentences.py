@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -7,6 +8,7 @@ from hypothesis import strategies as st
 from tests.unit.report.conftest import divide
 
 import rhale
+from rhale import problems
 from rhale.report.region_courses import compare_regions
 from rhale.report.region_sentences import joined, ratio_words, tell_regions, way_of
 from rhale.results.region_tree import Partner, Region, RegionTree, Split
@@ -275,3 +277,26 @@ def test_the_ratio_is_that_of_the_slopes(slope, times):
 
 def test_parts_of_a_sentence_are_joined():
     assert joined(["a", "b"]) == "a, and b"
+
+
+@pytest.mark.parametrize(
+    ("pose", "true"),
+    [
+        # slopes 2 where both gates are open, else -1, from -1 to 1
+        (problems.both_gates, r"rises by 4 where x1 > .* and x2 > .*, and falls by 2 where .* or "),
+        # slopes 3 and -3, by an exclusive or
+        (problems.either_or, r"rises by 6 where .* or where .*, and falls by 6 where .* or where "),
+        # 1 and, beyond 0.5, 3: changes over all but the ends of what differs
+        (
+            problems.local_gate,
+            r"differs most from 0\.5\d* to (0\.9\d|1): .* rises by 1\.4.* by 0\.4",
+        ),
+        # five times as steep for one row in twenty
+        (problems.small_group, r"^Where x2 > 0\.\d+ the effect of x0 is about 5 times that where"),
+    ],
+)
+def test_sentences_about_regions_that_were_found_are_true(pose, true):
+    problem = pose()
+    rows = problem.draw(2_000, 0)
+    asked = {"gradient": problem.gradient, "features": [0], "regions": True}
+    assert re.search(true, tell_regions(rhale.explain(problem.predict, rows, **asked)["x0"]))
