@@ -121,7 +121,9 @@ class Telling:
         rules = rules_of(splits) if groups is None else rules_of_groups(groups)
         regions = self.regions(self.sketch.regions, rules)
         if groups is not None:
-            groups = replace(groups, groups=tuple(groups.groups[place] for place in regions))
+            levels = given.division.splitters[0].levels
+            has_pooled = levels is not None and bool(levels.pooled_names)
+            groups = keep_groups(groups, list(regions), has_pooled=has_pooled)
         return replace(
             tree,
             state="given",
@@ -182,6 +184,18 @@ class Telling:
             f"rows with {rule} differ from the others, also in rows that the search did not see "
             f"({share} of the spread), but no more than the steps of the model make"
         )
+
+
+def keep_groups(groups: Groups, places: Sequence[int], *, has_pooled: bool) -> Groups:
+    """Leave out groups without rows: their levels are nobody's, and so are those that none names.
+
+    Rare levels that are pooled stay where they are: they are known by no name of their own.
+    """
+    left = [groups.groups[place] for place in places]
+    gone = any(group.levels for group in groups.groups if group not in left)
+    if gone and not has_pooled:
+        left = [group._replace(rest=False) for group in left]
+    return replace(groups, groups=tuple(left))
 
 
 def count_of(effect: Effect | LevelEffect) -> tuple[int, float]:

@@ -12,7 +12,14 @@ from rhale.kernels.region_finding import Finding, Gain
 from rhale.kernels.rules import Rule
 from rhale.measures.given_groups import GivenGroups
 from rhale.measures.grouped import PartResult
-from rhale.measures.region_telling import Sketch, Telling, count_of, write_split, write_splits
+from rhale.measures.region_telling import (
+    Sketch,
+    Telling,
+    count_of,
+    keep_groups,
+    write_split,
+    write_splits,
+)
 from rhale.results.region_tree import Group, Groups, Split
 
 
@@ -137,7 +144,7 @@ def test_thirds_are_told_where_an_effect_changes_gradually():
 
 def given_groups():
     groups = Groups("age", 0, (Group(high=1.0), Group(1.0, 2.0), Group(2.0)), is_cut=True)
-    return GivenGroups(SimpleNamespace(), groups)
+    return GivenGroups(SimpleNamespace(splitters=(NUMBER,)), groups)
 
 
 def test_groups_without_rows_are_left_out_and_the_sampled_rows_follow():
@@ -150,6 +157,15 @@ def test_groups_without_rows_are_left_out_and_the_sampled_rows_follow():
     assert [group.low for group in tree.groups.groups] == [-np.inf, 2.0]
     assert telling.locate_sampled(np.array([2, 0, 1, -1])).tolist() == [1, 0, -1, -1]
     assert tree.locate(np.array([[0.0], [1.5], [5.0]])).tolist() == [0, -1, 1]
+
+
+@pytest.mark.parametrize(("has_pooled", "rest"), [(False, False), (True, True)])
+def test_levels_of_a_group_without_rows_are_in_no_other(has_pooled, rest):
+    some = Group(levels=("u",)), Group(levels=("v",)), Group(levels=("w",), rest=True)
+    found = keep_groups(Groups("k", 0, some), [0, 2], has_pooled=has_pooled)
+    assert [group.levels for group in found.groups] == [("u",), ("w",)]
+    assert found.groups[1].rest == rest
+    assert keep_groups(Groups("k", 0, some), [0, 1, 2], has_pooled=False).groups == some
 
 
 def test_regions_that_were_found_before_keep_their_splits():
