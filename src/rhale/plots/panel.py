@@ -55,7 +55,8 @@ class Panel(NamedTuple):
     @property
     def head(self) -> float:
         """Room above the panel for the names of regions, in inches."""
-        return style.REGION_LINE * len(self.curves)
+        size = FontProperties(size=style.NUMBER_TEXT).get_size_in_points()
+        return style.REGION_LINE * len(self.curves) * size / 72
 
     @property
     def label_depth(self) -> float:
@@ -127,9 +128,10 @@ def write_title(ax: Axes, feature: Panel) -> None:
     above = 2.0
     if feature.curves and tree is not None:
         words = f"importance {number(one.importance)} ± {number(one.importance_error, 2)}"
-        length = canvas.wide_letters(ax, style.SMALL_LETTERS_PER_INCH)
+        length = canvas.wide_letters(ax, style.NUMBER_TEXT)
         words += f"\n{describe_briefly(tree, length)}"
-        above += name_curves(ax, feature, name_regions(tree, length - 6, ""))
+        above += 72 * feature.head
+        name_curves(ax, feature, name_regions(tree, length - 6, ""))
     elif len(feature.items) == 1:
         error, spread = number(one.importance_error, 2), number(one.typical_spread)
         words = f"importance {number(one.importance)} ± {error}\ntypical spread {spread}"
@@ -144,8 +146,8 @@ def write_title(ax: Axes, feature: Panel) -> None:
     ax.set_title(name, loc="left", fontsize=style.NAME_TEXT, pad=pad, fontweight="bold", **LITERAL)
 
 
-def name_curves(ax: Axes, feature: Panel, labels: Sequence[str]) -> float:
-    """Name the curves of regions above a small panel; return the height in points."""
+def name_curves(ax: Axes, feature: Panel, labels: Sequence[str]) -> None:
+    """Name the curves of regions above a small panel."""
     common, curves = feature.items[0], feature.curves
     lines = [make_key(curve, 4.0, is_point=curve.is_point(common)) for curve in curves]
     legend = ax.legend(
@@ -162,4 +164,3 @@ def name_curves(ax: Axes, feature: Panel, labels: Sequence[str]) -> float:
     )
     for text, curve in zip(legend.get_texts(), curves, strict=True):
         text.set(text=labels[curve.place], **LITERAL)
-    return 72 * style.REGION_LINE * len(curves)

@@ -8,6 +8,7 @@ from typing import cast
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
@@ -20,14 +21,17 @@ from rhale.plots.region_curves import (
     count_rest,
     describe_tree,
     read_regions,
+    rename,
     require_regions,
 )
+from rhale.plots.region_legend import BOLD, add_columns, blank_entry, find_room
 from rhale.plots.rule_tree import draw_rule_tree, tree_size
 from rhale.plots.slots import Slots, gather_slots
 from rhale.results.region_tree import RegionTree
 from rhale.results.result import Result, is_constant
 
 SLIVER = (1.0, 0.01)  # axes of a tree have no width of their own: its words get what they need
+HEAD = 1.4  # inches of the legend above the tree
 EDGE = 0.09  # inches around all panels, for the boxes of words
 
 
@@ -93,14 +97,16 @@ def plot_regions(
     curves = read_regions(effect, layers, smooth=smooth)
     common = read_item(effect, center, level, smooth=smooth)
     field, beside = open_panels(effect, tree, curves, ax)
+    room = find_room(field.board.ax, outside=ax is None)
+    curves = rename(curves, tree, room.label, " of rows" if room.outside else "")
     if is_constant(effect):
         field.draw_constant([common], level)
     else:
         columns = draw_curves(field, common, curves, layers)
         if curves and ax is not None:  # no room for much: the tree tells regions by colour, too
             columns = ([] if beside else columns[0], columns[1][:1])
-        title = describe_tree(tree, canvas.wide_letters(field.board.ax))
-        canvas.add_columns(field.board.ax, columns, title, outside=ax is None)
+        title = describe_tree(tree, int(BOLD * room.line))
+        add_columns(field.board.ax, columns, title, outside=ax is None)
     field.name_places(effect)
     label_board(field.board, [effect], center)
     if beside is not None:
@@ -135,7 +141,8 @@ def new_panels(
     tree: RegionTree | None, slots: Slots | None, *, turned: bool
 ) -> tuple[Board, Axes | None]:
     """Make a figure for the curves, and for the tree beside them."""
-    width, height = style.REGION_SIZE
+    larger = max(1.0, FontProperties(size="medium").get_size_in_points() / style.LETTER_POINTS)
+    width, height = (larger * inches for inches in style.REGION_SIZE)
     if turned and slots is not None:
         height = max(height, turned_height(slots, 1.6))
     if tree is None:
@@ -143,7 +150,7 @@ def new_panels(
         beside = None
     else:
         tree_width, tree_height = tree_size(tree)
-        figure = canvas.new_figure((width + tree_width, max(height, tree_height)))
+        figure = canvas.new_figure((width + tree_width, max(height, tree_height + larger * HEAD)))
         cast(ConstrainedLayoutEngine, figure.get_layout_engine()).set(w_pad=EDGE)
         columns = figure.add_gridspec(1, 2, width_ratios=SLIVER)
         board, beside = (
@@ -178,14 +185,14 @@ def draw_curves(
     field.fit()
     more = count_rest(require_regions(common.result), curves)
     keys = [make_key(curve, is_point=curve.is_point(common)) for curve in curves]
-    return keys + ([canvas.blank_entry(more)] if more else []), rest
+    return keys + ([blank_entry(more)] if more else []), rest
 
 
 def make_key(curve: RegionCurve, size: float = 6.0, *, is_point: bool = False) -> Artist:
     """Make the legend's entry for a region: its line, or its dots; words where it has neither."""
     colour, dash, marker = curve.look
     if not curve.item.path.x.size:
-        return canvas.blank_entry(curve.label)
+        return blank_entry(curve.label)
     key = Line2D([], [], color=colour, linestyle=dash, label=curve.label)
     if is_point or curve.item.result.column_kind == "categories":
         key.set(marker=marker, markersize=size, linestyle="none")

@@ -8,9 +8,10 @@ from typing import NamedTuple, cast
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
-from matplotlib.transforms import Affine2DBase, ScaledTranslation, Transform
+from matplotlib.transforms import Affine2D, Affine2DBase, ScaledTranslation, Transform
 
 from rhale.plots import style
 from rhale.plots.lettering import LITERAL, shown
@@ -18,8 +19,9 @@ from rhale.plots.region_curves import percent
 from rhale.results.region_tree import RegionTree, Split
 from rhale.results.rules_in_words import ALL_ROWS, short_rules
 
-INDENT, PITCH, TOP = 0.22, 0.34, 0.16  # inches: of a level, of a line, above the first
-LETTER = 0.07  # inches of a letter
+# by the size of the letters: of a level, of a line, above the first, of a letter
+INDENT, PITCH, TOP, LETTER = 1.9, 2.9, 1.4, 0.6
+STEM, PAD, FOOT = 0.7, 0.35, 0.9  # where lines and words begin, how far below a box lines do
 SHORTEST, LONGEST = 8, 32  # letters of a condition
 SHARE = 9  # letters of the share of rows behind it, and of its box
 
@@ -54,7 +56,7 @@ def grow_twigs(tree: RegionTree, inches: float = np.inf) -> list[Twig]:
 
     def grow(place: int, parent: int, path: Path) -> None:
         split = tree.splits[place]
-        room = (inches - INDENT * (split.depth + 1)) / LETTER - SHARE
+        room = (inches / letter_size() - INDENT * (split.depth + 1)) / LETTER - SHARE
         length = int(np.clip(room, SHORTEST, LONGEST))
         for is_first, then in ((True, split.first), (False, split.second)):
             here = (*path, (split, is_first))
@@ -108,7 +110,12 @@ def tree_size(tree: RegionTree) -> tuple[float, float]:
     """Width and height that a tree takes, in inches."""
     twigs = grow_twigs(tree)
     width = max(INDENT * twig.depth + LETTER * (len(twig.words) + SHARE) for twig in twigs)
-    return width, TOP + PITCH * len(twigs)
+    return letter_size() * width, letter_size() * (TOP + PITCH * len(twigs))
+
+
+def letter_size() -> float:
+    """Size of the letters, in inches."""
+    return float(FontProperties(size=style.LEGEND_TEXT).get_size_in_points()) / 72
 
 
 def draw_rule_tree(
@@ -134,37 +141,38 @@ def draw_rule_tree(
     """
     ax.set_axis_off()
     ax.set_gid("rhale:tree")
-    inches = ax.figure.dpi_scale_trans + ScaledTranslation(0, 1, cast(Affine2DBase, ax.transAxes))
+    letters = Affine2D().scale(letter_size()) + ax.figure.dpi_scale_trans
+    letters += ScaledTranslation(0, 1, cast(Affine2DBase, ax.transAxes))
     width = ax.get_window_extent().width / ax.figure.dpi
     twigs = grow_twigs(tree, width if within else np.inf)
     heights = [-TOP - PITCH * line for line in range(len(twigs))]
     for twig, y in zip(twigs[1:], heights[1:], strict=True):
-        draw_branch(ax, inches, twig, (heights[twig.parent], y))
+        draw_branch(ax, letters, twig, (heights[twig.parent], y))
     written = []
     for twig, y in zip(twigs, heights, strict=True):
         share = percent(sum(tree[region].share_of_rows for region in twig.regions))
         words = shown(twig.words, LONGEST) + ("" if twig.parent < 0 else f"  {share}")
         colour = None if twig.region is None else colours.get(twig.region)
-        written.append(write_twig(ax, inches, twig, (y, words, colour)))
+        written.append(write_twig(ax, letters, twig, (y, words, colour)))
     return written
 
 
-def draw_branch(ax: Axes, inches: Transform, twig: Twig, heights: tuple[float, float]) -> None:
+def draw_branch(ax: Axes, letters: Transform, twig: Twig, heights: tuple[float, float]) -> None:
     """Draw the thin line from a condition to what it hangs on."""
-    left, right = INDENT * (twig.depth - 1) + 0.08, INDENT * twig.depth
+    left, right = INDENT * (twig.depth - 1) + STEM, INDENT * twig.depth
     above, y = heights
-    line = Line2D([left, left, right], [above - 0.1, y, y], transform=inches)
+    line = Line2D([left, left, right], [above - FOOT, y, y], transform=letters)
     line.set(color=style.ZERO_LINE, linewidth=style.THIN_LINE, gid="rhale:branch", zorder=1)
     line.set(in_layout=False, clip_on=False)
     ax.add_artist(line)
 
 
 def write_twig(
-    ax: Axes, inches: Transform, twig: Twig, line: tuple[float, str, str | None]
+    ax: Axes, letters: Transform, twig: Twig, line: tuple[float, str, str | None]
 ) -> Text:
     """Write a condition in a box, of a region in its colour."""
     y, words, colour = line
-    text = ax.text(INDENT * twig.depth + 0.04, y, words, transform=inches, va="center", **LITERAL)
+    text = ax.text(INDENT * twig.depth + PAD, y, words, transform=letters, va="center", **LITERAL)
     edge, width = (colour, style.LINE_WIDTH) if colour else (style.ZERO_LINE, style.THIN_LINE)
     box = {"boxstyle": "round,pad=0.3", "edgecolor": edge, "linewidth": width}
     text.set_bbox({**box, "facecolor": ax.figure.get_facecolor()})

@@ -12,17 +12,19 @@ from typing import NamedTuple
 import numpy as np
 
 from rhale.kernels import FloatArray
-from rhale.report.sentences import at, levels_of
+from rhale.report.sentences import MOSTLY, at, levels_of
 from rhale.report.wording import isolated
 from rhale.results.region_tree import Region
 from rhale.results.result import Difference, Result, is_constant, reach
 
 N_POINTS = 121
 WHOLE = 0.8  # of the difference between two regions: the ends of the stretch tell the rest
+REST = 0.05  # of that difference, at either end
 ALIKE = 0.1  # of a curve: what is left of it beside so many times another one
 HALF = 0.5  # of the rows, or levels, of the largest region: one that leaves less is not compared
 FEWEST = 30  # rows: the error of a mean of fewer is hardly known
-CHANCE = 0.00135  # that two regions are told apart that are not: three standard errors
+# that two regions are told apart that are not, as 4.5 standard errors: the stretch is searched for
+CHANCE = 3.4e-6
 
 
 class Course(NamedTuple):
@@ -123,13 +125,27 @@ def farthest_apart(heights: FloatArray, *, has_order: bool) -> tuple[tuple[int, 
     gaps = [heights[i] - heights[j] for i, j in pairs]
     best = int(np.argmax([np.ptp(gap) for gap in gaps]))
     gap = gaps[best]
-    if has_order and abs(gap[-1] - gap[0]) >= WHOLE * np.ptp(gap):
-        return pairs[best], 0, gap.size - 1
+    if has_order and abs(gap[-1] - gap[0]) >= WHOLE * np.ptp(gap) > 0:
+        return pairs[best], *narrow(gap)
     low, high = int(np.argmin(gap)), int(np.argmax(gap))
     first, last = (
         sorted((low, high)) if has_order else rising(heights[list(pairs[best])], low, high)
     )
     return pairs[best], first, last
+
+
+def narrow(gap: FloatArray) -> tuple[int, int]:
+    """Positions between which nearly all of a change happens; the ends, if that is most of the way.
+
+    Examples
+    --------
+    >>> narrow(np.arange(9.0)), narrow(np.array([0, 0, 0, 0, 0, 0, 0, 1.0, 2.0]))
+    ((0, 8), (6, 8))
+    """
+    share = (gap - gap[0]) / (gap[-1] - gap[0])
+    start = int(np.flatnonzero(share <= REST)[-1])
+    stop = start + int(np.flatnonzero(share[start:] >= 1 - REST)[0])
+    return (start, stop) if stop - start < MOSTLY * (gap.size - 1) else (0, gap.size - 1)
 
 
 def are_multiples(heights: FloatArray) -> bool:

@@ -61,7 +61,9 @@ def gradual_sentence(effect: Result, tree: RegionTree, name: str) -> str:
     start += f", and differs by {listed(others)}" if others else ""
     start += which_explains(tree)
     ends = (tree.thirds[0], tree.thirds[-1]) if len(tree.thirds) > 1 else ()
-    who = (f"in the lowest third of {partner}", "in the highest")
+    who = [where(region) for region in ends]
+    if len(tree.thirds) == 3:  # values that many rows share leave fewer
+        who = [f"in the lowest third of {partner}", "in the highest"]
     found = compare_regions(effect, ends, who)
     if found is None or not found.is_sure:
         return f"{start}."
@@ -150,13 +152,21 @@ def in_groups(courses: Sequence[Course]) -> str:
         if not mine:
             continue
         if way == "hardly moves":
-            said.append(f"{way} {', '.join(course.who for course in mine)}")
+            said.append(f"{way} {' or '.join(course.who for course in mine)}")
         else:
-            sizes = [f"by {amount(course.change)} {course.who}" for course in mine]
+            sizes = [f"by {size} {' or '.join(who)}" for size, who in by_size(mine).items()]
             said.append(f"{way} {joined(sizes) if len(mine) == len(order) else ', '.join(sizes)}")
     unclear = [course.who for course in order if way_of(course.change, largest) == "unclear"]
-    more = f"; {', '.join(unclear)} these rows do not tell which way it goes" if unclear else ""
+    more = f"; {' or '.join(unclear)} these rows do not tell which way it goes" if unclear else ""
     return joined(said) + more
+
+
+def by_size(courses: Sequence[Course]) -> dict[str, list[str]]:
+    """Who changes by how much; those that change alike together."""
+    found: dict[str, list[str]] = {}
+    for course in courses:
+        found.setdefault(amount(course.change), []).append(course.who)
+    return found
 
 
 def in_order(found: Comparison) -> str:

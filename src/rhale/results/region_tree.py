@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -177,8 +177,7 @@ class RegionTree:
         One where nothing was found: all rows.
     splits : tuple of Split
         The rules as a tree: the first looks at all rows. None where nothing was found, or where
-        groups of a column were given. Regions of another table that were given may have no rows
-        in this one: rules lead to them behind all that do.
+        groups of a column were given.
     share, standard_error : float
         Share of the spread that the regions explain in rows that the search did not see, and its
         error; of what is doubtful, too. Zero and nan where nothing was found.
@@ -253,48 +252,15 @@ class RegionTree:
         Returns
         -------
         ndarray of shape (n_rows,)
-            Places in `regions`; -1 for rows that are in no group, or in a region without rows, where
-            these were given.
+            Places in `regions`; -1 for rows that are in no group, where groups were given.
         """
         table = read_rows(rows)
         if self.splits:
             rules = [rule_of(split, place) for place, split in enumerate(self.splits)]
-            found = locate_rows(rules, lambda i: read_split(self.splits[i], table), table.n_rows)
-            return np.where(found < len(self.regions), found, -1)
+            return locate_rows(rules, lambda i: read_split(self.splits[i], table), table.n_rows)
         if self.groups is not None:
             return locate_groups(self.groups, table)
         return np.zeros(table.n_rows, dtype=np.int64)
-
-
-def keep_regions(splits: tuple[Split, ...], kept: Sequence[int]) -> tuple[Split, ...]:
-    """Number regions anew: those that are kept in their order, all others behind them.
-
-    Examples
-    --------
-    >>> (split,) = keep_regions((Split(0, "age", 3, 40.0),), [1])
-    >>> split.first, split.second
-    (-2, -1)
-    """
-    left = [region for region in range(len(splits) + 1) if region not in kept]
-    ends = {-1 - old: -1 - new for new, old in enumerate([*kept, *left])}
-    return tuple(
-        replace(s, first=ends.get(s.first, s.first), second=ends.get(s.second, s.second))
-        for s in splits
-    )
-
-
-def keep_rows(sampled: IntArray, kept: Sequence[int]) -> IntArray:
-    """Regions of rows by their new numbers; -1 where one is not kept.
-
-    Examples
-    --------
-    >>> keep_rows(np.array([0, 1, 2, 1]), [1, 2])
-    array([-1,  0,  1,  0])
-    """
-    found = np.full(sampled.size, -1, dtype=np.int64)
-    for new, old in enumerate(kept):
-        found[sampled == old] = new
-    return found
 
 
 def rule_of(split: Split, place: int) -> Rule:

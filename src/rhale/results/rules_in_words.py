@@ -115,7 +115,7 @@ def short_rules(tree: RegionTree, width: int = LABEL_WIDTH) -> tuple[str, ...]:
         Columns of text that a label has.
     """
     if tree.splits:
-        every = _conditions_of(tree.splits)[: len(tree)]
+        every = _conditions_of(tree.splits)
     elif tree.groups is not None:
         every = [[condition] for condition in _conditions_of_groups(tree.groups)]
     else:

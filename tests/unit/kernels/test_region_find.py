@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests.effects_by_hand import rows_of, splitters_of, target_of, uniform
 
+from rhale.kernels.region_check import Checked
 from rhale.kernels.region_codes import code_rows
 from rhale.kernels.region_find import check_groups, find_joint, find_regions
 from rhale.kernels.region_finding import Target
@@ -239,3 +240,17 @@ def test_nothing_that_is_given_is_changed():
     find_regions(rows, replace(target, noise=np.zeros(500)), Regions())
     for given, copy in zip((values, target.effects, rows.weight), copies, strict=True):
         np.testing.assert_array_equal(given, copy)
+
+
+def test_halves_that_change_places_find_more_in_few_rows(monkeypatch):
+    def count():
+        return sum(
+            splitters_of(find(values, 0.55 * np.sign(values[:, 1]) + noise)) == [1]
+            for values, noise in problems
+        )
+
+    rngs = [np.random.default_rng(seed) for seed in range(12)]
+    problems = [(rng.uniform(-1, 1, (300, 4)), 0.84 * rng.normal(size=300)) for rng in rngs]
+    both_ways = count()
+    monkeypatch.setattr("rhale.kernels.region_find._confirm_both_ways", lambda *_: Checked(None))
+    assert both_ways > count()

@@ -199,7 +199,6 @@ def test_shares_are_written_in_per_cent():
     assert [percent(s) for s in (0.0, 0.0004, 0.004, 0.5, 0.996, 1.0)] == [
         "0 %", "0.04 %", "0.4 %", "50 %", "100 %", "100 %"
     ]  # fmt: skip
-    assert percent(0.5, 0.0001) == "50 ± 1 %"
 
 
 def test_regions_that_nobody_asked_for_are_refused(effect, make_profile):

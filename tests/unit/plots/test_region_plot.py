@@ -1,7 +1,9 @@
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from matplotlib import rc_context
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
@@ -138,7 +140,7 @@ def test_one_given_axes_has_the_curves_and_no_tree(by_sex, legend):
     ax = Figure().subplots()
     assert plot_regions(by_sex, ax=ax) is ax
     assert ax.figure.axes == [ax]
-    assert legend(ax) == ["sex = f, 48 % of rows", "sex = m, 52 % of rows", "all rows"]
+    assert legend(ax) == ["sex = f, 48 %", "sex = m, 52 %", "all rows"]
 
 
 def test_a_given_pair_has_curves_and_tree(by_sex):
@@ -236,3 +238,18 @@ def test_a_region_with_one_value_is_drawn_as_a_dot(by_sex, make_effect, with_reg
     assert dot.get_xydata().tolist() == [[0.75, pytest.approx(0.5)]]
     assert line.get_marker() == "None"
     assert render(ax)
+
+
+@pytest.mark.parametrize("size", [7, 10, 16])
+def test_any_size_of_letters_leaves_room_for_the_curves(by_sex, size, render, find):
+    with rc_context({"font.size": size}):
+        ax = plot_regions(by_sex)
+        assert render(ax)
+        (beside,) = tree_axes(ax)
+        texts = find(beside, "rule")
+        boxes = [text.get_bbox_patch().get_window_extent() for text in texts]
+        assert not any(a.overlaps(b) for a, b in pairwise(boxes))
+        whole, panel = ax.figure.bbox, ax.get_window_extent()
+        assert all(box.x1 <= whole.x1 and box.y0 >= whole.y0 for box in boxes)
+        assert panel.width > 0.6 * whole.width
+        assert panel.height > 0.5 * whole.height

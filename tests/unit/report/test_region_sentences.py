@@ -1,12 +1,14 @@
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.report.conftest import divide
 
 import rhale
+from rhale import problems
 from rhale.report.region_courses import compare_regions
 from rhale.report.region_sentences import joined, ratio_words, tell_regions, way_of
 from rhale.results.region_tree import Partner, Region, RegionTree, Split
@@ -70,11 +72,20 @@ def test_of_many_groups_the_two_that_differ_most_are_told():
     )
 
 
+def test_regions_that_do_the_same_are_told_together():
+    slopes = {"a": 0.3, "b": -0.2, "c": 0.3, "d": -0.2}
+    assert tell_regions(divide(X, slopes, **SHARE)).startswith(
+        "From 0 to 10 the prediction rises by 3 where a or where c, "
+        "and falls by 2 where b or where d; "
+    )
+
+
 def test_regions_that_differ_in_a_part_are_told_there():
-    """Slope 0, and 2 from 5 to 7.5 in one region: a change of 5 there, and of 0."""
-    gate = np.where((X >= 5) & (X < 7.5), 2.0, 0.0) + 0.2
-    effect = divide(X, {"z > 0": gate, "z ≤ 0": 0.2 - np.where(X > 8, 2.0, 0.0)}, **SHARE)
-    assert tell_regions(effect).startswith("From 0 to 10 the prediction rises by")
+    """Slope 0.2, and 2 more from 5 to 7.5 in one region: changes of 5.5 and 0.5 there."""
+    gate = np.where((X >= 5) & (X < 7.5), 2.2, 0.2)
+    told = tell_regions(divide(X, {"z > 0": gate, "z ≤ 0": 0.2}, bins=rhale.Fixed(40), **SHARE))
+    assert told.startswith("The effect of age differs most from 5.1")
+    assert "rises by 5." in told
     bump = np.where(X < 5, 1.0, -1.0)
     told = tell_regions(divide(X, {"z > 0": bump, "z ≤ 0": 0.0}, bins=20, **SHARE))
     assert told.startswith("The effect of age differs most from 0 to 5: there the prediction rises")
@@ -193,6 +204,13 @@ def test_a_gradual_change_is_told_from_its_lowest_to_its_highest_third():
     )
 
 
+def test_parts_that_are_no_thirds_are_told_by_their_rules():
+    effect = divide(X, {"z > 0": 3.0, "z ≤ 0": 1.0}, share=0.88, standard_error=0.02)
+    parts = divide(X, {"z ≤ 2": 0.5, "z > 2": 3.5}).regions.regions
+    told = tell_regions(replace(effect, regions=replace(effect.regions, gradual="z", thirds=parts)))
+    assert told.endswith("the prediction rises by 5 where z ≤ 2, and by 35 where z > 2.")
+
+
 def test_a_gradual_change_of_sign_is_told():
     effect = divide(X, {"z > 0": 3.0, "z ≤ 0": 1.0}, share=0.88, standard_error=0.02)
     thirds = divide(X, {"low": -0.5, "middle": 0.0, "high": 0.5}).regions.regions
@@ -248,6 +266,7 @@ def test_names_that_turn_the_writing_turn_nothing_else():
     assert told.startswith("Where \u2068\u202eelam\u2069 the effect of age is")
 
 
+@settings(max_examples=30)
 @given(st.floats(0.2, 5.0), st.floats(1.15, 9.0))
 def test_the_ratio_is_that_of_the_slopes(slope, times):
     effect = divide(X, {"a": slope, "b": slope * times})
@@ -258,3 +277,26 @@ def test_the_ratio_is_that_of_the_slopes(slope, times):
 
 def test_parts_of_a_sentence_are_joined():
     assert joined(["a", "b"]) == "a, and b"
+
+
+@pytest.mark.parametrize(
+    ("pose", "true"),
+    [
+        # slopes 2 where both gates are open, else -1, from -1 to 1
+        (problems.both_gates, r"rises by 4 where x1 > .* and x2 > .*, and falls by 2 where .* or "),
+        # slopes 3 and -3, by an exclusive or
+        (problems.either_or, r"rises by 6 where .* or where .*, and falls by 6 where .* or where "),
+        # 1 and, beyond 0.5, 3: changes over all but the ends of what differs
+        (
+            problems.local_gate,
+            r"differs most from 0\.5\d* to (0\.9\d|1): .* rises by 1\.4.* by 0\.4",
+        ),
+        # five times as steep for one row in twenty
+        (problems.small_group, r"^Where x2 > 0\.\d+ the effect of x0 is about 5 times that where"),
+    ],
+)
+def test_sentences_about_regions_that_were_found_are_true(pose, true):
+    problem = pose()
+    rows = problem.draw(2_000, 0)
+    asked = {"gradient": problem.gradient, "features": [0], "regions": True}
+    assert re.search(true, tell_regions(rhale.explain(problem.predict, rows, **asked)["x0"]))

@@ -5,12 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.results.test_rules_in_words import trees
 from tests.unit.results.with_regions import SPLIT, TWO, alone, make_regional, put
 
 from rhale.errors import BadFileError, BadSettingError
 from rhale.explanation import unpacked
 from rhale.kernels.regions import MOST_GROUPS
-from rhale.results.region_tree import Group, Groups, Partner, keep_regions, keep_rows
+from rhale.results.region_tree import Group, Groups, Partner
 from rhale.results.store import FORMAT, VERSION, pack
 
 NAN, INF = float("nan"), float("inf")
@@ -172,16 +175,18 @@ def test_splits_lead_to_every_region_once(fx):
     assert "doubtful" in told(with_tree(fx, "x1", doubtful=(replace(SPLIT, second=-3),)))
 
 
-def test_given_regions_may_have_no_rows(fx):
-    tree = fx["x0"].regions
-    some = {
-        "regions": tree.regions[1:],
-        "splits": keep_regions(TWO, [1, 2]),
-        "sampled": keep_rows(tree.sampled, [1, 2]),
-    }
-    changed = with_tree(fx, state="given", **some)
+@settings(max_examples=15, deadline=None)
+@given(trees(), st.data())
+def test_any_tree_comes_back(fx, tree, data):
+    splits, _ = tree
+    n_regions, n_rows = len(splits) + 1, fx.sample_weight.size
+    own = data.draw(
+        st.lists(st.sampled_from(fx["x0"].regions.regions), min_size=n_regions, max_size=n_regions)
+    )
+    sampled = np.arange(n_rows) % n_regions
+    gain = {"share": data.draw(st.floats(-1, 1)), "standard_error": data.draw(st.floats(0, 1))}
+    changed = with_tree(fx, regions=tuple(own), splits=tuple(splits), sampled=sampled, **gain)
     assert unpacked(content_of(changed), "it") == changed
-    assert "do not lead to the 2 regions" in told(with_tree(fx, **some))
 
 
 def test_a_split_has_a_threshold_or_levels(fx):
@@ -220,7 +225,9 @@ def test_regions_have_rows_and_effects_of_their_feature(fx):
     assert "of another kind" in told(with_tree(fx, regions=(levels, *tree.regions[1:])))
     assert "of another feature" in told(put(fx, {("x1", "y0"): fx["x0"].regions}))
     many = {"regions": (other,) * (MOST_GROUPS + 3), "splits": ()}
-    assert "regions has 23 entries" in told(with_tree(fx, **many))
+    assert "regions has 23 entries, more than 22" in told(with_tree(fx, **many))
+    assert "thirds has 5 entries, more than 4" in told(with_tree(fx, thirds=(other,) * 5))
+    assert "splits has 23 entries" in told(with_tree(fx, splits=(SPLIT,) * 23))
     assert "regions has 0 entries" in told(with_tree(fx, "x1", regions=()))
     assert "share_of_rows is 1.5" in told(
         with_tree(fx, regions=(replace(other, share_of_rows=1.5), *tree.regions[1:]))

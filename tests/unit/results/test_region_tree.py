@@ -8,20 +8,9 @@ import pytest
 
 import rhale
 from rhale.errors import BadTableError, UnknownFeatureError
-from rhale.results.region_tree import (
-    Group,
-    Groups,
-    Partner,
-    Region,
-    RegionTree,
-    Split,
-    keep_regions,
-    keep_rows,
-)
-from rhale.results.rules_in_words import rules_of, short_rules
+from rhale.results.region_tree import Group, Groups, Partner, Region, RegionTree, Split
 
 NAN, INF = float("nan"), float("inf")
-RARE = "sex = f and (age ≤ 40 or missing)"
 EFFECT = rhale.effect([0.0, 1.0], [1.0, 1.0])
 
 
@@ -92,18 +81,6 @@ def test_groups_of_levels_are_located(frame):
     assert tree.locate(frame(city=["a", "c", "b", None, "d"])).tolist() == [0, 1, 0, 1, -1]
     rest = tree_of(3, groups=Groups("city", 0, (*groups, Group(rest=True))))
     assert rest.locate(frame(city=["a", "d"])).tolist() == [0, 2]
-
-
-def test_regions_without_rows_stand_behind_those_that_have_some(frame):
-    """Regions that were found elsewhere: nobody here is a woman up to 40."""
-    splits = keep_regions(BY_SEX_AND_AGE.splits, [1, 2])
-    tree = tree_of(2, splits)
-    rows = frame(sex=["f", "f", "m"], age=[40.0, 41.0, 10.0])
-    assert tree.locate(rows).tolist() == [-1, 0, 1]
-    assert rules_of(splits) == ("sex = f and age > 40", "sex = m or missing", RARE)
-    assert short_rules(tree) == ("sex = f and age > 40", "sex = m or missing")
-    found = keep_rows(BY_SEX_AND_AGE.locate(rows), [1, 2])
-    assert found.tolist() == tree.locate(rows).tolist()
 
 
 def test_what_cannot_be_located_is_told_by_the_name_of_the_column(frame):

@@ -319,9 +319,9 @@ class RegionChart extends Chart {
       const [y, half] = ["y", "half"].map((name) =>
         this.levels ? (path[name][path.x.indexOf(x)] ?? null) : readLine(path, name, x));
       const { low, high } = interval(y, half);
-      return `${shorten(rule, 40)} ${y === null ? "has no rows" : `${number(y)} (${number(low)} to ${number(high)})`}`;
+      return `${y === null ? "no rows" : `${number(y)} (${number(low)} to ${number(high)})`} where ${shorten(rule, 40)}`;
     });
-    return `${place(shape, x)}: ${told.join("; ")}; all rows ${number(shape.y[index])}`;
+    return `${place(shape, x)}: effect ${told.join("; ")}; ${number(shape.y[index])} in all rows`;
   }
 }
 
