@@ -29,7 +29,7 @@ from rhale.kernels.regions import By, Regions
 from rhale.measures.choose import Choice
 from rhale.measures.measure import About, Conclusion, Measure, MeasureTask, SampleParts, take_apart
 from rhale.measures.questions import Asker
-from rhale.measures.regional import Search, search_regions
+from rhale.measures.region_plan import Search, search_regions
 from rhale.models import Adapter, Predictor, meet, wrap
 from rhale.models.expected_columns import columns_for
 from rhale.models.wrap import read_model
@@ -131,12 +131,12 @@ class Run:
             )
             sums = self._passes_of(task, asker, columns).fold(task, number)
             sampled = take_apart(sums.sample, len(asker.outputs), left)
-            done = self._conclude(left, sums.totals, sampled, keys[0], (asker, columns))
+            done = self._conclude(left, sums.totals, sampled, keys, (asker, columns))
             found, n_asked, number = found + done, n_asked + sums.asked, number + 1
             left = tuple(more for _, one in done for more in one.more)
             if first is None and self.asked.regions is not None:
-                kept = sampled.take(sampled.weight > 0)
-                search = search_regions(self.asked.regions, columns, done, kept)
+                some = sampled.searched(keys[1])
+                search = search_regions(self.asked.regions, columns, done, some)
                 left += search.measures
             first, keys = first or sampled.up_to(keys[0]), (keys[0], keys[0])
         assert first is not None  # noqa: S101 - our own mistake: there is always a feature
@@ -148,17 +148,17 @@ class Run:
         measures: Sequence[Measure],
         totals: Sequence[Any],
         sampled: SampleParts,
-        last_key: np.uint64,
+        keys: tuple[np.uint64, np.uint64],
         of: tuple[Asker, Columns],
     ) -> list[tuple[Measure, Conclusion]]:
         """Let every measure say what follows from its sums, and from what it kept."""
-        (asker, columns), shown = of, sampled.up_to(last_key)
+        (asker, columns), shown, some = of, sampled.up_to(keys[0]), sampled.searched(keys[1])
         notes = asker.predictor.notes
-        about = About(columns.survey, asker.outputs, notes, shown.weight, last_key)
+        about = About(columns.survey, asker.outputs, notes, shown.weight, keys[0])
         done = []
         for at, (measure, total) in enumerate(zip(measures, totals, strict=True)):
             if self.asked.regions is not None:
-                about = replace(about, searched=sampled.kept[at][sampled.weight > 0])
+                about = replace(about, searched=some.kept[at])
             done.append((measure, measure.conclude(total, shown.kept[at], about)))
         return done
 
@@ -185,7 +185,7 @@ class Run:
         if self.asked.regions is None:
             return last_key, last_key
         fit = fit_search_rows(self.asked.regions, measures, n_outputs)
-        return last_key, max(last_key, sample.last_key(fit))
+        return last_key, sample.last_key(fit)
 
 
 def fit_search_rows(asked: Regions | By, measures: Sequence[Measure], n_outputs: int) -> int:

@@ -282,6 +282,11 @@ class SampleParts:
         """The rows with keys up to this one."""
         return self.take(slice(0, int(np.searchsorted(self.key, last_key, "right"))))
 
+    def searched(self, search_key: np.uint64) -> SampleParts:
+        """The rows that are searched for regions: up to this key, with a weight."""
+        some = self.up_to(search_key)
+        return some.take(some.weight > 0)
+
     def take(self, some: slice | BoolArray) -> SampleParts:
         """Some of the rows."""
         kept = tuple(part[some] for part in self.kept)
