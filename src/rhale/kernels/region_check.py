@@ -14,10 +14,7 @@ from rhale.kernels.regions import Regions
 from rhale.kernels.residuals import Residuals
 from rhale.kernels.rules import Branch
 
-LARGE, LARGE_NOISE = (
-    0.2,
-    0.75,
-)  # of the predictions' deviation: more is no larger than steps by chance
+LARGE, LARGE_NOISE = 0.2, 0.65  # of the predictions' deviation, where so much of steps is enough
 PRIOR = 5.0  # rows that a cell of a region is held to its parent's curve with
 
 
