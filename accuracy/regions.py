@@ -70,7 +70,12 @@ MODELS: dict[str, Callable[[int], Any]] = {
     NETWORK: lambda seed: make_pipeline(
         StandardScaler(),
         MLPRegressor(
-            (32,), activation="tanh", solver="lbfgs", alpha=0.01, max_iter=500, random_state=seed
+            hidden_layer_sizes=(32,),
+            activation="tanh",
+            solver="lbfgs",
+            alpha=0.01,
+            max_iter=500,
+            random_state=seed,
         ),
     ),
 }
@@ -326,8 +331,12 @@ def number(value: float, digits: int = 2) -> str:
 
 
 def covered(rows: Sequence[Row]) -> str:
-    """How often the true share lies within two errors of the one that is told."""
+    """How often the true share lies within two errors of the one that is told.
+
+    The spread of a model that learned is not that of the function: it has none.
+    """
     found = [r for r in rows if r.get("state") == "found" and np.isfinite(r["true"])]
+    found = [r for r in found if r.get("kind", GRADIENT) == GRADIENT]
     inside = [abs(r["share"] - r["true"]) <= 2 * r["error"] for r in found]
     return f"{sum(inside)} of {len(inside)}" if inside else "-"
 
@@ -407,7 +416,7 @@ def missed(rows: Sequence[Row]) -> float:
 
 
 def biased(rows: Sequence[Row]) -> float:
-    """Distance of the mean share from the mean of the true ones."""
+    """Distance of the mean share from the mean of the true ones, where there are true ones."""
     return abs(mean_of(rows, "share") - mean_of(rows, "true"))
 
 
@@ -442,7 +451,7 @@ TARGETS: tuple[tuple[str, Callable[[Sequence[Row]], str], str], ...] = (
     ),
     (
         "share, distance of its mean from the true one, worst problem",
-        lambda rows: worst(with_edges(rows), biased),
+        lambda rows: worst([r for r in with_edges(rows) if r["kind"] == GRADIENT], biased),
         "<= .06 (.02 of 10,000 rows)",
     ),
 )

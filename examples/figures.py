@@ -25,20 +25,36 @@ def draw_readme() -> None:
     fx.plot()[0].figure.savefig(IMAGES / "all_features.png", dpi=90)
 
 
-def draw_tables() -> None:
-    """Run the first example of docs/tables.md and draw what it explains."""
-    text = (DOCS / "tables.md").read_text(encoding="utf-8")
-    names: dict[str, Any] = {"__name__": "tables"}
+def explained_on(page: str) -> rhale.Explanation:
+    """Run the first example of a page of docs/, and give what it explains."""
+    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {"__name__": page}
     example = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[0]
-    exec(compile(example, "tables.md", "exec"), names)  # noqa: S102 - our own page
-    names["fx"].plot()[0].figure.savefig(IMAGES / "raw_table.png", dpi=90)
-    names["fx"].plot("district")[0].figure.savefig(IMAGES / "levels.png", dpi=90)
+    exec(compile(example, f"{page}.md", "exec"), names)  # noqa: S102 - our own page
+    found: rhale.Explanation = names["fx"]
+    return found
+
+
+def draw_tables() -> None:
+    """Draw what the first example of docs/tables.md explains."""
+    fx = explained_on("tables")
+    fx.plot()[0].figure.savefig(IMAGES / "raw_table.png", dpi=90)
+    fx.plot("district")[0].figure.savefig(IMAGES / "levels.png", dpi=90)
+
+
+def draw_regions() -> None:
+    """Draw who differs in the first example of docs/regions.md: by a rule, and gradually."""
+    fx = explained_on("regions")
+    for feature, name in (("age", "regions"), ("exercise", "gradual")):
+        figure = fx.plot(feature, regions=True).figure
+        figure.savefig(IMAGES / f"{name}.png", dpi=90, bbox_inches="tight")
 
 
 def main() -> None:
     """Draw everything."""
     draw_readme()
     draw_tables()
+    draw_regions()
 
 
 if __name__ == "__main__":

@@ -25,16 +25,17 @@ from rhale.features.survey import Survey, SurveyTask
 from rhale.gpu.task import DeviceTask, cuda_of, most_rows, on_device, place, survey_on_device
 from rhale.kernels import FloatArray
 from rhale.kernels.moments import Moments
-from rhale.kernels.regions import Regions
+from rhale.kernels.regions import By, Regions
 from rhale.measures.choose import Choice
 from rhale.measures.measure import About, Conclusion, Measure, MeasureTask, SampleParts, take_apart
 from rhale.measures.questions import Asker
-from rhale.measures.regional import Search, search_regions
+from rhale.measures.region_plan import Search, search_regions
 from rhale.models import Adapter, Predictor, meet, wrap
 from rhale.models.expected_columns import columns_for
 from rhale.models.wrap import read_model
 from rhale.results import store
 from rhale.results.missing import Missing
+from rhale.results.note import Note
 from rhale.settings import IDENTITY, USUAL_BINS, Settings, describe_bins
 from rhale.tables import Table, TableInMemory, open_table
 from rhale.tables.chunk import find_columns
@@ -51,7 +52,7 @@ SEARCH_NUMBERS = 2**24  # of all rows that are searched for regions: 128 MiB
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What the passes over the rows brought: results, cells by feature, a sample, rows asked."""
+    """What the passes brought: results, cells by feature, a sample, rows asked, notes on all."""
 
     results: tuple[Any, ...]
     cells: dict[str, Moments]
@@ -59,6 +60,7 @@ class Findings:
     sample_x: FloatArray
     sample_weight: FloatArray
     asked: int
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,33 +131,34 @@ class Run:
             )
             sums = self._passes_of(task, asker, columns).fold(task, number)
             sampled = take_apart(sums.sample, len(asker.outputs), left)
-            done = self._conclude(left, sums.totals, sampled, keys[0], (asker, columns))
+            done = self._conclude(left, sums.totals, sampled, keys, (asker, columns))
             found, n_asked, number = found + done, n_asked + sums.asked, number + 1
             left = tuple(more for _, one in done for more in one.more)
             if first is None and self.asked.regions is not None:
-                kept = sampled.take(sampled.weight > 0)
-                search = search_regions(self.asked.regions, columns, done, kept)
+                some = sampled.searched(keys[1])
+                search = search_regions(self.asked.regions, columns, done, some)
                 left += search.measures
             first, keys = first or sampled.up_to(keys[0]), (keys[0], keys[0])
         assert first is not None  # noqa: S101 - our own mistake: there is always a feature
-        return gather(columns, found, first, n_asked, search)
+        notes = describe_search(self.asked.regions, measures, asker.outputs, columns.survey.n_rows)
+        return replace(gather(columns, found, first, n_asked, search), notes=notes)
 
     def _conclude(
         self,
         measures: Sequence[Measure],
         totals: Sequence[Any],
         sampled: SampleParts,
-        last_key: np.uint64,
+        keys: tuple[np.uint64, np.uint64],
         of: tuple[Asker, Columns],
     ) -> list[tuple[Measure, Conclusion]]:
         """Let every measure say what follows from its sums, and from what it kept."""
-        (asker, columns), shown = of, sampled.up_to(last_key)
+        (asker, columns), shown, some = of, sampled.up_to(keys[0]), sampled.searched(keys[1])
         notes = asker.predictor.notes
-        about = About(columns.survey, asker.outputs, notes, shown.weight, last_key)
+        about = About(columns.survey, asker.outputs, notes, shown.weight, keys[0])
         done = []
         for at, (measure, total) in enumerate(zip(measures, totals, strict=True)):
             if self.asked.regions is not None:
-                about = replace(about, searched=sampled.kept[at][sampled.weight > 0])
+                about = replace(about, searched=some.kept[at])
             done.append((measure, measure.conclude(total, shown.kept[at], about)))
         return done
 
@@ -181,9 +184,27 @@ class Run:
         last_key = sample.last_key(int(np.clip(wide, FEWEST_SAMPLED, SAMPLE_ROWS)))
         if self.asked.regions is None:
             return last_key, last_key
-        fit = SEARCH_NUMBERS // (n_outputs + sum(m.n_kept(n_outputs) for m in measures))
-        asked = getattr(self.asked.regions, "search_rows", Regions.search_rows)
-        return last_key, max(last_key, sample.last_key(int(min(asked, fit))))
+        fit = fit_search_rows(self.asked.regions, measures, n_outputs)
+        return last_key, sample.last_key(fit)
+
+
+def fit_search_rows(asked: Regions | By, measures: Sequence[Measure], n_outputs: int) -> int:
+    """Rows that are searched for regions: as many as the user says, if they fit into memory."""
+    fit = SEARCH_NUMBERS // (n_outputs + sum(m.n_kept(n_outputs) for m in measures))
+    return min(asked.search_rows, fit)
+
+
+def describe_search(
+    asked: Regions | By | None, measures: Sequence[Measure], outputs: Sequence[str], n_rows: int
+) -> tuple[Note, ...]:
+    """Say that regions were searched in fewer rows than was asked for, where that is so."""
+    if asked is None:
+        return ()
+    fit = fit_search_rows(asked, measures, len(outputs))
+    if fit >= min(asked.search_rows, n_rows):
+        return ()
+    text = f"regions were searched in {fit:,} rows, as many as {SEARCH_NUMBERS // 2**17} MiB hold"
+    return (Note("sample", text),)
 
 
 def gather(
@@ -329,6 +350,7 @@ def conclude(
         sample_weight=found.sample_weight,
         cells=found.cells,
         provenance={**_provenance(run, columns, predictor), **asked},
+        notes=found.notes,
     )
     return note_explained(made)
 

@@ -20,7 +20,7 @@ from rhale.kernels.fixed import Edges
 from rhale.kernels.moments import Moments
 from rhale.kernels.partition import Partition
 from rhale.kernels.records import same_fields, same_value
-from rhale.measures.notes import EXPLAINED, describe_explained
+from rhale.measures.notes import ENOUGH, EXPLAINED, describe_explained
 from rhale.names import find_feature, find_output, near_names
 from rhale.results import listing, store, summary
 from rhale.results.effect import Effect
@@ -155,7 +155,8 @@ class Explanation:
             Of a model that moves in steps, such as trees: False draws its own curve, flat but for
             its jumps; True evens out small steps and keeps the real jumps, as in `Effect.curve`.
         **options
-            Passed on to `rhale.plots`.
+            Passed on to `rhale.plots`: `regions=True` draws the curves of regions over the common
+            one, with the tree of their rules, or in small pictures.
 
         Returns
         -------
@@ -318,7 +319,12 @@ class Explanation:
     def _told(self, title: str | None = None) -> dict[str, Any]:
         """What a page says besides the effects."""
         shares = {o: self._explained(i) for i, o in enumerate(self.outputs)}
-        return {"notes": self.notes, "explained": shares, "title": title}
+        told = {"notes": self.notes, "explained": shares, "title": title}
+        if any(effect.regions is not None for effect in self.effects):
+            told["explained_with_regions"] = {
+                o: self._curves(i).explained_with_regions() for i, o in enumerate(self.outputs)
+            }
+        return told
 
     def _repr_html_(self) -> str:
         """The ranked table with the shape of each curve, for notebooks."""
@@ -463,10 +469,13 @@ def note_explained(fx: Explanation) -> Explanation:
     """Record how much the curves explain, with a note where that is little.
 
     Curves of some features only, and marginal ones, are not meant to add up to the model: they get
-    no note.
+    no note. Nor do curves that explain enough once rows have those of their regions.
     """
-    found = fx.explained_variance
-    shares = found if isinstance(found, dict) else dict.fromkeys(fx.outputs, found)
+    shares, with_regions = (
+        found if isinstance(found, dict) else dict.fromkeys(fx.outputs, found)
+        for found in (fx.explained_variance, fx.explained_with_regions)
+    )
+    little = {o: share for o, share in shares.items() if not with_regions[o] >= ENOUGH}
     recorded = {o: round(share, 6) if np.isfinite(share) else None for o, share in shares.items()}
     add_up = fx.provenance.get("method") != "mplot"
     add_up &= len(fx.features) == len(fx.provenance.get("columns", fx.features))
@@ -474,7 +483,7 @@ def note_explained(fx: Explanation) -> Explanation:
     return replace(
         fx,
         provenance={**fx.provenance, "explained_variance": recorded},
-        notes=kept + (describe_explained(shares) if add_up else ()),
+        notes=kept + (describe_explained(little) if add_up else ()),
     )
 
 

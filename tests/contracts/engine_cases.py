@@ -22,6 +22,7 @@ import rhale
 N_ROWS = 600
 CLOSE = 1e-12  # relative
 EXACT = {"edges", "count", "level_count", "levels", "pooled", "spread_edges", "curve_x"}
+EXACT |= {"sampled", "threshold"}
 SIZED_BY_MEAN = {"std", "std_plain", "standard_error", "level_error", "slope", "slope_error"}
 KEPT = ("rows", "columns", "kinds", "weighted", "bins", "local_effects")
 KEPT += ("rows_asked", "answers_walked", "sample_rows", "method", "model")
@@ -184,6 +185,9 @@ CASES = [
     Case("smooth, ice", smooth, {"method": "ice", "bins": 4, "features": ["a", "s"]}),
     Case("smooth, mplot", smooth, {**WEIGHTS, "method": "mplot"}),
     Case("drawn rows", smooth, {"gradient": smooth_slopes(), "n_rows": 450, "seed": 3}),
+    Case("smooth, regions", smooth, {**GRADIENT, "features": ["a", "s"], "regions": True}),
+    Case("stepped, regions", stepped, {**WEIGHTS, "features": "m", "regions": True}),
+    Case("trees, groups", trees, {**TREES, "features": ["a", "s"], "regions": rhale.By("c")}),
 ]
 ARRAY_CASES = [
     Case("array, rhale", of_arrays, {"weights": "x3"}, (1, 7, 100)),
@@ -264,8 +268,12 @@ def assert_same_record(found, wanted, what, size=0.0):
             # shares are of one; a variance far from zero has lost digits of the mean
             assert_close(one.x, other.x, where)
             assert_close(one.weight, other.weight, where, 1.0)
-        elif is_dataclass(other) or hasattr(other, "_fields"):
+        elif is_record(other):
             assert_same_record(one, other, where, size)
+        elif isinstance(other, tuple) and other and is_record(other[0]):
+            assert len(one) == len(other), where
+            for place, (mine, theirs) in enumerate(zip(one, other, strict=True)):
+                assert_same_record(mine, theirs, f"{where}[{place}]", size)
         elif name in EXACT or (name == "grid" and wanted.method != "mplot"):
             np.testing.assert_array_equal(one, other, where)
         elif isinstance(other, np.ndarray | float):
@@ -275,6 +283,11 @@ def assert_same_record(found, wanted, what, size=0.0):
             assert_close(one, other, where, scale)
         else:
             assert one == other, where
+
+
+def is_record(value):
+    """Whether something has fields."""
+    return is_dataclass(value) or hasattr(value, "_fields")
 
 
 def assert_close(found, wanted, what, size=0.0):

@@ -27,6 +27,9 @@ from pathlib import Path
 def price(rows):
     return 3 * rows["area"].to_numpy() + rows["rooms"].to_numpy() ** 2
 
+def gated(rows):
+    return (1 + 2 * (rows["rooms"] > 14)).to_numpy() * rows["area"].to_numpy()
+
 def noisy(rows):
     print("a model that talks")
     return price(rows)
@@ -115,6 +118,47 @@ def test_a_function_and_a_csv_give_the_numbers_of_python(folder, tmp_path):
     assert done.stderr.strip() == f"wrote {numbers}"  # no terminal, no progress
 
 
+def gated(rows):
+    return (1 + 2 * (rows["rooms"] > 14)).to_numpy() * rows["area"].to_numpy()
+
+
+def test_regions_are_those_of_python(folder, tmp_path):
+    """A square metre costs 1, and 3 where there are more than 14 rooms."""
+    numbers = tmp_path / "regions.json"
+    asked = ("--target", "sold", "--regions", "--depth", "1", "--splitters", "rooms")
+    done = run(folder, "explain", "shop:gated", "rows.csv", *asked, "--json", numbers)
+    assert done.returncode == 0, done.stderr
+    assert "differs by" in done.stdout
+    regions = rhale.Regions(depth=1, splitters=["rooms"])
+    wanted = rhale.explain(gated, table(), regions=regions)["area"].regions
+    found = rhale.load(numbers)["area"].regions
+    assert [one.rule for one in found] == [one.rule for one in wanted]
+    assert sorted(float(one.effect.mean.mean()) for one in found) == pytest.approx([1, 3])
+    np.testing.assert_array_equal(found.locate(table()), wanted.locate(table()))
+
+
+def test_groups_of_a_column_are_given_not_found(folder, tmp_path):
+    rows = table().assign(side=np.where(table()["rooms"] > 14, "east", "west"))
+    rows.to_csv(folder / "sides.csv", index=False)
+    numbers = tmp_path / "groups.json"
+    done = run(folder, "explain", "shop:gated", "sides.csv", "--by", "side", "--json", numbers)
+    assert done.returncode == 0, done.stderr
+    found = rhale.load(numbers)["area"].regions
+    assert found.state == "given"
+    slopes = {one.rule: float(one.effect.mean.mean()) for one in found}
+    assert slopes == {"side = east": pytest.approx(3), "side = west": pytest.approx(1)}
+
+
+def test_a_splitter_that_is_not_there_is_one_line_with_near_names(folder):
+    asked = ("--target", "sold", "--regions", "--splitters", "romms")
+    for command in ("explain", "check"):
+        done = run(folder, command, "shop:gated", "rows.csv", *asked)
+        assert done.returncode == 1
+        assert len(done.stderr.splitlines()) == 1
+        assert "'romms'" in done.stderr
+        assert "rooms" in done.stderr
+
+
 def test_numbers_on_standard_output_stand_alone(folder, tmp_path):
     settings = ("--target", "sold", "--features", "area", "--bins", "fixed:7", "--json", "-")
     done = run(folder, "explain", "shop:noisy", "part_*.parquet", *settings)
@@ -152,6 +196,15 @@ def test_check_tells_the_path_and_the_price(folder):
     assert found["rows"] == 400
     assert 0 < found["rows_asked"] < 400 * 5 * 2 + 5000
     assert found["seconds"] > 0
+    assert found["rows_for_regions"] == 0
+
+
+def test_check_tells_the_price_of_regions(folder):
+    done = run(folder, "check", "shop:gated", "rows.csv", "--target", "sold", "--regions")
+    assert done.returncode == 0, done.stderr
+    lines = dict(line.split(maxsplit=1) for line in done.stdout.splitlines())
+    n_rows = lines["asked"].split()[1]
+    assert lines["regions"].startswith(f"at most {n_rows} rows and ")
 
 
 def test_a_note_is_told_without_a_terminal_too(folder):

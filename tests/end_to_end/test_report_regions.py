@@ -9,7 +9,9 @@ from tests.unit.conftest import make
 from tests.unit.report.conftest import divide
 
 import rhale
+from rhale.report.chart_numbers import Line
 from rhale.report.page import make_page
+from rhale.report.region_numbers import Path
 from rhale.results.region_tree import Partner, Region, RegionTree
 
 pytestmark = pytest.mark.browser
@@ -96,6 +98,7 @@ def test_the_legend_names_rules_and_shares(opened):
         "sex = male, 50 % of the rows",
         "sex = female, 50 % of the rows",
         "all rows",
+        "shaded: 95 % intervals",
     ]
     assert opened.ask("document.querySelector('#f1 .regions figure').className") == "gradual"
 
@@ -107,9 +110,9 @@ def test_regions_are_read_and_zoomed_by_keyboard(opened):
     chart, before = opened.find("#f0 .regions .chart"), opened.ask(CURVES)
     chart.send_keys(Keys.HOME)
     words = opened.texts("#f0 .regions .readout")[0]
-    assert words.startswith("0: sex = male \u221220 (")
-    assert "; sex = female 10 (" in words
-    assert words.endswith("; all rows \u22125")
+    assert words.startswith("0: effect \u221220 (")
+    assert " where sex = male; 10 (" in words
+    assert words.endswith(" where sex = female; \u22125 in all rows")
     chart.send_keys("+")
     assert opened.ask(CURVES) != before
     chart.send_keys("0")
@@ -121,7 +124,7 @@ def test_levels_of_regions_are_read_one_by_one(opened):
 
     opened.show("#f2 .regions .drawing")
     opened.find("#f2 .regions .chart").send_keys(Keys.END)
-    assert opened.texts("#f2 .regions .readout")[0].startswith("centre: z > 0 ")
+    assert opened.texts("#f2 .regions .readout")[0].startswith("centre: effect ")
 
 
 def test_pointing_at_a_curve_tells_its_values(opened):
@@ -129,11 +132,13 @@ def test_pointing_at_a_curve_tells_its_values(opened):
 
     opened.show("#f0 .regions .drawing")
     ActionChains(opened.driver).move_to_element(opened.find("#f0 .regions .drawing svg")).perform()
-    opened.wait("document.querySelector('#f0 .regions .readout').textContent.includes('all rows')")
+    opened.wait(
+        "document.querySelector('#f0 .regions .readout').textContent.includes('in all rows')"
+    )
 
 
 def test_the_table_of_regions_says_what_the_chart_shows(opened):
-    opened.find("#f0 .regions summary").click()
+    opened.driver.execute_script("document.querySelector('#f0 .regions details').open = true")
     assert opened.texts("#f0 .regions-table tbody th") == ["sex = male", "sex = female"]
     assert opened.texts("#f0 .regions-table tbody td")[:2] == ["401", "50 %"]
 
@@ -164,11 +169,38 @@ def test_hostile_names_and_many_groups_stay_within_the_page(page, tmp_path, widt
     )
     page.open(write(make_page([effect], {}, title="plain"), tmp_path))
     page.show("#f0 .regions .drawing")
-    assert len(page.texts("#f0 .legend li")) == 6  # four, all rows, and how many more there are
+    assert len(page.texts("#f0 .legend li")) == 7  # four, all rows, intervals, how many more
     assert page.driver.title == "plain"
     assert page.ask("document.documentElement.scrollWidth <= innerWidth")
     assert page.complaints() == []
     page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_curves_of_regions_are_switched_with_the_others(page, tmp_path):
+    """A staircase that is drawn smooth as one straight line, in the chart and in its regions."""
+    made = make_page([divide(X, {"a": 4.0, "b": -2.0})], {"method": "rhale"})
+    (feature,) = made.features
+    (part,) = feature.parts
+    even = Line((0, 10), (0, 1), (0, 0), (0, 1), (0, 1))
+    steps = Path((0, 5, 5, 10), (0, 0, 2, 2), (0, 0, 0, 0))
+    lines = tuple(
+        replace(line, path=steps, smooth=Path((0, 10), (0, 2), (0, 0)))
+        for line in part.regions.lines
+    )
+    part = replace(
+        part,
+        shape=replace(part.shape, smooth=even),
+        regions=replace(part.regions, lines=lines),
+    )
+    made = replace(made, features=(replace(feature, parts=(part,)),))
+    page.open(write(made, tmp_path))
+    page.show("#f0 .regions .drawing")
+    assert [path.count("L") for path in page.ask(CURVES)[1:]] == [3, 3]
+    page.driver.execute_script("showCurve(true)")
+    assert [path.count("L") for path in page.ask(CURVES)] == [1, 1, 1]
+    page.driver.execute_script("showCurve(false)")
+    assert [path.count("L") for path in page.ask(CURVES)[1:]] == [3, 3]
+    assert page.complaints() == []
 
 
 def test_printing_draws_regions_too(page, path):

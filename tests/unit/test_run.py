@@ -134,12 +134,16 @@ class Result:
 
 
 def gathered(*found):
-    """What is made of conclusions about features a and b, each with two outputs."""
+    """What is made of conclusions about features a and b, each with two outputs.
+
+    The k-th measure keeps three numbers of two rows, from 10 k on; one of missing values nothing.
+    """
     columns = SimpleNamespace(features=[SimpleNamespace(name=name) for name in "ab"])
     pairs = [(SimpleNamespace(feature=SimpleNamespace(name=n)), one) for n, one in found]
-    stands = np.arange(6.0).reshape(2, 3)
-    kept = (stands, np.empty((2, 0)), 10 + stands)
-    return gather(columns, pairs, SampleParts(np.zeros((2, 2)), kept, np.ones(2)), 9)
+    stands, nothing = np.arange(6.0).reshape(2, 3), np.empty((2, 0))
+    kept = tuple(nothing if one.missing else 10 * k + stands for k, (_, one) in enumerate(found))
+    key = np.arange(2, dtype=np.uint64)
+    return gather(columns, pairs, SampleParts(np.zeros((2, 2)), kept, np.ones(2), key), 9)
 
 
 A, B = (tuple(Result(name, output) for output in "yz") for name in "ab")
@@ -162,9 +166,15 @@ def test_cells_are_kept_for_the_features_that_have_them():
 
 
 def test_the_sample_holds_where_rows_stand_and_nothing_of_measures_that_keep_nothing():
-    found = gathered(("a", Conclusion(A)), ("b", Conclusion(B)))
-    assert found.sample_x.tolist() == [[0.0, 10.0], [3.0, 13.0]]
+    gone = Conclusion(missing=(1, 2))
+    found = gathered(("a", Conclusion(A)), ("a", gone), ("b", Conclusion(B)))
+    assert found.sample_x.tolist() == [[0.0, 20.0], [3.0, 23.0]]
     assert found.asked == 9
+
+
+def test_the_sample_holds_nothing_of_columns_beside_the_explained_ones():
+    found = gathered(("b", Conclusion(B)), ("c", Conclusion()), ("a", Conclusion(A)))
+    assert found.sample_x.tolist() == [[20.0, 0.0], [23.0, 3.0]]
 
 
 def test_a_source_tree_that_was_never_installed_has_no_version(monkeypatch):

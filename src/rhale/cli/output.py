@@ -80,8 +80,19 @@ def show_ranking(fx: Explanation) -> None:
     console.print(_table(columns, n_left, numbered=True))
     for number, remark in enumerate(remarks, start=1):
         console.print(_remark(str(number), remark))
-    for note in fx.notes:
+    for note in (*shares_in_words(fx), *fx.notes):
         console.print(Text(harmless(note)))
+
+
+def shares_in_words(fx: Explanation) -> tuple[str, ...]:
+    """Say how much the curves explain, alone and with regions, where these were asked for."""
+    if all(effect.regions is None for effect in fx):
+        return ()
+    found = [
+        share if isinstance(share, dict) else {fx.outputs[0]: share}
+        for share in (fx.explained_variance, fx.explained_with_regions)
+    ]
+    return listing.tell_shares(fx.outputs, [(found[0][o], found[1][o]) for o in fx.outputs])
 
 
 def _table(columns: Mapping[str, Sequence[str]], n_left: int, *, numbered: bool = False) -> Table:

@@ -12,7 +12,7 @@ import numpy as np
 from rhale.errors import BadSettingError, BadTableError
 from rhale.features.level_reader import LevelReader, Said, axis_kind, holds_names, plain_key
 from rhale.features.levels import Levels
-from rhale.features.survey import Census, Survey, check_exact, check_range
+from rhale.features.survey import LARGEST, Census, Survey, check_exact, check_range
 from rhale.features.text_numbers import describe_numbers
 from rhale.kernels import FloatArray
 from rhale.kernels.axis import Axis
@@ -219,6 +219,20 @@ class Reader:
                 values.sort(key=lambda v: (str(v), str(type(v))))
                 found[column] = Labels(tuple(values), self.table.missing_value(column))
         return found
+
+    def is_readable(self, place: int) -> bool:
+        """Whether a column that nobody asked for holds what can be told apart."""
+        seen, column = self.survey, self.columns[place]
+        low, high, name = float(seen.low[place]), float(seen.high[place]), self.table.names[column]
+        if self.is_named(column):
+            return not seen.census[place].is_many
+        try:
+            if self.holds_integers(column):
+                check_exact(name, low, high)
+            check_range(name, low, high)
+        except BadTableError:
+            return False
+        return max(-low, high) <= LARGEST
 
     def is_named(self, column: int) -> bool:
         """Whether a column holds names."""

@@ -88,6 +88,11 @@ class FirstPass:
         """The explained columns, then those of the splitters that are not explained."""
         return self.columns + [c for c in self.splitters if c not in self.columns]
 
+    @property
+    def offered(self) -> list[int]:
+        """Columns that the user did not name: what cannot be read of them tells nothing apart."""
+        return [] if self.settings.splitters else self.surveyed[len(self.columns) :]
+
     @classmethod
     def plan(cls, table: Table, settings: Settings) -> FirstPass:
         """Find the columns, and refuse those that cannot be explained."""
@@ -110,6 +115,7 @@ class FirstPass:
             seed=self.settings.seed,
             beside=self.beside,
             counted=[c for c in self.surveyed if self.said.get(c)],
+            unchecked=self.offered,
             is_pieced=not self.table.storage.is_memory,
         )
 
@@ -129,7 +135,9 @@ class FirstPass:
         """Features that regions may be told by: those that some row has a value of."""
         known = {feature.column: feature for feature in features}
         for place, column in enumerate(reader.columns):
-            if column not in known and reader.survey.n_known[place]:
+            if column in known or not reader.survey.n_known[place]:
+                continue
+            if column not in self.offered or reader.is_readable(place):
                 known[column] = reader.feature(place, None)
         return tuple(known[column] for column in self.splitters if column in known)
 

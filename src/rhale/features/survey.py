@@ -222,6 +222,8 @@ class SurveyTask:
         Further columns to keep in the sample.
     counted : collection of int
         Columns of numbers whose distinct values are counted however many there are.
+    unchecked : collection of int
+        Columns that may hold what cannot be explained: whoever looks at them finds out.
     is_pieced : bool
         Whether the table comes in pieces: then types are settled by all of them together.
     last_key : int
@@ -234,6 +236,7 @@ class SurveyTask:
     seed: int
     beside: Sequence[int] = ()
     counted: Collection[int] = ()
+    unchecked: Collection[int] = ()
     is_pieced: bool = False
     last_key: np.uint64 = NO_LIMIT
 
@@ -261,10 +264,16 @@ class SurveyTask:
         )
 
     def count(self, chunk: Chunk, column: int, held: FloatArray, weight: FloatArray) -> Census:
-        """Distinct values of a column; numbers that cannot be explained are refused."""
-        distinct = chunk.distinct(column)
+        """Distinct values of a column; what cannot be explained is refused, where it matters."""
+        try:
+            distinct = chunk.distinct(column)
+        except BadTableError:
+            if column in self.unchecked:
+                return Census({}, None, is_many=True)
+            raise
         if distinct is None:
-            check_column(held, self.names[column], chunk.row_numbers)
+            if column not in self.unchecked:
+                check_column(held, self.names[column], chunk.row_numbers)
             return count_values(held, weight, None if column in self.counted else FEW_VALUES)
         return count_values(([(type(v), v) for v in distinct[0]], distinct[1]), weight, None)
 

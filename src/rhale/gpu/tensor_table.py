@@ -155,6 +155,8 @@ class TensorChunk:
         low, high, missing, whole = facts
         for place in np.flatnonzero((low < -LARGEST) | (high > LARGEST)).tolist():
             index = chosen[place]
+            if index in task.unchecked:
+                continue
             check_column(self.column(index), task.names[index], self.row_numbers)
         rows, sample = self._sample(key, (*chosen, *task.beside), sizes[0], weight)
         near = rows[as_ordered(key[rows]).topk(min(sizes[1], len(rows)), largest=False).indices]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -98,6 +98,15 @@ class Regions:
         return tuple(self.splitters or ())
 
 
+@runtime_checkable
+class Told(Protocol):
+    """Regions that were found before."""
+
+    @property
+    def splitters(self) -> tuple[str, ...]:
+        """Features that tell them apart."""
+
+
 @dataclass(frozen=True)
 class By:
     """Groups of rows that the user names: no search, every feature by the same groups.
@@ -123,14 +132,41 @@ class By:
     groups: Mapping[str, Sequence[Any]] | None = None
 
     def __post_init__(self) -> None:
+        column = self.column
+        if not isinstance(column, str | int | Told) or isinstance(column, bool):
+            msg = f"By({column!r:.60}) names no groups; pass a column, or regions that were found"
+            raise BadSettingError(msg)
         if self.cuts is not None and self.groups is not None:
-            msg = f"By({self.column!r}) has cuts and groups; a column is cut, or its levels united"
+            msg = f"By({column!r}) has cuts and groups; a column is cut, or its levels united"
             raise BadSettingError(msg)
         if self.cuts is not None:
-            object.__setattr__(self, "cuts", tuple(self.cuts))
+            object.__setattr__(self, "cuts", self._read_cuts(self.cuts))
         if self.groups is not None:
-            united = {str(name): tuple(levels) for name, levels in self.groups.items()}
-            object.__setattr__(self, "groups", united)
+            object.__setattr__(self, "groups", self._read_groups(self.groups))
+
+    def _read_cuts(self, cuts: Any) -> tuple[Any, ...]:
+        if isinstance(cuts, str) or not isinstance(cuts, Iterable):
+            msg = f"By({self.column!r}, cuts={cuts!r}) is no list of cuts; pass cuts=[{cuts!r}]"
+            raise BadSettingError(msg)
+        return tuple(cuts)
+
+    def _read_groups(self, groups: Any) -> dict[str, tuple[Any, ...]]:
+        if not isinstance(groups, Mapping) or not groups:
+            msg = (
+                f"By({self.column!r}, groups={groups!r:.60}) names no groups; pass a name for each, "
+                "and its levels: groups={'name': [levels]}"
+            )
+            raise BadSettingError(msg)
+        for name, levels in groups.items():
+            if isinstance(levels, str) or not isinstance(levels, Iterable) or not list(levels):
+                msg = f"By({self.column!r}) has group {name!r} of {levels!r:.60}; pass a list of levels"
+                raise BadSettingError(msg)
+        return {str(name): tuple(levels) for name, levels in groups.items()}
+
+    @property
+    def search_rows(self) -> int:
+        """Rows that tell how much the groups explain, half of them their curves, at most."""
+        return Regions.search_rows
 
     @property
     def columns(self) -> tuple[str | int, ...]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
 
 Read = Callable[[int], FloatArray]
+AnyRule = TypeVar("AnyRule", bound=Any)  # a dataclass with `first` and `second`, as `Rule` has them
 
 
 @dataclass(frozen=True)
@@ -113,3 +115,73 @@ def list_rules(tree: Branch | None) -> tuple[Rule, ...]:
     if tree is not None:
         write(tree)
     return tuple(rules)
+
+
+def without_regions(
+    rules: Sequence[AnyRule], kept: Sequence[bool]
+) -> tuple[tuple[AnyRule, ...], list[int]]:
+    """Leave some regions out: what is on the other side of their rule takes its place.
+
+    Parameters
+    ----------
+    rules : sequence of Rule
+        A tree, as `locate_rows` reads it; splits that are linked in the same way will do.
+    kept : sequence of bool
+        Whether to keep each region.
+
+    Returns
+    -------
+    rules : tuple of Rule
+        A tree with the regions that are left, in the same order; no rules where one is left.
+    places : list of int
+        Where each of these rules was.
+
+    Examples
+    --------
+    >>> rules = list_rules(Branch(Rule(0, 1.0), first=Branch(Rule(1, 2.0))))
+    >>> [rule.splitter for rule in without_regions(rules, [False, True, True])[0]]
+    [0]
+    """
+    made, places, n_regions = list[AnyRule](), list[int](), 0
+
+    def leads_to(place: int) -> int | None:
+        if place < 0:
+            return place if kept[-1 - place] else None
+        first, second = leads_to(rules[place].first), leads_to(rules[place].second)
+        if first is None or second is None:
+            return second if first is None else first
+        return place
+
+    def write(place: int) -> int:
+        nonlocal n_regions
+        if place < 0:
+            n_regions += 1
+            return -n_regions
+        at = len(made)
+        made.append(rules[place])
+        places.append(place)
+        ways = [leads_to(way) for way in (rules[place].first, rules[place].second)]
+        first, second = (write(way) for way in ways if way is not None)
+        made[at] = replace(rules[place], first=first, second=second)
+        return at
+
+    root = leads_to(0) if rules else None
+    if root is not None:
+        write(root)
+    return tuple(made), places
+
+
+def depths_of(rules: Sequence[AnyRule]) -> list[int]:
+    """Count the rules before each.
+
+    Examples
+    --------
+    >>> depths_of(list_rules(Branch(Rule(0, 1.0), first=Branch(Rule(1, 2.0)))))
+    [0, 1]
+    """
+    depths = [0] * len(rules)
+    for place, rule in enumerate(rules):
+        for below in (rule.first, rule.second):
+            if below >= 0:
+                depths[below] = depths[place] + 1
+    return depths

@@ -44,8 +44,11 @@ def read_groups(by: By, columns: Columns) -> GivenGroups:
     """Turn what the user names into rules, or say why that cannot be."""
     if isinstance(by.column, RegionTree):
         return read_tree(by.column, columns)
-    if not isinstance(by.column, str | int) or not columns.splitters:
+    if not isinstance(by.column, str | int):
         msg = f"By({by.column!r:.60}) is neither a column nor regions that were found before"
+        raise BadSettingError(msg)
+    if not columns.splitters:
+        msg = f"By({by.column!r}) makes no groups: no row has a value there; name another column"
         raise BadSettingError(msg)
     (feature,) = columns.splitters
     if by.cuts is not None:
@@ -89,8 +92,11 @@ def cut_column(feature: Feature, cuts: Sequence[Any]) -> tuple[list[Group], list
         )
         raise BadSettingError(msg)
     limits = np.unique(as_numbers(list(cuts), feature.axis_kind))
-    if not limits.size or not np.all(np.isfinite(limits)) or limits.size > MOST_GROUPS - 1:
-        msg = f"By({feature.name!r}) has {limits.size} cuts; pass 1 to {MOST_GROUPS - 1} numbers"
+    if not limits.size or limits.size > MOST_GROUPS - 1:
+        msg = f"By({feature.name!r}) has {limits.size} cuts; pass 1 to {MOST_GROUPS - 1} of them"
+        raise BadSettingError(msg)
+    if not np.all(np.isfinite(limits)):
+        msg = f"By({feature.name!r}) has a cut that is missing or infinite: {list(cuts)}; leave it out"
         raise BadSettingError(msg)
     ends = [-inf, *limits.tolist(), inf]
     groups = [Group(low, high) for low, high in pairwise(ends)]
@@ -113,7 +119,11 @@ def take_values(feature: Feature) -> tuple[list[Group], list[Rule]]:
         if not middles.size:
             return [Group()], []
         return cut_column(feature, middles.tolist())
-    groups = [Group(levels=(name,)) for name in levels.names]
+    pooled = np.isnan(levels.places)  # rare levels: one that nobody names is most like them
+    groups = [
+        Group(levels=(name,), rest=bool(rare))
+        for name, rare in zip(levels.names, pooled, strict=True)
+    ]
     tests = [Rule(0, levels=(place,)) for place in levels.edges.tolist()]
     return groups, tests[:-1]
 
@@ -124,20 +134,17 @@ def unite_levels(feature: Feature, asked: Any) -> tuple[list[Group], list[Rule]]
     if levels is None:
         msg = f"By({feature.name!r}, groups=...) unites levels, but the column has none; use cuts=[...]"
         raise BadSettingError(msg)
-    place = dict(zip(levels.names, levels.edges.tolist(), strict=True))
-    groups, tests, left = list[Group](), list[Rule](), dict(place)
+    left = dict(zip(levels.names, levels.edges.tolist(), strict=True))
+    groups, tests = list[Group](), list[Rule]()
     for name, members in asked.items():
         known = [str(member) for member in members]
+        numbers = []
         for member in known:
             if member not in left:
-                again = " twice" if member in place else ""
-                msg = (
-                    f"By({feature.name!r}) has the level {member!r}{again} in group {name!r}; "
-                    f"{near_names(member, list(place))}"
-                )
-                raise BadSettingError(msg)
+                raise BadSettingError(_about_level(feature, member, name))
+            numbers.append(left.pop(member))
         groups.append(Group(levels=tuple(known), name=name))
-        tests.append(Rule(0, levels=tuple(left.pop(member) for member in known)))
+        tests.append(Rule(0, levels=tuple(numbers)))
     if left:
         groups.append(Group(levels=tuple(left), name="all others", rest=True))
     if len(groups) > MOST_GROUPS:
@@ -146,12 +153,28 @@ def unite_levels(feature: Feature, asked: Any) -> tuple[list[Group], list[Rule]]
     return groups, tests if left else tests[:-1]
 
 
+def _about_level(feature: Feature, level: str, group: str) -> str:
+    """Say why a level cannot be in a group."""
+    levels = feature.levels
+    assert levels is not None  # noqa: S101 - our own mistake
+    said = f"By({feature.name!r}) has the level {level!r}"
+    if level in levels.names:
+        return f"{said} in group {group!r} a second time; name it once"
+    if level in levels.pooled_names:
+        return f"{said} in group {group!r}, which is rare and pooled with others; leave it out"
+    return f"{said} in group {group!r}, which no row has; {near_names(level, list(levels.names))}"
+
+
 def read_tree(tree: RegionTree, columns: Columns) -> GivenGroups:
     """Regions that were found before, in this table."""
     if tree.groups is not None:
         msg = "By(regions) takes regions that were found; name the column of given groups again"
         raise BadSettingError(msg)
     place = {feature.name: k for k, feature in enumerate(columns.splitters)}
+    gone = [split.feature for split in tree.splits if split.feature not in place]
+    if gone:
+        msg = f"regions look at {gone[0]!r}, which no row of this table has a value of"
+        raise BadSettingError(msg)
     rules = tuple(
         read_split(split, place[split.feature], columns.splitters) for split in tree.splits
     )
@@ -160,7 +183,7 @@ def read_tree(tree: RegionTree, columns: Columns) -> GivenGroups:
 
 def read_split(split: Split, place: int, splitters: Sequence[Feature]) -> Rule:
     """A split by names as a rule by numbers."""
-    levels = splitters[place].levels
+    feature, levels = splitters[place], splitters[place].levels
     rule = Rule(
         place,
         missing_first=split.missing == "first",
@@ -168,9 +191,19 @@ def read_split(split: Split, place: int, splitters: Sequence[Feature]) -> Rule:
         second=split.second,
     )
     if split.threshold is not None:
+        if feature.axis_kind != split.kind or not (levels is None or levels.is_number):
+            held = "levels" if levels is not None else f"{feature.axis_kind}s"
+            msg = (
+                f"regions cut {split.feature!r} as a {split.kind}, and the column has {held} in this "
+                "table"
+            )
+            raise BadSettingError(msg)
         return replace(rule, threshold=split.threshold)
     if levels is None:
-        msg = f"regions look at levels of {split.feature!r}, which has none in this table"
+        msg = (
+            f"regions look at levels of {split.feature!r}, which has none in this table: it holds "
+            "numbers, or one value only"
+        )
         raise BadSettingError(msg)
     unnamed = set(levels.names) - {*split.levels, *split.others}
     first = {*split.levels, *(unnamed if split.rest == "first" else ())}

@@ -166,8 +166,12 @@ class Grouped:
             heard = replace(replies, jumps=tuple(next(jumps) for _ in own.jumps))
             tallies.append(part.measure.add_up(some, own, heard))
         groups = [group[rows.sampled] for group in memory.groups]
-        kept = np.column_stack([tallies[0].kept, *groups])
-        return Tally(GroupTotals(tuple(tally.total for tally in tallies)), kept)
+        kept = tallies[0].kept.copy()
+        for part, tally in zip(self.parts, tallies, strict=True):
+            inside = memory.counts(part)[rows.sampled]  # jumps are asked for in these rows alone
+            kept[inside] = tally.kept[inside]
+        totals = GroupTotals(tuple(tally.total for tally in tallies))
+        return Tally(totals, np.column_stack([kept, *groups]))
 
     def conclude(self, total: GroupTotals, kept: FloatArray, about: About) -> Conclusion:
         """The effect in every group."""

@@ -282,6 +282,11 @@ class SampleParts:
         """The rows with keys up to this one."""
         return self.take(slice(0, int(np.searchsorted(self.key, last_key, "right"))))
 
+    def searched(self, search_key: np.uint64) -> SampleParts:
+        """The rows that are searched for regions: up to this key, with a weight."""
+        some = self.up_to(search_key)
+        return some.take(some.weight > 0)
+
     def take(self, some: slice | BoolArray) -> SampleParts:
         """Some of the rows."""
         kept = tuple(part[some] for part in self.kept)
@@ -365,10 +370,12 @@ class MeasureTask:
             answers = predictor.predict(chunk.rows, chunk.n_rows)
             return Base(answers, None, answers[rows.sampled]), chunk.n_rows
         none = np.empty((0, len(predictor.chosen)))
-        if not rows.sampled.size:
-            return Base(none, None, none), 0
-        some = predictor.predict(chunk.take(rows.sampled).rows, rows.sampled.size)
-        return Base(none, None, some), rows.sampled.size
+        some = np.full((rows.sampled.size, none.shape[1]), np.nan)
+        shown = np.flatnonzero(rows.key[rows.sampled] <= rows.last_key)
+        if shown.size:
+            few = chunk.take(rows.sampled[shown])
+            some[shown] = predictor.predict(few.rows, shown.size)
+        return Base(none, None, some), shown.size
 
     def groups(self, n_rows: int) -> Iterator[list[Measure]]:
         """Measures whose questions are asked together: as many as fill a call of the model."""
@@ -423,7 +430,10 @@ class MeasureTask:
 
 @dataclass(frozen=True, eq=False)
 class Base:
-    """What the model says of rows as they are: of all where that is needed, and of the sampled."""
+    """What the model says of rows as they are: of all where that is needed, and of the sampled.
+
+    Of sampled rows that the result does not keep it may say nothing: nan.
+    """
 
     predictions: FloatArray
     slopes: FloatArray | None

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from rhale.features.feature import Feature
+from rhale.kernels import IntArray
 from rhale.kernels.region_finding import Finding, Reason
-from rhale.kernels.rules import Rule
+from rhale.kernels.rules import Rule, depths_of
 from rhale.measures.given_groups import GivenGroups
 from rhale.measures.grouped import PartResult
 from rhale.results.effect import Effect
@@ -19,6 +20,7 @@ from rhale.results.region_tree import Groups, Partner, Region, RegionTree, Split
 from rhale.results.rules_in_words import ALL_ROWS, rules_of, rules_of_groups
 
 REASONS: dict[Reason, str] = {
+    "": "all rows with a value of this feature are in one region",
     "no splitter": "no other feature to split by",
     "alike": "rows hardly differ",
     "itself": "the groups are made of this feature itself",
@@ -40,6 +42,8 @@ class Sketch:
         Which divisions of the third pass are theirs; -1 for none.
     third_groups : Groups or None
         What tells the thirds apart.
+    splits : tuple of Split
+        The rules by names, where regions were given that had been found before.
     n_searched : int
         Rows with a value that were searched, or checked what was found.
     """
@@ -48,6 +52,7 @@ class Sketch:
     regions: int = -1
     thirds: int = -1
     third_groups: Groups | None = None
+    splits: tuple[Split, ...] = ()
     n_searched: int = 0
 
 
@@ -86,7 +91,7 @@ class Telling:
             feature=self.whole.name,
             output=self.whole.output,
             state="doubtful" if in_doubt else "none",
-            why=self.why(),
+            why=self.why() if self.sketch.regions < 0 else "",
             regions=(self.all_rows(),),
             share=finding.share,
             standard_error=finding.error,
@@ -96,8 +101,7 @@ class Telling:
         )
         if self.sketch.regions < 0:
             return tree
-        tree = self.found(tree) if self.given is None else self.named(tree, self.given)
-        return replace(tree, why="", doubtful=())
+        return self.found(tree) if self.given is None else self.named(tree, self.given)
 
     def found(self, tree: RegionTree) -> RegionTree:
         """Regions that the search found."""
@@ -113,18 +117,33 @@ class Telling:
 
     def named(self, tree: RegionTree, given: GivenGroups) -> RegionTree:
         """Groups that the user named, as far as they have rows."""
-        groups = given.groups
-        rules = rules_of(given.splits) if groups is None else rules_of_groups(groups)
+        groups, splits = given.groups, self.sketch.splits
+        rules = rules_of(splits) if groups is None else rules_of_groups(groups)
         regions = self.regions(self.sketch.regions, rules)
         if groups is not None:
-            groups = replace(groups, groups=tuple(groups.groups[place] for place in regions))
+            levels = given.division.splitters[0].levels
+            has_pooled = levels is not None and bool(levels.pooled_names)
+            groups = keep_groups(groups, list(regions), has_pooled=has_pooled)
         return replace(
             tree,
             state="given",
             regions=tuple(regions.values()) or tree.regions,
-            splits=given.splits,
-            groups=groups,
+            splits=splits,
+            groups=groups if regions else None,
         )
+
+    def locate_sampled(self, groups: IntArray) -> IntArray:
+        """Regions of sampled rows, by the groups that they are in; -1 where a group has none."""
+        place = {group: at for at, group in enumerate(self.measured(self.sketch.regions))}
+        return np.array([place.get(group, -1) for group in groups.tolist()], dtype=np.int64)
+
+    def measured(self, division: int) -> dict[int, Effect | LevelEffect]:
+        """Effects in the groups of a division that have rows enough, by the group."""
+        return {
+            part.group: part.effect
+            for part in self.parts
+            if (part.division, part.output) == (division, self.output) and part.effect is not None
+        }
 
     def all_rows(self) -> Region:
         """The one region where nothing was found."""
@@ -135,11 +154,10 @@ class Telling:
         """Regions of one division that have rows, by their places."""
         _, total = count_of(self.whole)
         found = {}
-        for part in self.parts:
-            if (part.division, part.output) == (division, self.output) and part.effect is not None:
-                effect = replace(part.effect, local_notes=self.whole.local_notes)
-                count, weight = count_of(effect)
-                found[part.group] = Region(rules[part.group], count, weight / total, effect)
+        for group, effect in self.measured(division).items():
+            count, weight = count_of(effect)
+            own = replace(effect, local_notes=self.whole.local_notes)
+            found[group] = Region(rules[group], count, weight / total, own)
         return found
 
     def partners(self) -> tuple[Partner, ...]:
@@ -147,9 +165,9 @@ class Telling:
         finding = self.sketch.finding
         shares = zip(self.splitters, finding.partner_share, finding.partner_error, strict=False)
         known = [
-            Partner(feature.name, float(share), float(error))
+            Partner(feature.name, max(float(share), 0.0), float(error))
             for feature, share, error in shares
-            if np.isfinite(share)
+            if np.isfinite(share) and feature.name != self.whole.name
         ]
         return tuple(sorted(known, key=lambda partner: -partner.share))
 
@@ -168,6 +186,18 @@ class Telling:
         )
 
 
+def keep_groups(groups: Groups, places: Sequence[int], *, has_pooled: bool) -> Groups:
+    """Leave out groups without rows: their levels are nobody's, and so are those that none names.
+
+    Rare levels that are pooled stay where they are: they are known by no name of their own.
+    """
+    left = [groups.groups[place] for place in places]
+    gone = any(group.levels for group in groups.groups if group not in left)
+    if gone and not has_pooled:
+        left = [group._replace(rest=False) for group in left]
+    return replace(groups, groups=tuple(left))
+
+
 def count_of(effect: Effect | LevelEffect) -> tuple[int, float]:
     """Rows of an effect, and their weight."""
     found: Any = effect
@@ -180,11 +210,7 @@ def write_splits(
     rules: Sequence[Rule], finding: Finding, splitters: Sequence[Feature]
 ) -> tuple[Split, ...]:
     """Rules by numbers as splits by names."""
-    depth = dict.fromkeys(range(len(rules)), 0)
-    for place, rule in enumerate(rules):
-        for below in (rule.first, rule.second):
-            if below >= 0:
-                depth[below] = depth[place] + 1
+    depth = depths_of(rules)
     gains = finding.gains if rules is finding.rules else ()
     told = []
     for place, rule in enumerate(rules):

@@ -167,7 +167,11 @@ class JumpEffects:
         """
         x, row = locate_searched(searched, self.cells.grid)
         wide, difference = searched[row, 1:].T.reshape(2, len(stairs), row.size)
-        shared = self.shared_slopes(stairs, x).reshape(-1, len(stairs), row.size)
+        grid = self.cells.grid
+        shared = self.shared_slopes(stairs, grid.middles)[
+            :, grid.locate(x)
+        ]  # a cell shares windows
+        shared = shared.reshape(-1, len(stairs), row.size)
         return tuple(
             Target(
                 row=row,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -20,9 +20,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from rhale.errors import BadSettingError
 from rhale.plots import style
-from rhale.plots.lettering import LITERAL, folded, number, shown
+from rhale.plots.lettering import LITERAL, number, shown
 
-BOLD, MOST_ROOM = 0.85, 0.55  # letters of a heading in a line; share of axes for a legend
 SMALLEST = 1e-300  # Matplotlib cannot write ticks nearer to zero
 
 
@@ -123,10 +122,10 @@ def letters(ax: Axes, side: Literal["width", "height"]) -> int:
     return min(style.LABEL_LENGTH, max(8, int(inches * style.LETTERS_PER_INCH)))
 
 
-def wide_letters(ax: Axes, per_inch: int = style.LETTERS_PER_INCH) -> int:
-    """Tell how many letters of a sentence fit above the axes, however long it is."""
-    inches = ax.get_window_extent().width / ax.figure.dpi
-    return max(24, int(inches * per_inch))
+def wide_letters(inches: float, size: str) -> int:
+    """Tell how many letters of a size fit into a line, however many that are."""
+    letter = style.MEAN_LETTER * FontProperties(size=size).get_size_in_points() / 72
+    return max(24, int(inches / letter))
 
 
 def split(ax: Axes, *, sideways: bool = False) -> tuple[Axes, Axes]:
@@ -278,53 +277,6 @@ def add_figure_legend(figure: Figure, artists: Sequence[Artist], title: str) -> 
         columnspacing=1.4,
     )
     write_labels(legend, artists, title, style.LABEL_LENGTH)
-
-
-def add_columns(
-    ax: Axes, columns: Sequence[Sequence[Artist]], title: str, *, outside: bool
-) -> None:
-    """Explain artists in columns of their own, under a sentence: above the panel, or inside it."""
-    filled = [list(column) for column in columns if column]
-    size = style.LEGEND_TEXT if outside else style.NUMBER_TEXT
-    alike: dict[str, Any] = {"fontsize": size, "alignment": "left", "handlelength": 2.2}
-    if outside:
-        artists = [one for column in filled for one in pad(column, max(map(len, filled)))]
-        alike |= {"frameon": False, "ncols": len(filled), "borderaxespad": 0.2}
-        legend = ax.legend(
-            artists, dummies(artists), loc="lower left", bbox_to_anchor=(-0.07, 1.0), **alike
-        )
-    else:
-        artists = [one for column in filled for one in column]
-        alike |= {"framealpha": 0.7, "borderpad": 0.3}
-        legend = ax.legend(artists, dummies(artists), loc="upper left", **alike)
-    room = wide_letters(ax, style.LETTERS_PER_INCH if outside else style.SMALL_LETTERS_PER_INCH)
-    longest = style.REGION_LABEL if outside else min(style.REGION_LABEL, room - 8)
-    for text, artist in zip(legend.get_texts(), artists, strict=True):
-        text.set(text=folded(str(artist.get_label()), longest), **LITERAL)
-    legend.set_title(folded(title, int(BOLD * room)))
-    legend.get_title().set(fontsize=size, fontweight="bold", **LITERAL)
-    if not outside:
-        words = [legend.get_title(), *legend.get_texts()]
-        lift_above(ax, sum(1 + text.get_text().count("\n") for text in words))
-
-
-def lift_above(ax: Axes, lines: int) -> None:
-    """Make room for so many small lines in the upper part of the axes."""
-    points = FontProperties(size=style.NUMBER_TEXT).get_size_in_points()
-    inches = ax.get_window_extent().height / ax.figure.dpi
-    share = min(MOST_ROOM, (1.45 * lines * points + points) / 72 / inches)
-    low, high = ax.get_ylim()
-    ax.set_ylim(low, low + (high - low) / (1 - share), auto=True)
-
-
-def pad(artists: list[Artist], length: int) -> list[Artist]:
-    """Fill a column of a legend with entries that show nothing."""
-    return artists + [blank_entry("")] * (length - len(artists))
-
-
-def blank_entry(label: str) -> Artist:
-    """Make an entry of a legend that shows nothing but words."""
-    return Line2D([], [], linestyle="none", label=label)
 
 
 def by_columns(artists: Sequence[Artist], columns: int) -> list[Artist]:

@@ -121,5 +121,5 @@ def draw_results(field: Field, items: Mapping[str, Item]) -> list[Artist]:
         explained += field.draw_among(item, name, LEVEL, index, len(items))
     looks = [style.look(index) for index in range(len(items))]
     field.draw_aside(list(items.values()), LEVEL, looks)
-    explained += field.explain_intervals(LEVEL)
+    explained += field.explain_intervals(LEVEL, len(items))
     return explained + field.draw_counts(next(iter(items.values())).result)

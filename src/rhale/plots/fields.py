@@ -120,7 +120,7 @@ class LineField(NamedTuple):
         line.set(linewidth=style.WHISKER_LINE, zorder=3.5, gid="rhale:common")
         return line
 
-    def explain_intervals(self, level: float) -> list[Artist]:
+    def explain_intervals(self, level: float, n_items: int = 1) -> list[Artist]:  # noqa: ARG002
         """Make the legend's entry for the ribbons."""
         name = interval_name(level)
         return [Patch(color=style.NOTE, alpha=style.THIN_RIBBON_ALPHA, linewidth=0, label=name)]
@@ -241,12 +241,30 @@ class SlotField(NamedTuple):
         n_items: int,
         look: style.Look | None = None,
     ) -> list[Artist]:
-        """Draw dots and whiskers of one colour, a little aside, so that all are seen."""
+        """Draw dots and whiskers of one colour, a little aside, so that all are seen.
+
+        Numbers whose dots would touch are drawn as a line and its ribbon.
+        """
         look, width = look or style.look(index), self.dot_width(n_items)
+        if self.is_crowded(n_items):
+            return self.draw_line(item, label, level, look)
         shift = self.room * ((index + 0.5) / n_items - 0.5)
         explained, path = self.draw_dots(item, label, look, width, shift)
         dots.draw_ci(self.board, path, level, width, look.colour)
         return explained
+
+    def is_crowded(self, n_items: int) -> bool:
+        """Tell whether dots of numbers would touch those of their neighbours."""
+        room = self.board.points_per_slot(self.slots) / n_items
+        return self.slots.is_number and not self.board.turned and room < style.LEAST_DOT
+
+    def draw_line(self, item: Item, label: str, level: float, look: style.Look) -> list[Artist]:
+        """Draw numbers as a line and its ribbon, and missing values in their slot."""
+        if item.missing is not None:
+            _, missing = self.place_missing(item.missing)
+            dots.draw_ci(self.board, missing, level, style.LEAST_NUMBER_DOT, look.colour)
+            dots.draw_missing_dot(self.board, missing, style.LEAST_NUMBER_DOT, look)
+        return LineField(self.board.ax).draw_among(item, label, level, 0, 1, look)
 
     def draw_dots(
         self, item: Item, label: str, look: style.Look, width: float, shift: float = 0.0
@@ -269,7 +287,9 @@ class SlotField(NamedTuple):
         return [marks], Trace(*map(np.append, levels, missing))
 
     def draw_common(self, item: Item, label: str) -> Artist:
-        """Draw the means of all rows as short lines, across the dots of some."""
+        """Draw the means of all rows as short lines across the dots of some; of numbers one line."""
+        if self.slots.is_number and not self.board.turned:
+            return LineField(self.board.ax).draw_common(item, label)
         x, y = self.slots.locate(item.result, item.path.x), item.path.curve
         if item.missing is not None:
             x, y = np.append(x, self.slots.missing), np.append(y, item.missing.curve)
@@ -288,8 +308,10 @@ class SlotField(NamedTuple):
         entry.set(markersize=9, markeredgewidth=style.WHISKER_LINE)
         return entry
 
-    def explain_intervals(self, level: float) -> list[Artist]:
-        """Make the legend's entry for the whiskers."""
+    def explain_intervals(self, level: float, n_items: int = 1) -> list[Artist]:
+        """Make the legend's entry for the whiskers of so many results."""
+        if self.is_crowded(n_items):
+            return LineField(self.board.ax).explain_intervals(level)
         upright = not self.board.turned
         return [self.stroke_entry(interval_name(level), style.NOTE, upright=upright)]
 

@@ -9,7 +9,6 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
-from matplotlib.lines import Line2D
 
 from rhale.kernels.curve import Center
 from rhale.plots import canvas, style
@@ -17,7 +16,7 @@ from rhale.plots.board import Board
 from rhale.plots.fields import Field, Item, Layers, place_field, read_item
 from rhale.plots.lettering import LITERAL, number, wrapped
 from rhale.plots.region_curves import RegionCurve, describe_briefly, name_regions, read_regions
-from rhale.plots.region_plot import draw_curves
+from rhale.plots.region_plot import draw_curves, make_key
 from rhale.results.result import Result, Trace
 
 
@@ -56,7 +55,8 @@ class Panel(NamedTuple):
     @property
     def head(self) -> float:
         """Room above the panel for the names of regions, in inches."""
-        return style.REGION_LINE * len(self.curves)
+        size = FontProperties(size=style.NUMBER_TEXT).get_size_in_points()
+        return style.REGION_LINE * len(self.curves) * size / 72
 
     @property
     def label_depth(self) -> float:
@@ -112,7 +112,7 @@ def draw_panel(ax: Axes, feature: Panel, outputs: list[str], level: float) -> li
                 explained += field.draw_among(item, outputs[place], level, place, len(outputs))
             else:
                 explained += field.draw_one(item, "mean effect", level)
-        explained += field.explain_intervals(level) if several else []
+        explained += field.explain_intervals(level, len(outputs)) if several else []
         explained += field.draw_gaps(feature.first) + field.draw_counts(feature.first)
     field.draw_aside(feature.items, level, [style.look(p) for p in places] if several else None)
     if feature.paths:
@@ -128,9 +128,11 @@ def write_title(ax: Axes, feature: Panel) -> None:
     above = 2.0
     if feature.curves and tree is not None:
         words = f"importance {number(one.importance)} ± {number(one.importance_error, 2)}"
-        length = canvas.wide_letters(ax, style.SMALL_LETTERS_PER_INCH)
+        inches = ax.get_window_extent().width / ax.figure.dpi
+        length = canvas.wide_letters(inches, style.NUMBER_TEXT)
         words += f"\n{describe_briefly(tree, length)}"
-        above += name_curves(ax, feature.curves, name_regions(tree, length - 6, ""))
+        above += 72 * feature.head
+        name_curves(ax, feature, name_regions(tree, length - 6, ""))
     elif len(feature.items) == 1:
         error, spread = number(one.importance_error, 2), number(one.typical_spread)
         words = f"importance {number(one.importance)} ± {error}\ntypical spread {spread}"
@@ -145,9 +147,10 @@ def write_title(ax: Axes, feature: Panel) -> None:
     ax.set_title(name, loc="left", fontsize=style.NAME_TEXT, pad=pad, fontweight="bold", **LITERAL)
 
 
-def name_curves(ax: Axes, curves: Sequence[RegionCurve], labels: Sequence[str]) -> float:
-    """Name the curves of regions above a small panel; return the height in points."""
-    lines = [Line2D([], [], color=curve.look.colour, linestyle=curve.look.dash) for curve in curves]
+def name_curves(ax: Axes, feature: Panel, labels: Sequence[str]) -> None:
+    """Name the curves of regions above a small panel."""
+    common, curves = feature.items[0], feature.curves
+    lines = [make_key(curve, 4.0, is_point=curve.is_point(common)) for curve in curves]
     legend = ax.legend(
         lines,
         canvas.dummies(lines),
@@ -162,4 +165,3 @@ def name_curves(ax: Axes, curves: Sequence[RegionCurve], labels: Sequence[str]) 
     )
     for text, curve in zip(legend.get_texts(), curves, strict=True):
         text.set(text=labels[curve.place], **LITERAL)
-    return 72 * style.REGION_LINE * len(curves)

@@ -12,15 +12,19 @@ from rhale.kernels import BoolArray, FloatArray
 from rhale.kernels.curve import Center
 from rhale.plots import style
 from rhale.plots.compare import moved
-from rhale.plots.fields import Item, Layers, read_item
+from rhale.plots.fields import NO_CURVE, Item, Layers, read_item
 from rhale.plots.lettering import shown
 from rhale.plots.slots import Slots, gather_slots
+from rhale.results.listing import share_told, write_share
+from rhale.results.region_heights import align
 from rhale.results.region_tree import Region, RegionTree
-from rhale.results.result import Result, Trace, reach
+from rhale.results.result import Result, Trace, is_constant, reach
 from rhale.results.rules_in_words import join_words, short_rules
 
 MOST_REGIONS = 4
+THIRDS = ("lowest third: ", "middle third: ", "highest third: ")
 N_EVEN = 400  # places that stand for an axis
+SHORTEST = 0.01  # of the axis: what is drawn as a line
 
 
 class RegionCurve(NamedTuple):
@@ -29,7 +33,14 @@ class RegionCurve(NamedTuple):
     place: int
     item: Item
     look: style.Look
-    label: str
+    label: str = ""
+
+    def is_point(self, common: Item) -> bool:
+        """Tell whether a region has (nearly) one value: a line would not be seen."""
+        known = self.item.path.x[np.isfinite(self.item.path.curve)]
+        if not (known.size and common.path.x.size) or common.result.labels:
+            return False
+        return float(np.ptp(known)) < SHORTEST * float(np.ptp(common.path.x))
 
 
 def require_regions(effect: Result) -> RegionTree:
@@ -72,21 +83,35 @@ def read_regions(effect: Result, layers: Layers, *, smooth: bool = False) -> lis
     if len(regions) < 2:
         return []
     common = read_item(effect, layers.center, layers.level, smooth=smooth)
-    labels, curves = name_regions(tree, style.REGION_LABEL), list[RegionCurve]()
+    curves: list[RegionCurve] = []
     for place, look in zip(choose_largest(regions), looks, strict=False):
         item = read_item(regions[place].effect, layers.center, layers.level, smooth=smooth)
-        item = moved(item, find_lift(common, item, layers.center))
-        item = item._replace(path=where_rows_are(item))
-        item = item if layers.uncertainty else certain(item)
-        alone = "" if item.path.x.size else " (one value: no curve)"
-        curves.append(RegionCurve(place, item, look, labels[place] + alone))
-    return curves
+        if is_constant(item.result):
+            item = item._replace(path=find_point(common, item.result))
+        else:
+            item = moved(item, find_lift(common, item, layers.center))
+            item = item._replace(path=where_rows_are(item))
+        curves.append(RegionCurve(place, item if layers.uncertainty else certain(item), look))
+    return rename(curves, tree, style.REGION_LABEL)
+
+
+def rename(
+    curves: Sequence[RegionCurve], tree: RegionTree, length: int, unit: str = " of rows"
+) -> list[RegionCurve]:
+    """Call curves by who is in their regions, in at most so many letters."""
+    names = name_regions(tree, length, unit) if curves else []
+    alone = ["" if curve.item.path.x.size else " (no curve)" for curve in curves]
+    return [c._replace(label=names[c.place] + a) for c, a in zip(curves, alone, strict=True)]
 
 
 def name_regions(tree: RegionTree, length: int, unit: str = " of rows") -> list[str]:
-    """Say who is in each region, and how many rows that are; thirds are what they are called."""
+    """Say who is in each region, and how many rows that are; or which third it is."""
     if tree.thirds:
-        return [shown(third.rule, length) for third in tree.thirds]
+        names = THIRDS if len(tree.thirds) == len(THIRDS) else ("",) * len(tree.thirds)
+        return [
+            name + shown(third.rule, max(8, length - len(name)))
+            for name, third in zip(names, tree.thirds, strict=True)
+        ]
     shares = [f", {percent(region.share_of_rows)}{unit}" for region in tree]
     rules = short_rules(tree, max(8, length - max(map(len, shares))))
     return [rule + share for rule, share in zip(rules, shares, strict=True)]
@@ -106,19 +131,33 @@ def choose_largest(regions: Sequence[Region]) -> list[int]:
     return sorted(by_size[:MOST_REGIONS])
 
 
+def find_point(common: Item, result: Result) -> Trace:
+    """The one place of a region with one value, on the common curve; nothing else is known."""
+    if not common.path.x.size:
+        return NO_CURVE
+    x, none = np.array(reach(result)[:1]), np.full(1, np.nan)
+    return Trace(x, read_common(common, result, x), none, none, none)
+
+
+def read_common(common: Item, result: Result, x: FloatArray) -> FloatArray:
+    """Read the common curve at places on the axis of a region."""
+    if not result.labels:
+        return np.interp(x, common.path.x, common.path.curve)
+    slots = gather_slots([common.result, result])
+    return _at_slots(common, slots, slots.locate(result, x))
+
+
 def find_lift(common: Item, item: Item, center: Center) -> float:
     """How far a region's curve must rise to agree with the common one, where its zero is."""
     if not (common.path.x.size and item.path.x.size):
         return 0.0
-    x, weight = weigh_places(item.result, center)
-    if item.result.labels:
-        slots = gather_slots([common.result, item.result])
-        read = [_at_slots(one, slots, slots.locate(item.result, x)) for one in (common, item)]
-    else:
-        read = [np.interp(x, one.path.x, one.path.curve) for one in (common, item)]
-    gap = read[0] - read[1]
-    share = np.where(np.isfinite(gap), weight, 0.0)
-    return float(share @ np.nan_to_num(gap) / share.sum()) if share.sum() > 0 else 0.0
+    if center == "mean":
+        return align(item.result, common.result)
+    low, high = reach(item.result)
+    x = np.array([low])
+    if center == "uniform":
+        x = item.result.axis if item.result.labels else np.linspace(low, high, N_EVEN)
+    return float(np.nanmean(read_common(common, item.result, x)))
 
 
 def _at_slots(item: Item, slots: Slots, places: FloatArray) -> FloatArray:
@@ -128,26 +167,14 @@ def _at_slots(item: Item, slots: Slots, places: FloatArray) -> FloatArray:
     return np.array([known.get(place, np.nan) for place in places.tolist()])
 
 
-def weigh_places(result: Result, center: Center) -> tuple[FloatArray, FloatArray]:
-    """Places over which a centred curve is zero on average, and how much each of them counts."""
-    if center == "start":
-        return np.array(reach(result)[:1]), np.ones(1)
-    if result.labels:
-        weight = result.level_rows().weight
-        return result.axis, weight if center == "mean" else np.ones(weight.size)
-    if center == "uniform":
-        x = np.linspace(*reach(result), 2 * N_EVEN + 1)[1::2]
-        return x, np.ones(N_EVEN)
-    _, limits, density, _ = result.support()
-    return limits[:-1] + np.diff(limits) / 2, density * np.diff(limits)
-
-
 def where_rows_are(item: Item) -> Trace:
     """The curve of a region where it has rows, and nothing elsewhere."""
     path = item.path
     if not path.x.size:
         return path
     seen = has_rows(item.result, path.x)
+    if not seen.any():
+        return NO_CURVE
     hidden = {name: np.where(seen, getattr(path, name), np.nan) for name in path._fields[1:]}
     return path._replace(**hidden)
 
@@ -159,6 +186,8 @@ def has_rows(result: Result, x: FloatArray) -> BoolArray:
         return np.asarray(rows[np.searchsorted(result.axis, x)] > 0)
     _, limits, density, gaps = result.support()
     some = np.flatnonzero(density > 0)
+    if not some.size:
+        return np.zeros(x.size, dtype=np.bool_)
     seen = (x >= limits[some[0]]) & (x <= limits[some[-1] + 1])
     for left, right in gaps:
         seen &= (x <= left) | (x >= right)
@@ -190,11 +219,13 @@ def describe_tree(tree: RegionTree, length: int = 10_000) -> str:
     >>> describe_tree(RegionTree("age", "y", "none", "rows hardly differ", ()))
     'no regions: rows hardly differ'
     """
-    share, most = share_in_words(tree), (length - 36) // max(1, len(tree.splitters))
+    share, most = write_share(*share_told(tree)), (length - 36) // max(1, len(tree.splitters))
+    if len(tree) < 2 and tree.state == "given":
+        return "only one group has rows"
     if len(tree) < 2:
         return f"{'doubtful' if tree.state == 'doubtful' else 'no regions'}: {tree.why}"
     if tree.gradual is not None:
-        return f"changes gradually with {shown(tree.gradual, max(12, length - 36))} ({share})"
+        return f"changes gradually with {shown(tree.gradual, max(12, length - 40))} ({share})"
     if not tree.splits:
         return f"these groups explain {share} of the spread" if tree.share > 0 else ""
     names = [shown(name, max(12, most)) for name in tree.splitters]
@@ -212,29 +243,20 @@ def describe_briefly(tree: RegionTree, length: int) -> str:
     >>> describe_briefly(tree, 30)
     'by sex (92 ± 1 %)'
     """
-    share = share_in_words(tree)
+    share = write_share(*share_told(tree))
     if tree.gradual is not None:
-        return f"gradually with {shown(tree.gradual, max(8, length - 27))} ({share})"
+        return f"gradually with {shown(tree.gradual, max(8, length - 30))} ({share})"
     if not tree.splits:
         return f"by groups ({share})" if tree.share > 0 else "by groups"
-    return f"by {shown(', '.join(tree.splitters), max(8, length - 15))} ({share})"
+    return f"by {shown(', '.join(tree.splitters), max(8, length - 18))} ({share})"
 
 
-def share_in_words(tree: RegionTree) -> str:
-    """Share of the spread: of the regions, or of the feature with which an effect changes."""
-    for partner in tree.partners:
-        if partner.feature == tree.gradual:
-            return percent(partner.share, partner.standard_error)
-    return percent(tree.share, tree.standard_error)
-
-
-def percent(share: float, error: float = float("nan")) -> str:
-    """Write a share in per cent, with its error where that is known.
+def percent(share: float) -> str:
+    """Write a share of the rows in per cent; few rows are not none.
 
     Examples
     --------
-    >>> percent(0.483), percent(0.003), percent(0.92, 0.012)
-    ('48 %', '0.3 %', '92 ± 1 %')
+    >>> percent(0.483), percent(0.003), percent(0.0)
+    ('48 %', '0.3 %', '0 %')
     """
-    written = f"{100 * share:.0f}" if not 0 < share < 0.01 else f"{100 * share:.1g}"
-    return f"{written} ± {max(1.0, 100 * error):.0f} %" if np.isfinite(error) else f"{written} %"
+    return f"{100 * share:.1g} %" if 0 < share < 0.01 else f"{100 * share:.0f} %"

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
 
 from rhale.kernels.curve import Center
 from rhale.plots import canvas, style
@@ -18,7 +20,16 @@ from rhale.plots.region_curves import (
     count_rest,
     describe_tree,
     read_regions,
+    rename,
     require_regions,
+)
+from rhale.plots.region_legend import (
+    BOLD,
+    add_columns,
+    blank_entry,
+    magnify,
+    room_above,
+    room_inside,
 )
 from rhale.plots.rule_tree import draw_rule_tree, tree_size
 from rhale.plots.slots import Slots, gather_slots
@@ -26,6 +37,7 @@ from rhale.results.region_tree import RegionTree
 from rhale.results.result import Result, is_constant
 
 SLIVER = (1.0, 0.01)  # axes of a tree have no width of their own: its words get what they need
+HEAD = 1.4  # inches of the legend above the tree
 EDGE = 0.09  # inches around all panels, for the boxes of words
 
 
@@ -91,20 +103,23 @@ def plot_regions(
     curves = read_regions(effect, layers, smooth=smooth)
     common = read_item(effect, center, level, smooth=smooth)
     field, beside = open_panels(effect, tree, curves, ax)
+    board = field.board
+    room = room_above(turned=board.turned) if ax is None else room_inside(board.ax)
+    curves = rename(curves, tree, room.label, " of rows" if room.outside else "")
     if is_constant(effect):
         field.draw_constant([common], level)
     else:
         columns = draw_curves(field, common, curves, layers)
         if curves and ax is not None:  # no room for much: the tree tells regions by colour, too
             columns = ([] if beside else columns[0], columns[1][:1])
-        title = describe_tree(tree, canvas.wide_letters(field.board.ax))
-        canvas.add_columns(field.board.ax, columns, title, outside=ax is None)
+        title = describe_tree(tree, int(BOLD * room.line))
+        add_columns(board.ax, columns, title, room)
     field.name_places(effect)
-    label_board(field.board, [effect], center)
+    label_board(board, [effect], center)
     if beside is not None:
         colours = {curve.place: curve.look.colour for curve in curves}
         draw_rule_tree(beside, tree, colours, within=ax is not None)
-    return field.board.ax
+    return board.ax
 
 
 def open_panels(
@@ -133,7 +148,7 @@ def new_panels(
     tree: RegionTree | None, slots: Slots | None, *, turned: bool
 ) -> tuple[Board, Axes | None]:
     """Make a figure for the curves, and for the tree beside them."""
-    width, height = style.REGION_SIZE
+    width, height = (magnify() * inches for inches in style.REGION_SIZE)
     if turned and slots is not None:
         height = max(height, turned_height(slots, 1.6))
     if tree is None:
@@ -141,7 +156,9 @@ def new_panels(
         beside = None
     else:
         tree_width, tree_height = tree_size(tree)
-        figure = canvas.new_figure((width + tree_width, max(height, tree_height)))
+        figure = canvas.new_figure(
+            (width + tree_width, max(height, tree_height + magnify() * HEAD))
+        )
         cast(ConstrainedLayoutEngine, figure.get_layout_engine()).set(w_pad=EDGE)
         columns = figure.add_gridspec(1, 2, width_ratios=SLIVER)
         board, beside = (
@@ -163,26 +180,38 @@ def draw_curves(
         return draw_alone(field, common, layers)
     rest = [field.draw_common(common, "all rows")]
     drawn = [curve for curve in curves if curve.item.path.x.size]
-    regions: dict[str, Artist] = {}
     for index, curve in enumerate(drawn):
-        (artist,) = field.draw_among(
-            curve.item, curve.label, layers.level, index, len(drawn), curve.look
-        )
-        regions[curve.label] = artist
-    field.draw_aside([c.item for c in drawn], layers.level, [c.look for c in drawn])
-    rest += field.explain_intervals(layers.level) if layers.uncertainty else []
+        _, item, look, label = curve
+        (artist,) = field.draw_among(item, label, layers.level, index, len(drawn), look)
+        if curve.is_point(common):
+            known = np.flatnonzero(np.isfinite(item.path.curve))
+            artist.set(marker=look.marker, markevery=[int(known[known.size // 2])])
+    looks = [style.COMMON, *(curve.look for curve in drawn)]
+    field.draw_aside([common, *(curve.item for curve in drawn)], layers.level, looks)
+    rest += field.explain_intervals(layers.level, len(drawn)) if layers.uncertainty else []
     rest += field.draw_counts(common.result)
     field.fit()
-    entries = [regions.get(curve.label) or canvas.blank_entry(curve.label) for curve in curves]
     more = count_rest(require_regions(common.result), curves)
-    return entries + ([canvas.blank_entry(more)] if more else []), rest
+    keys = [make_key(curve, is_point=curve.is_point(common)) for curve in curves]
+    return keys + ([blank_entry(more)] if more else []), rest
+
+
+def make_key(curve: RegionCurve, size: float = 6.0, *, is_point: bool = False) -> Artist:
+    """Make the legend's entry for a region: its line, or its dots; words where it has neither."""
+    colour, dash, marker = curve.look
+    if not curve.item.path.x.size:
+        return blank_entry(curve.label)
+    key = Line2D([], [], color=colour, linestyle=dash, label=curve.label)
+    if is_point or curve.item.result.column_kind == "categories":
+        key.set(marker=marker, markersize=size, linestyle="none")
+    return key
 
 
 def draw_alone(field: Field, common: Item, layers: Layers) -> tuple[list[Artist], list[Artist]]:
     """Draw the common curve where there are no regions; return what a legend explains."""
     effect, level = common.result, layers.level
-    mean = field.draw_one(common, "all rows", level, uncertainty=layers.uncertainty)
-    rest = field.draw_gaps(effect) + field.draw_counts(effect)
+    explained = field.draw_one(common, "all rows", level, uncertainty=layers.uncertainty)
+    explained += field.draw_gaps(effect) + field.draw_counts(effect)
     field.draw_aside([common], level)
     field.fit()
-    return mean, rest
+    return explained[:2], explained[2:]

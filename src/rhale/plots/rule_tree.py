@@ -8,9 +8,10 @@ from typing import NamedTuple, cast
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
-from matplotlib.transforms import Affine2DBase, ScaledTranslation, Transform
+from matplotlib.transforms import Affine2D, Affine2DBase, ScaledTranslation, Transform
 
 from rhale.plots import style
 from rhale.plots.lettering import LITERAL, shown
@@ -18,10 +19,13 @@ from rhale.plots.region_curves import percent
 from rhale.results.region_tree import RegionTree, Split
 from rhale.results.rules_in_words import ALL_ROWS, short_rules
 
-INDENT, PITCH, TOP = 0.22, 0.34, 0.16  # inches: of a level, of a line, above the first
-LETTER = 0.07  # inches of a letter
+# by the size of the letters: of a level, of a line, above the first, of a letter
+INDENT, PITCH, TOP, LETTER = 1.9, 2.9, 1.4, 0.6
+STEM, PAD, FOOT = 0.7, 0.35, 0.9  # where lines and words begin, how far below a box lines do
 SHORTEST, LONGEST = 8, 32  # letters of a condition
 SHARE = 9  # letters of the share of rows behind it, and of its box
+
+Path = tuple[tuple[Split, bool], ...]
 
 
 class Twig(NamedTuple):
@@ -50,17 +54,18 @@ def grow_twigs(tree: RegionTree, inches: float = np.inf) -> list[Twig]:
     """
     twigs = [Twig(ALL_ROWS, 0, -1, tuple(range(len(tree))))]
 
-    def grow(place: int, parent: int) -> None:
+    def grow(place: int, parent: int, path: Path) -> None:
         split = tree.splits[place]
-        room = (inches - INDENT * (split.depth + 1)) / LETTER - SHARE
-        names = name_sides(tree, split, int(np.clip(room, SHORTEST, LONGEST)))
-        for name, then in zip(names, (split.first, split.second), strict=True):
+        room = (inches / letter_size() - INDENT * (split.depth + 1)) / LETTER - SHARE
+        length = int(np.clip(room, SHORTEST, LONGEST))
+        for is_first, then in ((True, split.first), (False, split.second)):
+            here = (*path, (split, is_first))
             regions = tuple(_regions_below(tree.splits, then))
-            twigs.append(Twig(name, split.depth + 1, parent, regions))
+            twigs.append(Twig(name_end(tree, here, length), split.depth + 1, parent, regions))
             if then >= 0:
-                grow(then, len(twigs) - 1)
+                grow(then, len(twigs) - 1, here)
 
-    grow(0, 0)
+    grow(0, 0, ())
     return twigs
 
 
@@ -72,24 +77,45 @@ def _regions_below(splits: Sequence[Split], place: int) -> Iterator[int]:
         yield from _regions_below(splits, then)
 
 
-def name_sides(tree: RegionTree, split: Split, length: int) -> tuple[str, ...]:
-    """Write the conditions of both sides of a split, in at most so many letters.
+def name_end(tree: RegionTree, path: Path, length: int) -> str:
+    """Write what the last split of a path adds, in at most so many letters.
+
+    Parameters
+    ----------
+    tree : RegionTree
+        Which the path is of.
+    path : tuple of (Split, bool)
+        Splits from the first one on, and whether their first side is taken. What several of them
+        say about one feature is said in one.
+    length : int
+        Most letters.
 
     Examples
     --------
     >>> tree = RegionTree("x", "y", "found", "", ())
-    >>> name_sides(tree, Split(0, "age", 0, 40.0, missing="second"), 30)
-    ('age ≤ 40', 'age > 40 or missing')
+    >>> old, middle = Split(0, "age", 0, 30.0), Split(1, "age", 0, 50.0)
+    >>> name_end(tree, ((old, False), (middle, True)), 30)
+    '30 < age ≤ 50'
     """
-    alone = replace(split, first=-1, second=-2)
-    return short_rules(replace(tree, splits=(alone,)), length)
+    same = [step for step in path if step[0].feature == path[-1][0].feature]
+    chain = []
+    for line, (split, is_first) in enumerate(same):
+        on, off = -1 if line == len(same) - 1 else line + 1, -2 - line
+        first, second = (on, off) if is_first else (off, on)
+        chain.append(replace(split, first=first, second=second))
+    return short_rules(replace(tree, splits=tuple(chain)), length)[0]
 
 
 def tree_size(tree: RegionTree) -> tuple[float, float]:
     """Width and height that a tree takes, in inches."""
     twigs = grow_twigs(tree)
     width = max(INDENT * twig.depth + LETTER * (len(twig.words) + SHARE) for twig in twigs)
-    return width, TOP + PITCH * len(twigs)
+    return letter_size() * width, letter_size() * (TOP + PITCH * len(twigs))
+
+
+def letter_size() -> float:
+    """Size of the letters, in inches."""
+    return float(FontProperties(size=style.LEGEND_TEXT).get_size_in_points()) / 72
 
 
 def draw_rule_tree(
@@ -115,37 +141,38 @@ def draw_rule_tree(
     """
     ax.set_axis_off()
     ax.set_gid("rhale:tree")
-    inches = ax.figure.dpi_scale_trans + ScaledTranslation(0, 1, cast(Affine2DBase, ax.transAxes))
+    letters = Affine2D().scale(letter_size()) + ax.figure.dpi_scale_trans
+    letters += ScaledTranslation(0, 1, cast(Affine2DBase, ax.transAxes))
     width = ax.get_window_extent().width / ax.figure.dpi
     twigs = grow_twigs(tree, width if within else np.inf)
     heights = [-TOP - PITCH * line for line in range(len(twigs))]
     for twig, y in zip(twigs[1:], heights[1:], strict=True):
-        draw_branch(ax, inches, twig, (heights[twig.parent], y))
+        draw_branch(ax, letters, twig, (heights[twig.parent], y))
     written = []
     for twig, y in zip(twigs, heights, strict=True):
         share = percent(sum(tree[region].share_of_rows for region in twig.regions))
         words = shown(twig.words, LONGEST) + ("" if twig.parent < 0 else f"  {share}")
         colour = None if twig.region is None else colours.get(twig.region)
-        written.append(write_twig(ax, inches, twig, (y, words, colour)))
+        written.append(write_twig(ax, letters, twig, (y, words, colour)))
     return written
 
 
-def draw_branch(ax: Axes, inches: Transform, twig: Twig, heights: tuple[float, float]) -> None:
+def draw_branch(ax: Axes, letters: Transform, twig: Twig, heights: tuple[float, float]) -> None:
     """Draw the thin line from a condition to what it hangs on."""
-    left, right = INDENT * (twig.depth - 1) + 0.08, INDENT * twig.depth
+    left, right = INDENT * (twig.depth - 1) + STEM, INDENT * twig.depth
     above, y = heights
-    line = Line2D([left, left, right], [above - 0.1, y, y], transform=inches)
+    line = Line2D([left, left, right], [above - FOOT, y, y], transform=letters)
     line.set(color=style.ZERO_LINE, linewidth=style.THIN_LINE, gid="rhale:branch", zorder=1)
     line.set(in_layout=False, clip_on=False)
     ax.add_artist(line)
 
 
 def write_twig(
-    ax: Axes, inches: Transform, twig: Twig, line: tuple[float, str, str | None]
+    ax: Axes, letters: Transform, twig: Twig, line: tuple[float, str, str | None]
 ) -> Text:
     """Write a condition in a box, of a region in its colour."""
     y, words, colour = line
-    text = ax.text(INDENT * twig.depth + 0.04, y, words, transform=inches, va="center", **LITERAL)
+    text = ax.text(INDENT * twig.depth + PAD, y, words, transform=letters, va="center", **LITERAL)
     edge, width = (colour, style.LINE_WIDTH) if colour else (style.ZERO_LINE, style.THIN_LINE)
     box = {"boxstyle": "round,pad=0.3", "edgecolor": edge, "linewidth": width}
     text.set_bbox({**box, "facecolor": ax.figure.get_facecolor()})

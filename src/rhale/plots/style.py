@@ -47,20 +47,11 @@ LOOKS = (
     Look("#882255", (0, (8, 1.5, 3, 1.5)), "p"),
 )
 
-# Regions: the ink of curves first, and never that of the spread or of intervals.
-REGIONS = (
-    Look("#0072B2", (0, ()), "o"),
-    Look("#E69F00", (0, (5, 1.5)), "s"),
-    Look("#AA3377", (0, (6, 1.5, 1.2, 1.5)), "D"),
-    Look("#56B4E9", (0, (1.2, 1.2)), "^"),
-)
-# Thirds: one hue, from light to dark.
-THIRDS = (
-    Look("#8CC4E8", (0, ()), "v"),
-    Look("#2F8FCB", (0, ()), "o"),
-    Look("#0B4F80", (0, ()), "^"),
-)
-COMMON = Look("#777777", (0, ()), "_")  # of all rows, where those of some are drawn
+# Regions, and thirds of the feature with which an effect changes gradually.
+DASHES = ((0, ()), (0, (5, 1.5)), (0, (6, 1.5, 1.2, 1.5)), (0, (1.2, 1.2)))
+REGIONS = tuple(map(Look, inks.REGIONS, DASHES, "osD^"))
+THIRDS = tuple(Look(ink, DASHES[0], marker) for ink, marker in zip(inks.THIRDS, "vo^", strict=True))
+COMMON = Look("#777777", (0, ()), "o")  # of all rows, where those of some are drawn
 
 # Sizes in inches and shares of a panel.
 EFFECT_SIZE = (6.4, 5.8)
@@ -89,7 +80,7 @@ MISSING_WIDTH, MISSING_GAP = 0.42, 0.1  # of the place for missing values, besid
 PANEL_WIDTHS = (5.6, 4.0, 3.2, 2.7, 2.3)
 PANEL_SHAPE = 0.58
 PANEL_HEAD = 0.6
-REGION_LINE = 0.13  # of the name of a region above a small panel
+REGION_LINE = 1.35  # of the name of a region above a small panel, by the size of its letters
 LEGEND_HEIGHT = 0.4
 ENTRY_WIDTH = 1.8  # of a legend below all panels
 LINE_LENGTH = 84  # of a legend above a panel, in characters
@@ -100,9 +91,9 @@ SPREAD_ROOM = 0.5  # how far the spread may widen a shared axis, as a share of t
 # Longest names, in characters.
 LABEL_LENGTH = 44
 LETTERS_PER_INCH = 14  # of a label or title in small letters
-SMALL_LETTERS_PER_INCH = 20  # of words in a legend inside axes
+MEAN_LETTER = 0.52  # width of letters in a sentence, of their size
 LEVEL_LABEL, TURNED_LABEL, SMALL_LABEL = 18, 30, 12  # of a level
-REGION_LABEL = 48  # of a rule in a legend
+REGION_LABEL = 54  # letters of a rule and a share beside a curve
 LETTER_POINTS = 10.0  # usual size of letters
 MOST_SLANTED, SLANTED_ROOM = 16, 1.0  # levels along x: how many, and inches of a slanted name
 NAME_SHARE = 1.0  # of the width of turned axes, for the names of levels beside them

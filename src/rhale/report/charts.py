@@ -26,10 +26,10 @@ REACH = "reach"  # ends of the axis of slopes, or null for all of them
 LABELS = "labels"  # names of levels
 SIDES = "sides"  # how many regions stand side by side
 REGIONS = {  # classes of the style sheet, and dashes, so that a grey print still tells
-    "first-region": [1, 0],
-    "second-region": [7, 3],
-    "third-region": [2, 2],
-    "fourth-region": [8, 3, 2, 3],
+    "first": [1, 0],
+    "second": [8, 3],
+    "third": [9, 3, 2, 3],
+    "fourth": [2, 2],
 }
 SHORT = (  # very large and very small numbers along an axis have a power of ten
     "datum.value != 0 && (abs(datum.value) >= 1e6 || abs(datum.value) < 1e-4)"
@@ -178,16 +178,18 @@ def room_layer(y: Any) -> Any:
 
 
 def region_chart(scale: str) -> Any:
-    """Curves of regions over the common one; dots where there are levels."""
+    """Curves of regions and their intervals over the common one; dots where there are levels."""
     x, y = x_axis(scale, labels=True), y_axis("effect on the prediction")
     common = data("common").mark_line(style="common-line", strokeWidth=WHISKER, clip=True)
     layers = [no_effect(), hover_band(x), common.encode(x, y)]
-    for k, (style, dash) in enumerate(REGIONS.items()):
+    for k, (name, dash) in enumerate(REGIONS.items()):
         curves = data("curves").transform_filter(f"datum.k === {k}")
-        looks = {"style": style, "strokeWidth": LINE, "strokeDash": dash, "clip": True}
-        dots = {"style": style, "size": DOT / 2, "opacity": 1, "strokeWidth": LINE, "clip": True}
-        layers.append(curves.mark_line(**looks).encode(x, y))
-        layers.append(curves.transform_filter("datum.dot").mark_point(**dots).encode(x, y))
+        looks = {"style": f"{name}-region", "strokeWidth": LINE, "clip": True}
+        ribbon = curves.mark_area(style=f"{name}-ribbon", clip=True)
+        layers.append(ribbon.encode(x, y_axis("", "low"), y2="high"))
+        layers.append(curves.mark_line(strokeDash=dash, **looks).encode(x, y))
+        dots = curves.transform_filter("datum.dot").mark_point(size=DOT / 2, opacity=1, **looks)
+        layers.append(dots.encode(x, y))
     layers += [room_layer(y), hover_line(x)]
     return settled(
         alt.layer(*layers)
@@ -204,7 +206,7 @@ def level_region_chart() -> Any:
     common = data("common").mark_tick(style="common-tick", thickness=WHISKER)
     layers = [data("here").mark_rect(style="here-area").encode(y=y), no_effect("x")]
     layers.append(common.encode(x, y))
-    for k, style in enumerate(REGIONS):
+    for k, style in enumerate(f"{name}-region" for name in REGIONS):
         dots = data("curves").transform_filter(f"datum.k === {k}")
         whiskers = dots.mark_rule(style=style, strokeWidth=WHISKER)
         layers.append(whiskers.encode(level_axis("", "low"), y, x2="high", yOffset=offset))

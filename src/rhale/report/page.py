@@ -13,17 +13,9 @@ from rhale.report.chart_numbers import LONGEST_LEVEL, Shape, shape_of
 from rhale.report.region_numbers import RegionPart, regions_of
 from rhale.report.sentences import at, curve_range, read
 from rhale.report.sparkline import path_of
-from rhale.report.wording import (
-    clean,
-    in_per_cent,
-    isolated,
-    listed,
-    number,
-    shortened,
-    without_steering,
-)
+from rhale.report.wording import clean, listed, number, straight, unbroken, without_steering
+from rhale.results.listing import differs_by
 from rhale.results.note import Note
-from rhale.results.region_tree import RegionTree
 from rhale.results.result import Result, is_constant, reach
 
 METHODS = {
@@ -35,7 +27,6 @@ METHODS = {
     "mplot": "marginal plot: average predictions of the rows near each value",
 }
 LONGEST_FACT = 300
-SHORT_NAME = 30
 LONGEST_CODE = 2_000  # letters of one argument
 ROUNDING = 1e-9  # of the largest effect
 
@@ -187,7 +178,7 @@ def make_part(effect: Result, texts: Sequence[str], largest: float) -> Part:
         notes=tuple(texts.index(note) for note in footnotes(effect)),
         shape=shape,
         sparkline=path_of(shape),
-        differs=differs_by(effect.regions),
+        differs=unbroken(straight(clean(differs_by(effect.regions)))),
         regions=regions_of(effect),
     )
 
@@ -195,27 +186,6 @@ def make_part(effect: Result, texts: Sequence[str], largest: float) -> Part:
 def footnotes(effect: Result) -> list[Note]:
     """Notes that stand below a chart: jumps and regions are told in sentences."""
     return [note for note in effect.notes if note.kind not in ("jump", "regions")]
-
-
-def differs_by(tree: RegionTree | None) -> str:
-    """Say in a few words by whom an effect differs."""
-    if tree is None or (tree.state == "doubtful" and not tree.partners):
-        return ""
-    share = in_per_cent(tree.share, tree.standard_error)
-    if tree.state == "doubtful":
-        return f"perhaps {short(tree.partners[0].feature)}"
-    if len(tree) < 2:
-        return ""
-    if tree.state == "given":
-        return f"(groups: {share})"
-    if tree.gradual is not None:
-        return f"gradually with {short(tree.gradual)} ({share})"
-    return f"{listed([short(name) for name in tree.splitters])} ({share})"
-
-
-def short(name: str) -> str:
-    """A name in a narrow column."""
-    return isolated(shortened(name, SHORT_NAME))
 
 
 def range_in_words(effect: Result) -> str:

@@ -19,14 +19,16 @@ from rhale.report.chart_numbers import (
     simplify,
     steps_differ,
 )
+from rhale.report.region_courses import rows_reach
 from rhale.report.region_sentences import tell_regions
-from rhale.report.wording import in_per_cent, isolated, number, shortened
+from rhale.report.wording import isolated, number, shortened, unbroken
+from rhale.results.listing import write_share
 from rhale.results.region_heights import align
 from rhale.results.region_tree import Region, RegionTree
 from rhale.results.result import Result, Trace, is_constant
 
 MOST_LINES = 4  # more cannot be told apart
-MOST_POINTS = 60  # of a line: it is one of several
+MOST_POINTS = 80  # of a line: it is one of several
 MOST_PARTNERS = 5
 LEAST_PARTNER = 0.01  # of the spread
 LONGEST_RULE, SHORT_NAME = 300, 40
@@ -34,12 +36,11 @@ LONGEST_RULE, SHORT_NAME = 300, 40
 
 @dataclass(frozen=True)
 class Path:
-    """A curve and the ends of its interval; places as in `Shape`."""
+    """A curve, and how far its interval reaches to either side; places as in `Shape`."""
 
     x: Numbers
     y: Numbers
-    low: Numbers
-    high: Numbers
+    half: Numbers
 
 
 @dataclass(frozen=True)
@@ -103,13 +104,13 @@ def regions_of(effect: Result) -> RegionPart | None:
     tree = effect.regions
     if tree is None:
         return None
-    partners = partners_in_words(tree)
+    partners = unbroken(partners_in_words(tree))
     if len(tree) < 2:
         return RegionPart(tell_regions(effect), partners=partners)
     gradual = tree.gradual is not None and len(tree.thirds) > 1
     shown = tree.thirds if gradual else tree.regions
     return RegionPart(
-        reading=tell_regions(effect),
+        reading=unbroken(tell_regions(effect)),
         lines=() if is_constant(effect) else draw_lines(effect, shown),
         rows=tuple(row_of(region) for region in shown),
         gradual=gradual,
@@ -147,8 +148,11 @@ def draw_lines(effect: Result, regions: Sequence[Region]) -> tuple[RegionLine, .
 
 
 def trace_region(effect: Result, region: Result, *, smooth: bool = False) -> Trace:
-    """The curve of a region on the scale of the common one; spread is not drawn."""
+    """The curve of a region, where it has rows, on the scale of the common one; no spread."""
     path, shift = region.trace("mean", LEVEL, N_POINTS, smooth=smooth), align(region, effect)
+    if not region.labels:
+        low, high = rows_reach(region)
+        path = Trace(*(values[(path.x >= low) & (path.x <= high)] for values in path))
     moved = (path.curve + shift, np.zeros(path.x.size), path.low + shift, path.high + shift)
     return Trace(path.x, *moved)
 
@@ -156,8 +160,8 @@ def trace_region(effect: Result, region: Result, *, smooth: bool = False) -> Tra
 def path_of(effect: Result, region: Result, path: Trace, span: float) -> Path:
     """The points that a line needs, with the digits that can be seen."""
     where, kept = place_points(effect, region, path, span)
-    heights = (rounded(values[kept], span) for values in (path.curve, path.low, path.high))
-    return Path(where, *heights)
+    half = (path.high[kept] - path.low[kept]) / 2
+    return Path(where, rounded(path.curve[kept], span), rounded(half, span, 3))
 
 
 def place_points(
@@ -195,7 +199,7 @@ def partners_in_words(tree: RegionTree) -> str:
     'The spread goes with income 60 ± 2 %, age 12 ± 1 %; with no feature 20 %.'
     """
     sure = [
-        f"{isolated(shortened(name, SHORT_NAME))} {in_per_cent(share, error)}"
+        f"{isolated(shortened(name, SHORT_NAME))} {write_share(share, error)}"
         for name, share, error in tree.partners
         if share >= LEAST_PARTNER and not share <= 2 * error
     ]

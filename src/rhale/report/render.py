@@ -27,6 +27,8 @@ COLOURS = {
     "spread": inks.SPREAD,
     "mean": inks.UNCERTAINTY,
     "count": inks.COUNT,
+    **dict(zip(("first", "second", "third", "fourth"), inks.REGIONS, strict=True)),
+    **dict(zip(("low", "middle", "high"), inks.THIRDS, strict=True)),
 }
 
 

@@ -108,17 +108,6 @@ def plus_minus(value: float, error: float) -> str:
     return f"{value:,.{decimals}f} ± {error:,.{decimals}f}".replace("-", MINUS)
 
 
-def in_per_cent(share: float, error: float) -> str:
-    """Write a share and its error in per cent.
-
-    Examples
-    --------
-    >>> in_per_cent(0.921, 0.012), in_per_cent(0.4, float("nan"))
-    ('92 ± 1 %', '40 %')
-    """
-    return f"{plus_minus(100 * share, 100 * error)} %"
-
-
 def isolated(name: str) -> str:
     r"""Keep a name that turns the direction of writing from turning the words around it.
 
@@ -129,6 +118,29 @@ def isolated(name: str) -> str:
     """
     turns = any(unicodedata.bidirectional(letter) in TURNING for letter in name)
     return f"\u2068{name}\u2069" if turns else name
+
+
+def unbroken(text: str) -> str:
+    r"""Keep a number, its error and its unit on one line.
+
+    Examples
+    --------
+    >>> unbroken("92 ± 1 % of all") == "92\u00a0±\u00a01\u00a0% of all"
+    True
+    """
+    return text.replace(" ± ", "\u00a0±\u00a0").replace(" %", "\u00a0%")
+
+
+def straight(text: str) -> str:
+    r"""Keep the brackets behind a name of another direction where they are.
+
+    Examples
+    --------
+    >>> straight("sex (92 %)"), straight("\u05d0 (92 %)") == "\u05d0\u200e (92 %)"
+    ('sex (92 %)', True)
+    """
+    before, bracket, after = text.rpartition(" (")
+    return f"{before}\u200e (" + after if isolated(before) != before else before + bracket + after
 
 
 def place(value: float, kind: AxisKind, span: float) -> str:

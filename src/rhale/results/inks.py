@@ -7,3 +7,7 @@ EFFECT = "#0072B2"
 SPREAD = "#009E73"  # how rows differ: band, whiskers, violins
 UNCERTAINTY = "#D55E00"  # how well the mean is known: ribbon
 COUNT = "#8C8C8C"  # where rows are
+
+# Curves of regions: that of curves first, and never those of the spread or of intervals.
+REGIONS = (EFFECT, "#E69F00", "#AA3377", "#56B4E9")
+THIRDS = ("#8CC4E8", "#2F8FCB", "#0B4F80")  # one hue, from light to dark

@@ -110,7 +110,7 @@ def share_told(tree: RegionTree) -> tuple[float, float]:
 
 
 def write_share(share: float, error: float = float("nan")) -> str:
-    """Write a share and its error in per cent, with the decimals that the error leaves.
+    """Write a share and its error in per cent; a decimal where the error leaves one.
 
     Examples
     --------
@@ -120,10 +120,13 @@ def write_share(share: float, error: float = float("nan")) -> str:
     if not np.isfinite(share):
         return ""
     percent, off = 100 * share, 100 * error
-    if not (0 < off < MOST_PERCENT and abs(percent) < MOST_PERCENT):
-        return f"{percent:.0f} %" if abs(percent) < MOST_PERCENT else f"{percent:.3g} %"
-    decimals = min(max(0, -int(np.floor(np.log10(off)))), 2)
-    return f"{percent:.{decimals}f} ± {off:.{decimals}f} %"
+    if abs(percent) >= MOST_PERCENT:
+        return f"{percent:.3g} %"
+    if not 0 < off < MOST_PERCENT:
+        return f"{round(percent):d} %"
+    if off >= 0.95:
+        return f"{round(percent):d} ± {off:.0f} %"
+    return f"{round(percent, 1) + 0.0:.1f} ± {max(off, 0.1):.1f} %"  # zero has no sign
 
 
 def tell_shares(outputs: Sequence[str], shares: Sequence[tuple[float, float]]) -> tuple[str, ...]:

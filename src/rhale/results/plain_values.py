@@ -37,9 +37,12 @@ class Side:
     of: str
     more: int = 0
     least: int = 0
+    most: float = inf
 
     def agree(self, size: int, what: str, lengths: Lengths) -> None:
         """Refuse a length that does not agree with the lengths before; the first one counts."""
+        if size > self.most:
+            refuse(f"{what}, more than {self.most}")
         counted = lengths.setdefault(self.of, size - self.more)
         if counted + self.more != size or counted < self.least:
             refuse(f"{what} for {counted} {self.of}")

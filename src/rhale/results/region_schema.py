@@ -77,8 +77,6 @@ def _agree_groups(groups: Groups, where: str) -> None:
 def _agree_tree(tree: RegionTree, where: str) -> None:
     """Rules reach every region, which are as many as the state says, and rows are in them."""
     n_regions = len(tree.regions)
-    if not 1 <= n_regions <= MOST_REGIONS or len(tree.thirds) > MOST_THIRDS:
-        refuse(f"{where}regions has {n_regions} entries, and thirds {len(tree.thirds)}")
     if tree.groups is not None and (tree.splits or len(tree.groups.groups) != n_regions):
         refuse(f"{where}groups are not the regions")
     if tree.groups is None:
@@ -177,7 +175,8 @@ def region_records(effects: Mapping[str, Record]) -> dict[str, Record]:
             "effect": Maybe(Part(effects)),
         },
     )
-    regions, splits = Several(Part({"region": region})), Several(Part({"split": SPLIT}))
+    regions = Length("regions", least=1, most=MOST_REGIONS)
+    thirds = Length("thirds", most=MOST_THIRDS)
     tree = Record(
         RegionTree,
         {
@@ -185,17 +184,17 @@ def region_records(effects: Mapping[str, Record]) -> dict[str, Record]:
             "output": TEXT,
             "state": Text(get_args(State)),
             "why": TEXT,
-            "regions": regions,
-            "splits": splits,
+            "regions": Several(Part({"region": region}), regions),
+            "splits": Several(Part({"split": SPLIT}), Length("splits", most=MOST_REGIONS)),
             "share": SHARE,
             "standard_error": ERROR,
             "gradual": Maybe(TEXT),
-            "thirds": regions,
+            "thirds": Several(Part({"region": region}), thirds),
             "partners": Several(Part({"partner": PARTNER})),
             "unexplained": SHARE,
             "sampled": Numbers((Length("sampled rows"),), least=-1, whole=True),
             "groups": Maybe(Part({"groups": GROUPS})),
-            "doubtful": splits,
+            "doubtful": Several(Part({"split": SPLIT}), Length("doubts", most=MOST_REGIONS)),
         },
         _agree_tree,
     )

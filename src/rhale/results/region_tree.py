@@ -190,7 +190,8 @@ class RegionTree:
     unexplained : float
         Share of the spread that no partner explains, nor all of them together.
     sampled : ndarray of shape (n_sample,)
-        Region of every row of the explanation's sample; empty where there is one region.
+        Region of every row of the explanation's sample, -1 for none; empty where there is one
+        region.
     groups : Groups or None
         What tells the regions apart, where groups of a column were given.
     doubtful : tuple of Split

@@ -12,7 +12,7 @@ from rhale.results.listing import shorten, text_width
 from rhale.results.region_tree import Group, Groups, RegionTree, Side, Split
 from rhale.results.table_rows import write_place
 
-ALL_ROWS, OTHER_LEVELS = "all rows", "other levels"
+ALL_ROWS, OTHER_LEVELS, OR_MISSING = "all rows", "other levels", " or missing"
 MOST_NAMED = 4  # levels in one rule
 LONGEST_NAME = 60
 LABEL_WIDTH = 32  # letters beside a curve
@@ -203,17 +203,21 @@ def _condition_of(groups: Groups, group: Group, every: tuple[str, ...], *, gone:
     base = Condition(groups.feature, groups.kind, missing=group.missing, tells_missing=gone)
     if groups.is_cut:
         return replace(base, low=group.low, high=group.high)
-    named, rest = (group.name,) if group.name else group.levels, (OTHER_LEVELS,)
+    named = (group.name,) if group.name else group.levels
     others = tuple(level for level in every if level not in group.levels)
-    if any(one.rest for one in groups.groups):
-        named, others = (named + rest, others) if group.rest else (named, others + rest)
+    if group.rest and not named:
+        named = (OTHER_LEVELS,)
+    elif any(one.rest and not one.levels for one in groups.groups):
+        others += (OTHER_LEVELS,)
     return replace(base, levels=named, others=others)
 
 
 def _in_words(conditions: Sequence[Condition], brevity: Brevity = AT_LENGTH) -> str:
     """Join what is said about each feature; nothing is said about all rows."""
-    said = [_say(condition, brevity) for condition in conditions]
-    return " and ".join(text for text in said if text) or ALL_ROWS
+    said = [text for condition in conditions if (text := _say(condition, brevity))]
+    if len(said) > 1:
+        said = [f"({text})" if OR_MISSING in text and " = " not in text else text for text in said]
+    return " and ".join(said) or ALL_ROWS
 
 
 def _say(condition: Condition, brevity: Brevity) -> str:
@@ -226,20 +230,19 @@ def _say(condition: Condition, brevity: Brevity) -> str:
         return "" if condition.missing or not condition.tells_missing else f"{name} known"
     if condition.levels:
         return f"{name} = {_say_levels(condition, with_missing, brevity)}"
-    return _say_range(name, condition, brevity) + " or missing" * with_missing
+    return _say_range(name, condition, brevity) + OR_MISSING * with_missing
 
 
 def _say_range(name: str, condition: Condition, brevity: Brevity) -> str:
     """Say between which values rows are."""
+    write = write_threshold if brevity.in_full else write_short
     low, high = (
-        write_threshold(end, condition.kind)
-        if brevity.in_full
-        else write_short(end, condition.kind)
+        write(end, condition.kind) if abs(end) < inf else ""
         for end in (condition.low, condition.high)
     )
-    if condition.low == -inf:
+    if not low:
         return f"{name} ≤ {high}"
-    return f"{name} > {low}" if condition.high == inf else f"{low} < {name} ≤ {high}"
+    return f"{low} < {name} ≤ {high}" if high else f"{name} > {low}"
 
 
 def _say_levels(condition: Condition, with_missing: bool, brevity: Brevity) -> str:  # noqa: FBT001
@@ -248,7 +251,7 @@ def _say_levels(condition: Condition, with_missing: bool, brevity: Brevity) -> s
     others = [shorten(level, brevity.longest) for level in condition.others]
     if len(levels) <= brevity.named:
         return join_words([*levels, *(["missing"] * with_missing)], "or")
-    tail = ", or missing" * with_missing
+    tail = f",{OR_MISSING}" * with_missing
     if len(others) <= brevity.named:
         return f"all but {join_words(others, 'and')}{tail}"
     named = levels[: max(brevity.named - 2, 1)]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from rhale.kernels import FloatArray
+from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.cells import as_cells
 from rhale.kernels.curve import CellMeans, middles
 from rhale.kernels.gaps import Gaps
@@ -52,6 +52,12 @@ class SampledRows(NamedTuple):
     """Local effects of the explanation's sampled rows: their x and weight stand there, once."""
 
     local_effects: FloatArray
+
+
+class PartRows(NamedTuple):
+    """Rows of a region: which of those in the sample of all rows they are."""
+
+    rows: IntArray
 
 
 def _columns(of: str) -> dict[str, Numbers]:
@@ -149,6 +155,11 @@ def _agree_levels(effect: LevelEffect, where: str) -> None:
         refuse(f"{where}level_weight is zero for all levels")
     if np.any(np.diff(effect.edges) == 0):
         refuse(f"{where}edges does not increase")
+    heavy = effect.weight > 0
+    with np.errstate(over="ignore", divide="ignore"):
+        unevenness = effect.weight[heavy] ** 2 / effect.rows[heavy]
+    if not np.all(np.isfinite(unevenness)):
+        refuse(f"{where}rows are too few for their weight")
     others = name_others(len(effect.pooled))
     if effect.pooled and not any(level.rstrip(" ") == others for level in effect.levels):
         refuse(f"{where}levels has no {others!r} for the levels that are pooled")
@@ -229,6 +240,8 @@ SAMPLE = Record(
     {"x": ROW["places"], "local_effects": ROW["means"], "weight": ROW["weights"]},
 )
 SAMPLED_ROWS = Record(SampledRows, {"local_effects": ROW["means"]})
+PART_ROWS = Record(PartRows, {"rows": Numbers((Side("rows"),), whole=True, least=0, rising=True)})
+SAMPLES = {"local_effects": SAMPLE, "sampled_rows": SAMPLED_ROWS}
 MISSING = Record(
     Missing,
     {
@@ -282,7 +295,7 @@ RESULT: dict[str, Kind] = {
 NOTED: dict[str, Kind] = {
     "local_notes": NOTES,
     "bin_notes": NOTES,
-    "sample": Part({"local_effects": SAMPLE, "sampled_rows": SAMPLED_ROWS}),
+    "sample": Part(SAMPLES),
 }
 ROW_PLACES = Record(
     RowPlaces,
@@ -363,21 +376,25 @@ LEVEL_FIELDS: dict[str, Kind] = {
 }
 
 
-def _with_regions(regions: Kind) -> dict[str, Record]:
-    """Records of effects with bins and with levels that have such regions."""
+def _effects(changes: dict[str, Kind]) -> dict[str, Record]:
+    """Records of effects with bins and with levels, of all rows or of a region."""
     effect = Record(
         Effect,
-        {**EFFECT_FIELDS, "regions": regions},
+        EFFECT_FIELDS | changes,
         _agree_effect,
         _build_effect,
         later=EFFECT_DEFAULTS,
         former=("mean",),
     )
-    levels = Record(LevelEffect, {**LEVEL_FIELDS, "regions": regions}, _agree_levels)
-    return {"effect": effect, "level_effect": levels}
+    return {
+        "effect": effect,
+        "level_effect": Record(LevelEffect, LEVEL_FIELDS | changes, _agree_levels),
+    }
 
 
-REGIONS = region_records(_with_regions(Nothing()))
+REGIONS = region_records(
+    _effects({"regions": Nothing(), "sample": Part({**SAMPLES, "part_rows": PART_ROWS})})
+)
 PROFILE = Record(
     Profile,
     {
@@ -401,13 +418,14 @@ PROFILE = Record(
     _agree_profile,
 )
 RECORDS = {
-    **_with_regions(Maybe(Part({"region_tree": REGIONS["region_tree"]}))),
+    **_effects({"regions": Maybe(Part({"region_tree": REGIONS["region_tree"]}))}),
     **REGIONS,
     "profile": PROFILE,
     "moments": MOMENTS,
     "grid": GRID,
     "local_effects": SAMPLE,
     "sampled_rows": SAMPLED_ROWS,
+    "part_rows": PART_ROWS,
     "cell_means": CELL_MEANS,
     "missing": MISSING,
     "row_places": ROW_PLACES,

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple, NoReturn, cast
 import numpy as np
 
 from rhale.errors import BadFileError, BadSettingError
-from rhale.kernels import FloatArray
+from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.curve import fill_gaps, middles
 from rhale.kernels.uncertainty import bridge_levels
-from rhale.results.effect import Effect, LocalEffects
+from rhale.results.effect import NO_SAMPLE, Effect, LocalEffects
 from rhale.results.note import as_notes
 from rhale.results.plain_values import RECORD, refuse, shown
-from rhale.results.region_tree import Region, RegionTree
-from rhale.results.schema import EXPLANATION, FAR, RECORDS, SampledRows
+from rhale.results.region_tree import Region
+from rhale.results.schema import EXPLANATION, FAR, RECORDS, PartRows, SampledRows
 from rhale.system.strict_json import once_each
 from rhale.system.writing import write_text
 
@@ -31,17 +31,28 @@ NAMES = {record.make: name for name, record in RECORDS.items()}
 
 
 class Rows(NamedTuple):
-    """Sampled rows: where they stand on the axis of one feature, and their weights."""
+    """What an effect may share with others: the explanation's rows, and the sample of all rows.
+
+    Attributes
+    ----------
+    column, weight : ndarray of shape (n_rows,)
+        Where the sampled rows stand on the axis of one feature, and their weights.
+    whole : LocalEffects
+        The sample of the effect of all rows, for those of its regions.
+    """
 
     column: FloatArray
     weight: FloatArray
+    whole: LocalEffects = NO_SAMPLE
 
-    def of(self, tree: RegionTree, region: int) -> Rows:
-        """Those of one region, where that is known; all where it is the only one."""
-        if len(tree.regions) == 1:
+    def of(self, effect: Any, region: int) -> Rows:
+        """Those of one region, or of a third, whose rows are not told (-1)."""
+        tree = effect.regions
+        if len(tree.regions) == 1 and region == 0:
             return self
-        here = tree.sampled == region if tree.sampled.size == self.weight.size else slice(0)
-        return Rows(self.column[here], self.weight[here])
+        is_told = region >= 0 and tree.sampled.size == self.weight.size
+        here = tree.sampled == region if is_told else slice(0)
+        return Rows(self.column[here], self.weight[here], effect.sample)
 
 
 def pack(explanation: Any) -> dict[str, Any]:
@@ -55,31 +66,58 @@ def pack(explanation: Any) -> dict[str, Any]:
 
 
 def _pack_effect(effect: Any, rows: Rows) -> dict[str, Any]:
-    """Leave x and weight of a sample out, where those of the explanation are the same to the bit."""
+    """Leave out what the effect shares with others."""
     if effect.parts == "points":
         return dict(plain(effect))
+    packed = dict(plain(replace(effect, sample=_short_sample(effect, rows), regions=None)))
+    if effect.regions is not None:
+        packed["regions"] = _pack_tree(effect, packed, rows)
+    return packed
+
+
+def _short_sample(effect: Any, rows: Rows) -> LocalEffects | SampledRows | PartRows:
+    """Leave out of a sample what stands elsewhere, the same to the bit."""
     sample, (x, known) = effect.sample, effect.locate_sample(rows.column)
+    places = places_in(sample, rows.whole) if rows.whole.x.size else None
+    if places is not None:
+        return PartRows(places)
     weight = rows.weight[known]
     if (x.tobytes(), weight.tobytes()) == (sample.x.tobytes(), sample.weight.tobytes()):
-        effect = replace(effect, sample=SampledRows(sample.local_effects))
-    if effect.regions is None:
-        return dict(plain(effect))
-    return {**plain(replace(effect, regions=None)), "regions": _pack_tree(effect, rows)}
+        return SampledRows(sample.local_effects)
+    return cast(LocalEffects, sample)
 
 
-def _pack_tree(effect: Any, rows: Rows) -> dict[str, Any]:
+def places_in(part: LocalEffects, whole: LocalEffects) -> IntArray | None:
+    """Places of rows among others, in their order; None if some are not there.
+
+    Examples
+    --------
+    >>> row, whole = (np.array([0.5]),) * 3, (np.array([0.5, 1.0]),) * 3
+    >>> places_in(LocalEffects(*row), LocalEffects(*whole))
+    array([0])
+    """
+    wanted, there = (
+        np.stack(sample, axis=1).astype(np.float64).view("V24").ravel().tolist()
+        for sample in (part, whole)
+    )
+    ahead = enumerate(there)
+    places = [next((i for i, row in ahead if row == one), -1) for one in wanted]
+    return None if -1 in places else np.array(places, dtype=np.int64)
+
+
+def _pack_tree(effect: Any, packed: dict[str, Any], rows: Rows) -> dict[str, Any]:
     """Leave the effect of the only region out, where it is that of all rows."""
     tree = effect.regions
-    packed = [_pack_region(r, rows.of(tree, i)) for i, r in enumerate(tree.regions)]
-    if len(packed) == 1 and packed[0]["effect"] == plain(replace(effect, regions=None)):
-        packed[0]["effect"] = None
-    nobody = Rows(*np.empty((2, 0)))
-    thirds = [_pack_region(third, nobody) for third in tree.thirds]
+    regions = [_pack_region(r, rows.of(effect, i)) for i, r in enumerate(tree.regions)]
+    if len(regions) == 1 and regions[0]["effect"] == packed:
+        regions[0]["effect"] = None
+    thirds = [_pack_region(third, rows.of(effect, -1)) for third in tree.thirds]
     content = plain(replace(tree, regions=(), thirds=()))
-    return {**content, "regions": packed, "thirds": thirds}
+    return {**content, "regions": regions, "thirds": thirds}
 
 
 def _pack_region(region: Region, rows: Rows) -> dict[str, Any]:
+    """Refuse regions within regions, which no file holds."""
     if region.effect.regions is not None:
         msg = f"region {region.rule!r} of {region.effect.name!r} has regions of its own; give none"
         raise BadSettingError(msg)
@@ -120,19 +158,26 @@ def _with_rows(effect: Any, rows: Rows) -> Any:
     tree = effect.regions
     if tree is None:
         return effect
-    alone, nobody = replace(effect, regions=None), Rows(*np.empty((2, 0)))
+    alone = replace(effect, regions=None)
     regions = tuple(
-        replace(r, effect=alone if r.effect is None else _with_rows(r.effect, rows.of(tree, i)))
+        replace(r, effect=alone if r.effect is None else _with_rows(r.effect, rows.of(effect, i)))
         for i, r in enumerate(tree.regions)
     )
-    thirds = tuple(replace(r, effect=_with_rows(r.effect, nobody)) for r in tree.thirds)
+    thirds = tuple(
+        replace(r, effect=_with_rows(r.effect, rows.of(effect, -1))) for r in tree.thirds
+    )
     return replace(effect, regions=replace(tree, regions=regions, thirds=thirds))
 
 
 def _whole_sample(effect: Any, rows: Rows) -> LocalEffects:
-    """Give a sample that has its local effects alone the explanation's x and weight."""
-    if not isinstance(effect.sample, SampledRows):
-        return cast(LocalEffects, effect.sample)
+    """Give a sample what was left out of it."""
+    sample = effect.sample
+    if isinstance(sample, PartRows):
+        if np.any(sample.rows >= rows.whole.x.size):
+            refuse(f"the sample of a region of {shown(effect.name)} has rows that are not there")
+        return LocalEffects(*(column[sample.rows] for column in rows.whole))
+    if not isinstance(sample, SampledRows):
+        return cast(LocalEffects, sample)
     where = f"the sample of {shown(effect.name)} has "
     (x, known), effects = effect.locate_sample(rows.column), effect.sample[0]
     if x.size != effects.size:

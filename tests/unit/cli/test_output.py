@@ -17,6 +17,7 @@ from rhale.cli.output import (
     harmless,
     note_line,
     path_in_words,
+    shares_in_words,
     show_check,
     show_differences,
     time_in_words,
@@ -98,6 +99,34 @@ def test_pictures_are_written_where_they_are_wanted_and_counted(tmp_path, capsys
     write_explanation(explained(), Destinations(None, None, tmp_path / "new" / "pictures"))
     assert len(list((tmp_path / "new" / "pictures").iterdir())) == 3
     assert "wrote 3 pictures" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_what_curves_explain_is_told_as_print_tells_it(n_outputs):
+    """Curves of a gated slope explain half of it, or so, and with regions all of it."""
+
+    def gated(rows):
+        slope = rows[:, 0] * np.where(rows[:, 1] > 0, 3.0, 1.0)
+        return slope if n_outputs == 1 else np.column_stack([slope, rows[:, 0]])
+
+    x = np.random.default_rng(1).uniform(-1, 1, (1_000, 2))
+    fx = rhale.explain(gated, x, features=0, regions=True)
+    (told,) = shares_in_words(fx)
+    assert told in str(fx).splitlines()
+    assert "100 % with regions" in told
+    assert shares_in_words(explained()) == ()
+
+
+def test_a_terminal_shows_who_differs(capsys, monkeypatch):
+    x = np.random.default_rng(1).uniform(-1, 1, (1_000, 2))
+    fx = rhale.explain(lambda r: r[:, 0] * np.where(r[:, 1] > 0, 3.0, 1.0), x, regions=True)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "200")
+    write_explanation(fx, NOWHERE)
+    shown = capsys.readouterr().out
+    assert "differs by" in shown
+    assert "x1 (9" in shown
+    assert "with regions" in shown
 
 
 # --- a check -----------------------------------------------------------------------------------

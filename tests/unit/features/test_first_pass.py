@@ -5,6 +5,7 @@ import pytest
 from rhale.errors import BadTableError, UnknownFeatureError
 from rhale.features.feature import Reader
 from rhale.features.first_pass import FirstPass, read_limits
+from rhale.kernels.regions import Regions
 from rhale.settings import Settings
 from rhale.tables import open_table
 
@@ -22,12 +23,12 @@ def test_limits_are_read_by_name_position_or_alone():
     def reader(*columns):
         return Reader(TABLE, None, columns, (), {}, Settings())
 
-    assert read_limits(None, reader(0, 1)) == {}
-    assert read_limits((0, 1), reader(1)) == {1: (0.0, 1.0)}
-    both = read_limits({"b": [0, 1], 0: (2, 3)}, reader(0, 1))
+    assert read_limits(None, reader(0, 1), 2) == {}
+    assert read_limits((0, 1), reader(1), 1) == {1: (0.0, 1.0)}
+    both = read_limits({"b": [0, 1], 0: (2, 3)}, reader(0, 1), 2)
     assert both == {1: (0.0, 1.0), 0: (2.0, 3.0)}
     with pytest.raises(UnknownFeatureError, match="'c'"):
-        read_limits({"c": (0, 1)}, reader(0, 1))
+        read_limits({"c": (0, 1)}, reader(0, 1), 2)
 
 
 def test_columns_beside_the_explained_ones_are_sampled_where_levels_need_an_order():
@@ -51,3 +52,16 @@ def test_one_row_is_too_few():
     first = FirstPass.plan(TABLE, Settings())
     with pytest.raises(BadTableError, match="one row"):
         first.settle(first.task(TABLE.chunk(0, 1)))
+
+
+def test_columns_that_nobody_named_may_hold_what_cannot_be_read():
+    rows = pd.DataFrame({"a": X[:, 0], "lists": [[1]] * len(X), "ids": 2**60 + np.arange(len(X))})
+    rows["infinite"] = np.where(np.arange(len(X)) == 3, -np.inf, 1.0)
+    rows["b"] = X[:, 1]
+    table = open_table(rows)
+    found = settled(table, features="a", regions=Regions())
+    assert [feature.name for feature in found.splitters] == ["a", "b"]
+    named = FirstPass.plan(table, Settings(features="a", regions=Regions(splitters=["ids", "b"])))
+    assert named.offered == []
+    with pytest.raises(BadTableError, match="'ids' has whole numbers beyond"):
+        named.settle(named.task(table.chunk(0, len(X))))

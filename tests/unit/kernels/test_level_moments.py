@@ -177,3 +177,43 @@ def test_the_arguments_stay_as_they_were():
     before = level.copy(), down.copy(), up.copy()
     measure_levels(level, down, up, 4)
     assert all(np.array_equal(a, b) for a, b in zip(before, (level, down, up), strict=True))
+
+
+def test_some_neighbouring_levels_have_the_steps_between_them_and_no_others():
+    level, down, up = some_steps(5)
+    found = measure_levels(level, down, up, 4)
+    inner = (level == 1) | (level == 2)
+    alone = measure_levels(
+        level[inner] - 1,
+        np.where(level[inner] == 1, 0.0, down[:, inner]),
+        np.where(level[inner] == 2, 0.0, up[:, inner]),
+        2,
+    )
+    some = found.between(slice(1, 3))
+    for name in ("count", "weight", "weight_squares", "mean", "products"):
+        np.testing.assert_allclose(getattr(some, name), getattr(alone, name), atol=1e-12)
+    np.testing.assert_allclose(some.steps.std, alone.steps.std)
+    np.testing.assert_allclose(some.steps.correlation, alone.steps.correlation)
+
+
+def test_taking_some_levels_leaves_the_whole_as_it_was():
+    level, down, up = some_steps(6)
+    found = measure_levels(level, down, up, 4)
+    before = found.mean.copy(), found.products.copy()
+    found.between(slice(1, 4))
+    np.testing.assert_array_equal(found.mean, before[0])
+    np.testing.assert_array_equal(found.products, before[1])
+    one = found.between(slice(2, 3))
+    assert one.count.tolist() == [found.count[2]]
+    assert one.steps.mean.shape == (2, 0)
+
+
+def test_nothing_is_known_of_a_step_without_rows():
+    level = np.array([0, 0, 3, 3, 3])
+    steps = np.array([[1.0, 3.0, 0, 0, 0]]), np.array([[0, 0, 5.0, 7.0, 9.0]])
+    found = measure_levels(level, steps[1], steps[0], 4).steps
+    assert found.count.tolist() == [2, 0, 3]
+    np.testing.assert_array_equal(found.mean, [[2.0, 0.0, 7.0]])
+    np.testing.assert_allclose(found.std, [[np.sqrt(2), np.nan, 2.0]])
+    assert found.rows.tolist() == [2.0, 0.0, 3.0]
+    np.testing.assert_array_equal(found.correlation, [np.eye(3)])

@@ -45,3 +45,31 @@ def test_splitters_are_kept_as_they_were_named():
 def test_a_column_is_cut_or_its_levels_are_united():
     with pytest.raises(BadSettingError, match="has cuts and groups"):
         By("age", cuts=[1], groups={"a": ["x"]})
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"column": None}, r"By\(None\) names no groups; pass a column, or regions"),
+        ({"column": 2.5}, r"By\(2.5\) names no groups"),
+        ({"column": True}, r"By\(True\) names no groups"),
+        ({"column": "age", "cuts": 30}, r"cuts=30\) is no list of cuts; pass cuts=\[30\]"),
+        ({"column": "age", "cuts": "30"}, r"cuts='30'\) is no list of cuts; pass cuts=\['30'\]"),
+        ({"column": "sex", "groups": ["f"]}, r"groups=\['f'\]\) names no groups"),
+        ({"column": "sex", "groups": {}}, r"names no groups.*groups=\{'name': \[levels\]\}"),
+        ({"column": "sex", "groups": {"x": []}}, r"group 'x' of \[\]; pass a list of levels"),
+        ({"column": "sex", "groups": {"x": "f"}}, "group 'x' of 'f'; pass a list of levels"),
+        ({"column": "sex", "groups": {"x": 1}}, "group 'x' of 1; pass a list of levels"),
+    ],
+)
+def test_groups_that_make_no_sense_are_refused(asked, words):
+    with pytest.raises(BadSettingError, match=words):
+        By(**asked)
+
+
+def test_cuts_and_groups_are_kept_as_they_were_named():
+    assert By("age", cuts=iter([30, 50])).cuts == (30, 50)
+    assert By("zip", groups={1: [8000, 8001]}).groups == {"1": (8000, 8001)}
+    assert By("age").columns == ("age",)
+    assert Regions(splitters=["a"]).columns == ("a",)
+    assert Regions().columns == ()

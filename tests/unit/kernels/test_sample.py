@@ -135,3 +135,19 @@ def test_the_last_key_lets_in_so_many_distinct_rows_or_all():
     found = sample([7, 2, 7, 9], 5)
     assert found.last_key(2) == 7
     assert found.last_key(3) == found.last_key(8) == np.iinfo(np.uint64).max
+
+
+def test_the_last_key_of_more_rows_than_were_kept_is_guessed_from_how_close_keys_are():
+    found = sample([10, 20, 30, 40, 50, 60], 4)
+    assert found.last_key(3) == 30
+    assert found.last_key(4) == 40  # of those that were kept
+    assert found.last_key(8) == 80
+    assert sample([10, 20], 4).last_key(2) == 2**64 - 1  # there are no more
+    assert sample([2**62, 2**63, 2**63 + 1], 2).last_key(1_000) == 2**64 - 1
+
+
+def test_about_as_many_rows_as_were_asked_for_have_keys_up_to_the_guess():
+    key = np.random.default_rng(1).integers(0, 2**64, 20_000, dtype=np.uint64)
+    found = collect(key, np.empty((key.size, 0)), np.ones(key.size), size=2_000)
+    n_found = int(np.sum(key <= found.last_key(8_000)))
+    assert abs(n_found - 8_000) < 5 * 8_000 / np.sqrt(2_000)  # five errors of the guess

@@ -64,7 +64,7 @@ def test_rows_without_a_value_or_outside_the_limits_count_nowhere():
     sums = task(chunk).totals[0].sums
     inside = (rows[:, 0] >= 2) & (rows[:, 0] <= 7)
     np.testing.assert_allclose(sums.stand.sum() / 2.0**61, inside.sum() / 512)
-    asked = measure.questions(rows_of(chunk)).jumps
+    (asked,) = measure.questions(rows_of(chunk)).jumps
     np.testing.assert_array_equal(asked.stand >= 0, inside)
     assert np.all(asked.first[~inside] == asked.last[~inside])
 
@@ -82,7 +82,7 @@ def test_totals_of_halves_add_up_to_the_total():
 def test_rows_of_a_cell_share_their_windows():
     measure, *_, chunk = measured()
     cell = measure.cells.grid.locate(X[:, 0])
-    asked = measure.questions(rows_of(chunk)).jumps
+    (asked,) = measure.questions(rows_of(chunk)).jumps
     for k in np.unique(cell):
         for ends in (*asked.narrow, *asked.wide):
             assert len(set(ends[cell == k])) == 1
@@ -100,7 +100,7 @@ def test_what_is_asked_is_that_of_every_row_by_itself(bins, limits):
         [X[:, 0], *special, *(np.nextafter(v, d) for v in special for d in (-9, 99))]
     )
     rows = np.column_stack([x, np.zeros(x.size)])
-    asked = measure.questions(rows_of(open_table(rows).chunk(0, x.size))).jumps
+    (asked,) = measure.questions(rows_of(open_table(rows).chunk(0, x.size))).jumps
     inside = (x >= grid.edges[0]) & (x <= grid.edges[-1])
     np.testing.assert_array_equal(asked.stand >= 0, inside)
     np.testing.assert_array_equal(

@@ -3,6 +3,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import rhale
+from rhale.plots import plot_compare
 from rhale.plots.board import Board
 from rhale.plots.fields import LineField, SlotField, open_field, place_field, read_item
 
@@ -87,3 +88,16 @@ def test_an_item_is_read_smooth_or_as_it_is(stepped):
     for smooth in (False, True):
         path = read_item(stepped, "start", 0.9, smooth=smooth).path
         np.testing.assert_array_equal(path, stepped.trace("start", 0.9, smooth=smooth))
+
+
+def test_numbers_whose_dots_would_touch_are_drawn_as_a_line_with_a_ribbon(make_levels, find):
+    names = [f"{i}" for i in range(60)]
+    effect = make_levels(names, 1.0, edges=np.arange(60.0), noise=0.1)
+    ax = plot_compare({"a": effect, "b": effect, "c": effect})
+    assert not find(ax, "levels")
+    lines = find(ax, "curve")
+    assert len(lines) == len(find(ax, "ci")) == 3
+    np.testing.assert_allclose(lines[1].get_xdata(), np.arange(60.0))
+    np.testing.assert_allclose(lines[1].get_ydata(), effect.curve(), atol=1e-9)
+    few = plot_compare({"a": effect})
+    assert find(few, "levels")

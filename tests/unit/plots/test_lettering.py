@@ -1,6 +1,6 @@
 import pytest
 
-from rhale.plots.lettering import joined, number, shown, wrapped
+from rhale.plots.lettering import folded, joined, number, shown, wrapped
 
 
 @pytest.mark.parametrize("length", [8, 9, 20])
@@ -40,3 +40,17 @@ def test_equal_names_are_written_once():
 )
 def test_numbers_are_short(value, text):
     assert number(value) == text
+
+
+def test_a_sentence_is_broken_between_words_and_never_beside_a_sign():
+    words = "sex and smoker explain 92 ± 1 % of the spread"
+    assert folded(words, 26).split("\n") == ["sex and smoker explain", "92 ± 1 % of the spread"]
+    assert folded("city = Bern and age ≤ 40", 14).split("\n") == ["city = Bern", "and age ≤ 40"]
+
+
+@pytest.mark.parametrize("lines", [1, 2, 3])
+def test_a_sentence_has_no_more_lines_than_asked_for(lines):
+    for sentence in ("word " * 60, "x" * 300, "a"):
+        parts = folded(sentence, 20, lines).split("\n")
+        assert len(parts) <= lines
+        assert all(len(part) <= 20 for part in parts)

@@ -2,13 +2,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rhale
 from rhale.errors import BadSettingError
 from rhale.plots import style
-from rhale.plots.fields import Layers
+from rhale.plots.fields import Layers, read_item
 from rhale.plots.region_curves import (
     count_rest,
     describe_briefly,
@@ -16,6 +16,7 @@ from rhale.plots.region_curves import (
     percent,
     read_regions,
 )
+from rhale.results.effect import NO_SAMPLE
 from rhale.results.region_tree import Partner, Region, RegionTree, Split
 
 X = np.linspace(0, 1, 401)
@@ -25,13 +26,19 @@ SLOPES = st.floats(-5, 5).map(lambda slope: round(slope, 3))
 def made(slope, regions):
     """A straight effect on [0, 1], and straight ones on parts of it: (slope, start, stop)."""
     parts = [
-        Region(f"{k}", 10, 1 / len(regions), rhale.effect(start + (stop - start) * X, 0 * X + s))
+        Region(
+            f"{k}",
+            10,
+            1 / len(regions),
+            rhale.effect(start + (stop - start) * X, 0 * X + s, bins=1),
+        )
         for k, (s, start, stop) in enumerate(regions)
     ]
     tree = RegionTree("x", "y", "given", "", tuple(parts))
-    return replace(rhale.effect(X, 0 * X + slope), regions=tree)
+    return replace(rhale.effect(X, 0 * X + slope, bins=1), regions=tree)
 
 
+@settings(max_examples=40)
 @given(SLOPES, SLOPES, st.floats(0, 0.8), st.sampled_from(["mean", "start", "uniform"]))
 def test_a_region_s_curve_meets_the_common_one_where_its_zero_is(common, slope, start, center):
     first, _ = read_regions(made(common, [(slope, start, 1), (0, 0, 1)]), Layers(center))
@@ -91,17 +98,42 @@ def test_labels_tell_the_rule_and_the_rows(by_sex):
     assert labels == ["sex = f, 48 % of rows", "sex = m, 52 % of rows"]
 
 
-def test_a_region_with_one_value_has_no_curve_and_says_so(by_sex, make_effect, with_regions):
-    constant = make_effect(np.full(5, 0.5), np.ones(5), [0.5, 0.5])
+def test_a_region_with_one_value_is_a_point_on_the_common_curve(by_sex, make_effect, with_regions):
+    constant = make_effect(np.full(5, 0.75), np.ones(5), [0.75, 0.75])
     effect = with_regions(by_sex, {"a": constant, "b": by_sex.regions[0].effect})
-    assert read_regions(effect, Layers())[0].label == "a, 50 % of rows (one value: no curve)"
+    first, second = read_regions(effect, Layers())
+    common = read_item(effect, "mean", 0.95)
+    assert first.item.path.x.tolist() == [0.75]
+    np.testing.assert_allclose(first.item.path.curve, [0.5])  # a slope of 2, zero at 1/2
+    assert first.is_point(common)
+    assert not second.is_point(common)
+
+
+def test_a_region_with_one_level_is_a_point_on_the_common_one(make_levels, with_regions):
+    common = make_levels(("a", "b", "c"), [1.0, 1.0])
+    one = make_levels(("c",), ())
+    first, _ = read_regions(with_regions(common, {"one": one, "two": common}), Layers())
+    np.testing.assert_allclose(first.item.path.curve, [1.0])
+
+
+def test_a_region_without_rows_has_no_curve(by_sex, with_regions):
+    one = by_sex.regions[0].effect
+    empty = replace(one, sample=NO_SAMPLE, count=0 * one.count, weight=0 * one.weight)
+    first, second = read_regions(with_regions(by_sex, {"a": empty, "b": one}), Layers())
+    assert first.item.path.x.size == 0
+    assert first.label == "a, 50 % of rows (no curve)"
+    assert second.item.path.x.size > 0
 
 
 def test_thirds_take_the_place_of_regions_in_shades_of_one_hue(by_sex):
     thirds = tuple(replace(by_sex.regions[0], rule=f"third {k}") for k in range(3))
     tree = replace(by_sex.regions, thirds=thirds, gradual="income")
     curves = read_regions(replace(by_sex, regions=tree), Layers())
-    assert [curve.label for curve in curves] == ["third 0", "third 1", "third 2"]
+    assert [curve.label for curve in curves] == [
+        "lowest third: third 0",
+        "middle third: third 1",
+        "highest third: third 2",
+    ]
     assert [curve.look for curve in curves] == list(style.THIRDS)
     assert count_rest(tree, curves) == ""
 
@@ -148,6 +180,7 @@ def test_the_sentence_says_why_there_are_no_regions():
 
 def test_groups_have_a_share_where_it_is_known():
     assert sentence(state="given") == ""
+    assert sentence(state="given", regions=()) == "only one group has rows"
     assert sentence(state="given", share=0.4, standard_error=0.031) == (
         "these groups explain 40 ± 3 % of the spread"
     )
@@ -166,7 +199,6 @@ def test_shares_are_written_in_per_cent():
     assert [percent(s) for s in (0.0, 0.0004, 0.004, 0.5, 0.996, 1.0)] == [
         "0 %", "0.04 %", "0.4 %", "50 %", "100 %", "100 %"
     ]  # fmt: skip
-    assert percent(0.5, 0.0001) == "50 ± 1 %"
 
 
 def test_regions_that_nobody_asked_for_are_refused(effect, make_profile):

@@ -1,7 +1,9 @@
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from matplotlib import rc_context
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
@@ -70,12 +72,12 @@ def test_groups_that_were_given_have_no_tree(by_sex, legend):
 
 
 def test_an_effect_that_changes_gradually_is_drawn_in_thirds(by_sex, find, legend):
-    thirds = tuple(replace(by_sex.regions[0], rule=f"income in third {k}") for k in range(3))
+    thirds = tuple(replace(by_sex.regions[0], rule=f"income {k}") for k in range(3))
     tree = replace(by_sex.regions, thirds=thirds, gradual="income")
     ax = plot_regions(replace(by_sex, regions=tree))
     assert [line.get_color() for line in find(ax, "curve")] == [t.colour for t in style.THIRDS]
     assert title(ax) == "changes gradually with income (92 ± 1 %)"
-    assert legend(ax)[:3] == ["income in third 0", "income in third 1", "income in third 2"]
+    assert legend(ax)[0] == "lowest third: income 0"
     assert not tree_axes(ax)
 
 
@@ -138,7 +140,7 @@ def test_one_given_axes_has_the_curves_and_no_tree(by_sex, legend):
     ax = Figure().subplots()
     assert plot_regions(by_sex, ax=ax) is ax
     assert ax.figure.axes == [ax]
-    assert legend(ax) == ["sex = f, 48 % of rows", "sex = m, 52 % of rows", "all rows"]
+    assert legend(ax) == ["sex = f, 48 %", "sex = m, 52 %", "all rows"]
 
 
 def test_a_given_pair_has_curves_and_tree(by_sex):
@@ -211,3 +213,43 @@ def test_a_constant_feature_has_no_curve(make_effect, by_sex, one, render):
     ax = plot_regions(replace(constant, regions=tree))
     assert "one value 3" in one(ax, "constant").get_text()
     assert render(ax)
+
+
+def test_numbers_that_are_levels_have_a_common_line(make_levels, with_regions, one, find):
+    effect = make_levels(("1", "2", "5"), [2.0, 3.0], edges=[1.0, 2.0, 5.0])
+    ax = plot_regions(with_regions(effect, {"one": effect, "two": effect}))
+    np.testing.assert_allclose(one(ax, "common").get_xdata(), [1, 2, 5])
+    np.testing.assert_allclose(one(ax, "common").get_ydata(), effect.curve())
+    assert len(find(ax, "levels")) == 2
+
+
+def test_missing_values_of_all_rows_stand_beside_in_grey(by_sex, one):
+    missing = Missing(40, 0.1, 1.0, 0.3, 360.0)
+    dot = one(plot_regions(replace(by_sex, missing=missing)), "missing")
+    assert to_hex(dot.get_edgecolor()[0]) == style.COMMON.colour
+    assert dot.get_offsets()[0, 1] == 1.0
+
+
+def test_a_region_with_one_value_is_drawn_as_a_dot(by_sex, make_effect, with_regions, find, render):
+    constant = make_effect(np.full(5, 0.75), np.ones(5), [0.75, 0.75])
+    ax = plot_regions(with_regions(by_sex, {"a": constant, "b": by_sex.regions[0].effect}))
+    dot, line = find(ax, "curve")
+    assert dot.get_marker() == "o"
+    assert dot.get_xydata().tolist() == [[0.75, pytest.approx(0.5)]]
+    assert line.get_marker() == "None"
+    assert render(ax)
+
+
+@pytest.mark.parametrize("size", [7, 10, 16])
+def test_any_size_of_letters_leaves_room_for_the_curves(by_sex, size, render, find):
+    with rc_context({"font.size": size}):
+        ax = plot_regions(by_sex)
+        assert render(ax)
+        (beside,) = tree_axes(ax)
+        texts = find(beside, "rule")
+        boxes = [text.get_bbox_patch().get_window_extent() for text in texts]
+        assert not any(a.overlaps(b) for a, b in pairwise(boxes))
+        whole, panel = ax.figure.bbox, ax.get_window_extent()
+        assert all(box.x1 <= whole.x1 and box.y0 >= whole.y0 for box in boxes)
+        assert panel.width > 0.6 * whole.width
+        assert panel.height > 0.5 * whole.height

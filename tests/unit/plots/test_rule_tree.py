@@ -6,7 +6,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import rhale
-from rhale.plots.rule_tree import draw_rule_tree, grow_twigs, name_sides, tree_size
+from rhale.plots.rule_tree import draw_rule_tree, grow_twigs, name_end, tree_size
 from rhale.results.region_tree import Region, RegionTree, Split
 
 EFFECT = rhale.effect(np.linspace(0, 1, 50), np.ones(50))
@@ -61,7 +61,20 @@ def test_a_branch_may_grow_on_the_first_side():
     ],
 )  # fmt: skip
 def test_both_sides_of_a_split_are_written(split, first, second):
-    assert name_sides(make_tree([split], [0.5, 0.5]), split, 40) == (first, second)
+    tree = make_tree([split], [0.5, 0.5])
+    assert [name_end(tree, ((split, side),), 40) for side in (True, False)] == [first, second]
+
+
+def test_splits_of_one_feature_are_told_in_one():
+    tree = make_tree(
+        [
+            Split(0, "city", 0, None, ("a", "b", "c"), others=("d", "e"), first=1, second=-1),
+            Split(1, "city", 0, None, ("a",), others=("b", "c", "d", "e"), first=-2, second=-3),
+        ],
+        [0.4, 0.3, 0.3],
+    )
+    words = [twig.words for twig in grow_twigs(tree)[1:]]
+    assert words == ["city = a, b or c", "city = a", "city = b or c", "city = d or e"]
 
 
 def test_regions_have_the_colour_of_their_curve_and_their_share_of_rows(tree):

@@ -52,6 +52,17 @@ def test_regions_over_other_rows_stand_on_the_common_curve():
         np.testing.assert_allclose(line.path.y, common.curve(x), atol=2e-3)
 
 
+def test_nothing_is_drawn_where_a_region_has_no_rows():
+    common, x = rhale.effect(X, np.ones(401)), X[X <= 5]
+    limits = rhale.Edges([0.0, 2.5, 5.01, 10.0])
+    part = rhale.effect(x, np.ones(x.size), bins=limits)
+    regions = (Region("a", 200, 0.5, part), Region("b", 200, 0.5, common))
+    tree = RegionTree("x", "y", "given", "", regions)
+    first, second = regions_of(replace(common, regions=tree)).lines
+    assert (first.path.x[0], first.path.x[-1]) == (0, pytest.approx(5.01))
+    assert second.path.x[-1] == 10
+
+
 def test_the_largest_regions_are_drawn_and_all_are_in_the_table():
     effect = divide(X, {f"g{i}": float(i) for i in range(7)}, state="given")
     shares = (0.1, 0.3, 0.05, 0.2, 0.05, 0.1, 0.2)

@@ -1,23 +1,17 @@
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.report.conftest import divide
 
 import rhale
-from rhale.report.region_sentences import (
-    compare_regions,
-    farthest_apart,
-    joined,
-    ratio_words,
-    rows_reach,
-    shared_places,
-    tell_regions,
-    way_of,
-)
-from rhale.results.region_tree import Partner, Region, RegionTree
+from rhale import problems
+from rhale.report.region_courses import compare_regions
+from rhale.report.region_sentences import joined, ratio_words, tell_regions, way_of
+from rhale.results.region_tree import Partner, Region, RegionTree, Split
 from rhale.results.result import Difference
 
 X = np.linspace(0.0, 10.0, 401)
@@ -78,11 +72,20 @@ def test_of_many_groups_the_two_that_differ_most_are_told():
     )
 
 
+def test_regions_that_do_the_same_are_told_together():
+    slopes = {"a": 0.3, "b": -0.2, "c": 0.3, "d": -0.2}
+    assert tell_regions(divide(X, slopes, **SHARE)).startswith(
+        "From 0 to 10 the prediction rises by 3 where a or where c, "
+        "and falls by 2 where b or where d; "
+    )
+
+
 def test_regions_that_differ_in_a_part_are_told_there():
-    """Slope 0, and 2 from 5 to 7.5 in one region: a change of 5 there, and of 0."""
-    gate = np.where((X >= 5) & (X < 7.5), 2.0, 0.0) + 0.2
-    effect = divide(X, {"z > 0": gate, "z ≤ 0": 0.2 - np.where(X > 8, 2.0, 0.0)}, **SHARE)
-    assert tell_regions(effect).startswith("From 0 to 10 the prediction rises by")
+    """Slope 0.2, and 2 more from 5 to 7.5 in one region: changes of 5.5 and 0.5 there."""
+    gate = np.where((X >= 5) & (X < 7.5), 2.2, 0.2)
+    told = tell_regions(divide(X, {"z > 0": gate, "z ≤ 0": 0.2}, bins=rhale.Fixed(40), **SHARE))
+    assert told.startswith("The effect of age differs most from 5.1")
+    assert "rises by 5." in told
     bump = np.where(X < 5, 1.0, -1.0)
     told = tell_regions(divide(X, {"z > 0": bump, "z ≤ 0": 0.0}, bins=20, **SHARE))
     assert told.startswith("The effect of age differs most from 0 to 5: there the prediction rises")
@@ -130,6 +133,23 @@ def test_a_way_that_rows_do_not_tell_is_called_unclear():
     assert way_of(Difference(-1.0, 0.1, 0.0), 2.0) == "falls"
 
 
+def test_regions_of_a_common_tree_that_differ_in_nothing_are_told_so():
+    """One tree for all features: it says nothing about some of them."""
+    effect = divide(X, {"a": 1.0, "b": 1.0}, share=0.001, standard_error=0.002)
+    assert tell_regions(effect) == (
+        "The regions differ in the effect of age by no more than chance could make."
+    )
+
+
+def test_regions_that_are_not_compared_are_counted():
+    effect = divide(X, {"a": 1.0, "b": 3.0, "c": 9.0, "d": 7.0}, **SHARE)
+    tree = effect.regions
+    few = tuple(replace(region, count=29, share_of_rows=0.01) for region in tree.regions[2:])
+    told = tell_regions(replace(effect, regions=replace(tree, regions=tree.regions[:2] + few)))
+    assert told.startswith("Where b the effect of age is about 3 times that where a (")
+    assert told.endswith(" 2 regions are not compared: too few rows, or on another stretch.")
+
+
 def test_an_unclear_region_is_left_open():
     rng = np.random.default_rng(3)
     noisy = rng.normal(0, 9, 401)
@@ -149,16 +169,6 @@ def test_regions_are_compared_where_all_have_rows():
     assert "(from 0 to 6 the prediction rises by 18 and by 6)" in told
 
 
-def test_a_region_on_a_small_stretch_leaves_the_others_to_compare():
-    effect = divide(X, {"a": 1.0, "b": 3.0, "c": 5.0}, **SHARE)
-    tree = effect.regions
-    short = rhale.effect(X[X <= 1], np.full((X <= 1).sum(), 5.0), name="age")
-    small = replace(tree[2], effect=short, share_of_rows=0.01)
-    kept, places = shared_places((tree[0], tree[1], small))
-    assert kept == [0, 1]
-    assert places[0][[0, -1]].tolist() == [0.0, 10.0]
-
-
 def test_regions_without_a_common_stretch_are_not_compared():
     parts = [
         rhale.effect(x, np.ones(100)) for x in (np.linspace(0, 1, 100), np.linspace(2, 3, 100))
@@ -169,11 +179,6 @@ def test_regions_without_a_common_stretch_are_not_compared():
     assert tell_regions(replace(whole, regions=tree)) == (
         "The groups have no stretch of age in common to compare. They explain 30 ± 1 % of the spread."
     )
-
-
-def test_limits_beyond_the_rows_are_no_common_stretch():
-    effect = rhale.effect(X[X <= 5], np.ones((X <= 5).sum()), bins=rhale.Edges([0.0, 5.01, 10.0]))
-    assert rows_reach(effect) == (0.0, 5.01)
 
 
 def test_levels_are_compared_by_name_whatever_their_order(make_levels):
@@ -199,6 +204,13 @@ def test_a_gradual_change_is_told_from_its_lowest_to_its_highest_third():
     )
 
 
+def test_parts_that_are_no_thirds_are_told_by_their_rules():
+    effect = divide(X, {"z > 0": 3.0, "z ≤ 0": 1.0}, share=0.88, standard_error=0.02)
+    parts = divide(X, {"z ≤ 2": 0.5, "z > 2": 3.5}).regions.regions
+    told = tell_regions(replace(effect, regions=replace(effect.regions, gradual="z", thirds=parts)))
+    assert told.endswith("the prediction rises by 5 where z ≤ 2, and by 35 where z > 2.")
+
+
 def test_a_gradual_change_of_sign_is_told():
     effect = divide(X, {"z > 0": 3.0, "z ≤ 0": 1.0}, share=0.88, standard_error=0.02)
     thirds = divide(X, {"low": -0.5, "middle": 0.0, "high": 0.5}).regions.regions
@@ -208,11 +220,33 @@ def test_a_gradual_change_of_sign_is_told():
     assert told.endswith("falls by 5 in the lowest third of z, and rises by 5 in the highest.")
 
 
+def test_a_gradual_change_has_the_share_of_its_partner_and_names_other_splitters():
+    effect = divide(X, {"z > 0": 3.0, "z ≤ 0": 1.0}, share=0.7, standard_error=0.02)
+    tree = replace(effect.regions, gradual="z", partners=(Partner("z", 0.95, 0.01),))
+    told = tell_regions(replace(effect, regions=tree))
+    assert (
+        told == "The effect of age changes gradually with z, which explains 95 ± 1 % of the spread."
+    )
+    tree = replace(tree, splits=(Split(0, "z", 1, 0.0), Split(1, "sex", 2, None, ("male",))))
+    told = tell_regions(replace(effect, regions=tree))
+    assert told == (
+        "The effect of age changes gradually with z, and differs by sex, "
+        "which explains 70 ± 2 % of the spread."
+    )
+
+
+@pytest.mark.parametrize("share", [-0.02, 0.0, 0.01])
+def test_groups_that_explain_nothing_are_told_so(share):
+    slopes = {"a": 1.0, "b": 3.0}
+    effect = divide(X, slopes, state="given", share=share, standard_error=0.02)
+    assert tell_regions(effect).endswith("; this explains no measurable part of the spread.")
+
+
 def test_what_is_doubtful_is_a_hint():
     whole = rhale.effect(X, np.ones(401), name="age")
     one = (Region("all rows", 401, 1.0, whole),)
     tree = RegionTree("age", "y0", "doubtful", "no larger than steps", one, share=0.2)
-    tree = replace(tree, partners=(Partner("x4", 0.2, 0.01),))
+    tree = replace(tree, doubtful=(Split(0, "x4", 4, 0.5),))
     assert tell_regions(replace(whole, regions=tree)) == (
         "There are hints that the effect of age differs by x4, but no larger than the steps of the "
         "model."
@@ -232,6 +266,7 @@ def test_names_that_turn_the_writing_turn_nothing_else():
     assert told.startswith("Where \u2068\u202eelam\u2069 the effect of age is")
 
 
+@settings(max_examples=30)
 @given(st.floats(0.2, 5.0), st.floats(1.15, 9.0))
 def test_the_ratio_is_that_of_the_slopes(slope, times):
     effect = divide(X, {"a": slope, "b": slope * times})
@@ -240,20 +275,28 @@ def test_the_ratio_is_that_of_the_slopes(slope, times):
     assert float(said) == pytest.approx(times, rel=0.06)
 
 
-@given(st.integers(2, 5), st.integers(2, 9), st.integers(0, 999))
-def test_no_pair_of_curves_and_places_is_farther_apart(n_curves, n_places, seed):
-    heights = np.random.default_rng(seed).normal(size=(n_curves, n_places))
-    (i, j), first, last = farthest_apart(heights, has_order=False)
-    found = abs((heights[i] - heights[j])[last] - (heights[i] - heights[j])[first])
-    most = max(
-        abs((heights[a] - heights[b])[q] - (heights[a] - heights[b])[p])
-        for a in range(n_curves)
-        for b in range(a)
-        for p in range(n_places)
-        for q in range(p)
-    )
-    assert found == pytest.approx(most)
-
-
 def test_parts_of_a_sentence_are_joined():
     assert joined(["a", "b"]) == "a, and b"
+
+
+@pytest.mark.parametrize(
+    ("pose", "true"),
+    [
+        # slopes 2 where both gates are open, else -1, from -1 to 1
+        (problems.both_gates, r"rises by 4 where x1 > .* and x2 > .*, and falls by 2 where .* or "),
+        # slopes 3 and -3, by an exclusive or
+        (problems.either_or, r"rises by 6 where .* or where .*, and falls by 6 where .* or where "),
+        # 1 and, beyond 0.5, 3: changes over all but the ends of what differs
+        (
+            problems.local_gate,
+            r"differs most from 0\.5\d* to (0\.9\d|1): .* rises by 1\.4.* by 0\.4",
+        ),
+        # five times as steep for one row in twenty
+        (problems.small_group, r"^Where x2 > 0\.\d+ the effect of x0 is about 5 times that where"),
+    ],
+)
+def test_sentences_about_regions_that_were_found_are_true(pose, true):
+    problem = pose()
+    rows = problem.draw(2_000, 0)
+    asked = {"gradient": problem.gradient, "features": [0], "regions": True}
+    assert re.search(true, tell_regions(rhale.explain(problem.predict, rows, **asked)["x0"]))

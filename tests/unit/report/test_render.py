@@ -184,6 +184,15 @@ def test_only_features_with_regions_have_a_chart_of_them():
     assert set(data_in(text)["charts"]) == {"curve", "map", "regions"}
 
 
+def test_an_output_without_regions_beside_one_with_them_has_an_empty_place():
+    plain = rhale.effect(X, np.ones(401), name="age")
+    other = replace(divide(X, {"a": 4.0, "b": 2.0}), output="y1")
+    text = render.render(make_page([plain, other], {}))
+    assert "<h4 hidden>" in text
+    assert text.count('<div class="regions">') == 1
+    assert "<h4>" in render.render(make_page([other, replace(plain, output="y2")], {}))
+
+
 def test_each_kind_of_axis_has_its_chart_of_regions(make_levels):
     days = divide(X, {"a": 4.0, "b": 2.0}, name="days")
     dates = replace(days, kind="date")
@@ -209,9 +218,23 @@ def test_regions_add_a_few_kilobytes_to_a_feature():
     """Two curves with intervals, a table of two rows, a sentence; the chart is there once."""
     effects = [
         divide(X, {"a": np.sin(X), "b": np.cos(X)}, bins=40, name=f"x{i}", share=0.9)
-        for i in range(20)
+        for i in range(5)
     ]
     page = make_page(effects, {})
     without = make_page([replace(e, regions=None) for e in effects], {})
     more = len(render.render(page).encode()) - len(render.render(without).encode())
-    assert more < 12_000 + 20 * 6_000
+    assert more < 12_000 + 5 * 6_000
+
+
+def test_the_page_of_an_explanation_tells_what_regions_explain(tmp_path):
+    """x (2 ± 1): the curve 2 x explains 4 of 5 parts of the variance, the regions all of it."""
+    rows = np.random.default_rng(0).uniform(-1, 1, size=(1_500, 2))
+    fx = rhale.explain(
+        lambda r: r[:, 0] * (2 + np.sign(r[:, 1])), rows, regions=rhale.Regions(depth=1)
+    )
+    text = fx.report(tmp_path / "regions.html").read_text(encoding="utf-8")
+    shares = re.findall(r"<dt>Explained (\w+ \w+).*?<dd[^>]*>(\S+) %", text)
+    assert [name for name, _ in shares] == ["by the", "with regions"]
+    assert [float(share) for _, share in shares] == pytest.approx([80, 100], abs=3)
+    assert "Where x1 &gt; " in text
+    assert "the effect of x0 is about 3 times that where x1 ≤ " in text

@@ -3,7 +3,6 @@ import pytest
 from rhale.report.wording import (
     clean,
     fixed,
-    in_per_cent,
     isolated,
     number,
     place,
@@ -55,12 +54,6 @@ def test_numbers_of_a_column_have_the_same_decimals():
     assert [fixed(v, 9_999.0) for v in (9_999.0, 0.4)] == ["9,999", "0"]
     assert fixed(0.5, 0.0) == "0.5"
     assert fixed(float("nan"), 1.0) == "\u2013"
-
-
-def test_a_share_and_its_error_are_per_cent():
-    assert in_per_cent(0.921, 0.012) == "92 ± 1 %"
-    assert in_per_cent(0.9212, 0.002) == "92.1 ± 0.2 %"
-    assert in_per_cent(0.4, float("nan")) == "40 %"
 
 
 def test_names_that_begin_alike_are_still_told_apart_when_they_are_cut():

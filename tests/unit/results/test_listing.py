@@ -210,11 +210,14 @@ def test_groups_have_their_share_alone(regional):
     assert changed(tree, groups=Groups("x" * 99, 0, (Group(), Group()))) == "(groups: 50 %)"
 
 
-def test_shares_have_the_decimals_that_their_errors_leave():
+def test_shares_have_the_decimal_that_their_errors_leave():
     assert listing.write_share(0.5, 0.25) == "50 ± 25 %"
-    assert listing.write_share(0.98765, 0.00012) == "98.77 ± 0.01 %"
+    assert listing.write_share(0.98765, 0.00012) == "98.8 ± 0.1 %"
     assert listing.write_share(-0.02, 0.0) == "-2 %"
     assert listing.write_share(float("nan"), 0.1) == ""
+    assert listing.write_share(-0.0001, 0.001) == "0.0 ± 0.1 %"
+    assert listing.write_share(-0.001, 0.02) == "0 ± 2 %"
+    assert listing.write_share(0.5, float("inf")) == "50 %"
     assert len(listing.write_share(1e300, 1e300)) < 20
 
 

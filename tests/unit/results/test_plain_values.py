@@ -44,6 +44,13 @@ def test_the_first_length_counts_for_all_others():
         read(Numbers((Side("bins"),)), array([1.0, 2.0, 3.0]), lengths)
 
 
+def test_longer_lists_than_there_can_be_are_refused_before_they_are_read():
+    few = Several(Text(), Side("words", most=2))
+    assert read(few, ["a", "b"]) == ("a", "b")
+    with pytest.raises(BadFileError, match="it has 3 entries, more than 2"):
+        read(few, [1, 2, 3])
+
+
 @pytest.mark.parametrize(
     "value",
     [

@@ -5,6 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.results.test_rules_in_words import trees
 from tests.unit.results.with_regions import SPLIT, TWO, alone, make_regional, put
 
 from rhale.errors import BadFileError, BadSettingError
@@ -79,9 +82,56 @@ def test_an_only_region_with_an_effect_of_its_own_keeps_it(fx):
     assert unpacked(content_of(changed), "it") == changed
 
 
+def samples(content, place=0, name="regions"):
+    return [r["effect"]["sample"] for r in content["effects"][place]["regions"][name]]
+
+
+def with_sample(region, sample):
+    return replace(region, effect=replace(region.effect, sample=sample))
+
+
 def test_sampled_rows_of_a_region_are_written_once(fx):
-    written = content_of(fx)["effects"][0]["regions"]["regions"]
-    assert [r["effect"]["sample"].keys() for r in written] == [{"record", "local_effects"}] * 3
+    """By their places in the sample of all rows; or, where effects differ there, by these alone."""
+    tree, whole = fx["x0"].regions, fx["x0"].sample
+    same = [type(whole)(*(c[tree.sampled == i] for c in whole)) for i in range(3)]
+    same[0] = same[0]._replace(local_effects=same[0].local_effects + 1.0)
+    changed = with_tree(
+        fx,
+        regions=tuple(map(with_sample, tree.regions, same)),
+        thirds=tuple(map(with_sample, tree.thirds, same[1:])),
+    )
+    content = content_of(changed)
+    by_place, by_effect = {"record", "rows"}, {"record", "local_effects"}
+    assert [s.keys() for s in samples(content)] == [by_effect, by_place, by_place]
+    assert [s.keys() for s in samples(content, name="thirds")] == [by_place, by_place]
+    assert samples(content)[1]["rows"]["array"] == np.flatnonzero(tree.sampled == 1).tolist()
+    again = unpacked(content, "it")
+    assert again == changed
+    found = again["x0"].regions.thirds[1].effect.sample
+    assert [c.tobytes() for c in found] == [c.tobytes() for c in same[2]]
+
+
+def test_rows_of_a_third_that_are_not_all_rows_are_written_whole(fx):
+    third = fx["x0"].regions.thirds[0]
+    sample = third.effect.sample
+    changed = with_tree(fx, thirds=(with_sample(third, sample._replace(x=sample.x[::-1])),))
+    (written,) = samples(content_of(changed), name="thirds")
+    assert written.keys() == {"record", "x", "local_effects", "weight"}
+    assert unpacked(content_of(changed), "it") == changed
+
+
+def test_rows_of_a_region_that_are_not_there_are_refused(fx):
+    content = content_of(fx)
+    rows = {"array": [3, 400], "type": "int64", "shape": [2]}
+    content["effects"][0]["regions"]["regions"][0]["effect"]["sample"] = {
+        "record": "part_rows",
+        "rows": rows,
+    }
+    with pytest.raises(BadFileError, match="region of 'x0' has rows that are not there"):
+        unpacked(content, "it")
+    content["effects"][0]["sample"] = {"record": "part_rows", "rows": rows}
+    with pytest.raises(BadFileError, match=r"effects\[0\]\.sample is a record 'part_rows'"):
+        unpacked(content, "it")
 
 
 def test_regions_within_regions_are_refused(fx):
@@ -125,6 +175,20 @@ def test_splits_lead_to_every_region_once(fx):
     assert "doubtful" in told(with_tree(fx, "x1", doubtful=(replace(SPLIT, second=-3),)))
 
 
+@settings(max_examples=15, deadline=None)
+@given(trees(), st.data())
+def test_any_tree_comes_back(fx, tree, data):
+    splits, _ = tree
+    n_regions, n_rows = len(splits) + 1, fx.sample_weight.size
+    own = data.draw(
+        st.lists(st.sampled_from(fx["x0"].regions.regions), min_size=n_regions, max_size=n_regions)
+    )
+    sampled = np.arange(n_rows) % n_regions
+    gain = {"share": data.draw(st.floats(-1, 1)), "standard_error": data.draw(st.floats(0, 1))}
+    changed = with_tree(fx, regions=tuple(own), splits=tuple(splits), sampled=sampled, **gain)
+    assert unpacked(content_of(changed), "it") == changed
+
+
 def test_a_split_has_a_threshold_or_levels(fx):
     first, second = TWO
 
@@ -161,7 +225,9 @@ def test_regions_have_rows_and_effects_of_their_feature(fx):
     assert "of another kind" in told(with_tree(fx, regions=(levels, *tree.regions[1:])))
     assert "of another feature" in told(put(fx, {("x1", "y0"): fx["x0"].regions}))
     many = {"regions": (other,) * (MOST_GROUPS + 3), "splits": ()}
-    assert "regions has 23 entries" in told(with_tree(fx, **many))
+    assert "regions has 23 entries, more than 22" in told(with_tree(fx, **many))
+    assert "thirds has 5 entries, more than 4" in told(with_tree(fx, thirds=(other,) * 5))
+    assert "splits has 23 entries" in told(with_tree(fx, splits=(SPLIT,) * 23))
     assert "regions has 0 entries" in told(with_tree(fx, "x1", regions=()))
     assert "share_of_rows is 1.5" in told(
         with_tree(fx, regions=(replace(other, share_of_rows=1.5), *tree.regions[1:]))

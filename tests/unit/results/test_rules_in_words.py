@@ -1,6 +1,7 @@
 """Words say who is in a region: read back by a reader of their own, they pick the same rows."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -83,6 +84,14 @@ def test_missing_values_go_down_the_tree():
     assert rules_of(splits) == ("age ≤ 2", "age > 5", "2 < age ≤ 5 or missing")
 
 
+def test_missing_values_beside_other_conditions_stand_in_brackets():
+    splits = [by_levels(["f"], ["m"], first=1, second=-3), cut(40.0, missing="first")]
+    assert rules_of(splits)[:2] == (
+        "city = f and (age ≤ 40 or missing)",
+        "city = f and age > 40",
+    )
+
+
 def test_levels_are_named():
     assert rules_of([by_levels("ab", "c")]) == ("city = a or b", "city = c")
     assert rules_of([by_levels("abc", "d", missing="second")]) == (
@@ -138,6 +147,14 @@ def test_levels_that_no_group_names_are_not_among_all_but_a_few():
     assert rules_of_groups(Groups("city", 0, groups))[0] == "city = all but g and other levels"
 
 
+def test_levels_that_are_named_with_the_rest_stand_for_it():
+    """Rare levels that are pooled have a name, and so has what the user left over."""
+    pooled = (Group(levels=("a",)), Group(levels=("other (9 levels)",), rest=True))
+    assert rules_of_groups(Groups("city", 0, pooled)) == ("city = a", "city = other (9 levels)")
+    left = (Group(levels=("a",), name="A"), Group(levels=("b", "c"), rest=True, name="all others"))
+    assert rules_of_groups(Groups("city", 0, left)) == ("city = A", "city = all others")
+
+
 def test_short_rules_are_the_rules_where_there_is_room():
     splits = [by_levels("ab", "c", first=1, second=-3), cut(1.25)]
     assert short_rules(tree_of(splits, 3)) == rules_of(splits)
@@ -185,7 +202,7 @@ def trees(draw):
             levels = draw(st.sets(st.sampled_from(LETTERS[:6])))
             others = sorted(set(LETTERS[:6]) - levels)
             made = by_levels(sorted(levels), others, first, second, missing=missing)
-        splits[place] = made
+        splits[place] = replace(made, depth=depth)
         return place
 
     grow(0)
@@ -200,7 +217,7 @@ def meets(rule, age, city):
 
 
 def meets_one(text, age, city):
-    value = city if "city" in text else age
+    value, text = city if "city" in text else age, text.strip("()")
     if text.startswith("no "):
         return False
     if re.fullmatch(r"\w+ (known|missing)", text):
@@ -222,7 +239,7 @@ def meets_one(text, age, city):
 ROWS = [(a, c) for a in [None, -3.0, -1.0, 0.0, 0.25, 0.5, 2.0, 9.0] for c in [None, *LETTERS[:6]]]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(trees())
 def test_words_pick_the_rows_that_the_rules_pick(tree):
     splits, has_gaps = tree
@@ -259,3 +276,10 @@ def test_wide_letters_count_twice(width):
     (label, _) = short_rules(tree_of([cut(1.0, feature="日本語" * 9)], 2), width)
     assert text_width(label) <= width
     assert label.endswith("≤ 1")
+
+
+def test_short_rules_of_dates_have_no_end_that_is_no_date():
+    split = Split(0, "since", 0, 18_000.0, kind="date")
+    halves = tuple(Region(rule, 1, 0.5, None) for rule in ("before", "after"))
+    tree = RegionTree("age", "y", "found", "", halves, (split,))
+    assert short_rules(tree, width=18) == ("since ≤ 2019-04-14", "since > 2019-04-14")

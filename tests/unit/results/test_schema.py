@@ -103,6 +103,9 @@ def test_levels_and_steps_agree(levels):
     assert "has no 'other (2 levels)'" in told(with_first(levels, pooled=("8", "9")))
     assert "correlation has 2 rows for 3 steps" in told(with_first(levels, correlation=np.eye(2)))
     assert "edges does not increase" in told(with_first(levels, edges=np.array([0.0, 1, 3, 2])))
+    for few in (0.0, 1e-310):
+        rows = np.where(np.arange(3) == 1, few, first.rows)
+        assert "rows are too few for their weight" in told(with_first(levels, rows=rows))
 
 
 @pytest.fixture(scope="module")

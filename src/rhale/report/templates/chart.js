@@ -102,8 +102,12 @@ function heightsOf(shape) {
 
 function regionRows(shape) {
   const curves = shape.lines.flatMap(({ path }, k) =>
-    path.x.map((x, i) => ({ k, x, y: path.y[i], low: path.low[i], high: path.high[i], dot: Boolean(shape.dots) })));
+    path.x.map((x, i) => ({ k, x, y: path.y[i], ...interval(path.y[i], path.half[i]), dot: Boolean(shape.dots) })));
   return { curves, common: columns(["x", "y"], [shape.x, shape.y]), room: roomRows(shape.room) };
+}
+
+function interval(y, half) {
+  return half === null ? { low: null, high: null } : { low: y - half, high: y + half };
 }
 
 // Height of a line at some place: straight from point to point; nothing beyond its ends.
@@ -312,11 +316,12 @@ class RegionChart extends Chart {
     const { shape } = this;
     const x = this.levels ? index : shape.x[index];
     const told = shape.lines.map(({ path, rule }) => {
-      const [y, low, high] = ["y", "low", "high"].map((name) =>
+      const [y, half] = ["y", "half"].map((name) =>
         this.levels ? (path[name][path.x.indexOf(x)] ?? null) : readLine(path, name, x));
-      return `${shorten(rule, 40)} ${y === null ? "has no rows" : `${number(y)} (${number(low)} to ${number(high)})`}`;
+      const { low, high } = interval(y, half);
+      return `${y === null ? "no rows" : `${number(y)} (${number(low)} to ${number(high)})`} where ${shorten(rule, 40)}`;
     });
-    return `${place(shape, x)}: ${told.join("; ")}; all rows ${number(shape.y[index])}`;
+    return `${place(shape, x)}: effect ${told.join("; ")}; ${number(shape.y[index])} in all rows`;
   }
 }
 

@@ -22,7 +22,7 @@ function shapeOf(part) {
 }
 
 function regionHeights(part) {
-  return (part.regions?.lines ?? []).flatMap(({ path }) => [...path.y, ...(part.shape.form === "levels" ? [...path.low, ...path.high] : [])]);
+  return (part.regions?.lines ?? []).flatMap(({ path }) => path.y.flatMap((y, i) => [y, y - path.half[i], y + path.half[i]]));
 }
 
 // The same for its regions.
@@ -136,6 +136,7 @@ function legend(part, shape) {
   });
   const more = part.rows.length - part.lines.length;
   shown.push(legendItem(keyOf(shape, shape.form === "levels" ? "common-tick" : "common-line"), "all rows"));
+  shown.push(make("li", shape.form === "levels" ? "thin lines: 95 % intervals" : "shaded: 95 % intervals"));
   return more > 0 ? [...shown, make("li", `${whole(more)} more in the table`)] : shown;
 }
 

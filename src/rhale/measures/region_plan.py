@@ -17,7 +17,8 @@ from rhale.kernels.region_codes import CodedRows, code_rows, round_between
 from rhale.kernels.region_find import check_groups, find_joint, find_regions
 from rhale.kernels.region_finding import Finding, SearchRows, Target
 from rhale.kernels.regions import By, Regions
-from rhale.kernels.rules import Rule, locate_rows
+from rhale.kernels.rules import Rule, depths_of, locate_rows, without_regions
+from rhale.measures.binned import FEWEST_ROWS
 from rhale.measures.given_groups import GivenGroups, chain, read_groups
 from rhale.measures.grouped import Divisible, Division, Grouped, Part, PartResult, take_parts
 from rhale.measures.measure import Conclusion, Measure, SampleParts
@@ -62,10 +63,12 @@ class Search:
         parts = () if third is None else cast("tuple[PartResult, ...]", third.parts)
         told = Telling(sketch, self.columns.splitters, self.given, result, output, parts)
         tree = told.tree()
-        if third is not None and third.groups is not None and sketch.regions >= 0 and len(tree) > 1:
-            tree = replace(tree, sampled=third.groups[:, sketch.regions])
+        if third is not None and third.groups is not None and len(tree) > 1:
+            groups = third.groups[:, sketch.regions]
+            tree = replace(tree, sampled=told.locate_sampled(groups))
         if tree.state == "doubtful":
             result = replace(result, local_notes=(*result.local_notes, Note("regions", tree.why)))
+            tree = replace(tree, regions=(replace(tree[0], effect=result),))
         return replace(result, regions=tree)
 
 
@@ -135,7 +138,8 @@ def count_levels(feature: Feature) -> int:
 def aim(target: Target, rows: SearchRows, predictions: FloatArray, own: int) -> Target:
     """Tell a target which splitter it is itself, and how its units compare with predictions."""
     spread_x = deviation(target.x, rows.weight[target.row])
-    spread = deviation(predictions, rows.weight)
+    told = np.isfinite(predictions)  # of the rows that the result keeps, at least
+    spread = deviation(predictions[told], rows.weight[told])
     return replace(target, own=own, scale=spread_x / spread if spread > 0 else 0.0)
 
 
@@ -175,7 +179,10 @@ class Seeker:
                 find_joint(self.coded, list(of_output), self.settings)
                 for of_output in zip(*targets.values(), strict=True)
             ]
-            return dict.fromkeys(targets, shared)
+            return {
+                name: [self.share_out(one, t) for one, t in zip(shared, own, strict=True)]
+                for name, own in targets.items()
+            }
         return {
             name: [find_regions(self.coded, target, self.settings) for target in own]
             for name, own in targets.items()
@@ -184,8 +191,14 @@ class Seeker:
     def check(self, target: Target) -> Finding:
         """How much the groups that the user named explain."""
         division = cast(GivenGroups, self.given).division
-        gain = check_groups(self.rows, self.locate(division.rules), target, self.settings)
-        return Finding(rules=division.rules, share=gain.share, error=gain.error)
+        return self.share_out(Finding(rules=division.rules), target)
+
+    def share_out(self, finding: Finding, target: Target) -> Finding:
+        """How much regions that were not found for a feature alone explain of its spread."""
+        if not finding.rules:
+            return finding
+        gain = check_groups(self.rows, self.locate(finding.rules), target, self.settings)
+        return replace(finding, share=max(gain.share, 0.0), error=gain.error)
 
     def locate(self, rules: Sequence[Rule]) -> IntArray:
         """Groups of the searched rows."""
@@ -206,20 +219,40 @@ class Seeker:
             return divisions.index(division)
 
         for output, finding in enumerate(findings):
-            n_searched = np.unique(targets[output].row).size
-            sketch = Sketch(finding, n_searched=n_searched)
-            if finding.rules:
-                regions = divide(self.division_of(finding), output)
+            sketch = self.sketch(finding, targets[output])
+            known = sketch.finding
+            if known.rules:
+                regions = divide(self.division_of(known), output)
                 sketch = replace(sketch, regions=regions)
-            if finding.gradual >= 0:
-                groups, thirds = self.thirds_of(finding.gradual, targets[output])
+            if known.gradual >= 0:
+                groups, thirds = self.thirds_of(known.gradual, targets[output])
                 sketch = replace(sketch, thirds=divide(thirds, output), third_groups=groups)
             sketches.append(sketch)
         return sketches, Grouped(base, tuple(divisions), tuple(parts)) if parts else None
 
+    def sketch(self, finding: Finding, target: Target) -> Sketch:
+        """What is known of the regions of a feature: those in which rows have a value of it.
+
+        Regions that all features share, or that were found in another table, may have none.
+        """
+        splits = () if self.given is None else self.given.splits
+        known = Sketch(finding, splits=splits, n_searched=np.unique(target.row).size)
+        if not finding.rules or (self.given is not None and self.given.groups is not None):
+            return known
+        group = self.locate(finding.rules)[np.unique(target.row)]
+        filled = np.bincount(group, minlength=len(finding.rules) + 1) >= FEWEST_ROWS
+        rules, places = without_regions(finding.rules, filled.tolist())
+        if not rules:
+            nothing = replace(finding, rules=(), gains=(), share=0.0, error=np.nan, gradual=-1)
+            return replace(known, finding=nothing)
+        gains = tuple(finding.gains[k] for k in places) if finding.gains else ()
+        left, _ = without_regions(splits, filled.tolist())
+        named = tuple(replace(s, depth=d) for s, d in zip(left, depths_of(left), strict=True))
+        return replace(known, finding=replace(finding, rules=rules, gains=gains), splits=named)
+
     def division_of(self, finding: Finding) -> Division:
         """Regions that were found, or groups that were named."""
-        if self.given is not None:
+        if self.given is not None and self.given.groups is not None:
             return self.given.division
         return Division(finding.rules, self.columns.splitters, len(finding.rules) + 1)
 
@@ -230,11 +263,11 @@ class Seeker:
         known = ~np.isnan(values)
         cuts = cut_in_thirds(values[known], weight[known])
         feature = self.columns.splitters[splitter]
-        ends = [-np.inf, *cuts, np.inf]
-        groups = tuple(Group(low, high) for low, high in pairwise(ends))
+        groups = stretches_between(feature, cuts)
         tests = [Rule(0, cut) for cut in cuts]
         rules = chain(tests, has_missing=feature.n_missing > 0)
-        told = Groups(feature.name, feature.column, groups, is_cut=True, kind=feature.axis_kind)
+        is_cut = not groups[0].levels
+        told = Groups(feature.name, feature.column, groups, is_cut, feature.axis_kind)
         return told, Division(rules, (feature,), len(groups))
 
     def list_axes(self, feature: Feature, target: Target, division: Division) -> list[Axis]:
@@ -257,6 +290,19 @@ def axis_of_rows(whole: Axis, x: FloatArray, weight: FloatArray, total: float) -
     held = np.bincount(place, weight, values.size).astype(np.float64)
     n_rows = whole.rows * float(weight.sum()) / total
     return Axis(float(values[0]), float(values[-1]), values, held, n_rows)
+
+
+def stretches_between(feature: Feature, cuts: Sequence[float]) -> tuple[Group, ...]:
+    """What lies between cuts: values, or levels in their order."""
+    ends, levels = [-np.inf, *cuts, np.inf], feature.levels
+    if levels is None or levels.is_number:
+        return tuple(Group(low, high) for low, high in pairwise(ends))
+    found = []
+    for low, high in pairwise(ends):
+        inside = np.flatnonzero((levels.edges > low) & (levels.edges <= high))
+        pooled = bool(np.isnan(levels.places[inside]).any())
+        found.append(Group(levels=tuple(levels.names[k] for k in inside), rest=pooled))
+    return tuple(found)
 
 
 def cut_in_thirds(values: FloatArray, weight: FloatArray) -> list[float]:

@@ -1,0 +1,186 @@
+"""A measure taken apart: the parts are those of the rows alone, and add up to the whole."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor
+from tests.unit.measures.askers import asker_for
+
+from rhale.features.first_pass import FirstPass
+from rhale.kernels.regions import Regions
+from rhale.kernels.rules import Rule
+from rhale.measures.choose import choose
+from rhale.measures.grouped import NOBODY, Division, Grouped, Part, take_parts
+from rhale.measures.measure import About, MeasureTask, take_apart
+from rhale.measures.walked import JumpTotal
+from rhale.settings import Settings
+from rhale.tables import open_table
+
+N, LAST = 240, np.uint64(2**64 - 1)
+RNG = np.random.default_rng(17)
+TABLE = pd.DataFrame(
+    {
+        "a": RNG.normal(size=N),
+        "b": np.where(RNG.random(N) < 0.1, np.nan, RNG.uniform(-1, 1, N)),
+        "k": RNG.integers(0, 4, N).astype(float),
+    }
+)
+WEIGHT = RNG.choice([0.5, 1.0, 2.0], N)
+BELOW = (TABLE["b"] <= 0).to_numpy()  # a row without a value is not
+BY_SIGN = (Rule(1, 0.0),)
+
+
+def curved(rows):
+    """Two outputs of which the first differs by b; floors are not smooth."""
+    a, b, k = (rows[name].to_numpy(dtype=float) for name in "abk")
+    return np.column_stack([np.floor(3 * a) * np.where(b <= 0, 1, 2) + k * a, a + k**2])
+
+
+TREES = HistGradientBoostingRegressor(max_iter=8, max_leaf_nodes=5, random_state=0).fit(
+    TABLE, TABLE["a"] * np.where(BELOW, 1, 3) + TABLE["k"]
+)
+CASES = {"binned": (curved, "a"), "steps": (curved, "k"), "walked": (TREES, "a")}
+
+
+def opened(model, feature, rules=BY_SIGN, n_groups=2, output=0):
+    """A measure of a feature, taken apart by rules; and what it needs to work."""
+    table = open_table(TABLE, weights=WEIGHT)
+    settings = Settings(features=feature, regions=Regions())
+    first = FirstPass.plan(table, settings)
+    columns = first.settle(first.task(table.chunk(0, N)))
+    asker = asker_for(model, columns.probe, table.names)
+    base = choose(columns, asker, settings).measures[0]
+    division = Division(rules, columns.splitters, n_groups)
+    axes = [base.feature.axis] * n_groups
+    grouped = Grouped(base, (division,), tuple(take_parts(base, 0, output, axes)))
+    return base, grouped, asker, columns
+
+
+def summed(measure, asker, columns, some=None):
+    """Sums of all rows, or of some."""
+    chunk = columns.table.chunk(0, N)
+    task = MeasureTask(asker, (measure,), LAST, 0, columns.survey.weight, LAST)
+    return task(chunk if some is None else chunk.take(np.flatnonzero(some)))
+
+
+def numbers_in(total):
+    """Numbers of a total: cells of local effects, or moments of levels."""
+    if hasattr(total, "steps"):
+        found = total.steps
+        return found.count, found.weight, found.mean, found.products
+    cells = total.cells if isinstance(total, JumpTotal) else total
+    return cells.count, cells.weight, cells.mean, cells.sdd
+
+
+def assert_same_totals(found, wanted):
+    for one, other in zip(numbers_in(found), numbers_in(wanted), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_part_has_the_sums_of_its_rows_alone(name):
+    base, grouped, asker, columns = opened(*CASES[name])
+    found = summed(grouped, asker, columns).totals[0].totals
+    for total, some in zip(found, (BELOW, ~BELOW), strict=True):
+        assert_same_totals(total, summed(base, asker, columns, some).totals[0])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_parts_add_up_to_the_whole(name):
+    base, grouped, asker, columns = opened(*CASES[name])
+    first, second = summed(grouped, asker, columns).totals[0].totals
+    whole = summed(base, asker, columns).totals[0]
+    assert_same_totals(first + second, whole)
+    if name == "walked":  # jumps are whole numbers, and rows near each place are those of all
+        np.testing.assert_array_equal((first + second).sums.near, whole.sums.near)
+        np.testing.assert_array_equal((first + second).sums.jumps, whole.sums.jumps)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_totals_of_halves_add_up(name):
+    _, grouped, asker, columns = opened(*CASES[name])
+    odd = np.arange(N) % 2 == 1
+    halves = [summed(grouped, asker, columns, some).totals[0] for some in (odd, ~odd)]
+    for found, wanted in zip(
+        (halves[0] + halves[1]).totals,
+        summed(grouped, asker, columns).totals[0].totals,
+        strict=True,
+    ):
+        assert_same_totals(found, wanted)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_kept_of_a_row_does_not_depend_on_its_group(name):
+    base, grouped, asker, columns = opened(*CASES[name])
+    n_outputs = len(asker.outputs)
+    plain = take_apart(summed(base, asker, columns).sample, n_outputs, (base,))
+    parts = take_apart(summed(grouped, asker, columns).sample, n_outputs, (grouped,))
+    assert grouped.n_kept(n_outputs) == base.n_kept(n_outputs) + 1
+    np.testing.assert_array_equal(parts.key, plain.key)
+    np.testing.assert_array_equal(parts.kept[0][:, :-1], plain.kept[0])
+    assert np.sort(parts.kept[0][:, -1]).tolist() == sorted((~BELOW).astype(float))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_effect_of_a_part_is_that_of_its_rows(name):
+    base, grouped, asker, columns = opened(*CASES[name])
+    sums = summed(grouped, asker, columns)
+    sampled = take_apart(sums.sample, len(asker.outputs), (grouped,))
+    about = About(columns.survey, asker.outputs, (), sampled.weight, LAST)
+    made = grouped.conclude(sums.totals[0], sampled.kept[0], about)
+    assert [(one.division, one.group, one.output) for one in made.parts] == [(0, 0, 0), (0, 1, 0)]
+    for one, some in zip(made.parts, (BELOW, ~BELOW), strict=True):
+        alone = summed(base, asker, columns, some)
+        kept = take_apart(alone.sample, len(asker.outputs), (base,))
+        known = replace(about, weight=kept.weight)
+        wanted = base.conclude_region(alone.totals[0], kept.kept[0], known, 0)
+        np.testing.assert_array_equal(one.effect.edges, wanted.edges)
+        np.testing.assert_allclose(one.effect.mean, wanted.mean, rtol=1e-9, atol=1e-12)
+        np.testing.assert_array_equal(one.effect.count, wanted.count)
+        np.testing.assert_allclose(one.effect.weight.sum(), wanted.weight.sum())
+        for mine, theirs in zip(one.effect.sample, wanted.sample, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+    located = grouped.divisions[0].locate(columns.table.chunk(0, N))
+    np.testing.assert_array_equal(np.sort(made.groups[:, 0]), np.sort(located))
+
+
+def test_a_part_is_concluded_for_its_own_output():
+    _, grouped, asker, columns = opened(curved, "k", output=1)
+    sums = summed(grouped, asker, columns)
+    sampled = take_apart(sums.sample, 2, (grouped,))
+    about = About(columns.survey, asker.outputs, (), sampled.weight, LAST)
+    for one in grouped.conclude(sums.totals[0], sampled.kept[0], about).parts:
+        assert (one.output, one.effect.output) == (1, asker.outputs[1])
+        np.testing.assert_allclose(one.effect.mean, [1.0, 3.0, 5.0], rtol=1e-12)  # of k²
+
+
+def test_rows_of_groups_that_do_not_count_are_nobody_s():
+    rules = (Rule(1, np.inf, first=1, second=-4), Rule(1, -0.5, first=-1, second=2),
+             Rule(1, 0.5, first=-2, second=-3))  # fmt: skip
+    base, grouped, asker, columns = opened(curved, "a", rules, n_groups=3)
+    b = TABLE["b"].to_numpy()
+    wanted = np.select([np.isnan(b), b <= -0.5, b <= 0.5], [NOBODY, 0, 1], 2)
+    np.testing.assert_array_equal(grouped.divisions[0].locate(columns.table.chunk(0, N)), wanted)
+    found = summed(grouped, asker, columns).totals[0].totals
+    assert [int(total.count.sum()) for total in found] == [np.sum(wanted == g) for g in range(3)]
+    united = found[0] + found[1] + found[2]
+    assert_same_totals(united, summed(base, asker, columns, ~np.isnan(b)).totals[0])
+
+
+def test_it_asks_as_often_as_its_measure_does():
+    for name in ("binned", "steps"):
+        base, grouped, asker, columns = opened(*CASES[name])
+        assert (grouped.n_changes, grouped.needs) == (base.n_changes, base.needs)
+        assert grouped.feature is base.feature
+        assert summed(grouped, asker, columns).asked == summed(base, asker, columns).asked
+
+
+def test_groups_without_an_axis_are_not_measured():
+    base = SimpleNamespace(in_region=lambda axis: f"measure on {axis}")
+    assert take_parts(base, 2, 1, ["left", None, "right"]) == [
+        Part("measure on left", 2, 0, 1),
+        Part("measure on right", 2, 2, 1),
+    ]

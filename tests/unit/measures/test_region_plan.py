@@ -1,0 +1,190 @@
+"""Between two passes: what is searched, and what is measured of the rows that differ."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import rhale
+from rhale.features.levels import Levels
+from rhale.kernels.axis import Axis
+from rhale.kernels.region_finding import SearchRows, Target
+from rhale.measures.beside import Beside
+from rhale.measures.measure import Conclusion, SampleParts
+from rhale.measures.region_plan import (
+    aim,
+    axis_of_rows,
+    count_levels,
+    cut_in_thirds,
+    deviation,
+    read_search_rows,
+    stretches_between,
+)
+
+N = 500
+RNG = np.random.default_rng(41)
+
+
+def feature(name="f", column=0, levels=None):
+    return SimpleNamespace(name=name, column=column, levels=levels, is_constant=False)
+
+
+# --- rows that are searched -----------------------------------------------------------------------
+
+
+def test_searched_rows_have_all_splitters_in_their_order_and_half_of_them_check():
+    features = [feature("a", 0), feature("b", 1), feature("c", 2)]
+    stands = [np.array([[10.0 * k + row, 99.0] for row in range(64)]) for k in range(3)]
+    done = [
+        (SimpleNamespace(feature=features[2]), Conclusion(results=("effect",), targets=("t",))),
+        (Beside(features[0]), Conclusion()),
+        (SimpleNamespace(feature=features[1]), Conclusion(results=("constant",))),
+        (Beside(features[1]), Conclusion()),
+    ]
+    kept = (stands[2], stands[0][:, :1], np.full((64, 1), -1.0), stands[1][:, :1])
+    key = np.arange(64, dtype=np.uint64)
+    sampled = SampleParts(np.zeros((64, 1)), kept, np.arange(1.0, 65.0), key)
+    rows = read_search_rows(SimpleNamespace(splitters=tuple(features)), done, sampled)
+    np.testing.assert_array_equal(rows.values, np.column_stack([s[:, 0] for s in stands]))
+    np.testing.assert_array_equal(rows.weight, sampled.weight)
+    np.testing.assert_array_equal(rows.checks, key // 32 % 2 == 1)
+    assert rows.n_levels.tolist() == [0, 0, 0]
+
+
+def test_without_splitters_there_is_nothing_to_look_at():
+    sampled = SampleParts(np.zeros((3, 1)), (), np.ones(3), np.arange(3, dtype=np.uint64))
+    rows = read_search_rows(SimpleNamespace(splitters=()), [], sampled)
+    assert rows.values.shape == (3, 0)
+
+
+def test_levels_are_counted_where_they_have_no_order():
+    places = np.arange(3.0)
+    assert count_levels(feature()) == 0
+    assert count_levels(feature(levels=Levels(tuple("uvw"), places))) == 0
+    assert count_levels(feature(levels=Levels(tuple("uvw"), places, has_order=False))) == 3
+
+
+def test_deviations_weigh_rows():
+    x, w = RNG.normal(size=20), RNG.uniform(0.5, 2, 20)
+    assert deviation(x, w) == pytest.approx(np.sqrt(np.cov(x, aweights=w, ddof=0)), rel=1e-12)
+    assert deviation(np.empty(0), np.empty(0)) == 0.0
+
+
+def test_a_target_knows_its_own_splitter_and_how_far_the_feature_moves_predictions():
+    x, none = np.array([0.0, 2.0]), np.zeros(2)
+    rows = SearchRows(np.empty((3, 0)), np.empty(0, dtype=int), np.array([1.0, 3.0, 1.0]), None)
+    found = aim(Target(np.array([0, 2]), x, none, none), rows, np.array([1.0, 5.0, 9.0]), 4)
+    assert found.own == 4
+    assert found.scale == pytest.approx(1.0 / np.sqrt(32 / 5))  # 1 of x, in rows of one weight
+    flat = aim(Target(np.array([0, 2]), x, none, none), rows, np.ones(3), -1)
+    assert flat.scale == 0.0
+
+
+# --- what is measured ----------------------------------------------------------------------------
+
+
+def test_the_axis_of_some_rows_goes_from_the_first_to_the_last():
+    whole = Axis(0.0, 9.0, np.arange(10.0), np.ones(10), 400.0)
+    found = axis_of_rows(whole, np.array([3.0, 1.0, 3.0]), np.array([1.0, 2.0, 3.0]), 12.0)
+    assert (found.low, found.high, found.rows) == (1.0, 3.0, 200.0)
+    np.testing.assert_array_equal(found.values, [1.0, 3.0])
+    assert axis_of_rows(whole, np.array([3.0, 3.0]), np.ones(2), 12.0) is whole
+    assert axis_of_rows(whole, np.empty(0), np.empty(0), 12.0) is whole
+
+
+def test_thirds_have_a_third_of_the_weight_each():
+    values, weight = RNG.permutation(3_000).astype(float), RNG.choice([1.0, 3.0], 3_000)
+    low, high = cut_in_thirds(values, weight)
+    shares = [weight[np.digitize(values, [low, high], right=True) == k].sum() for k in range(3)]
+    np.testing.assert_allclose(np.array(shares) / weight.sum(), 1 / 3, atol=0.03)
+
+
+def test_thirds_fall_together_where_many_rows_share_a_value():
+    assert len(cut_in_thirds(np.repeat([0.0, 1.0, 2.0], [10, 80, 10]), np.ones(100))) < 2
+    assert cut_in_thirds(np.zeros(9), np.ones(9)) == []
+    (cut,) = cut_in_thirds(np.repeat([0.0, 1.0], 50), np.ones(100))
+    assert 0.0 <= cut < 1.0
+
+
+def test_stretches_of_levels_are_told_by_names():
+    sizes = feature(
+        levels=Levels(("S", "M", "L", "rare"), np.array([0, 1, 2, np.nan]), pooled=np.ones(1))
+    )
+    low, high = stretches_between(sizes, [0.5])
+    assert (low.levels, high.levels) == (("S",), ("M", "L", "rare"))
+    assert (low.rest, high.rest) == (False, True)
+    numbers = stretches_between(feature(), [1.0, 2.0])
+    assert [(g.low, g.high) for g in numbers] == [(-np.inf, 1.0), (1.0, 2.0), (2.0, np.inf)]
+
+
+# --- with a model --------------------------------------------------------------------------------
+
+TABLE = pd.DataFrame(
+    {
+        "a": RNG.normal(size=N),
+        "b": RNG.uniform(-1, 1, N),
+        "grade": pd.Categorical(RNG.choice(list("ABCDEFGHI"), N), list("ABCDEFGHI"), ordered=True),
+    }
+)
+TABLE["w"] = np.where(TABLE["b"] > 0, np.nan, RNG.normal(size=N))  # known on one side only
+
+
+def by_grade(rows):
+    return rows["a"].to_numpy() * rows["grade"].cat.codes.to_numpy(dtype=float)
+
+
+def one_gate(rows):
+    w = np.nan_to_num(rows["w"].to_numpy())
+    return rows["a"].to_numpy() * np.where(rows["b"].to_numpy() > 0, 5.0, -5.0) + 0.1 * w
+
+
+def test_an_effect_that_changes_with_grades_is_told_in_thirds_of_them():
+    tree = rhale.explain(by_grade, TABLE, features="a", regions=True)["a"].regions
+    assert tree.gradual == "grade"
+    codes = TABLE["grade"].cat.codes
+    limits = [0]
+    for third in tree.thirds:
+        names = third.rule.removeprefix("grade = ").replace(" or ", ", ").split(", ")
+        mine = TABLE["grade"].isin(names)
+        assert third.count == mine.sum()
+        assert codes[mine].min() == limits[-1]
+        limits.append(codes[mine].max() + 1)
+        np.testing.assert_allclose(third.effect.mean, codes[mine].mean(), rtol=0.2)
+    assert limits[-1] == 9
+
+
+def test_regions_in_which_a_feature_has_no_value_are_not_its_regions():
+    fx = rhale.explain(
+        one_gate, TABLE[["a", "b", "w"]], features=["a", "w"], regions=rhale.Regions(joint=True)
+    )
+    assert len(fx["a"].regions) == 2
+    tree = fx["w"].regions
+    assert (tree.state, len(tree), tree.splits) == ("none", 1, ())
+    assert tree.why == "all rows with a value of this feature are in one region"
+    assert (tree.share, tree[0].count) == (0.0, (TABLE["b"] <= 0).sum())
+
+
+def test_regions_of_another_table_are_those_that_have_rows_here():
+    def gates(rows):
+        a, b, c = (rows[name].to_numpy() for name in "abc")
+        return a * np.select([b > 0, c > 0], [4.0, 1.0], -3.0)
+
+    table = TABLE[["a", "b"]].assign(c=RNG.uniform(-1, 1, N))
+    tree = rhale.explain(gates, table, features="a", regions=True)["a"].regions
+    assert sorted(tree.splitters) == ["b", "c"]
+    below = table[table["b"] < -0.1].reset_index(drop=True)
+    found = rhale.explain(gates, below, features="a", regions=rhale.By(tree))["a"].regions
+    assert [(split.feature, split.depth) for split in found.splits] == [("c", 0)]
+    assert [region.count for region in found] == np.bincount(found.locate(below)).tolist()
+    assert [r.effect.mean[0] for r in found] == pytest.approx([-3.0, 1.0], abs=1e-6)
+    assert len(found.sampled) == len(below)
+
+
+def test_no_more_rows_are_searched_than_was_asked_for():
+    few = rhale.explain(one_gate, TABLE, features="a", regions=rhale.Regions(search_rows=150))
+    assert few["a"].regions.why == "too few rows for a check (150)"
+    assert len(few.sample_x) == N
+    more = rhale.explain(one_gate, TABLE, features="a", regions=rhale.Regions(search_rows=400))
+    assert more["a"].regions.splits[0].rows < 250  # half of 400 check
+    assert sum(region.count for region in more["a"].regions) == N
