@@ -9,7 +9,8 @@ ENGINES := .venv-engines
 STAMP := $(VENV)/.installed
 PAPER := intro running cases study_1 study_2 settings california_data california_effects \
 	california_bins run_time disagreements page
-ACCURACY := random_problems oracle additive california_subsets curves trees jumps intervals page
+ACCURACY := random_problems oracle additive california_subsets curves trees jumps intervals \
+	regions page
 BENCH_STAMP := $(BENCH)/.installed
 ENGINES_STAMP := $(ENGINES)/.installed
 
@@ -32,14 +33,14 @@ paper: $(STAMP) ## Reproduce every experiment of the paper; writes docs/paper/
 		$(if $(DATA),RHALE_CALIFORNIA_CSV="$(DATA)") $(VENV)/bin/python paper/$$name.py || exit 1; \
 	done
 
-# The scripts share the nets and the tables of the paper's scripts. FULL=1 measures the jumps of all
-# tree models (half an hour of one core), in JOBS processes.
+# The scripts share the nets and the tables of the paper's scripts. FULL=1 measures the jumps and the
+# regions of all tree models (half an hour of one core each), in JOBS processes.
 accuracy: $(STAMP) ## Measure bins, curves and intervals against known truths; writes docs/accuracy.md
 	@for name in $(ACCURACY); do \
 		echo "accuracy/$$name.py"; \
 		$(if $(DATA),RHALE_CALIFORNIA_CSV="$(DATA)") PYTHONPATH=paper OMP_NUM_THREADS=1 \
 			$(VENV)/bin/python accuracy/$$name.py \
-			$$([ $$name = jumps ] && echo "--jobs $(JOBS) $(if $(FULL),--full)") || exit 1; \
+			$$(case $$name in (jumps|regions) echo "--jobs $(JOBS) $(if $(FULL),--full)";; esac) || exit 1; \
 	done
 
 # One thread for each test process: the processes already fill the cores.

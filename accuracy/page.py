@@ -17,6 +17,7 @@ SECTIONS = (
     "trees",
     "jumps",
     "intervals",
+    "regions",
 )
 HEAD = """# How accurate the bins, the curve and the intervals are
 

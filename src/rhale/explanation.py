@@ -155,7 +155,8 @@ class Explanation:
             Of a model that moves in steps, such as trees: False draws its own curve, flat but for
             its jumps; True evens out small steps and keeps the real jumps, as in `Effect.curve`.
         **options
-            Passed on to `rhale.plots`.
+            Passed on to `rhale.plots`: `regions=True` draws the curves of regions over the common
+            one, with the tree of their rules, or in small pictures.
 
         Returns
         -------

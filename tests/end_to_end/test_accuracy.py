@@ -176,6 +176,27 @@ def test_half_of_a_product_has_three_quarters_of_its_spread():
     assert found == pytest.approx(0.75, abs=0.01)
 
 
+def test_regions_are_measured_against_known_ones_and_set_beside_their_targets():
+    """Two problems with gradients and one boosted model: right, and nothing split falsely."""
+    regions = script("regions")
+    found = {
+        "gradients": regions.measure_run("both_gates", regions.GRADIENT, 2000, regions.FRESH)
+        + regions.measure_run("additive_curves", regions.GRADIENT, 2000, regions.FRESH),
+        "models": regions.measure_run("two_levels", "HistGradientBoosting", 5000, regions.FRESH),
+        "power": regions.measure_power(0.6, 1000, regions.FRESH),
+    }
+    gates, additive = found["gradients"]
+    assert gates["right"]
+    assert gates["wrong"] < 0.004
+    assert abs(gates["share"] - gates["true"]) < 0.06
+    assert additive["false"] == 0
+    assert found["models"][0]["right"]
+    assert found["power"][0]["right"]
+    text = "\n".join(regions.section(found, regions.QUICK))
+    for target in ("<= .05 / .1", ">= 19 of 20", "0 of 100", ">= 18 of 20", "<= .06"):
+        assert target in text
+
+
 @pytest.mark.skipif(not JUDGE.exists(), reason="the judge stands beside the checkout only")
 def test_the_judge_agrees():
     """Another program's random problems and its own text method."""

@@ -14,6 +14,7 @@ from rhale.kernels.regions import Regions
 from rhale.kernels.residuals import Residuals
 from rhale.kernels.rules import Branch
 
+LARGE, LARGE_NOISE = 0.2, 0.65  # of the predictions' deviation, where so much of steps is enough
 PRIOR = 5.0  # rows that a cell of a region is held to its parent's curve with
 
 
@@ -133,7 +134,11 @@ class Bar:
         measure = residuals.measure(some)
         effect = float(np.sum(measure * residuals.square[some]))
         noise = float(np.sum(measure * (residuals.values[1:, some] ** 2).sum(axis=0)))
-        enough = gain >= self.effect * effect and gain >= self.noise * noise
+        # steps of a model that has hardly learned are large, but none of them moves predictions far
+        weight = float(residuals.weight[some].sum())
+        is_large = weight > 0 and np.sqrt(max(gain, 0.0) / weight) >= LARGE
+        above = gain >= (min(self.noise, LARGE_NOISE) if is_large else self.noise) * noise
+        enough = gain >= self.effect * effect and above
         return enough and np.sqrt(max(gain, 0.0)) >= self.output
 
     def is_certain(self, residuals: Residuals, some: IntArray, drop: FloatArray) -> bool:

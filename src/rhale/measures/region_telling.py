@@ -167,7 +167,7 @@ class Telling:
         known = [
             Partner(feature.name, max(float(share), 0.0), float(error))
             for feature, share, error in shares
-            if np.isfinite(share)
+            if np.isfinite(share) and feature.name != self.whole.name
         ]
         return tuple(sorted(known, key=lambda partner: -partner.share))
 

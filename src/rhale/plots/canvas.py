@@ -122,9 +122,8 @@ def letters(ax: Axes, side: Literal["width", "height"]) -> int:
     return min(style.LABEL_LENGTH, max(8, int(inches * style.LETTERS_PER_INCH)))
 
 
-def wide_letters(ax: Axes, size: str = style.LEGEND_TEXT) -> int:
-    """Tell how many letters of a size fit above the axes, however many that are."""
-    inches = ax.get_window_extent().width / ax.figure.dpi
+def wide_letters(inches: float, size: str) -> int:
+    """Tell how many letters of a size fit into a line, however many that are."""
     letter = style.MEAN_LETTER * FontProperties(size=size).get_size_in_points() / 72
     return max(24, int(inches / letter))
 

@@ -128,7 +128,8 @@ def write_title(ax: Axes, feature: Panel) -> None:
     above = 2.0
     if feature.curves and tree is not None:
         words = f"importance {number(one.importance)} ± {number(one.importance_error, 2)}"
-        length = canvas.wide_letters(ax, style.NUMBER_TEXT)
+        inches = ax.get_window_extent().width / ax.figure.dpi
+        length = canvas.wide_letters(inches, style.NUMBER_TEXT)
         words += f"\n{describe_briefly(tree, length)}"
         above += 72 * feature.head
         name_curves(ax, feature, name_regions(tree, length - 6, ""))

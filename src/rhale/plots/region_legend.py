@@ -16,8 +16,9 @@ from rhale.plots.lettering import LITERAL, folded
 BOLD = 0.85  # letters of a heading in a line
 MOST_ROOM = 0.6  # share of given axes for a legend inside
 KEY = 6  # letters that a key takes
-BESIDE = 36  # letters that the second column takes
-LEAST = 30  # letters of a rule beside a second column
+BESIDE = 34  # letters that the second column takes
+NUMBERS_BESIDE, NAMES_BESIDE = 0.9, 2.2  # inches of a new figure that are not its axes
+LEAST = 26  # letters of a rule beside a second column
 
 
 class Room(NamedTuple):
@@ -50,22 +51,37 @@ class Room(NamedTuple):
         return min(style.REGION_LABEL, self.line - KEY - (BESIDE if self.has_columns else 0))
 
 
-def find_room(ax: Axes, *, outside: bool) -> Room:
-    """Find out how much room a legend has."""
-    size = style.LEGEND_TEXT if outside else style.NUMBER_TEXT
-    return Room(outside, canvas.wide_letters(ax, size))
+def room_inside(ax: Axes) -> Room:
+    """Find out how much room a legend has in given axes."""
+    inches = ax.get_window_extent().width / ax.figure.dpi
+    return Room(outside=False, line=canvas.wide_letters(inches, style.NUMBER_TEXT))
 
 
-def add_columns(
-    ax: Axes, columns: Sequence[Sequence[Artist]], title: str, *, outside: bool
-) -> None:
+def room_above(*, turned: bool) -> Room:
+    """Find out how much room it has above the curves of a new figure.
+
+    Parameters
+    ----------
+    turned : bool
+        Whether names of levels stand beside the axes.
+    """
+    inches = style.REGION_SIZE[0] - (NAMES_BESIDE if turned else NUMBERS_BESIDE)
+    return Room(outside=True, line=canvas.wide_letters(magnify() * inches, style.LEGEND_TEXT))
+
+
+def magnify() -> float:
+    """How much larger than usual a figure is, for larger letters."""
+    return max(1.0, FontProperties(size="medium").get_size_in_points() / style.LETTER_POINTS)
+
+
+def add_columns(ax: Axes, columns: Sequence[Sequence[Artist]], title: str, room: Room) -> None:
     """Explain artists in columns of their own, under a sentence: above the panel, or inside it."""
-    room, filled = find_room(ax, outside=outside), [list(column) for column in columns if column]
+    filled = [list(column) for column in columns if column]
     if not room.has_columns:
         filled = [[one for column in filled for one in column]]
     artists = [one for column in filled for one in pad(column, max(map(len, filled)))]
     alike: dict[str, Any] = {"fontsize": room.size, "alignment": "left", "handlelength": 2.2}
-    if outside:
+    if room.outside:
         alike |= {"frameon": False, "ncols": len(filled), "borderaxespad": 0.6}
         legend = ax.legend(
             artists, canvas.dummies(artists), loc="lower left", bbox_to_anchor=(-0.07, 1), **alike
@@ -77,7 +93,7 @@ def add_columns(
         text.set(text=folded(str(artist.get_label()), style.REGION_LABEL), **LITERAL)
     legend.set_title(folded(title, int(BOLD * room.line), lines=3))
     legend.get_title().set(fontsize=room.size, fontweight="bold", **LITERAL)
-    if not outside:
+    if not room.outside:
         words = [legend.get_title(), *legend.get_texts()]
         lift_above(ax, sum(1 + text.get_text().count("\n") for text in words))
 

@@ -8,7 +8,6 @@ from typing import cast
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
@@ -24,7 +23,14 @@ from rhale.plots.region_curves import (
     rename,
     require_regions,
 )
-from rhale.plots.region_legend import BOLD, add_columns, blank_entry, find_room
+from rhale.plots.region_legend import (
+    BOLD,
+    add_columns,
+    blank_entry,
+    magnify,
+    room_above,
+    room_inside,
+)
 from rhale.plots.rule_tree import draw_rule_tree, tree_size
 from rhale.plots.slots import Slots, gather_slots
 from rhale.results.region_tree import RegionTree
@@ -97,7 +103,8 @@ def plot_regions(
     curves = read_regions(effect, layers, smooth=smooth)
     common = read_item(effect, center, level, smooth=smooth)
     field, beside = open_panels(effect, tree, curves, ax)
-    room = find_room(field.board.ax, outside=ax is None)
+    board = field.board
+    room = room_above(turned=board.turned) if ax is None else room_inside(board.ax)
     curves = rename(curves, tree, room.label, " of rows" if room.outside else "")
     if is_constant(effect):
         field.draw_constant([common], level)
@@ -106,13 +113,13 @@ def plot_regions(
         if curves and ax is not None:  # no room for much: the tree tells regions by colour, too
             columns = ([] if beside else columns[0], columns[1][:1])
         title = describe_tree(tree, int(BOLD * room.line))
-        add_columns(field.board.ax, columns, title, outside=ax is None)
+        add_columns(board.ax, columns, title, room)
     field.name_places(effect)
-    label_board(field.board, [effect], center)
+    label_board(board, [effect], center)
     if beside is not None:
         colours = {curve.place: curve.look.colour for curve in curves}
         draw_rule_tree(beside, tree, colours, within=ax is not None)
-    return field.board.ax
+    return board.ax
 
 
 def open_panels(
@@ -141,8 +148,7 @@ def new_panels(
     tree: RegionTree | None, slots: Slots | None, *, turned: bool
 ) -> tuple[Board, Axes | None]:
     """Make a figure for the curves, and for the tree beside them."""
-    larger = max(1.0, FontProperties(size="medium").get_size_in_points() / style.LETTER_POINTS)
-    width, height = (larger * inches for inches in style.REGION_SIZE)
+    width, height = (magnify() * inches for inches in style.REGION_SIZE)
     if turned and slots is not None:
         height = max(height, turned_height(slots, 1.6))
     if tree is None:
@@ -150,7 +156,9 @@ def new_panels(
         beside = None
     else:
         tree_width, tree_height = tree_size(tree)
-        figure = canvas.new_figure((width + tree_width, max(height, tree_height + larger * HEAD)))
+        figure = canvas.new_figure(
+            (width + tree_width, max(height, tree_height + magnify() * HEAD))
+        )
         cast(ConstrainedLayoutEngine, figure.get_layout_engine()).set(w_pad=EDGE)
         columns = figure.add_gridspec(1, 2, width_ratios=SLIVER)
         board, beside = (

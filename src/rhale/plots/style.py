@@ -91,7 +91,7 @@ SPREAD_ROOM = 0.5  # how far the spread may widen a shared axis, as a share of t
 # Longest names, in characters.
 LABEL_LENGTH = 44
 LETTERS_PER_INCH = 14  # of a label or title in small letters
-MEAN_LETTER = 0.55  # width of letters in a sentence, of their size
+MEAN_LETTER = 0.52  # width of letters in a sentence, of their size
 LEVEL_LABEL, TURNED_LABEL, SMALL_LABEL = 18, 30, 12  # of a level
 REGION_LABEL = 54  # letters of a rule and a share beside a curve
 LETTER_POINTS = 10.0  # usual size of letters

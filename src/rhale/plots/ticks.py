@@ -15,6 +15,7 @@ from rhale.plots.lettering import MINUS, shown
 from rhale.results.result import Result, axis_kind, reach
 
 CALENDAR = (-719_162.0, 2_932_896.0)  # days from 1970 to the years 1 and 9999
+FEWEST_DATES = 5  # ticks: with fewer Matplotlib finds no step for 19 to 23 months, and warns
 SECOND, MINUTE, HOUR, DAY = 1.0, 60.0, 3_600.0, 86_400.0
 UNITS = {"d": DAY, "h": HOUR, "min": MINUTE, "s": SECOND, "ms": 1e-3, "µs": 1e-6}
 CLOCK_STEPS = (
@@ -81,7 +82,8 @@ def dress(ax: Axes, result: Result, *, ticks: int = 8) -> None:
     if kind == "date" and has_calendar(result):
         low, high = ax.get_xlim()
         ax.set_xlim(max(low, CALENDAR[0]), min(high, CALENDAR[1]), auto=True)
-        locator = AutoDateLocator(minticks=2, maxticks=ticks)  # type: ignore[no-untyped-call]
+        most = max(FEWEST_DATES, ticks)
+        locator = AutoDateLocator(minticks=2, maxticks=most)  # type: ignore[no-untyped-call]
         ax.xaxis.set_major_locator(locator)
         ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
     elif kind == "duration":

@@ -29,6 +29,7 @@ from rhale.problems.gates import (
     weighted_gate,
     year_gate,
 )
+from rhale.problems.known_regions import RegionalProblem
 from rhale.problems.paper import (
     case_a,
     case_b,
@@ -39,7 +40,6 @@ from rhale.problems.paper import (
     study_2,
     study_samples,
 )
-from rhale.problems.regional import RegionalProblem
 from rhale.problems.textbook import (
     additive,
     correlated,

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from rhale.problems.regional import (
+from rhale.problems.known_regions import (
     LINE,
     LOGARITHM,
     SIZE,

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from rhale.problems.regional import (
+from rhale.problems.known_regions import (
     LINE,
     LOGARITHM,
     SIZE,

@@ -184,6 +184,17 @@ def test_steps_between_levels_are_told_apart():
     assert found.share > 0.95
 
 
+@pytest.mark.parametrize(("noise", "finds"), [(2.5, True), (4.0, False)])
+def test_steps_between_levels_must_explain_a_fifth(noise, finds):
+    values = uniform(10_000, 3)
+    level = np.random.default_rng(1).integers(0, 2, 10_000)
+    chance = noise * np.random.default_rng(2).normal(size=10_000)
+    effects = np.where(values[:, 1] > 0, 2.0, -2.0) + chance  # 4 / (4 + noise²): 39 % and 20 %
+    found = find_regions(rows_of(values), step_target(level, effects, effects, 2), Regions())
+    assert bool(found.rules) == finds
+    assert found.reason == ("" if finds else "too little")
+
+
 def test_a_feature_of_few_values_works():
     values = uniform(1_000, 3)
     values[:, 0] = np.round(values[:, 0])

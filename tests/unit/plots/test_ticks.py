@@ -101,3 +101,9 @@ def test_figures_with_time_can_be_pickled_and_leave_given_axes_alone(kind, rende
     top, _ = plot_effect(on_axis(0.0, 900.0, kind), ax=ax)
     copy = pickle.loads(pickle.dumps(top.figure))  # noqa: S301 - our own bytes
     assert render(copy.axes[0])
+
+
+@pytest.mark.parametrize("days", [1.8, 45.0, 600.0, 700.0])
+def test_dates_of_any_range_have_ticks_in_small_panels(days, render):
+    (panel,) = plot_all([on_axis(18687.3, 18687.3 + days, "date")])
+    assert render(panel)  # a warning is an error
