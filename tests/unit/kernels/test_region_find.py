@@ -143,7 +143,7 @@ def test_steps_of_the_model_make_a_split_doubtful():
     values = uniform(2_000, 3)
     gate, rng = np.where(values[:, 1] > 0, 1.0, -1.0), np.random.default_rng(2)
     noise = rng.normal(size=2_000)
-    found = find(values, gate + noise, noise=noise)
+    found = find(values, gate + noise, noise=noise, scale=0.1)
     assert found.rules == ()
     assert found.reason == "steps"
     assert [rule.splitter for rule in found.doubtful] == [1]
