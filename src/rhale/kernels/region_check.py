@@ -15,7 +15,7 @@ from rhale.kernels.residuals import Residuals
 from rhale.kernels.rules import Branch
 
 IN_HALF = 0.5  # of the yardstick of steps, where it is exceeded in half of the cells
-LARGE, IF_LARGE = 0.2, 1 / 3  # of the predictions' deviation; of the yardstick of steps then
+LARGE, LARGE_NOISE = 0.2, 0.65  # of the predictions' deviation, where so much of steps is enough
 PRIOR = 5.0  # rows that a cell of a region is held to its parent's curve with
 
 
@@ -145,14 +145,13 @@ class Bar:
         Notes
         -----
         More in all, or half as much in half of the cells: what a model does by mistake it does at
-        single places, and a rough one has steep steps at single places, too. A third is enough for
-        what moves predictions by a fifth of their deviation: steps of a model that has learned
-        little are large, but no mistake is.
+        single places, and a rough one has steep steps at single places, too. Steps of a model that
+        has hardly learned are large, but none of them moves predictions far: there less is enough.
         """
-        noise = residuals.measure(some) * (residuals.values[1:, some] ** 2).sum(axis=0)
         gain, weight = float(drop.sum()), float(residuals.weight[some].sum())
-        is_large = gain >= LARGE**2 * weight
-        if gain >= self.noise * float(noise.sum()) * (IF_LARGE if is_large else 1.0):
+        noise = residuals.measure(some) * (residuals.values[1:, some] ** 2).sum(axis=0)
+        is_large = weight > 0 and np.sqrt(max(gain, 0.0) / weight) >= LARGE
+        if gain >= (min(self.noise, LARGE_NOISE) if is_large else self.noise) * float(noise.sum()):
             return True
         steps = np.bincount(residuals.cell[some], noise, residuals.n_cells)
         gains = np.bincount(residuals.cell[some], drop, residuals.n_cells)

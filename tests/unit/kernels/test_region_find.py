@@ -148,8 +148,8 @@ def test_steps_of_the_model_make_a_split_doubtful():
     assert found.reason == "steps"
     assert [rule.splitter for rule in found.doubtful] == [1]
     assert found.share > 0.5
-    assert find(values, gate + noise / 5, noise=noise / 5).rules != ()
-    assert find(values, gate + 2 * noise, noise=2 * noise).doubtful == ()
+    assert find(values, gate + noise / 5, noise=noise / 5, scale=0.1).rules != ()
+    assert find(values, gate + 2 * noise, noise=2 * noise, scale=0.1).doubtful == ()
 
 
 def test_what_all_rows_share_is_taken_off_first():
