@@ -58,7 +58,7 @@ def fit_curves(
 
     Notes
     -----
-    Section 3.5 of the research on regions. The move is not shrunk: a second split would undo it.
+    The move is not shrunk: a second split would undo that.
     """
     between = (slice(None), *(None,) * (histogram.weight.ndim - 1))
     curves = np.broadcast_to(parent[between], histogram.sums.shape)
@@ -100,7 +100,7 @@ def share_of(residuals: Residuals, some: IntArray, drop: FloatArray) -> Gain:
 
 @dataclass(frozen=True)
 class Bar:
-    """What a split must reach, with those below it, in rows that check (section 3.6).
+    """What a split must reach, with those below it, in rows that check.
 
     Attributes
     ----------

@@ -213,7 +213,7 @@ def _tell_why(search: Search, tree: Branch | None, told: Finding) -> Finding:
 
 
 def _look_for_gradual(search: Search, checked: Checked, partners: Partners) -> tuple[Checked, int]:
-    """Find out whether the effect changes gradually: then a staircase is one split (section 3.8)."""
+    """Find out whether the effect changes gradually: then a staircase is one split."""
     tree = checked.tree
     if tree is None or tree.rule.levels:
         return checked, -1
