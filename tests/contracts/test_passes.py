@@ -1,4 +1,4 @@
-"""Any number of passes, over moments of one axis or two: no measure of ours needs more than one yet."""
+"""Any number of passes, over moments of one axis or two: regions need a third, and more would do."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar

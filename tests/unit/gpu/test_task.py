@@ -8,7 +8,13 @@ import pytest
 import torch
 
 import rhale
-from rhale.errors import BadEffectsError, BadPredictionError, BadSettingError, ModelFailedError
+from rhale.errors import (
+    BadEffectsError,
+    BadPredictionError,
+    BadSettingError,
+    BadTableError,
+    ModelFailedError,
+)
 from rhale.gpu import task as placing
 from rhale.gpu.task import DeviceTask, cuda_of, most_rows, on_device, place
 from rhale.gpu.tensor_table import TensorChunk, TensorTable
@@ -365,3 +371,49 @@ def test_steps_secants_and_profiles_of_rows_on_a_device_go_the_general_way(monke
     for how, one in zip(({}, {"local": "secant"}, {"method": "pdp"}), expected, strict=True):
         for ours, theirs in zip(rhale.explain(module, x, **how), one, strict=True):
             np.testing.assert_allclose(ours.mean, theirs.mean, rtol=1e-10, atol=1e-14)
+
+
+def gated(rows):
+    """Slopes along x0 that turn where x1 is above zero, and grow with x2 in another output."""
+    gate = torch.where(rows[:, 1] > 0, 2.0, -1.0)
+    return torch.stack([gate * rows[:, 0], rows[:, 0] * rows[:, 2]], dim=1)
+
+
+@pytest.mark.parametrize("regions", [True, rhale.By("x1", cuts=[0.0])])
+def test_regions_of_rows_on_a_device_are_the_same(monkeypatch, regions):
+    x, module = table(900), Module(gated)
+    ask = {"weights": np.arange(900) % 4, "features": [0], "regions": regions}
+    expected = rhale.explain(module, x, **ask)
+    monkeypatch.setattr(placing, "cuda_of", lambda adapter: getattr(adapter, "device", None))
+    found = rhale.explain(module, x, **ask)
+    assert len(expected.effects[0].regions) == 2
+    for ours, theirs in zip(found.effects, expected.effects, strict=True):
+        assert [r.rule for r in ours.regions] == [r.rule for r in theirs.regions]
+        assert ours.regions.gradual == theirs.regions.gradual
+        np.testing.assert_array_equal(ours.regions.sampled, theirs.regions.sampled)
+        for one, other in zip(ours.regions, theirs.regions, strict=True):
+            assert one.count == other.count
+            np.testing.assert_array_equal(one.effect.edges, other.effect.edges)
+            np.testing.assert_allclose(one.effect.mean, other.effect.mean, rtol=1e-10, atol=1e-13)
+
+
+def test_rows_on_a_device_are_searched_where_all_columns_are_explained(monkeypatch):
+    """Then slopes are all that is asked, and what is kept of searched rows comes from the device."""
+    x, module = table(3_000), Module(gated)
+    expected = rhale.explain(module, x, regions=True)
+    monkeypatch.setattr(placing, "cuda_of", lambda adapter: getattr(adapter, "device", None))
+    found = rhale.explain(module, x, regions=True)
+    assert len(found.sample_x) == len(expected.sample_x) < 3_000
+    for ours, theirs in zip(found.effects, expected.effects, strict=True):
+        assert [r.rule for r in ours.regions] == [r.rule for r in theirs.regions]
+        assert [r.count for r in ours.regions] == [r.count for r in theirs.regions]
+        np.testing.assert_allclose(ours.regions.share, theirs.regions.share, rtol=1e-10)
+
+
+def test_columns_beside_on_a_device_may_hold_what_cannot_be_read(monkeypatch):
+    x = np.column_stack([table(600), np.full(600, np.inf)])
+    monkeypatch.setattr(placing, "cuda_of", lambda adapter: getattr(adapter, "device", None))
+    effect = rhale.explain(Module(gated), x, features=[0], output=0, regions=True)["x0"]
+    assert effect.regions.splitters == ("x1",)
+    with pytest.raises(BadTableError, match="'x3' has infinite values"):
+        rhale.explain(Module(gated), x, features=[0], regions=rhale.Regions(splitters=["x3"]))

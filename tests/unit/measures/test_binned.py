@@ -19,11 +19,14 @@ from rhale.measures.binned import (
     BinnedEffects,
     CellChoice,
     WholeBin,
+    between_rows,
     choose_cells,
     reachable_limits,
+    without_moved,
 )
 from rhale.measures.measure import About, Rows
 from rhale.measures.secant import OwnBin, Secant
+from rhale.results.fit import MOVED_LIMITS
 from rhale.results.note import Note
 from rhale.settings import Settings
 from rhale.tables import open_table
@@ -237,3 +240,69 @@ def test_quantiles_of_a_sample_are_said_to_be_such():
     assert choose_cells(settings, whole, ("y",)).notes == ()
     (note,) = choose_cells(settings, replace(whole, is_complete=False), ("y",)).notes
     assert note == "quantile limits from a sample with 60 distinct values"
+
+
+# --- regions -------------------------------------------------------------------------------------
+
+
+def series_of(n_series):
+    """A source with so many series, whose numbers are 100 series + 10 output + row."""
+    return SimpleNamespace(n_series=n_series)
+
+
+@pytest.mark.parametrize(("n_series", "effects", "noise"), [(1, 0, None), (3, 1, 2)])
+def test_regions_are_to_tell_wide_secants_apart_where_there_are_any(n_series, effects, noise):
+    x = np.array([1.0, np.nan, 7.0, 99.0])  # the last is outside
+    number = [100 * s + 10 * output + np.arange(4.0) for s in range(n_series) for output in (0, 1)]
+    measure = replace(binned(settled()), source=series_of(n_series))
+    targets = measure.targets(np.column_stack([x, *number]), 2)
+    for output, target in enumerate(targets):
+        assert target.row.tolist() == [0, 2]
+        assert target.x.tolist() == [1.0, 7.0]
+        assert target.effects.tolist() == [100 * effects + 10 * output + row for row in (0, 2)]
+        wanted = None if noise is None else [100 * noise + 10 * output + row for row in (0, 2)]
+        assert (None if target.noise is None else target.noise.tolist()) == wanted
+        assert not target.shared.any()
+
+
+def test_rows_that_are_searched_keep_all_series():
+    columns = settled()
+    plain, searched = binned(columns), binned(columns, is_searched=True)
+    source = replace(searched, source=series_of(3))
+    assert (plain.n_kept(2), searched.n_kept(2), source.n_kept(2)) == (3, 3, 7)
+    assert replace(source, is_searched=False).n_kept(2) == 3
+
+
+def test_a_region_has_the_cells_from_its_first_to_its_last_row():
+    columns = settled()
+    grid = Grid(np.arange(9.0))
+    measure = binned(columns, grid=grid, partitions=(Edges([2.0, 4.0, 6.0]),) * 2)
+    chunk = columns.table.chunk(0, len(X))
+    key = np.arange(len(X), dtype=np.uint64)
+    counted = (X[:, 0] > 2) & (X[:, 0] < 6)
+    rows = Rows(chunk, key, np.arange(2), counted=counted)
+    asked = measure.questions(rows)
+    tally = measure.add_up(rows, asked, replies_to(asked, asker_for(both, chunk), chunk))
+    about = About(columns.survey, ("y0", "y1"), (), np.ones(2), np.uint64(0))
+    found = measure.conclude_region(tally.total, tally.kept, about, 1)
+    assert (found.name, found.output) == ("x0", "y1")
+    assert found.edges.tolist() == [2.0, 4.0, 6.0]
+    bins = [counted & (X[:, 0] < 4), counted & (X[:, 0] >= 4)]
+    assert found.count.tolist() == [some.sum() for some in bins]
+    np.testing.assert_allclose(found.mean, [X[some, 1].mean() for some in bins])
+    assert measure.in_region(columns.features[0].axis) is measure
+
+
+def test_fewer_than_two_rows_are_no_region():
+    columns = settled()
+    cells = added_up(binned(columns), columns).total
+    assert between_rows(cells).count.sum() == len(X)
+    one = replace(cells, count=np.array([0, 1]))
+    assert between_rows(one) is None
+    assert between_rows(replace(cells, count=np.array([0, 2]))).count.tolist() == [2]
+
+
+def test_nothing_is_said_of_limits_that_moved():
+    notes = Note(MOVED_LIMITS, "limits moved"), Note("gap", "a gap")
+    effect = replace(rhale.effect(X[:, 0], X[:, 1], bins=2), bin_notes=notes)
+    assert without_moved(effect).bin_notes == notes[1:]

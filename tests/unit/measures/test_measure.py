@@ -1,11 +1,15 @@
 import tracemalloc
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
 import rhale
+from rhale.measures.measure import MeasureTask, Rows, SampleParts
 from rhale.measures.questions import STACKED_ROWS
+from rhale.tables import open_table
 
 N, D = 1500, 3
 X = np.random.default_rng(5).normal(size=(N, D))
@@ -180,3 +184,58 @@ def test_steps_beside_gradients_do_not_ask_about_the_rows_again():
     checked = 2 * 2 * CHECKED  # x0 and x1: steps have no gradient
     assert sum(seen) == FIRST + PROBE + flat + checked + N + 2 * N
     assert fx.provenance["rows_asked"] == sum(seen)
+
+
+# --- some of the rows ----------------------------------------------------------------------------
+
+
+def test_values_of_rows_that_do_not_count_are_as_if_they_had_none():
+    x = np.array([1.0, 2.0, np.nan])
+    rows = Rows(None, np.arange(3, dtype=np.uint64), np.arange(3))
+    assert rows.count_only(x) is x
+    some = replace(rows, counted=np.array([True, False, True]))
+    np.testing.assert_array_equal(some.count_only(x), [1.0, np.nan, np.nan])
+    np.testing.assert_array_equal(x, [1.0, 2.0, np.nan])
+
+
+def test_sampled_rows_are_taken_up_to_a_key_and_searched_where_they_weigh():
+    key = np.array([2, 5, 9], dtype=np.uint64)
+    whole = SampleParts(
+        np.arange(3.0)[:, None], (np.arange(3.0)[:, None],), np.array([1.0, 0.0, 2.0]), key
+    )
+    assert whole.up_to(np.uint64(5)).key.tolist() == [2, 5]
+    assert whole.up_to(np.uint64(4)).predictions.tolist() == [[0.0]]
+    found = whole.searched(np.uint64(9))
+    assert found.key.tolist() == [2, 9]
+    assert found.kept[0].tolist() == found.predictions.tolist() == [[0.0], [2.0]]
+    assert whole.searched(np.uint64(8)).weight.tolist() == [1.0]
+
+
+@dataclass(frozen=True)
+class JumpAsker:
+    """Answers with what it was asked, and remembers the walks."""
+
+    walks: list
+
+    def ask_jumps(self, chunk, questions, counted):  # noqa: ARG002
+        self.walks.append([question.column for question in questions])
+        return [question.what for question in questions]
+
+
+def test_a_column_that_is_asked_about_again_is_walked_again():
+    asker = JumpAsker([])
+    questions = [
+        SimpleNamespace(column=column, what=place)
+        for place, column in enumerate([0, 1, 0, 0, 2, 1])
+    ]
+    chunk = open_table(X).chunk(0, 4)
+    rows = Rows(chunk, np.arange(4, dtype=np.uint64), np.arange(0))
+    replies = MeasureTask(asker, (), np.uint64(0), 0, 4.0).ask_jumps(rows, questions)
+    assert replies == list(range(6))  # in the order of the questions
+    assert asker.walks == [[0, 1, 2], [0, 1], [0]]
+
+
+def test_rows_are_kept_up_to_the_larger_of_two_keys():
+    assert MeasureTask(None, (), np.uint64(5), 0).kept_key == 5
+    assert MeasureTask(None, (), np.uint64(5), 0, 1.0, np.uint64(9)).kept_key == 9
+    assert MeasureTask(None, (), np.uint64(5), 0, 1.0, np.uint64(3)).kept_key == 5

@@ -9,10 +9,13 @@ import pytest
 import rhale
 from rhale.features.levels import Levels
 from rhale.kernels.axis import Axis
-from rhale.kernels.region_finding import SearchRows, Target
+from rhale.kernels.region_finding import Finding, Gain, SearchRows, Target
+from rhale.kernels.rules import Rule
 from rhale.measures.beside import Beside
+from rhale.measures.grouped import Division
 from rhale.measures.measure import Conclusion, SampleParts
 from rhale.measures.region_plan import (
+    Seeker,
     aim,
     axis_of_rows,
     count_levels,
@@ -39,10 +42,10 @@ def test_searched_rows_have_all_splitters_in_their_order_and_half_of_them_check(
     done = [
         (SimpleNamespace(feature=features[2]), Conclusion(results=("effect",), targets=("t",))),
         (Beside(features[0]), Conclusion()),
-        (SimpleNamespace(feature=features[1]), Conclusion(results=("constant",))),
         (Beside(features[1]), Conclusion()),
+        (SimpleNamespace(feature=features[1]), Conclusion(results=("constant",))),
     ]
-    kept = (stands[2], stands[0][:, :1], np.full((64, 1), -1.0), stands[1][:, :1])
+    kept = (stands[2], stands[0][:, :1], stands[1][:, :1], np.full((64, 1), -1.0))
     key = np.arange(64, dtype=np.uint64)
     sampled = SampleParts(np.zeros((64, 1)), kept, np.arange(1.0, 65.0), key)
     rows = read_search_rows(SimpleNamespace(splitters=tuple(features)), done, sampled)
@@ -116,6 +119,39 @@ def test_stretches_of_levels_are_told_by_names():
     assert (low.rest, high.rest) == (False, True)
     numbers = stretches_between(feature(), [1.0, 2.0])
     assert [(g.low, g.high) for g in numbers] == [(-np.inf, 1.0), (1.0, 2.0), (2.0, np.inf)]
+
+
+def test_what_a_rule_explains_stays_with_it_where_other_rules_are_left_out():
+    values = np.array([[-1.0, -1.0], [-1, 1], [-1, -1], [-1, 1], [-1, 1], [1, 1]])
+    rows = SearchRows(values, np.zeros(2, dtype=int), np.ones(6), np.ones(6, dtype=bool))
+    rules = (Rule(0, 0.0, first=1, second=-3), Rule(1, 0.0, first=-1, second=-2))
+    gains = Gain(0.9, 0.01, 500), Gain(0.2, 0.02, 200)
+    finding = Finding(rules, gains, share=0.9, error=0.01)
+    none = np.zeros(6)
+    seeker = Seeker(
+        SimpleNamespace(splitters=()), rhale.Regions(), SimpleNamespace(rows=rows), None
+    )
+    every = seeker.sketch(finding, Target(np.array([0, 1, 2, 3, 4, 5, 5]), none, none, none))
+    assert every.finding.rules == (Rule(1, 0.0),)  # one row behind the other, though twice
+    assert every.finding.gains == gains[1:]
+    assert every.n_searched == 6
+    alone = seeker.sketch(finding, Target(np.array([0, 2]), none, none, none))
+    assert (alone.finding.rules, alone.finding.gains) == ((), ())
+    assert (alone.finding.share, np.isnan(alone.finding.error)) == (0.0, True)
+
+
+def test_axes_of_groups_are_those_of_their_rows():
+    values = np.column_stack([np.zeros(6), [0.0, 0, 0, 1, 1, 1]])
+    rows = SearchRows(values, np.zeros(2, dtype=int), np.array([1.0, 1, 1, 2, 2, 2]), None)
+    features = feature("a", 0), feature("b", 1)
+    whole = Axis(0.0, 9.0, np.arange(10.0), np.ones(10), 90.0)
+    seeker = Seeker(SimpleNamespace(splitters=features), None, SimpleNamespace(rows=rows), None)
+    x = np.array([3.0, 1.0, 2.0, 7.0, 5.0])
+    target = Target(np.array([0, 1, 2, 3, 5]), x, x, x)  # one has no value
+    division = Division((Rule(0, 0.5),), features[1:], 2)  # of the second splitter
+    low, high = seeker.list_axes(SimpleNamespace(axis=whole), target, division)
+    assert (low.low, low.high, low.rows) == (1.0, 3.0, pytest.approx(90 * 3 / 7))
+    assert (high.low, high.high, high.rows) == (5.0, 7.0, pytest.approx(90 * 4 / 7))
 
 
 # --- with a model --------------------------------------------------------------------------------

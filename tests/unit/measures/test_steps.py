@@ -8,9 +8,18 @@ import pytest
 from tests.unit.measures.askers import asker_for, replies_to, rows_of
 
 from rhale.features.levels import Levels
+from rhale.kernels.level_moments import measure_levels
 from rhale.kernels.sample import collect
 from rhale.measures.measure import MeasureTask, Rows
-from rhale.measures.steps import Steps, chances, last_moved, row_steps
+from rhale.measures.steps import (
+    LevelSums,
+    Moved,
+    Steps,
+    chances,
+    last_moved,
+    measure_moved,
+    row_steps,
+)
 from rhale.tables import open_table
 from rhale.tables.columns import Labels
 
@@ -163,3 +172,69 @@ def test_chances_fill_the_unit_interval_and_never_reach_one():
     found = chances(np.array([0, 2**63, largest], dtype=np.uint64))
     assert found[:2].tolist() == [0.0, 0.5]
     assert found[2] < 1.0
+
+
+# --- regions -------------------------------------------------------------------------------------
+
+
+def region(levels, level, down, up, **about):
+    """The effect in some rows, from their steps."""
+    feature = SimpleNamespace(name="size", column=0, levels=levels, notes=())
+    total = LevelSums(measure_levels(level, down, up, levels.size))
+    known = {"outputs": ("y0",), "notes": (), "weight": np.empty(0), "last_key": KEY[0]}
+    kept = np.empty((0, 3))
+    return Steps(feature).conclude_region(total, kept, SimpleNamespace(**known | about), 0)
+
+
+FIVE = Levels(("XS", "S", "M", "L", "XL"), np.arange(5.0))
+
+
+def test_a_region_goes_from_the_first_to_the_last_of_its_levels():
+    level = np.array([1, 1, 2, 3])
+    found = region(FIVE, level, np.full((1, 4), 2.0), np.full((1, 4), 4.0))
+    assert found.levels == ("S", "M", "L")
+    assert found.level_count.tolist() == [2, 1, 1]
+    assert found.edges.tolist() == [1.0, 2.0, 3.0]
+    np.testing.assert_allclose(
+        found.mean, [(4 + 4 + 2) / 3, (4 + 2) / 2]
+    )  # of the rows on both sides
+    assert not found.bin_notes
+
+
+def test_a_step_without_rows_on_either_side_is_flat_and_told_of():
+    found = region(FIVE, np.array([0, 0, 3, 4]), np.full((1, 4), 2.0), np.full((1, 4), 4.0))
+    assert found.count.tolist() == [2, 0, 1, 2]
+    np.testing.assert_array_equal(found.mean, [4.0, 0.0, 2.0, 3.0])
+    (note,) = found.bin_notes
+    assert note == "no row on either side of 1 steps (after 'S'): flat there"
+
+
+def test_one_row_is_no_region_and_one_level_has_no_steps():
+    one = np.ones((1, 1))
+    assert region(FIVE, np.array([2]), one, one) is None
+    alone = region(FIVE, np.array([2, 2]), np.ones((1, 2)), np.ones((1, 2)))
+    assert (alone.levels, alone.mean.size) == (("M",), 0)
+
+
+def test_regions_are_to_tell_the_steps_of_every_row_apart():
+    levels = Levels(("low", "mid", "high"), np.array([1.0, 5.0, 9.0]), is_number=True)
+    searched = np.array(
+        [[1.0, 0, 0, 10, 20], [5, 11, 21, 12, 22], [np.nan, 0, 0, 0, 0], [9, 13, 23, 0, 0]]
+    )
+    first, second = Steps(SimpleNamespace(column=0, levels=levels)).targets(searched, 2)
+    told = sorted(zip(first.row, first.x, first.step, first.effects, strict=True))
+    assert told == [(0, 0, 0, 10), (1, 1, 0, 11), (1, 1, 1, 12), (3, 2, 1, 13)]
+    assert sorted(second.effects.tolist()) == [20, 21, 22, 23]
+    assert not first.shared.any()
+    assert first.noise is None
+
+
+def test_only_rows_that_count_are_moved():
+    moved = Moved(np.array([0, 2, 3]), np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 9.0]))
+    answers = np.arange(9.0).reshape(3, 3, 1) ** 2
+    some = measure_moved(moved, answers, np.array([True, True, False, True]))
+    alone = Moved(moved.rows[[0, 2]], moved.weight[[0, 2]], moved.squares[[0, 2]])
+    wanted = measure_moved(alone, answers[:, [0, 2]])
+    assert (some.weight, some.weight_squares) == (4.0, 10.0)
+    np.testing.assert_allclose(some.mean, wanted.mean)
+    np.testing.assert_allclose(some.products, wanted.products)

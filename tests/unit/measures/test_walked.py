@@ -11,6 +11,8 @@ from tests.unit.measures.askers import asker_for, rows_of
 
 import rhale
 from rhale.features.first_pass import FirstPass
+from rhale.kernels.axis import Axis
+from rhale.kernels.jumps import find_near, near_share
 from rhale.measures.choose import choose
 from rhale.measures.measure import About, MeasureTask, take_apart
 from rhale.measures.walked import JumpEffects
@@ -160,3 +162,57 @@ def test_thresholds_that_are_too_many_are_taken_together_and_that_is_told():
     ends[0][:, 0], ends[1][:, 0] = low, high
     change = np.mean(model.predict(ends[1]) - model.predict(ends[0]))
     assert np.diff(effect.curve([low, high]))[0] == pytest.approx(change, abs=0.05)
+
+
+# --- regions -------------------------------------------------------------------------------------
+
+STAIRS = HistGradientBoostingRegressor(max_iter=9, max_leaf_nodes=6, random_state=0).fit(
+    X, np.floor(X[:, 0]) * np.where(X[:, 1] > 0, 2.0, -1.0)
+)
+
+
+def test_a_region_has_the_places_inside_it_and_its_own_rows_near_them():
+    measure, *_ = measured(model=STAIRS, regions=True)
+    cuts = measure.places.places
+    low, high = (cuts[1] + cuts[2]) / 2, cuts[-2]  # up to a place itself
+    axis = Axis(low, high, np.linspace(low, high, 50), np.ones(50), 50.0)
+    own = measure.in_region(axis).places
+    inside = cuts[2:-1]
+    np.testing.assert_array_equal(own.places, inside)
+    near = find_near(axis, inside, near_share(50.0))
+    np.testing.assert_array_equal(own.starts, near[0])
+    np.testing.assert_array_equal(own.stops, near[1])
+    number = np.full(cuts.size + 1, -1)  # of a cell outside, and of cuts that are in none
+    number[2 : cuts.size - 1] = np.arange(inside.size)
+    np.testing.assert_array_equal(own.cell_of_cut, number[measure.places.cell_of_cut])
+    assert measure.in_region(axis).wide is measure.wide
+
+
+def test_the_share_of_rows_near_a_place_is_that_of_the_user():
+    measure, *_ = measured(model=STAIRS, regions=True, window=0.3)
+    axis = Axis(1.0, 6.0, np.linspace(1.0, 6.0, 80), np.ones(80), 80.0)
+    own = measure.in_region(axis).places
+    np.testing.assert_array_equal(own.starts, find_near(axis, own.places, 0.3)[0])
+
+
+def test_regions_are_to_tell_slopes_apart_less_what_all_rows_share():
+    """The noise of a slope is a quarter of how the slopes over the halves of its window differ."""
+    measure, columns, asker, task, chunk = measured(model=STAIRS, regions=True)
+    sums = task(chunk)
+    kept = take_apart(sums.sample, 1, (measure,)).kept[0]
+    stairs = concluded(measure, columns, asker, sums).results[0].stairs
+    (target,) = measure.targets(kept, [stairs])
+    np.testing.assert_array_equal(target.row, np.arange(len(X)))
+    np.testing.assert_array_equal(target.x, kept[:, 0])
+    np.testing.assert_array_equal(target.effects, kept[:, 1])
+    middles = measure.cells.grid.middles[measure.cells.grid.locate(target.x)]
+    shared = measure.shared_slopes([stairs], middles)
+    np.testing.assert_allclose(target.shared, shared[1], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(4 * target.noise, kept[:, 2] - shared[3], rtol=1e-9, atol=1e-12)
+
+
+def test_a_region_of_one_row_has_no_effect():
+    measure, columns, asker, task, chunk = measured(model=STAIRS, regions=True)
+    about = About(columns.survey, asker.outputs, (), np.ones(1), np.uint64(2**64 - 1))
+    one = task(chunk.take(np.arange(1)))
+    assert measure.conclude_region(one.totals[0], np.empty((0, 3)), about, 0) is None
