@@ -72,6 +72,10 @@ class JumpQuestion:
         Cells whose mean jump each row counts for, `last` excluded.
     narrow, wide : pairs of ndarray of shape (n_rows,)
         Where the windows of the two slopes of each row begin and end.
+    part : ndarray of shape (n_rows,) or None
+        The part of the rows that each belongs to: sums are kept apart by part; None for one.
+    n_parts : int
+        How many parts there are.
     """
 
     column: int
@@ -81,6 +85,13 @@ class JumpQuestion:
     last: IntArray
     narrow: Ends
     wide: Ends
+    part: IntArray | None = None
+    n_parts: int = 1
+
+    @property
+    def n_groups(self) -> int:
+        """Groups of rows that have sums of their own: those of one part after the other."""
+        return N_GROUPS * self.n_parts
 
 
 class JumpRows(NamedTuple):
@@ -111,6 +122,20 @@ class JumpSums:
     near: npt.NDArray[np.int64]
     stand: npt.NDArray[np.int64]
     unit: float
+
+    def of_part(self, part: int) -> JumpSums:
+        """Sums of one part of the rows."""
+        mine = slice(N_GROUPS * part, N_GROUPS * (part + 1))
+        return JumpSums(self.jumps[mine], self.near[mine], self.stand[mine], self.unit)
+
+    def between(self, first: int, last: int) -> JumpSums:
+        """Keep some neighbouring cells, `last` excluded; rows beyond them stand at their ends."""
+        near = np.cumsum(self.near, axis=1)[:, first:last]
+        stand = self.stand[:, first : last + 1].copy()
+        stand[:, 0] += self.stand[:, :first].sum(axis=1)
+        stand[:, -1] += self.stand[:, last + 1 :].sum(axis=1)
+        near = np.diff(near, axis=1, prepend=0, append=0)
+        return JumpSums(self.jumps[:, first:last], near, stand, self.unit)
 
     def __add__(self, other: JumpSums) -> JumpSums:
         if self.unit != other.unit or self.jumps.shape != other.jumps.shape:

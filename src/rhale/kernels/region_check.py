@@ -14,6 +14,7 @@ from rhale.kernels.regions import Regions
 from rhale.kernels.residuals import Residuals
 from rhale.kernels.rules import Branch
 
+IN_HALF = 0.5  # of the yardstick of steps, where it is exceeded in half of the cells
 LARGE, LARGE_NOISE = 0.2, 0.65  # of the predictions' deviation, where so much of steps is enough
 PRIOR = 5.0  # rows that a cell of a region is held to its parent's curve with
 
@@ -82,7 +83,9 @@ def share_of(residuals: Residuals, some: IntArray, drop: FloatArray) -> Gain:
 
     Notes
     -----
-    Numerator and denominator come from the same rows, so the error is that of their ratio.
+    Numerator and denominator come from the same rows, so the error is that of their ratio. The
+    common curve follows the rows that it is laid through: with a leverage of l it takes l off the
+    spread, and 2 l off what regions explain of it, which is given back.
     """
     spread = residuals.checking_spread
     total = float(spread.sum())
@@ -91,7 +94,8 @@ def share_of(residuals: Residuals, some: IntArray, drop: FloatArray) -> Gain:
         return Gain(0.0, float("nan"), n_rows)
     share = float(drop.sum()) / total
     by_row = residuals.add_by_row(some, drop) - share * spread
-    return Gain(share, float(np.sqrt(np.sum(by_row**2))) / total, n_rows)
+    error = float(np.sqrt(np.sum(by_row**2))) / total
+    return Gain(min(share * residuals.given_back, 1.0), error * residuals.given_back, n_rows)
 
 
 @dataclass(frozen=True)
@@ -129,17 +133,30 @@ class Bar:
             noise=settings.min_noise,
         )
 
-    def is_worth(self, residuals: Residuals, some: IntArray, gain: float) -> bool:
-        """Tell whether a gain matters beside the local effects and the steps of the same rows."""
-        measure = residuals.measure(some)
-        effect = float(np.sum(measure * residuals.square[some]))
-        noise = float(np.sum(measure * (residuals.values[1:, some] ** 2).sum(axis=0)))
-        # steps of a model that has hardly learned are large, but none of them moves predictions far
-        weight = float(residuals.weight[some].sum())
+    def is_worth(self, residuals: Residuals, some: IntArray, drop: FloatArray) -> bool:
+        """Tell whether a drop of losses matters beside the local effects of the same rows."""
+        gain = float(drop.sum())
+        effect = float(np.sum(residuals.measure(some) * residuals.square[some]))
+        return gain >= self.effect * effect and np.sqrt(max(gain, 0.0)) >= self.output
+
+    def exceeds_steps(self, residuals: Residuals, some: IntArray, drop: FloatArray) -> bool:
+        """Tell whether a drop of losses is more than the steps of the model make in the same rows.
+
+        Notes
+        -----
+        More in all, or half as much in half of the cells: what a model does by mistake it does at
+        single places, and a rough one has steep steps at single places, too. Steps of a model that
+        has hardly learned are large, but none of them moves predictions far: there less is enough.
+        """
+        gain, weight = float(drop.sum()), float(residuals.weight[some].sum())
+        noise = residuals.measure(some) * (residuals.values[1:, some] ** 2).sum(axis=0)
         is_large = weight > 0 and np.sqrt(max(gain, 0.0) / weight) >= LARGE
-        above = gain >= (min(self.noise, LARGE_NOISE) if is_large else self.noise) * noise
-        enough = gain >= self.effect * effect and above
-        return enough and np.sqrt(max(gain, 0.0)) >= self.output
+        if gain >= (min(self.noise, LARGE_NOISE) if is_large else self.noise) * float(noise.sum()):
+            return True
+        steps = np.bincount(residuals.cell[some], noise, residuals.n_cells)
+        gains = np.bincount(residuals.cell[some], drop, residuals.n_cells)
+        has = steps > 0
+        return float(np.median(gains[has] / steps[has])) >= IN_HALF * self.noise
 
     def is_certain(self, residuals: Residuals, some: IntArray, drop: FloatArray) -> bool:
         """Tell whether a drop of losses is more than chance, by the rows that it comes from."""
@@ -195,7 +212,8 @@ def _walk(
     holds = (
         gain.share >= bar.gain * left.n_rules
         and bar.is_certain(residuals, node.checking, drop)
-        and bar.is_worth(residuals, node.checking, float(drop.sum()))
+        and bar.is_worth(residuals, node.checking, drop)
+        and bar.exceeds_steps(residuals, node.checking, drop)
     )
     if not holds:
         return own, Checked(None)

@@ -19,6 +19,7 @@ from rhale.kernels.rules import Branch, Rule, list_rules
 
 FEWEST_ROWS = 200
 MOST_SHARE = 0.49  # that a split may have to explain
+DOUBTFUL = 0.3  # of what a split must be beside steps: below, it is not even doubtful
 GRADUAL = 0.08  # share of the spread that a splitter explains beyond one cut
 
 
@@ -95,9 +96,8 @@ def _find(rows: SearchRows | CodedRows, targets: Sequence[Target], settings: Reg
         return replace(empty, reason="few rows")
     if splitters.size == 0:
         return replace(empty, reason="no splitter")
-    spread = float(residuals.spreads(residuals.checking).sum())
-    bar = replace(Bar.of(settings), noise=0.0)
-    if not (spread > 0 and bar.is_worth(residuals, residuals.checking, spread)):
+    spread = residuals.spreads(residuals.checking)
+    if not (spread.sum() > 0 and Bar.of(settings).is_worth(residuals, residuals.checking, spread)):
         return replace(empty, reason="alike")
     return _search_and_check(search)
 
@@ -198,7 +198,7 @@ def _tell_why(search: Search, tree: Branch | None, told: Finding) -> Finding:
     if tree is None:
         return replace(told, reason="nothing found")
     bar = Bar.of(search.settings)
-    doubtful = _check_whole(search, tree, replace(bar, noise=0.0))
+    doubtful = _check_whole(search, tree, replace(bar, noise=DOUBTFUL * bar.noise))
     if doubtful.tree is not None:
         return replace(
             told,

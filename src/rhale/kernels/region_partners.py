@@ -76,7 +76,8 @@ def _leave_all(coded: CodedRows, residuals: Residuals, splitters: IntArray) -> f
         mine = group[residuals.row], residuals.cell
         values = residuals.values - curves[:, mine[0], mine[1]]
         residuals = replace(residuals, values=values)
-    return float(np.clip(residuals.spreads(checking).sum() / total, 0.0, 1.0))
+    explained = (1 - float(residuals.spreads(checking).sum()) / total) * residuals.given_back
+    return float(np.clip(1 - explained, 0.0, 1.0))
 
 
 def _excess(coded: CodedRows, residuals: Residuals, splitter: int) -> float:

@@ -60,7 +60,7 @@ class Regions:
     min_total: float = 0.10
     min_effect: float = 0.02
     min_output: float = 0.03
-    min_noise: float = 1.75
+    min_noise: float = 2.0
     confidence: float = 3.5
     search_rows: int = 40_000
     look_ahead: bool = True

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.local_lines import leave_lines
+from rhale.kernels.local_lines import leave_lines, mean_leverage
 from rhale.kernels.region_codes import cut_evenly
 from rhale.kernels.region_finding import SearchRows, Target
 
@@ -42,6 +42,8 @@ class Residuals:
         The feature that a cell is of.
     few : ndarray of shape (n_cells,)
         The wider cell that it lies in.
+    leverage : float
+        How far the common curve follows the rows themselves, in those that check.
     """
 
     row: IntArray
@@ -53,6 +55,7 @@ class Residuals:
     factor: FloatArray
     feature: IntArray
     few: IntArray
+    leverage: float = 0.0
 
     @property
     def n_cells(self) -> int:
@@ -73,6 +76,11 @@ class Residuals:
     def checking_spread(self) -> FloatArray:
         """What each row that checks adds to the spread, shape (n_rows,) as far as there are any."""
         return self.add_by_row(self.checking, self.spreads(self.checking))
+
+    @property
+    def given_back(self) -> float:
+        """What a share of the spread is larger, but for the leverage of the common curve."""
+        return (1 - self.leverage) / (1 - 2 * self.leverage) if self.leverage < 0.25 else 1.5
 
     def measure(self, some: IntArray) -> FloatArray:
         """Weigh what some effects count, shape (n_some,)."""
@@ -109,6 +117,7 @@ def take_residuals(rows: SearchRows, targets: Sequence[Target]) -> Residuals:
         factor=np.concatenate([part.factor for part in parts]),
         feature=np.repeat(np.arange(len(parts)), np.diff(n_cells)),
         few=np.concatenate([part.few + n for part, n in zip(parts, n_few, strict=False)]),
+        leverage=float(np.mean([part.leverage for part in parts])),
     )
 
 
@@ -143,7 +152,12 @@ def _residuals_of_one(rows: SearchRows, target: Target) -> Residuals:
         factor=factor * scale**2,
         feature=np.zeros(n_cells, dtype=np.intp),
         few=np.arange(n_cells) * n_few // max(n_cells, 1),
+        leverage=0.0 if target.step is not None else _leverage(target, checks, weight),
     )
+
+
+def _leverage(target: Target, checks: BoolArray, weight: FloatArray) -> float:
+    return mean_leverage(target.x[checks], weight[checks])
 
 
 def _cells_of(target: Target) -> IntArray:

@@ -11,6 +11,7 @@ import numpy as np
 from rhale.features.feature import Feature
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.axis import Axis
+from rhale.kernels.jumps import JumpQuestion
 from rhale.kernels.records import crosses_processes
 from rhale.kernels.rules import Rule, locate_rows
 from rhale.measures.measure import (
@@ -74,6 +75,14 @@ class Part(NamedTuple):
     group: int
     output: int
 
+    def hear(self, replies: Replies) -> Replies:
+        """What is said about its rows: jumps come by division, and their sums by group."""
+        if not replies.jumps:
+            return replies
+        reply = replies.jumps[self.division]
+        own = replace(reply, sums=reply.sums.of_part(self.group))
+        return replace(replies, jumps=(own,))
+
 
 @crosses_processes
 @dataclass(frozen=True, eq=False)
@@ -96,10 +105,10 @@ class PartResult(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Groups of the rows in each division, and what each part asked."""
+    """Groups of the rows in each division, and what the measure itself would ask."""
 
     groups: list[IntArray]
-    asked: list[Questions]
+    asked: Questions
 
     def counts(self, part: Part) -> BoolArray:
         """Which rows are in a part."""
@@ -145,33 +154,42 @@ class Grouped:
         return self.base.n_kept(n_outputs) + len(self.divisions)
 
     def questions(self, rows: Rows) -> Questions:
-        """The questions of the measure; about jumps, those of every part."""
+        """The questions of the measure; about jumps, one for all parts of a division."""
         groups = [division.locate(rows.chunk) for division in self.divisions]
         asked = self.base.questions(rows)
+        memory = Memory(groups, asked)
         if not asked.jumps:
-            return replace(asked, memory=Memory(groups, [asked] * len(self.parts)))
-        alone = Memory(groups, [])
-        own = [p.measure.questions(replace(rows, counted=alone.counts(p))) for p in self.parts]
-        return Questions(
-            memory=Memory(groups, own), jumps=[one for asked in own for one in asked.jumps]
-        )
+            return replace(asked, memory=memory)
+        (whole,) = asked.jumps
+        jumps = [self.divide(whole, rows, place, g) for place, g in enumerate(groups)]
+        return Questions(memory=memory, jumps=jumps)
+
+    def divide(
+        self, whole: JumpQuestion, rows: Rows, division: int, group: IntArray
+    ) -> JumpQuestion:
+        """Ask about the jumps of all groups of a division: rows have neighbours in their own."""
+        n_groups = self.divisions[division].n_groups
+        stand, first, last = np.full(group.size, -1), np.zeros_like(group), np.zeros_like(group)
+        for one in self.parts:
+            if one.division != division:
+                continue
+            mine = group == one.group
+            (asked,) = one.measure.questions(replace(rows, counted=mine)).jumps
+            for own, all_rows in ((asked.stand, stand), (asked.first, first), (asked.last, last)):
+                np.copyto(all_rows, own, where=mine)
+        part = np.where(group == NOBODY, 0, group)
+        return replace(whole, stand=stand, first=first, last=last, part=part, n_parts=n_groups)
 
     def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:
         """Add up part by part."""
         memory: Memory = asked.memory
-        jumps = iter(replies.jumps)
         tallies = []
-        for part, own in zip(self.parts, memory.asked, strict=True):
+        for part in self.parts:
             some = replace(rows, counted=memory.counts(part))
-            heard = replace(replies, jumps=tuple(next(jumps) for _ in own.jumps))
-            tallies.append(part.measure.add_up(some, own, heard))
+            tallies.append(part.measure.add_up(some, memory.asked, part.hear(replies)))
         groups = [group[rows.sampled] for group in memory.groups]
-        kept = tallies[0].kept.copy()
-        for part, tally in zip(self.parts, tallies, strict=True):
-            inside = memory.counts(part)[rows.sampled]  # jumps are asked for in these rows alone
-            kept[inside] = tally.kept[inside]
-        totals = GroupTotals(tuple(tally.total for tally in tallies))
-        return Tally(totals, np.column_stack([kept, *groups]))
+        kept = np.column_stack([tallies[0].kept, *groups])
+        return Tally(GroupTotals(tuple(tally.total for tally in tallies)), kept)
 
     def conclude(self, total: GroupTotals, kept: FloatArray, about: About) -> Conclusion:
         """The effect in every group."""

@@ -80,6 +80,8 @@ class JumpEffects:
         How local effects are found; rows without a value.
     is_searched : bool
         Whether the sampled rows are searched for regions.
+    reach : tuple of float
+        Between which values the rows of a region lie: they have jumps at places between them.
     """
 
     feature: Feature
@@ -91,6 +93,7 @@ class JumpEffects:
     how: tuple[Note, ...] = ()
     missing: tuple[Note, ...] = ()
     is_searched: bool = False
+    reach: tuple[float, float] = (-np.inf, np.inf)
     needs: ClassVar[Needs] = "nothing"
     n_changes: ClassVar[int] = 0
     n_points: ClassVar[int] = 1
@@ -185,12 +188,9 @@ class JumpEffects:
 
     def in_region(self, axis: Axis) -> JumpEffects:
         """The same slopes, and the jumps of the rows near each place that are in a region."""
-        own = self.places
-        inside = (own.places > axis.low) & (own.places <= axis.high)
-        share = self.share or near_share(axis.rows)
-        number = np.append(np.where(inside, np.cumsum(inside) - 1, -1), -1)  # -1 stays -1
-        near = find_near(axis, own.places[inside], share)
-        return replace(self, places=JumpCells(own.places[inside], *near, number[own.cell_of_cut]))
+        near = find_near(axis, self.places.places, self.share or near_share(axis.rows))
+        places = replace(self.places, starts=near[0], stops=near[1])
+        return replace(self, places=places, reach=(axis.low, axis.high))
 
     def conclude_region(
         self, total: JumpTotal, kept: FloatArray, about: About, output: int
@@ -200,8 +200,11 @@ class JumpEffects:
         if cells is None:
             return None
         ends = float(cells.grid.edges[0]), float(cells.grid.edges[-1])
+        first, last = np.searchsorted(self.places.places, self.reach, "right")
+        places = replace(self.places, places=self.places.places[first:last])
+        sums = total.sums.between(int(first), int(last))
         outputs = range(len(about.outputs))
-        stairs = [Staircase.of(self.places, total.sums, one, ends) for one in outputs]
+        stairs = [Staircase.of(places, sums, one, ends) for one in outputs]
         made = bin_cells(
             self.feature.name,
             about.outputs[output],

@@ -116,3 +116,33 @@ def test_sums_over_different_places_do_not_add_up() -> None:
     for other in (sums(4), sums(3, 0.5)):
         with pytest.raises(ValueError, match="cannot be added"):
             sums(3) + other
+
+
+def test_sums_between_two_cells_are_those_of_the_cells_alone():
+    """Rows that stand before or behind them stand at their ends; near is kept as steps."""
+    rng = np.random.default_rng(0)
+    near = rng.integers(0, 9, (N_GROUPS, 5))
+    sums = JumpSums(
+        jumps=rng.integers(-9, 9, (N_GROUPS, 5, 2)),
+        near=np.diff(near, axis=1, prepend=0, append=0),
+        stand=rng.integers(0, 9, (N_GROUPS, 6)),
+        unit=1.0,
+    )
+    found = sums.between(1, 4)
+    np.testing.assert_array_equal(found.jumps, sums.jumps[:, 1:4])
+    np.testing.assert_array_equal(
+        np.cumsum(found.near, axis=1), np.pad(near[:, 1:4], ((0, 0), (0, 1)))
+    )
+    ends = [sums.stand[:, :2].sum(1), sums.stand[:, 2], sums.stand[:, 3], sums.stand[:, 4:].sum(1)]
+    np.testing.assert_array_equal(found.stand, np.stack(ends, axis=1))
+
+
+def test_sums_of_parts_stand_one_behind_the_other():
+    both = [
+        JumpSums(*(np.full((N_GROUPS, *s), k) for s in ((2, 1), (3,), (3,))), 1.0) for k in (1, 2)
+    ]
+    names = ("jumps", "near", "stand")
+    sums = JumpSums(*(np.concatenate([getattr(p, n) for p in both]) for n in names), 1.0)
+    for k, part in enumerate(both):
+        for name in names:
+            np.testing.assert_array_equal(getattr(sums.of_part(k), name), getattr(part, name))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rhale.kernels.local_lines import leave_lines
+from rhale.kernels.local_lines import leave_lines, mean_leverage
 
 
 def by_hand(x, d, w, half):
@@ -69,3 +69,23 @@ def test_each_series_has_its_own_lines_and_one_row_leaves_nothing():
     assert np.abs(left).max() < 1e-12
     assert leave_lines(np.array([2.0]), np.array([[7.0]]), np.ones(1)).tolist() == [[0.0]]
     assert leave_lines(np.empty(0), np.empty((1, 0)), np.empty(0)).shape == (1, 0)
+
+
+def leverage_by_hand(x, w):
+    """Move each value by one, and see how far its line follows."""
+    n = x.size
+    follows = [1 - leave_lines(x, np.eye(n)[[i]], w)[0, i] for i in range(n)]
+    return np.average(follows, weights=w)
+
+
+def test_leverage_is_how_far_lines_follow_their_rows():
+    rng = np.random.default_rng(0)
+    smooth, ones = rng.normal(size=300), np.ones(300)
+    expected = leverage_by_hand(smooth, ones)
+    assert abs(mean_leverage(smooth, ones) - expected) < 0.1 * expected
+    few = rng.integers(0, 3, 300).astype(float)
+    assert abs(mean_leverage(few, ones) - leverage_by_hand(few, ones)) < 1e-9
+    uneven = np.where(rng.random(300) < 0.5, 1.0, 3.0)
+    expected = leverage_by_hand(smooth, uneven)
+    assert abs(mean_leverage(smooth, uneven) - expected) < 0.15 * expected
+    assert mean_leverage(np.empty(0), np.empty(0)) == 0

@@ -140,4 +140,18 @@ def test_what_moves_predictions_far_need_not_exceed_steps(scale, ratio, holds):
     residuals = take_residuals(rows_of(values), [replace(target, scale=scale)])
     some = residuals.checking
     noise = float(np.sum(residuals.measure(some) * residuals.values[1, some] ** 2))
-    assert Bar(noise=1.75).is_worth(residuals, some, ratio * noise) == holds
+    drop = np.where(np.arange(some.size) == 0, ratio * noise, 0.0)  # at one place alone
+    assert Bar(noise=1.75).exceeds_steps(residuals, some, drop) == holds
+
+
+@pytest.mark.parametrize(("share_of_cells", "holds"), [(0.6, True), (0.4, False)])
+def test_what_exceeds_half_of_the_bar_in_half_of_the_cells_exceeds_steps(share_of_cells, holds):
+    values = uniform(4_000, 1)
+    signs = np.where(np.arange(4_000) % 4 < 2, 1.0, -1.0)
+    residuals = take_residuals(
+        rows_of(values), [target_of(values[:, 0], np.zeros(4_000), noise=signs, scale=0.1)]
+    )
+    some = residuals.checking
+    noise = residuals.measure(some) * residuals.values[1, some] ** 2
+    inside = residuals.cell[some] < share_of_cells * residuals.n_cells
+    assert Bar(noise=2.0).exceeds_steps(residuals, some, 1.1 * noise * inside) == holds

@@ -9,6 +9,7 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 from tests.unit.measures.askers import asker_for
 
+import rhale
 from rhale.features.first_pass import FirstPass
 from rhale.kernels.regions import Regions
 from rhale.kernels.rules import Rule
@@ -184,3 +185,18 @@ def test_groups_without_an_axis_are_not_measured():
         Part("measure on left", 2, 0, 1),
         Part("measure on right", 2, 2, 1),
     ]
+
+
+def test_the_effect_of_trees_in_a_region_is_that_of_its_rows_alone():
+    """The splitter goes with the feature, so that each region has a part of the axis."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=2_000)
+    rows = np.column_stack([z + 0.4 * rng.normal(size=2_000), z])
+    truth = rows[:, 0] * np.where(z > 0.5, 3, 1)
+    trees = HistGradientBoostingRegressor(max_iter=30, random_state=0).fit(rows, truth)
+    fx = rhale.explain(trees, rows, features=[0], regions=rhale.By("x1", cuts=[0.5]))
+    for region, some in zip(fx["x0"].regions, (z <= 0.5, z > 0.5), strict=True):
+        alone = rhale.explain(trees, rows[some], features=[0])["x0"]
+        x = np.quantile(rows[some, 0], np.linspace(0, 1, 50))
+        np.testing.assert_allclose(region.effect.curve(x), alone.curve(x), atol=1e-9)
+        assert region.effect.importance == pytest.approx(alone.importance, rel=1e-9)

@@ -50,6 +50,8 @@ class Asked(NamedTuple):
         For each code one more than the cell of the cut below it; 0 below all cells.
     cuts, places, place_starts : ndarrays
         First cut of each cell, and one behind the last; where the cells are.
+    sum_starts, step_starts : ndarrays of shape (n_questions + 1,)
+        Where the sums of each question begin, by group and cell, and by group and step.
     """
 
     features: Any
@@ -59,6 +61,8 @@ class Asked(NamedTuple):
     cuts: Any
     places: Any
     place_starts: Any
+    sum_starts: Any
+    step_starts: Any
 
 
 class Windows(NamedTuple):
@@ -71,6 +75,7 @@ class Windows(NamedTuple):
     narrow_stop: Any
     wide_start: Any
     wide_stop: Any
+    part: Any
 
 
 class Ends(NamedTuple):
@@ -334,7 +339,7 @@ def list_cells(forest: Forest, questions: Sequence[JumpQuestion], features: IntA
         numbered = np.where(np.arange(of_cut.size) < above, of_cut + 1, top)
         cells.append(np.concatenate([[0, 0], numbered, [top]]))
         cuts.append(np.append(inside[np.searchsorted(of_cut[inside], np.arange(n_cells))], above))
-    sizes = [q.cells.n_cells for q in questions]
+    sizes, groups = [q.cells.n_cells for q in questions], [q.n_groups for q in questions]
     return Asked(
         features=features.astype(np.int64),
         question_of=question_of,
@@ -343,6 +348,8 @@ def list_cells(forest: Forest, questions: Sequence[JumpQuestion], features: IntA
         cuts=np.concatenate(cuts),
         places=np.concatenate([q.cells.places for q in questions]),
         place_starts=_starts(sizes),
+        sum_starts=_starts([n * size for n, size in zip(groups, sizes, strict=True)]),
+        step_starts=_starts([n * (size + 1) for n, size in zip(groups, sizes, strict=True)]),
     )
 
 
@@ -360,6 +367,9 @@ def stack_windows(questions: Sequence[JumpQuestion]) -> Windows:
         narrow_stop=np.stack([q.narrow[1] for q in questions]),
         wide_start=np.stack([q.wide[0] for q in questions]),
         wide_stop=np.stack([q.wide[1] for q in questions]),
+        part=np.stack(
+            [np.zeros(q.stand.size) if q.part is None else q.part for q in questions]
+        ).astype(np.uint8),
     )
 
 
@@ -378,11 +388,11 @@ def choose_rows(forest: Forest, n_rows: int) -> int:
 
 def make_counted(asked: Asked, n_rows: int, n_chosen: int) -> Counted:
     """Zeros, to add to."""
-    n_questions, n_cells = len(asked.features), int(asked.place_starts[-1])
+    n_questions, n_steps = len(asked.features), int(asked.step_starts[-1])
     return Counted(
-        np.zeros((N_GROUPS * n_cells, n_chosen), np.int64),
-        np.zeros(N_GROUPS * (n_cells + n_questions), np.int64),
-        np.zeros(N_GROUPS * (n_cells + n_questions), np.int64),
+        np.zeros((int(asked.sum_starts[-1]), n_chosen), np.int64),
+        np.zeros(n_steps, np.int64),
+        np.zeros(n_steps, np.int64),
         np.zeros((n_questions, 4, n_chosen, n_rows)),
     )
 
@@ -391,19 +401,19 @@ def split_replies(
     questions: Sequence[JumpQuestion], counted: Counted, unit: float
 ) -> list[JumpReply]:
     """Give each question its part."""
-    replies, start = [], 0
+    replies, sums_end, steps_end = [], 0, 0
     for i, question in enumerate(questions):
-        n = question.cells.n_cells
-        jumps = counted.jumps[N_GROUPS * start : N_GROUPS * (start + n)]
-        steps = slice(N_GROUPS * (start + i), N_GROUPS * (start + n + i + 1))
+        n, n_groups = question.cells.n_cells, question.n_groups
+        jumps = counted.jumps[sums_end : sums_end + n_groups * n]
+        steps = slice(steps_end, steps_end + n_groups * (n + 1))
         sums = JumpSums(
-            jumps.reshape(N_GROUPS, n, jumps.shape[1]),
-            counted.near[steps].reshape(N_GROUPS, n + 1),
-            counted.stand[steps].reshape(N_GROUPS, n + 1),
+            jumps.reshape(n_groups, n, jumps.shape[1]),
+            counted.near[steps].reshape(n_groups, n + 1),
+            counted.stand[steps].reshape(n_groups, n + 1),
             unit,
         )
         replies.append(JumpReply(sums, counted.slopes[i]))
-        start += n
+        sums_end, steps_end = sums_end + n_groups * n, steps.stop
     return replies
 
 
@@ -471,12 +481,13 @@ def count_rows(asked: Any, windows: Any, weight: Any, counted: Any) -> None:
     """Add the shares of the rows to the cells that they are near to, and where they stand."""
     for q in range(len(asked.features)):
         n = np.int64(asked.place_starts[q + 1] - asked.place_starts[q]) + 1
-        start = N_GROUPS * (np.int64(asked.place_starts[q]) + q)
+        start = np.int64(asked.step_starts[q])
         for r in range(len(weight.share)):
             if windows.stand[q, r] < 0:
                 continue
             share = np.int64(np.rint(weight.share[r] * WHOLE))
-            row = start + np.int64(weight.group[r]) * n
+            group = np.int64(weight.group[r]) + N_GROUPS * np.int64(windows.part[q, r])
+            row = start + group * n
             counted.stand[row + windows.stand[q, r]] += share
             counted.near[row + windows.first[q, r]] += share
             counted.near[row + windows.last[q, r]] -= share
@@ -828,6 +839,7 @@ def count_part(
     place_starts, places, groups, shares = (
         asked.place_starts, asked.places, weight.group, weight.share
     )  # fmt: skip
+    sum_starts, parts, n_groups = asked.sum_starts, windows.part, np.uint64(N_GROUPS)
     jumps, slopes, chosen = counted.jumps, counted.slopes, scales.chosen
     scale, per_unit = scales.scale, scales.per_unit
     for q in range(np.uint64(len(starts))):
@@ -841,7 +853,8 @@ def count_part(
             first, last = np.uint64(cells[q, r, 0]), np.uint64(cells[q, r, 1])
             begin = starts[q, r] + ONE
             near, end = np.uint64(near_first[q, row]), np.uint64(near_last[q, row])
-            group = np.uint64(N_GROUPS) * start + groups[row] * n_cells
+            group = groups[row] + n_groups * np.uint64(parts[q, row])
+            group = sum_starts[q] + group * n_cells
             share = shares[row] * per_unit
             middle, per = halve(narrow_start[q, row], narrow_stop[q, row])
             wide_middle, wide_per = halve(wide_start[q, row], wide_stop[q, row])
@@ -952,7 +965,8 @@ def count_steps(
             if begins == ends:
                 continue
             share = weight.share[row] * per_unit
-            sums_start = np.int64(N_GROUPS * start + weight.group[row] * n_cells)
+            group = weight.group[row] + np.uint64(N_GROUPS) * np.uint64(windows.part[q, row])
+            sums_start = np.int64(asked.sum_starts[q] + group * n_cells)
             narrow_middle, narrow_per = halve(
                 windows.narrow_start[q, row], windows.narrow_stop[q, row]
             )
