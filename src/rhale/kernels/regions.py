@@ -24,7 +24,7 @@ class Regions:
     depth : {1, 2, 3}
         Splits between all rows and a region, at most.
     splitters : sequence of str or int, optional
-        Features that may tell regions apart; all by default.
+        Features that may tell regions apart; by default all columns whose values can be read.
     min_share : float
         Share of the rows that a region has at least.
     min_rows : int
