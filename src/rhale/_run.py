@@ -36,6 +36,7 @@ from rhale.models.wrap import read_model
 from rhale.results import store
 from rhale.results.missing import Missing
 from rhale.results.note import Note
+from rhale.results.region_tree import RegionTree
 from rhale.settings import IDENTITY, USUAL_BINS, Settings, describe_bins
 from rhale.tables import Table, TableInMemory, open_table
 from rhale.tables.chunk import find_columns
@@ -312,7 +313,7 @@ def _keep(run: Run) -> Iterator[Any]:
     from rhale.engines.checkpoint.folder import Checkpoint  # a tenth of the time of all imports
 
     said = {name: getattr(run.asked, name) for name in IDENTITY}
-    said |= {"bins": plain_bins(run.asked.bins)}
+    said |= {"bins": plain_bins(run.asked.bins), "regions": plain_regions(run.asked.regions)}
     said |= {"features": find_columns(run.table.names, run.asked.features)}
     said |= {"batch": run.batch_rows, "rhale": own_version(), "numpy": np.__version__}
     with Checkpoint.open(run.asked.checkpoint, identify(run.table, said)) as memory:
@@ -327,6 +328,13 @@ def plain_bins(bins: Any) -> Any:
         return bins
     numbers = {name: held for name, held in store.pack(bins).items() if name != "provenance"}
     return f"bins of {digest_of(json.dumps(numbers, sort_keys=True).encode())}"
+
+
+def plain_regions(regions: Regions | By | None) -> Any:
+    """Regions that were found before by their splits, in full; others as they are."""
+    if isinstance(regions, By) and isinstance(regions.column, RegionTree):
+        return f"By({regions.column.splits!r})"
+    return regions
 
 
 def conclude(

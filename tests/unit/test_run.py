@@ -8,11 +8,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rhale._run import FEWEST_SAMPLED, SAMPLE_ROWS, Run, conclude, gather, open_run, own_version
+from rhale._run import (
+    FEWEST_SAMPLED,
+    SAMPLE_ROWS,
+    Run,
+    conclude,
+    gather,
+    open_run,
+    own_version,
+    plain_regions,
+)
 from rhale.errors import UnknownFeatureError
 from rhale.features.first_pass import FirstPass
+from rhale.kernels.regions import By, Regions
 from rhale.measures.choose import choose
 from rhale.measures.measure import Conclusion, SampleParts
+from rhale.results.region_tree import Region, RegionTree, Split
 from rhale.settings import Settings
 
 X = np.random.default_rng(2).normal(size=(300, 3))
@@ -183,3 +194,14 @@ def test_a_source_tree_that_was_never_installed_has_no_version(monkeypatch):
 
     monkeypatch.setattr("rhale._run.version", absent)
     assert own_version.__wrapped__() == "unknown"
+
+
+def test_regions_that_were_found_before_are_known_by_all_their_levels():
+    names = tuple("abcdefghijkl")
+    splits = [Split(0, "c", 1, None, names[:k], others=names[k:]) for k in (6, 7)]
+    regions = [Region(rule, 9, 0.5, None) for rule in ("c = a, b, c, ...", "c = i, j, k, ...")]
+    one, other = (RegionTree("x", "y0", "found", "", tuple(regions), (own,)) for own in splits)
+    assert repr(By(one)) == repr(By(other))  # it names some of them
+    assert plain_regions(By(one)) != plain_regions(By(other))
+    for asked in (None, Regions(depth=1), By("c", cuts=[1])):
+        assert plain_regions(asked) is asked
