@@ -240,4 +240,5 @@ def test_the_gates_are_found(gate):
     )
     tree = Problem(table, None, gate, by_gradient=True).explain()["a"].regions
     wanted = {"names": {"s"}, "both": {"b", "s"}, "none": set()}.get(gate, {"b"})
-    assert set(tree.splitters) == wanted
+    assert set(tree.splitters) >= wanted
+    assert wanted or len(tree) == 1

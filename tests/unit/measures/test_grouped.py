@@ -46,9 +46,9 @@ TREES = HistGradientBoostingRegressor(max_iter=8, max_leaf_nodes=5, random_state
 CASES = {"binned": (curved, "a"), "steps": (curved, "k"), "walked": (TREES, "a")}
 
 
-def opened(model, feature, rules=BY_SIGN, n_groups=2, output=0):
+def opened(model, feature, rules=BY_SIGN, n_groups=2, output=0, rows=TABLE):
     """A measure of a feature, taken apart by rules; and what it needs to work."""
-    table = open_table(TABLE, weights=WEIGHT)
+    table = open_table(rows, weights=WEIGHT)
     settings = Settings(features=feature, regions=Regions())
     first = FirstPass.plan(table, settings)
     columns = first.settle(first.task(table.chunk(0, N)))
@@ -87,6 +87,21 @@ def test_a_part_has_the_sums_of_its_rows_alone(name):
     found = summed(grouped, asker, columns).totals[0].totals
     for total, some in zip(found, (BELOW, ~BELOW), strict=True):
         assert_same_totals(total, summed(base, asker, columns, some).totals[0])
+
+
+def test_rows_of_a_part_alone_are_moved_to_every_level():
+    named = TABLE.assign(s=pd.Series(RNG.choice(["u", "v", "w"], N), dtype="str"))
+
+    def model(rows):
+        return rows["a"].to_numpy() * rows["s"].map({"u": 0.0, "v": 1.0, "w": 3.0}).to_numpy()
+
+    base, grouped, asker, columns = opened(model, "s", rows=named)
+    found = summed(grouped, asker, columns).totals[0].totals
+    for total, some in zip(found, (BELOW, ~BELOW), strict=True):
+        wanted = summed(base, asker, columns, some).totals[0].curves
+        np.testing.assert_allclose(total.curves.weight, WEIGHT[some].sum())
+        np.testing.assert_allclose(total.curves.mean, wanted.mean, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(total.curves.products, wanted.products, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", CASES)
