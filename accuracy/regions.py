@@ -32,7 +32,7 @@ import rhale
 from rhale import problems
 from rhale.problems import RegionalProblem
 
-TUNED, FRESH = 0, 200  # first seeds
+TUNED, FRESH = 0, 300  # first seeds
 NOISE = 0.3  # of what models learn from, in deviations of the function
 LEARNED = 5000  # rows
 N_JUDGED, JUDGED = 20_000, 10**6  # rows that judge a tree, and their seed

@@ -1,4 +1,4 @@
-"""What bad input gets where regions are asked for: section 4.3 of the research, line by line."""
+"""What bad input gets where regions are asked for."""
 
 import numpy as np
 import pandas as pd

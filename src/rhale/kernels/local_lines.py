@@ -31,7 +31,7 @@ def leave_lines(x: FloatArray, values: FloatArray, weight: FloatArray) -> FloatA
 
     Notes
     -----
-    Section 3.1 of the research on regions. Rows of one place share their line, whatever the order
+    Rows of one place share their line, whatever the order
     of rows: a window that ends among them takes them in part. O(n_rows log n_rows).
 
     Examples

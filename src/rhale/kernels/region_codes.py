@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -78,6 +78,7 @@ class CodedRows:
 
 def code_rows(rows: SearchRows) -> CodedRows:
     """Code the splitters of all rows."""
+    rows = replace(rows, values=np.asfortranarray(rows.values))  # splitters are read one by one
     sorted_values = [_known(column) for column in rows.values.T]
     fine = _code(rows, sorted_values, FINE)
     coarse = _code(rows, sorted_values, COARSE)

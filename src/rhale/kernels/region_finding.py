@@ -38,12 +38,15 @@ class SearchRows:
         Weights, all positive.
     checks : ndarray of shape (n_rows,)
         Whether a row checks what was found in the others.
+    n_features : int
+        How many features the model has; as many as there are splitters, if that is not said.
     """
 
     values: FloatArray
     n_levels: IntArray
     weight: FloatArray
     checks: BoolArray
+    n_features: int = 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -89,7 +89,7 @@ def gain_between(first: Histogram, total: Histogram, factor: FloatArray) -> Floa
 
     Notes
     -----
-    Section 3.2 of the research on regions: $G$ for weights that add up to 1.
+    $G$ of the design of regions (docs/design.md), for weights that add up to 1.
     """
     rest = total - first
     least = NOTHING * total.weight

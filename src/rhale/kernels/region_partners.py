@@ -37,7 +37,7 @@ def find_partners(coded: CodedRows, residuals: Residuals, splitters: IntArray) -
 
     Notes
     -----
-    Section 3.8 of the research on regions: a curve for each of the splitter's coarse cells, or for
+    A curve for each of the splitter's coarse cells, or for
     each of its levels, and the honest formula of the check. O(n_effects n_splitters).
     """
     share, error = np.full((2, coded.n_splitters), np.nan)

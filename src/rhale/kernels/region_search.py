@@ -297,7 +297,7 @@ def grow(search: Search, part: Part) -> Branch | None:
 
     Notes
     -----
-    Section 3.4 of the research on regions.
+    Of an exclusive or no first split gains anything: pairs of splits are looked at as a whole.
     """
     settings = search.settings
     greedy = grow_greedily(search, part, settings.depth)

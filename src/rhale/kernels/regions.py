@@ -34,7 +34,8 @@ class Regions:
     min_effect : float
         Squared difference that a split must make, of the mean squared local effect.
     min_output : float
-        Difference that it must make to predictions, of their deviation.
+        Difference that it must make to predictions, of the deviation that one of as many equal
+        features as the model has would make.
     min_noise : float
         Squared difference that it must make, of that of the steps of trees.
     confidence : float
@@ -59,7 +60,7 @@ class Regions:
     min_gain: float = 0.05
     min_total: float = 0.10
     min_effect: float = 0.02
-    min_output: float = 0.03
+    min_output: float = 0.2
     min_noise: float = 2.0
     confidence: float = 3.5
     search_rows: int = 40_000

@@ -126,6 +126,7 @@ def read_search_rows(columns: Columns, done: Sequence[Done], sampled: SamplePart
         n_levels=np.array([count_levels(feature) for feature in splitters], dtype=np.int64),
         weight=sampled.weight,
         checks=(sampled.key >> HALF_BIT & np.uint64(1)).astype(np.bool_),
+        n_features=len(columns.table.names),
     )
 
 

@@ -143,13 +143,25 @@ def test_steps_of_the_model_make_a_split_doubtful():
     values = uniform(2_000, 3)
     gate, rng = np.where(values[:, 1] > 0, 1.0, -1.0), np.random.default_rng(2)
     noise = rng.normal(size=2_000)
-    found = find(values, gate + noise, noise=noise, scale=0.1)
+    found = find(values, gate + noise, noise=noise, scale=0.19)
     assert found.rules == ()
     assert found.reason == "steps"
     assert [rule.splitter for rule in found.doubtful] == [1]
     assert found.share > 0.5
-    assert find(values, gate + noise / 5, noise=noise / 5, scale=0.1).rules != ()
-    assert find(values, gate + 2 * noise, noise=2 * noise, scale=0.1).doubtful == ()
+    assert find(values, gate + noise / 5, noise=noise / 5, scale=0.19).rules != ()
+    assert find(values, gate + 2 * noise, noise=2 * noise, scale=0.19).doubtful == ()
+
+
+def test_what_moves_predictions_less_than_a_fifth_of_one_feature_of_many_is_no_region():
+    """A gate of ± 1 moves predictions by its scale: of four equal features .1 of their deviation is
+    the bar, and of a hundred .02; a tenth of both is the room that chance has."""
+    values = uniform(2_000, 4)
+    gate = np.where(values[:, 1] > 0, 1.0, -1.0)
+    for scale, n_features, splitters in ((0.11, 0, [1]), (0.09, 0, []), (0.09, 100, [1])):
+        rows = replace(rows_of(values), n_features=n_features)
+        found = find_regions(rows, target_of(values[:, 0], gate, scale=scale), Regions())
+        assert splitters_of(found) == splitters
+        assert found.reason == ("" if splitters else "alike")
 
 
 def test_what_all_rows_share_is_taken_off_first():

@@ -48,7 +48,9 @@ def test_searched_rows_have_all_splitters_in_their_order_and_half_of_them_check(
     kept = (stands[2], stands[0][:, :1], stands[1][:, :1], np.full((64, 1), -1.0))
     key = np.arange(64, dtype=np.uint64)
     sampled = SampleParts(np.zeros((64, 1)), kept, np.arange(1.0, 65.0), key)
-    rows = read_search_rows(SimpleNamespace(splitters=tuple(features)), done, sampled)
+    table = SimpleNamespace(names=tuple("abcd"))
+    rows = read_search_rows(SimpleNamespace(splitters=tuple(features), table=table), done, sampled)
+    assert rows.n_features == 4
     np.testing.assert_array_equal(rows.values, np.column_stack([s[:, 0] for s in stands]))
     np.testing.assert_array_equal(rows.weight, sampled.weight)
     np.testing.assert_array_equal(rows.checks, key // 32 % 2 == 1)
@@ -57,7 +59,8 @@ def test_searched_rows_have_all_splitters_in_their_order_and_half_of_them_check(
 
 def test_without_splitters_there_is_nothing_to_look_at():
     sampled = SampleParts(np.zeros((3, 1)), (), np.ones(3), np.arange(3, dtype=np.uint64))
-    rows = read_search_rows(SimpleNamespace(splitters=()), [], sampled)
+    table = SimpleNamespace(names=("a",))
+    rows = read_search_rows(SimpleNamespace(splitters=(), table=table), [], sampled)
     assert rows.values.shape == (3, 0)
 
 
