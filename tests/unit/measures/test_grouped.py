@@ -215,3 +215,17 @@ def test_the_effect_of_trees_in_a_region_is_that_of_its_rows_alone():
         x = np.quantile(rows[some, 0], np.linspace(0, 1, 50))
         np.testing.assert_allclose(region.effect.curve(x), alone.curve(x), atol=1e-9)
         assert region.effect.importance == pytest.approx(alone.importance, rel=1e-9)
+
+
+def test_jumps_of_several_divisions_are_kept_apart():
+    base, grouped, asker, columns = opened(TREES, "a")
+    rules = (Rule(1, np.inf, first=1, second=-3), Rule(1, 0.4, first=-1, second=-2))
+    known = Division(rules, columns.splitters, 2)  # rows without a value are nobody's
+    more = take_parts(base, 1, 0, [base.feature.axis] * 2)
+    both = replace(grouped, divisions=(*grouped.divisions, known), parts=(*grouped.parts, *more))
+    found = summed(both, asker, columns).totals[0].totals
+    b = TABLE["b"].to_numpy()
+    for total, some in zip(found, (BELOW, ~BELOW, b <= 0.4, b > 0.4), strict=True):
+        wanted = summed(base, asker, columns, some).totals[0].sums
+        for name in ("jumps", "near", "stand"):
+            np.testing.assert_array_equal(getattr(total.sums, name), getattr(wanted, name), name)

@@ -1,5 +1,7 @@
 """The measure of walked trees: what is asked, added up and concluded."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.ensemble import (
@@ -172,20 +174,18 @@ STAIRS = HistGradientBoostingRegressor(max_iter=9, max_leaf_nodes=6, random_stat
 
 
 def test_a_region_has_the_places_inside_it_and_its_own_rows_near_them():
-    measure, *_ = measured(model=STAIRS, regions=True)
+    measure, columns, asker, task, chunk = measured(model=STAIRS, regions=True)
     cuts = measure.places.places
     low, high = (cuts[1] + cuts[2]) / 2, cuts[-2]  # up to a place itself
     axis = Axis(low, high, np.linspace(low, high, 50), np.ones(50), 50.0)
-    own = measure.in_region(axis).places
-    inside = cuts[2:-1]
-    np.testing.assert_array_equal(own.places, inside)
-    near = find_near(axis, inside, near_share(50.0))
-    np.testing.assert_array_equal(own.starts, near[0])
-    np.testing.assert_array_equal(own.stops, near[1])
-    number = np.full(cuts.size + 1, -1)  # of a cell outside, and of cuts that are in none
-    number[2 : cuts.size - 1] = np.arange(inside.size)
-    np.testing.assert_array_equal(own.cell_of_cut, number[measure.places.cell_of_cut])
-    assert measure.in_region(axis).wide is measure.wide
+    own = measure.in_region(axis)
+    near = find_near(axis, cuts, near_share(50.0))
+    np.testing.assert_array_equal([own.places.starts, own.places.stops], near)
+    assert own.wide is measure.wide
+    total = replace(task, measures=(own,))(chunk).totals[0]
+    about = About(columns.survey, asker.outputs, (), np.empty(0), np.uint64(0))
+    effect = own.conclude_region(total, np.empty((0, 3)), about, 0)
+    np.testing.assert_array_equal(effect.stairs.places, cuts[2:-1])
 
 
 def test_the_share_of_rows_near_a_place_is_that_of_the_user():
