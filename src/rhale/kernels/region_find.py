@@ -161,7 +161,7 @@ def _search_and_check(search: Search) -> Finding:
     settled = settle(search, checked.tree, search.part(np.arange(search.residuals.row.size)))
     share = checked.gains[0].share
     return replace(
-        told,
+        _credit_partner(told, checked),
         rules=_write_rules(search.coded, settled),
         gains=checked.gains,
         share=share,
@@ -169,6 +169,20 @@ def _search_and_check(search: Search) -> Finding:
         gradual=gradual,
         unexplained=float(np.clip(partners.unexplained, 0.0, max(1 - share, 0.0))),
     )
+
+
+def _credit_partner(told: Finding, checked: Checked) -> Finding:
+    """Give a splitter that makes the regions alone what these explain, if its many cells explain less.
+
+    Of few rows a curve for each of its cells tells less than one for either side of a rule.
+    """
+    splitters, gain = _splitters(checked.tree), checked.gains[0]
+    (k,) = splitters if len(splitters) == 1 else (-1,)
+    if k < 0 or told.partner_share[k] >= gain.share:
+        return told
+    share, error = told.partner_share.copy(), told.partner_error.copy()
+    share[k], error[k] = gain.share, gain.error
+    return replace(told, partner_share=share, partner_error=error)
 
 
 def _check_whole(search: Search, tree: Branch | None, bar: Bar) -> Checked:

@@ -290,3 +290,15 @@ def test_an_honest_share_is_right_on_average():
         shares.append(check_groups(rows_of(values), gate, target, Regions()).share)
     # variances 4 and 1; curves of groups are fitted to 500 rows, which costs some of the rest
     assert np.mean(shares) == pytest.approx(0.8, abs=0.015)
+
+
+def test_a_splitter_is_credited_with_the_regions_that_it_makes_alone():
+    """Of 300 rows a curve for each of its nine cells explains less than one for either side."""
+    values, rng = uniform(300, 3), np.random.default_rng(0)
+    gone = rng.uniform(size=300) < 0.3
+    values[gone, 1] = np.nan
+    found = find(values, 3 * gone + 1.5 * rng.normal(size=300))
+    assert splitters_of(found) == [1]
+    assert found.partner_share[1] == pytest.approx(found.share)
+    assert found.partner_error[1] == pytest.approx(found.error)
+    assert found.partner_share[2] < found.share
