@@ -114,7 +114,7 @@ def explain(
         on from there and ends with the same numbers.
     progress : bool or callable, optional
         True shows a bar; a callable gets (rows done, rows in all). Tables that are not in memory
-        are read twice, and both readings count.
+        are read twice, with regions three times, and all readings count.
 
     Returns
     -------
