@@ -132,36 +132,20 @@ class Run:
             )
             sums = self._passes_of(task, asker, columns).fold(task, number)
             sampled = take_apart(sums.sample, len(asker.outputs), left)
-            done = self._conclude(left, sums.totals, sampled, keys, (asker, columns))
+            shown, notes = sampled.up_to(keys[0]), asker.predictor.notes
+            about = About(columns.survey, asker.outputs, notes, shown.weight, keys[0])
+            is_searched = first is None and self.asked.regions is not None
+            some = sampled.searched(keys[1]) if is_searched else None
+            done = conclude_all(left, sums.totals, shown, some, about)
             found, n_asked, number = found + done, n_asked + sums.asked, number + 1
             left = tuple(more for _, one in done for more in one.more)
-            if first is None and self.asked.regions is not None:
-                some = sampled.searched(keys[1])
+            if some is not None:
                 search = search_regions(self.asked.regions, columns, done, some)
                 left += search.measures
-            first, keys = first or sampled.up_to(keys[0]), (keys[0], keys[0])
+            first, keys = first or shown, (keys[0], keys[0])
         assert first is not None  # noqa: S101 - our own mistake: there is always a feature
         notes = describe_search(self.asked.regions, measures, asker.outputs, columns.survey.n_rows)
         return replace(gather(columns, found, first, n_asked, search), notes=notes)
-
-    def _conclude(
-        self,
-        measures: Sequence[Measure],
-        totals: Sequence[Any],
-        sampled: SampleParts,
-        keys: tuple[np.uint64, np.uint64],
-        of: tuple[Asker, Columns],
-    ) -> list[tuple[Measure, Conclusion]]:
-        """Let every measure say what follows from its sums, and from what it kept."""
-        (asker, columns), shown, some = of, sampled.up_to(keys[0]), sampled.searched(keys[1])
-        notes = asker.predictor.notes
-        about = About(columns.survey, asker.outputs, notes, shown.weight, keys[0])
-        done = []
-        for at, (measure, total) in enumerate(zip(measures, totals, strict=True)):
-            if self.asked.regions is not None:
-                about = replace(about, searched=some.kept[at])
-            done.append((measure, measure.conclude(total, shown.kept[at], about)))
-        return done
 
     def _passes_of(self, task: MeasureTask | DeviceTask, asker: Asker, columns: Columns) -> Passes:
         """Passes in chunks that suit a task."""
@@ -187,6 +171,22 @@ class Run:
             return last_key, last_key
         fit = fit_search_rows(self.asked.regions, measures, n_outputs)
         return last_key, sample.last_key(fit)
+
+
+def conclude_all(
+    measures: Sequence[Measure],
+    totals: Sequence[Any],
+    shown: SampleParts,
+    searched: SampleParts | None,
+    about: About,
+) -> list[tuple[Measure, Conclusion]]:
+    """Let every measure say what follows from its sums, and from what it kept of some rows."""
+    done = []
+    for at, (measure, total) in enumerate(zip(measures, totals, strict=True)):
+        if searched is not None:
+            about = replace(about, searched=searched.kept[at])
+        done.append((measure, measure.conclude(total, shown.kept[at], about)))
+    return done
 
 
 def fit_search_rows(asked: Regions | By, measures: Sequence[Measure], n_outputs: int) -> int:

@@ -56,6 +56,8 @@ CALLS = {
     "bins of another": (plain, NUMBERS, {"bins": OTHER}),
     "optimal": (plain, NUMBERS, {"bins": rhale.Optimal(30, min_points=20)}),
     "local": (plain, NUMBERS, {"gradient": slopes, "local": "gradient"}),
+    "regions": (plain, NUMBERS, {"regions": rhale.Regions(depth=1, splitters=["x1", "x2"])}),
+    "groups": (plain, NUMBERS, {"regions": rhale.By("x0", cuts=[40, 60])}),
     "secants": (plain, NUMBERS, {"local": "secant", "window": 0.2, "spread_window": 0.4}),
     "output": (price, X, {"output": "y1"}),
     "weights": (price, X, {"weights": "weight"}),
