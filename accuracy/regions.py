@@ -47,7 +47,7 @@ PROBLEMS: dict[str, RegionalProblem] = {
     "near_copy, 30 features": problems.near_copy(30),
     "either_or, 30 features": problems.either_or(30),
 }
-UNTUNED = (  # nobody looked at these while rules were chosen
+UNTUNED = (  # of the rules, only the bars on what predictions do were chosen with these, too
     "level_gate",
     "missing_gate",
     "category_or",
@@ -88,7 +88,8 @@ through `rhale.explain(..., regions=True)`: with their own gradients, or as mode
 with noise of {noise} deviations and are explained on these. *Right*: the features in the rules are the true ones, no more and no fewer.
 *Rows in a wrong region*: of {judged} other rows, those whose kind is not that of most rows of their region. *True share*: of the spread of the
 function in these rows, about the means of {cells} parts of the axis, whatever the tree. *Split falsely*: features with the
-same effect in all rows. Problems with a star had no part in choosing anything.
+same effect in all rows. Problems with a star are later ones: they had a part in choosing two bars, how far predictions must move and
+when less than the steps of trees is enough, and in nothing else.
 """
 
 
@@ -342,7 +343,7 @@ def covered(rows: Sequence[Row]) -> str:
 
 
 def starred(name: str) -> str:
-    """A problem that nobody tuned on has a star."""
+    """A problem that came later, and had little part in choosing rules, has a star."""
     return f"{name}*" if name in UNTUNED else name
 
 
