@@ -87,6 +87,8 @@ def step_covariances(axes: tuple[PairAxis, PairAxis], moments: PairMoments) -> F
     Rows with levels count for several steps, which makes neighbouring ones depend on each other.
     """
     n, m = (axis.n_steps for axis in axes)
+    if n * m == 0:  # a side with one level
+        return np.zeros((len(moments.mean), 0, 0))
     weight, known = read_steps(axes, moments).weight, _stand_covariances(axes, moments)
     found = np.zeros((len(moments.mean), n * m, n * m))
     ways = list(product(*(range(axis.n_ways) for axis in axes)))

@@ -231,8 +231,9 @@ def _reached(n_steps: int) -> FloatArray:
 
 def _from_zero(steps: FloatArray, axis: int) -> FloatArray:
     """Cumulated sums along an axis, from zero at the first node."""
-    heights = np.cumsum(steps, axis)
-    return np.concatenate([np.zeros_like(np.take(heights, [0], axis)), heights], axis)
+    before = [(0, 0)] * steps.ndim
+    before[axis] = (1, 0)
+    return np.pad(np.cumsum(steps, axis), before)
 
 
 def _share(part: FloatArray, whole: FloatArray) -> FloatArray:
