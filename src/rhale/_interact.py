@@ -21,6 +21,8 @@ from rhale.kernels.pair_strength import Reading
 from rhale.measures.choose import choose
 from rhale.measures.pair_choice import (
     MOST_FEATURES,
+    ON_PROBABILITIES,
+    ON_THE_MARGIN,
     Manner,
     all_of,
     choose_manner,
@@ -34,6 +36,8 @@ from rhale.measures.pair_conclusion import conclude_pairs, importances
 from rhale.measures.pair_plan import PairPlan, every_pair, list_pairs, make_sides
 from rhale.measures.pair_task import PairSums, PairTask
 from rhale.measures.questions import Asker
+from rhale.models.margins import gives_probabilities, has_margin
+from rhale.models.wrap import read_model
 from rhale.names import list_asked
 from rhale.pairs import Interactions
 from rhale.results.note import Note
@@ -112,7 +116,8 @@ def interactions(
     >>> round(ix["x0", "x1"].strength, 1), ix["x0", "x2"].strength
     (1.0, 0.0)
     """
-    pairing = PairSettings(pairs, method, cells, reading, smooth)
+    pairing, model = PairSettings(pairs, method, cells, reading, smooth), read_model(model)
+    response, told = choose_answer(model, response)
     asked = Settings(
         features=name_features(features, pairing),
         bins=pairing.bins,
@@ -141,7 +146,14 @@ def interactions(
         plan = plan_pairs(found, run.asked, manner, choice.pairs)
         task = PairTask(asker, plan, last_sampled(found), seed)
         sums = run.measure_pairs(task, found, choice.next_pass)
-    return gather(run, found, task, sums, choice)
+    return gather(run, found, task, sums, replace(choice, notes=(*told, *choice.notes)))
+
+
+def choose_answer(model: Any, response: Response) -> tuple[Response, tuple[Note, ...]]:
+    """Take the margin of trees that classify, unless another answer was asked for; and say why."""
+    if response == "auto" and has_margin(model):
+        return "margin", (ON_THE_MARGIN,)
+    return response, (ON_PROBABILITIES,) if gives_probabilities(model, response) else ()
 
 
 def screen_pairs(fx: Explanation) -> list[tuple[str, str, float]]:  # until partners land

@@ -176,7 +176,8 @@ class Settings:
         >>> Settings(bins=Fixed(7), limits={"age": (20, 60)}).sources()
         {'bins': "rhale.Fixed(n_bins=7, closed='left')", 'limits': "{'age': (20, 60)}"}
         """
-        pairing, hidden = self.pairing, NOT_IN_NUMBERS
+        pairing = self.pairing
+        hidden: tuple[str, ...] = NOT_IN_NUMBERS
         if pairing is None:
             return sources_of(self, hidden)
         hidden = (*hidden, "pairing", "bins")  # which are cells of pairs

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rhale.kernels import FloatArray
+from rhale.kernels import BoolArray, FloatArray
 from rhale.kernels.pair_question import PairSide
 from rhale.models import Predictor
 from rhale.tables import Chunk
@@ -73,10 +73,10 @@ def cross_cell(
     return Crossing(changes, np.concatenate(single, axis=-1))
 
 
-def _only(changes: FloatArray, counts: FloatArray) -> FloatArray:
+def _only(changes: FloatArray, counts: BoolArray) -> FloatArray:
     return np.where(counts[..., None], changes, 0.0)
 
 
-def _single(changes: FloatArray, counts: FloatArray) -> FloatArray:
+def _single(changes: FloatArray, counts: BoolArray) -> FloatArray:
     """Changes of predictions as one way."""
     return np.where(counts, changes, 0.0).T[..., None]

@@ -11,7 +11,7 @@ from rhale.kernels.pair_main import MainEffect
 from rhale.kernels.pair_moments import PairMoments
 from rhale.kernels.pair_settings import PairSettings
 from rhale.kernels.pair_strength import PairFit, Square, find_squares
-from rhale.measures.pair_plan import PairPlan, Way
+from rhale.measures.pair_plan import PairPlan
 from rhale.measures.pair_task import PairSums
 from rhale.results.note import Note
 from rhale.results.pair_effect import PairEffect
@@ -57,16 +57,11 @@ def conclude_pairs(
                     n_left_out=n_rows - count,
                     reading=asked.reading,
                     smooth=asked.smooth,
-                    way=name_way(plan.ways[place]),
+                    way=plan.ways[place],
                     notes=describe_pair(plan, place, n_rows - count, n_rows),
                 )
             )
     return tuple(made)
-
-
-def name_way(way: Way) -> Way:
-    """How the differences of a pair were found; where there are none, nothing was asked."""
-    return "corners" if way == "still" else way
 
 
 def choose_directions(

@@ -1,38 +1,40 @@
-"""Whether a model has an answer before its link function, where what its trees add up is additive."""
+"""Whether answers are probabilities, and whether trees have an answer before that link."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from rhale.errors import RhaleError
-from rhale.models.trees.model import TreeModel
-from rhale.models.wrap import wrap
+from rhale.models.boosters import give_face
+from rhale.models.sklearn import choose_response
+from rhale.models.trees.ensemble import is_tree_model
+from rhale.models.wrap import recognise_kind, wrap
+from rhale.settings import Response
 
-PROBABILITIES = "predict_proba"
 
-
-def has_margin(model: Any) -> bool:
-    """Tell whether a tree ensemble gives probabilities by a link, and answers before it, too.
+def gives_probabilities(model: Any, response: Response) -> bool:
+    """Tell whether the answers of an estimator that are explained are probabilities.
 
     Parameters
     ----------
     model : object
         A model as `rhale.explain` takes it; no path.
+    response : str
+        Which of its answers.
     """
     try:
-        usual = wrap(model)
-        if not isinstance(usual, TreeModel) or usual.response != PROBABILITIES:
-            return False
+        is_estimator = recognise_kind(model) == "estimator"
+        return is_estimator and choose_response(give_face(model), response) == "predict_proba"
+    except RhaleError:  # told where the model is met
+        return False
+
+
+def has_margin(model: Any) -> bool:
+    """Tell whether a tree ensemble usually gives probabilities, and answers before the link, too."""
+    if not gives_probabilities(model, "auto") or not is_tree_model(model):
+        return False
+    try:
         wrap(model, response="margin")
-    except RhaleError:  # there is no such answer, or no such model, which is told elsewhere
+    except RhaleError:  # there is no such answer: forests of single trees average probabilities
         return False
     return True
-
-
-def gives_probabilities(model: Any, response: str) -> bool:
-    """Tell whether the answers that are explained are probabilities."""
-    try:
-        adapter = wrap(model, response=response)  # type: ignore[arg-type]
-    except RhaleError:
-        return False
-    return getattr(adapter, "response", "") == PROBABILITIES
