@@ -11,3 +11,8 @@ COUNT = "#8C8C8C"  # where rows are
 # Curves of regions: that of curves first, and never those of the spread or of intervals.
 REGIONS = (EFFECT, "#E69F00", "#AA3377", "#56B4E9")
 THIRDS = ("#8CC4E8", "#2F8FCB", "#0B4F80")  # one hue, from light to dark
+
+# Two features together: below and above nothing on a map (Brewer's red and blue, whose lightness
+# tells how far), and how strongly they interact.
+LOW, ZERO, HIGH = "#2166ac", "#f0f0f0", "#b2182b"
+STRENGTH = "#5e3c99"
