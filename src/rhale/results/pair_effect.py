@@ -23,11 +23,12 @@ from rhale.results.result import normal_quantile
 from rhale.results.table_rows import Columns, name_places
 
 PairMethod = Literal["ale", "pdp", "h", "greenwell", "shap"]
-Way = Literal["corners", "gradient", "walk"]
+Way = Literal["corners", "gradient", "walk", "still"]
 HOW = {  # strengths were found, by way or by method
     "corners": "four predictions a row and pair",
     "gradient": "two gradients a row and feature",
     "walk": "all splits of the trees",
+    "still": "no question: one of the two has one value",
     "h": "unnormalised H",
     "greenwell": "Greenwell's index",
     "shap": "SHAP interaction values",
@@ -135,7 +136,7 @@ class PairEffect:
         Whether rows count where they stand, or in the middle of their cells, as in R's packages.
     smooth : bool
         Whether the slopes of neighbouring cells were evened out.
-    way : {"corners", "gradient", "walk"}
+    way : {"corners", "gradient", "walk", "still"}
         How mixed differences were found.
     notes : tuple of Note
         What a reader should know.
