@@ -26,6 +26,7 @@ from rhale.kernels.pair_surface import Ground
 
 Reading = Literal["rows", "cells"]
 Axes = tuple[PairAxis, PairAxis]
+ROUNDING = 1e-14  # of the sum of all differences
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,11 +93,17 @@ class PairStack:
     @cached_property
     def surfaces(self) -> FloatArray:
         """Pure effects at all nodes, (n_pairs, n_nodes, n_nodes); of steps without rows, too."""
-        return self.ground.surface(self.filling.fill(self.steps.mean))
+        return self.ground.surface(self._filled)
+
+    @cached_property
+    def _filled(self) -> FloatArray:
+        return self.filling.fill(self.steps.mean)
 
     def raw(self) -> FloatArray:
-        """Mean squares over the rows, (n_pairs,)."""
-        return np.maximum(self.ground.mean_square(self.surfaces), 0.0)
+        """Mean squares over the rows, (n_pairs,); 0 where they are rounding of what was summed."""
+        found = self.ground.mean_square(self.surfaces)
+        height = np.abs(self._filled).sum((-2, -1))
+        return np.where(found > (ROUNDING * height) ** 2, found, 0.0)
 
     def noise(self) -> FloatArray:
         """What noise adds to them: the sum of Q and covariances, term by term, (n_pairs,)."""

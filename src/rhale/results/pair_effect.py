@@ -201,7 +201,7 @@ class PairEffect:
     @cached_property
     def fit(self) -> PairFit:
         """The surface, from sums."""
-        return PairFit(self.axes, self.moments, self.reading)
+        return PairFit(self.axes, self.moments, self.reading, self.smooth)
 
     @property
     def edges(self) -> tuple[FloatArray, FloatArray]:
