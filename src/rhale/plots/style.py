@@ -24,6 +24,7 @@ ROW_ALPHA = 0.25
 EMPTY_ALPHA = 0.35  # hatches where no rows are
 DARK = 0.6  # of a scale of colours: letters on it are white
 THIN_RIBBON_ALPHA = 0.25
+PALE_RIBBON_ALPHA = 0.15  # where ribbons of several lines lie over each other
 STROKE_ALPHA = 0.35  # spread of one level
 
 LINE_WIDTH = 1.6
