@@ -94,7 +94,7 @@ class Filling:
         A term of two steps that stand in for s and t makes s t terms.
         """
         size = np.bincount(self.source, minlength=self.source.size)
-        if size.max() == 1:
+        if size.max(initial=1) == 1:
             return terms
         order, start = np.argsort(self.source, kind="stable"), np.cumsum(size) - size
         across, n_each = size[terms.second], size[terms.first] * size[terms.second]
@@ -155,6 +155,8 @@ def step_covariances(weight: FloatArray, spread: FloatArray, sides: Sides) -> Co
         return Covariances(every, every, spread.ravel()[every])
     whole = average_steps(weight, np.zeros(spread.shape[:-1]), sides).weight
     number = np.arange(whole.size).reshape(whole.shape)
+    if not whole.size:  # a side has one level, and no step
+        return Covariances(number.ravel(), number.ravel(), np.empty(0))
     step = np.full((spread.shape[-1], *weight.shape), -1)
     for way, some in enumerate(_stands(sides)):
         step[(way, slice(None), *some)] = number
