@@ -48,7 +48,7 @@ def measure_pairs(
     mixed : sequence of ndarray of shape (n_outputs, n_rows, n_ways)
         Mixed differences of each pair, as in `PairReply`.
     weights : ndarray of shape (n_rows,), optional
-        How much each row matters.
+        How much each row matters; those with 0 are left out.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def measure_pairs(
     Deviations are from the mean of a cell, found first from those of its first row; equal
     differences deviate by nothing.
     """
-    stands = [as_small(side.standing.stand) for side in question.sides]
+    stands = [as_small(side.standing.stand, weights) for side in question.sides]
     found = []
     for (j, k), differences in zip(question.pairs.tolist(), mixed, strict=True):
         first, second = question.sides[j], question.sides[k]
@@ -77,9 +77,10 @@ def measure_pairs(
     return found
 
 
-def as_small(stand: IntArray) -> Any:
-    """Cells as numbers of 16 bits."""
-    return np.where(stand < 0, NOWHERE, stand).astype(np.uint16)
+def as_small(stand: IntArray, weights: FloatArray | None) -> Any:
+    """Cells as numbers of 16 bits; rows that do not matter stand nowhere."""
+    is_left_out = stand < 0 if weights is None else (stand < 0) | ~(weights > 0)
+    return np.where(is_left_out, NOWHERE, stand).astype(np.uint16)
 
 
 def measure_numbers(shape: tuple[int, int], rows: Rows, differences: FloatArray) -> PairMoments:
