@@ -176,7 +176,8 @@ def count_leaves(
     trees = Trees(
         forest.nodes, forest.bits, forest.roots, forest.targets, forest.leaves, forest.depth
     )
-    add_trees(trees, rows, find_wanted(forest, question), sums)
+    path = make_path(forest.depth + 1, rows)
+    add_trees(trees, rows, path, find_wanted(forest, question), sums)
     return read_sums(sums, rows, question, shares)
 
 
@@ -214,6 +215,28 @@ def find_wanted(forest: Forest, question: LeafQuestion) -> Wanted:
     return Wanted(place_of, pair_of, output_of, unit)
 
 
+def make_path(n_levels: int, rows: Rows) -> Path:
+    """Room for a way through a tree; its beginning asks nothing of any row."""
+    n_features, n_rows = rows.codes.shape
+    most = max(min(n_levels, n_features), 1)
+    n_words, n_rank_words = (-(-n // WORD) for n in (n_rows, rows.distinct.shape[1]))
+    path = Path(
+        n_asked=np.zeros(n_levels, np.int64),
+        feature=np.zeros((n_levels, most), np.int64),
+        fails=np.zeros((n_levels, most, n_words), np.uint64),
+        allowed=np.zeros((n_levels, most, n_rank_words), np.uint64),
+        failed=np.zeros((n_levels, 3, n_words), np.uint64),
+        split=np.zeros(n_levels, np.int64),
+        left=np.zeros((n_levels, n_words), np.uint64),
+        left_ranks=np.zeros((n_levels, n_rank_words), np.uint64),
+        everybody=np.zeros(n_words, np.uint64),
+        alone=np.zeros(most),
+    )
+    fill_bits(path.everybody, n_rows)
+    path.failed[0, 0] = path.everybody
+    return path
+
+
 def read_sums(sums: Sums, rows: Rows, question: LeafQuestion, shares: FloatArray) -> Dependences:
     """Read sums at the rows, and take means off."""
     features = np.maximum(question.features, 0)  # columns that no tree sees have zeros only
@@ -230,9 +253,8 @@ def read_sums(sums: Sums, rows: Rows, question: LeafQuestion, shares: FloatArray
 
 
 @njit(cache=True, nogil=True)
-def add_trees(trees: Any, rows: Any, wanted: Any, sums: Any) -> None:
+def add_trees(trees: Any, rows: Any, path: Any, wanted: Any, sums: Any) -> None:
     """Add the leaves of all trees, each tree's from left to right."""
-    path = make_path(trees.depth + 1, rows)
     waiting = np.empty((trees.depth + 2, 3), np.int64)  # node, its level, and its side
     leaves = trees.leaves
     for tree in range(len(trees.roots)):
@@ -258,30 +280,6 @@ def add_trees(trees: Any, rows: Any, wanted: Any, sums: Any) -> None:
                 waiting[n_waiting, 0], waiting[n_waiting, 1] = below + right, level + 1
                 waiting[n_waiting, 2] = right
                 n_waiting += 1
-
-
-@njit(cache=True, nogil=True)
-def make_path(n_levels: Any, rows: Any) -> Any:
-    """Room for a way through a tree; its beginning asks nothing of any row."""
-    n_features, n_rows = rows.codes.shape
-    n_words = (n_rows + WORD - 1) // WORD
-    n_rank_words = (rows.distinct.shape[1] + WORD - 1) // WORD
-    most = max(min(n_levels, n_features), 1)
-    path = Path(
-        np.zeros(n_levels, np.int64),
-        np.zeros((n_levels, most), np.int64),
-        np.zeros((n_levels, most, n_words), np.uint64),
-        np.zeros((n_levels, most, n_rank_words), np.uint64),
-        np.zeros((n_levels, 3, n_words), np.uint64),
-        np.zeros(n_levels, np.int64),
-        np.zeros((n_levels, n_words), np.uint64),
-        np.zeros((n_levels, n_rank_words), np.uint64),
-        np.zeros(n_words, np.uint64),
-        np.zeros(most),
-    )
-    fill_bits(path.everybody, n_rows)
-    path.failed[0, 0, :] = path.everybody
-    return path
 
 
 @njit(cache=True, nogil=True)
