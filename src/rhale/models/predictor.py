@@ -117,11 +117,20 @@ class Predictor:
                 raise BadPredictionError(msg)
         return replies
 
-    def gradient(self, chunk: Chunk) -> Answers:
-        """Answers (n_rows, n_outputs) and slopes (n_rows, n_outputs, n_columns)."""
+    def gradient(self, chunk: Chunk, rows: Any = None) -> Answers:
+        """Answers (n_rows, n_outputs) and slopes (n_rows, n_outputs, n_columns).
+
+        Parameters
+        ----------
+        chunk : Chunk
+            The rows.
+        rows : table, optional
+            The same rows as the model is to see them, where something in them was replaced.
+        """
         heed_stop()
         with blaming_the_model(chunk.n_rows, "asked for its gradient"):
-            answer, slopes = self.adapter.gradient(chunk.rows, self.chosen)
+            seen = chunk.rows if rows is None else rows
+            answer, slopes = self.adapter.gradient(seen, self.chosen)
         checked = np.asarray(slopes, dtype=np.float64)
         if has_bad_numbers(checked):
             checked = zero_gaps(chunk, checked)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from rhale.plots.compare import plot_compare
 from rhale.plots.effect_plot import plot_effect
 from rhale.plots.outputs import plot_outputs
+from rhale.plots.pair_lines import plot_pair_lines
+from rhale.plots.pair_map import plot_pair_map
 from rhale.plots.profile_plot import plot_profile
 from rhale.plots.region_plot import plot_regions
 from rhale.plots.small_pictures import plot_all
@@ -14,6 +16,8 @@ __all__ = [
     "plot_compare",
     "plot_effect",
     "plot_outputs",
+    "plot_pair_lines",
+    "plot_pair_map",
     "plot_profile",
     "plot_regions",
 ]

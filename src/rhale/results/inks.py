@@ -12,7 +12,6 @@ COUNT = "#8C8C8C"  # where rows are
 REGIONS = (EFFECT, "#E69F00", "#AA3377", "#56B4E9")
 THIRDS = ("#8CC4E8", "#2F8FCB", "#0B4F80")  # one hue, from light to dark
 
-# Two features together: below and above nothing on a map (Brewer's red and blue, whose lightness
-# tells how far), and how strongly they interact.
-LOW, ZERO, HIGH = "#2166ac", "#f0f0f0", "#b2182b"
-STRENGTH = "#5e3c99"
+# Surfaces of pairs: below zero, at zero, above. Blue and red are told apart by all readers.
+LOW, ZERO, HIGH = "#2166AC", "#F7F7F7", "#B2182B"
+STRENGTH = "#5E3C99"  # how strongly two features interact

@@ -9,7 +9,6 @@ import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.pair_axis import PairAxis
-from rhale.kernels.pair_strength import as_matrix
 from rhale.results.pair_effect import PairEffect, PairResult
 
 SHARES = (1 / 6, 1 / 2, 5 / 6)  # of the rows below: the middles of low, middle and high thirds
@@ -136,12 +135,7 @@ def change_apart(
     steps, those that it holds in part in their share. So the error needs no bound.
     """
     parts = (_parts(axis, *ends) for axis, ends in zip(pair.axes, (along, by), strict=True))
-    share, fit = np.outer(*parts).ravel(), pair.fit
-    carried = np.bincount(
-        fit.filling.source, weights=share * fit.filling.factor, minlength=share.size
-    )[fit.known]
-    variance = float(carried @ as_matrix(fit.covariance) @ carried)
-    return float(share @ fit.steps.ravel()), float(np.sqrt(max(variance, 0.0)))
+    return pair.fit.combine(np.outer(*parts).ravel())
 
 
 def _parts(axis: PairAxis, start: float, stop: float) -> FloatArray:

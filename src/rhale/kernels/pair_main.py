@@ -1,0 +1,109 @@
+"""What a feature of a pair does alone: sums of its own differences, and the curve they make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from rhale.kernels import FloatArray
+from rhale.kernels.pair_axis import PairAxis, Standing
+from rhale.kernels.pair_steps import DOWN
+from rhale.kernels.records import crosses_processes
+
+
+class MainEffect(NamedTuple):
+    """A feature's own effect at the nodes of its axis, zero on average, and its deviation over the rows."""
+
+    heights: FloatArray
+    importance: float
+
+
+@crosses_processes
+@dataclass(frozen=True, eq=False)
+class MainMoments:
+    """What rows say about one feature, by where they stand.
+
+    Attributes
+    ----------
+    weight : ndarray of shape (n_stands,)
+        Sum of the rows' weights.
+    place, place_squares : ndarray of shape (n_stands,)
+        Weighted sums of their places in the cell, and of the squares of these.
+    mean : ndarray of shape (n_outputs, n_stands, n_ways)
+        Mean difference of the predictions over the steps that rows count for.
+
+    Notes
+    -----
+    `a + b` describes the rows of both.
+    """
+
+    weight: FloatArray
+    place: FloatArray
+    place_squares: FloatArray
+    mean: FloatArray
+
+    def __add__(self, other: MainMoments) -> MainMoments:
+        weight = self.weight + other.weight
+        share = np.divide(other.weight, weight, out=np.zeros_like(weight), where=weight > 0)
+        return MainMoments(
+            weight,
+            self.place + other.place,
+            self.place_squares + other.place_squares,
+            self.mean + (other.mean - self.mean) * share[:, None],
+        )
+
+    def curve(self, axis: PairAxis, output: int) -> MainEffect:
+        """Accumulate the differences of one output; steps that no row counts for are flat."""
+        total, weight = np.zeros(axis.n_steps), np.zeros(axis.n_steps)
+        for way in range(axis.n_ways):
+            some = slice(1, None) if axis.is_levels and way == DOWN else slice(0, axis.n_steps)
+            weight += self.weight[some]
+            total += self.weight[some] * self.mean[output, some, way]
+        steps = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
+        heights = np.append(0.0, np.cumsum(steps))
+        low = heights[: axis.n_stands]
+        rise = np.append(steps, 0.0)[: axis.n_stands]
+        n_all = self.weight.sum()
+        heights -= np.sum(self.weight * low + self.place * rise) / n_all
+        low = heights[: axis.n_stands]
+        square = self.weight * low**2 + 2 * self.place * low * rise + self.place_squares * rise**2
+        return MainEffect(heights, float(np.sqrt(max(square.sum() / n_all, 0.0))))
+
+
+def measure_main(
+    axis: PairAxis,
+    standing: Standing,
+    differences: FloatArray,
+    weights: FloatArray | None = None,
+) -> MainMoments:
+    """Add up the differences of rows along one feature by where they stand.
+
+    Parameters
+    ----------
+    axis : PairAxis
+        The feature's axis.
+    standing : Standing
+        Where the rows stand; those that stand nowhere are left out.
+    differences : ndarray of shape (n_outputs, n_rows, n_ways)
+        Differences over the steps that each row counts for.
+    weights : ndarray of shape (n_rows,), optional
+        How much each row matters.
+    """
+    known = np.flatnonzero(standing.stand >= 0)
+    stand, place = standing.stand[known], standing.place[known]
+    w = np.ones(known.size) if weights is None else weights[known]
+
+    def total(values: FloatArray) -> FloatArray:
+        return np.bincount(stand, values, axis.n_stands).astype(np.float64)
+
+    weight = total(w)
+    size = np.where(weight > 0, weight, 1.0)
+    n_outputs, _, n_ways = differences.shape
+    mean = [
+        [total(w * differences[o, known, way]) / size for way in range(n_ways)]
+        for o in range(n_outputs)
+    ]
+    means = np.array(mean).reshape(n_outputs, n_ways, axis.n_stands).transpose(0, 2, 1)
+    return MainMoments(weight, total(w * place), total(w * place**2), np.ascontiguousarray(means))
