@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rhale._run import SAMPLE_ROWS, Run, conclude, describe_run, open_run
+from rhale._run import Run, conclude, describe_run, open_run
 from rhale.engines.fold import SECOND_LOOK, Progress
 from rhale.errors import BadSettingError
 from rhale.explanation import Explanation
@@ -144,7 +144,7 @@ def interactions(
         manner = choose_manner(found, asker, run.asked)
         choice = choose_pairs(run, found, asker, manner, explanation)
         plan = plan_pairs(found, run.asked, manner, choice.pairs)
-        task = PairTask(asker, plan, last_sampled(found), seed)
+        task = PairTask(asker, plan, seed)
         sums = run.measure_pairs(task, found, choice.next_pass)
     return gather(run, found, task, sums, replace(choice, notes=(*told, *choice.notes)))
 
@@ -267,16 +267,11 @@ def widest(explanation: Explanation, names: Sequence[str]) -> list[int]:
 
 def plan_pairs(columns: Columns, asked: Settings, manner: Manner, pairs: IntArray) -> PairPlan:
     """Choose the cells of the features that are in some pair, and how each pair is found."""
-    used, places = np.unique(pairs, return_inverse=True)
+    used = sorted(set(pairs.ravel().tolist()), key=lambda place: columns.features[place].column)
     features = [columns.features[place] for place in used]
     sides = make_sides(features, asked, require(asked.pairing), columns.survey.n_rows)
-    pairs = places.reshape(-1, 2)
-    return PairPlan(sides, pairs, manner.ways(sides, pairs))
-
-
-def last_sampled(columns: Columns) -> np.uint64:
-    """Largest key of the rows that tell how predictions vary, where each row has its price."""
-    return columns.survey.sample.last_key(SAMPLE_ROWS)
+    ordered = np.array([sorted(used.index(place) for place in pair) for pair in pairs.tolist()])
+    return PairPlan(sides, ordered, manner.ways(sides, ordered))
 
 
 def gather(

@@ -15,7 +15,6 @@ from rhale.kernels.pair_main import MainMoments, measure_main
 from rhale.kernels.pair_moments import PairMoments, measure_pair
 from rhale.kernels.pair_question import PairQuestion
 from rhale.kernels.records import crosses_processes
-from rhale.kernels.sample import KeyArray
 from rhale.measures.corners import ask_corners, n_corners
 from rhale.measures.mixed_slopes import cross_cell
 from rhale.measures.pair_plan import PairPlan
@@ -64,7 +63,7 @@ class PairSums:
     mains : tuple of MainMoments or None
         One for each feature; None where it is in no pair that says so.
     answers : Answers
-        Of the rows whose predictions are known.
+        Of the rows as they are.
     asked : int
         Rows that the model was asked about.
     """
@@ -100,15 +99,12 @@ class PairTask:
         The model.
     plan : PairPlan
         What is measured.
-    last_key : int
-        Where all pairs are asked as corners, rows with keys up to this one tell how predictions vary.
     seed : int
         Of the rows' keys.
     """
 
     asker: Asker
     plan: PairPlan
-    last_key: np.uint64
     seed: int
 
     @property
@@ -132,7 +128,7 @@ class PairTask:
         """Ask the model about every pair, and keep sums."""
         key = rows_keys(chunk, self.seed)
         found = Gathered(self.plan.question(chunk, key), chunk.weights)
-        answers, n_asked = self.ask_answers(chunk, key)
+        answers, n_asked = self.ask_answers(chunk)
         for gather in (self.gather_walked, self.gather_slopes, self.gather_corners):
             n_asked += gather(chunk, found)
         self.gather_still(chunk, found)
@@ -145,21 +141,15 @@ class PairTask:
             n_asked,
         )
 
-    def ask_answers(self, chunk: Chunk, key: KeyArray) -> tuple[Answers, int]:
-        """Predictions of the rows as they are: of all, or of some where every row has its price."""
-        is_dear = all(way == "corners" for way in self.plan.ways)
-        some = np.flatnonzero(key <= self.last_key) if is_dear else np.arange(chunk.n_rows)
-        n_outputs = len(self.asker.outputs)
-        if not some.size:
-            return Answers(0.0, np.zeros(n_outputs), np.zeros(n_outputs)), 0
-        rows = chunk.take(some) if is_dear else chunk
-        found = self.predictor.predict(rows.rows, some.size)
-        weight = np.ones(some.size) if rows.weights is None else rows.weights
-        total = float(weight.sum())
+    def ask_answers(self, chunk: Chunk) -> tuple[Answers, int]:
+        """Predictions of the rows as they are: how they vary."""
+        found = self.predictor.predict(chunk.rows, chunk.n_rows)
+        weight = np.ones(chunk.n_rows) if chunk.weights is None else chunk.weights
+        total, n_outputs = float(weight.sum()), found.shape[1]
         if total <= 0:
-            return Answers(0.0, np.zeros(n_outputs), np.zeros(n_outputs)), some.size
+            return Answers(0.0, np.zeros(n_outputs), np.zeros(n_outputs)), chunk.n_rows
         mean = found[0] + weight @ (found - found[0]) / total
-        return Answers(total, mean, weight @ (found - mean) ** 2), some.size
+        return Answers(total, mean, weight @ (found - mean) ** 2), chunk.n_rows
 
     def gather_walked(self, chunk: Chunk, found: Gathered) -> int:
         """Walk trees once for all pairs."""
