@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -17,6 +19,7 @@ from rhale.results.note import as_notes
 from rhale.results.pair_effect import PairMethod, PairResult
 from rhale.results.read_only import as_read_only
 from rhale.results.shap_pairs import pairs_from_shap, tell_shap
+from rhale.system.writing import write_text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -244,3 +247,30 @@ class Interactions:
     @property
     def _backend(self) -> str | None:
         return cast("str | None", self.provenance.get("table"))
+
+    def report(self, path: str | PathLike[str], title: str | None = None) -> Path:
+        """Write one HTML page that needs no network: ranking, matrix, the strongest pairs, notes.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, for example "interactions.html".
+        title : str, optional
+            Heading of the page.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        from rhale.report.pair_page import make_pair_page
+        from rhale.report.pair_render import render_pairs
+
+        write_text(path, render_pairs(make_pair_page(self, title)))
+        return Path(path)
+
+    def _repr_html_(self) -> str:
+        """The ranked table, for notebooks."""
+        from rhale.report.pair_notebook import pairs_as_html
+
+        return pairs_as_html(self.ranked(), self.provenance, self.notes)

@@ -194,7 +194,7 @@ def stand_covariances(
     scale = areas[..., :, None] * areas[..., None, :]
     free = np.maximum(rows - 1, 0.0)
     slopes = np.divide(sums, scale, out=np.zeros_like(sums), where=scale > 0)
-    degrees = np.maximum(free.sum((-2, -1)), 1.0)[..., None, None]
+    degrees = np.maximum((free[..., None, None] * (scale > 0)).sum((-4, -3)), 1.0)
     pooled = (slopes.sum((-4, -3)) / degrees)[..., None, None, :, :]
     within = (sums + POOLED_ROWS * pooled * scale) / (free + POOLED_ROWS)[..., None, None]
     return np.asarray(within / np.where(rows > 0, rows, np.inf)[..., None, None])

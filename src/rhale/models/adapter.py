@@ -11,6 +11,7 @@ from rhale.errors import BadSettingError, NotDifferentiableError
 from rhale.kernels import FloatArray
 from rhale.kernels.dependences import DependenceQuestion, Dependences
 from rhale.kernels.jumps import JumpQuestion, JumpReply, JumpRows
+from rhale.kernels.pair_question import PairQuestion, PairReply
 from rhale.results.note import Note
 from rhale.tables.chunk import Change, Chunk
 
@@ -43,6 +44,14 @@ class Walker(Protocol):
         chosen: tuple[int, ...],
     ) -> list[JumpReply]:
         """Sums of the jumps of the chosen outputs, and slopes of each row's own staircase."""
+
+    def walk_pairs(
+        self, chunk: Chunk, question: PairQuestion, chosen: tuple[int, ...]
+    ) -> PairReply:
+        """Mixed differences of all pairs and differences along each side, of the chosen outputs.
+
+        Of columns that it `sees`. A walker that does not have this is not asked for pairs.
+        """
 
 
 if TYPE_CHECKING:
