@@ -70,8 +70,9 @@ def smooth_steps(
     known = np.flatnonzero(measured)
     matrix = np.zeros((measured.size, known.size))
     matrix[reached] = evened[:, measured[reached]] * area[reached][:, None] / area[known]
-    alone = np.setdiff1d(np.arange(measured.size), reached)
-    matrix[alone] = matrix[filling.source[alone]] * filling.factor[alone][:, None]
+    alone = np.flatnonzero(~np.isin(filling.step, reached))
+    parts = matrix[filling.source[alone]] * filling.factor[alone][:, None]
+    np.add.at(matrix, filling.step[alone], parts)
     return Smoothing(matrix, known)
 
 
