@@ -25,7 +25,7 @@ from rhale.kernels.pair_strength import PairFit, find_squares
 few = settings(max_examples=20, deadline=None)
 SIDES = {
     "numbers": lambda rng, x: (x, cells_of(x, int(rng.integers(2, 6)))),
-    "ties": lambda rng, x: (np.round(x), cells_of(np.round(x), int(rng.integers(2, 6)))),
+    "ties": lambda rng, x: (np.round(4 * x), cells_of(np.round(4 * x), int(rng.integers(2, 6)))),
     "levels": lambda rng, x: (np.digitize(x, (-0.7, 0.5)) * 1.0, levels_of(3)),  # noqa: ARG005
     "two levels": lambda rng, x: (np.where(x > 0, 1.0, 0.0), levels_of(2)),  # noqa: ARG005
 }

@@ -167,9 +167,11 @@ def step_covariances(weight: FloatArray, spread: FloatArray, sides: Sides) -> Co
     whole = average_steps(weight, np.zeros(spread.shape[:-1]), sides).weight
     number = np.arange(whole.size).reshape(whole.shape)
     step = np.full((spread.shape[-1], *weight.shape), -1)
+    share = np.zeros(step.shape)
     for way, some in enumerate(_stands(sides)):
-        step[(way, slice(None), *some)] = number
-    share = np.divide(weight, whole.ravel()[step], out=np.zeros(step.shape), where=weight > 0)
+        step[(way, ..., *some)] = number
+        here = weight[(..., *some)]
+        np.divide(here, whole, out=share[(way, ..., *some)], where=here > 0)
     terms = []
     for k, j in product(range(len(step)), repeat=2):
         both = np.nonzero((step[k] >= 0) & (step[j] >= 0) & (weight > 0))
@@ -251,7 +253,7 @@ def find_filling(
     step, source = _nearest(axes, measured, empty)
     factor = np.ones(step.size)
     if slopes:
-        area = np.stack([np.outer(*(axis.widths for axis in sides)) for sides in axes]).ravel()
+        area = np.stack([step_areas(sides) for sides in axes]).ravel()
         factor = area[step] / area[source] / np.bincount(step)[step]
     else:
         step, first = np.unique(step, return_index=True)
@@ -270,21 +272,30 @@ def _nearest(
     some = np.flatnonzero(empty.any((-2, -1)))
     x, y = (np.stack([_middles(axes[i][side]) for i in some.tolist()]) for side in (0, 1))
     across, along = ((at[:, :, None] - at[:, None, :]) ** 2 for at in (x, y))
-    known = np.where(measured[some][:, :, None, :], along[:, None], np.inf)
-    nearest = known.min(-1)  # of step b in row c: (n_pairs, n_steps, n_steps)
+    # from step b to the measured steps of row r, column after column: (n_pairs, column, r, b)
+    known = np.where(measured[some].swapaxes(1, 2)[..., None], along[:, :, None], np.inf)
+    nearest = known.min(1)
     pair, a, b = np.nonzero(empty[some])
     far = across[pair, a] + nearest[pair, :, b]
     limit = far.min(-1) * (1 + EQUALLY_NEAR)
     which, row = np.nonzero(far <= limit[:, None])
     pair, a, b, limit = pair[which], a[which], b[which], limit[which]
-    link, column = np.nonzero(across[pair, a, row][:, None] + known[pair, row, b] <= limit[:, None])
+    link, column = np.nonzero(
+        across[pair, a, row][:, None] + known[pair, :, row, b] <= limit[:, None]
+    )
     n, m = measured.shape[1:]
     base = some[pair[link]] * n
     return (base + a[link]) * m + b[link], (base + row[link]) * m + column
 
 
+def step_areas(axes: tuple[PairAxis, PairAxis]) -> FloatArray:
+    """Areas of all steps, (n_steps, n_steps); a step without width counts 1."""
+    first, second = (np.where(axis.widths > 0, axis.widths, 1.0) for axis in axes)
+    return np.outer(first, second)
+
+
 def _middles(axis: PairAxis) -> FloatArray:
     """Middles of the steps, in shares of the range."""
-    if axis.is_levels:
-        return np.arange(1, axis.n_steps + 1) / axis.n_steps
+    if axis.is_levels or axis.n_steps == 1:
+        return np.arange(1, axis.n_steps + 1) / max(axis.n_steps, 1)
     return np.asarray((axis.nodes[1:] + axis.nodes[:-1]) / 2 / (axis.nodes[-1] - axis.nodes[0]))
