@@ -25,9 +25,9 @@ FEW_DIGITS = 3  # of a height on a map: a colour tells fewer
 
 @dataclass(frozen=True)
 class PairLine:
-    """The effect of one feature where the other has a value: in words, and its path.
+    """What both features do where the second has a value: in words, and the path along the first.
 
-    The interval is that of what the pair adds to the feature's own effect.
+    The interval is that of what the pair adds to the features' own effects.
     """
 
     rule: str
@@ -43,7 +43,7 @@ class LinesShape:
     form, unit, labels, dots
         As in `Shape`.
     x, y : tuple of float
-        The feature's own effect.
+        The first feature's own effect.
     lines : tuple of PairLine
         At values of the other feature; nothing where no row is.
     gradual : bool
