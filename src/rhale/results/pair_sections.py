@@ -16,7 +16,7 @@ MOST_LEVELS = 4  # more curves cannot be told apart
 
 
 class PairSection(NamedTuple):
-    """What both features of a pair do as the first one moves and the second has one value.
+    """The effect of the first feature of a pair where the second has one value.
 
     Attributes
     ----------
@@ -25,7 +25,8 @@ class PairSection(NamedTuple):
     value : float
         Its middle, or the place of the level.
     height : ndarray of shape (n_nodes,)
-        Main effects of both and the pair's surface; nan where no row stands beside.
+        Main effect of the first feature and the pair's surface; nan where no row stands beside.
+        That of the second would but move the whole curve, often far beyond what the pair does.
     error : ndarray of shape (n_nodes,)
         At most the standard error of the surface there.
     has_rows : ndarray of shape (n_stands,)
@@ -67,8 +68,7 @@ def cut_sections(pair: PairEffect) -> tuple[PairSection, ...]:
         ends = [stand] if pair.axes[1].is_levels else [stand, stand + 1]
         has_rows = pair.measured[:, stand]
         beside = _beside(pair.axes[0], has_rows)
-        both = pair.main[0] + pair.main[1][ends].mean() + surface[:, ends].mean(axis=1)
-        height = np.where(beside, both, np.nan)
+        height = np.where(beside, pair.main[0] + surface[:, ends].mean(axis=1), np.nan)
         bound = np.where(beside, error[:, ends].mean(axis=1), np.nan)
         value = float(pair.axes[1].nodes[ends].mean())
         found.append(PairSection(stand, value, height, bound, has_rows))

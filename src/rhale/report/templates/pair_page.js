@@ -16,7 +16,7 @@ function make(tag, text = "", classes = "") {
 
 // ---- lines ----
 
-// What both features do as one moves, at values of the other.
+// The effect of one feature at values of the other.
 class PairLines extends RegionChart {
   settle() {
     super.settle();
@@ -27,7 +27,7 @@ class PairLines extends RegionChart {
     const { shape } = this;
     const x = shape.x[index];
     const told = shape.lines.map(({ path, rule }) => `${lineWords(path, x)} where ${shorten(rule, 60)}`);
-    return `${place(shape, x)}: both do ${told.join("; ")}; its own effect ${number(shape.y[index])}`;
+    return `${place(shape, x)}: effect ${told.join("; ")}; ${number(shape.y[index])} on average`;
   }
 }
 
@@ -47,7 +47,7 @@ function legend(shape) {
     return item;
   });
   const own = make("li");
-  own.append(keyOf(shape, shape.form === "levels" ? "common-tick" : "common-line"), "its own effect");
+  own.append(keyOf(shape, shape.form === "levels" ? "common-tick" : "common-line"), "on average");
   const sure = shape.form === "levels" ? "thin lines" : "shaded";
   return [...items, own, make("li", `${sure}: 95 % intervals of the pair's part`)];
 }
