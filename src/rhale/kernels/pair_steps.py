@@ -1,7 +1,8 @@
-"""Mixed differences over the steps of a pair: means, their errors, and what stands in where no row is."""
+"""Mixed differences over the steps of pairs: means, their errors, and what stands in where no row is."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -12,7 +13,9 @@ from rhale.kernels.pair_axis import PairAxis
 from rhale.kernels.pair_moments import PairMoments
 
 POOLED_ROWS = 4.0  # degrees of freedom with which the variance of all cells counts in each
+EQUALLY_NEAR = 1e-9  # of a squared distance: less is rounding
 DOWN, UP = 0, 1
+Sides = tuple[bool, bool]  # whether rows stand on levels
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +27,7 @@ class PairSteps:
     mean : ndarray of shape (n_outputs, n_steps, n_steps)
         Mean differences; 0 where no row counts.
     weight : ndarray of shape (n_steps, n_steps)
-        Weight of the rows that count.
+        Weight of the rows that count; of many pairs (n_pairs, n_steps, n_steps), like the means.
     """
 
     mean: FloatArray
@@ -37,104 +40,180 @@ class PairSteps:
 
 
 @dataclass(frozen=True, eq=False)
-class Filling:
-    """What stands in for steps that no row counts for: that of the nearest one, times a factor.
+class Covariances:
+    """Covariances of mean differences, term by term; terms of the same two steps add up.
 
     Attributes
     ----------
-    source : ndarray of shape (n_steps * n_steps,)
-        Whose difference each step has: its own where it is measured.
-    factor : ndarray of shape (n_steps * n_steps,)
-        What it is multiplied by.
+    first, second : ndarray of shape (n_terms,)
+        Steps of one pair, numbered row by row, pair after pair.
+    value : ndarray of shape (n_terms,)
+        What is added to their covariance.
     """
 
+    first: IntArray
+    second: IntArray
+    value: FloatArray
+
+    def as_matrix(self, n_all: int) -> FloatArray:
+        """Of all steps with all, (n_all, n_all)."""
+        place = self.first * n_all + self.second
+        found = np.bincount(place, self.value, n_all * n_all).astype(np.float64)
+        return found.reshape(n_all, n_all)
+
+
+@dataclass(frozen=True, eq=False)
+class Filling:
+    """Where all steps have their differences from, link by link: measured ones from themselves.
+
+    Attributes
+    ----------
+    step, source : ndarray of shape (n_links,)
+        A step, and a measured one that stands in for it; each step has one link or more.
+    factor : ndarray of shape (n_links,)
+        What the difference of the source is multiplied by.
+    """
+
+    step: IntArray
     source: IntArray
     factor: FloatArray
 
+    @property
+    def is_needed(self) -> bool:
+        """Whether some step has no rows."""
+        return not np.array_equal(self.step, self.source)
+
     def fill(self, mean: FloatArray) -> FloatArray:
-        """Differences with nothing left out, shape (..., n_steps, n_steps)."""
-        flat = mean.reshape(*mean.shape[:-2], -1)[..., self.source] * self.factor
-        return np.asarray(flat.reshape(mean.shape))
+        """Differences with nothing left out, of the same shape."""
+        if not self.is_needed:
+            return mean
+        parts = mean.ravel()[self.source] * self.factor
+        return np.bincount(self.step, parts, mean.size).astype(np.float64).reshape(mean.shape)
+
+    def gather(self, effects: FloatArray) -> FloatArray:
+        """Effects of the measured steps, from effects of all: (n, n_all) to (n, n_known)."""
+        order = np.argsort(self.source, kind="stable")
+        _, starts = np.unique(self.source[order], return_index=True)
+        parts = effects[:, self.step[order]] * self.factor[order]
+        return np.add.reduceat(parts, starts, axis=1)
+
+    def expand(self, terms: Covariances) -> Covariances:
+        """Covariances of all steps from those of the measured ones.
+
+        Notes
+        -----
+        A term of two steps with s and t links makes s t terms.
+        """
+        if not self.is_needed:
+            return terms
+        size = np.bincount(self.source, minlength=int(self.step.max()) + 1)
+        order, start = np.argsort(self.source, kind="stable"), np.cumsum(size) - size
+        across, n_each = size[terms.second], size[terms.first] * size[terms.second]
+        term = np.repeat(np.arange(n_each.size), n_each)
+        place = np.arange(term.size) - (np.cumsum(n_each) - n_each)[term]
+        i, j = np.divmod(place, across[term])
+        one, other = (
+            order[start[steps][term] + member]
+            for steps, member in ((terms.first, i), (terms.second, j))
+        )
+        value = terms.value[term] * self.factor[one] * self.factor[other]
+        return Covariances(self.step[one], self.step[other], value)
 
 
 def read_steps(axes: tuple[PairAxis, PairAxis], moments: PairMoments) -> PairSteps:
     """Mean differences over steps, of all rows that count for them."""
-    n_steps = tuple(axis.n_steps for axis in axes)
-    total = np.zeros((len(moments.mean), *n_steps))
-    weight = np.zeros(n_steps)
-    for way, ways in enumerate(product(*(range(axis.n_ways) for axis in axes))):
-        some = tuple(_stands(axis, w) for axis, w in zip(axes, ways, strict=True))
-        here = moments.weight[some]
-        weight += here
-        total += here * moments.mean[:, some[0], some[1], way]
-    mean = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
-    return PairSteps(mean, weight)
+    sides = (axes[0].is_levels, axes[1].is_levels)
+    return average_steps(moments.weight, moments.mean, sides)
 
 
-def _stands(axis: PairAxis, way: int) -> slice:
-    """Stands whose rows count for step 0, 1, ... in one of their ways."""
-    return slice(1, None) if axis.is_levels and way == DOWN else slice(0, axis.n_steps)
+def average_steps(weight: FloatArray, mean: FloatArray, sides: Sides) -> PairSteps:
+    """Mean differences over steps, from those of stands: (..., n_stands, n_stands, n_ways)."""
+    if not any(sides):
+        return PairSteps(np.where(weight > 0, mean[..., 0], 0.0), weight)
+    counted, total = [], []
+    for way, some in enumerate(_stands(sides)):
+        here = weight[(..., *some)]
+        counted.append(here)
+        total.append(here * mean[(..., *some, way)])
+    whole, parts = np.sum(counted, axis=0), np.sum(total, axis=0)
+    return PairSteps(np.divide(parts, whole, out=np.zeros_like(parts), where=whole > 0), whole)
 
 
-def step_variances(axes: tuple[PairAxis, PairAxis], moments: PairMoments) -> FloatArray:
-    """Variances of the means of differences between numbers, (n_outputs, n_steps, n_steps)."""
-    return _stand_covariances(axes, moments)[..., 0, 0]
+def _stands(sides: Sides) -> list[tuple[slice, slice]]:
+    """Stands whose rows count for step 0, 1, ... in each of their ways."""
+    ends = [[slice(1, None), slice(None, -1)] if levels else [slice(None)] for levels in sides]
+    return list(product(ends[0], ends[1]))
 
 
-def step_covariances(axes: tuple[PairAxis, PairAxis], moments: PairMoments) -> FloatArray:
-    """Covariances of the mean differences over all steps: (n_outputs, n_all, n_all).
+def step_covariances(weight: FloatArray, spread: FloatArray, sides: Sides) -> Covariances:
+    """Covariances of mean differences over steps, from those of stands.
 
+    Parameters
+    ----------
+    weight : ndarray of shape (n_pairs, n_stands, n_stands)
+        Weight of the rows.
+    spread : ndarray of shape (n_pairs, n_stands, n_stands, n_ways, n_ways)
+        Covariances of the means of every stand.
+    sides : pair of bool
+        Whether rows stand on levels.
+
+    Notes
+    -----
     Rows with levels count for several steps, which makes neighbouring ones depend on each other.
     """
-    n, m = (axis.n_steps for axis in axes)
-    weight, known = read_steps(axes, moments).weight, _stand_covariances(axes, moments)
-    found = np.zeros((len(moments.mean), n * m, n * m))
-    ways = list(product(*(range(axis.n_ways) for axis in axes)))
-    shape = moments.weight.shape
-    step = np.full((len(ways), *shape), -1)
-    for way, pair in enumerate(ways):
-        some = tuple(_stands(axis, w) for axis, w in zip(axes, pair, strict=True))
-        step[(way, *some)] = np.arange(n * m).reshape(n, m)
-    share = np.where(step >= 0, moments.weight / np.maximum(weight.ravel()[step], 1e-300), 0.0)
-    for k, j in product(range(len(ways)), repeat=2):
-        both = (step[k] >= 0) & (step[j] >= 0) & (moments.weight > 0)
-        part = (share[k] * share[j] * known[..., k, j])[:, both]
-        for output in range(len(found)):
-            np.add.at(found[output], (step[k][both], step[j][both]), part[output])
-    return found
+    if not any(sides):
+        every = np.flatnonzero(weight.ravel() > 0)
+        return Covariances(every, every, spread.ravel()[every])
+    whole = average_steps(weight, np.zeros(spread.shape[:-1]), sides).weight
+    number = np.arange(whole.size).reshape(whole.shape)
+    if not whole.size:  # a side has one level, and no step
+        return Covariances(number.ravel(), number.ravel(), np.empty(0))
+    step = np.full((spread.shape[-1], *weight.shape), -1)
+    share = np.zeros(step.shape)
+    for way, some in enumerate(_stands(sides)):
+        step[(way, ..., *some)] = number
+        here = weight[(..., *some)]
+        np.divide(here, whole, out=share[(way, ..., *some)], where=here > 0)
+    terms = []
+    for k, j in product(range(len(step)), repeat=2):
+        both = np.nonzero((step[k] >= 0) & (step[j] >= 0) & (weight > 0))
+        value = share[k][both] * share[j][both] * spread[..., k, j][both]
+        terms.append((step[k][both], step[j][both], value))
+    first, second, value = (np.concatenate(part) for part in zip(*terms, strict=True))
+    return Covariances(first, second, value)
 
 
-def _stand_covariances(axes: tuple[PairAxis, PairAxis], moments: PairMoments) -> FloatArray:
+def stand_covariances(
+    weights: tuple[FloatArray, FloatArray], products: FloatArray, areas: FloatArray
+) -> FloatArray:
     """Covariances of the means of the ways of every stand; those of few rows lean on all others.
 
     A cell of few rows hardly tells its own variance. What all cells tell, per unit of both
     features, counts as four more rows in each.
+
+    Parameters
+    ----------
+    weights : pair of ndarray of shape (n_pairs, n_stands, n_stands)
+        Sums of weights, and of their squares.
+    products : ndarray of shape (n_pairs, n_stands, n_stands, n_ways, n_ways)
+        Weighted sums of products of deviations.
+    areas : ndarray of shape (n_pairs, n_stands, n_stands, n_ways)
+        Areas of the steps that rows count for; 0 where there is none.
     """
-    rows = np.divide(
-        moments.weight**2,
-        moments.weight_squares,
-        out=np.zeros_like(moments.weight),
-        where=moments.weight_squares > 0,
-    )
-    per_weight = np.divide(rows, moments.weight, out=np.zeros_like(rows), where=moments.weight > 0)
-    squares = moments.products * per_weight[..., None, None]
-    area = _areas(axes)
-    scale = area[..., :, None] * area[..., None, :]
+    weight, squares = weights
+    per_weight = np.divide(weight, squares, out=np.zeros_like(weight), where=squares > 0)
+    rows = weight * per_weight
+    sums = products * per_weight[..., None, None]
+    scale = areas[..., :, None] * areas[..., None, :]
     free = np.maximum(rows - 1, 0.0)
-    slopes = np.divide(squares, scale, out=np.zeros_like(squares), where=scale > 0)
-    pooled = slopes.sum((1, 2)) / max(float(free.sum()), 1.0)
-    within = (squares + POOLED_ROWS * pooled[:, None, None] * scale) / (
-        free[..., None, None] + POOLED_ROWS
-    )
-    return np.divide(
-        within,
-        rows[..., None, None],
-        out=np.zeros_like(within),
-        where=(rows > 0)[..., None, None],
-    )
+    slopes = np.divide(sums, scale, out=np.zeros_like(sums), where=scale > 0)
+    degrees = np.maximum((free[..., None, None] * (scale > 0)).sum((-4, -3)), 1.0)
+    pooled = (slopes.sum((-4, -3)) / degrees)[..., None, None, :, :]
+    within = (sums + POOLED_ROWS * pooled * scale) / (free + POOLED_ROWS)[..., None, None]
+    return np.asarray(within / np.where(rows > 0, rows, np.inf)[..., None, None])
 
 
-def _areas(axes: tuple[PairAxis, PairAxis]) -> FloatArray:
+def stand_areas(axes: tuple[PairAxis, PairAxis]) -> FloatArray:
     """Areas of the steps that the rows of every stand count for, (n_stands, n_stands, n_ways)."""
     sides = [[_padded(axis, way) for way in range(axis.n_ways)] for axis in axes]
     return np.stack([np.outer(a, b) for a, b in product(*sides)], axis=-1)
@@ -145,40 +224,80 @@ def _padded(axis: PairAxis, way: int) -> FloatArray:
     if not axis.is_levels:
         return axis.widths
     ends = (1, 0) if way == DOWN else (0, 1)
-    return np.pad(axis.widths, ends)
+    return np.asarray(np.pad(axis.widths, ends))
 
 
 def find_filling(
-    axes: tuple[PairAxis, PairAxis], measured: BoolArray, *, slopes: bool = True
+    axes: Sequence[tuple[PairAxis, PairAxis]], measured: BoolArray, *, slopes: bool = True
 ) -> Filling:
-    """Find the nearest measured step of every other one, distances in shares of the ranges.
+    """Find the nearest measured steps of every other one, distances in shares of the ranges.
 
     Parameters
     ----------
-    axes : pair of PairAxis
-        The two sides.
-    measured : ndarray of shape (n_steps, n_steps)
-        Steps that rows count for, some.
+    axes : sequence of pairs of PairAxis
+        The two sides of every pair.
+    measured : ndarray of shape (n_pairs, n_steps, n_steps)
+        Steps that rows count for.
     slopes : bool
-        Whether what is carried over is the slope; the difference itself if not, as in R.
+        Whether what is carried over is the slope, and the mean of steps that are equally near, so
+        that nothing depends on which side is the first. If not, the difference of the first one
+        of these, as in R.
+
+    Notes
+    -----
+    O(n_steps^3) a pair: first the nearest measured step along the second side, then of these the
+    nearest along both. A pair without any measured step is left as it is.
     """
-    known, empty = np.flatnonzero(measured.ravel()), np.flatnonzero(~measured.ravel())
-    source, factor = np.arange(measured.size), np.ones(measured.size)
-    if not empty.size or not known.size:
-        return Filling(source, factor)
-    x, y = (_middles(axis) for axis in axes)
-    n = y.size
-    for cell in empty:
-        far = (x[known // n] - x[cell // n]) ** 2 + (y[known % n] - y[cell % n]) ** 2
-        source[cell] = known[np.argmin(far)]
+    empty = ~measured & measured.any((-2, -1), keepdims=True)
+    own = np.flatnonzero(~empty)
+    if not empty.any():
+        return Filling(own, own, np.ones(own.size))
+    step, source = _nearest(axes, measured, empty)
+    factor = np.ones(step.size)
     if slopes:
-        area = np.outer(axes[0].widths, axes[1].widths).ravel()
-        factor = area / area[source]
-    return Filling(source, factor)
+        area = np.stack([step_areas(sides) for sides in axes]).ravel()
+        factor = area[step] / area[source] / np.bincount(step)[step]
+    else:
+        step, first = np.unique(step, return_index=True)
+        source, factor = source[first], factor[first]
+    return Filling(
+        np.concatenate([own, step]),
+        np.concatenate([own, source]),
+        np.concatenate([np.ones(own.size), factor]),
+    )
+
+
+def _nearest(
+    axes: Sequence[tuple[PairAxis, PairAxis]], measured: BoolArray, empty: BoolArray
+) -> tuple[IntArray, IntArray]:
+    """Steps without rows and the measured ones that are nearest to them, several if equally near."""
+    some = np.flatnonzero(empty.any((-2, -1)))
+    x, y = (np.stack([_middles(axes[i][side]) for i in some.tolist()]) for side in (0, 1))
+    across, along = ((at[:, :, None] - at[:, None, :]) ** 2 for at in (x, y))
+    # from step b to the measured steps of row r, column after column: (n_pairs, column, r, b)
+    known = np.where(measured[some].swapaxes(1, 2)[..., None], along[:, :, None], np.inf)
+    nearest = known.min(1)
+    pair, a, b = np.nonzero(empty[some])
+    far = across[pair, a] + nearest[pair, :, b]
+    limit = far.min(-1) * (1 + EQUALLY_NEAR)
+    which, row = np.nonzero(far <= limit[:, None])
+    pair, a, b, limit = pair[which], a[which], b[which], limit[which]
+    link, column = np.nonzero(
+        across[pair, a, row][:, None] + known[pair, :, row, b] <= limit[:, None]
+    )
+    n, m = measured.shape[1:]
+    base = some[pair[link]] * n
+    return (base + a[link]) * m + b[link], (base + row[link]) * m + column
+
+
+def step_areas(axes: tuple[PairAxis, PairAxis]) -> FloatArray:
+    """Areas of all steps, (n_steps, n_steps); a step without width counts 1."""
+    first, second = (np.where(axis.widths > 0, axis.widths, 1.0) for axis in axes)
+    return np.outer(first, second)
 
 
 def _middles(axis: PairAxis) -> FloatArray:
     """Middles of the steps, in shares of the range."""
-    if axis.is_levels:
-        return np.arange(1, axis.n_steps + 1) / axis.n_steps
-    return (axis.nodes[1:] + axis.nodes[:-1]) / 2 / (axis.nodes[-1] - axis.nodes[0])
+    if axis.is_levels or axis.n_steps == 1:
+        return np.arange(1, axis.n_steps + 1) / max(axis.n_steps, 1)
+    return np.asarray((axis.nodes[1:] + axis.nodes[:-1]) / 2 / (axis.nodes[-1] - axis.nodes[0]))

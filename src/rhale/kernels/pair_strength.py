@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.chi_square import chi_square_tail
-from rhale.kernels.pair_axis import PairAxis
-from rhale.kernels.pair_moments import POWERS, PairMoments
-from rhale.kernels.pair_steps import (
-    Filling,
-    find_filling,
-    read_steps,
-    step_covariances,
-    step_variances,
-)
-from rhale.kernels.pair_surface import Ground
+from rhale.kernels.pair_moments import PairMoments
+from rhale.kernels.pair_smooth import Smoothing, smooth_steps
+from rhale.kernels.pair_stack import Axes, PairStack, Reading, find_mean_squares, stack_pairs
+from rhale.kernels.pair_steps import Filling, PairSteps
+from rhale.kernels.pair_surface import Ground, square_in_cells
 
-Reading = Literal["rows", "cells"]
-Axes = tuple[PairAxis, PairAxis]
+__all__ = ["PairFit", "Reading", "Square", "find_squares"]
+
+AT_ONCE = 64  # pairs: more leave the cache, fewer are calls
 
 
 class Square(NamedTuple):
@@ -31,16 +28,6 @@ class Square(NamedTuple):
 
     raw: float
     noise: float
-
-
-def stand_on(axes: Axes, moments: PairMoments, reading: Reading) -> Ground:
-    """Where rows stand: as they do, or, as R has it, all in the middle of their cell."""
-    is_levels = (axes[0].is_levels, axes[1].is_levels)
-    if reading == "rows":
-        return Ground(moments.weight, moments.places, is_levels)
-    u, v = (0.0 if levels else 0.5 for levels in is_levels)
-    middle = np.array([u**p * v**q for p, q in POWERS])
-    return Ground(moments.weight, middle[:, None, None] * moments.weight, is_levels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,163 +43,191 @@ class PairFit:
     reading : {"rows", "cells"}
         Whether rows count where they stand, or in the middle of their cell as in R's packages,
         where differences instead of slopes are carried over to steps without rows, too.
+    smooth : bool
+        Whether the slopes of neighbouring cells are evened out. Errors follow; a p-value of
+        evened slopes is not to be trusted.
     """
 
     axes: Axes
     moments: PairMoments
     reading: Reading = "rows"
+    smooth: bool = False
+
+    @cached_property
+    def stack(self) -> PairStack:
+        """The pair, as one of many."""
+        return PairStack([self.axes], [self.moments], self.reading)
 
     @cached_property
     def ground(self) -> Ground:
         """Where rows stand."""
-        return stand_on(self.axes, self.moments, self.reading)
+        ground = self.stack.ground
+        return Ground(ground.weight[0], ground.places[0], ground.is_levels)
 
     @cached_property
-    def filling(self) -> Filling:
-        """What stands in for steps without rows."""
-        measured = read_steps(self.axes, self.moments).measured
-        return find_filling(self.axes, measured, slopes=self.reading == "rows")
-
-    @cached_property
-    def steps(self) -> FloatArray:
-        """Mean differences with nothing left out, (n_steps, n_steps)."""
-        return self.filling.fill(read_steps(self.axes, self.moments).mean[0])
+    def filling(self) -> Filling | Smoothing:
+        """What all steps have from those that rows count for."""
+        if not self.smooth:
+            return self.stack.filling
+        steps = PairSteps(self.stack.steps.mean[0], self.stack.steps.weight[0])
+        return smooth_steps(self.axes, steps, self.stack.filling)
 
     @cached_property
     def surface(self) -> FloatArray:
         """The pure effect at all nodes; of steps without rows, too."""
-        return self.ground.surface(self.steps)
+        return self.ground.surface(self._steps)
 
     @cached_property
-    def known(self) -> IntArray:
-        """Steps that rows count for, numbered row by row."""
-        return np.flatnonzero(read_steps(self.axes, self.moments).measured.ravel())
-
-    @cached_property
-    def covariance(self) -> FloatArray:
-        """Covariances of the measured differences: of numbers the diagonal alone, (n,) or (n, n)."""
-        if self.moments.mean.shape[-1] == 1:
-            return step_variances(self.axes, self.moments)[0].ravel()[self.known]
-        return step_covariances(self.axes, self.moments)[0][np.ix_(self.known, self.known)]
-
-    @cached_property
-    def products(self) -> FloatArray:
-        """Q: mean products over the rows of what each measured difference does, (n, n)."""
-        n_all = self.filling.source.size
-        every = np.arange(n_all)
-        full = self.ground.products(every[:, None], every[None])
-        carried = np.zeros((n_all, n_all))
-        carried[every, self.filling.source] = self.filling.factor
-        carried = carried[:, self.known]
-        return np.asarray(carried.T @ full @ carried)
+    def _steps(self) -> FloatArray:
+        """Mean differences with nothing left out."""
+        return self.filling.fill(self.stack.steps.mean[0])
 
     @cached_property
     def square(self) -> Square:
         """Mean square, and the noise in it."""
-        raw = float(self.ground.mean_square(self.surface))
-        return Square(raw, float(np.sum(self.products * as_matrix(self.covariance))))
+        raw = float(find_mean_squares(self.ground, self._steps))
+        if self.smooth:
+            return Square(raw, max(float(np.trace(self._noise_products)), 0.0))
+        return Square(raw, float(self.stack.noise()[0]))
 
-    @property
-    def node_error(self) -> FloatArray:
-        """Standard error of the pure effect at every node."""
-        carried = np.zeros((self.filling.source.size, self.filling.source.size))
-        carried[np.arange(len(carried)), self.filling.source] = self.filling.factor
-        reached = self.ground.unit_surfaces() @ carried[:, self.known]
-        variance = np.einsum("ij,jk,ik->i", reached, as_matrix(self.covariance), reached)
-        shape = tuple(axis.nodes.size for axis in self.axes)
-        return np.sqrt(np.maximum(variance, 0.0)).reshape(shape)
+    def square_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Where the mean square without noise lies, with this probability; not below 0."""
+        middle = self.square.raw - self.square.noise
+        reach = NormalDist().inv_cdf(0.5 + level / 2) * self.square_error
+        return max(middle - reach, 0.0), max(middle + reach, 0.0)
 
-    @property
+    @cached_property
     def square_error(self) -> float:
         """Standard error of the mean square without noise: of the differences, and of the rows."""
-        by_noise = self.products @ as_matrix(self.covariance)
-        slope = self.products @ read_steps(self.axes, self.moments).mean[0].ravel()[self.known]
-        linear = 4 * float(slope @ as_matrix(self.covariance) @ slope)
-        return float(np.sqrt(linear + 2 * np.sum(by_noise * by_noise.T) + self.draw_variance))
+        slope = self._products @ self._measured
+        linear = float(_times(slope[None], self._covariance)[0] @ slope)
+        chance = float(np.sum(self._noise_products * self._noise_products.T))
+        # the differences that the linear part is of have noise of their own: once too much
+        both = 4 * max(linear - chance, 0.0) + 2 * chance
+        return float(np.sqrt(both + self.draw_variance))
 
-    @property
+    @cached_property
     def draw_variance(self) -> float:
         """Variance of the mean square that comes from which rows were drawn.
 
-        Rows of a cell stand for four, a deviation from their mean on either side.
+        Notes
+        -----
+        The variance over the rows of the squared height, by rows. How much its square exceeds
+        the squared mean in a cell is that of places with beta distributions, whose means and
+        deviations are known.
         """
-        moments, ground = self.moments, self.ground
-        size = np.where(moments.weight > 0, moments.weight, 1.0)
-        mean_u, mean_v = ground.moment(1, 0) / size, ground.moment(0, 1) / size
-        off_u = np.sqrt(np.maximum(ground.moment(2, 0) / size - mean_u**2, 0.0))
-        off_v = np.sqrt(np.maximum(ground.moment(0, 2) / size - mean_v**2, 0.0))
-        base, right, up, far = ground.corners(self.surface)
-        fourth = second = 0.0
-        share = moments.weight / moments.weight.sum() / 4
-        for sign_u in (-1, 1):
-            for sign_v in (-1, 1):
-                u, v = mean_u + sign_u * off_u, mean_v + sign_v * off_v
-                height = (base * (1 - v) + right * v) * (1 - u) + (up * (1 - v) + far * v) * u
-                fourth += float(np.sum(share * height**4))
-                second += float(np.sum(share * height**2))
-        rows = moments.weight.sum() ** 2 / moments.weight_squares.sum()
-        return max(fourth - second**2, 0.0) / float(rows)
-
-    @property
-    def p_value(self) -> float:
-        """Chance of as large a mean square if differences were noise alone (Satterthwaite)."""
-        by_noise = self.products @ as_matrix(self.covariance)
-        first, second = float(np.trace(by_noise)), float(np.sum(by_noise * by_noise.T))
-        raw = self.square.raw
-        if raw <= 0:
-            return 1.0
-        if first <= 1e-28 * raw or second <= 0:
+        weight, ground = self.moments.weight, self.ground
+        if self.square.raw <= 0:
             return 0.0
-        return chi_square_tail(raw * first / second, first**2 / second)
+        factors = np.zeros((*weight.shape, 3, 3))
+        for (p, q), factor in square_in_cells(ground.corners(self.surface)):
+            factors[..., p, q] = factor
+        u, v = (_powers(ground, side) for side in (0, 1))
+        second = np.sum(factors * u[..., 0, :, None] * v[..., 0, None, :], axis=(-2, -1))
+        fourth = np.sum(factors * (u @ factors @ v), axis=(-2, -1))
+        excess = np.divide(fourth, second**2, out=np.ones_like(fourth), where=second > 0)
+        square = ground.square_in_stands(self.surface)
+        spread = float(np.average(excess * square**2, weights=weight)) - self.square.raw**2
+        return max(spread, 0.0) * float(self.moments.weight_squares.sum() / weight.sum() ** 2)
+
+    @cached_property
+    def p_value(self) -> float:
+        """Chance of as large a mean square if differences were noise alone (Satterthwaite).
+
+        1 where there is nothing, and where no two rows stand together: noise is not known then.
+        """
+        if self.square.raw <= 0 or self.moments.count.max() < 2:
+            return 1.0
+        by_noise = self._noise_products
+        first, second = float(np.trace(by_noise)), float(np.sum(by_noise * by_noise.T))
+        if first <= 1e-28 * self.square.raw or second <= 0:
+            return 0.0
+        return chi_square_tail(self.square.raw * first / second, first**2 / second)
+
+    @cached_property
+    def node_error(self) -> FloatArray:
+        """Standard error of the pure effect at every node."""
+        reached = self.filling.gather(self.ground.unit_surfaces())
+        variance = np.sum(_times(reached, self._covariance) * reached, axis=1)
+        shape = tuple(axis.nodes.size for axis in self.axes)
+        return np.asarray(np.sqrt(np.maximum(variance, 0.0)).reshape(shape))
+
+    def combine(self, shares: FloatArray) -> tuple[float, float]:
+        """Sum of the differences over all steps, each times its share, and its standard error.
+
+        Parameters
+        ----------
+        shares : ndarray of shape (n_steps * n_steps,)
+            Numbered row by row.
+        """
+        carried = self.filling.gather(shares[None])
+        variance = float(np.sum(_times(carried, self._covariance) * carried))
+        return float(carried[0] @ self._measured), float(np.sqrt(max(variance, 0.0)))
+
+    @cached_property
+    def _known(self) -> IntArray:
+        """Steps that rows count for."""
+        return np.unique(self.stack.filling.source)
+
+    @cached_property
+    def _measured(self) -> FloatArray:
+        """Their mean differences, (n_known,)."""
+        return self.stack.steps.mean.ravel()[self._known]
+
+    @cached_property
+    def _covariance(self) -> FloatArray:
+        """Covariances of these, (n_known, n_known); of numbers the variances alone, (n_known,)."""
+        terms, n_all = self.stack.covariances, self.stack.steps.weight.size
+        if self.moments.mean.shape[-1] == 1:
+            return np.bincount(terms.first, terms.value, n_all)[self._known].astype(np.float64)
+        return terms.as_matrix(n_all)[np.ix_(self._known, self._known)]
+
+    @cached_property
+    def _products(self) -> FloatArray:
+        """Q: mean products over the rows of what each measured difference does."""
+        every = np.arange(self.stack.steps.weight.size)
+        full = self.ground.products(every[:, None], every[None])
+        return self.filling.gather(self.filling.gather(full).T)
+
+    @cached_property
+    def _noise_products(self) -> FloatArray:
+        """Q V, with V the covariances."""
+        return _times(self._products, self._covariance)
 
 
-def as_matrix(covariance: FloatArray) -> FloatArray:
-    """Variances as a matrix."""
-    return np.diag(covariance) if covariance.ndim == 1 else covariance
+def _powers(ground: Ground, side: int) -> FloatArray:
+    """Mean u^(p + q) in every stand, p and q up to 2: of a beta distribution, (..., 3, 3)."""
+    size = np.where(ground.weight > 0, ground.weight, 1.0)
+    first, second = (ground.moment(*((k, 0) if side == 0 else (0, k))) / size for k in (1, 2))
+    spread = np.clip(second - first**2, 0.0, None)
+    room = np.clip(first * (1 - first) - spread, 0.0, None)
+    found = [np.ones_like(first), first]
+    for k in (1, 2, 3):
+        whole = room + k * spread
+        part = np.divide(first * room + k * spread, whole, out=first.copy(), where=whole > 0)
+        found.append(found[-1] * part)
+    return np.stack(found, -1)[..., np.add.outer(range(3), range(3))]
+
+
+def _times(effects: FloatArray, covariance: FloatArray) -> FloatArray:
+    """Multiply with covariances, or with variances."""
+    return effects * covariance if covariance.ndim == 1 else effects @ covariance
 
 
 def find_squares(fits: Sequence[PairFit]) -> list[Square]:
-    """Mean squares of many pairs: those of the same shape, without levels, in one go."""
-    groups: dict[tuple[int, ...], list[int]] = {}
-    found: list[Square | None] = [None] * len(fits)
+    """Mean squares of many pairs: those with sides of the same kind and shape in one go."""
+    groups: dict[object, list[int]] = {}
+    found = [Square(0.0, 0.0)] * len(fits)
     for i, fit in enumerate(fits):
-        if fit.moments.mean.shape[-1] > 1:
+        if fit.smooth:
             found[i] = fit.square
-        else:
-            groups.setdefault(fit.moments.weight.shape, []).append(i)
-    for some in groups.values():
-        for i, square in zip(some, _squares_alike([fits[i] for i in some]), strict=True):
-            found[i] = square
-    return [square for square in found if square is not None]
-
-
-def _squares_alike(fits: Sequence[PairFit]) -> list[Square]:
-    """Mean squares of pairs of numbers with as many cells."""
-    ground = replace(
-        fits[0].ground,
-        weight=np.stack([fit.ground.weight for fit in fits]),
-        places=np.stack([fit.ground.places for fit in fits]),
-    )
-    raw = ground.mean_square(ground.surface(np.stack([fit.steps for fit in fits])))
-    variances = np.stack([step_variances(fit.axes, fit.moments)[0] for fit in fits])
-    noise = ground.noise(variances) + [
-        _carried_noise(*pair) for pair in zip(fits, variances, strict=True)
-    ]
-    return [Square(float(r), float(n)) for r, n in zip(raw, noise, strict=True)]
-
-
-def _carried_noise(fit: PairFit, variance: FloatArray) -> float:
-    """What steps without rows add to the noise of those that stand in for them."""
-    source, factor = fit.filling.source, fit.filling.factor
-    every = np.arange(source.size)
-    if np.array_equal(source, every):
-        return 0.0
-    size = np.bincount(source, minlength=every.size)
-    crowded = np.flatnonzero(size > 1)
-    added = 0.0
-    for cell in crowded:
-        some = np.flatnonzero(source == cell)
-        both = fit.ground.products(some[:, None], some[None])
-        whole = float(factor[some] @ both @ factor[some])
-        added += (whole - float(fit.ground.squares.ravel()[cell])) * float(variance.ravel()[cell])
-    return added
+            continue
+        key = (fit.reading, fit.stack.sides, fit.moments.weight.shape)
+        groups.setdefault(key, []).append(i)
+    for alike in groups.values():
+        for start in range(0, len(alike), AT_ONCE):
+            some = alike[start : start + AT_ONCE]
+            stack = stack_pairs([fits[i].stack for i in some])
+            for i, raw, noise in zip(some, stack.raw(), stack.noise(), strict=True):
+                found[i] = Square(float(raw), float(noise))
+    return found

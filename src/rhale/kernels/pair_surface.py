@@ -7,8 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.pair_moments import POWERS
+
+Power = tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +34,8 @@ class Ground:
     mean c, which is taken off. So every surface is the sum of m_ab (h_a h_b - p h_a - q h_b - c),
     and since h_a h_a' is the one of the higher step, averages of all products of surfaces follow
     from the means of h_a^p h_b^q: cumulated sums of what is kept, O(n_stands^2).
+
+    Leading axes are pairs: many with as many stands are concluded at once.
     """
 
     weight: FloatArray
@@ -40,8 +44,9 @@ class Ground:
 
     @cached_property
     def total(self) -> FloatArray:
-        """Weight of all rows, shape (..., 1, 1)."""
-        return self.weight.sum((-2, -1), keepdims=True)
+        """Weight of all rows, shape (..., 1, 1); 1 where there is none, since sums are 0 then."""
+        total = self.weight.sum((-2, -1), keepdims=True)
+        return np.where(total > 0, total, 1.0)
 
     def moment(self, p: int, q: int) -> FloatArray:
         """Weighted sum of u^p v^q, by stand."""
@@ -49,35 +54,41 @@ class Ground:
 
     def above(self, sums: FloatArray, side: int) -> FloatArray:
         """Sums over all stands beyond each step."""
-        axis = side - 2
-        beyond = np.flip(np.cumsum(np.flip(sums, axis), axis), axis)
-        tail = np.delete(beyond, 0, axis)
-        if self.is_levels[side]:
-            return tail
-        return np.concatenate([tail, np.zeros_like(np.take(sums, [0], axis))], axis)
+        n_stands = sums.shape[side - 2]
+        beyond = np.tri(n_stands, n_stands - self.is_levels[side], -1)
+        return beyond.T @ sums if side == 0 else sums @ beyond  # faster than cumulated sums
 
     def within(self, sums: FloatArray, side: int) -> FloatArray:
         """Sums of the stand at each step's lower end, or in it: levels above the last have none."""
-        return np.delete(sums, -1, side - 2) if self.is_levels[side] else sums
+        return _until(sums, side) if self.is_levels[side] else sums
 
     def beside(self, sums: FloatArray, side: int) -> FloatArray:
         """Sums over the rows that count for each step."""
-        if not self.is_levels[side]:
-            return sums
-        axis = side - 2
-        return np.delete(sums, -1, axis) + np.delete(sums, 0, axis)
+        return _until(sums, side) + _from(sums, side) if self.is_levels[side] else sums
 
     def reach(self, p: int, q: int) -> FloatArray:
         """Mean of h_a^p h_b^q over the rows, shape (..., n_steps, n_steps); p, q up to 2.
 
         Where a power is 0, that side has one step.
         """
-        first = [(0, self.above), (p, self.within)] if p else [(0, total_of)]
-        second = [(0, self.above), (q, self.within)] if q else [(0, total_of)]
-        parts = [
-            along(across(self.moment(i, j), 0), 1) for i, across in first for j, along in second
-        ]
-        return np.asarray(sum(parts) / self.total)
+        return self._reaches[p, q]
+
+    @cached_property
+    def _reaches(self) -> dict[Power, FloatArray]:
+        beyond = tuple(self.above(self.weight, side) for side in (0, 1))
+        both = self.above(beyond[0], 1)
+        found: dict[Power, FloatArray] = {}
+        above_y = {p: self.above(self.within(self.moment(p, 0), 0), 1) for p in (1, 2)}
+        above_x = {q: self.within(self.above(self.moment(0, q), 0), 1) for q in (1, 2)}
+        for k in (1, 2):
+            first = beyond[0] + self.within(self.moment(k, 0), 0)
+            second = beyond[1] + self.within(self.moment(0, k), 1)
+            found[k, 0] = first.sum(-1, keepdims=True)
+            found[0, k] = second.sum(-2, keepdims=True)
+            for q in (1, 2):
+                inside = self.within(self.within(self.moment(k, q), 0), 1)
+                found[k, q] = both + above_y[k] + above_x[q] + inside
+        return {power: sums / self.total for power, sums in found.items()}
 
     @cached_property
     def main_shares(self) -> tuple[FloatArray, FloatArray]:
@@ -105,11 +116,11 @@ class Ground:
         steps : ndarray of shape (..., n_steps, n_steps)
             Mean mixed differences.
         """
-        p, q = self.main_shares
+        first, second = self.main_effects(steps)
         heights = _from_zero(_from_zero(steps, -2), -1)
-        heights -= _from_zero((steps * p).sum(-1), -1)[..., :, None]
-        heights -= _from_zero((steps * q).sum(-2), -1)[..., None, :]
-        heights -= (steps * self.offsets).sum((-2, -1))[(..., None, None)]
+        heights -= first[..., :, None]
+        heights -= second[..., None, :]
+        heights -= (steps * self.offsets).sum((-2, -1))[..., None, None]
         return heights
 
     def main_effects(self, steps: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -119,10 +130,15 @@ class Ground:
 
     def mean_square(self, surface: FloatArray) -> FloatArray:
         """Mean square over the rows of a surface that is bilinear in every cell, shape (...,)."""
-        square = sum(
-            self.moment(*power) * factor for power, factor in square_in_cells(self.corners(surface))
-        )
-        return np.asarray(np.sum(square, axis=(-2, -1)) / self.total[..., 0, 0])
+        return np.asarray(self._sum_square(surface).sum((-2, -1)) / self.total[..., 0, 0])
+
+    def square_in_stands(self, surface: FloatArray) -> FloatArray:
+        """Mean square over the rows of every stand, (..., n_stands, n_stands); 0 without rows."""
+        return _share(self._sum_square(surface), self.weight)
+
+    def _sum_square(self, surface: FloatArray) -> FloatArray:
+        factors = square_in_cells(self.corners(surface))
+        return np.asarray(sum(self.moment(*power) * factor for power, factor in factors))
 
     def corners(self, surface: FloatArray) -> tuple[FloatArray, ...]:
         """Heights at the four corners around every stand: 00, 01, 10, 11."""
@@ -133,23 +149,27 @@ class Ground:
         low, high = slice(None, -1), slice(1, None)
         return tuple(surface[..., i, j] for i in (low, high) for j in (low, high))
 
-    def noise(self, steps_variance: FloatArray) -> FloatArray:
-        """Mean square over the rows that independent errors of the steps make, shape (...,)."""
-        return np.asarray((self.squares * steps_variance).sum((-2, -1)))
-
     @cached_property
     def squares(self) -> FloatArray:
         """Mean square over the rows of every unit difference's pure effect: the diagonal of Q."""
         (p, q), c = self.main_shares, self.offsets
         return np.asarray(
             self.reach(2, 2)
-            + p**2 * self.reach(2, 0)
-            + q**2 * self.reach(0, 2)
-            - 2 * p * self.reach(2, 1)
-            - 2 * q * self.reach(1, 2)
-            + 2 * p * q * self.reach(1, 1)
+            + p * (p * self.reach(2, 0) - 2 * self.reach(2, 1) + 2 * q * self.reach(1, 1))
+            + q * (q * self.reach(0, 2) - 2 * self.reach(1, 2))
             - c**2
         )
+
+    @cached_property
+    def _tables(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Means of h_a h_a' h_b h_b', of h_a h_a' and of h_b h_b' by the higher step, flat.
+
+        First of two different steps, then of the same step; on both sides of neither, of the
+        first, of the second, of both.
+        """
+        powers = (((1, 1), (2, 1), (1, 2), (2, 2)), ((1, 0), (2, 0)), ((0, 1), (0, 2)))
+        both, first, second = (np.stack([self.reach(*k) for k in some]).ravel() for some in powers)
+        return both, first, second
 
     def products(self, first: IntArray, second: IntArray) -> FloatArray:
         """Mean products over the rows of the pure effects of unit differences: entries of Q.
@@ -157,52 +177,42 @@ class Ground:
         Parameters
         ----------
         first, second : ndarray of shape (n,) or any that broadcast
-            Steps, numbered row by row. For one pair alone, not for several.
+            Steps of the same pair, numbered row by row, pair after pair.
         """
-        (p, q), c = self.main_shares, self.offsets
-        n_steps = p.shape[-1]
-        (a, b), (d, e) = np.divmod(first, n_steps), np.divmod(second, n_steps)
-        pi, pj, qi, qj = p[a, b], p[d, e], q[a, b], q[d, e]
+        both, along_x, along_y = self._tables
+        p, q = (share.ravel() for share in self.main_shares)
+        c, (n, m) = self.offsets.ravel(), self.offsets.shape[-2:]
+        (a, b), (d, e) = np.divmod(first, m), np.divmod(second, m)  # a, d: through all pairs
+        pi, pj, qi, qj = p[first], p[second], q[first], q[second]
         x, y = np.maximum(a, d), np.maximum(b, e)
-        same_x, same_y = a == d, b == e
-        one, by_x, by_y = self.reach(1, 1), self.reach(2, 1), self.reach(1, 2)
-
-        def both(
-            i: IntArray, j: IntArray, sx: BoolArray | bool, sy: BoolArray | bool
-        ) -> FloatArray:
-            both_same = self.reach(2, 2)[i, j]
-            plain = np.where(sx, by_x[i, j], one[i, j])
-            return np.where(sy, np.where(sx, both_same, by_y[i, j]), plain)
-
-        no = np.False_
-        along_x = np.where(same_x, self.reach(2, 0)[x, 0], self.reach(1, 0)[x, 0])
-        along_y = np.where(same_y, self.reach(0, 2)[0, y], self.reach(0, 1)[0, y])
+        same_x, same_y = (a == d).astype(np.intp), (b == e).astype(np.intp)
+        on_x, on_y = same_x * c.size, same_y * (2 * c.size)
+        column = a // n * m + y + same_y * (along_y.size // 2)
         return np.asarray(
-            both(x, y, same_x, same_y)
-            - pj * both(x, b, same_x, no)
-            - pi * both(x, e, same_x, no)
-            - qj * both(a, y, no, same_y)
-            - qi * both(d, y, no, same_y)
-            + pi * pj * along_x
-            + qi * qj * along_y
-            + pi * qj * one[a, e]
-            + qi * pj * one[d, b]
-            - c[a, b] * c[d, e]
+            both.take(x * m + y + on_x + on_y)
+            - pj * both.take(x * m + b + on_x)
+            - pi * both.take(x * m + e + on_x)
+            - qj * both.take(a * m + y + on_y)
+            - qi * both.take(d * m + y + on_y)
+            + pi * pj * along_x.take(x + same_x * (along_x.size // 2))
+            + qi * qj * along_y.take(column)
+            + pi * qj * both.take(a * m + e)
+            + qi * pj * both.take(d * m + b)
+            - c[first] * c[second]
         )
 
     def unit_surfaces(self) -> FloatArray:
-        """Pure effects of all unit differences at the nodes: (n_nodes * n_nodes, n_steps * n_steps)."""
+        """Pure effects of all unit differences of one pair at the nodes: (n_nodes^2, n_steps^2)."""
         (p, q), c = self.main_shares, self.offsets
         n, m = p.shape
         up, along = _reached(n), _reached(m)  # (n_nodes, n_steps)
         both = up[:, None, :, None] * along[None, :, None, :]
-        both = both - p * up[:, None, :, None] - q * along[None, :, None, :] - c
+        both -= p * up[:, None, :, None] + c
+        both -= q * along[None, :, None, :]
         return both.reshape((n + 1) * (m + 1), n * m)
 
 
-def square_in_cells(
-    corners: tuple[FloatArray, ...],
-) -> list[tuple[tuple[int, int], FloatArray]]:
+def square_in_cells(corners: tuple[FloatArray, ...]) -> list[tuple[Power, FloatArray]]:
     """Factors of u^p v^q in the square of the bilinear surface of every cell."""
     base, right, up, far = corners
     s, t, r = up - base, right - base, far - up - right + base  # of u, v and u v
@@ -219,9 +229,14 @@ def square_in_cells(
     ]
 
 
-def total_of(sums: FloatArray, side: int) -> FloatArray:
-    """Sum over one side, which keeps its place."""
-    return np.asarray(sums.sum(side - 2, keepdims=True))
+def _from(sums: FloatArray, side: int) -> FloatArray:
+    """All stands of a side but the first."""
+    return sums[..., 1:, :] if side == 0 else sums[..., 1:]
+
+
+def _until(sums: FloatArray, side: int) -> FloatArray:
+    """All stands of a side but the last."""
+    return sums[..., :-1, :] if side == 0 else sums[..., :-1]
 
 
 def _reached(n_steps: int) -> FloatArray:
@@ -231,8 +246,12 @@ def _reached(n_steps: int) -> FloatArray:
 
 def _from_zero(steps: FloatArray, axis: int) -> FloatArray:
     """Cumulated sums along an axis, from zero at the first node."""
-    heights = np.cumsum(steps, axis)
-    return np.concatenate([np.zeros_like(np.take(heights, [0], axis)), heights], axis)
+    shape = list(steps.shape)
+    shape[axis] += 1
+    heights = np.zeros(shape)
+    rest = heights[..., 1:, :] if axis == -2 else heights[..., 1:]
+    np.cumsum(steps, axis, out=rest)
+    return heights
 
 
 def _share(part: FloatArray, whole: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.pair_axis import PairAxis, Standing
+from rhale.kernels.pair_axis import PairAxis
 from rhale.kernels.pair_moments import PairMoments
 from rhale.kernels.pair_steps import DOWN, read_steps
 from rhale.kernels.pair_strength import PairFit, Reading, Square
@@ -23,11 +23,12 @@ from rhale.results.result import normal_quantile
 from rhale.results.table_rows import Columns, name_places
 
 PairMethod = Literal["ale", "pdp", "h", "greenwell", "shap"]
-Way = Literal["corners", "gradient", "walk"]
+Way = Literal["corners", "gradient", "walk", "still"]
 HOW = {  # strengths were found, by way or by method
     "corners": "four predictions a row and pair",
     "gradient": "two gradients a row and feature",
     "walk": "all splits of the trees",
+    "still": "no question: one of the two has one value",
     "h": "unnormalised H",
     "greenwell": "Greenwell's index",
     "shap": "SHAP interaction values",
@@ -135,7 +136,7 @@ class PairEffect:
         Whether rows count where they stand, or in the middle of their cells, as in R's packages.
     smooth : bool
         Whether the slopes of neighbouring cells were evened out.
-    way : {"corners", "gradient", "walk"}
+    way : {"corners", "gradient", "walk", "still"}
         How mixed differences were found.
     notes : tuple of Note
         What a reader should know.
@@ -200,17 +201,7 @@ class PairEffect:
     @cached_property
     def fit(self) -> PairFit:
         """The surface, from sums."""
-        return PairFit(self.axes, self.moments, self.reading)
-
-    @property
-    def _is_flat(self) -> bool:
-        """Whether there is nothing to add up: no rows, or one value alone on a side."""
-        return not self.measured.any() or 0 in (axis.n_steps for axis in self.axes)
-
-    @property
-    def _surface(self) -> FloatArray:
-        """The surface at all nodes, where no row is, too."""
-        return np.zeros([a.nodes.size for a in self.axes]) if self._is_flat else self.fit.surface
+        return PairFit(self.axes, self.moments, self.reading, self.smooth)
 
     @property
     def edges(self) -> tuple[FloatArray, FloatArray]:
@@ -235,13 +226,12 @@ class PairEffect:
     @property
     def heights(self) -> FloatArray:
         """The surface at all nodes, (n_nodes, n_nodes); nan where no row stands beside a node."""
-        return np.where(self._beside_rows, self._surface, np.nan)
+        return np.where(self._beside_rows, self.fit.surface, np.nan)
 
     @property
     def standard_error(self) -> FloatArray:
         """Its standard error, the same shape."""
-        error = np.zeros_like(self._surface) if self._is_flat else self.fit.node_error
-        return np.where(self._beside_rows, error, np.nan)
+        return np.where(self._beside_rows, self.fit.node_error, np.nan)
 
     @property
     def _beside_rows(self) -> BoolArray:
@@ -288,7 +278,9 @@ class PairEffect:
 
     @property
     def _areas(self) -> FloatArray:
-        return np.outer(self.axes[0].widths, self.axes[1].widths)
+        """Areas of the steps; nan for a column of one value, which has no slopes."""
+        areas = np.outer(self.axes[0].widths, self.axes[1].widths)
+        return np.where(areas > 0, areas, np.nan)
 
     def surface(self, first: Any, second: Any) -> FloatArray:
         """The pure effect at some places, bilinear in a cell.
@@ -331,15 +323,15 @@ class PairEffect:
             read_places(*side) for side in zip(self.names, self.axes, (first, second), strict=True)
         ]
         x, y = np.broadcast_arrays(*values)
-        found = [_stand_on(self.axes[0], x.ravel()), _stand_on(self.axes[1], y.ravel())]
+        found = [self.axes[0].locate(x.ravel()), self.axes[1].locate(y.ravel())]
         return ([one.stand for one in found], [one.place for one in found]), x.shape
 
     def _read(self, stand: list[IntArray], place: list[FloatArray]) -> FloatArray:
         """The surface where rows are, nan elsewhere."""
         (a, b), (u, v) = stand, place
-        if not self.measured.any():
-            return np.full(a.shape, np.nan)
-        base, right, up, far = (corner[a, b] for corner in self.fit.ground.corners(self._surface))
+        base, right, up, far = (
+            corner[a, b] for corner in self.fit.ground.corners(self.fit.surface)
+        )
         height = (base * (1 - v) + right * v) * (1 - u) + (up * (1 - v) + far * v) * u
         known = (a >= 0) & (b >= 0) & self.measured[a, b]
         return np.where(known, height, np.nan)
@@ -357,13 +349,12 @@ class PairEffect:
     @cached_property
     def _doubt(self) -> Doubt:
         """What takes long is made once, and its matrices are let go."""
-        if not self.measured.any():
-            return Doubt(NAN, NAN)
-        if self._is_flat or not (self.moments.mean.any() or self.moments.products.any()):
+        if not (self.moments.mean.any() or self.moments.products.any()):
             return Doubt(0.0, 1.0)  # no row has a difference at all
-        fit = PairFit(self.axes, self.moments, self.reading)
+        fit = PairFit(self.axes, self.moments, self.reading, self.smooth)
+        plain = replace(fit, smooth=False)  # slopes that were evened out have no p-value
         try:
-            return Doubt(fit.square_error, fit.p_value)
+            return Doubt(fit.square_error, (plain if self.smooth else fit).p_value)
         except OverflowError:  # fourth powers of predictions beyond 1e77
             return Doubt(NAN, NAN)
 
@@ -586,13 +577,6 @@ def _as_read_only(array: FloatArray) -> FloatArray:
     view = array.view()
     view.flags.writeable = False
     return view
-
-
-def _stand_on(axis: PairAxis, x: FloatArray) -> Standing:
-    """Where values stand: nowhere on an axis without cells."""
-    if axis.n_stands == 0:
-        return Standing(np.full(x.size, -1), np.zeros(x.size))
-    return axis.locate(x)
 
 
 def _share_of(strength: float, variance: float) -> float:
