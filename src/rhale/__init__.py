@@ -4,6 +4,7 @@ from typing import Any as _Any
 
 from rhale import models
 from rhale._explain import effect, explain
+from rhale._interact import interactions
 from rhale._run import own_version as _own_version
 from rhale.errors import RhaleError
 from rhale.explanation import Explanation, load
@@ -26,6 +27,7 @@ __all__ = [
     "RhaleError",
     "effect",
     "explain",
+    "interactions",
     "load",
     "models",
 ]

@@ -28,8 +28,10 @@ from rhale.kernels.moments import Moments
 from rhale.kernels.regions import By, Regions
 from rhale.measures.choose import Choice
 from rhale.measures.measure import About, Conclusion, Measure, MeasureTask, SampleParts, take_apart
+from rhale.measures.pair_task import PairSums, PairTask
 from rhale.measures.questions import Asker
 from rhale.measures.region_plan import Search, search_regions
+from rhale.measures.whole_rows import WholeRows, WholeRowsTask
 from rhale.models import Adapter, Predictor, meet, wrap
 from rhale.models.expected_columns import columns_for
 from rhale.models.wrap import read_model
@@ -146,6 +148,23 @@ class Run:
         assert first is not None  # noqa: S101 - our own mistake: there is always a feature
         notes = describe_search(self.asked.regions, measures, asker.outputs, columns.survey.n_rows)
         return replace(gather(columns, found, first, n_asked, search), notes=notes)
+
+    def measure_pairs(self, task: PairTask, columns: Columns, number: int) -> PairSums:
+        """Go through the rows once for all pairs."""
+        n_rows, asker = columns.survey.n_rows, task.asker
+        size = task.chunk_rows(self.batch_rows)
+        if asker.n_threads > 1:
+            size = min(size, max(-(-n_rows // (3 * asker.n_threads)), FEWEST_WALKED))
+        most = most_rows(columns.table, task)
+        passes = self._passes(columns.table, n_rows)
+        size = size if most is None else min(size, most)
+        return replace(passes, batch_rows=size, n_threads=asker.n_threads).fold(task, number)
+
+    def keep_rows(self, columns: Columns, n_rows: int, number: int) -> WholeRows:
+        """Whole rows with the smallest keys, at most so many."""
+        last_key = columns.survey.sample.last_key(n_rows)
+        passes = self._passes(columns.table, columns.survey.n_rows)
+        return passes.fold(WholeRowsTask(last_key, self.asked.seed), number).first(n_rows)
 
     def _passes_of(self, task: MeasureTask | DeviceTask, asker: Asker, columns: Columns) -> Passes:
         """Passes in chunks that suit a task."""
@@ -357,13 +376,13 @@ def conclude(
         sample_x=found.sample_x,
         sample_weight=found.sample_weight,
         cells=found.cells,
-        provenance={**_provenance(run, columns, predictor), **asked},
+        provenance={**describe_run(run, columns, predictor), **asked},
         notes=found.notes,
     )
     return note_explained(made)
 
 
-def _provenance(run: Run, columns: Columns, predictor: Predictor) -> dict[str, Any]:
+def describe_run(run: Run, columns: Columns, predictor: Predictor) -> dict[str, Any]:
     """Record what was explained, and how."""
     asked, survey = run.asked, columns.survey
     bins = USUAL_BINS[asked.method] if asked.bins is None else asked.bins

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from os import PathLike
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 
-from rhale.errors import BadSettingError, UnknownFeatureError, UnknownOutputError
+from rhale.errors import BadSettingError, UnknownFeatureError, UnknownNameError, UnknownOutputError
 from rhale.kernels import FloatArray
-from rhale.kernels.records import same_value
+from rhale.kernels.records import freeze, same_value
 from rhale.names import find_feature, find_output, near_names
+from rhale.results import pair_listing, pair_table, summary
 from rhale.results.note import as_notes
 from rhale.results.pair_effect import PairMethod, PairResult
 from rhale.results.read_only import as_read_only
+from rhale.results.shap_pairs import pairs_from_shap, tell_shap
+from rhale.system.writing import write_text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,8 +51,44 @@ class Interactions:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        freeze(self)
         object.__setattr__(self, "provenance", as_read_only(self.provenance))
         object.__setattr__(self, "notes", as_notes(self.notes))
+
+    @classmethod
+    def from_shap(
+        cls, values: Any, features: Sequence[str], outputs: Sequence[str] | None = None
+    ) -> Interactions:
+        """Read SHAP interaction values that another program has computed.
+
+        Parameters
+        ----------
+        values : array-like of shape (n_rows, n_features, n_features) or with n_outputs behind
+            What `shap.TreeExplainer(model).shap_interaction_values(X)` returns.
+        features : sequence of str
+            Names of the features.
+        outputs : sequence of str, optional
+            Names of the outputs; y0, y1, ... by default.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> a, b = np.random.default_rng(0).choice([-1.0, 1.0], (2, 1000))
+        >>> values = np.array([[2 * a, a * b / 2], [a * b / 2, 0 * b]]).transpose(2, 0, 1)
+        >>> ix = Interactions.from_shap(values, ["a", "b"])
+        >>> round(ix["a", "b"].strength, 1), ix.importance[:, 0].round(1).tolist()
+        (1.0, [2.0, 0.0])
+        """
+        found = pairs_from_shap(values, features, outputs)
+        return cls(
+            features=found.features,
+            outputs=found.outputs,
+            pairs=found.pairs,
+            importance=found.importance,
+            variance=found.variance,
+            provenance={"method": "shap", "rows": found.n_rows, "pairs": len(found.pairs)},
+            notes=tell_shap(found),
+        )
 
     @property
     def method(self) -> PairMethod:
@@ -69,21 +110,57 @@ class Interactions:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __contains__(self, key: object) -> bool:
+        try:
+            names, output = self._asked(key)
+        except (BadSettingError, UnknownNameError):
+            return False
+        return self._find(names, output) is not None
+
+    def __str__(self) -> str:
+        told = self._explained_told()
+        return pair_listing.pairs_as_text(self.ranked(), self.provenance, (*told, *self.notes))
+
+    __repr__ = __str__
+
     def __getitem__(self, key: Any) -> PairResult:
+        names, output = self._asked(key)
+        if output is None and len(self.outputs) > 1:
+            some = ", ".join(map(repr, (*names, self.outputs[0])))
+            msg = f"there are several outputs, name one: ix[{some}]; "
+            raise UnknownOutputError(msg + near_names("", list(self.outputs)))
+        found = self._find(names, output)
+        if found is None:
+            first, second = names
+            measured = list(dict.fromkeys(" x ".join(pair.names) for pair in self.pairs))
+            msg = (
+                f"the pair {first!r}, {second!r} was not measured; ask for it with "
+                f"rhale.interactions(..., pairs=[({first!r}, {second!r})]); "
+            )
+            raise UnknownFeatureError(msg + near_names(" x ".join(names), measured))
+        return found if found.names == names else found.transposed()
+
+    def _asked(self, key: Any) -> tuple[tuple[str, str], str | None]:
+        """The two features and the output that a key names."""
         if not isinstance(key, tuple) or len(key) not in (2, 3):
             msg = f"ix[{key!r}] names no pair; name two features, ix['a', 'b'], and one of several outputs"
             raise BadSettingError(msg)
         first, second = (self.features[find_feature(name, self.features)] for name in key[:2])
-        if len(key) == 2 and len(self.outputs) > 1:
-            msg = f"there are several outputs, name one: ix[{first!r}, {second!r}, {self.outputs[0]!r}]; "
-            raise UnknownOutputError(msg + near_names("", list(self.outputs)))
-        output = self.outputs[find_output(key[2], self.outputs) if len(key) == 3 else 0]
+        if first == second:
+            msg = (
+                f"{first!r} twice is no pair; name two features, or read what it does alone: "
+                "ix.importance, rhale.explain"
+            )
+            raise BadSettingError(msg)
+        output = self.outputs[find_output(key[2], self.outputs)] if len(key) == 3 else None
+        return (first, second), output
+
+    def _find(self, names: tuple[str, str], output: str | None) -> PairResult | None:
+        """The pair in either order, of one output, or of any."""
         for pair in self.pairs:
-            if pair.output == output and set(pair.names) == {first, second} and first != second:
-                return pair if pair.names[0] == first else pair.transposed()
-        measured = list(dict.fromkeys(" x ".join(pair.names) for pair in self.pairs))
-        msg = f"the pair {first!r}, {second!r} was not measured; ask for pairs=[({first!r}, {second!r})]; "
-        raise UnknownFeatureError(msg + near_names(f"{first} x {second}", measured))
+            if pair.names in (names, names[::-1]) and output in (None, pair.output):
+                return pair
+        return None
 
     def ranked(self, output: str | int | None = None) -> list[PairResult]:
         """Pairs with the strongest first; of one output, or of all."""
@@ -111,3 +188,89 @@ class Interactions:
             i, j = (self.features.index(name) for name in pair.names)
             found[i, j] = found[j, i] = pair.strength
         return found
+
+    @property
+    def explained(self) -> float | dict[str, float]:
+        """Share of the variance of the predictions that all these pairs have together.
+
+        One number, or one per output: the sum of squared strengths over the variance. Where
+        features are independent, squared importance of the features, squared strengths of all
+        pairs and what three or more features do together add up to the variance; where they
+        depend on each other, shares overlap.
+        """
+        shares = dict(zip(self.outputs, self._shares().tolist(), strict=True))
+        return shares if len(shares) > 1 else shares[self.outputs[0]]
+
+    def _shares(self) -> FloatArray:
+        """Sums of squared strengths over the variance, (n_outputs,)."""
+        found = [sum(p.share for p in self.pairs if p.output == o) for o in self.outputs]
+        return np.array(found, dtype=np.float64)
+
+    def _explained_told(self) -> list[str]:
+        """How much pairs and features have of the variance, where strengths are such parts of it."""
+        if self.method != "ale":
+            return []
+        total = np.where(self.variance > 0, self.variance, np.nan)
+        singles = (self.importance**2).sum(axis=0) / total
+        return pair_listing.tell_explained(self.outputs, self._shares(), singles)
+
+    def to_frame(self, backend: str | None = None, *, errors: bool = True) -> Any:
+        """One row per pair and output, the strongest first.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Kind of table; that of the explained table if not given.
+        errors : bool
+            Whether `strength_error` and `p_value` are found, some milliseconds a pair; they are
+            nan if not.
+        """
+        rows = pair_table.pair_rows(self.ranked(), errors=errors)
+        return summary.as_frame(rows, backend or self._backend)
+
+    def cells_to_frame(self, backend: str | None = None) -> Any:
+        """One row per pair, output and cell of the surface; columns as in `PairEffect.table`.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            As in `to_frame`.
+        """
+        if not any(pair.n_cells for pair in self.pairs):
+            msg = (
+                f"method {self.method!r} gives a number for each pair and no cells; "
+                "use to_frame, or method='ale'"
+            )
+            raise BadSettingError(msg)
+        return summary.as_frame(pair_table.cell_rows(self.pairs), backend or self._backend)
+
+    @property
+    def _backend(self) -> str | None:
+        return cast("str | None", self.provenance.get("table"))
+
+    def report(self, path: str | PathLike[str], title: str | None = None) -> Path:
+        """Write one HTML page that needs no network: ranking, matrix, the strongest pairs, notes.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, for example "interactions.html".
+        title : str, optional
+            Heading of the page.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        from rhale.report.pair_page import make_pair_page
+        from rhale.report.pair_render import render_pairs
+
+        write_text(path, render_pairs(make_pair_page(self, title)))
+        return Path(path)
+
+    def _repr_html_(self) -> str:
+        """The ranked table, for notebooks."""
+        from rhale.report.pair_notebook import pairs_as_html
+
+        return pairs_as_html(self.ranked(), self.provenance, self.notes)

@@ -11,6 +11,7 @@ import numpy as np
 from rhale.errors import BadSettingError
 from rhale.kernels.adaptive import Adaptive
 from rhale.kernels.fixed import Fixed, Quantile
+from rhale.kernels.pair_settings import PairSettings
 from rhale.kernels.partition import Partition, require_count
 from rhale.kernels.partitions import PARTITIONS
 from rhale.kernels.regions import read_regions
@@ -32,7 +33,7 @@ USUAL_BINS: dict[str, Partition] = {
 # what makes a run the same run; features and columns are those of the table that it reads
 IDENTITY = (
     *("method", "bins", "local", "limits", "window", "spread_window"),
-    *("output", "response", "categorical", "regions", "seed"),
+    *("output", "response", "categorical", "regions", "seed", "pairing"),
 )
 NOT_IN_NUMBERS = ("checkpoint", "progress")
 LONGEST_SOURCE = 200  # entries of a list that is written out
@@ -51,7 +52,10 @@ class BinSource(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """All arguments of `rhale.explain` but model and data; see there."""
+    """All arguments of `rhale.explain` but model and data; see there.
+
+    `pairing` holds those that only `rhale.interactions` has; None where effects are explained.
+    """
 
     features: Any = None
     method: Method = "rhale"
@@ -74,6 +78,7 @@ class Settings:
     device: Any = None
     checkpoint: Any = None
     progress: Any = None
+    pairing: PairSettings | None = None
 
     def __post_init__(self) -> None:
         _require_one_of("method", self.method, get_args(Method))
@@ -171,12 +176,23 @@ class Settings:
         >>> Settings(bins=Fixed(7), limits={"age": (20, 60)}).sources()
         {'bins': "rhale.Fixed(n_bins=7, closed='left')", 'limits': "{'age': (20, 60)}"}
         """
-        found = {}
-        for field in fields(self):
-            text = source_of(getattr(self, field.name))
-            if field.name not in NOT_IN_NUMBERS and text != source_of(field.default):
-                found[field.name] = text or field.name
-        return found
+        pairing = self.pairing
+        hidden: tuple[str, ...] = NOT_IN_NUMBERS
+        if pairing is None:
+            return sources_of(self, hidden)
+        hidden = (*hidden, "pairing", "bins")  # which are cells of pairs
+        hidden += ("features",) if isinstance(pairing.pairs, tuple) else ()
+        return {**sources_of(pairing, ()), **sources_of(self, hidden)}
+
+
+def sources_of(record: Any, hidden: Sequence[str]) -> dict[str, str]:
+    """Python source of every field of a record that is not the usual one, less the hidden ones."""
+    found = {}
+    for field in fields(record):
+        text = source_of(getattr(record, field.name))
+        if field.name not in hidden and text != source_of(field.default):
+            found[field.name] = text or field.name
+    return found
 
 
 def name_keys(asked: Any, names: Sequence[str]) -> Any:

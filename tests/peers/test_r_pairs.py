@@ -1,43 +1,45 @@
-"""Second-order effects as in ALEPlot and iml: numbers with numbers, levels with numbers."""
+"""Surfaces of pairs as in ALEPlot and iml, by the public call."""
 
 import numpy as np
 import pytest
-from tests.pairs_by_hand import PairRows
 from tests.peers.r_numbers import black_box, cases, read, table, within
 
-from rhale.kernels.pair_axis import PairAxis
+import rhale
 
 pytestmark = pytest.mark.peer
 
 
-each_surface = pytest.mark.parametrize(
-    ("name", "number"), [*cases("aleplot_2d"), *cases("iml_ale_2d")]
-)
+def sides(case):
+    """Edges of numbers, closed on the right as in R; levels in R's order."""
+    given, order = {}, {}
+    for feature, number in zip(case["features"], ("1", "2"), strict=True):
+        edges = case.get(f"edges_{number}")
+        if edges is None:
+            order[feature] = case["levels_ordered"]
+        else:
+            given[feature] = rhale.Edges(edges, closed="right")
+    return given, order
 
 
-def side_of(case, place, values):
-    """An axis with R's limits, or R's order of levels, and the values on it."""
-    if place == 0 and "levels_ordered" in case:
-        order = list(case["levels_ordered"])
-        codes = np.array([order.index(value) for value in values], dtype=float)
-        return codes, PairAxis(np.arange(float(len(order))), tuple(order))
-    return values.to_numpy(float), PairAxis(
-        np.array(case[f"edges_{place + 1}"], dtype=float), closed="right"
+@pytest.mark.parametrize(("name", "number"), [*cases("aleplot_2d"), *cases("iml_ale_2d")])
+def test_the_surface_is_that_of_r(name, number):
+    case = read(name)["cases"][number]
+    pair = tuple(case["features"])
+    cells, order = sides(case)
+    ix = rhale.interactions(
+        black_box(name), table(name), pairs=[pair], cells=cells, categorical=order, reading="cells"
     )
+    assert ix[pair].fit.surface == within(np.array(case["ale"]))
 
 
-def as_column(axis, values):
-    return np.array(axis.labels)[values.astype(int)] if axis.is_levels else values
-
-
-@each_surface
-def test_surfaces_read_in_the_middle_of_cells_equal_those_of_r(name, number):
-    case, rows, model = read(name)["cases"][number], table(name), black_box(name)
-    first, second = case["features"]
-    (x, across), (y, along) = (side_of(case, i, rows[f]) for i, f in enumerate((first, second)))
-
-    def predict(x, y, _):
-        return model(rows.assign(**{first: as_column(across, x), second: as_column(along, y)}))
-
-    found = PairRows(x, y, x, (across, along)).fit(predict, reading="cells")
-    assert found.surface == within(case["ale"])
+@pytest.mark.parametrize(("name", "number"), cases("aleplot_2d__tree_california"))
+def test_nothing_is_told_where_no_row_is(name, number):
+    case = read(name)["cases"][number]
+    pair, rows = tuple(case["features"]), table(name)
+    cells, _ = sides(case)
+    found = rhale.interactions(black_box(name), rows, pairs=[pair], cells=cells)[pair]
+    (x, y), count = found.edges, found.count
+    middles = np.meshgrid((x[1:] + x[:-1]) / 2, (y[1:] + y[:-1]) / 2, indexing="ij")
+    counted, *_ = np.histogram2d(rows[pair[0]], rows[pair[1]], bins=[x, y])
+    assert np.array_equal(np.isnan(found.surface(*middles)), count == 0)
+    assert count.sum() == counted.sum() == len(rows)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.pairs_by_hand import (
+from tests.pair_rows_by_hand import (
     PairRows,
     cells_of,
     levels_of,

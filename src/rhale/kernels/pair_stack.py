@@ -116,7 +116,8 @@ class PairStack:
         crossed = 2 * terms.value[later] * ground.products(first, second)
         pair = np.concatenate([terms.first[same], first]) // size
         sums = np.bincount(pair, np.concatenate([own, crossed]), len(self.axes))
-        return np.maximum(sums, 0.0)
+        size = np.bincount(terms.first // size, np.abs(terms.value), len(self.axes))
+        return np.where(sums > ROUNDING * size, sums, 0.0)  # entries of Q are below 1
 
 
 def find_mean_squares(ground: Ground, steps: FloatArray) -> FloatArray:

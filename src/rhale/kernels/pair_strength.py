@@ -152,6 +152,18 @@ class PairFit:
         shape = tuple(axis.nodes.size for axis in self.axes)
         return np.asarray(np.sqrt(np.maximum(variance, 0.0)).reshape(shape))
 
+    def combine(self, shares: FloatArray) -> tuple[float, float]:
+        """Sum of the differences over all steps, each times its share, and its standard error.
+
+        Parameters
+        ----------
+        shares : ndarray of shape (n_steps * n_steps,)
+            Numbered row by row.
+        """
+        carried = self.filling.gather(shares[None])
+        variance = float(np.sum(_times(carried, self._covariance) * carried))
+        return float(carried[0] @ self._measured), float(np.sqrt(max(variance, 0.0)))
+
     @cached_property
     def _known(self) -> IntArray:
         """Steps that rows count for."""

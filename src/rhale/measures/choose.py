@@ -238,7 +238,7 @@ def choose_sources(
     slopes = [Gradient(f.column) for f in features]
     why, asked = "", 0
     if adapter.is_differentiable and settings.local != "secant":
-        why, ways, asked = _judge_gradient(settings, asker, probe, features)
+        why, ways, asked = judge_gradient(settings, asker, probe, features)
         if not why:
             return slopes, ways, asked
     piles = [choose_piles(*pair) for pair in zip(features, cells, strict=True)]
@@ -253,7 +253,7 @@ def _own_bin(feature: Feature, cells: CellChoice) -> OwnBin | WholeBin:
     return OwnBin(cells.grid)
 
 
-def _judge_gradient(
+def judge_gradient(
     settings: Settings, asker: Asker, probe: Chunk, features: Sequence[Feature]
 ) -> tuple[str, list[Note], int]:
     """Say why the gradient is of no use ("" if it is), and what to note about each feature."""

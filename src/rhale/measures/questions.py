@@ -11,6 +11,7 @@ import numpy as np
 from rhale.errors import BadPredictionError, ModelFailedError
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.jumps import JumpQuestion, JumpReply, JumpRows
+from rhale.kernels.pair_question import PairQuestion, PairReply
 from rhale.models import Predictor
 from rhale.tables import Chunk
 from rhale.tables.chunk import Change
@@ -94,6 +95,14 @@ class Asker:
         assert walker is not None  # noqa: S101 - our own mistake
         words = Question([(q.column, np.concatenate(q.wide)) for q in questions], self.names, chunk)
         return self.predictor.walk_jumps(walker, chunk, questions, rows, words)
+
+    def ask_pairs(self, chunk: Chunk, asked: PairQuestion) -> PairReply:
+        """Have trees walked for the mixed differences of all pairs; all sides must be seen."""
+        walker = self.predictor.walker
+        assert walker is not None  # noqa: S101 - our own mistake
+        changes = [(s.column, np.concatenate([s.low, s.high])) for s in asked.sides]
+        words = Question(changes, self.names, chunk)
+        return self.predictor.walk_pairs(walker, chunk, asked, words)
 
     def changes_at_once(self, n_rows: int, n_features: int) -> int:
         """Changes of some rows whose answers fit into memory: one call, or one walk of trees."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from matplotlib.colors import LinearSegmentedColormap
+
 from rhale.results import inks
 
 EFFECT, SPREAD, UNCERTAINTY, COUNT = inks.EFFECT, inks.SPREAD, inks.UNCERTAINTY, inks.COUNT
 TRUTH = "#000000"
 SINGLE_ROW = "#777777"
 NOTE = "#555555"
+HALO = "#FFFFFFB0"  # behind letters on colours
 ZERO_LINE = "#B0B0B0"
 
 SPREAD_ALPHA = 0.20
@@ -18,7 +21,10 @@ BAR_ALPHA = 0.10
 VIOLIN_ALPHA = 0.35
 COUNT_ALPHA = 0.60
 ROW_ALPHA = 0.25
+EMPTY_ALPHA = 0.35  # hatches where no rows are
+DARK = 0.6  # of a scale of colours: letters on it are white
 THIN_RIBBON_ALPHA = 0.25
+PALE_RIBBON_ALPHA = 0.15  # where ribbons of several lines lie over each other
 STROKE_ALPHA = 0.35  # spread of one level
 
 LINE_WIDTH = 1.6
@@ -52,14 +58,29 @@ DASHES = ((0, ()), (0, (5, 1.5)), (0, (6, 1.5, 1.2, 1.5)), (0, (1.2, 1.2)))
 REGIONS = tuple(map(Look, inks.REGIONS, DASHES, "osD^"))
 THIRDS = tuple(Look(ink, DASHES[0], marker) for ink, marker in zip(inks.THIRDS, "vo^", strict=True))
 COMMON = Look("#777777", (0, ()), "o")  # of all rows, where those of some are drawn
+LEVELS = (
+    *REGIONS,
+    Look("#444444", (0, (8, 1.5, 3, 1.5)), "v"),
+)  # held, while another feature moves
+
+# Pairs of features: colours of the surface and of strength, what has no rows or was not measured.
+STRENGTH = inks.STRENGTH
+SURFACE_MAP = LinearSegmentedColormap.from_list("rhale surface", [inks.LOW, inks.ZERO, inks.HIGH])
+STRENGTH_MAP = LinearSegmentedColormap.from_list("rhale strength", [inks.ZERO, inks.STRENGTH])
+IMPORTANCE_MAP = LinearSegmentedColormap.from_list("rhale importance", [inks.ZERO, inks.EFFECT])
 
 # Sizes in inches and shares of a panel.
 EFFECT_SIZE = (6.4, 5.8)
 PROFILE_SIZE = (6.4, 4.4)
 REGION_SIZE = (6.4, 4.8)
+MAP_SIZE = (6.6, 5.2)
+MATRIX_ROOM, MATRIX_SLOT, MATRIX_REACH = 1.6, 0.42, (3.6, 11.0)  # beside tiles, a tile, all
+MATRIX_SCALES = 1.2  # of colours, beside a matrix without numbers
+RANKING_WIDTH, RANKING_HEAD, RANKING_LINE = 5.0, 1.3, 0.3
 PANEL_HEIGHTS = (3.0, 2.0)
 STRIP_HEIGHT = 0.07
 STRIP_FLOOR = 0.15  # of the strip: a single row is still seen
+RUG_HEIGHT = 0.05  # outside of a map
 ROOM_FOR_STRIP = 0.13
 MARGIN = 0.04
 VIOLIN_SHARE_OF_BIN = 0.4

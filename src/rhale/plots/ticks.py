@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.ticker import Formatter, Locator, MaxNLocator
 
-from rhale.kernels.times import written
+from rhale.kernels.times import AxisKind, written
 from rhale.plots.lettering import MINUS, shown
 from rhale.results.result import Result, axis_kind, reach
 
@@ -78,31 +78,50 @@ class DurationFormatter(Formatter):
 
 def dress(ax: Axes, result: Result, *, ticks: int = 8) -> None:
     """Write the values of a feature along x as what they are."""
-    kind = axis_kind(result)
-    if kind == "date" and has_calendar(result):
-        low, high = ax.get_xlim()
-        ax.set_xlim(max(low, CALENDAR[0]), min(high, CALENDAR[1]), auto=True)
+    dress_places(ax, axis_kind(result), reach(result), ticks=ticks)
+
+
+def dress_places(
+    ax: Axes,
+    kind: AxisKind,
+    ends: tuple[float, float],
+    *,
+    ticks: int = 8,
+    along: Literal["x", "y"] = "x",
+) -> None:
+    """Write the values of a feature that reaches from one end to another, along either axis."""
+    axis, set_limits = (ax.xaxis, ax.set_xlim) if along == "x" else (ax.yaxis, ax.set_ylim)
+    if kind == "date" and in_calendar(ends):
+        low, high = axis.get_view_interval()
+        set_limits(max(low, CALENDAR[0]), min(high, CALENDAR[1]), auto=True)
         most = max(FEWEST_DATES, ticks)
         locator = AutoDateLocator(minticks=2, maxticks=most)  # type: ignore[no-untyped-call]
-        ax.xaxis.set_major_locator(locator)
-        ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+        axis.set_major_locator(locator)
+        axis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
     elif kind == "duration":
-        ax.xaxis.set_major_locator(DurationLocator(max(3, ticks - 2)))  # '30 min' is wide
-        ax.xaxis.set_major_formatter(DurationFormatter())
+        axis.set_major_locator(DurationLocator(max(3, ticks - 2)))  # '30 min' is wide
+        axis.set_major_formatter(DurationFormatter())
 
 
 def has_calendar(result: Result) -> bool:
     """Tell whether dates are in the years 1 to 9999; others are shown in days."""
-    low, high = reach(result)
-    return CALENDAR[0] <= low and high <= CALENDAR[1] + 1
+    return in_calendar(reach(result))
+
+
+def in_calendar(ends: tuple[float, float]) -> bool:
+    """Tell the same of days since 1970."""
+    return CALENDAR[0] <= ends[0] and ends[1] <= CALENDAR[1] + 1
 
 
 def axis_name(result: Result, length: int) -> str:
     """Name the axis of a feature."""
-    name = shown(result.name, length)
-    if axis_kind(result) == "date" and not has_calendar(result):
-        return f"{name} (days since 1970)"
-    return name
+    return places_name(result.name, axis_kind(result), reach(result), length)
+
+
+def places_name(name: str, kind: AxisKind, ends: tuple[float, float], length: int) -> str:
+    """Name an axis that reaches from one end to another."""
+    unit = " (days since 1970)" if kind == "date" and not in_calendar(ends) else ""
+    return shown(name, length) + unit
 
 
 def only_value(result: Result) -> str:

@@ -11,3 +11,7 @@ COUNT = "#8C8C8C"  # where rows are
 # Curves of regions: that of curves first, and never those of the spread or of intervals.
 REGIONS = (EFFECT, "#E69F00", "#AA3377", "#56B4E9")
 THIRDS = ("#8CC4E8", "#2F8FCB", "#0B4F80")  # one hue, from light to dark
+
+# Surfaces of pairs: below zero, at zero, above. Blue and red are told apart by all readers.
+LOW, ZERO, HIGH = "#2166AC", "#F7F7F7", "#B2182B"
+STRENGTH = "#5E3C99"  # how strongly two features interact

@@ -4,19 +4,44 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from itertools import product
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.pair_axis import PairAxis
 from rhale.kernels.pair_moments import PairMoments
-from rhale.kernels.pair_steps import read_steps
+from rhale.kernels.pair_steps import DOWN, read_steps
 from rhale.kernels.pair_strength import PairFit, Reading, Square
 from rhale.kernels.records import freeze, same_fields
+from rhale.kernels.times import as_numbers
+from rhale.names import find_level
+from rhale.results.listing import shorten, write_share
 from rhale.results.note import as_notes
+from rhale.results.result import normal_quantile
+from rhale.results.table_rows import Columns, name_places
 
 PairMethod = Literal["ale", "pdp", "h", "greenwell", "shap"]
+Way = Literal["corners", "gradient", "walk", "still"]
+HOW = {  # strengths were found, by way or by method
+    "corners": "four predictions a row and pair",
+    "gradient": "two gradients a row and feature",
+    "walk": "all splits of the trees",
+    "still": "no question: one of the two has one value",
+    "h": "unnormalised H",
+    "greenwell": "Greenwell's index",
+    "shap": "SHAP interaction values",
+    "pdp": "two-way partial dependence",
+}
+NAN = float("nan")
+
+
+class Doubt(NamedTuple):
+    """How well a strength is known: the error of its square, and its p-value."""
+
+    square_error: float
+    p_value: float
 
 
 class PairResult(Protocol):
@@ -51,8 +76,31 @@ class PairResult(Protocol):
         """Squared strength, of the variance of the predictions."""
 
     @property
+    def h2(self) -> float:
+        """The normalised H²; nan where it is not known. Nothing is ranked by it."""
+
+    @property
+    def how(self) -> str:
+        """How the strength was found, in words."""
+
+    @property
+    def n_cells(self) -> int:
+        """Cells of the surface, a level being one of its feature; 0 without a surface."""
+
+    @property
+    def n_unmeasured(self) -> int:
+        """Those without rows."""
+
+    @property
+    def n_left_out(self) -> int:
+        """Rows without a value of one of the two, or off the axes."""
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know."""
+
+    def table(self) -> Columns:
+        """One row for each cell; none without a surface."""
 
     def transposed(self) -> PairResult:
         """The same pair, sides exchanged."""
@@ -61,6 +109,10 @@ class PairResult(Protocol):
 @dataclass(frozen=True, eq=False, repr=False)
 class PairEffect:
     """The pure second-order effect of two features on one output: a surface.
+
+    Rows **stand** in a cell of numbers, or on a level. The surface is known at **nodes**: limits
+    of cells, or levels. A **step** leads from a node to the next: a cell, or from a level to the
+    one above. Nothing is shown or counted where no row is.
 
     Attributes
     ----------
@@ -84,7 +136,7 @@ class PairEffect:
         Whether rows count where they stand, or in the middle of their cells, as in R's packages.
     smooth : bool
         Whether the slopes of neighbouring cells were evened out.
-    way : {"corners", "gradient", "walk"}
+    way : {"corners", "gradient", "walk", "still"}
         How mixed differences were found.
     notes : tuple of Note
         What a reader should know.
@@ -100,11 +152,12 @@ class PairEffect:
     n_left_out: int = 0
     reading: Reading = "rows"
     smooth: bool = False
-    way: Literal["corners", "gradient", "walk"] = "corners"
+    way: Way = "corners"
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         freeze(self.moments)
+        object.__setattr__(self, "main", (_as_read_only(self.main[0]), _as_read_only(self.main[1])))
         object.__setattr__(self, "notes", as_notes(self.notes))
 
     def __eq__(self, other: object) -> bool:
@@ -112,10 +165,38 @@ class PairEffect:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __str__(self) -> str:
+        parts = [f"{self.n_cells:,} cells, {self.n_unmeasured:,} without rows"]
+        if self.n_left_out:
+            parts.append(f"{self.n_left_out:,} rows left out")
+        return "; ".join([_head(self), *parts, *self.notes])
+
+    __repr__ = __str__
+
     @property
     def method(self) -> PairMethod:
         """Accumulated local effects of second order."""
         return "ale"
+
+    @property
+    def h2(self) -> float:
+        """Not measured."""
+        return NAN
+
+    @property
+    def how(self) -> str:
+        """How mixed differences were found, in words."""
+        return HOW[self.way]
+
+    @property
+    def n_cells(self) -> int:
+        """Where rows could stand: cells, a level being one of its feature."""
+        return self.moments.count.size
+
+    @property
+    def n_unmeasured(self) -> int:
+        """Those where no row stands."""
+        return int(np.sum(~self.measured))
 
     @cached_property
     def fit(self) -> PairFit:
@@ -167,30 +248,91 @@ class PairEffect:
 
     @property
     def mean(self) -> FloatArray:
-        """Mean mixed slope of every step, nan where no row counts for it."""
+        """Mean mixed slope of every step, (n_steps, n_steps); nan where no row counts for it."""
         steps = read_steps(self.axes, self.moments)
-        area = np.outer(self.axes[0].widths, self.axes[1].widths)
-        return np.where(steps.measured, steps.mean[0] / area, np.nan)
+        return np.where(steps.measured, steps.mean[0] / self._areas, np.nan)
+
+    @property
+    def std(self) -> FloatArray:
+        """Deviation of the rows' own mixed slopes in every step; nan for fewer than two rows.
+
+        Notes
+        -----
+        The divisor is n - 1, of weighted rows their effective number less one. Rows with levels
+        count for the step below and the step above.
+        """
+        center = read_steps(self.axes, self.moments).mean[0]
+        count, weight, rows, squares = (np.zeros(center.shape) for _ in range(4))
+        moments = self.moments
+        for way, ways in enumerate(product(*(range(axis.n_ways) for axis in self.axes))):
+            some = tuple(map(_stands, self.axes, ways))
+            here, off = moments.weight[some], moments.mean[0][(*some, way)] - center
+            count += moments.count[some]
+            weight += here
+            rows += moments.weight_squares[some]
+            squares += moments.products[0][(*some, way, way)] + here * off**2
+        free = weight - np.divide(rows, weight, out=np.zeros_like(rows), where=weight > 0)
+        known = (count > 1) & (free > 0)
+        variance = np.divide(squares, free, out=np.full_like(squares, np.nan), where=known)
+        return np.asarray(np.sqrt(variance) / self._areas)
+
+    @property
+    def _areas(self) -> FloatArray:
+        return np.outer(self.axes[0].widths, self.axes[1].widths)
 
     def surface(self, first: Any, second: Any) -> FloatArray:
-        """The pure effect at some places, bilinear in a cell; nan where no row is.
+        """The pure effect at some places, bilinear in a cell.
 
         Parameters
         ----------
-        first, second : array-like
-            Values of both features, which broadcast: [30, 40] and [[1], [2]] give a grid.
+        first, second : number, date, duration, level or array-like of these
+            Values of both features, which broadcast: [30, 40] and [[1], [2]] give a grid. Levels
+            go by name; a number is a place in `edges`.
+
+        Returns
+        -------
+        ndarray of the common shape, or a number for numbers
+            nan where no row stands in the cell or on the levels, beyond the axes, and for missing
+            values.
         """
-        x, y = np.broadcast_arrays(np.asarray(first, float), np.asarray(second, float))
-        (a, u), (b, v) = (
-            axis.locate(np.ravel(values)) for axis, values in zip(self.axes, (x, y), strict=True)
-        )
+        (stand, place), shape = self._locate(first, second)
+        return self._read(stand, place).reshape(shape)[()]
+
+    def effect_at(self, first: Any, second: Any) -> FloatArray:
+        """What both features do together: both main effects, and the surface.
+
+        Parameters
+        ----------
+        first, second
+            As in `surface`; nan at the same places.
+        """
+        (stand, place), shape = self._locate(first, second)
+        height = self._read(stand, place)
+        for main, a, u in zip(self.main, stand, place, strict=True):
+            above = np.minimum(a + 1, main.size - 1)  # nobody stands above the last level
+            height = height + main[a] * (1 - u) + main[above] * u
+        return height.reshape(shape)[()]
+
+    def _locate(
+        self, first: Any, second: Any
+    ) -> tuple[tuple[list[IntArray], list[FloatArray]], tuple[int, ...]]:
+        """Where values stand on both sides, and the shape that they have together."""
+        values = [
+            read_places(*side) for side in zip(self.names, self.axes, (first, second), strict=True)
+        ]
+        x, y = np.broadcast_arrays(*values)
+        found = [self.axes[0].locate(x.ravel()), self.axes[1].locate(y.ravel())]
+        return ([one.stand for one in found], [one.place for one in found]), x.shape
+
+    def _read(self, stand: list[IntArray], place: list[FloatArray]) -> FloatArray:
+        """The surface where rows are, nan elsewhere."""
+        (a, b), (u, v) = stand, place
         base, right, up, far = (
             corner[a, b] for corner in self.fit.ground.corners(self.fit.surface)
         )
         height = (base * (1 - v) + right * v) * (1 - u) + (up * (1 - v) + far * v) * u
-        known = (a >= 0) & (b >= 0)
-        known &= self.measured[np.maximum(a, 0), np.maximum(b, 0)]
-        return np.where(known, height, np.nan).reshape(x.shape)
+        known = (a >= 0) & (b >= 0) & self.measured[a, b]
+        return np.where(known, height, np.nan)
 
     @property
     def strength(self) -> float:
@@ -203,15 +345,43 @@ class PairEffect:
         return float(np.sqrt(self.square.raw))
 
     @cached_property
+    def _doubt(self) -> Doubt:
+        """What takes long is made once, and its matrices are let go."""
+        fit = PairFit(self.axes, self.moments, self.reading)
+        return Doubt(fit.square_error, fit.p_value)
+
+    @property
     def strength_error(self) -> float:
-        """Standard error of the strength; 0 where rows do not differ at all."""
-        error = self.fit.square_error
+        """Standard error of the strength; 0 where rows do not differ at all.
+
+        Notes
+        -----
+        It and `p_value` take some milliseconds together when the first of them is asked for.
+        """
+        error = self._doubt.square_error
         return error / (2 * self.strength) if self.strength > 0 else float(np.sqrt(error))
 
-    @cached_property
+    def strength_ci(self, level: float = 0.95) -> tuple[float, float]:
+        """Confidence interval of the strength.
+
+        Parameters
+        ----------
+        level : float
+            Probability that it covers the strength over the population of the rows.
+
+        Notes
+        -----
+        It is that of the squared strength, whose estimate is nearly normal, below 0 cut off.
+        """
+        reach = normal_quantile(level) * self._doubt.square_error
+        square = self.square.raw - self.square.noise
+        low, high = (np.sqrt(max(square + sign * reach, 0.0)) for sign in (-1, 1))
+        return float(low), float(high)
+
+    @property
     def p_value(self) -> float:
         """Chance of as large a strength if the two did not interact in this model."""
-        return self.fit.p_value
+        return self._doubt.p_value
 
     @property
     def share(self) -> float:
@@ -228,8 +398,36 @@ class PairEffect:
             main=self.main[::-1],
         )
 
+    def table(self) -> Columns:
+        """One row for each cell, or combination with levels, of the first feature first.
 
-@dataclass(frozen=True, repr=False)
+        Notes
+        -----
+        `left` and `right` are numbers, `from` and `to` the same as text; both are the level where
+        a feature has levels. `surface` is read in the middle of the cell. `mean` and `std` are
+        those of the mixed slope in the cell; of levels, over the step to the one above.
+        """
+        shape = self.count.shape
+        sides: Columns = {}
+        for side, (which, axis) in enumerate(zip(("first", "second"), self.axes, strict=True)):
+            index = np.indices(shape)[side].ravel()
+            for name, values in _ends(axis).items():
+                sides[f"{which}_{name}"] = [values[i] for i in index]
+        middle = [
+            np.array(_ends(a)["left"]) / 2 + np.array(_ends(a)["right"]) / 2 for a in self.axes
+        ]
+        numbers = {
+            "count": self.count,
+            "weight": self.weight,
+            "surface": self.surface(middle[0][:, None], middle[1][None]),
+            "mean": _padded(self.mean, shape),
+            "std": _padded(self.std, shape),
+            "measured": self.measured,
+        }
+        return sides | {name: values.ravel().tolist() for name, values in numbers.items()}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class PairIndex:
     """How strongly two features interact by another definition, without a surface.
 
@@ -245,6 +443,8 @@ class PairIndex:
         Of the predictions.
     h2 : float
         The normalised H², where it is defined; nan elsewhere. Nothing is ranked by it.
+    n_left_out : int
+        Rows without a value of one of the two.
     notes : tuple of Note
         What a reader should know.
     """
@@ -254,21 +454,51 @@ class PairIndex:
     method: PairMethod
     strength: float
     variance: float
-    h2: float = float("nan")
+    h2: float = NAN
+    n_left_out: int = 0
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "notes", as_notes(self.notes))
 
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        return "; ".join([_head(self), self.how, *self.notes])
+
+    __repr__ = __str__
+
+    @property
+    def how(self) -> str:
+        """What the strength is, in words."""
+        return HOW[self.method]
+
     @property
     def strength_error(self) -> float:
         """Not known."""
-        return float("nan")
+        return NAN
 
     @property
     def p_value(self) -> float:
         """Not known."""
-        return float("nan")
+        return NAN
+
+    @property
+    def n_cells(self) -> int:
+        """There is no surface."""
+        return 0
+
+    @property
+    def n_unmeasured(self) -> int:
+        """There is no surface."""
+        return 0
+
+    def table(self) -> Columns:
+        """There is no surface."""
+        return {}
 
     @property
     def share(self) -> float:
@@ -278,3 +508,98 @@ class PairIndex:
     def transposed(self) -> PairIndex:
         """The same pair, names exchanged."""
         return replace(self, names=self.names[::-1])
+
+
+def read_places(name: str, axis: PairAxis, values: Any) -> FloatArray:
+    """Read values of a feature as places on its side of a pair.
+
+    Parameters
+    ----------
+    name : str
+        The feature, for messages.
+    axis : PairAxis
+        Its side.
+    values : number, date, duration, level or array-like of these
+        Levels by name; numbers are places already, and missing values nan.
+
+    Examples
+    --------
+    >>> read_places("size", PairAxis(np.arange(3.0), ("S", "M", "L")), ["L", "M"])
+    array([2., 1.])
+    """
+    if not axis.is_levels:
+        return as_numbers(values, axis.kind)
+    array = np.asarray(values)
+    if array.dtype.kind in "fiu":
+        return array.astype(np.float64)
+    places = [_level_place(name, axis, value) for value in array.ravel().tolist()]
+    return np.array(places, dtype=np.float64).reshape(array.shape)
+
+
+def _level_place(name: str, axis: PairAxis, value: Any) -> float:
+    if value is None or value != value:  # noqa: PLR0124 - missing: nan, NaT
+        return NAN
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    return float(axis.nodes[find_level(name, value, axis.labels)])
+
+
+def _ends(axis: PairAxis) -> Columns:
+    """Where each cell begins and ends, as text and as numbers; a level does both at once."""
+    names = name_places(axis.nodes, axis.labels, axis.kind)
+    nodes = axis.nodes.tolist()
+    low, high = (slice(None), slice(None)) if axis.is_levels else (slice(-1), slice(1, None))
+    return {"from": names[low], "to": names[high], "left": nodes[low], "right": nodes[high]}
+
+
+def _stands(axis: PairAxis, way: int) -> slice:
+    """Stands whose rows count for step 0, 1, ... in one of their ways."""
+    return slice(1, None) if axis.is_levels and way == DOWN else slice(0, axis.n_steps)
+
+
+def _padded(steps: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+    """Numbers of steps by where rows stand: nothing above the last level."""
+    ends = [(0, n - m) for n, m in zip(shape, steps.shape, strict=True)]
+    return np.pad(steps, ends, constant_values=np.nan)
+
+
+def _as_read_only(array: FloatArray) -> FloatArray:
+    """Give a view that cannot be written; the caller's array stays as it is."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def write_strength(pair: PairResult, digits: int = 4) -> str:
+    """Write a strength, with its error where that is known.
+
+    Examples
+    --------
+    >>> write_strength(PairIndex(("a", "b"), "y", "h", 0.25, 1.0))
+    '0.25'
+    """
+    error = pair.strength_error
+    told = "" if np.isnan(error) else f" ± {error:.2g}"
+    return f"{pair.strength:.{digits}g}{told}"
+
+
+def write_p(p_value: float) -> str:
+    """Write a p-value; nothing where it is not known.
+
+    Examples
+    --------
+    >>> write_p(0.0123), write_p(1e-9), write_p(float("nan"))
+    ('0.012', '< 0.001', '')
+    """
+    if np.isnan(p_value):
+        return ""
+    return "< 0.001" if p_value < 0.001 else f"{p_value:.2g}"
+
+
+def _head(pair: PairResult) -> str:
+    """Name a pair, and say how strongly it interacts."""
+    names = " x ".join(shorten(name) for name in pair.names)
+    head = f"{names} on {shorten(pair.output)}: strength {write_strength(pair)}"
+    p = write_p(pair.p_value)
+    told = f", p {p if p.startswith('<') else '= ' + p}" if p else ""
+    return f"{head}, {write_share(pair.share)} of the variance{told}"

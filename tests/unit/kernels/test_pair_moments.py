@@ -2,7 +2,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from tests.pairs_by_hand import KINDS, random_rows, twisted
+from tests.pair_rows_by_hand import KINDS, random_rows, twisted
 
 from rhale.errors import BadEffectsError
 from rhale.kernels.pair_moments import POWERS, measure_pair

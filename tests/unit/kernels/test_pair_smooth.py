@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from tests.pairs_by_hand import fill_of, levels_of, random_rows, twisted
+from tests.pair_rows_by_hand import fill_of, levels_of, random_rows, twisted
 
 from rhale.kernels.pair_axis import PairAxis
 from rhale.kernels.pair_smooth import PRICES, Smoothing, smooth_steps

@@ -3,7 +3,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from tests.pairs_by_hand import KINDS, cells_of, levels_of, random_rows, step_means, twisted
+from tests.pair_rows_by_hand import KINDS, cells_of, levels_of, random_rows, step_means, twisted
 
 from rhale.kernels.pair_steps import (
     POOLED_ROWS,

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.pairs_by_hand import (
+from tests.pair_rows_by_hand import (
     KINDS,
     PairRows,
     cells_of,

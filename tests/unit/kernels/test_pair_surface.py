@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from tests.pairs_by_hand import KINDS, pure_surface, random_rows, read_rows, step_means, twisted
+from tests.pair_rows_by_hand import KINDS, pure_surface, random_rows, read_rows, step_means, twisted
 
 from rhale.kernels.pair_surface import Ground, square_in_cells
 

@@ -2,14 +2,20 @@ import io
 import sys
 import warnings
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 
 from rhale.kernels.grid import Grid, uniform_edges
 from rhale.kernels.moments import measure
+from rhale.kernels.pair_axis import PairAxis
+from rhale.kernels.pair_moments import measure_pair
+from rhale.kernels.pair_strength import PairFit, Square
 from rhale.kernels.partition import Cuts, every_cell
+from rhale.pairs import Interactions
 from rhale.results.effect import NO_SAMPLE, LocalEffects, fit_effect
+from rhale.results.pair_effect import PairEffect, PairIndex
 from rhale.results.profile import Profile
 from rhale.results.region_tree import Region, RegionTree, Split
 
@@ -130,3 +136,99 @@ def render():
         return image.getbuffer().nbytes
 
     return draw
+
+
+@pytest.fixture
+def make_pair():
+    """What two features do together to a function of both, from rows: the effect is known."""
+
+    def ends(axis, stand):
+        last = axis.nodes.size - 1
+        if not axis.is_levels:
+            return [(stand, stand + 1, np.ones(stand.size))]
+        below, above = np.maximum(stand - 1, 0), np.minimum(stand + 1, last)
+        return [(below, stand, stand > 0), (stand, above, stand < last)]
+
+    def make(function, columns, axes, *, names=("a", "b"), main=None, output="y", weights=None):
+        standing = tuple(axis.locate(x) for axis, x in zip(axes, columns, strict=True))
+        ways = (ends(axis, s.stand) for axis, s in zip(axes, standing, strict=True))
+        one, two = (axis.nodes for axis in axes)
+        mixed = [
+            known * too * (
+                function(one[high], two[up]) - function(one[high], two[down])
+                - function(one[low], two[up]) + function(one[low], two[down])
+            )
+            for (low, high, known), (down, up, too) in product(*ways)
+        ]  # fmt: skip
+        given = () if weights is None else (weights,)
+        moments = measure_pair(axes, standing, np.stack(mixed, -1)[None], *given)
+        main = (0 * one, 0 * two) if main is None else main
+        flat = any(axis.n_steps == 0 for axis in axes)
+        square = Square(0.0, 0.0) if flat else PairFit(axes, moments).square
+        return PairEffect(names, output, axes, moments, main, square, variance=1.0)
+
+    return make
+
+
+@pytest.fixture
+def product_pair(make_pair):
+    """a b over cells of both, all of which have rows: the surface is a b, without main effects."""
+    x = (np.arange(40) + 0.5) / 20 - 1
+    columns = tuple(side.ravel() for side in np.meshgrid(x, x, indexing="ij"))
+    axis = PairAxis(np.linspace(-1, 1, 5))
+    return make_pair(np.multiply, columns, (axis, axis), main=(axis.nodes, 2 * axis.nodes))
+
+
+@pytest.fixture
+def hollow_pair(make_pair):
+    """The same where no row is above 0 on both sides, nor in the last cell of the first."""
+    rng = np.random.default_rng(0)
+    a, b = rng.uniform(-1, 1, (2, 4000))
+    kept = ((a < 0) | (b < 0)) & (a < 0.5)
+    axis = PairAxis(np.linspace(-1, 1, 5))
+    return make_pair(np.multiply, (a[kept], b[kept]), (axis, axis))
+
+
+@pytest.fixture
+def level_pair(make_pair):
+    """Levels on both sides, each with each as often: d (a - mean) (b - mean), known by hand."""
+    a, b = (side.ravel() for side in np.meshgrid(np.arange(3.0), np.arange(2.0), indexing="ij"))
+    axes = PairAxis(np.arange(3.0), ("low", "mid", "top")), PairAxis(np.arange(2.0), ("no", "yes"))
+    columns = np.tile(a, 30), np.tile(b, 30)
+    return make_pair(np.multiply, columns, axes, names=("size", "owner"))
+
+
+@pytest.fixture
+def mixed_pair(make_pair):
+    """A number and a level."""
+    a = np.tile((np.arange(40) + 0.5) / 20 - 1, 3)
+    b = np.repeat(np.arange(3.0), 40)
+    axes = PairAxis(np.linspace(-1, 1, 5)), PairAxis(np.arange(3.0), ("low", "mid", "top"))
+    return make_pair(np.multiply, (a, b), axes, names=("age", "size"))
+
+
+@pytest.fixture
+def make_pairs():
+    """Pairs of given strengths, of a variance of 100; of a second output they are twice as strong."""
+
+    def make(strengths, *, importance=None, names=None, outputs=("y",), method="h"):
+        if isinstance(strengths, dict):
+            places = {("abcdef".index(i), "abcdef".index(j)): s for (i, j), s in strengths.items()}
+            names = list("abcdef") if names is None else names
+        else:
+            places = {
+                (i, j): strengths[i, j] for i in range(len(strengths)) for j in range(i + 1, len(strengths))
+            }  # fmt: skip
+            names = [f"x{i}" for i in range(len(strengths))] if names is None else names
+        n = 1 + max(map(max, places)) if importance is None else len(importance)
+        alone = np.ones(n) if importance is None else np.asarray(importance, float)
+        pairs = [
+            PairIndex((names[i], names[j]), output, method, float(s * (k + 1)), 100.0)
+            for (i, j), s in places.items()
+            for k, output in enumerate(outputs)
+        ]
+        wide = np.repeat(alone[:, None], len(outputs), axis=1)
+        variance = np.full(len(outputs), 100.0)
+        return Interactions(tuple(names[:n]), outputs, tuple(pairs), wide, variance)
+
+    return make

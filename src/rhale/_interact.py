@@ -1,0 +1,343 @@
+"""interactions(): the steps from a model and a table to Interactions, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rhale._run import Run, conclude, describe_run, open_run
+from rhale.engines.fold import SECOND_LOOK, Progress
+from rhale.errors import BadSettingError
+from rhale.explanation import Explanation
+from rhale.features.first_pass import Columns, FirstPass
+from rhale.kernels import IntArray
+from rhale.kernels.pair_settings import PairMethod, PairSettings
+from rhale.kernels.pair_strength import Reading
+from rhale.measures.choose import choose
+from rhale.measures.pair_choice import (
+    MOST_FEATURES,
+    ON_PROBABILITIES,
+    ON_THE_MARGIN,
+    Manner,
+    all_of,
+    choose_manner,
+    describe_choice,
+    limit_pairs,
+    require_two,
+    tell_price,
+    too_many,
+)
+from rhale.measures.pair_comparison import compare_pairs, count_whole_rows
+from rhale.measures.pair_conclusion import conclude_pairs, importances
+from rhale.measures.pair_plan import PairPlan, every_pair, list_pairs, make_sides
+from rhale.measures.pair_task import PairSums, PairTask
+from rhale.measures.questions import Asker
+from rhale.models.margins import gives_probabilities, has_margin
+from rhale.models.wrap import read_model
+from rhale.names import list_asked
+from rhale.pairs import Interactions
+from rhale.results.note import Note
+from rhale.settings import Response, Settings, describe_bins
+
+LATER_LOOK = SECOND_LOOK + 2  # effects by which pairs are chosen take one pass, or two
+
+
+def interactions(
+    model: Any,
+    data: Any,
+    *,
+    pairs: str | int | Sequence[tuple[str | int, str | int]] | None = None,
+    features: str | int | Sequence[str | int] | None = None,
+    method: PairMethod = "ale",
+    cells: Any = None,
+    reading: Reading = "rows",
+    smooth: bool = False,
+    output: str | int | Sequence[str | int] | None = None,
+    response: Response = "auto",
+    gradient: Callable[[Any], Any] | None = None,
+    columns: Sequence[str] | None = None,
+    weights: npt.ArrayLike | str | None = None,
+    categorical: Any = None,
+    explanation: Explanation | None = None,
+    n_rows: int | None = None,
+    seed: int = 0,
+    batch_size: int | None = None,
+    n_jobs: int | None = None,
+    device: Any = None,
+    checkpoint: str | PathLike[str] | None = None,
+    progress: bool | Progress | None = None,
+) -> Interactions:
+    """Tell which features act together, how strongly, and what they do: second-order effects.
+
+    Parameters
+    ----------
+    model, data
+        As in `rhale.explain`.
+    pairs : None, "all", int or sequence of pairs, optional
+        Which pairs. By default all of a tree ensemble that is walked and of a model with a
+        gradient (beyond 500, those of the 30 features whose effect differs most between rows); of
+        any other model the ten that the spread of its effects points to. A number: so many of
+        them. "all": every pair, at four predictions a row and pair where nothing better is known.
+    features : str, int or sequence of these, optional
+        Features that may make pairs; all by default.
+    method : {"ale", "h", "greenwell", "pdp"}
+        "ale": accumulated local effects of second order, near the data. For comparison, and over
+        rows that do not exist: "h", Friedman's and Popescu's H statistic (unnormalised as the
+        strength, squared and normalised as `h2`); "greenwell", the variance of partial
+        dependences; "pdp", two-way partial dependence.
+    cells : int, Quantile, Fixed, Edges, a pair of these or a mapping, optional
+        Cells of numbers. By default 20 of equal counts a side, fewer below 2,000 rows.
+    reading : {"rows", "cells"}
+        Where rows count: where they stand, or, as in R's ALEPlot and iml, in the middle of their
+        cells.
+    smooth : bool
+        Even out the slopes of neighbouring cells; helps with trees, but makes p-values too small.
+    output, response, gradient, columns, weights, categorical
+        As in `rhale.explain`; but of tree ensembles that classify, "auto" takes the margin.
+    explanation : Explanation, optional
+        Effects of the same model and table, by which pairs are chosen; made first where they are
+        needed and not given.
+    n_rows, seed, batch_size, n_jobs, device, checkpoint, progress
+        As in `rhale.explain`.
+
+    Returns
+    -------
+    Interactions
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.random.default_rng(0).normal(size=(2000, 3))
+    >>> ix = interactions(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2], x)
+    >>> round(ix["x0", "x1"].strength, 1), ix["x0", "x2"].strength
+    (1.0, 0.0)
+    """
+    pairing, model = PairSettings(pairs, method, cells, reading, smooth), read_model(model)
+    response, told = choose_answer(model, response)
+    asked = Settings(
+        features=name_features(features, pairing),
+        bins=pairing.bins,
+        output=output,
+        response=response,
+        gradient=gradient,
+        columns=columns,
+        weights=weights,
+        categorical=categorical,
+        n_rows=n_rows,
+        seed=seed,
+        batch_size=batch_size,
+        n_jobs=n_jobs,
+        device=device,
+        checkpoint=checkpoint,
+        progress=progress,
+        pairing=pairing,
+    )
+    with open_run(model, data, asked) as run:
+        first = FirstPass.plan(run.table, run.asked)
+        found = first.settle(run.survey(first.task))
+        require_two(found.features)
+        asker = run.meet(found)
+        manner = choose_manner(found, asker, run.asked)
+        choice = choose_pairs(run, found, asker, manner, explanation)
+        choice = replace(choice, notes=(*told, *choice.notes))
+        if pairing.method in ("h", "greenwell"):
+            return compare(run, found, asker, choice)
+        plan = plan_pairs(found, run.asked, manner, choice.pairs)
+        task = PairTask(asker, plan, seed)
+        sums = run.measure_pairs(task, found, choice.next_pass)
+    return gather(run, found, task, sums, choice)
+
+
+def choose_answer(model: Any, response: Response) -> tuple[Response, tuple[Note, ...]]:
+    """Take the margin of trees that classify, unless another answer was asked for; and say why."""
+    if response == "auto" and has_margin(model):
+        return "margin", (ON_THE_MARGIN,)
+    return response, (ON_PROBABILITIES,) if gives_probabilities(model, response) else ()
+
+
+def screen_pairs(fx: Explanation) -> list[tuple[str, str, float]]:  # until partners land
+    size = {e.name: e.typical_spread for e in fx}
+    names = sorted(size, key=lambda n: -size[n])
+    return [(a, b, size[b]) for i, a in enumerate(names) for b in names[i + 1 :]]
+
+
+def name_features(features: Any, pairing: PairSettings) -> Any:
+    """Features that are looked at: those of the pairs that were named, if the user names pairs."""
+    if not isinstance(pairing.pairs, tuple):
+        return features
+    named = list(dict.fromkeys(name for pair in pairing.pairs for name in pair))
+    if features is None:
+        return named
+    asked = list_asked(features, "features")
+    beyond = [name for name in named if name not in asked]
+    if beyond:
+        msg = f"pairs= names {beyond[0]!r}, which is not among features={features!r}; leave features= out"
+        raise BadSettingError(msg)
+    return named
+
+
+@dataclass(frozen=True, eq=False)
+class PairChoice:
+    """Pairs that are measured, by the places of their features; and how they were chosen.
+
+    Attributes
+    ----------
+    pairs : ndarray of shape (n_pairs, 2)
+        Places among the features.
+    explanation : Explanation or None
+        Effects by which they were chosen, where that was needed.
+    asked : int
+        Rows that the model was asked about to choose them.
+    next_pass : int
+        Number of the pass in which they are measured.
+    notes : tuple of Note
+        What was left out.
+    """
+
+    pairs: IntArray
+    explanation: Explanation | None = None
+    asked: int = 0
+    next_pass: int = SECOND_LOOK
+    notes: tuple[Note, ...] = ()
+
+
+def choose_pairs(
+    run: Run, columns: Columns, asker: Asker, manner: Manner, explanation: Explanation | None
+) -> PairChoice:
+    """Take the pairs that were asked for, or look which ones are worth it."""
+    pairing = require(run.asked.pairing)
+    names, n_rows = [f.name for f in columns.features], columns.survey.n_rows
+    named, n_pairs = list_pairs(names, pairing), len(names) * (len(names) - 1) // 2
+    few = tuple(describe_choice(n_pairs, n_pairs, n_rows, is_screened=False))
+    if named is not None:
+        tell_price(manner, len(named), n_rows, pairing)
+        return PairChoice(named, explanation, notes=few)
+    most, is_wide = limit_pairs(len(names), manner, pairing), too_many(len(names), pairing)
+    if most is None and not is_wide:
+        return PairChoice(every_pair(len(names)), explanation, notes=few)
+    asked, passed = 0, SECOND_LOOK
+    if explanation is None:
+        explanation, asked = explain_first(run, columns, asker)
+        passed = LATER_LOOK
+    check_explanation(explanation, names)
+    if most is None:
+        kept = widest(explanation, names)
+        text = f"{len(kept)} of {len(names)} features, those whose effect differs most: pairs='all' takes all"
+        return PairChoice(all_of(kept), explanation, asked, passed, (*few, Note("screen", text)))
+    ranking = [(a, b) for a, b, _ in screen_pairs(explanation) if a in names and b in names]
+    pairs = np.array([sorted((names.index(a), names.index(b))) for a, b in ranking[:most]])
+    notes = tuple(describe_choice(len(pairs), n_pairs, n_rows, is_screened=True))
+    return PairChoice(pairs.reshape(-1, 2), explanation, asked, passed, notes)
+
+
+def explain_first(run: Run, columns: Columns, asker: Asker) -> tuple[Explanation, int]:
+    """Effects of all features, by which pairs are chosen; and rows that were asked for them."""
+    alone = replace(run, asked=replace(run.asked, pairing=None, bins=None))
+    choice = choose(columns, asker, alone.asked)
+    measured = alone.measure(asker, columns, choice.measures)
+    return conclude(alone, columns, asker, choice, measured), measured.asked + choice.asked
+
+
+def check_explanation(explanation: Any, names: Sequence[str]) -> None:
+    """Refuse effects of another table."""
+    if not isinstance(explanation, Explanation):
+        msg = f"explanation={explanation!r:.60} is no Explanation; pass what rhale.explain returned"
+        raise BadSettingError(msg)
+    missing = [name for name in names if name not in explanation]
+    if missing:
+        msg = (
+            f"explanation= has no effect of {missing[0]!r}; explain all features that may make "
+            "pairs, or name features="
+        )
+        raise BadSettingError(msg)
+
+
+def widest(explanation: Explanation, names: Sequence[str]) -> list[int]:
+    """Places of the features whose effects differ most between rows."""
+    spread = dict.fromkeys(names, 0.0)
+    for effect in explanation:
+        if effect.name in spread:
+            spread[effect.name] = max(
+                spread[effect.name], float(np.nan_to_num(effect.typical_spread))
+            )
+    order = sorted(range(len(names)), key=lambda i: -spread[names[i]])
+    return order[:MOST_FEATURES]
+
+
+def plan_pairs(columns: Columns, asked: Settings, manner: Manner, pairs: IntArray) -> PairPlan:
+    """Choose the cells of the features that are in some pair, and how each pair is found."""
+    used = sorted(set(pairs.ravel().tolist()), key=lambda place: columns.features[place].column)
+    features = [columns.features[place] for place in used]
+    sides = make_sides(features, asked, require(asked.pairing), columns.survey.n_rows)
+    ordered = np.array([sorted(used.index(place) for place in pair) for pair in pairs.tolist()])
+    return PairPlan(sides, ordered, manner.ways(sides, ordered))
+
+
+def compare(run: Run, columns: Columns, asker: Asker, choice: PairChoice) -> Interactions:
+    """Measure pairs by another definition, on some whole rows."""
+    method = require(run.asked.pairing).method
+    used = sorted(set(choice.pairs.ravel().tolist()), key=lambda i: columns.features[i].column)
+    features = [columns.features[place] for place in used]
+    pairs = np.array([sorted(used.index(i) for i in pair) for pair in choice.pairs.tolist()])
+    n_rows = count_whole_rows(asker, columns.probe, features, method)
+    rows = run.keep_rows(columns, n_rows, choice.next_pass)
+    found = compare_pairs(asker, rows, features, pairs, method)
+    asked = asker.n_met + choice.asked + found.n_asked
+    told = {
+        "method": method,
+        "pairs": len(pairs),
+        "pairs_possible": len(columns.features) * (len(columns.features) - 1) // 2,
+        "sample_rows": found.n_rows,
+        "rows_asked": asked,
+    }
+    record = describe_run(run, columns, asker.predictor)
+    return Interactions(
+        features=tuple(feature.name for feature in features),
+        outputs=asker.outputs,
+        pairs=found.pairs,
+        importance=found.importance,
+        variance=found.variance,
+        provenance={**{k: v for k, v in record.items() if k != "bins"}, **told},
+        notes=(*choice.notes, *found.notes),
+    )
+
+
+def gather(
+    run: Run, columns: Columns, task: PairTask, sums: PairSums, choice: PairChoice
+) -> Interactions:
+    """Put what was measured together with the record of how it was made."""
+    pairing, plan, asker = require(run.asked.pairing), task.plan, task.asker
+    n_rows, n_outputs = columns.survey.n_rows, len(asker.outputs)
+    still = bool(np.all(sums.answers.variance == 0))
+    same = (Note("constant", "all predictions are the same"),) if still else ()
+    asked = asker.n_met + choice.asked + sums.asked
+    predictor = asker.predictor
+    told = {
+        "method": pairing.method,
+        "cells": "usual" if pairing.cells is None else describe_bins(pairing.cells),
+        "pairs": len(plan.pairs),
+        "pairs_possible": len(columns.features) * (len(columns.features) - 1) // 2,
+        "ways": {way: plan.ways.count(way) for way in dict.fromkeys(plan.ways)},
+        "rows_asked": asker.n_met + predictor.checked_rows if predictor.walks else asked,
+    }
+    kept = {k: v for k, v in describe_run(run, columns, predictor).items() if k != "bins"}
+    return Interactions(
+        features=tuple(side.feature.name for side in plan.sides),
+        outputs=asker.outputs,
+        pairs=conclude_pairs(plan, sums, asker.outputs, pairing, n_rows),
+        importance=importances(plan, sums, n_outputs),
+        variance=sums.answers.variance,
+        provenance={**kept, **told},
+        notes=(*choice.notes, *same),
+    )
+
+
+def require(pairing: PairSettings | None) -> PairSettings:
+    """Settings of pairs, which every run here has."""
+    assert pairing is not None  # noqa: S101 - our own mistake
+    return pairing

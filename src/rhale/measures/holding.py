@@ -1,0 +1,79 @@
+"""Ask a model with some columns held at given values in all rows, and average its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from rhale.kernels import FloatArray, IntArray
+from rhale.measures.questions import Asker, Question
+from rhale.tables import Chunk
+from rhale.tables.chunk import Change
+
+
+def ask_held(asker: Asker, chunk: Chunk, held: Sequence[Change], shares: FloatArray) -> FloatArray:
+    """Mean answers over all rows with columns held at each of some points: partial dependence.
+
+    Parameters
+    ----------
+    asker : Asker
+        The model.
+    chunk : Chunk
+        The rows.
+    held : sequence of (column, values)
+        Columns, and their values at the points, shape (n_points,).
+    shares : ndarray of shape (n_rows,)
+        What each row counts for; they add up to 1.
+
+    Returns
+    -------
+    ndarray of shape (n_outputs, n_points)
+
+    Notes
+    -----
+    n_points x n_rows rows are asked, as many points in one call as the batch holds.
+    """
+
+    def build(points: IntArray, rows: IntArray) -> Any:
+        return chunk.take(rows).substitute([(c, values[points]) for c, values in held])
+
+    question = Question(held, asker.names, chunk)
+    return average(asker, len(held[0][1]), shares, build, question)
+
+
+def ask_rest(asker: Asker, chunk: Chunk, column: int, shares: FloatArray) -> FloatArray:
+    """Mean answers for each row over the values that a column has in all rows, all else held.
+
+    Returns
+    -------
+    ndarray of shape (n_outputs, n_rows)
+    """
+    values = chunk.column(column)
+
+    def build(points: IntArray, rows: IntArray) -> Any:
+        return chunk.take(points).substitute([(column, values[rows])])
+
+    question = Question([(column, values)], asker.names, chunk)
+    return average(asker, chunk.n_rows, shares, build, question)
+
+
+def average(
+    asker: Asker,
+    n_points: int,
+    shares: FloatArray,
+    build: Callable[[IntArray, IntArray], Any],
+    question: Question,
+) -> FloatArray:
+    """Average answers over the rows, for blocks of points; `build` makes rows for points x rows."""
+    n_rows = shares.size
+    at_once = asker.copies_at_once(n_rows)
+    means = np.empty((len(asker.outputs), n_points))
+    for start in range(0, n_points, at_once):
+        points = np.arange(start, min(start + at_once, n_points))
+        rows = build(np.repeat(points, n_rows), np.tile(np.arange(n_rows), points.size))
+        answer = asker.predictor.predict(rows, points.size * n_rows, question)
+        blocks = answer.reshape(points.size, n_rows, -1)
+        means[:, points] = np.einsum("pro,r->op", blocks, shares)
+    return means

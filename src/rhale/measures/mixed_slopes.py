@@ -1,0 +1,82 @@
+"""Mixed differences of a differentiable model: how slopes change as one feature crosses its cell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rhale.kernels import BoolArray, FloatArray
+from rhale.kernels.pair_question import PairSide
+from rhale.models import Predictor
+from rhale.tables import Chunk
+
+
+@dataclass(frozen=True, eq=False)
+class Crossing:
+    """What happens as one feature crosses its cell, or goes to the levels beside.
+
+    Attributes
+    ----------
+    changes : tuple of ndarray of shape (n_rows, n_outputs, n_columns)
+        Changes of all slopes, one for each way; 0 for rows that do not count.
+    single : ndarray of shape (n_outputs, n_rows, n_ways)
+        Changes of the predictions.
+    """
+
+    changes: tuple[FloatArray, ...]
+    single: FloatArray
+
+    def change_along(self, side: PairSide) -> FloatArray:
+        """Mixed differences with another feature, of numbers: (n_outputs, n_rows, n_ways).
+
+        The change of the slope along it, times the width of the row's cell.
+        """
+        stand = side.standing.stand
+        width = np.where(stand >= 0, side.axis.widths[np.maximum(stand, 0)], 0.0)
+        changes = [change[:, :, side.column].T * width for change in self.changes]
+        return np.stack(changes, axis=-1)
+
+
+def cross_cell(
+    predictor: Predictor,
+    chunk: Chunk,
+    side: PairSide,
+    own: tuple[FloatArray | None, FloatArray | None],
+) -> Crossing:
+    """Differentiate with one feature at both ends of its cells: two passes for all its pairs.
+
+    Parameters
+    ----------
+    predictor : Predictor
+        The model.
+    chunk : Chunk
+        The rows.
+    side : PairSide
+        The feature that moves.
+    own : pair of ndarray or None
+        Predictions and slopes of the rows as they are, which levels need.
+    """
+    (low_answers, low), (high_answers, high) = (
+        predictor.gradient(chunk, chunk.substitute([(side.column, values)]))
+        for values in (side.low, side.high)
+    )
+    stand = side.standing.stand
+    if not side.axis.is_levels:
+        known = (stand >= 0)[:, None]
+        return Crossing((_only(high - low, known),), _single(high_answers - low_answers, known))
+    answers, slopes = own
+    assert answers is not None and slopes is not None  # noqa: S101, PT018 - our own mistake
+    below, above = (stand > 0)[:, None], ((stand >= 0) & (stand < side.axis.n_steps))[:, None]
+    single = [_single(answers - low_answers, below), _single(high_answers - answers, above)]
+    changes = (_only(slopes - low, below), _only(high - slopes, above))
+    return Crossing(changes, np.concatenate(single, axis=-1))
+
+
+def _only(changes: FloatArray, counts: BoolArray) -> FloatArray:
+    return np.where(counts[..., None], changes, 0.0)
+
+
+def _single(changes: FloatArray, counts: BoolArray) -> FloatArray:
+    """Changes of predictions as one way."""
+    return np.where(counts, changes, 0.0).T[..., None]

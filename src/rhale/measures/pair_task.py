@@ -1,0 +1,267 @@
+"""The pass over the rows in which pairs are measured: ask, add up, keep sums alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from rhale.features.survey import rows_keys
+from rhale.kernels import FloatArray, IntArray
+from rhale.kernels.pair_main import MainMoments, measure_main
+from rhale.kernels.pair_moments import PairMoments, measure_pair
+from rhale.kernels.pair_question import PairQuestion
+from rhale.kernels.records import crosses_processes
+from rhale.measures.corners import ask_corners, n_corners
+from rhale.measures.mixed_slopes import cross_cell
+from rhale.measures.pair_plan import PairPlan
+from rhale.measures.questions import Asker
+from rhale.models import Predictor
+from rhale.tables import Chunk
+
+CHUNK_NUMBERS, FEWEST_ROWS = 2**22, 2**9  # differences or slopes of a chunk; its rows at least
+WORTH_COMPILING = 2**18  # rows times pairs of a chunk
+
+
+@crosses_processes
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Mean and squared deviations of predictions, by output."""
+
+    weight: float
+    mean: FloatArray
+    squares: FloatArray
+
+    def __add__(self, other: Answers) -> Answers:
+        weight = self.weight + other.weight
+        share = other.weight / weight if weight > 0 else 0.0
+        step = other.mean - self.mean
+        squares = self.squares + other.squares + self.weight * share * step**2
+        return Answers(weight, self.mean + step * share, squares)
+
+    @property
+    def variance(self) -> FloatArray:
+        """Variance of the predictions, shape (n_outputs,)."""
+        return self.squares / self.weight if self.weight > 0 else np.zeros_like(self.squares)
+
+
+@crosses_processes
+@dataclass(frozen=True, eq=False)
+class PairSums:
+    """What one or more chunks say about pairs.
+
+    Attributes
+    ----------
+    pairs : tuple of PairMoments
+        One for each pair; of a gradient, the second feature crossing its cell.
+    reversed : tuple of PairMoments or None
+        The same pairs where the first feature crosses its cell, sides exchanged; None where
+        differences have no direction.
+    mains : tuple of MainMoments or None
+        One for each feature; None where it is in no pair that says so.
+    answers : Answers
+        Of the rows as they are.
+    asked : int
+        Rows that the model was asked about.
+    """
+
+    pairs: tuple[PairMoments, ...]
+    reversed: tuple[PairMoments | None, ...]
+    mains: tuple[MainMoments | None, ...]
+    answers: Answers
+    asked: int
+
+    def __add__(self, other: PairSums) -> PairSums:
+        return PairSums(
+            tuple(a + b for a, b in zip(self.pairs, other.pairs, strict=True)),
+            tuple(map(_add, self.reversed, other.reversed)),
+            tuple(map(_add, self.mains, other.mains)),
+            self.answers + other.answers,
+            self.asked + other.asked,
+        )
+
+
+def _add(a: Any, b: Any) -> Any:
+    """Sum of two terms; None where there is none."""
+    return None if a is None or b is None else a + b
+
+
+@dataclass(frozen=True, eq=False)
+class PairTask:
+    """The task of the pass: ask about all pairs of a chunk, and add up.
+
+    Attributes
+    ----------
+    asker : Asker
+        The model.
+    plan : PairPlan
+        What is measured.
+    seed : int
+        Of the rows' keys.
+    """
+
+    asker: Asker
+    plan: PairPlan
+    seed: int
+
+    @property
+    def predictor(self) -> Predictor:
+        """The model, for whoever sends the task to other processes."""
+        return self.asker.predictor
+
+    def chunk_rows(self, batch_rows: int) -> int:
+        """Rows in a chunk: their differences and slopes stay in memory, sums are few."""
+        plan, n_outputs = self.plan, self.predictor.n_all
+        n_numbers = 1
+        if "walk" in plan.ways:
+            n_numbers = n_outputs * len(plan.pairs)
+        elif "gradient" in plan.ways:
+            n_numbers = len(self.asker.outputs) * len(self.asker.names)
+        elif "corners" in plan.ways:
+            batch_rows = -(-batch_rows // 4)
+        return int(np.clip(CHUNK_NUMBERS // n_numbers, FEWEST_ROWS, max(batch_rows, FEWEST_ROWS)))
+
+    def __call__(self, chunk: Chunk) -> PairSums:
+        """Ask the model about every pair, and keep sums."""
+        key = rows_keys(chunk, self.seed)
+        found = Gathered(self.plan.question(chunk, key), chunk.weights)
+        answers, n_asked = self.ask_answers(chunk)
+        for gather in (self.gather_walked, self.gather_slopes, self.gather_corners):
+            n_asked += gather(chunk, found)
+        self.gather_still(chunk, found)
+        n_pairs = len(self.plan.pairs)
+        return PairSums(
+            tuple(found.pairs[i] for i in range(n_pairs)),
+            tuple(found.reversed.get(i) for i in range(n_pairs)),
+            tuple(found.mains.get(i) for i in range(len(self.plan.sides))),
+            answers,
+            n_asked,
+        )
+
+    def ask_answers(self, chunk: Chunk) -> tuple[Answers, int]:
+        """Predictions of the rows as they are: how they vary."""
+        found = self.predictor.predict(chunk.rows, chunk.n_rows)
+        weight = np.ones(chunk.n_rows) if chunk.weights is None else chunk.weights
+        total, n_outputs = float(weight.sum()), found.shape[1]
+        if total <= 0:
+            return Answers(0.0, np.zeros(n_outputs), np.zeros(n_outputs)), chunk.n_rows
+        mean = found[0] + weight @ (found - found[0]) / total
+        return Answers(total, mean, weight @ (found - mean) ** 2), chunk.n_rows
+
+    def gather_walked(self, chunk: Chunk, found: Gathered) -> int:
+        """Walk trees once for all pairs."""
+        places = self.plan.places("walk")
+        if not places.size:
+            return 0
+        asked = replace(found.question, pairs=self.plan.pairs[places])
+        reply = self.asker.ask_pairs(chunk, asked)
+        found.add(places, found.measure(asked.pairs, reply.mixed, is_fast=True))
+        for side in np.unique(asked.pairs).tolist():
+            found.add_main(side, reply.single[side])
+        return chunk.n_rows
+
+    def gather_slopes(self, chunk: Chunk, found: Gathered) -> int:
+        """Let one feature after the other cross its cell, and see how slopes along others change."""
+        places = self.plan.places("gradient")
+        if not places.size:
+            return 0
+        pairs, sides = self.plan.pairs[places], found.question.sides
+        crossing = np.unique(pairs)
+        answers, slopes, n_asked = None, None, 0
+        if any(sides[side].axis.is_levels for side in crossing):
+            (answers, slopes), n_asked = self.predictor.gradient(chunk), chunk.n_rows
+        for side in crossing.tolist():
+            crossed = cross_cell(self.predictor, chunk, sides[side], (answers, slopes))
+            found.add_main(side, crossed.single)
+            n_asked += 2 * chunk.n_rows
+            for column in (1, 0):  # the side that crosses is the second, then the first
+                mine = np.flatnonzero(pairs[:, column] == side)
+                still = [p for p in mine if not sides[pairs[p, 1 - column]].axis.is_levels]
+                if still:
+                    others = pairs[still, 1 - column]
+                    mixed = [crossed.change_along(sides[other]) for other in others]
+                    ordered = np.column_stack([others, np.full(len(still), side)])
+                    moments = found.measure(ordered, mixed)
+                    found.add_direction(places[still], moments, is_second=column == 1)
+        found.settle(places)
+        return n_asked
+
+    def gather_corners(self, chunk: Chunk, found: Gathered) -> int:
+        """Ask about the corners of each row's cells, pair by pair."""
+        n_asked = 0
+        for place in self.plan.places("corners").tolist():
+            pair = self.plan.pairs[place]
+            first, second = (found.question.sides[side] for side in pair)
+            mixed, *along = ask_corners(self.asker, chunk, first, second)
+            found.add([place], found.measure(pair[None], [mixed]))
+            for side, differences in zip(pair.tolist(), along, strict=True):
+                found.add_main(side, differences)
+            n_asked += n_corners(first, second) * chunk.n_rows
+        return n_asked
+
+    def gather_still(self, chunk: Chunk, found: Gathered) -> None:
+        """Count the rows of pairs in which a feature has one value: nothing is asked."""
+        n_outputs = len(self.asker.outputs)
+        for place in self.plan.places("still").tolist():
+            n_ways = np.prod([axis.n_ways for axis in self.plan.axes(place)])
+            nothing = np.zeros((n_outputs, chunk.n_rows, int(n_ways)))
+            found.add([place], found.measure(self.plan.pairs[place][None], [nothing]))
+
+
+class Gathered:
+    """What a chunk says so far."""
+
+    def __init__(self, question: PairQuestion, weights: FloatArray | None) -> None:
+        self.question, self.weights = question, weights
+        self.pairs: dict[int, PairMoments] = {}
+        self.reversed: dict[int, PairMoments] = {}
+        self.mains: dict[int, MainMoments] = {}
+
+    def measure(
+        self, pairs: IntArray, mixed: Sequence[FloatArray], *, is_fast: bool = False
+    ) -> list[PairMoments]:
+        """Sums of some pairs, in a compiled loop where that is worth it."""
+        asked = replace(self.question, pairs=pairs)
+        n_rows = self.question.sides[0].low.size
+        if is_fast or (n_rows * len(pairs) >= WORTH_COMPILING and find_spec("numba")):
+            from rhale.models.trees.pair_sums import measure_pairs
+
+            return measure_pairs(asked, mixed, self.weights)
+        return [
+            measure_pair(
+                (asked.sides[a].axis, asked.sides[b].axis),
+                (asked.sides[a].standing, asked.sides[b].standing),
+                differences,
+                self.weights,
+            )
+            for (a, b), differences in zip(pairs.tolist(), mixed, strict=True)
+        ]
+
+    def add(self, places: Iterable[int], moments: Sequence[PairMoments]) -> None:
+        """Keep the sums of some pairs."""
+        self.pairs.update(zip((int(place) for place in places), moments, strict=True))
+
+    def add_direction(
+        self, places: IntArray, moments: Sequence[PairMoments], *, is_second: bool
+    ) -> None:
+        """Keep sums where the second side crosses its cell, or, sides exchanged, the first."""
+        if is_second:
+            self.add(places, moments)
+        else:
+            turned = [one.transposed() for one in moments]
+            self.reversed.update(zip(places.tolist(), turned, strict=True))
+
+    def settle(self, places: IntArray) -> None:
+        """Where only the first side can cross, its direction is the only one."""
+        for place in places.tolist():
+            if place not in self.pairs:
+                self.pairs[place] = self.reversed.pop(place)
+
+    def add_main(self, side: int, differences: FloatArray) -> None:
+        """Keep what a feature does alone, once."""
+        if side not in self.mains:
+            asked = self.question.sides[side]
+            self.mains[side] = measure_main(asked.axis, asked.standing, differences, self.weights)

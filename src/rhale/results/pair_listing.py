@@ -1,0 +1,104 @@
+"""Pairs as text: the ranked table that `print` and the command show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rhale.kernels import FloatArray
+from rhale.results.listing import MOST_NAMED, aligned, shorten, title, write_share
+from rhale.results.pair_effect import PairResult, write_p, write_strength
+
+MOST_PAIRS = 20
+
+
+def pairs_as_text(
+    ranked: Sequence[PairResult],
+    provenance: Mapping[str, Any],
+    notes: Sequence[str],
+    most: int = MOST_PAIRS,
+) -> str:
+    """Write the ranked table that `print` shows.
+
+    Parameters
+    ----------
+    ranked : sequence of PairResult
+        All pairs, the strongest first.
+    provenance : mapping
+        What was measured, how, on how many rows.
+    notes : sequence of str
+        What follows the table.
+    most : int
+        How many pairs are listed. Errors and p-values are found for these alone.
+    """
+    columns, n_left, remarks = pair_ranking(ranked[:most])
+    table = aligned([list(columns), *zip(*columns.values(), strict=True)], n_left=n_left)
+    footer = [f"and {len(ranked) - most:,} weaker ones"] if len(ranked) > most else []
+    footer += [f"{number}  {note}" for number, note in enumerate(remarks, start=1)]
+    how = ", ".join(dict.fromkeys(pair.how for pair in ranked))
+    return "\n".join([f"pairs by {title(provenance)}; from {how}", *table, *footer, *notes])
+
+
+def pair_ranking(ranked: Sequence[PairResult]) -> tuple[dict[str, list[str]], int, list[str]]:
+    """The cells of the ranked table, as `listing.ranking` gives those of features.
+
+    Returns
+    -------
+    columns : dict of str to list of str
+        The cells below each header.
+    n_left : int
+        How many columns hold words; the others, but for the notes, hold numbers.
+    remarks : list of str
+        The notes, whose numbers stand in the last column.
+    """
+    remarks: dict[str, int] = {}
+    columns = {"pair": [name_pair(pair.names) for pair in ranked]}
+    if len({pair.output for pair in ranked}) > 1:
+        columns["output"] = [shorten(pair.output) for pair in ranked]
+    n_left = len(columns)
+    has_errors = any(not np.isnan(pair.strength_error) for pair in ranked)
+    columns["strength ± error" if has_errors else "strength"] = list(map(write_strength, ranked))
+    columns["share"] = [write_share(pair.share) for pair in ranked]
+    if has_errors:
+        columns["p"] = [write_p(pair.p_value) for pair in ranked]
+    if any(not np.isnan(pair.h2) for pair in ranked):
+        columns["H²"] = ["" if np.isnan(pair.h2) else f"{pair.h2:.2g}" for pair in ranked]
+    marks = [[remarks.setdefault(n, len(remarks) + 1) for n in pair.notes] for pair in ranked]
+    columns["notes"] = [", ".join(map(str, numbers)) for numbers in marks]
+    return columns, n_left, list(remarks)
+
+
+def name_pair(names: tuple[str, str]) -> str:
+    """Write the names of a pair on one line.
+
+    Examples
+    --------
+    >>> name_pair(("age", "income"))
+    'age x income'
+    """
+    return " x ".join(map(shorten, names))
+
+
+def tell_explained(outputs: Sequence[str], pairs: FloatArray, singles: FloatArray) -> list[str]:
+    """Say how much of the variance pairs have together, and features alone.
+
+    Parameters
+    ----------
+    outputs : sequence of str
+        Names of the outputs.
+    pairs, singles : ndarray of shape (n_outputs,)
+        Sums of squared strengths and of squared importance, as shares of the variance; nan where
+        they are not known.
+    """
+    told = []
+    for output, pair, single in list(zip(outputs, pairs, singles, strict=True))[:MOST_NAMED]:
+        where = f" of {shorten(output)!r}" if len(outputs) > 1 else ""
+        alone = f", features alone {write_share(single)}" if np.isfinite(single) else ""
+        if np.isfinite(pair):
+            told.append(
+                f"together these pairs have {write_share(pair)} of the variance of the "
+                f"predictions{where}{alone}"
+            )
+    return told

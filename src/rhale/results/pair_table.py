@@ -1,0 +1,49 @@
+"""Pairs as rows of tables: one for each pair, or one for each cell of its surface."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rhale.results.pair_effect import PairResult
+from rhale.results.table_rows import NAN, Columns
+
+
+def pair_rows(pairs: Sequence[PairResult], *, errors: bool = True) -> Columns:
+    """One row per pair and output, in the given order.
+
+    Parameters
+    ----------
+    pairs : sequence of PairResult
+        The pairs.
+    errors : bool
+        Whether errors and p-values are found, some milliseconds a pair; nan if not.
+    """
+    return {
+        "first": [pair.names[0] for pair in pairs],
+        "second": [pair.names[1] for pair in pairs],
+        "output": [pair.output for pair in pairs],
+        "strength": [float(pair.strength) for pair in pairs],
+        "strength_error": [float(pair.strength_error) if errors else NAN for pair in pairs],
+        "p_value": [float(pair.p_value) if errors else NAN for pair in pairs],
+        "share": [float(pair.share) for pair in pairs],
+        "cells": [int(pair.n_cells) for pair in pairs],
+        "unmeasured": [int(pair.n_unmeasured) for pair in pairs],
+        "left_out": [int(pair.n_left_out) for pair in pairs],
+        "method": [pair.method for pair in pairs],
+        "h2": [float(pair.h2) for pair in pairs],
+        "notes": ["; ".join(pair.notes) for pair in pairs],
+    }
+
+
+def cell_rows(pairs: Sequence[PairResult]) -> Columns:
+    """One row per pair, output and cell; pairs without a surface have none."""
+    columns: Columns = {"first": [], "second": [], "output": []}
+    for pair in pairs:
+        table = pair.table()
+        n_rows = pair.n_cells
+        columns["first"] += [pair.names[0]] * n_rows
+        columns["second"] += [pair.names[1]] * n_rows
+        columns["output"] += [pair.output] * n_rows
+        for name, values in table.items():
+            columns.setdefault(name, []).extend(values)
+    return columns

@@ -1,0 +1,55 @@
+import numpy as np
+
+from rhale.results.pair_effect import PairIndex
+from rhale.results.pair_listing import pair_ranking, pairs_as_text, tell_explained
+
+TOLD = {"model": "Forest", "method": "h", "rows": 1_000}
+
+
+def indices(n, **fields):
+    return [PairIndex((f"a{i}", "b"), "y", "h", 1 / (i + 1), 4.0, **fields) for i in range(n)]
+
+
+def test_the_strongest_are_listed_and_the_others_counted():
+    lines = pairs_as_text(indices(435), TOLD, ["a note"]).splitlines()
+    assert lines[0] == "pairs by h of a Forest, 1,000 rows; from unnormalised H"
+    assert lines[1].split() == ["pair", "strength", "share", "notes"]
+    assert lines[2].split() == ["a0", "x", "b", "1", "25", "%"]
+    assert len(lines) == 2 + 20 + 2
+    assert lines[-2:] == ["and 415 weaker ones", "a note"]
+
+
+def test_few_pairs_are_all_listed():
+    assert "weaker" not in pairs_as_text(indices(20), TOLD, [])
+
+
+def test_notes_are_numbered_and_written_once():
+    pairs = indices(3, notes=("few rows", "links"))
+    columns, n_left, remarks = pair_ranking(pairs)
+    assert columns["notes"] == ["1, 2"] * 3
+    assert (n_left, remarks) == (1, ["few rows", "links"])
+    assert pairs_as_text(pairs, TOLD, []).endswith("1  few rows\n2  links")
+
+
+def test_outputs_and_the_normalised_h_have_columns_where_there_are_any():
+    other = PairIndex(("a", "b"), "z", "h", 0.5, 1.0, h2=0.125)
+    columns, n_left, _ = pair_ranking([*indices(1), other])
+    assert columns["output"] == ["y", "z"]
+    assert columns["H²"] == ["", "0.12"]
+    assert n_left == 2
+    assert "output" not in pair_ranking(indices(2))[0]
+
+
+def test_long_names_are_cut_and_stay_on_one_line():
+    pair = PairIndex(("x" * 99, "a\nb"), "y", "h", 0.5, 1.0)
+    (name,) = pair_ranking([pair])[0]["pair"]
+    assert name == "x" * 31 + "… x a b"
+
+
+def test_what_pairs_and_features_have_of_the_variance_is_told():
+    told = tell_explained(["y"], np.array([0.25]), np.array([0.7]))
+    assert told == [
+        "together these pairs have 25 % of the variance of the predictions, features alone 70 %"
+    ]
+    told = tell_explained(["y", "z"], np.array([0.25, np.nan]), np.array([np.nan, 0.1]))
+    assert told == ["together these pairs have 25 % of the variance of the predictions of 'y'"]
