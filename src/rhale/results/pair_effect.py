@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
+from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.pair_axis import PairAxis
 from rhale.kernels.pair_moments import PairMoments
@@ -101,6 +102,9 @@ class PairResult(Protocol):
 
     def table(self) -> Columns:
         """One row for each cell; none without a surface."""
+
+    def plot(self, kind: str = "map", **options: Any) -> Any:
+        """Draw it."""
 
     def transposed(self) -> PairResult:
         """The same pair, sides exchanged."""
@@ -407,6 +411,26 @@ class PairEffect:
             main=self.main[::-1],
         )
 
+    def plot(self, kind: str = "map", **options: Any) -> Any:
+        """Draw the surface as a map, or as lines that people can read.
+
+        Parameters
+        ----------
+        kind : {"map", "lines"}
+            The surface alone, blank where no row is; or the curve of one feature at low, middle
+            and high values of the other, main effects included.
+        **options
+            Passed on to `rhale.plots.plot_pair_map` or `rhale.plots.plot_pair_lines`: `ax`, of
+            lines `by`, the feature that is held.
+
+        Returns
+        -------
+        Axes
+        """
+        from rhale.plots.choice import draw_pair  # the one door upwards, see pyproject.toml
+
+        return draw_pair(self, kind, **options)
+
     def table(self) -> Columns:
         """One row for each cell, or combination with levels, of the first feature first.
 
@@ -504,6 +528,15 @@ class PairIndex:
     def n_unmeasured(self) -> int:
         """There is no surface."""
         return 0
+
+    def plot(self, kind: str = "map", **options: Any) -> Any:  # noqa: ARG002
+        """There is no surface."""
+        first, second = self.names
+        msg = (
+            f"method {self.method!r} gives {first!r} and {second!r} a number and no surface to draw; "
+            "use Interactions.plot, or interactions(..., method='ale')"
+        )
+        raise BadSettingError(msg)
 
     def table(self) -> Columns:
         """There is no surface."""
