@@ -32,6 +32,7 @@ from rhale.measures.pair_choice import (
     tell_price,
     too_many,
 )
+from rhale.measures.pair_comparison import compare_pairs, count_whole_rows
 from rhale.measures.pair_conclusion import conclude_pairs, importances
 from rhale.measures.pair_plan import PairPlan, every_pair, list_pairs, make_sides
 from rhale.measures.pair_task import PairSums, PairTask
@@ -143,10 +144,13 @@ def interactions(
         asker = run.meet(found)
         manner = choose_manner(found, asker, run.asked)
         choice = choose_pairs(run, found, asker, manner, explanation)
+        choice = replace(choice, notes=(*told, *choice.notes))
+        if pairing.method in ("h", "greenwell"):
+            return compare(run, found, asker, choice)
         plan = plan_pairs(found, run.asked, manner, choice.pairs)
         task = PairTask(asker, plan, seed)
         sums = run.measure_pairs(task, found, choice.next_pass)
-    return gather(run, found, task, sums, replace(choice, notes=(*told, *choice.notes)))
+    return gather(run, found, task, sums, choice)
 
 
 def choose_answer(model: Any, response: Response) -> tuple[Response, tuple[Note, ...]]:
@@ -272,6 +276,35 @@ def plan_pairs(columns: Columns, asked: Settings, manner: Manner, pairs: IntArra
     sides = make_sides(features, asked, require(asked.pairing), columns.survey.n_rows)
     ordered = np.array([sorted(used.index(place) for place in pair) for pair in pairs.tolist()])
     return PairPlan(sides, ordered, manner.ways(sides, ordered))
+
+
+def compare(run: Run, columns: Columns, asker: Asker, choice: PairChoice) -> Interactions:
+    """Measure pairs by another definition, on some whole rows."""
+    method = require(run.asked.pairing).method
+    used = sorted(set(choice.pairs.ravel().tolist()), key=lambda i: columns.features[i].column)
+    features = [columns.features[place] for place in used]
+    pairs = np.array([sorted(used.index(i) for i in pair) for pair in choice.pairs.tolist()])
+    n_rows = count_whole_rows(asker, columns.probe, features, method)
+    rows = run.keep_rows(columns, n_rows, choice.next_pass)
+    found = compare_pairs(asker, rows, features, pairs, method)
+    asked = asker.n_met + choice.asked + found.n_asked
+    told = {
+        "method": method,
+        "pairs": len(pairs),
+        "pairs_possible": len(columns.features) * (len(columns.features) - 1) // 2,
+        "sample_rows": found.n_rows,
+        "rows_asked": asked,
+    }
+    record = describe_run(run, columns, asker.predictor)
+    return Interactions(
+        features=tuple(feature.name for feature in features),
+        outputs=asker.outputs,
+        pairs=found.pairs,
+        importance=found.importance,
+        variance=found.variance,
+        provenance={**{k: v for k, v in record.items() if k != "bins"}, **told},
+        notes=(*choice.notes, *found.notes),
+    )
 
 
 def gather(

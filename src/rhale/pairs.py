@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -18,6 +18,7 @@ from rhale.results import pair_listing, pair_table, summary
 from rhale.results.note import as_notes
 from rhale.results.pair_effect import PairMethod, PairResult
 from rhale.results.read_only import as_read_only
+from rhale.results.shap_pairs import pairs_from_shap, tell_shap
 from rhale.system.writing import write_text
 
 
@@ -53,6 +54,41 @@ class Interactions:
         freeze(self)
         object.__setattr__(self, "provenance", as_read_only(self.provenance))
         object.__setattr__(self, "notes", as_notes(self.notes))
+
+    @classmethod
+    def from_shap(
+        cls, values: Any, features: Sequence[str], outputs: Sequence[str] | None = None
+    ) -> Interactions:
+        """Read SHAP interaction values that another program has computed.
+
+        Parameters
+        ----------
+        values : array-like of shape (n_rows, n_features, n_features) or with n_outputs behind
+            What `shap.TreeExplainer(model).shap_interaction_values(X)` returns.
+        features : sequence of str
+            Names of the features.
+        outputs : sequence of str, optional
+            Names of the outputs; y0, y1, ... by default.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> a, b = np.random.default_rng(0).choice([-1.0, 1.0], (2, 1000))
+        >>> values = np.array([[2 * a, a * b / 2], [a * b / 2, 0 * b]]).transpose(2, 0, 1)
+        >>> ix = Interactions.from_shap(values, ["a", "b"])
+        >>> round(ix["a", "b"].strength, 1), ix.importance[:, 0].round(1).tolist()
+        (1.0, [2.0, 0.0])
+        """
+        found = pairs_from_shap(values, features, outputs)
+        return cls(
+            features=found.features,
+            outputs=found.outputs,
+            pairs=found.pairs,
+            importance=found.importance,
+            variance=found.variance,
+            provenance={"method": "shap", "rows": found.n_rows, "pairs": len(found.pairs)},
+            notes=tell_shap(found),
+        )
 
     @property
     def method(self) -> PairMethod:

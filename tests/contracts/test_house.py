@@ -24,6 +24,7 @@ PUBLIC = {  # signatures that users call by keyword
 COMPILED = {
     "models/trees/walk.py",
     "models/trees/jump_walk.py",
+    "models/trees/pair_walk.py",
     "gpu/fused_moments.py",
 }  # numba and Triton know no keywords
 ENTRY = {"__init__.py", "__main__.py"}  # doors: no purpose of their own

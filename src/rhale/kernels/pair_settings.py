@@ -49,8 +49,9 @@ class PairSettings:
             if getattr(self, name) not in known:
                 msg = f"{name}={getattr(self, name)!r} is not known; use one of {', '.join(known)}"
                 raise BadSettingError(msg)
-        if not isinstance(self.smooth, bool):
-            msg = f"smooth={self.smooth!r} is neither True nor False"
+        smooth: Any = self.smooth
+        if not isinstance(smooth, bool):
+            msg = f"smooth={smooth!r} is neither True nor False"
             raise BadSettingError(msg)
         object.__setattr__(self, "pairs", read_pairs(self.pairs))
         self._check_cells()

@@ -26,7 +26,7 @@ from rhale.kernels.pair_surface import Ground
 
 Reading = Literal["rows", "cells"]
 Axes = tuple[PairAxis, PairAxis]
-ROUNDING = 1e-14  # of the sum of all differences
+ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,20 +90,9 @@ class PairStack:
         spread = stand_covariances((weight, squares), products, areas)
         return step_covariances(weight, spread, self.sides)
 
-    @cached_property
-    def surfaces(self) -> FloatArray:
-        """Pure effects at all nodes, (n_pairs, n_nodes, n_nodes); of steps without rows, too."""
-        return self.ground.surface(self._filled)
-
-    @cached_property
-    def _filled(self) -> FloatArray:
-        return self.filling.fill(self.steps.mean)
-
     def raw(self) -> FloatArray:
-        """Mean squares over the rows, (n_pairs,); 0 where they are rounding of what was summed."""
-        found = self.ground.mean_square(self.surfaces)
-        height = np.abs(self._filled).sum((-2, -1))
-        return np.where(found > (ROUNDING * height) ** 2, found, 0.0)
+        """Mean squares over the rows, (n_pairs,)."""
+        return find_mean_squares(self.ground, self.filling.fill(self.steps.mean))
 
     def noise(self) -> FloatArray:
         """What noise adds to them: the sum of Q and covariances, term by term, (n_pairs,)."""
@@ -120,6 +109,25 @@ class PairStack:
         pair = np.concatenate([terms.first[same], first]) // size
         sums = np.bincount(pair, np.concatenate([own, crossed]), len(self.axes))
         return np.maximum(sums, 0.0)
+
+
+def find_mean_squares(ground: Ground, steps: FloatArray) -> FloatArray:
+    """Mean squares over the rows of pure effects, (...,); exactly 0 where they are rounding.
+
+    Parameters
+    ----------
+    ground : Ground
+        Where rows stand.
+    steps : ndarray of shape (..., n_steps, n_steps)
+        Mean differences with nothing left out.
+    """
+    surface = ground.surface(steps)
+    found = ground.mean_square(surface)
+    # squares are sums of terms of the size of the corners; these, of all differences
+    corners = np.max([corner**2 for corner in ground.corners(surface)], axis=0)
+    largest = (ground.weight * corners).sum((-2, -1)) / ground.total[..., 0, 0]
+    least = ROUNDING * largest + (ROUNDING * np.abs(steps).sum((-2, -1))) ** 2
+    return np.where(found > least, found, 0.0)
 
 
 def stack_pairs(stacks: Sequence[PairStack]) -> PairStack:
