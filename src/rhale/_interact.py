@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
@@ -15,7 +15,8 @@ from rhale.engines.fold import SECOND_LOOK, Progress
 from rhale.errors import BadSettingError
 from rhale.explanation import Explanation
 from rhale.features.first_pass import Columns, FirstPass
-from rhale.kernels import IntArray
+from rhale.kernels import FloatArray, IntArray
+from rhale.kernels.fixed import Fixed
 from rhale.kernels.pair_settings import PairMethod, PairSettings
 from rhale.kernels.pair_strength import Reading
 from rhale.measures.choose import choose
@@ -29,18 +30,21 @@ from rhale.measures.pair_choice import (
     describe_choice,
     limit_pairs,
     require_two,
+    tell_grid,
     tell_price,
     too_many,
 )
 from rhale.measures.pair_conclusion import conclude_pairs, importances
 from rhale.measures.pair_plan import PairPlan, every_pair, list_pairs, make_sides
-from rhale.measures.pair_task import PairSums, PairTask
+from rhale.measures.pair_task import PairTask
+from rhale.measures.pair_tracing import PairTracing, conclude_profiles, profile_importances
 from rhale.measures.questions import Asker
 from rhale.models.margins import gives_probabilities, has_margin
 from rhale.models.wrap import read_model
 from rhale.names import list_asked
 from rhale.pairs import Interactions
 from rhale.results.note import Note
+from rhale.results.pair_effect import PairResult
 from rhale.settings import Response, Settings, describe_bins
 
 LATER_LOOK = SECOND_LOOK + 2  # effects by which pairs are chosen take one pass, or two
@@ -136,6 +140,8 @@ def interactions(
         progress=progress,
         pairing=pairing,
     )
+    if method == "pdp":
+        return trace_pairs(model, data, asked, told)
     with open_run(model, data, asked) as run:
         first = FirstPass.plan(run.table, run.asked)
         found = first.settle(run.survey(first.task))
@@ -146,7 +152,40 @@ def interactions(
         plan = plan_pairs(found, run.asked, manner, choice.pairs)
         task = PairTask(asker, plan, seed)
         sums = run.measure_pairs(task, found, choice.next_pass)
-    return gather(run, found, task, sums, replace(choice, notes=(*told, *choice.notes)))
+    pairing, n_rows = require(run.asked.pairing), found.survey.n_rows
+    made = PairFindings(
+        plan,
+        conclude_pairs(plan, sums, asker.outputs, pairing, n_rows),
+        importances(plan, sums, len(asker.outputs)),
+        sums.answers.variance,
+        choice.asked + sums.asked,
+    )
+    return gather(run, found, asker, made, (*told, *choice.notes))
+
+
+def trace_pairs(
+    model: Any, data: Any, asked: Settings, told: tuple[Note, ...] = ()
+) -> Interactions:
+    """Two-way partial dependence of the pairs that the user names, or of all."""
+    with open_run(model, data, asked) as run:
+        first = FirstPass.plan(run.table, run.asked)
+        found = first.settle(run.survey(first.task))
+        require_two(found.features)
+        asker, pairing, n_rows = run.meet(found), require(run.asked.pairing), found.survey.n_rows
+        pairs = list_pairs([feature.name for feature in found.features], pairing)
+        assert pairs is not None  # noqa: S101 - our own mistake: settings refuse all else
+        plan = plan_pairs(found, run.asked, Manner("corners"), pairs)
+        task = PairTracing(asker, plan, asked.seed)
+        tell_grid(task.n_points, n_rows, pairing)
+        sums = run.measure_pairs(task, found, SECOND_LOOK)
+    made = PairFindings(
+        plan,
+        conclude_profiles(plan, sums, asker.outputs, n_rows),
+        profile_importances(sums, len(asker.outputs)),
+        sums.answers.variance,
+        sums.asked,
+    )
+    return gather(run, found, asker, made, told)
 
 
 def choose_answer(model: Any, response: Response) -> tuple[Response, tuple[Note, ...]]:
@@ -175,6 +214,53 @@ def name_features(features: Any, pairing: PairSettings) -> Any:
         msg = f"pairs= names {beyond[0]!r}, which is not among features={features!r}; leave features= out"
         raise BadSettingError(msg)
     return named
+
+
+def explain_pairs(model: Any, data: Any, asked: Settings) -> Interactions | None:
+    """What `explain` gives where its features are pairs: their partial dependence; else None."""
+    pairs = pairs_among(asked.features)
+    if pairs is None:
+        return None
+    if asked.method != "pdp":
+        msg = (
+            f"features= names pairs, and method={asked.method!r} explains one feature at a time; use "
+            f"rhale.interactions(model, data, pairs={pairs!r:.60}), or method='pdp' here"
+        )
+        raise BadSettingError(msg)
+    for name in ("local", "limits", "window", "spread_window"):
+        if getattr(asked, name) != getattr(Settings, name):
+            msg = f"{name}={getattr(asked, name)!r} is not for pairs; leave it out, bins= says where the grid is"
+            raise BadSettingError(msg)
+    pairing = PairSettings(pairs, "pdp", as_cells(asked.bins))
+    named = name_features(None, pairing)
+    paired = replace(asked, method="rhale", features=named, bins=pairing.bins, pairing=pairing)
+    return trace_pairs(model, data, paired)
+
+
+def as_cells(bins: Any) -> Any:
+    """Bins of `explain` as cells of pairs: a number stands for equal widths."""
+    if isinstance(bins, Mapping):
+        return {feature: as_cells(asked) for feature, asked in bins.items()}
+    is_number = isinstance(bins, int | np.integer) and not isinstance(bins, bool)
+    return Fixed(int(bins)) if is_number else bins
+
+
+def pairs_among(features: Any) -> list[Any] | None:
+    """Pairs that stand where features are named; None where there is none.
+
+    Examples
+    --------
+    >>> pairs_among([("age", "income")]), pairs_among(["age", "income"])
+    ([('age', 'income')], None)
+    """
+    if isinstance(features, str) or not isinstance(features, Sequence):
+        return None
+    pairs = [one for one in features if isinstance(one, tuple | list)]
+    if pairs and len(pairs) < len(features):
+        alone = next(one for one in features if one not in pairs)
+        msg = f"features= names pairs, {pairs[0]!r}, and features alone, {alone!r}; make two calls"
+        raise BadSettingError(msg)
+    return pairs or None
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,33 +360,44 @@ def plan_pairs(columns: Columns, asked: Settings, manner: Manner, pairs: IntArra
     return PairPlan(sides, ordered, manner.ways(sides, ordered))
 
 
+@dataclass(frozen=True, eq=False)
+class PairFindings:
+    """What was measured: pairs, importance of features, variance, and rows asked for all that."""
+
+    plan: PairPlan
+    pairs: tuple[PairResult, ...]
+    importance: FloatArray
+    variance: FloatArray
+    asked: int
+
+
 def gather(
-    run: Run, columns: Columns, task: PairTask, sums: PairSums, choice: PairChoice
+    run: Run, columns: Columns, asker: Asker, made: PairFindings, notes: tuple[Note, ...]
 ) -> Interactions:
     """Put what was measured together with the record of how it was made."""
-    pairing, plan, asker = require(run.asked.pairing), task.plan, task.asker
-    n_rows, n_outputs = columns.survey.n_rows, len(asker.outputs)
-    still = bool(np.all(sums.answers.variance == 0))
+    pairing, plan, predictor = require(run.asked.pairing), made.plan, asker.predictor
+    still = bool(np.all(made.variance == 0))
     same = (Note("constant", "all predictions are the same"),) if still else ()
-    asked = asker.n_met + choice.asked + sums.asked
-    predictor = asker.predictor
+    is_walked = predictor.walks and pairing.method != "pdp"
     told = {
         "method": pairing.method,
         "cells": "usual" if pairing.cells is None else describe_bins(pairing.cells),
         "pairs": len(plan.pairs),
         "pairs_possible": len(columns.features) * (len(columns.features) - 1) // 2,
         "ways": {way: plan.ways.count(way) for way in dict.fromkeys(plan.ways)},
-        "rows_asked": asker.n_met + predictor.checked_rows if predictor.walks else asked,
+        "rows_asked": asker.n_met + (predictor.checked_rows if is_walked else made.asked),
     }
+    if pairing.method == "pdp":
+        told["ways"] = {"profile": len(plan.pairs)}
     kept = {k: v for k, v in describe_run(run, columns, predictor).items() if k != "bins"}
     return Interactions(
         features=tuple(side.feature.name for side in plan.sides),
         outputs=asker.outputs,
-        pairs=conclude_pairs(plan, sums, asker.outputs, pairing, n_rows),
-        importance=importances(plan, sums, n_outputs),
-        variance=sums.answers.variance,
+        pairs=made.pairs,
+        importance=made.importance,
+        variance=made.variance,
         provenance={**kept, **told},
-        notes=(*choice.notes, *same),
+        notes=(*notes, *same),
     )
 
 
