@@ -15,7 +15,7 @@ from rhale.engines.fold import SECOND_LOOK, Progress
 from rhale.errors import BadSettingError
 from rhale.explanation import Explanation
 from rhale.features.first_pass import Columns, FirstPass
-from rhale.kernels import FloatArray, IntArray
+from rhale.kernels import IntArray
 from rhale.kernels.fixed import Fixed
 from rhale.kernels.pair_settings import PairMethod, PairSettings
 from rhale.kernels.pair_strength import Reading
@@ -34,9 +34,10 @@ from rhale.measures.pair_choice import (
     tell_price,
     too_many,
 )
+from rhale.measures.pair_comparison import compare_pairs, count_whole_rows
 from rhale.measures.pair_conclusion import conclude_pairs, importances
 from rhale.measures.pair_plan import PairPlan, every_pair, list_pairs, make_sides
-from rhale.measures.pair_task import PairTask
+from rhale.measures.pair_task import PairSums, PairTask
 from rhale.measures.pair_tracing import PairTracing, conclude_profiles, profile_importances
 from rhale.measures.questions import Asker
 from rhale.models.margins import gives_probabilities, has_margin
@@ -44,7 +45,6 @@ from rhale.models.wrap import read_model
 from rhale.names import list_asked
 from rhale.pairs import Interactions
 from rhale.results.note import Note
-from rhale.results.pair_effect import PairResult
 from rhale.settings import Response, Settings, describe_bins
 
 LATER_LOOK = SECOND_LOOK + 2  # effects by which pairs are chosen take one pass, or two
@@ -149,43 +149,13 @@ def interactions(
         asker = run.meet(found)
         manner = choose_manner(found, asker, run.asked)
         choice = choose_pairs(run, found, asker, manner, explanation)
+        choice = replace(choice, notes=(*told, *choice.notes))
+        if pairing.method in ("h", "greenwell"):
+            return compare(run, found, asker, choice)
         plan = plan_pairs(found, run.asked, manner, choice.pairs)
         task = PairTask(asker, plan, seed)
         sums = run.measure_pairs(task, found, choice.next_pass)
-    pairing, n_rows = require(run.asked.pairing), found.survey.n_rows
-    made = PairFindings(
-        plan,
-        conclude_pairs(plan, sums, asker.outputs, pairing, n_rows),
-        importances(plan, sums, len(asker.outputs)),
-        sums.answers.variance,
-        choice.asked + sums.asked,
-    )
-    return gather(run, found, asker, made, (*told, *choice.notes))
-
-
-def trace_pairs(
-    model: Any, data: Any, asked: Settings, told: tuple[Note, ...] = ()
-) -> Interactions:
-    """Two-way partial dependence of the pairs that the user names, or of all."""
-    with open_run(model, data, asked) as run:
-        first = FirstPass.plan(run.table, run.asked)
-        found = first.settle(run.survey(first.task))
-        require_two(found.features)
-        asker, pairing, n_rows = run.meet(found), require(run.asked.pairing), found.survey.n_rows
-        pairs = list_pairs([feature.name for feature in found.features], pairing)
-        assert pairs is not None  # noqa: S101 - our own mistake: settings refuse all else
-        plan = plan_pairs(found, run.asked, Manner("corners"), pairs)
-        task = PairTracing(asker, plan, asked.seed)
-        tell_grid(task.n_points, n_rows, pairing)
-        sums = run.measure_pairs(task, found, SECOND_LOOK)
-    made = PairFindings(
-        plan,
-        conclude_profiles(plan, sums, asker.outputs, n_rows),
-        profile_importances(sums, len(asker.outputs)),
-        sums.answers.variance,
-        sums.asked,
-    )
-    return gather(run, found, asker, made, told)
+    return gather(run, found, task, sums, choice)
 
 
 def choose_answer(model: Any, response: Response) -> tuple[Response, tuple[Note, ...]]:
@@ -360,44 +330,96 @@ def plan_pairs(columns: Columns, asked: Settings, manner: Manner, pairs: IntArra
     return PairPlan(sides, ordered, manner.ways(sides, ordered))
 
 
-@dataclass(frozen=True, eq=False)
-class PairFindings:
-    """What was measured: pairs, importance of features, variance, and rows asked for all that."""
+def compare(run: Run, columns: Columns, asker: Asker, choice: PairChoice) -> Interactions:
+    """Measure pairs by another definition, on some whole rows."""
+    method = require(run.asked.pairing).method
+    used = sorted(set(choice.pairs.ravel().tolist()), key=lambda i: columns.features[i].column)
+    features = [columns.features[place] for place in used]
+    pairs = np.array([sorted(used.index(i) for i in pair) for pair in choice.pairs.tolist()])
+    n_rows = count_whole_rows(asker, columns.probe, features, method)
+    rows = run.keep_rows(columns, n_rows, choice.next_pass)
+    found = compare_pairs(asker, rows, features, pairs, method)
+    asked = asker.n_met + choice.asked + found.n_asked
+    told = {
+        "method": method,
+        "pairs": len(pairs),
+        "pairs_possible": len(columns.features) * (len(columns.features) - 1) // 2,
+        "sample_rows": found.n_rows,
+        "rows_asked": asked,
+    }
+    record = describe_run(run, columns, asker.predictor)
+    return Interactions(
+        features=tuple(feature.name for feature in features),
+        outputs=asker.outputs,
+        pairs=found.pairs,
+        importance=found.importance,
+        variance=found.variance,
+        provenance={**{k: v for k, v in record.items() if k != "bins"}, **told},
+        notes=(*choice.notes, *found.notes),
+    )
 
-    plan: PairPlan
-    pairs: tuple[PairResult, ...]
-    importance: FloatArray
-    variance: FloatArray
-    asked: int
+
+def trace_pairs(
+    model: Any, data: Any, asked: Settings, told: tuple[Note, ...] = ()
+) -> Interactions:
+    """Two-way partial dependence of the pairs that the user names, or of all."""
+    with open_run(model, data, asked) as run:
+        first = FirstPass.plan(run.table, run.asked)
+        found = first.settle(run.survey(first.task))
+        require_two(found.features)
+        asker, pairing, n_rows = run.meet(found), require(run.asked.pairing), found.survey.n_rows
+        pairs = list_pairs([feature.name for feature in found.features], pairing)
+        assert pairs is not None  # noqa: S101 - our own mistake: settings refuse all else
+        plan = plan_pairs(found, run.asked, Manner("corners"), pairs)
+        task = PairTracing(asker, plan, asked.seed)
+        tell_grid(task.n_points, n_rows, pairing)
+        sums = run.measure_pairs(task, found, SECOND_LOOK)
+    record = describe_run(run, found, asker.predictor) | {
+        "method": pairing.method,
+        "cells": "usual" if pairing.cells is None else describe_bins(pairing.cells),
+        "pairs": len(plan.pairs),
+        "pairs_possible": len(found.features) * (len(found.features) - 1) // 2,
+        "ways": {"profile": len(plan.pairs)},
+        "rows_asked": asker.n_met + sums.asked,
+    }
+    return Interactions(
+        features=tuple(side.feature.name for side in plan.sides),
+        outputs=asker.outputs,
+        pairs=conclude_profiles(plan, sums, asker.outputs, n_rows),
+        importance=profile_importances(sums, len(asker.outputs)),
+        variance=sums.answers.variance,
+        provenance={name: held for name, held in record.items() if name != "bins"},
+        notes=told,
+    )
 
 
 def gather(
-    run: Run, columns: Columns, asker: Asker, made: PairFindings, notes: tuple[Note, ...]
+    run: Run, columns: Columns, task: PairTask, sums: PairSums, choice: PairChoice
 ) -> Interactions:
     """Put what was measured together with the record of how it was made."""
-    pairing, plan, predictor = require(run.asked.pairing), made.plan, asker.predictor
-    still = bool(np.all(made.variance == 0))
+    pairing, plan, asker = require(run.asked.pairing), task.plan, task.asker
+    n_rows, n_outputs = columns.survey.n_rows, len(asker.outputs)
+    still = bool(np.all(sums.answers.variance == 0))
     same = (Note("constant", "all predictions are the same"),) if still else ()
-    is_walked = predictor.walks and pairing.method != "pdp"
+    asked = asker.n_met + choice.asked + sums.asked
+    predictor = asker.predictor
     told = {
         "method": pairing.method,
         "cells": "usual" if pairing.cells is None else describe_bins(pairing.cells),
         "pairs": len(plan.pairs),
         "pairs_possible": len(columns.features) * (len(columns.features) - 1) // 2,
         "ways": {way: plan.ways.count(way) for way in dict.fromkeys(plan.ways)},
-        "rows_asked": asker.n_met + (predictor.checked_rows if is_walked else made.asked),
+        "rows_asked": asker.n_met + predictor.checked_rows if predictor.walks else asked,
     }
-    if pairing.method == "pdp":
-        told["ways"] = {"profile": len(plan.pairs)}
     kept = {k: v for k, v in describe_run(run, columns, predictor).items() if k != "bins"}
     return Interactions(
         features=tuple(side.feature.name for side in plan.sides),
         outputs=asker.outputs,
-        pairs=made.pairs,
-        importance=made.importance,
-        variance=made.variance,
+        pairs=conclude_pairs(plan, sums, asker.outputs, pairing, n_rows),
+        importance=importances(plan, sums, n_outputs),
+        variance=sums.answers.variance,
         provenance={**kept, **told},
-        notes=(*notes, *same),
+        notes=(*choice.notes, *same),
     )
 
 

@@ -31,6 +31,7 @@ from rhale.measures.measure import About, Conclusion, Measure, MeasureTask, Samp
 from rhale.measures.pair_task import PairPass
 from rhale.measures.questions import Asker
 from rhale.measures.region_plan import Search, search_regions
+from rhale.measures.whole_rows import WholeRows, WholeRowsTask
 from rhale.models import Adapter, Predictor, meet, wrap
 from rhale.models.expected_columns import columns_for
 from rhale.models.wrap import read_model
@@ -159,6 +160,12 @@ class Run:
         passes = self._passes(columns.table, n_rows)
         size = size if most is None else min(size, most)
         return replace(passes, batch_rows=size, n_threads=asker.n_threads).fold(task, number)
+
+    def keep_rows(self, columns: Columns, n_rows: int, number: int) -> WholeRows:
+        """Whole rows with the smallest keys, at most so many."""
+        last_key = columns.survey.sample.last_key(n_rows)
+        passes = self._passes(columns.table, columns.survey.n_rows)
+        return passes.fold(WholeRowsTask(last_key, self.asked.seed), number).first(n_rows)
 
     def _passes_of(self, task: MeasureTask | DeviceTask, asker: Asker, columns: Columns) -> Passes:
         """Passes in chunks that suit a task."""

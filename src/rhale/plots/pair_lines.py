@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from statistics import NormalDist
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.legend import Legend
 from matplotlib.patches import Patch
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
@@ -119,7 +118,6 @@ def plot_pair_lines(
     if levels:
         ax.set_xlim(*moving.slots.limits)
     canvas.add_legend(ax, explained, outside=new, title=tell_held(ax, holding))
-    cast(Legend, ax.get_legend()).set_alignment("left")
     dress_side(ax, moving, "x")
     words = shown(pair.output, max(8, canvas.letters(ax, "height") - 10))
     ax.set_ylabel(f"effect on {words}\nof both ({CENTRED['mean']})", **LITERAL)
