@@ -161,7 +161,9 @@ class PairEffect:
 
     def __post_init__(self) -> None:
         freeze(self.moments)
-        object.__setattr__(self, "main", (_as_read_only(self.main[0]), _as_read_only(self.main[1])))
+        object.__setattr__(
+            self, "main", (as_read_only_view(self.main[0]), as_read_only_view(self.main[1]))
+        )
         object.__setattr__(self, "notes", as_notes(self.notes))
 
     def __eq__(self, other: object) -> bool:
@@ -173,7 +175,7 @@ class PairEffect:
         parts = [f"{self.n_cells:,} cells, {self.n_unmeasured:,} without rows"]
         if self.n_left_out:
             parts.append(f"{self.n_left_out:,} rows left out")
-        return "; ".join([_head(self), *parts, *self.notes])
+        return "; ".join([write_head(self), *parts, *self.notes])
 
     __repr__ = __str__
 
@@ -444,10 +446,11 @@ class PairEffect:
         sides: Columns = {}
         for side, (which, axis) in enumerate(zip(("first", "second"), self.axes, strict=True)):
             index = np.indices(shape)[side].ravel()
-            for name, values in _ends(axis).items():
+            for name, values in cell_ends(axis).items():
                 sides[f"{which}_{name}"] = [values[i] for i in index]
         middle = [
-            np.array(_ends(a)["left"]) / 2 + np.array(_ends(a)["right"]) / 2 for a in self.axes
+            np.array(cell_ends(a)["left"]) / 2 + np.array(cell_ends(a)["right"]) / 2
+            for a in self.axes
         ]
         numbers = {
             "count": self.count,
@@ -500,7 +503,7 @@ class PairIndex:
     __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
-        return "; ".join([_head(self), self.how, *self.notes])
+        return "; ".join([write_head(self), self.how, *self.notes])
 
     __repr__ = __str__
 
@@ -586,7 +589,7 @@ def _level_place(name: str, axis: PairAxis, value: Any) -> float:
     return float(axis.nodes[find_level(name, value, axis.labels)])
 
 
-def _ends(axis: PairAxis) -> Columns:
+def cell_ends(axis: PairAxis) -> Columns:
     """Where each cell begins and ends, as text and as numbers; a level does both at once."""
     names = name_places(axis.nodes, axis.labels, axis.kind)
     nodes = axis.nodes.tolist()
@@ -605,7 +608,7 @@ def _padded(steps: FloatArray, shape: tuple[int, ...]) -> FloatArray:
     return np.pad(steps, ends, constant_values=np.nan)
 
 
-def _as_read_only(array: FloatArray) -> FloatArray:
+def as_read_only_view(array: FloatArray) -> FloatArray:
     """Give a view that cannot be written; the caller's array stays as it is."""
     view = array.view()
     view.flags.writeable = False
@@ -643,7 +646,7 @@ def write_p(p_value: float) -> str:
     return "< 0.001" if p_value < 0.001 else f"{p_value:.2g}"
 
 
-def _head(pair: PairResult) -> str:
+def write_head(pair: PairResult) -> str:
     """Name a pair, and say how strongly it interacts."""
     names = " x ".join(shorten(name) for name in pair.names)
     head = f"{names} on {shorten(pair.output)}: strength {write_strength(pair)}"
