@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
+from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.pair_axis import PairAxis
 from rhale.kernels.pair_moments import PairMoments
@@ -102,6 +103,9 @@ class PairResult(Protocol):
     def table(self) -> Columns:
         """One row for each cell; none without a surface."""
 
+    def plot(self, kind: str = "map", **options: Any) -> Any:
+        """Draw it."""
+
     def transposed(self) -> PairResult:
         """The same pair, sides exchanged."""
 
@@ -157,7 +161,9 @@ class PairEffect:
 
     def __post_init__(self) -> None:
         freeze(self.moments)
-        object.__setattr__(self, "main", (_as_read_only(self.main[0]), _as_read_only(self.main[1])))
+        object.__setattr__(
+            self, "main", (as_read_only_view(self.main[0]), as_read_only_view(self.main[1]))
+        )
         object.__setattr__(self, "notes", as_notes(self.notes))
 
     def __eq__(self, other: object) -> bool:
@@ -170,7 +176,7 @@ class PairEffect:
         told = {note.kind for note in as_notes(self.notes)}
         if self.n_left_out and "missing" not in told:
             parts.append(f"{self.n_left_out:,} rows left out")
-        return "; ".join([_head(self), *parts, *self.notes])
+        return "; ".join([write_head(self), *parts, *self.notes])
 
     __repr__ = __str__
 
@@ -408,6 +414,26 @@ class PairEffect:
             main=self.main[::-1],
         )
 
+    def plot(self, kind: str = "map", **options: Any) -> Any:
+        """Draw the surface as a map, or as lines that people can read.
+
+        Parameters
+        ----------
+        kind : {"map", "lines"}
+            The surface alone, blank where no row is; or the curve of one feature at low, middle
+            and high values of the other, main effects included.
+        **options
+            Passed on to `rhale.plots.plot_pair_map` or `rhale.plots.plot_pair_lines`: `ax`, of
+            lines `by`, the feature that is held.
+
+        Returns
+        -------
+        Axes
+        """
+        from rhale.plots.choice import draw_pair  # the one door upwards, see pyproject.toml
+
+        return draw_pair(self, kind, **options)
+
     def table(self) -> Columns:
         """One row for each cell, or combination with levels, of the first feature first.
 
@@ -421,10 +447,11 @@ class PairEffect:
         sides: Columns = {}
         for side, (which, axis) in enumerate(zip(("first", "second"), self.axes, strict=True)):
             index = np.indices(shape)[side].ravel()
-            for name, values in _ends(axis).items():
+            for name, values in cell_ends(axis).items():
                 sides[f"{which}_{name}"] = [values[i] for i in index]
         middle = [
-            np.array(_ends(a)["left"]) / 2 + np.array(_ends(a)["right"]) / 2 for a in self.axes
+            np.array(cell_ends(a)["left"]) / 2 + np.array(cell_ends(a)["right"]) / 2
+            for a in self.axes
         ]
         numbers = {
             "count": self.count,
@@ -477,7 +504,7 @@ class PairIndex:
     __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
-        return "; ".join([_head(self), self.how, *self.notes])
+        return "; ".join([write_head(self), self.how, *self.notes])
 
     __repr__ = __str__
 
@@ -505,6 +532,15 @@ class PairIndex:
     def n_unmeasured(self) -> int:
         """There is no surface."""
         return 0
+
+    def plot(self, kind: str = "map", **options: Any) -> Any:  # noqa: ARG002
+        """There is no surface."""
+        first, second = self.names
+        msg = (
+            f"method {self.method!r} gives {first!r} and {second!r} a number and no surface to draw; "
+            "use Interactions.plot, or interactions(..., method='ale')"
+        )
+        raise BadSettingError(msg)
 
     def table(self) -> Columns:
         """There is no surface."""
@@ -557,7 +593,7 @@ def _level_place(name: str, axis: PairAxis, value: Any) -> float:
     return float(axis.nodes[find_level(name, value, axis.labels)])
 
 
-def _ends(axis: PairAxis) -> Columns:
+def cell_ends(axis: PairAxis) -> Columns:
     """Where each cell begins and ends, as text and as numbers; a level does both at once."""
     names = name_places(axis.nodes, axis.labels, axis.kind)
     nodes = axis.nodes.tolist()
@@ -576,7 +612,7 @@ def _padded(steps: FloatArray, shape: tuple[int, ...]) -> FloatArray:
     return np.pad(steps, ends, constant_values=np.nan)
 
 
-def _as_read_only(array: FloatArray) -> FloatArray:
+def as_read_only_view(array: FloatArray) -> FloatArray:
     """Give a view that cannot be written; the caller's array stays as it is."""
     view = array.view()
     view.flags.writeable = False
@@ -614,7 +650,7 @@ def write_p(p_value: float) -> str:
     return "< 0.001" if p_value < 0.001 else f"{p_value:.2g}"
 
 
-def _head(pair: PairResult) -> str:
+def write_head(pair: PairResult) -> str:
     """Name a pair, and say how strongly it interacts."""
     names = " x ".join(shorten(name) for name in pair.names)
     head = f"{names} on {shorten(pair.output)}: strength {write_strength(pair)}"
