@@ -14,7 +14,7 @@ from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.chi_square import chi_square_tail
 from rhale.kernels.pair_moments import PairMoments
 from rhale.kernels.pair_smooth import Smoothing, smooth_steps
-from rhale.kernels.pair_stack import Axes, PairStack, Reading, stack_pairs
+from rhale.kernels.pair_stack import Axes, PairStack, Reading, find_mean_squares, stack_pairs
 from rhale.kernels.pair_steps import Filling, PairSteps
 from rhale.kernels.pair_surface import Ground, square_in_cells
 
@@ -75,15 +75,20 @@ class PairFit:
     @cached_property
     def surface(self) -> FloatArray:
         """The pure effect at all nodes; of steps without rows, too."""
-        return self.ground.surface(self.filling.fill(self.stack.steps.mean[0]))
+        return self.ground.surface(self._steps)
+
+    @cached_property
+    def _steps(self) -> FloatArray:
+        """Mean differences with nothing left out."""
+        return self.filling.fill(self.stack.steps.mean[0])
 
     @cached_property
     def square(self) -> Square:
         """Mean square, and the noise in it."""
-        if not self.smooth:
-            return Square(float(self.stack.raw()[0]), float(self.stack.noise()[0]))
-        raw = float(self.ground.mean_square(self.surface))
-        return Square(max(raw, 0.0), max(float(np.trace(self._noise_products)), 0.0))
+        raw = float(find_mean_squares(self.ground, self._steps))
+        if self.smooth:
+            return Square(raw, max(float(np.trace(self._noise_products)), 0.0))
+        return Square(raw, float(self.stack.noise()[0]))
 
     def square_interval(self, level: float = 0.95) -> tuple[float, float]:
         """Where the mean square without noise lies, with this probability; not below 0."""
@@ -95,9 +100,11 @@ class PairFit:
     def square_error(self) -> float:
         """Standard error of the mean square without noise: of the differences, and of the rows."""
         slope = self._products @ self._measured
-        linear = 4 * float(_times(slope[None], self._covariance)[0] @ slope)
-        chance = 2 * float(np.sum(self._noise_products * self._noise_products.T))
-        return float(np.sqrt(max(linear, 0.0) + chance + self.draw_variance))
+        linear = float(_times(slope[None], self._covariance)[0] @ slope)
+        chance = float(np.sum(self._noise_products * self._noise_products.T))
+        # the differences that the linear part is of have noise of their own: once too much
+        both = 4 * max(linear - chance, 0.0) + 2 * chance
+        return float(np.sqrt(both + self.draw_variance))
 
     @cached_property
     def draw_variance(self) -> float:
@@ -105,20 +112,23 @@ class PairFit:
 
         Notes
         -----
-        The variance over the rows of the squared height, by rows. Places in a cell are known by
-        their means and deviations; the fourth powers are those of a beta distribution with these.
+        The variance over the rows of the squared height, by rows. How much its square exceeds
+        the squared mean in a cell is that of places with beta distributions, whose means and
+        deviations are known.
         """
-        weight, squares = self.moments.weight, self.moments.weight_squares
-        if not weight.any():
+        weight, ground = self.moments.weight, self.ground
+        if self.square.raw <= 0:
             return 0.0
         factors = np.zeros((*weight.shape, 3, 3))
-        for (p, q), factor in square_in_cells(self.ground.corners(self.surface)):
+        for (p, q), factor in square_in_cells(ground.corners(self.surface)):
             factors[..., p, q] = factor
-        u, v = (_powers(self.ground, side) for side in (0, 1))
+        u, v = (_powers(ground, side) for side in (0, 1))
+        second = np.sum(factors * u[..., 0, :, None] * v[..., 0, None, :], axis=(-2, -1))
         fourth = np.sum(factors * (u @ factors @ v), axis=(-2, -1))
-        share = weight / weight.sum()
-        spread = float(np.sum(share * fourth)) - self.square.raw**2
-        return max(spread, 0.0) * float(squares.sum() / weight.sum() ** 2)
+        excess = np.divide(fourth, second**2, out=np.ones_like(fourth), where=second > 0)
+        square = ground.square_in_stands(self.surface)
+        spread = float(np.average(excess * square**2, weights=weight)) - self.square.raw**2
+        return max(spread, 0.0) * float(self.moments.weight_squares.sum() / weight.sum() ** 2)
 
     @cached_property
     def p_value(self) -> float:
@@ -167,7 +177,7 @@ class PairFit:
     @cached_property
     def _covariance(self) -> FloatArray:
         """Covariances of these, (n_known, n_known); of numbers the variances alone, (n_known,)."""
-        terms, n_all = self.stack.covariances, self.stack.filling.source.size
+        terms, n_all = self.stack.covariances, self.stack.steps.weight.size
         if self.moments.mean.shape[-1] == 1:
             return np.bincount(terms.first, terms.value, n_all)[self._known].astype(np.float64)
         return terms.as_matrix(n_all)[np.ix_(self._known, self._known)]
@@ -175,7 +185,7 @@ class PairFit:
     @cached_property
     def _products(self) -> FloatArray:
         """Q: mean products over the rows of what each measured difference does."""
-        every = np.arange(self.stack.filling.source.size)
+        every = np.arange(self.stack.steps.weight.size)
         full = self.ground.products(every[:, None], every[None])
         return self.filling.gather(self.filling.gather(full).T)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from rhale.errors import BadPredictionError, BadSettingError, WrongShapeError
 from rhale.kernels import FloatArray
+from rhale.kernels.dependences import DependenceQuestion, Dependences
 from rhale.kernels.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.kernels.pair_question import PairQuestion, PairReply
 from rhale.models.adapter import Adapter, Walker
@@ -165,6 +166,14 @@ class Predictor:
             )
             raise BadPredictionError(msg)
         return self._choose(check_answer(answer, chunk.n_rows, "")), checked
+
+    def partial_dependences(self, chunk: Chunk, question: DependenceQuestion) -> Dependences | None:
+        """Partial dependences of the chosen outputs at the rows; None if the model is to be asked."""
+        heed_stop()
+        if self.walker is None:
+            return None
+        with blaming_the_model(chunk.n_rows, "asked for partial dependences"):
+            return self.walker.partial_dependences(chunk, question, self.chosen)
 
     def _choose(self, answer: FloatArray) -> FloatArray:
         if answer.shape[1] != self.n_all:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from rhale.kernels.pair_axis import PairAxis, Standing
-from rhale.kernels.pair_main import measure_main
+from rhale.kernels.pair_main import find_bends, measure_main
 
 CELLS = PairAxis(np.array([0.0, 1.0, 3.0]))
 LEVELS = PairAxis(np.arange(3.0), ("a", "b", "c"))
@@ -39,6 +39,22 @@ def test_pieces_add_up_and_rows_without_a_value_are_left_out():
 
     whole = measure(slice(None))
     parts = measure(slice(0, 20)) + measure(slice(20, 20)) + measure(slice(20, None))
-    for name in ("weight", "place", "place_squares", "mean"):
+    for name in ("weight", "places", "mean"):
         assert getattr(parts, name) == pytest.approx(getattr(whole, name))
     assert whole.weight.sum() == pytest.approx(weights[~np.isnan(x)].sum())
+
+
+def test_a_parabola_is_read_as_one_between_the_nodes():
+    x = np.random.default_rng(1).normal(size=5_000)
+    axis = PairAxis(np.quantile(x, np.linspace(0, 1, 13)))
+    standing = axis.locate(x)
+    step = np.diff(axis.nodes**2)[standing.stand]
+    found = measure_main(axis, standing, step[None, :, None]).curve(axis, 0)
+    inner = np.diff(axis.nodes**2)
+    assert np.all(np.abs(find_bends(axis.widths, inner)) <= np.abs(inner))  # 0 is no node
+    assert found.importance == pytest.approx((x**2).std(), rel=0.01)
+
+
+def test_jumps_are_not_read_as_bends_beyond_their_height():
+    assert find_bends(np.ones(3), np.array([0.0, 1.0, 0.0])).tolist() == [0.0, 0.0, 0.0]
+    assert find_bends(np.ones(1), np.array([5.0])).tolist() == [0.0]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.dependences import DependenceQuestion, Dependences
 from rhale.kernels.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.kernels.pair_question import PairQuestion, PairReply
 from rhale.models.sklearn import log_odds
@@ -201,6 +202,20 @@ class TreeWalker:
         answers = LINKS[self.reading.link](sums, self.reading.alpha)
         answers = np.concatenate([1 - answers, answers], axis=-1) if self.is_pair else answers
         return log_odds(answers) if self.response == "log_odds" else answers
+
+    def partial_dependences(
+        self, chunk: Chunk, question: DependenceQuestion, chosen: tuple[int, ...]
+    ) -> Dependences | None:
+        """Partial dependences at the rows, from the leaves; None if answers are no sums of them."""
+        from rhale.models.trees.leaf_dependences import LeafQuestion, count_leaves
+
+        found, answering = self.reading, self.answering(chosen)
+        columns = np.array(question.columns, dtype=np.int64)
+        features = columns if found.columns is None else found.columns[columns]
+        if answering.link is not None or np.any(features == MIXED):
+            return None
+        wanted = LeafQuestion(features, question.pairs, chosen, answering.factor)
+        return count_leaves(found.forest, self.matrix(chunk.rows), wanted, question.shares)
 
 
 def numbers_of(rows: Any) -> FloatArray:
