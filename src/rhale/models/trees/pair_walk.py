@@ -361,11 +361,11 @@ def list_leaving(trees: Any, tree: Any, changes: Any, block: Any, n_rows: Any, r
             for i in range(a, b):
                 leaf_of[rows[i]] = left
         elif b == a + ONE:  # a row that is alone needs no sorting
-            r = np.uint64(rows[a])
-            right = goes_right(np.uint64(codes[f, r]), low, width, bits)
-            farthest = np.uint64(limits[f, r, right])
+            alone = np.uint64(rows[a])
+            right = goes_right(np.uint64(codes[f, alone]), low, width, bits)
+            farthest = np.uint64(limits[f, alone, right])
             if (width == IN_SET) | (goes_right(farthest, low, width, bits) != right):
-                leaving[right, 0], begin = r, n_items
+                leaving[right, 0], begin = alone, n_items
                 n_items = leave(
                     f, low, width, bits, right, starts, order, can_leave, leaving, ONE,
                     changed, now, shift, items, n_items,
