@@ -429,9 +429,7 @@ class PairEffect:
         -------
         Axes
         """
-        from rhale.plots.choice import draw_pair  # the one door upwards, see pyproject.toml
-
-        return draw_pair(self, kind, **options)
+        return draw(self, kind, options)
 
     def table(self) -> Columns:
         """One row for each cell, or combination with levels, of the first feature first.
@@ -654,3 +652,10 @@ def write_head(pair: PairResult) -> str:
     told = f", p {p if p.startswith('<') else '= ' + p}" if p else ""
     share = write_share(pair.share)
     return f"{head}{f', {share} of the variance' if share else ''}{told}"
+
+
+def draw(pair: PairResult, kind: str, options: dict[str, Any]) -> Any:
+    """Draw a pair that has a surface."""
+    from rhale.plots.choice import draw_pair  # the one door upwards, see pyproject.toml
+
+    return draw_pair(pair, kind, **options)
