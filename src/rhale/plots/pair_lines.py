@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from statistics import NormalDist
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.legend import Legend
 from matplotlib.patches import Patch
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
@@ -95,6 +94,14 @@ def plot_pair_lines(
     different lines can be compared; lines that are parallel do not interact. A line is drawn only
     over cells in which rows are, together with the held value. The interval is that of the joint
     effect; how well main effects are known is shown where they are explained.
+
+    Examples
+    --------
+    >>> import rhale
+    >>> rows = np.random.default_rng(0).normal(size=(500, 3))
+    >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2], rows)
+    >>> plot_pair_lines(ix["x0", "x1"]).get_legend().get_title().get_text()
+    'x1 held at its 10th, 50th and 90th percentile'
     """
     pair = pair if chosen_side(pair, by) == 1 else pair.transposed()
     moving, holding = sides = read_sides(pair)
@@ -119,7 +126,6 @@ def plot_pair_lines(
     if levels:
         ax.set_xlim(*moving.slots.limits)
     canvas.add_legend(ax, explained, outside=new, title=tell_held(ax, holding))
-    cast(Legend, ax.get_legend()).set_alignment("left")
     dress_side(ax, moving, "x")
     words = shown(pair.output, max(8, canvas.letters(ax, "height") - 10))
     ax.set_ylabel(f"effect on {words}\nof both ({CENTRED['mean']})", **LITERAL)
