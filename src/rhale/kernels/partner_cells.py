@@ -15,7 +15,7 @@ OWN_CELLS, CELLS = 8, 10  # of the feature, and of a partner, where there are ro
 OWN_ROWS, ROWS = 60, 6  # that cells of the feature, and cells of both, hold on average at least
 LINE_ROWS, LINES = 80, 3  # that a line is laid through, and lines in a cell of the feature at most
 FLAT = 1e-12  # a variance below this, of the squared distance from zero, leaves no slope
-STEEPEST = 10.0  # times the median over cells: a mean square above this counts as this
+WILDEST = 30.0  # times the median over cells: a mean square above this counts as this
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,9 +96,9 @@ class OwnCells:
     width : ndarray of shape (n_cells,)
         How long cells are; 1 for steps.
     factor : ndarray of shape (n_cells,)
-        What squares in a cell count: less in very steep ones.
+        What squares in a cell count: less where rows differ very much.
     size : float
-        Mean square of the local effects themselves, as they count.
+        Mean square of the local effects themselves.
     pure : float
         Sum of squares by which neighbours on the axis differ, as they count: what is left of a
         curve by its own bends is not in it; infinite for steps, of which nothing is left.
@@ -153,7 +153,7 @@ def cut_own(target: Target, weight: FloatArray) -> OwnCells:
         factor=np.ones(width.size),
         level=level,
     )
-    made = _weigh_steep_cells(made, target.effects)
+    made = _bound_wild_cells(made, target.effects)
     return made if order is None else replace(made, pure=_pure_squares(made, target.x, order))
 
 
@@ -207,15 +207,15 @@ def _leave_means(cell: IntArray, values: FloatArray, weight: FloatArray) -> Floa
     return np.asarray(values - means[:, cell])
 
 
-def _weigh_steep_cells(own: OwnCells, effects: FloatArray) -> OwnCells:
-    """Let cells of very steep slopes count less: beside 1/x the smallest x would decide alone."""
+def _bound_wild_cells(own: OwnCells, effects: FloatArray) -> OwnCells:
+    """Let cells where rows differ very much count less: beside x1 / x0 the smallest would decide."""
     mass = np.bincount(own.cell, own.weight, own.n_cells)
-    square = np.bincount(own.cell, own.weight * effects**2, own.n_cells)
+    square = np.bincount(own.cell, own.weight * own.values[0] ** 2, own.n_cells)
     mean = np.divide(square, mass, out=np.zeros(own.n_cells), where=mass > 0)
-    bound = STEEPEST * float(np.median(mean[mass > 0])) if np.any(mass > 0) else 0.0
-    is_steep = (own.level is None) & (mean > bound) & (bound > 0)
-    factor = np.where(is_steep, bound / np.where(is_steep, mean, 1.0), 1.0)
-    size = float(factor @ square / mass.sum()) if mass.sum() > 0 else 0.0
+    bound = WILDEST * float(np.median(mean))
+    is_wild = (own.level is None) & (mean > bound) & (bound > 0)
+    factor = np.where(is_wild, bound / np.where(is_wild, mean, 1.0), 1.0)
+    size = float(own.weight @ effects**2 / own.weight.sum())
     return replace(own, factor=factor, size=size)
 
 
