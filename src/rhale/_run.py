@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -28,10 +28,11 @@ from rhale.kernels.moments import Moments
 from rhale.kernels.regions import By, Regions
 from rhale.measures.choose import Choice
 from rhale.measures.measure import About, Conclusion, Measure, MeasureTask, SampleParts, take_apart
-from rhale.measures.pair_task import PairSums, PairTask
+from rhale.measures.pair_task import PairPass
 from rhale.measures.partner_plan import find_partners_of_all
 from rhale.measures.questions import Asker
 from rhale.measures.region_plan import Search, search_regions
+from rhale.measures.whole_rows import WholeRows, WholeRowsTask
 from rhale.models import Adapter, Predictor, meet, wrap
 from rhale.models.expected_columns import columns_for
 from rhale.models.wrap import read_model
@@ -47,6 +48,7 @@ from rhale.tables.files.sources import names_files, open_files
 from rhale.tables.pieces.table import PiecedTable
 
 Opened = TableInMemory | PiecedTable
+Sums = TypeVar("Sums")
 WALKED_NUMBERS, FEWEST_WALKED = 2**21, 2**9  # answers of one walk in memory, rows in one
 SAMPLE_ROWS = 2_000  # distinct rows kept in the result
 SAMPLE_NUMBERS = 400_000  # and not many more numbers than this, however wide the table
@@ -155,7 +157,7 @@ class Run:
         gathered = gather(columns, found, first, n_asked, search)
         return replace(gathered, notes=notes, partners=partners)
 
-    def measure_pairs(self, task: PairTask, columns: Columns, number: int) -> PairSums:
+    def measure_pairs(self, task: PairPass[Sums], columns: Columns, number: int) -> Sums:
         """Go through the rows once for all pairs."""
         n_rows, asker = columns.survey.n_rows, task.asker
         size = task.chunk_rows(self.batch_rows)
@@ -165,6 +167,12 @@ class Run:
         passes = self._passes(columns.table, n_rows)
         size = size if most is None else min(size, most)
         return replace(passes, batch_rows=size, n_threads=asker.n_threads).fold(task, number)
+
+    def keep_rows(self, columns: Columns, n_rows: int, number: int) -> WholeRows:
+        """Whole rows with the smallest keys, at most so many."""
+        last_key = columns.survey.sample.last_key(n_rows)
+        passes = self._passes(columns.table, columns.survey.n_rows)
+        return passes.fold(WholeRowsTask(last_key, self.asked.seed), number).first(n_rows)
 
     def _passes_of(self, task: MeasureTask | DeviceTask, asker: Asker, columns: Columns) -> Passes:
         """Passes in chunks that suit a task."""

@@ -505,7 +505,7 @@ def note_explained(fx: Explanation) -> Explanation:
 
 
 def load(path: str | PathLike[str]) -> Explanation:
-    """Read an explanation that `Explanation.save` wrote.
+    """Read an explanation that `Explanation.save` wrote; `rhale.load` reads interactions, too.
 
     Parameters
     ----------

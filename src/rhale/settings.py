@@ -132,8 +132,13 @@ class Settings:
             raise BadSettingError(msg)
 
     def by_name(self, names: Sequence[str]) -> Settings:
-        """The same, with features of `bins` and `limits` by their names in a table."""
-        return replace(self, bins=name_keys(self.bins, names), limits=name_keys(self.limits, names))
+        """The same, with features of `bins`, `limits` and pairs by their names in a table."""
+        return replace(
+            self,
+            bins=name_keys(self.bins, names),
+            limits=name_keys(self.limits, names),
+            pairing=name_pairs(self.pairing, names),
+        )
 
     @property
     def is_profile(self) -> bool:
@@ -207,6 +212,14 @@ def name_keys(asked: Any, names: Sequence[str]) -> Any:
     if not isinstance(asked, Mapping):
         return asked
     return {names[find_feature(feature, names)]: value for feature, value in asked.items()}
+
+
+def name_pairs(asked: PairSettings | None, names: Sequence[str]) -> PairSettings | None:
+    """Turn positions of pairs into names, since later only features that are in some pair have one."""
+    if asked is None or not isinstance(asked.pairs, tuple):
+        return asked
+    pairs = [tuple(names[find_feature(name, names)] for name in pair) for pair in asked.pairs]
+    return replace(asked, pairs=pairs)
 
 
 def bins_of(bins: Any, feature: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, lgamma, log
+from math import exp, isinf, lgamma, log
 
 ENOUGH = 1e-15
 MOST_TERMS = 100_000
@@ -22,6 +22,8 @@ def chi_square_tail(value: float, degrees: float) -> float:
     """
     if value <= 0:
         return 1.0
+    if isinf(value):
+        return 0.0
     a, x = degrees / 2, value / 2
     scale = exp(a * log(x) - x - lgamma(a))
     return max(0.0, 1.0 - scale * _series(a, x)) if x < a + 1 else scale * _fraction(a, x)

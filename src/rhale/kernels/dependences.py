@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class DependenceQuestion:
+    """Which partial dependences are asked for.
+
+    Attributes
+    ----------
+    columns : tuple of int
+        The features, by their columns in the table.
+    pairs : ndarray of shape (n_pairs, 2)
+        Which two of them, by their places in `columns`.
+    shares : ndarray of shape (n_rows,)
+        What each row counts for; they add up to 1.
+    """
+
+    columns: tuple[int, ...]
+    pairs: IntArray
+    shares: FloatArray
+
+    def in_blocks(self, n_pairs: int) -> list[DependenceQuestion]:
+        """The same question, some pairs at a time; at least one."""
+        starts = range(0, max(len(self.pairs), 1), n_pairs)
+        return [replace(self, pairs=self.pairs[start : start + n_pairs]) for start in starts]
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,8 +29,8 @@ class MainMoments:
     ----------
     weight : ndarray of shape (n_stands,)
         Sum of the rows' weights.
-    place, place_squares : ndarray of shape (n_stands,)
-        Weighted sums of their places in the cell, and of the squares of these.
+    places : ndarray of shape (4, n_stands)
+        Weighted sums of their places in the cell, and of the second to fourth powers of these.
     mean : ndarray of shape (n_outputs, n_stands, n_ways)
         Mean difference of the predictions over the steps that rows count for.
 
@@ -40,8 +40,7 @@ class MainMoments:
     """
 
     weight: FloatArray
-    place: FloatArray
-    place_squares: FloatArray
+    places: FloatArray
     mean: FloatArray
 
     def __add__(self, other: MainMoments) -> MainMoments:
@@ -49,13 +48,19 @@ class MainMoments:
         share = np.divide(other.weight, weight, out=np.zeros_like(weight), where=weight > 0)
         return MainMoments(
             weight,
-            self.place + other.place,
-            self.place_squares + other.place_squares,
+            self.places + other.places,
             self.mean + (other.mean - self.mean) * share[:, None],
         )
 
     def curve(self, axis: PairAxis, output: int) -> MainEffect:
-        """Accumulate the differences of one output; steps that no row counts for are flat."""
+        """Accumulate the differences of one output; steps that no row counts for are flat.
+
+        Notes
+        -----
+        Averages over the rows read the curve inside cells of numbers as low + rise u + bend u(u - 1),
+        with the bend that the slopes of the cells beside tell, and no more of it than the curve
+        rises: the straight line through a wide outer cell would be off by it.
+        """
         total, weight = np.zeros(axis.n_steps), np.zeros(axis.n_steps)
         for way in range(axis.n_ways):
             some = slice(1, None) if axis.is_levels and way == DOWN else slice(0, axis.n_steps)
@@ -63,13 +68,34 @@ class MainMoments:
             total += self.weight[some] * self.mean[output, some, way]
         steps = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
         heights = np.append(0.0, np.cumsum(steps))
+        bend = np.zeros(axis.n_stands) if axis.is_levels else find_bends(axis.widths, steps)
+        rise = np.append(steps, 0.0)[: axis.n_stands] - bend  # of u; the bend is that of u squared
+        n_all, (u, u2, u3, u4) = self.weight.sum(), self.places
         low = heights[: axis.n_stands]
-        rise = np.append(steps, 0.0)[: axis.n_stands]
-        n_all = self.weight.sum()
-        heights -= np.sum(self.weight * low + self.place * rise) / n_all
+        heights -= np.sum(self.weight * low + u * rise + u2 * bend) / n_all
         low = heights[: axis.n_stands]
-        square = self.weight * low**2 + 2 * self.place * low * rise + self.place_squares * rise**2
+        square = self.weight * low**2 + 2 * u * low * rise + u2 * (rise**2 + 2 * low * bend)
+        square += 2 * u3 * rise * bend + u4 * bend**2
         return MainEffect(heights, float(np.sqrt(max(square.sum() / n_all, 0.0))))
+
+
+def find_bends(widths: FloatArray, steps: FloatArray) -> FloatArray:
+    """Bends of a curve inside cells, from the slopes of the cells beside: exact for a parabola.
+
+    Examples
+    --------
+    >>> edges = np.array([0.0, 1.0, 3.0, 4.0])
+    >>> find_bends(np.diff(edges), np.diff(edges**2))
+    array([1., 4., 1.])
+    """
+    if steps.size < 2:
+        return np.zeros(steps.size)
+    slopes, middles = steps / widths, np.cumsum(widths) - widths / 2
+    before, after = np.arange(steps.size) - 1, np.arange(steps.size) + 1
+    before[0], after[-1] = 0, steps.size - 1
+    turning = (slopes[after] - slopes[before]) / (middles[after] - middles[before])
+    bends = turning * widths**2 / 2
+    return np.clip(bends, -np.abs(steps), np.abs(steps))
 
 
 def measure_main(
@@ -106,4 +132,5 @@ def measure_main(
         for o in range(n_outputs)
     ]
     means = np.array(mean).reshape(n_outputs, n_ways, axis.n_stands).transpose(0, 2, 1)
-    return MainMoments(weight, total(w * place), total(w * place**2), np.ascontiguousarray(means))
+    places = np.stack([total(w * place**power) for power in (1, 2, 3, 4)])
+    return MainMoments(weight, places, np.ascontiguousarray(means))

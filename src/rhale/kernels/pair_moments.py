@@ -101,16 +101,16 @@ def measure_pair(
     differences : ndarray of shape (n_outputs, n_rows, n_ways)
         Mixed differences over the steps that each row counts for.
     weights : ndarray of shape (n_rows,), optional
-        How much each row matters.
+        How much each row matters; those with 0 are left out.
 
     Notes
     -----
     O(n_rows) time and memory.
     """
     (a, u), (b, v) = standing
-    known = np.flatnonzero((a >= 0) & (b >= 0))
-    a, b, u, v = a[known], b[known], u[known], v[known]
-    w = np.ones(known.size) if weights is None else weights[known]
+    w = np.ones(a.size) if weights is None else weights
+    known = np.flatnonzero((a >= 0) & (b >= 0) & (w > 0))
+    a, b, u, v, w = a[known], b[known], u[known], v[known], w[known]
     shape = (axes[0].n_stands, axes[1].n_stands)
     cell, n_cells = a * shape[1] + b, shape[0] * shape[1]
 

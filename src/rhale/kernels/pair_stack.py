@@ -26,6 +26,7 @@ from rhale.kernels.pair_surface import Ground
 
 Reading = Literal["rows", "cells"]
 Axes = tuple[PairAxis, PairAxis]
+ROUNDING = 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +59,17 @@ class PairStack:
         return first.is_levels, second.is_levels
 
     @cached_property
+    def nodes(self) -> tuple[FloatArray, FloatArray]:
+        """Nodes of both sides, (n_pairs, n_nodes)."""
+        first, second = (np.array([sides[i].nodes for sides in self.axes]) for i in (0, 1))
+        return first, second
+
+    @cached_property
     def ground(self) -> Ground:
         """Where rows stand: as they do, or, as R has it, all in the middle of their cell."""
-        weight = np.stack([one.weight for one in self.moments])
+        weight = np.array([one.weight for one in self.moments])
         if self.reading == "rows":
-            places = np.stack([one.places for one in self.moments])
+            places = np.array([one.places for one in self.moments])
             return Ground(weight, places, self.sides)
         u, v = (0.0 if levels else 0.5 for levels in self.sides)
         middle = np.array([u**p * v**q for p, q in POWERS])
@@ -71,32 +78,29 @@ class PairStack:
     @cached_property
     def steps(self) -> PairSteps:
         """Mean differences of rows, (n_pairs, n_steps, n_steps)."""
-        mean = np.stack([one.mean[0] for one in self.moments])
+        mean = np.array([one.mean[0] for one in self.moments])
         return average_steps(self.ground.weight, mean, self.sides)
 
     @cached_property
     def filling(self) -> Filling:
         """What stands in for steps without rows."""
-        return find_filling(self.axes, self.steps.measured, slopes=self.reading == "rows")
+        return find_filling(
+            self.nodes, self.sides, self.steps.measured, slopes=self.reading == "rows"
+        )
 
     @cached_property
     def covariances(self) -> Covariances:
         """Covariances of the mean differences."""
         weight = self.ground.weight
-        squares = np.stack([one.weight_squares for one in self.moments])
-        products = np.stack([one.products[0] for one in self.moments])
-        areas = np.stack([stand_areas(sides) for sides in self.axes])
+        squares = np.array([one.weight_squares for one in self.moments])
+        products = np.array([one.products[0] for one in self.moments])
+        areas = stand_areas(self.nodes, self.sides)
         spread = stand_covariances((weight, squares), products, areas)
         return step_covariances(weight, spread, self.sides)
 
-    @cached_property
-    def surfaces(self) -> FloatArray:
-        """Pure effects at all nodes, (n_pairs, n_nodes, n_nodes); of steps without rows, too."""
-        return self.ground.surface(self.filling.fill(self.steps.mean))
-
     def raw(self) -> FloatArray:
         """Mean squares over the rows, (n_pairs,)."""
-        return np.maximum(self.ground.mean_square(self.surfaces), 0.0)
+        return find_mean_squares(self.ground, self.filling.fill(self.steps.mean))
 
     def noise(self) -> FloatArray:
         """What noise adds to them: the sum of Q and covariances, term by term, (n_pairs,)."""
@@ -112,7 +116,27 @@ class PairStack:
         crossed = 2 * terms.value[later] * ground.products(first, second)
         pair = np.concatenate([terms.first[same], first]) // size
         sums = np.bincount(pair, np.concatenate([own, crossed]), len(self.axes))
-        return np.maximum(sums, 0.0)
+        size = np.bincount(terms.first // size, np.abs(terms.value), len(self.axes))
+        return np.where(sums > ROUNDING * size, sums, 0.0)  # entries of Q are below 1
+
+
+def find_mean_squares(ground: Ground, steps: FloatArray) -> FloatArray:
+    """Mean squares over the rows of pure effects, (...,); exactly 0 where they are rounding.
+
+    Parameters
+    ----------
+    ground : Ground
+        Where rows stand.
+    steps : ndarray of shape (..., n_steps, n_steps)
+        Mean differences with nothing left out.
+    """
+    surface = ground.surface(steps)
+    found = ground.mean_square(surface)
+    # squares are sums of terms of the size of the corners; these, of all differences
+    corners = np.max([corner**2 for corner in ground.corners(surface)], axis=0)
+    largest = (ground.weight * corners).sum((-2, -1)) / ground.total[..., 0, 0]
+    least = ROUNDING * largest + (ROUNDING * np.abs(steps).sum((-2, -1))) ** 2
+    return np.where(found > least, found, 0.0)
 
 
 def stack_pairs(stacks: Sequence[PairStack]) -> PairStack:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 
-from rhale.kernels import FloatArray
+from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.chi_square import chi_square_tail
 from rhale.kernels.pair_moments import PairMoments
-from rhale.kernels.pair_stack import Axes, PairStack, Reading, stack_pairs
-from rhale.kernels.pair_steps import Filling
-from rhale.kernels.pair_surface import Ground
+from rhale.kernels.pair_smooth import Smoothing, smooth_steps
+from rhale.kernels.pair_stack import Axes, PairStack, Reading, find_mean_squares, stack_pairs
+from rhale.kernels.pair_steps import Filling, PairSteps
+from rhale.kernels.pair_surface import Ground, square_in_cells
 
 __all__ = ["PairFit", "Reading", "Square", "find_squares"]
 
@@ -41,11 +43,15 @@ class PairFit:
     reading : {"rows", "cells"}
         Whether rows count where they stand, or in the middle of their cell as in R's packages,
         where differences instead of slopes are carried over to steps without rows, too.
+    smooth : bool
+        Whether the slopes of neighbouring cells are evened out. Errors follow; a p-value of
+        evened slopes is not to be trusted.
     """
 
     axes: Axes
     moments: PairMoments
     reading: Reading = "rows"
+    smooth: bool = False
 
     @cached_property
     def stack(self) -> PairStack:
@@ -58,47 +64,85 @@ class PairFit:
         ground = self.stack.ground
         return Ground(ground.weight[0], ground.places[0], ground.is_levels)
 
-    @property
-    def filling(self) -> Filling:
-        """What stands in for steps without rows."""
-        return self.stack.filling
+    @cached_property
+    def filling(self) -> Filling | Smoothing:
+        """What all steps have from those that rows count for."""
+        if not self.smooth:
+            return self.stack.filling
+        steps = PairSteps(self.stack.steps.mean[0], self.stack.steps.weight[0])
+        return smooth_steps(self.axes, steps, self.stack.filling)
 
     @cached_property
     def surface(self) -> FloatArray:
         """The pure effect at all nodes; of steps without rows, too."""
-        steps = self.stack.steps.mean[0]
-        return self.ground.surface(self.filling.fill(steps))
+        return self.ground.surface(self._steps)
+
+    @cached_property
+    def _steps(self) -> FloatArray:
+        """Mean differences with nothing left out."""
+        return self.filling.fill(self.stack.steps.mean[0])
 
     @cached_property
     def square(self) -> Square:
         """Mean square, and the noise in it."""
-        return Square(float(self.stack.raw()[0]), float(self.stack.noise()[0]))
+        raw = float(find_mean_squares(self.ground, self._steps))
+        if self.smooth:
+            return Square(raw, max(float(np.trace(self._noise_products)), 0.0))
+        return Square(raw, float(self.stack.noise()[0]))
+
+    def square_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Where the mean square without noise lies, with this probability; not below 0."""
+        middle = self.square.raw - self.square.noise
+        reach = NormalDist().inv_cdf(0.5 + level / 2) * self.square_error
+        return max(middle - reach, 0.0), max(middle + reach, 0.0)
 
     @cached_property
-    def _measured(self) -> FloatArray:
-        """Mean differences of the steps that rows count for, (n_known,)."""
-        return self.stack.steps.mean.ravel()[np.unique(self.filling.source)]
+    def square_error(self) -> float:
+        """Standard error of the mean square without noise: of the differences, and of the rows."""
+        slope = self._products @ self._measured
+        linear = float(_times(slope[None], self._covariance)[0] @ slope)
+        chance = float(np.sum(self._noise_products * self._noise_products.T))
+        # the differences that the linear part is of have noise of their own: once too much
+        both = 4 * max(linear - chance, 0.0) + 2 * chance
+        return float(np.sqrt(both + self.draw_variance))
 
     @cached_property
-    def _covariance(self) -> FloatArray:
-        """Their covariances, (n_known, n_known); of numbers the variances alone, (n_known,)."""
-        known, n_all = np.unique(self.filling.source), self.filling.source.size
-        terms = self.stack.covariances
-        if self.moments.mean.shape[-1] == 1:
-            return np.bincount(terms.first, terms.value, n_all)[known].astype(np.float64)
-        return terms.as_matrix(n_all)[np.ix_(known, known)]
+    def draw_variance(self) -> float:
+        """Variance of the mean square that comes from which rows were drawn.
+
+        Notes
+        -----
+        The variance over the rows of the squared height, by rows. How much its square exceeds
+        the squared mean in a cell is that of places with beta distributions, whose means and
+        deviations are known.
+        """
+        weight, ground = self.moments.weight, self.ground
+        if self.square.raw <= 0:
+            return 0.0
+        factors = np.zeros((*weight.shape, 3, 3))
+        for (p, q), factor in square_in_cells(ground.corners(self.surface)):
+            factors[..., p, q] = factor
+        u, v = (_powers(ground, side) for side in (0, 1))
+        second = np.sum(factors * u[..., 0, :, None] * v[..., 0, None, :], axis=(-2, -1))
+        fourth = np.sum(factors * (u @ factors @ v), axis=(-2, -1))
+        excess = np.divide(fourth, second**2, out=np.ones_like(fourth), where=second > 0)
+        square = ground.square_in_stands(self.surface)
+        spread = float(np.average(excess * square**2, weights=weight)) - self.square.raw**2
+        return max(spread, 0.0) * float(self.moments.weight_squares.sum() / weight.sum() ** 2)
 
     @cached_property
-    def _products(self) -> FloatArray:
-        """Q: mean products over the rows of what each measured difference does, (n, n)."""
-        every = np.arange(self.filling.source.size)
-        full = self.ground.products(every[:, None], every[None])
-        return self.filling.gather(self.filling.gather(full).T)
+    def p_value(self) -> float:
+        """Chance of as large a mean square if differences were noise alone (Satterthwaite).
 
-    @cached_property
-    def _noise_products(self) -> FloatArray:
-        """Q V, with V the covariances."""
-        return _times(self._products, self._covariance)
+        1 where there is nothing, and where no two rows stand together: noise is not known then.
+        """
+        if self.square.raw <= 0 or self.moments.count.max() < 2:
+            return 1.0
+        by_noise = self._noise_products
+        first, second = float(np.trace(by_noise)), float(np.sum(by_noise * by_noise.T))
+        if first <= 1e-28 * self.square.raw or second <= 0:
+            return 0.0
+        return chi_square_tail(self.square.raw * first / second, first**2 / second)
 
     @cached_property
     def node_error(self) -> FloatArray:
@@ -121,47 +165,48 @@ class PairFit:
         return float(carried[0] @ self._measured), float(np.sqrt(max(variance, 0.0)))
 
     @cached_property
-    def square_error(self) -> float:
-        """Standard error of the mean square without noise: of the differences, and of the rows."""
-        slope = self._products @ self._measured
-        linear = 4 * float(_times(slope[None], self._covariance)[0] @ slope)
-        chance = 2 * float(np.sum(self._noise_products * self._noise_products.T))
-        return float(np.sqrt(max(linear, 0.0) + chance + self.draw_variance))
-
-    @property
-    def draw_variance(self) -> float:
-        """Variance of the mean square that comes from which rows were drawn.
-
-        Rows of a cell stand for four, a deviation from their mean on either side.
-        """
-        moments, ground = self.moments, self.ground
-        size = np.where(moments.weight > 0, moments.weight, 1.0)
-        mean_u, mean_v = ground.moment(1, 0) / size, ground.moment(0, 1) / size
-        off_u = np.sqrt(np.maximum(ground.moment(2, 0) / size - mean_u**2, 0.0))
-        off_v = np.sqrt(np.maximum(ground.moment(0, 2) / size - mean_v**2, 0.0))
-        base, right, up, far = ground.corners(self.surface)
-        fourth = second = 0.0
-        share = moments.weight / moments.weight.sum() / 4
-        for sign_u in (-1, 1):
-            for sign_v in (-1, 1):
-                u, v = mean_u + sign_u * off_u, mean_v + sign_v * off_v
-                height = (base * (1 - v) + right * v) * (1 - u) + (up * (1 - v) + far * v) * u
-                fourth += float(np.sum(share * height**4))
-                second += float(np.sum(share * height**2))
-        rows = moments.weight.sum() ** 2 / moments.weight_squares.sum()
-        return max(fourth - second**2, 0.0) / float(rows)
+    def _known(self) -> IntArray:
+        """Steps that rows count for."""
+        return np.unique(self.stack.filling.source)
 
     @cached_property
-    def p_value(self) -> float:
-        """Chance of as large a mean square if differences were noise alone (Satterthwaite)."""
-        by_noise = self._noise_products
-        first, second = float(np.trace(by_noise)), float(np.sum(by_noise * by_noise.T))
-        raw = self.square.raw
-        if raw <= 0:
-            return 1.0
-        if first <= 1e-28 * raw or second <= 0:
-            return 0.0
-        return chi_square_tail(raw * first / second, first**2 / second)
+    def _measured(self) -> FloatArray:
+        """Their mean differences, (n_known,)."""
+        return self.stack.steps.mean.ravel()[self._known]
+
+    @cached_property
+    def _covariance(self) -> FloatArray:
+        """Covariances of these, (n_known, n_known); of numbers the variances alone, (n_known,)."""
+        terms, n_all = self.stack.covariances, self.stack.steps.weight.size
+        if self.moments.mean.shape[-1] == 1:
+            return np.bincount(terms.first, terms.value, n_all)[self._known].astype(np.float64)
+        return terms.as_matrix(n_all)[np.ix_(self._known, self._known)]
+
+    @cached_property
+    def _products(self) -> FloatArray:
+        """Q: mean products over the rows of what each measured difference does."""
+        every = np.arange(self.stack.steps.weight.size)
+        full = self.ground.products(every[:, None], every[None])
+        return self.filling.gather(self.filling.gather(full).T)
+
+    @cached_property
+    def _noise_products(self) -> FloatArray:
+        """Q V, with V the covariances."""
+        return _times(self._products, self._covariance)
+
+
+def _powers(ground: Ground, side: int) -> FloatArray:
+    """Mean u^(p + q) in every stand, p and q up to 2: of a beta distribution, (..., 3, 3)."""
+    size = np.where(ground.weight > 0, ground.weight, 1.0)
+    first, second = (ground.moment(*((k, 0) if side == 0 else (0, k))) / size for k in (1, 2))
+    spread = np.clip(second - first**2, 0.0, None)
+    room = np.clip(first * (1 - first) - spread, 0.0, None)
+    found = [np.ones_like(first), first]
+    for k in (1, 2, 3):
+        whole = room + k * spread
+        part = np.divide(first * room + k * spread, whole, out=first.copy(), where=whole > 0)
+        found.append(found[-1] * part)
+    return np.stack(found, -1)[..., np.add.outer(range(3), range(3))]
 
 
 def _times(effects: FloatArray, covariance: FloatArray) -> FloatArray:
@@ -172,10 +217,13 @@ def _times(effects: FloatArray, covariance: FloatArray) -> FloatArray:
 def find_squares(fits: Sequence[PairFit]) -> list[Square]:
     """Mean squares of many pairs: those with sides of the same kind and shape in one go."""
     groups: dict[object, list[int]] = {}
+    found = [Square(0.0, 0.0)] * len(fits)
     for i, fit in enumerate(fits):
+        if fit.smooth:
+            found[i] = fit.square
+            continue
         key = (fit.reading, fit.stack.sides, fit.moments.weight.shape)
         groups.setdefault(key, []).append(i)
-    found = [Square(0.0, 0.0)] * len(fits)
     for alike in groups.values():
         for start in range(0, len(alike), AT_ONCE):
             some = alike[start : start + AT_ONCE]

@@ -130,9 +130,15 @@ class Ground:
 
     def mean_square(self, surface: FloatArray) -> FloatArray:
         """Mean square over the rows of a surface that is bilinear in every cell, shape (...,)."""
+        return np.asarray(self._sum_square(surface).sum((-2, -1)) / self.total[..., 0, 0])
+
+    def square_in_stands(self, surface: FloatArray) -> FloatArray:
+        """Mean square over the rows of every stand, (..., n_stands, n_stands); 0 without rows."""
+        return _share(self._sum_square(surface), self.weight)
+
+    def _sum_square(self, surface: FloatArray) -> FloatArray:
         factors = square_in_cells(self.corners(surface))
-        square = sum(self.moment(*power) * factor for power, factor in factors)
-        return np.asarray(np.sum(square, axis=(-2, -1)) / self.total[..., 0, 0])
+        return np.asarray(sum(self.moment(*power) * factor for power, factor in factors))
 
     def corners(self, surface: FloatArray) -> tuple[FloatArray, ...]:
         """Heights at the four corners around every stand: 00, 01, 10, 11."""

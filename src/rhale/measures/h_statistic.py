@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 import numpy as np
 
-from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.dependences import Dependences, centre, share_rows
+from rhale.kernels import FloatArray
+from rhale.kernels.dependences import DependenceQuestion, Dependences, centre, share_rows
 from rhale.measures.holding import ask_held, ask_rest
 from rhale.measures.questions import Asker
 from rhale.results.note import Note
@@ -17,6 +18,8 @@ from rhale.results.pair_effect import PairIndex
 from rhale.tables import Chunk
 
 Pair = tuple[int, int]
+Way = Literal["leaves", "rows"]
+NUMBERS_AT_ONCE = 2**23  # of the dependences of pairs that are held in memory
 NOTHING = 1e-10  # of the variance of the predictions: smaller numerators are rounding
 WEAKEST = 1e-6  # of that variance: smaller denominators make no ratio
 NO_RATIO = Note(
@@ -59,7 +62,7 @@ class HStatistics:
     variance: FloatArray
     n_rows: int
     n_asked: int
-    way: Literal["leaves", "rows"]
+    way: Way
 
     @property
     def strength(self) -> FloatArray:
@@ -115,25 +118,44 @@ def h_statistics(
     leaves: none but n, in time linear in the rows.
     """
     shares = share_rows(chunk.n_rows, weights)
-    answers = centre(asker.predictor.predict(chunk.rows, chunk.n_rows).T, shares)
-    variance = np.asarray(answers**2 @ shares)
     places = {column: place for place, column in enumerate(columns)}
     wanted = np.array([[places[a], places[b]] for a, b in pairs], dtype=np.intp).reshape(-1, 2)
-    found = ask_dependences(asker, chunk, columns, wanted, shares)
-    numerator, denominator = square_pairs(found, shares)
-    together = answers - found.single - found.rest
+    question = DependenceQuestion(tuple(columns), wanted, shares)
+    answers = centre(asker.predictor.predict(chunk.rows, chunk.n_rows).T, shares)
+    way, blocks = find_dependences(asker, chunk, question)
+    squares = []
+    for found in blocks:
+        squares.append(square_pairs(found, shares))
+        together, alone = answers - found.single - found.rest, found.single
+    numerator, denominator = (np.concatenate(parts) for parts in zip(*squares, strict=True))
+    variance = np.asarray(answers**2 @ shares)
+    n_asked = count_h_rows(chunk.n_rows, len(columns), len(pairs))
     return HStatistics(
         columns=tuple(columns),
         pairs=tuple(pairs),
         numerator=drop_rounding(numerator, variance),
         denominator=denominator,
-        importance=np.sqrt(found.single**2 @ shares),
+        importance=np.sqrt(alone**2 @ shares),
         overall=drop_rounding(together**2 @ shares, variance),
         variance=variance,
         n_rows=chunk.n_rows,
-        n_asked=count_h_rows(chunk.n_rows, len(columns), len(pairs)),
-        way="rows",
+        n_asked=chunk.n_rows if way == "leaves" else n_asked,
+        way=way,
     )
+
+
+def find_dependences(
+    asker: Asker, chunk: Chunk, question: DependenceQuestion
+) -> tuple[Way, Iterable[Dependences]]:
+    """Find partial dependences in the leaves of trees, or by asking: some pairs at a time."""
+    predictor = asker.predictor
+    at_once = max(1, NUMBERS_AT_ONCE // (chunk.n_rows * len(asker.outputs)))
+    first, *others = question.in_blocks(at_once)
+    found = predictor.partial_dependences(chunk, first)
+    if found is None:
+        return "rows", ask_dependences(asker, chunk, question)
+    later = (predictor.partial_dependences(chunk, block) for block in others)
+    return "leaves", chain([found], (block for block in later if block is not None))
 
 
 def drop_rounding(squares: FloatArray, variance: FloatArray) -> FloatArray:
@@ -160,17 +182,19 @@ def count_h_rows(n_rows: int, n_columns: int, n_pairs: int) -> int:
 
 
 def ask_dependences(
-    asker: Asker, chunk: Chunk, columns: Sequence[int], pairs: IntArray, shares: FloatArray
-) -> Dependences:
+    asker: Asker, chunk: Chunk, question: DependenceQuestion
+) -> Generator[Dependences]:
     """Ask a model for partial dependences: the values of every row, in all rows."""
+    columns, shares = question.columns, question.shares
     values = [(column, chunk.column(column)) for column in columns]
     single = centre(np.stack([ask_held(asker, chunk, [v], shares) for v in values]), shares)
     rest = centre(np.stack([ask_rest(asker, chunk, c, shares) for c in columns]), shares)
-    pure = np.empty((len(pairs), *single.shape[1:]))
-    for place, (first, second) in enumerate(pairs):
-        both = ask_held(asker, chunk, [values[first], values[second]], shares)
-        pure[place] = centre(both, shares) - single[first] - single[second]
-    return Dependences(single, rest, pairs, pure)
+    yield Dependences(single, rest, question.pairs[:0], np.empty((0, *single.shape[1:])))
+    for pair in question.pairs:
+        first, second = pair
+        both = centre(ask_held(asker, chunk, [values[first], values[second]], shares), shares)
+        pure = both - single[first] - single[second]
+        yield Dependences(single, rest, pair[None], pure[None])
 
 
 def conclude_h(

@@ -79,7 +79,7 @@ def choose_directions(
         for moments in (sums.pairs[place], sums.reversed[place])
         if moments is not None
     ]
-    fits = [PairFit(plan.axes(p), m, asked.reading) for p, _, m in offers]
+    fits = [PairFit(plan.axes(p), m, asked.reading, asked.smooth) for p, _, m in offers]
     found: list[list[tuple[PairMoments, Square]]] = [[] for _ in plan.pairs]
     for (place, output, moments), square in zip(offers, find_squares(fits), strict=True):
         here = found[place]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from rhale.kernels.pair_main import MainMoments, measure_main
 from rhale.kernels.pair_moments import PairMoments, measure_pair
 from rhale.kernels.pair_question import PairQuestion
 from rhale.kernels.records import crosses_processes
-from rhale.kernels.sample import KeyArray
 from rhale.measures.corners import ask_corners, n_corners
 from rhale.measures.mixed_slopes import cross_cell
 from rhale.measures.pair_plan import PairPlan
@@ -23,7 +22,8 @@ from rhale.measures.questions import Asker
 from rhale.models import Predictor
 from rhale.tables import Chunk
 
-CHUNK_NUMBERS, FEWEST_ROWS = 2**22, 2**9  # differences or slopes of a chunk; its rows at least
+CHUNK_NUMBERS, FEWEST_ROWS = 2**23, 2**9  # differences or slopes of a chunk; its rows at least
+Sums_co = TypeVar("Sums_co", covariant=True)
 WORTH_COMPILING = 2**18  # rows times pairs of a chunk
 
 
@@ -49,6 +49,16 @@ class Answers:
         return self.squares / self.weight if self.weight > 0 else np.zeros_like(self.squares)
 
 
+def measure_answers(found: FloatArray, weights: FloatArray | None) -> Answers:
+    """Add up predictions of some rows, shape (n_rows, n_outputs)."""
+    weight = np.ones(len(found)) if weights is None else weights
+    total = float(weight.sum())
+    if total <= 0:
+        return Answers(0.0, np.zeros(found.shape[1]), np.zeros(found.shape[1]))
+    mean = found[0] + weight @ (found - found[0]) / total
+    return Answers(total, mean, weight @ (found - mean) ** 2)
+
+
 @crosses_processes
 @dataclass(frozen=True, eq=False)
 class PairSums:
@@ -64,7 +74,7 @@ class PairSums:
     mains : tuple of MainMoments or None
         One for each feature; None where it is in no pair that says so.
     answers : Answers
-        Of the rows whose predictions are known.
+        Of the rows as they are.
     asked : int
         Rows that the model was asked about.
     """
@@ -90,6 +100,20 @@ def _add(a: Any, b: Any) -> Any:
     return None if a is None or b is None else a + b
 
 
+class PairPass(Protocol[Sums_co]):
+    """A task that asks about all pairs of a chunk, and adds up."""
+
+    @property
+    def asker(self) -> Asker:
+        """The model."""
+
+    def chunk_rows(self, batch_rows: int) -> int:
+        """Rows in a chunk."""
+
+    def __call__(self, chunk: Chunk) -> Sums_co:
+        """Ask, and keep sums."""
+
+
 @dataclass(frozen=True, eq=False)
 class PairTask:
     """The task of the pass: ask about all pairs of a chunk, and add up.
@@ -100,15 +124,12 @@ class PairTask:
         The model.
     plan : PairPlan
         What is measured.
-    last_key : int
-        Where all pairs are asked as corners, rows with keys up to this one tell how predictions vary.
     seed : int
         Of the rows' keys.
     """
 
     asker: Asker
     plan: PairPlan
-    last_key: np.uint64
     seed: int
 
     @property
@@ -132,7 +153,7 @@ class PairTask:
         """Ask the model about every pair, and keep sums."""
         key = rows_keys(chunk, self.seed)
         found = Gathered(self.plan.question(chunk, key), chunk.weights)
-        answers, n_asked = self.ask_answers(chunk, key)
+        answers, n_asked = self.ask_answers(chunk)
         for gather in (self.gather_walked, self.gather_slopes, self.gather_corners):
             n_asked += gather(chunk, found)
         self.gather_still(chunk, found)
@@ -145,21 +166,10 @@ class PairTask:
             n_asked,
         )
 
-    def ask_answers(self, chunk: Chunk, key: KeyArray) -> tuple[Answers, int]:
-        """Predictions of the rows as they are: of all, or of some where every row has its price."""
-        is_dear = all(way == "corners" for way in self.plan.ways)
-        some = np.flatnonzero(key <= self.last_key) if is_dear else np.arange(chunk.n_rows)
-        n_outputs = len(self.asker.outputs)
-        if not some.size:
-            return Answers(0.0, np.zeros(n_outputs), np.zeros(n_outputs)), 0
-        rows = chunk.take(some) if is_dear else chunk
-        found = self.predictor.predict(rows.rows, some.size)
-        weight = np.ones(some.size) if rows.weights is None else rows.weights
-        total = float(weight.sum())
-        if total <= 0:
-            return Answers(0.0, np.zeros(n_outputs), np.zeros(n_outputs)), some.size
-        mean = found[0] + weight @ (found - found[0]) / total
-        return Answers(total, mean, weight @ (found - mean) ** 2), some.size
+    def ask_answers(self, chunk: Chunk) -> tuple[Answers, int]:
+        """Predictions of the rows as they are: how they vary."""
+        found = self.predictor.predict(chunk.rows, chunk.n_rows)
+        return measure_answers(found, chunk.weights), chunk.n_rows
 
     def gather_walked(self, chunk: Chunk, found: Gathered) -> int:
         """Walk trees once for all pairs."""

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from rhale.errors import BadSettingError, NotDifferentiableError
 from rhale.kernels import FloatArray
+from rhale.kernels.dependences import DependenceQuestion, Dependences
 from rhale.kernels.jumps import JumpQuestion, JumpReply, JumpRows
+from rhale.kernels.pair_question import PairQuestion, PairReply
 from rhale.results.note import Note
 from rhale.tables.chunk import Change, Chunk
 
@@ -22,6 +24,11 @@ class Walker(Protocol):
 
     def sees(self, column: int) -> bool:
         """Whether changes of a column can be walked."""
+
+    def partial_dependences(
+        self, chunk: Chunk, question: DependenceQuestion, chosen: tuple[int, ...]
+    ) -> Dependences | None:
+        """Partial dependences of the chosen outputs at the rows; None if the model is to be asked."""
 
     def places(self, column: int, chunk: Chunk, values: FloatArray) -> FloatArray | None:
         """Where a column makes the answers jump: never falling, values at or above are behind.
@@ -37,6 +44,14 @@ class Walker(Protocol):
         chosen: tuple[int, ...],
     ) -> list[JumpReply]:
         """Sums of the jumps of the chosen outputs, and slopes of each row's own staircase."""
+
+    def walk_pairs(
+        self, chunk: Chunk, question: PairQuestion, chosen: tuple[int, ...]
+    ) -> PairReply:
+        """Mixed differences of all pairs and differences along each side, of the chosen outputs.
+
+        Of columns that it `sees`. A walker that does not have this is not asked for pairs.
+        """
 
 
 if TYPE_CHECKING:

@@ -13,7 +13,9 @@ import numpy as np
 
 from rhale.errors import BadPredictionError, BadSettingError, WrongShapeError
 from rhale.kernels import FloatArray
+from rhale.kernels.dependences import DependenceQuestion, Dependences
 from rhale.kernels.jumps import JumpQuestion, JumpReply, JumpRows
+from rhale.kernels.pair_question import PairQuestion, PairReply
 from rhale.models.adapter import Adapter, Walker
 from rhale.models.answers import (
     blaming_the_model,
@@ -70,6 +72,11 @@ class Predictor:
         return self.walker is not None
 
     @property
+    def walks_pairs(self) -> bool:
+        """Whether there is one that answers for pairs: those of others may be older than pairs."""
+        return self.walker is not None and hasattr(self.walker, "walk_pairs")
+
+    @property
     def checked_rows(self) -> int:
         """Rows that were asked to see whether the walker gives the model's own answers."""
         return self.adapter.checked_rows
@@ -117,6 +124,23 @@ class Predictor:
                 raise BadPredictionError(msg)
         return replies
 
+    def walk_pairs(
+        self, walker: Walker, chunk: Chunk, asked: PairQuestion, question: object
+    ) -> PairReply:
+        """Mixed differences of all pairs, of the chosen outputs."""
+        heed_stop()
+        with blaming_the_model(chunk.n_rows, question):
+            reply = walker.walk_pairs(chunk, asked, self.chosen)
+        for pair, mixed in zip(asked.pairs, reply.mixed, strict=True):
+            if has_bad_numbers(mixed):
+                columns = " and ".join(str(asked.sides[i].column) for i in pair)
+                msg = (
+                    f"the model's answers change by nan or infinity{in_words(question)} "
+                    f"(columns {columns}); strengths of pairs need finite predictions"
+                )
+                raise BadPredictionError(msg)
+        return reply
+
     def gradient(self, chunk: Chunk, rows: Any = None) -> Answers:
         """Answers (n_rows, n_outputs) and slopes (n_rows, n_outputs, n_columns).
 
@@ -142,6 +166,14 @@ class Predictor:
             )
             raise BadPredictionError(msg)
         return self._choose(check_answer(answer, chunk.n_rows, "")), checked
+
+    def partial_dependences(self, chunk: Chunk, question: DependenceQuestion) -> Dependences | None:
+        """Partial dependences of the chosen outputs at the rows; None if the model is to be asked."""
+        heed_stop()
+        if self.walker is None:
+            return None
+        with blaming_the_model(chunk.n_rows, "asked for partial dependences"):
+            return self.walker.partial_dependences(chunk, question, self.chosen)
 
     def _choose(self, answer: FloatArray) -> FloatArray:
         if answer.shape[1] != self.n_all:

@@ -116,6 +116,11 @@ def tick_text(value: float, position: int | None, *, digits: int) -> str:  # noq
     return number(value, digits)
 
 
+def short_tick_text(value: float, position: int | None = None) -> str:  # noqa: ARG001
+    """Do the same on a scale of colours."""
+    return number(value, 4)
+
+
 def letters(ax: Axes, side: Literal["width", "height"]) -> int:
     """Tell how many letters of a label fit along a side of the axes."""
     inches: float = getattr(ax.get_window_extent(), side) / ax.figure.dpi
@@ -227,13 +232,38 @@ def say_constant(ax: Axes, value: float, words: str, *, heights: bool = False) -
     return note
 
 
-def add_legend(ax: Axes, artists: Sequence[Artist], *, outside: bool, title: str = "") -> None:
-    """Explain the artists by their labels: above the panel, or where the panel is emptiest."""
+def add_legend(
+    ax: Axes,
+    artists: Sequence[Artist],
+    *,
+    outside: bool,
+    title: str = "",
+    line: int = style.LINE_LENGTH,
+) -> None:
+    """Explain the artists by their labels: above the panel, or where the panel is emptiest.
+
+    Parameters
+    ----------
+    ax : Axes
+        The panel.
+    artists : sequence of Artist
+        What to explain.
+    outside : bool
+        Above the panel.
+    title : str
+        Above all labels.
+    line : int
+        Letters that fit into a line above the panel.
+    """
     if not artists:
         return
     if outside:
-        words = sum(len(str(artist.get_label())) + 6 for artist in artists)
-        columns = len(artists) if words <= style.LINE_LENGTH else 3 + (len(artists) > 6)
+        lengths = [len(str(artist.get_label())) + 6 for artist in artists]
+        columns = 3 + (len(artists) > 6)
+        if sum(lengths) <= line:
+            columns = len(artists)
+        elif line < style.LINE_LENGTH:
+            columns = max(1, line // max(lengths))
         artists = by_columns(artists, columns)
         legend = ax.legend(
             artists,
@@ -241,6 +271,7 @@ def add_legend(ax: Axes, artists: Sequence[Artist], *, outside: bool, title: str
             fontsize=style.LEGEND_TEXT,
             frameon=False,
             loc="lower left",
+            alignment="left",
             bbox_to_anchor=(-0.07, 1.0),
             borderaxespad=0.2,
             ncols=columns,

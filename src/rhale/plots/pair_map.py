@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from operator import itemgetter
 from typing import get_args
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.collections import PolyCollection
 from matplotlib.contour import QuadContourSet
 from matplotlib.font_manager import FontProperties
 from matplotlib.patheffects import withStroke
@@ -20,6 +18,7 @@ from rhale.kernels.curve import middles
 from rhale.plots import canvas, style
 from rhale.plots.lettering import LITERAL, number, shown
 from rhale.plots.pair_sides import Along, Side, draw_rows, dress_side, read_sides, say_constant
+from rhale.plots.tiles import Tiles, has_room, hatch_tiles, write_tiles
 from rhale.results.pair_effect import PairEffect
 
 PARTS = 160  # of a side, each of one colour: the surface is bilinear, and looks smooth
@@ -65,6 +64,14 @@ def plot_pair_map(
     cell the surface is bilinear, and contour lines follow it. Main effects are not in it, so that
     a map without interaction is blank paper whatever the features do alone; `plot_pair_lines`
     shows both together.
+
+    Examples
+    --------
+    >>> import rhale
+    >>> rows = np.random.default_rng(0).normal(size=(500, 3))
+    >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2], rows)
+    >>> plot_pair_map(ix["x0", "x1"]).get_xlabel()
+    'x0'
     """
     ax = canvas.new_axes(style.MAP_SIZE) if ax is None else ax
     first, second = sides = read_sides(pair)
@@ -76,7 +83,7 @@ def plot_pair_map(
     most = limit or reach or 1.0
     cells = ax.pcolormesh(*limits, heights.T, cmap=style.SURFACE_MAP, vmin=-most, vmax=most)
     cells.set(gid="rhale:map", rasterized=True, zorder=1)
-    hatch_empty(ax, pair, sides)
+    hatch_tiles(ax, Tiles(first.limits, second.limits), ~pair.measured, "no rows")
     set_limits(ax, sides)
     for side, along in zip(sides, get_args(Along), strict=True):
         if rows:
@@ -84,7 +91,8 @@ def plot_pair_map(
         dress_side(ax, side, along)
     add_scale(ax, cells, pair.output)
     if first.axis.is_levels and second.axis.is_levels:
-        write_numbers(ax, pair, most)
+        if has_room(ax, *pair.measured.shape):
+            write_tiles(ax, np.where(pair.measured, pair.heights, np.nan), most)
     elif not reach:
         say_nothing(ax)
     elif contours and not (first.axis.is_levels or second.axis.is_levels):
@@ -107,19 +115,6 @@ def find_reach(pair: PairEffect, heights: FloatArray) -> float:
     """Largest height, above or below zero; 0 where there is nothing but rounding."""
     largest = float(np.abs(heights[np.isfinite(heights)]).max(initial=0.0))
     return largest if largest > max(ROUNDING * pair.variance**0.5, canvas.SMALLEST) else 0.0
-
-
-def hatch_empty(ax: Axes, pair: PairEffect, sides: tuple[Side, Side]) -> None:
-    """Hatch the cells that have no rows."""
-    x, y = sides[0].limits, sides[1].limits
-    corners = [
-        [(x[i], y[j]), (x[i + 1], y[j]), (x[i + 1], y[j + 1]), (x[i], y[j + 1])]
-        for i, j in np.argwhere(~pair.measured)
-    ]
-    empty = PolyCollection(corners, facecolor="none", hatch="////", linewidth=0)
-    empty.set(edgecolor=style.COUNT, alpha=style.EMPTY_ALPHA, zorder=0.5)
-    empty.set(gid="rhale:empty", label="no rows")
-    ax.add_collection(empty, autolim=False)
 
 
 def set_limits(ax: Axes, sides: tuple[Side, Side]) -> None:
@@ -205,32 +200,9 @@ def add_scale(ax: Axes, cells: ScalarMappable, output: str) -> None:
     """Draw the scale of colours beside the map, and say what they mean."""
     scale = ax.figure.colorbar(cells, ax=ax, pad=style.RUG_HEIGHT + 0.04, fraction=0.06, aspect=28)
     scale.outline.set_visible(False)
-    scale.ax.yaxis.set_major_formatter(FuncFormatter(partial(canvas.tick_text, digits=4)))
+    scale.ax.yaxis.set_major_formatter(FuncFormatter(canvas.short_tick_text))
     words = (
         f"effect on {shown(output, canvas.letters(ax, 'height') - 10)}\nof both, beyond each alone"
     )
     scale.set_label(words, fontsize=style.NAME_TEXT, **LITERAL)
     scale.ax.set_gid("rhale:scale")
-
-
-def write_numbers(ax: Axes, pair: PairEffect, reach: float) -> None:
-    """Write the height into each tile, where there is room."""
-    n_x, n_y = pair.measured.shape
-    box, points = (
-        ax.get_window_extent(),
-        FontProperties(size=style.NUMBER_TEXT).get_size_in_points(),
-    )
-    inches = box.width / ax.figure.dpi / n_x, box.height / ax.figure.dpi / n_y
-    if inches[0] < 5 * style.LETTER_WIDTH * points / 72 or inches[1] < 1.5 * points / 72:
-        return
-    for i, j in np.argwhere(pair.measured):
-        height = float(pair.heights[i, j])
-        dark = abs(height) > style.DARK * reach
-        text = ax.text(i, j, number(rounded(height, reach), 2), ha="center", va="center", **LITERAL)
-        text.set(fontsize=style.NUMBER_TEXT, color="white" if dark else "black")
-        text.set(gid="rhale:numbers", zorder=4)
-
-
-def rounded(height: float, reach: float) -> float:
-    """A height without digits that colours do not show."""
-    return 0.0 if abs(height) < 1e-3 * reach else height

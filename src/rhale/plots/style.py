@@ -24,6 +24,7 @@ ROW_ALPHA = 0.25
 EMPTY_ALPHA = 0.35  # hatches where no rows are
 DARK = 0.6  # of a scale of colours: letters on it are white
 THIN_RIBBON_ALPHA = 0.25
+PALE_RIBBON_ALPHA = 0.15  # where ribbons of several lines lie over each other
 STROKE_ALPHA = 0.35  # spread of one level
 
 LINE_WIDTH = 1.6
@@ -65,14 +66,17 @@ LEVELS = (
 # Pairs of features: colours of the surface and of strength, what has no rows or was not measured.
 STRENGTH = inks.STRENGTH
 SURFACE_MAP = LinearSegmentedColormap.from_list("rhale surface", [inks.LOW, inks.ZERO, inks.HIGH])
-STRENGTH_MAP = LinearSegmentedColormap.from_list("rhale strength", ["#FFFFFF", inks.STRENGTH])
-IMPORTANCE_MAP = LinearSegmentedColormap.from_list("rhale importance", ["#FFFFFF", inks.EFFECT])
+STRENGTH_MAP = LinearSegmentedColormap.from_list("rhale strength", [inks.ZERO, inks.STRENGTH])
+IMPORTANCE_MAP = LinearSegmentedColormap.from_list("rhale importance", [inks.ZERO, inks.EFFECT])
 
 # Sizes in inches and shares of a panel.
 EFFECT_SIZE = (6.4, 5.8)
 PROFILE_SIZE = (6.4, 4.4)
 REGION_SIZE = (6.4, 4.8)
 MAP_SIZE = (6.6, 5.2)
+MATRIX_ROOM, MATRIX_SLOT, MATRIX_REACH = 1.6, 0.42, (3.6, 11.0)  # beside tiles, a tile, all
+MATRIX_SCALES = 1.2  # of colours, beside a matrix without numbers
+RANKING_WIDTH, RANKING_HEAD, RANKING_LINE = 5.0, 1.3, 0.3
 PANEL_HEIGHTS = (3.0, 2.0)
 STRIP_HEIGHT = 0.07
 STRIP_FLOOR = 0.15  # of the strip: a single row is still seen

@@ -11,7 +11,7 @@ from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.pair_axis import PairAxis
 from rhale.results.pair_effect import PairEffect, PairResult
 
-SHARES = (0.1, 0.5, 0.9)  # of the rows: low, middle and high values of a number
+SHARES = (1 / 6, 1 / 2, 5 / 6)  # of the rows below: the middles of low, middle and high thirds
 MOST_LEVELS = 4  # more curves cannot be told apart
 
 
@@ -26,6 +26,7 @@ class PairSection(NamedTuple):
         Its middle, or the place of the level.
     height : ndarray of shape (n_nodes,)
         Main effect of the first feature and the pair's surface; nan where no row stands beside.
+        That of the second would but move the whole curve, often far beyond what the pair does.
     error : ndarray of shape (n_nodes,)
         At most the standard error of the surface there.
     has_rows : ndarray of shape (n_stands,)
@@ -74,13 +75,26 @@ def cut_sections(pair: PairEffect) -> tuple[PairSection, ...]:
     return tuple(found)
 
 
+def read_stands(pair: PairEffect) -> tuple[FloatArray, FloatArray]:
+    """The surface in the middle of every cell, or at levels, and at most its error; nan where no row is."""
+    known = pair.measured
+    found = []
+    for nodes in (pair.fit.surface, pair.standard_error):
+        at = nodes
+        for side, axis in enumerate(pair.axes):
+            if not axis.is_levels:
+                at = (np.delete(at, 0, side) + np.delete(at, -1, side)) / 2
+        found.append(np.where(known, at, np.nan))
+    return found[0], found[1]
+
+
 def choose_stands(axis: PairAxis, weight: FloatArray) -> IntArray:
     """Cells that hold low, middle and high values, or the levels with most rows, in order.
 
     Examples
     --------
     >>> choose_stands(PairAxis(np.linspace(0.0, 1.0, 11)), np.ones(10))
-    array([0, 4, 8])
+    array([1, 4, 8])
     """
     if axis.is_levels:
         most = np.argsort(-weight, kind="stable")[:MOST_LEVELS]
@@ -129,4 +143,4 @@ def _parts(axis: PairAxis, start: float, stop: float) -> FloatArray:
     """Share of every step that lies between two places; negative on the way back."""
     low, high = min(start, stop), max(start, stop)
     inside = np.minimum(axis.nodes[1:], high) - np.maximum(axis.nodes[:-1], low)
-    return np.sign(stop - start) * np.clip(inside, 0.0, None) / axis.widths
+    return np.asarray(np.sign(stop - start) * np.clip(inside, 0.0, None) / axis.widths)

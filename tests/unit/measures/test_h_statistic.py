@@ -10,7 +10,7 @@ from tests.unit.measures.askers import asker_for
 from rhale.measures.h_statistic import conclude_h, count_h_rows, h_statistics, tell_h
 from rhale.tables import open_table
 
-ROWS = np.random.default_rng(0).normal(size=(30, 3)) + [1.0, 0.5, 0.0]
+ROWS = np.random.default_rng(0).normal(np.array([1.0, 0.5, 0.0]), 1.0, (30, 3))
 PAIRS = [(0, 1), (0, 2), (1, 2)]
 
 

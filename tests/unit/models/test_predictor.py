@@ -1,9 +1,14 @@
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from tests.jumps_by_hand import ask_about, count_some
+from tests.pair_corners import ask_pairs, ask_side, cells_of
 
 from rhale.errors import BadPredictionError, ModelFailedError
 from rhale.kernels.jumps import JumpReply
+from rhale.kernels.pair_question import PairReply
 from rhale.models import meet, wrap
 from rhale.tables import open_table
 
@@ -115,3 +120,49 @@ def test_jumps_that_are_no_finite_numbers_are_refused():
 def test_a_walker_that_fails_is_blamed():
     with pytest.raises(ModelFailedError, match="failed on 60 rows with 'a' changed"):
         walk_jumps(None)
+
+
+class WalksPairs:
+    """A walker that answers with given differences, or fails."""
+
+    def __init__(self, mixed):
+        self.mixed, self.chosen = mixed, None
+
+    def walk_pairs(self, chunk, question, chosen):  # noqa: ARG002
+        self.chosen = chosen
+        if self.mixed is None:
+            raise LookupError
+        return PairReply([self.mixed], [self.mixed] * 2)
+
+
+def walk_pairs(mixed):
+    predictor, _ = meet(wrap(lambda rows: np.column_stack([rows[:, 0]] * 3)), chunk(), [2, 0])
+    sides = [ask_side(c, X[:, c], cells_of(X[:, c])) for c in (0, 1)]
+    walker = WalksPairs(mixed)
+    reply = predictor.walk_pairs(walker, chunk(), ask_pairs(sides), "with two columns changed")
+    return reply, walker
+
+
+def test_pairs_are_asked_for_the_chosen_outputs():
+    reply, walker = walk_pairs(np.zeros((2, 60, 1)))
+    assert walker.chosen == (2, 0)
+    assert not reply.mixed[0].any()
+
+
+def test_differences_that_are_no_finite_numbers_are_refused():
+    with pytest.raises(BadPredictionError, match=r"two columns changed \(columns 0 and 1\)"):
+        walk_pairs(np.full((2, 60, 1), np.nan))
+
+
+def test_a_walker_that_fails_on_pairs_is_blamed():
+    with pytest.raises(ModelFailedError, match="failed on 60 rows with two columns changed"):
+        walk_pairs(None)
+
+
+@pytest.mark.parametrize(("walker", "answer"), [(None, False), (Walks(None), False)])
+def test_walkers_that_are_older_than_pairs_are_not_asked_for_them(walker, answer):
+    predictor, _ = meet(wrap(lambda rows: rows[:, 0]), chunk())
+    adapter = SimpleNamespace(walker=walker)
+    assert replace(predictor, adapter=adapter).walks_pairs == answer
+    newer = replace(predictor, adapter=SimpleNamespace(walker=WalksPairs(None)))
+    assert newer.walks_pairs

@@ -13,8 +13,9 @@ from rhale.kernels.pair_axis import PairAxis
 from rhale.kernels.pair_moments import measure_pair
 from rhale.kernels.pair_strength import PairFit, Square
 from rhale.kernels.partition import Cuts, every_cell
+from rhale.pairs import Interactions
 from rhale.results.effect import NO_SAMPLE, LocalEffects, fit_effect
-from rhale.results.pair_effect import PairEffect
+from rhale.results.pair_effect import PairEffect, PairIndex
 from rhale.results.profile import Profile
 from rhale.results.region_tree import Region, RegionTree, Split
 
@@ -204,3 +205,30 @@ def mixed_pair(make_pair):
     b = np.repeat(np.arange(3.0), 40)
     axes = PairAxis(np.linspace(-1, 1, 5)), PairAxis(np.arange(3.0), ("low", "mid", "top"))
     return make_pair(np.multiply, (a, b), axes, names=("age", "size"))
+
+
+@pytest.fixture
+def make_pairs():
+    """Pairs of given strengths, of a variance of 100; of a second output they are twice as strong."""
+
+    def make(strengths, *, importance=None, names=None, outputs=("y",), method="h"):
+        if isinstance(strengths, dict):
+            places = {("abcdef".index(i), "abcdef".index(j)): s for (i, j), s in strengths.items()}
+            names = list("abcdef") if names is None else names
+        else:
+            places = {
+                (i, j): strengths[i, j] for i in range(len(strengths)) for j in range(i + 1, len(strengths))
+            }  # fmt: skip
+            names = [f"x{i}" for i in range(len(strengths))] if names is None else names
+        n = 1 + max(map(max, places)) if importance is None else len(importance)
+        alone = np.ones(n) if importance is None else np.asarray(importance, float)
+        pairs = [
+            PairIndex((names[i], names[j]), output, method, float(s * (k + 1)), 100.0)
+            for (i, j), s in places.items()
+            for k, output in enumerate(outputs)
+        ]
+        wide = np.repeat(alone[:, None], len(outputs), axis=1)
+        variance = np.full(len(outputs), 100.0)
+        return Interactions(tuple(names[:n]), outputs, tuple(pairs), wide, variance)
+
+    return make

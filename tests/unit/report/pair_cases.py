@@ -123,5 +123,5 @@ def with_a_hole(n_rows=1_000):
     """Rows along a diagonal; corners of the map have none."""
     rng = np.random.default_rng(0)
     x = rng.uniform(0, 1, n_rows)
-    rows = np.column_stack([x, 1 - x + rng.normal(0, 0.05, n_rows)])
+    rows = np.column_stack([x, 1 - x + rng.normal(0, 0.12, n_rows)])
     return make_interactions({"y": lambda r: r[:, 0] * r[:, 1]}, rows, ["long", "lat"])

@@ -11,6 +11,7 @@ from rhale.results.pair_sections import (
     choose_stands,
     cut_sections,
     lay_along,
+    read_stands,
     with_surface,
 )
 
@@ -109,3 +110,21 @@ def test_numbers_are_followed_before_levels_and_larger_effects_before_smaller():
 def test_an_index_has_no_surface():
     index = PairIndex(("a", "b"), "y", "h", 1.0, 2.0)
     assert with_surface([index, PRODUCT]) == [PRODUCT]
+
+
+def test_a_map_has_heights_where_rows_stand_and_nowhere_else():
+    pair = with_a_hole()["long", "lat"]
+    heights, errors = read_stands(pair)
+    np.testing.assert_array_equal(np.isfinite(heights), pair.measured)
+    np.testing.assert_array_equal(np.isfinite(errors), pair.measured)
+    middle = [(axis.nodes[1:] + axis.nodes[:-1]) / 2 for axis in pair.axes]
+    np.testing.assert_allclose(heights, pair.surface(middle[0][:, None], middle[1]))
+
+
+def test_two_levels_a_side_have_the_surface_of_a_two_way_table():
+    # independent 2 x 2, difference 1: (a - P(a)) (b - P(b)), by hand
+    rows = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 20, dtype=float)
+    axes = [PairAxis(np.arange(2.0), ("no", "yes"))] * 2
+    pair = make_pair(lambda r: r[:, 0] * r[:, 1], rows, ["a", "b"], (0, 1), axes)
+    heights, _ = read_stands(pair)
+    np.testing.assert_allclose(heights, [[0.25, -0.25], [-0.25, 0.25]], atol=1e-12)

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.dependences import DependenceQuestion, Dependences
 from rhale.kernels.jumps import JumpQuestion, JumpReply, JumpRows
+from rhale.kernels.pair_question import PairQuestion, PairReply
 from rhale.models.sklearn import log_odds
 from rhale.models.trees.answering import WIDEST_ODDS, Answering, bound_jumps, round_up
 from rhale.models.trees.forest import MOST_CUTS
@@ -159,6 +161,26 @@ class TreeWalker:
         matrix = self.matrix(chunk.rows)
         return walk_jumps(found.forest, matrix, questions, features, rows, self.answering(chosen))
 
+    def walk_pairs(
+        self, chunk: Chunk, question: PairQuestion, chosen: tuple[int, ...]
+    ) -> PairReply:
+        """Mixed differences of all pairs and rows, for the chosen outputs."""
+        from rhale.models.trees.pair_links import walk_linked_pairs
+        from rhale.models.trees.pair_walk import walk_pairs
+
+        found = self.reading
+        columns = np.array([side.column for side in question.sides], dtype=np.int64)
+        features = columns if found.columns is None else found.columns[columns]
+        changes = [(s.column, v) for s in question.sides for v in (s.low, s.high)]
+        rows, values = self.inputs(chunk, changes)
+        for i, side in enumerate(question.sides):  # rows that stand nowhere are not changed
+            nowhere = side.standing.stand < 0
+            if features[i] >= 0 and nowhere.any():
+                values[2 * i : 2 * i + 2, nowhere] = rows[nowhere, features[i]]
+        answering = self.answering(chosen)
+        walk = walk_pairs if answering.link is None else walk_linked_pairs
+        return walk(found.forest, (rows, values), question, features, answering)
+
     def answering(self, chosen: tuple[int, ...]) -> Answering:
         """How sums of leaves become answers, and how far these can jump."""
         found, forest = self.reading, self.reading.forest
@@ -180,6 +202,20 @@ class TreeWalker:
         answers = LINKS[self.reading.link](sums, self.reading.alpha)
         answers = np.concatenate([1 - answers, answers], axis=-1) if self.is_pair else answers
         return log_odds(answers) if self.response == "log_odds" else answers
+
+    def partial_dependences(
+        self, chunk: Chunk, question: DependenceQuestion, chosen: tuple[int, ...]
+    ) -> Dependences | None:
+        """Partial dependences at the rows, from the leaves; None if answers are no sums of them."""
+        from rhale.models.trees.leaf_dependences import LeafQuestion, count_leaves
+
+        found, answering = self.reading, self.answering(chosen)
+        columns = np.array(question.columns, dtype=np.int64)
+        features = columns if found.columns is None else found.columns[columns]
+        if answering.link is not None or np.any(features == MIXED):
+            return None
+        wanted = LeafQuestion(features, question.pairs, chosen, answering.factor)
+        return count_leaves(found.forest, self.matrix(chunk.rows), wanted, question.shares)
 
 
 def numbers_of(rows: Any) -> FloatArray:

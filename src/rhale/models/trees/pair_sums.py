@@ -1,0 +1,184 @@
+"""Sums of many pairs of features at once (numba)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from rhale.kernels import FloatArray, IntArray
+from rhale.kernels.moments import check_magnitude
+from rhale.kernels.pair_moments import POWERS, PairMoments, measure_pair
+from rhale.kernels.pair_question import PairQuestion
+
+NOWHERE = 2**16 - 1  # of rows that stand in no cell
+N_POWERS = len(POWERS)
+USUAL = 1e-100, 1e100  # sizes of differences that need no closer look
+NO_WEIGHTS = np.empty(0)
+
+
+class Rows(NamedTuple):
+    """Rows of a pair of numbers.
+
+    Attributes
+    ----------
+    stands : pair of ndarrays of shape (n_rows,)
+        Their cells on both sides; NOWHERE for rows that have none.
+    places : pair of ndarrays of shape (n_rows,)
+        How far into these.
+    weights : ndarray of shape (n_rows,), or of none where all rows matter the same
+        How much they matter.
+    """
+
+    stands: Any
+    places: Any
+    weights: Any
+
+
+def measure_pairs(
+    question: PairQuestion, mixed: Sequence[FloatArray], weights: FloatArray | None = None
+) -> list[PairMoments]:
+    """Add up the mixed differences of rows by where they stand, for all pairs.
+
+    Parameters
+    ----------
+    question : PairQuestion
+        Sides and pairs.
+    mixed : sequence of ndarray of shape (n_outputs, n_rows, n_ways)
+        Mixed differences of each pair, as in `PairReply`.
+    weights : ndarray of shape (n_rows,), optional
+        How much each row matters; those with 0 are left out.
+
+    Returns
+    -------
+    list of PairMoments
+        As `measure_pair` gives them one by one.
+
+    Notes
+    -----
+    O(n_pairs x n_rows), memory O(n_rows): the sums of one pair stay in the processor's cache.
+    Deviations are from the mean of a cell, found first from those of its first row; equal
+    differences deviate by nothing.
+    """
+    stands = [as_small(side.standing.stand, weights) for side in question.sides]
+    found = []
+    for (j, k), differences in zip(question.pairs.tolist(), mixed, strict=True):
+        first, second = question.sides[j], question.sides[k]
+        axes, standing = (first.axis, second.axis), (first.standing, second.standing)
+        shape = axes[0].n_stands, axes[1].n_stands
+        if axes[0].is_levels or axes[1].is_levels or max(shape) >= NOWHERE:
+            found.append(measure_pair(axes, standing, differences, weights))
+            continue
+        places = standing[0].place, standing[1].place
+        rows = Rows((stands[j], stands[k]), places, NO_WEIGHTS if weights is None else weights)
+        found.append(measure_numbers(shape, rows, differences[..., 0]))
+    return found
+
+
+def as_small(stand: IntArray, weights: FloatArray | None) -> Any:
+    """Cells as numbers of 16 bits; rows that do not matter stand nowhere."""
+    is_left_out = stand < 0 if weights is None else (stand < 0) | ~(weights > 0)
+    return np.where(is_left_out, NOWHERE, stand).astype(np.uint16)
+
+
+def measure_numbers(shape: tuple[int, int], rows: Rows, differences: FloatArray) -> PairMoments:
+    """Add up differences (n_outputs, n_rows) of a pair of numbers."""
+    *sums, largest = add_pair(rows, np.ascontiguousarray(differences), shape[0], shape[1])
+    if largest != 0 and not USUAL[0] < largest < USUAL[1]:
+        check_magnitude(differences)
+    return PairMoments(*sums)
+
+
+@njit(cache=True, nogil=True)
+def add_pair(rows: Any, differences: Any, n_one: Any, n_two: Any) -> Any:
+    """Add up a pair: the fields of PairMoments, and the size of the largest difference."""
+    n_outputs, n_cells = len(differences), n_one * n_two
+    cells = find_cells(rows.stands[0], rows.stands[1], n_one, n_two)
+    count, first, sums = add_rows(cells, rows.places, rows.weights, n_cells)
+    mean, squares = np.zeros((n_outputs, n_cells)), np.zeros((n_outputs, n_cells))
+    weight, largest = sums[:, 0].copy(), 0.0
+    for o in range(n_outputs):
+        size = find_size(differences[o])
+        largest = size if np.isnan(size) or size > largest else largest
+        if size != 0:
+            add_differences(cells, differences[o], rows.weights, first, weight, mean[o], squares[o])
+    return (
+        count.reshape((n_one, n_two)),
+        weight.reshape((n_one, n_two)),
+        sums[:, 1].copy().reshape((n_one, n_two)),
+        sums[:, 2:].T.copy().reshape((N_POWERS, n_one, n_two)),
+        mean.reshape((n_outputs, n_one, n_two, 1)),
+        squares.reshape((n_outputs, n_one, n_two, 1, 1)),
+        largest,
+    )
+
+
+@njit(cache=True, nogil=True)
+def find_cells(one: Any, two: Any, n_one: Any, n_two: Any) -> Any:
+    """Number the cells of a pair; one more than the last for rows that stand nowhere."""
+    cells, nowhere = np.empty(len(one), np.uint32), np.uint32(n_one * n_two)
+    for r in range(len(one)):
+        is_known = (one[r] != NOWHERE) & (two[r] != NOWHERE)
+        cells[r] = np.uint32(one[r]) * np.uint32(n_two) + np.uint32(two[r]) if is_known else nowhere
+    return cells
+
+
+@njit(cache=True, nogil=True)
+def find_size(deltas: Any) -> Any:
+    """Size of the largest difference; nan if one is."""
+    largest, total = 0.0, 0.0
+    for r in range(len(deltas)):
+        largest = max(largest, abs(deltas[r]))
+        total += deltas[r]
+    return np.nan if np.isnan(total) else largest
+
+
+@njit(cache=True, nogil=True)
+def add_rows(cells: Any, places: Any, weights: Any, n_cells: Any) -> Any:
+    """Count the rows of each cell, find its first, and sum weights, their squares and places."""
+    u_of, v_of, is_weighted = places[0], places[1], len(weights) > 0
+    count, first = np.zeros(n_cells + 1, np.int64), np.full(n_cells + 1, -1)
+    sums = np.zeros((n_cells + 1, 2 + N_POWERS))
+    for r in range(len(cells)):
+        cell, u, v = np.uint64(cells[r]), u_of[r], v_of[r]
+        w = weights[r] if is_weighted else 1.0
+        uv, wu, wv = u * v, w * u, w * v
+        first[cell] = r if count[cell] == 0 else first[cell]
+        count[cell] += 1
+        sums[cell, 0] += w
+        sums[cell, 1] += w * w
+        sums[cell, 2] += wu
+        sums[cell, 3] += wv
+        sums[cell, 4] += w * uv
+        sums[cell, 5] += wu * u
+        sums[cell, 6] += wv * v
+        sums[cell, 7] += wu * uv
+        sums[cell, 8] += wv * uv
+        sums[cell, 9] += w * uv * uv
+    return count[:-1].copy(), first, sums[:-1]
+
+
+@njit(cache=True, nogil=True)
+def add_differences(
+    cells: Any, deltas: Any, weights: Any, first: Any, weight: Any, mean: Any, squares: Any
+) -> None:
+    """Find the mean difference of each cell, and sum the squares of deviations from it."""
+    n_cells, is_weighted = len(mean), len(weights) > 0
+    anchor, shift, total = np.zeros(n_cells + 1), np.zeros(n_cells + 1), np.zeros(n_cells + 1)
+    for i in range(n_cells):
+        anchor[i] = deltas[first[i]] if first[i] >= 0 else 0.0
+    for r in range(len(cells)):
+        cell = np.uint64(cells[r])
+        w = weights[r] if is_weighted else 1.0
+        shift[cell] += w * (deltas[r] - anchor[cell])
+    for i in range(n_cells):
+        shift[i] /= weight[i] if weight[i] > 0 else 1.0
+        mean[i] = anchor[i] + shift[i]
+    for r in range(len(cells)):
+        cell = np.uint64(cells[r])
+        w = weights[r] if is_weighted else 1.0
+        gap = deltas[r] - anchor[cell] - shift[cell]
+        total[cell] += w * gap * gap
+    squares[:] = total[:-1]

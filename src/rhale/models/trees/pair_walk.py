@@ -1,0 +1,501 @@
+"""Walk trees along the branches that two changed columns of a row can take (numba)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from rhale.kernels import FloatArray, IntArray
+from rhale.kernels.pair_question import PairQuestion, PairReply
+from rhale.models.trees.answering import Answering
+from rhale.models.trees.forest import IN_SET, LEAF, Forest
+from rhale.models.trees.walk import (
+    Changes,
+    Coding,
+    Trees,
+    encode_block,
+    goes_right,
+    leave,
+    make_block,
+    sort_rows,
+)
+
+LOG = logging.getLogger("rhale")
+# Rows that walk together: enough that few lists are short, few enough for the processor's cache.
+FEWEST_ROWS, MOST_ROWS = 16, 2**10
+SPARE_BITS = 2  # of the leaves: four sums are added up, and none overflows
+ZERO, ONE, HALF = np.uint64(0), np.uint64(1), np.uint64(32)
+LOW = np.uint64(2**32 - 1)
+NONE = np.uint64(2**63)
+
+
+class Slots(NamedTuple):
+    """Where differences are added up; change 2 i is side i at its low value, 2 i + 1 at its high.
+
+    Attributes
+    ----------
+    single : ndarray of shape (n_changes,)
+        Of changes of one side.
+    mixed : ndarray of shape (n_changes, n_changes)
+        Of changes of two sides; the last slot where nobody asks.
+    ways : ndarray of shape (n_sides,)
+        Slots of each side.
+    starts : ndarray of shape (n_pairs + 1,)
+        First slot of each pair, and one behind the last.
+    """
+
+    single: Any
+    mixed: Any
+    ways: Any
+    starts: Any
+
+    @property
+    def n_slots(self) -> int:
+        """All of them."""
+        return int(self.starts[-1]) + 1
+
+
+class Ground(NamedTuple):
+    """What is walked, and what is asked."""
+
+    trees: Any
+    coding: Any
+    changes: Any
+    single: Any
+    mixed: Any
+
+
+class Room(NamedTuple):
+    """Room for rows at a node, and for changes that leave the path of their row.
+
+    Attributes
+    ----------
+    rows, left_rows, leaving, stack : ndarrays
+        As in `walk`.
+    leaf_of : ndarray of shape (n_rows,)
+        Where rows end.
+    items : ndarray of shape (n_places,)
+        Changes in the order in which they leave: their code in the upper half, then the change,
+        then the row in the lowest `shift` bits.
+    nodes : ndarray of shape (n_places,)
+        Where they go on.
+    before : ndarray of shape (n_places,)
+        The change of the same row that has left before; NONE for its first.
+    last : ndarray of shape (n_rows,)
+        The change of each row that has left last.
+    second, second_nodes : ndarrays of shape (n_changes,)
+        Changes that leave the path of a changed row, and where they go on.
+    """
+
+    rows: Any
+    left_rows: Any
+    leaving: Any
+    stack: Any
+    leaf_of: Any
+    items: Any
+    nodes: Any
+    before: Any
+    last: Any
+    second: Any
+    second_nodes: Any
+    shift: Any
+
+
+class Sums(NamedTuple):
+    """What is added up, in whole numbers of a unit.
+
+    Attributes
+    ----------
+    outputs : ndarray of shape (n_all,)
+        Where each output stands among those that are wanted; -1 for others.
+    changes : ndarray of shape (n_slots, n_outputs, n_rows)
+        Differences.
+    total : ndarray of shape (n_outputs, n_rows)
+        Sums of the rows as they are.
+    """
+
+    outputs: Any
+    changes: Any
+    total: Any
+
+
+def walk_pairs(
+    forest: Forest,
+    inputs: tuple[FloatArray, FloatArray],
+    question: PairQuestion,
+    features: IntArray,
+    answering: Answering,
+) -> PairReply:
+    """Find the mixed differences of all pairs, and the differences along each side.
+
+    Parameters
+    ----------
+    forest : Forest
+        The trees.
+    inputs : tuple of ndarrays of shape (n_rows, n_features) and (2 n_sides, n_rows)
+        The rows as the trees see them, and the low and the high value of each side.
+    question : PairQuestion
+        What is asked.
+    features : ndarray of shape (n_sides,)
+        The feature that each side is; negative for one that no tree sees.
+    answering : Answering
+        How sums become answers: without a link.
+
+    Notes
+    -----
+    With one side j at s and another k at t, a row's answer changes by what each change does alone
+    and by I(js, kt) = f(js, kt) - f(js) - f(kt) + f; mixed differences are sums of I with signs.
+    In a tree the change that leaves the row's path first, say js, takes kt along. If kt then
+    leaves the path of js, I gains f(js, kt) - f(js); if it leaves the row's own path further
+    down, I loses f(kt) - f. Else it is nothing. So rows go down a tree together, as in `walk`, and
+    list the changes that leave them; each of these goes on alone, and sends a copy along where
+    a second change leaves it. Sums are whole numbers: pairs that do not interact give exactly 0.
+    O(rows x trees x depth), plus the ways of the changes; memory O(block) beside the answers.
+    """
+    slots = make_slots(count_ways(question), question.pairs)
+    walk = BlockWalk.begin(forest, inputs, slots, features)
+    outputs = np.full(forest.n_outputs, -1, dtype=np.int64)
+    outputs[list(answering.chosen)] = np.arange(len(answering.chosen))
+    found = np.zeros((slots.n_slots, len(answering.chosen), len(inputs[0])))
+    sums = Sums(outputs, found.view(np.int64), np.zeros((0, 0), np.int64))
+    for here in walk.blocks():
+        walk.add_to(sums, here, here.start)
+    scale(sums.changes, walk.unit * answering.factor, found)
+    return split_reply(slots, found)
+
+
+def will_compile() -> bool:
+    """Tell whether the next walk has to be compiled: it is in no cache yet."""
+    if walk_pair_rows.signatures:
+        return False
+    return not any(
+        Path(str(walk_pair_rows.stats.cache_path)).glob(
+            f"{Path(__file__).stem}.walk_pair_rows-*.nbi"
+        )
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class BlockWalk:
+    """A walk of some rows after the others."""
+
+    ground: Ground
+    block: Any
+    room: Room
+    inputs: tuple[FloatArray, FloatArray]
+    unit: float
+
+    @classmethod
+    def begin(
+        cls,
+        forest: Forest,
+        inputs: tuple[FloatArray, FloatArray],
+        slots: Slots,
+        features: IntArray,
+    ) -> BlockWalk:
+        """Lay out what is walked, and make room."""
+        if will_compile():
+            LOG.warning("compiling the walk of pairs, once and for all (some seconds)")
+        n_changes, n_rows = inputs[1].shape
+        most = min(MOST_ROWS, max(n_rows, 1))
+        block = make_block(forest.n_features, n_changes, most)
+        room = make_room(n_changes, most, forest.depth)
+        unit = float(np.ldexp(1.0, SPARE_BITS - forest.exponent))
+        return cls(lay_ground(forest, features, slots), block, room, inputs, unit)
+
+    def blocks(self, most: int = MOST_ROWS) -> Iterator[slice]:
+        """Rows that walk together: as many as there is room for, and as said."""
+        size, n_rows = min(max(most, FEWEST_ROWS), len(self.room.rows)), len(self.inputs[0])
+        for begin in range(0, n_rows, size):
+            yield slice(begin, min(begin + size, n_rows))
+
+    def add_to(self, sums: Sums, here: slice, at: int) -> None:
+        """Add up the differences of some rows, in the places of the sums from `at` on."""
+        span = here.start, here.stop, at
+        walk_pair_rows(self.ground, self.block, self.room, self.inputs, sums, span)
+
+
+def split_reply(slots: Slots, found: FloatArray) -> PairReply:
+    """Give each side and each pair its slots."""
+    ends = np.cumsum(slots.ways)
+    return PairReply(
+        [
+            found[a:b].transpose(1, 2, 0)
+            for a, b in zip(slots.starts, slots.starts[1:], strict=False)
+        ],
+        [found[b - n : b].transpose(1, 2, 0) for b, n in zip(ends, slots.ways, strict=True)],
+    )
+
+
+def count_ways(question: PairQuestion) -> IntArray:
+    """Slots that each side needs."""
+    return np.array([side.axis.n_ways for side in question.sides], dtype=np.int64)
+
+
+def make_slots(ways: IntArray, pairs: IntArray) -> Slots:
+    """Number the slots: those of the sides, then those of the pairs, then one for the rest.
+
+    Parameters
+    ----------
+    ways : ndarray of shape (n_sides,)
+        One slot a side for both changes, or one for each.
+    pairs : ndarray of shape (n_pairs, 2)
+        Places among the sides.
+
+    Examples
+    --------
+    >>> slots = make_slots(np.array([1, 2]), np.array([[0, 1]]))
+    >>> slots.single
+    array([0, 0, 1, 2])
+    >>> slots.mixed[:2, 2:]
+    array([[3, 4],
+           [3, 4]])
+    """
+    first, second = pairs[:, 0], pairs[:, 1]
+    change = np.arange(2 * len(ways))
+    way = np.where(ways[change // 2] == 2, change % 2, 0)
+    sizes = ways[first] * ways[second]
+    starts = ways.sum() + np.concatenate([[0], np.cumsum(sizes)])
+    mixed = np.full((len(change), len(change)), starts[-1])
+    for s in range(2):
+        for t in range(2):
+            one, other = 2 * first + s, 2 * second + t
+            slot = starts[:-1] + way[one] * ways[second] + way[other]
+            mixed[one, other] = mixed[other, one] = slot
+    single = np.cumsum(ways)[change // 2] - ways[change // 2] + way
+    return Slots(single, mixed, ways, starts)
+
+
+def lay_ground(forest: Forest, features: IntArray, slots: Slots) -> Ground:
+    """Trees, how values become codes, and the changes by feature."""
+    each = np.repeat(features, 2)
+    order = np.argsort(each, kind="stable")
+    starts = np.searchsorted(each[order], np.arange(forest.n_features + 1))
+    leaves = forest.leaves >> SPARE_BITS
+    return Ground(
+        Trees(forest.nodes, forest.bits, forest.roots, forest.targets, leaves, forest.depth),
+        Coding(forest.cuts, forest.cut_starts, forest.kinds, forest.is_single),
+        Changes(each.astype(np.uint64), order.astype(np.uint64), starts.astype(np.uint64)),
+        slots.single.astype(np.uint64),
+        slots.mixed.astype(np.uint64),
+    )
+
+
+def make_room(n_changes: int, n_rows: int, depth: int) -> Room:
+    """Room for what is on its way; one place more than needed, for what is not kept."""
+    n_places = n_rows * n_changes + 1
+    return Room(
+        rows=np.empty(n_rows, np.uint32),
+        left_rows=np.empty(n_rows + 1, np.uint32),
+        leaving=np.empty((2, n_rows + 1), np.uint32),
+        stack=np.empty((depth + 1, 3), np.uint64),
+        leaf_of=np.empty(n_rows, np.uint32),
+        items=np.empty(n_places, np.uint64),
+        nodes=np.empty(n_places, np.uint64),
+        before=np.empty(n_places, np.uint64),
+        last=np.empty(n_rows, np.uint64),
+        second=np.empty(n_changes, np.uint64),
+        second_nodes=np.empty(n_changes, np.uint64),
+        shift=np.uint64(max(n_rows - 1, 0).bit_length()),
+    )
+
+
+@njit(cache=True, nogil=True)
+def scale(whole: Any, unit: Any, found: Any) -> None:
+    """Turn whole numbers into differences, on the same memory."""
+    for i in range(whole.shape[0]):
+        for k in range(whole.shape[1]):
+            for r in range(whole.shape[2]):
+                found[i, k, r] = unit * whole[i, k, r]
+
+
+@njit(cache=True, nogil=True)
+def walk_pair_rows(
+    ground: Any, block: Any, room: Any, inputs: Any, all_sums: Any, span: Any
+) -> None:
+    """Add up the differences of a block of rows, tree after tree."""
+    trees, (begin, end, at) = ground.trees, span
+    n_rows = np.uint64(end - begin)
+    encode_block(
+        ground.coding, ground.changes, inputs[0][begin:end], inputs[1][:, begin:end], block
+    )
+    outputs, total = all_sums.outputs, all_sums.total
+    sums = Sums(outputs, all_sums.changes[:, :, at : at + end - begin], total)
+    leaves, targets, leaf_of = trees.leaves, trees.targets, room.leaf_of
+    for tree in range(len(trees.roots)):
+        target = targets[tree]
+        is_wanted = False
+        for k in range(leaves.shape[1]):
+            is_wanted |= outputs[target + k] >= 0
+        if is_wanted:
+            n_items = list_leaving(trees, tree, ground.changes, block, n_rows, room)
+            follow(ground, tree, block, n_rows, room, n_items, sums)
+        for r in range(total.shape[1]):
+            for k in range(leaves.shape[1]):
+                total[target + k, r] += leaves[np.uint64(leaf_of[r]), k]
+
+
+@njit(cache=True, nogil=True)
+def list_leaving(trees: Any, tree: Any, changes: Any, block: Any, n_rows: Any, room: Any) -> Any:
+    """Send rows down a tree, left side first; list the changes that leave their paths."""
+    nodes, bits = trees.nodes, trees.bits  # arrays by their own names: numba counts references
+    codes, limits, changed, can_leave = block.codes, block.limits, block.changed, block.can_leave
+    order, starts = changes.order, changes.starts
+    rows, left_rows, leaving, stack = room.rows, room.left_rows, room.leaving, room.stack
+    items, goes_on, leaf_of = room.items, room.nodes, room.leaf_of
+    shift, now = room.shift, np.uint64(tree) << HALF
+    for r in range(n_rows):
+        rows[r] = r
+    node, a, b = np.uint64(trees.roots[tree]), ZERO, np.uint64(n_rows)
+    n_items, n_waiting = ZERO, ZERO
+    while True:
+        f, left = np.uint64(nodes[node, 0]), np.uint64(nodes[node, 3])
+        low, width = np.uint64(nodes[node, 1]), np.uint64(nodes[node, 2])
+        if f == LEAF:
+            for i in range(a, b):
+                leaf_of[rows[i]] = left
+        else:
+            middle, n_from_left, n_from_right = sort_rows(
+                f, low, width, bits, codes, limits, a, b, rows, left_rows, leaving
+            )
+            begin = n_items
+            n_items = leave(
+                f, low, width, bits, ZERO, starts, order, can_leave, leaving, n_from_left,
+                changed, now, shift, items, n_items,
+            )  # fmt: skip
+            for i in range(begin, n_items):
+                goes_on[i] = left + ONE
+            begin = n_items
+            n_items = leave(
+                f, low, width, bits, ONE, starts, order, can_leave, leaving, n_from_right,
+                changed, now, shift, items, n_items,
+            )  # fmt: skip
+            for i in range(begin, n_items):
+                goes_on[i] = left
+            if middle > a:
+                stack[n_waiting, 0], stack[n_waiting, 1], stack[n_waiting, 2] = (
+                    left + ONE,
+                    a,
+                    middle,
+                )
+                n_waiting += ONE
+            if b > middle:
+                node, a = left, middle
+                continue
+        if n_waiting == 0:
+            return n_items
+        n_waiting -= ONE
+        node, a, b = stack[n_waiting, 0], stack[n_waiting, 1], stack[n_waiting, 2]
+
+
+@njit(cache=True, nogil=True)
+def follow(
+    ground: Any, tree: Any, block: Any, n_rows: Any, room: Any, n_items: Any, sums: Any
+) -> None:
+    """Send the changes on that have left their rows, and add up what they and others change."""
+    items, before, last = room.items, room.before, room.last
+    second, second_nodes, leaf_of = room.second, room.second_nodes, room.leaf_of
+    single, mixed, leaves = ground.single, ground.mixed, ground.trees.leaves
+    target = ground.trees.targets[tree]
+    row_bits = (ONE << room.shift) - ONE
+    for r in range(n_rows):
+        last[r] = NONE
+    for i in range(n_items):
+        r, c = items[i] & row_bits, (items[i] & LOW) >> room.shift
+        before[i] = last[r]
+        last[r] = i
+        leaf, n_second = follow_one(ground, block, room, i, r, c)
+        own = np.uint64(leaf_of[r])
+        add(leaves, leaf, own, sign_of(c), sums, target, single[c], r)
+        earlier = before[i]
+        while earlier != NONE:
+            other = (items[earlier] & LOW) >> room.shift
+            sign = -sign_of(c) * sign_of(other)
+            add(leaves, leaf, own, sign, sums, target, mixed[other, c], r)
+            earlier = before[earlier]
+        for k in range(n_second):
+            other = second[k]
+            end = follow_two(ground, block, second_nodes[k], r, c, other)
+            sign = sign_of(c) * sign_of(other)
+            add(leaves, end, leaf, sign, sums, target, mixed[c, other], r)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def sign_of(change: Any) -> Any:
+    """Low values count against high ones."""
+    return np.int64(2) * np.int64(change & ONE) - np.int64(1)
+
+
+@njit(cache=True, nogil=True)
+def add(
+    leaves: Any, new: Any, old: Any, sign: Any, sums: Any, target: Any, slot: Any, r: Any
+) -> None:
+    """Add the difference of two leaves."""
+    for k in range(leaves.shape[1]):
+        output = sums.outputs[target + k]
+        if output >= 0:
+            sums.changes[slot, np.uint64(output), r] += sign * (leaves[new, k] - leaves[old, k])
+
+
+@njit(cache=True, nogil=True)
+def follow_one(ground: Any, block: Any, room: Any, i: Any, r: Any, c: Any) -> Any:
+    """Follow a change to its leaf, and list others that leave it on the way."""
+    nodes, bits = ground.trees.nodes, ground.trees.bits
+    codes, limits, changed = block.codes, block.limits, block.changed
+    order, starts = ground.changes.order, ground.changes.starts
+    own, code, node = ground.changes.features[c], room.items[i] >> HALF, room.nodes[i]
+    n_second = ZERO
+    while True:
+        f, left = np.uint64(nodes[node, 0]), np.uint64(nodes[node, 3])
+        low, width = np.uint64(nodes[node, 1]), np.uint64(nodes[node, 2])
+        if f == LEAF:
+            return left, n_second
+        if f == own:
+            node = left + goes_right(code, low, width, bits)
+            continue
+        right = goes_right(np.uint64(codes[f, r]), low, width, bits)
+        farthest = np.uint64(limits[f, r, right])
+        if width == IN_SET or goes_right(farthest, low, width, bits) != right:
+            for k in range(starts[f], starts[f + ONE]):
+                other = order[k]
+                to = goes_right(changed[other, r] & LOW, low, width, bits)
+                if to != right and not has_left(room, i, other, n_second):
+                    room.second[n_second], room.second_nodes[n_second] = other, left + to
+                    n_second += ONE
+        node = left + right
+
+
+@njit(cache=True, nogil=True, inline="always")
+def has_left(room: Any, i: Any, change: Any, n_second: Any) -> Any:
+    """Tell whether a change has left the row before change i, or has left change i."""
+    for k in range(n_second):
+        if room.second[k] == change:
+            return True
+    earlier = room.before[i]
+    while earlier != NONE:
+        if (room.items[earlier] & LOW) >> room.shift == change:
+            return True
+        earlier = room.before[earlier]
+    return False
+
+
+@njit(cache=True, nogil=True)
+def follow_two(ground: Any, block: Any, node: Any, r: Any, c: Any, other: Any) -> Any:
+    """Follow two changes to their leaf."""
+    nodes, bits, codes = ground.trees.nodes, ground.trees.bits, block.codes
+    one, two = ground.changes.features[c], ground.changes.features[other]
+    code_one, code_two = block.changed[c, r] & LOW, block.changed[other, r] & LOW
+    while True:
+        f, left = np.uint64(nodes[node, 0]), np.uint64(nodes[node, 3])
+        low, width = np.uint64(nodes[node, 1]), np.uint64(nodes[node, 2])
+        if f == LEAF:
+            return left
+        code = np.uint64(codes[f, r])
+        code = code_one if f == one else (code_two if f == two else code)
+        node = left + goes_right(code, low, width, bits)

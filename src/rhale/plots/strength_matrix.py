@@ -1,0 +1,212 @@
+"""Who interacts with whom: strengths of all pairs as a matrix, importance on its diagonal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
+from matplotlib.colors import Colormap
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from rhale.kernels import FloatArray, IntArray
+from rhale.names import find_output
+from rhale.plots import canvas, style
+from rhale.plots.board import Board
+from rhale.plots.lettering import LITERAL, shown
+from rhale.plots.slots import Slots
+from rhale.plots.tiles import Tiles, has_room, hatch_tiles, write_tiles
+from rhale.results.pair_effect import PairMethod, PairResult
+
+MOST_NUMBERS = 12  # features whose tiles have numbers; more have scales
+MOST_FEATURES = 40
+STRENGTHS: dict[PairMethod, str] = {
+    "ale": "strength of pairs",
+    "pdp": "strength of pairs",
+    "h": "unnormalised H of pairs",
+    "greenwell": "Greenwell's index of pairs",
+    "shap": "SHAP interaction of pairs",
+}
+
+
+class PairCollection(Protocol):
+    """What pictures ask of all pairs together."""
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of the features."""
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the outputs."""
+
+    @property
+    def method(self) -> PairMethod:
+        """What pairs were measured by."""
+
+    def matrix(self, output: str | int | None = None) -> FloatArray:
+        """Strengths, importance on the diagonal; nan where not measured."""
+
+    def ranked(self, output: str | int | None = None) -> Sequence[PairResult]:
+        """Pairs of an output, the strongest first."""
+
+
+class Scale(NamedTuple):
+    """Colours of one quantity, and how far they reach."""
+
+    name: str
+    colours: Colormap
+    values: FloatArray
+
+    @property
+    def reach(self) -> float:
+        """Largest value; 1 where there is none."""
+        largest = float(np.max(self.values, where=np.isfinite(self.values), initial=0.0))
+        return largest if largest > canvas.SMALLEST else 1.0
+
+
+def plot_matrix(
+    pairs: PairCollection, *, output: str | int | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw how strongly each feature interacts with each other, and how important it is alone.
+
+    Parameters
+    ----------
+    pairs : Interactions
+        What to draw.
+    output : str or int, optional
+        Which output; the first if not given.
+    ax : Axes, optional
+        Where; None makes a new figure.
+
+    Returns
+    -------
+    Axes
+        The given ones, or new ones. Artists carry a gid: rhale:strengths and rhale:importance are
+        the tiles, rhale:empty those of pairs that were not measured, rhale:numbers.
+
+    Notes
+    -----
+    Two quantities, both in units of the output: strengths have one scale of colours, importance
+    another, and neither is measured by the other's. Features that interact strongly stand near
+    each other: after the strongest pair comes whoever interacts most with those before. Features
+    of which no pair was measured are left out, and of more than 40 the last ones; the legend
+    counts both.
+
+    Examples
+    --------
+    >>> import rhale
+    >>> rows = np.random.default_rng(0).normal(size=(500, 3))
+    >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2], rows)
+    >>> plot_matrix(ix).get_yticklabels()[-1].get_text()  # interacts with nobody
+    'x2'
+    """
+    place = 0 if output is None else find_output(output, pairs.outputs)
+    full = pairs.matrix(place)
+    order = order_features(full)
+    kept = order[:MOST_FEATURES]
+    values = full[np.ix_(kept, kept)]
+    names = tuple(pairs.features[k] for k in kept)
+    ax = canvas.new_axes(matrix_size(names)) if ax is None else ax
+    drawn = draw_tiles(ax, values, STRENGTHS[pairs.method])
+    name_tiles(ax, names)
+    explain_tiles(ax, drawn, (pairs.outputs[place], len(kept), len(full)))
+    return ax
+
+
+def order_features(matrix: FloatArray) -> IntArray:
+    """Put features that interact strongly near each other; those of no measured pair are left out.
+
+    Examples
+    --------
+    >>> order_features(np.array([[1, 0, 2.0], [0, 9, 1], [2, 1, 3]])).tolist()
+    [2, 0, 1]
+    """
+    off = np.where(np.eye(len(matrix), dtype=bool), np.nan, matrix)
+    left = np.flatnonzero(np.isfinite(off).any(axis=1)).tolist()
+    ties, alone = np.nan_to_num(off), np.nan_to_num(np.diag(matrix))
+    order: list[int] = []
+    while left:
+        near = ties[:, order].max(axis=1, initial=0.0)
+        best = max(left, key=lambda k: (near[k], ties[k].max(), alone[k], -k))
+        order.append(best)
+        left.remove(best)
+    return np.array(order, dtype=np.intp)
+
+
+def matrix_size(names: Sequence[str]) -> tuple[float, float]:
+    """Width and height of a figure, in inches."""
+    side = float(np.clip(style.MATRIX_ROOM + style.MATRIX_SLOT * len(names), *style.MATRIX_REACH))
+    longest = min(max(map(len, names), default=0), style.TURNED_LABEL)
+    scales = style.MATRIX_SCALES if len(names) > MOST_NUMBERS else 0.0
+    return side + longest / style.LETTERS_PER_INCH + scales, side
+
+
+def draw_tiles(ax: Axes, values: FloatArray, strength: str) -> list[Artist]:
+    """Draw strengths and importance, each in its colours; return what a legend explains."""
+    n, own = len(values), np.eye(len(values), dtype=bool)
+    limits = np.arange(n + 1.0) - 0.5
+    tiles = Tiles(limits, limits)
+    scales = {
+        "strengths": Scale(strength, style.STRENGTH_MAP, np.where(own, np.nan, values)),
+        "importance": Scale("importance", style.IMPORTANCE_MAP, np.where(own, values, np.nan)),
+    }
+    empty = hatch_tiles(ax, tiles, np.isnan(values) & ~own, "not measured")
+    ax.set(xlim=(-0.5, n - 0.5), ylim=(n - 0.5, -0.5))
+    has_numbers = n <= MOST_NUMBERS and has_room(ax, n, n)
+    for gid, scale in scales.items():
+        mesh = paint_scale(ax, tiles, scale)
+        mesh.set_gid(f"rhale:{gid}")
+        if has_numbers:
+            write_tiles(ax, scale.values, scale.reach)
+        else:
+            add_scale(ax, mesh, scale)
+    explained: list[Artist] = [
+        Patch(color=scale.colours(1.0), label=scale.name)
+        for scale in scales.values()
+        if has_numbers
+    ]
+    return explained + ([empty] if empty.get_paths() else [])
+
+
+def paint_scale(ax: Axes, tiles: Tiles, scale: Scale) -> QuadMesh:
+    """Colour the tiles of one quantity."""
+    mesh = ax.pcolormesh(*tiles, scale.values.T, cmap=scale.colours, vmin=0.0, vmax=scale.reach)
+    mesh.set(edgecolor=ax.get_facecolor(), linewidth=style.HAIR_LINE, zorder=1)
+    return mesh
+
+
+def add_scale(ax: Axes, mesh: QuadMesh, scale: Scale) -> None:
+    """Draw a scale of colours beside the matrix."""
+    bar = ax.figure.colorbar(mesh, ax=ax, fraction=0.05, pad=0.02, aspect=30)
+    bar.outline.set_visible(False)
+    bar.locator = MaxNLocator(5)
+    bar.formatter = FuncFormatter(canvas.short_tick_text)
+    bar.set_label(scale.name, fontsize=style.NAME_TEXT, **LITERAL)
+    bar.ax.tick_params(labelsize=style.NUMBER_TEXT)
+    bar.ax.set_gid("rhale:scale")
+
+
+def name_tiles(ax: Axes, names: tuple[str, ...]) -> None:
+    """Write the features along both sides."""
+    slots = Slots(names, np.arange(float(len(names))), is_number=False, has_missing=False)
+    for turned in (False, True):
+        Board(ax, turned).name_levels(slots, size=style.NAME_TEXT)
+    ax.tick_params(length=0)
+
+
+def explain_tiles(ax: Axes, drawn: Sequence[Artist], what: tuple[str, int, int]) -> None:
+    """Say what the numbers are, of how many features, and what has which colour."""
+    output, n_shown, n_features = what
+    counts = f" ({n_shown} of {n_features} features)" if n_shown < n_features else ""
+    room = canvas.wide_letters(ax.get_window_extent().width / ax.figure.dpi, style.LEGEND_TEXT)
+    start = "deviation of effects on "
+    title = f"{start}{shown(output, max(8, room - len(start) - len(counts)))}{counts}"
+    if drawn:
+        canvas.add_legend(ax, drawn, outside=True, title=title, line=min(room, style.LINE_LENGTH))
+    else:
+        ax.set_title(title, loc="left", fontsize=style.LEGEND_TEXT, **LITERAL)

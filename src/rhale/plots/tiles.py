@@ -1,0 +1,79 @@
+"""Tiles of a map or matrix: hatched where nothing is known, a number in each where there is room."""
+
+from __future__ import annotations
+
+from math import floor, log10
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.font_manager import FontProperties
+
+from rhale.kernels import BoolArray, FloatArray
+from rhale.plots import style
+from rhale.plots.lettering import LITERAL, number
+
+LETTERS = 5  # of a number of two digits, with its sign
+LINES = 1.5  # height of a tile with a number, by the size of its letters
+
+
+class Tiles(NamedTuple):
+    """Where tiles lie: limits along x and y."""
+
+    x: FloatArray
+    y: FloatArray
+
+
+def hatch_tiles(ax: Axes, tiles: Tiles, wanted: BoolArray, label: str) -> PolyCollection:
+    """Hatch some tiles, `wanted` by x and y, (n_x, n_y); they keep the paper's colour."""
+    x, y = tiles
+    corners = [
+        [(x[i], y[j]), (x[i + 1], y[j]), (x[i + 1], y[j + 1]), (x[i], y[j + 1])]
+        for i, j in np.argwhere(wanted)
+    ]
+    hatched = PolyCollection(corners, facecolor="none", hatch="////", linewidth=0)
+    hatched.set(edgecolor=style.COUNT, alpha=style.EMPTY_ALPHA, zorder=0.5)
+    hatched.set(gid="rhale:empty", label=label)
+    ax.add_collection(hatched, autolim=False)
+    return hatched
+
+
+def has_room(ax: Axes, n_x: int, n_y: int) -> bool:
+    """Tell whether a number fits into each of so many tiles."""
+    box = ax.get_window_extent()
+    size = FontProperties(size=style.NUMBER_TEXT).get_size_in_points() / 72
+    wide = box.width / ax.figure.dpi / n_x >= LETTERS * style.LETTER_WIDTH * size
+    return bool(wide and box.height / ax.figure.dpi / n_y >= LINES * size)
+
+
+def write_tiles(ax: Axes, values: FloatArray, reach: float) -> None:
+    """Write numbers into tiles around 0, 1, 2, ...; none where a value is nan.
+
+    Parameters
+    ----------
+    ax : Axes
+        Where.
+    values : ndarray of shape (n_x, n_y)
+        What to write.
+    reach : float
+        Where the scale of their colours ends.
+    """
+    for i, j in np.argwhere(np.isfinite(values)):
+        value = float(values[i, j])
+        words = number(rounded(value, reach), 2)
+        text = ax.text(i, j, words, ha="center", va="center", **LITERAL)
+        text.set(color="white" if abs(value) > style.DARK * reach else "black")
+        text.set(fontsize=style.NUMBER_TEXT, gid="rhale:numbers", zorder=4)
+
+
+def rounded(value: float, reach: float) -> float:
+    """Leave out digits that nobody compares: beyond the third of the largest number.
+
+    Examples
+    --------
+    >>> rounded(0.00081, 0.75), rounded(-0.0002, 0.75), rounded(0.4567, 0.75)
+    (0.001, 0.0, 0.457)
+    """
+    digits = 2 - floor(log10(reach))
+    return round(value, digits) + 0.0

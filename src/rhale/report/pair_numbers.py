@@ -1,0 +1,245 @@
+"""A pair as few plain numbers: the lines of one feature at values of the other, and the map."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from rhale.kernels import FloatArray
+from rhale.kernels.pair_axis import PairAxis
+from rhale.report.chart_numbers import DIGITS, MILLISECONDS, Form, Numbers, rounded
+from rhale.report.region_numbers import Path
+from rhale.report.wording import UNITS, clean, isolated, place, unit_of
+from rhale.results.pair_effect import PairEffect
+from rhale.results.pair_sections import PairSection, cut_sections, read_stands
+
+SURE = 1.96  # standard errors in half an interval
+MOST_TICKS, MOST_DATES = 5, 3
+LONGEST_LEVEL, SHORT_LEVEL, SHORT_NAME = 200, 40, 60
+COLOURED = 0.98  # of the rows
+FEW_DIGITS = 3  # of a height on a map: a colour tells fewer
+
+
+@dataclass(frozen=True)
+class PairLine:
+    """The effect of one feature where the other has a value: in words, and its path.
+
+    The interval is that of what the pair adds to the feature's own effect.
+    """
+
+    rule: str
+    path: Path
+
+
+@dataclass(frozen=True)
+class LinesShape:
+    """What is drawn of one feature at values of another; fields as in `Shape`.
+
+    Attributes
+    ----------
+    form, unit, labels, dots
+        As in `Shape`.
+    x, y : tuple of float
+        The first feature's own effect.
+    lines : tuple of PairLine
+        At values of the other feature; nothing where no row is.
+    gradual : bool
+        Whether these values have an order.
+    """
+
+    form: Form
+    x: Numbers
+    y: Numbers
+    lines: tuple[PairLine, ...]
+    gradual: bool
+    unit: str = ""
+    labels: tuple[str, ...] = ()
+    dots: bool = False
+
+
+@dataclass(frozen=True)
+class MapSide:
+    """One side of a map.
+
+    Attributes
+    ----------
+    edges : tuple of float
+        Limits of the cells as drawn; levels are cells around 0, 1, 2, ...
+    ticks, words : tuple of float, and of str
+        What is written along it, and where.
+    names : tuple of str
+        What each cell is called.
+    """
+
+    edges: Numbers
+    ticks: Numbers
+    words: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class MapShape:
+    """What is drawn of a surface.
+
+    Attributes
+    ----------
+    along, by : MapSide
+        The two sides.
+    heights, errors : tuple of float
+        Of every cell, those of the first side one after another; None where no row is.
+    counts : tuple of int
+        Their rows.
+    reach, largest : float
+        Height of the full colour, which but few rows are beyond; and the largest one.
+    """
+
+    along: MapSide
+    by: MapSide
+    heights: Numbers
+    errors: Numbers
+    counts: tuple[int, ...]
+    reach: float
+    largest: float
+
+
+def lines_of(pair: PairEffect) -> LinesShape:
+    """Read off a pair the lines along its first feature."""
+    axis, other = pair.axes
+    sections = cut_sections(pair)
+    heights = [pair.main[0], *(s.height for s in sections)]
+    span = float(np.ptp(np.concatenate([h[np.isfinite(h)] for h in heights])))
+    return LinesShape(
+        form_of_axis(axis),
+        drawn(axis, axis.nodes),
+        rounded(pair.main[0], span),
+        tuple(
+            PairLine(rule_of(pair.names[1], other, s.value), path_of_section(axis, s, span))
+            for s in sections
+        ),
+        gradual=not other.is_levels and len(sections) == 3,
+        unit=unit_of_axis(axis),
+        labels=tuple(clean(label, LONGEST_LEVEL) for label in axis.labels),
+        dots=axis.is_levels,
+    )
+
+
+def path_of_section(axis: PairAxis, section: PairSection, span: float) -> Path:
+    """Points of a line; it is broken where no row stands."""
+    x, y, half = axis.nodes, section.height, SURE * section.error
+    if axis.is_levels:
+        kept = np.flatnonzero(section.has_rows)
+        where = tuple(kept.tolist())
+        return Path(where, rounded(y[kept], span), rounded(half[kept], span))
+    points: list[tuple[float, float, float]] = []
+    for cell in np.flatnonzero(section.has_rows).tolist():
+        is_next = bool(points) and points[-1][0] == x[cell]
+        if points and not is_next:
+            points.append(((points[-1][0] + x[cell]) / 2, math.nan, math.nan))
+        nodes = (cell + 1,) if is_next else (cell, cell + 1)
+        points += [(x[node], y[node], half[node]) for node in nodes]
+    places, heights, halves = np.array(points, dtype=float).reshape(-1, 3).T
+    return Path(drawn(axis, places), rounded(heights, span), rounded(halves, span))
+
+
+def map_of(pair: PairEffect) -> MapShape:
+    """Read off a pair its map."""
+    heights, errors = read_stands(pair)
+    reach, largest = colour_reach(np.abs(heights), pair.weight)
+    return MapShape(
+        side_of(pair.axes[0]),
+        side_of(pair.axes[1]),
+        rounded(heights.ravel(), reach, FEW_DIGITS),
+        rounded(errors.ravel(), reach, FEW_DIGITS),
+        tuple(pair.count.ravel().tolist()),
+        reach,
+        largest,
+    )
+
+
+def colour_reach(sizes: FloatArray, weight: FloatArray) -> tuple[float, float]:
+    """The size that all but a few rows are below, and the largest: outer cells of few rows tower.
+
+    Examples
+    --------
+    >>> colour_reach(np.array([1.0, 2.0, 90.0, np.nan]), np.array([70.0, 29.0, 1.0, 0.0]))
+    (2.0, 90.0)
+    """
+    known = np.isfinite(sizes) & (weight > 0)
+    if not known.any():
+        return 0.0, 0.0
+    order = np.argsort(sizes[known])
+    rising, below = sizes[known][order], np.cumsum(weight[known][order])
+    place = int(np.searchsorted(below, COLOURED * below[-1]))
+    reach = float(rising[min(place, rising.size - 1)])
+    return reach if reach > 0 else float(rising[-1]), float(rising[-1])
+
+
+def side_of(axis: PairAxis) -> MapSide:
+    """One side of a map."""
+    if axis.is_levels:
+        words = tuple(clean(label, SHORT_LEVEL) for label in axis.labels)
+        numbers = tuple(range(len(words)))
+        edges = tuple(n - 0.5 for n in (*numbers, len(words)))
+        return MapSide(edges, numbers, words, tuple(f"“{word}”" for word in words))
+    limits = [written(axis, node) for node in axis.nodes]
+    names = tuple(f"{a} to {b}" for a, b in pairwise(limits))
+    ticks = choose_ticks(axis)
+    words = tuple(written(axis, tick) for tick in ticks)
+    return MapSide(drawn(axis, axis.nodes), drawn(axis, ticks), words, names)
+
+
+def choose_ticks(axis: PairAxis) -> FloatArray:
+    """Few places that are written along a side: round numbers, or days apart by as many.
+
+    Examples
+    --------
+    >>> choose_ticks(PairAxis(np.array([0.3, 2.0, 7.9])))
+    array([2., 4., 6.])
+    """
+    low, high = float(axis.nodes[0]), float(axis.nodes[-1])
+    unit = UNITS[unit_of_axis(axis)] if axis.kind == "duration" else 1.0
+    most = MOST_DATES if axis.kind == "date" else MOST_TICKS
+    least = (high - low) / unit / most
+    power = 10.0 ** math.floor(math.log10(least)) if least > 0 else 1.0
+    step = unit * next(power * by for by in (1.0, 2.0, 5.0, 10.0) if power * by >= least)
+    return np.asarray(step * np.arange(math.ceil(low / step), math.floor(high / step) + 1))
+
+
+def form_of_axis(axis: PairAxis) -> Form:
+    """The kind of chart."""
+    if axis.is_levels:
+        return "levels"
+    return "dates" if axis.kind == "date" else "curve"
+
+
+def unit_of_axis(axis: PairAxis) -> str:
+    """Unit of an axis, in one word."""
+    span = float(axis.nodes[-1] - axis.nodes[0])
+    return {"date": "day", "duration": unit_of(span), "number": ""}[axis.kind]
+
+
+def drawn(axis: PairAxis, places: FloatArray) -> Numbers:
+    """Places as drawn: levels are numbered, dates are milliseconds, durations have their unit."""
+    if axis.is_levels:
+        return tuple(np.searchsorted(axis.nodes, places).tolist())
+    factor = {"date": MILLISECONDS, "number": 1.0}.get(axis.kind)
+    factor = 1.0 / UNITS[unit_of_axis(axis)] if factor is None else factor
+    span = float(axis.nodes[-1] - axis.nodes[0])
+    return rounded(factor * places, factor * span, DIGITS + 1)
+
+
+def written(axis: PairAxis, value: float) -> str:
+    """A place in words; a level by its name."""
+    if axis.is_levels:
+        label = axis.labels[int(np.searchsorted(axis.nodes, value))]
+        return f"“{isolated(clean(label, SHORT_LEVEL))}”"
+    return place(float(value), axis.kind, float(axis.nodes[-1] - axis.nodes[0]))
+
+
+def rule_of(name: str, axis: PairAxis, value: float) -> str:
+    """Say where a line is: "income is about 2", "region is “north”"."""
+    about = "" if axis.is_levels else "about "
+    return f"{isolated(clean(name, SHORT_NAME))} is {about}{written(axis, value)}"

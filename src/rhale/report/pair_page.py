@@ -1,0 +1,367 @@
+"""Interactions to a page: frozen, plain numbers and words, and no word of HTML."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from rhale.kernels import FloatArray
+from rhale.report.chart_numbers import LONGEST_LEVEL
+from rhale.report.page import (
+    LONGEST_FACT,
+    Footnote,
+    argument,
+    known,
+    rows_in_words,
+    shares_in_words,
+    versions,
+)
+from rhale.report.pair_numbers import LinesShape, MapShape, lines_of, map_of
+from rhale.report.pair_sentences import tell_pair
+from rhale.report.wording import UNKNOWN, clean, fixed, isolated, listed, number, unbroken
+from rhale.results.pair_effect import PairEffect, PairResult
+from rhale.results.pair_sections import lay_along, with_surface
+
+METHODS = {
+    "ale": "ALE of second order: what two features do together, where the rows are",
+    "pdp": "two-way partial dependence, which leaves the data",
+    "h": "H of Friedman and Popescu, not normalised",
+    "greenwell": "Greenwell's index of partial dependence",
+    "shap": "SHAP interaction values",
+}
+MEANINGS = {
+    "ale": (
+        "The strength of a pair is the deviation over the rows of what both features do together "
+        "beyond what each does alone, without the noise in it. It is in units of the prediction, "
+        "as the size of an effect is. p is the chance of as large a strength if the two did not "
+        "interact in this model."
+    ),
+    "pdp": (
+        "The strength of a pair is the deviation of what the average prediction does with both "
+        "features beyond what it does with each alone. It also counts what the model does far "
+        "from the rows."
+    ),
+    "h": (
+        "The strength of a pair is the deviation over the rows of what the partial dependence of "
+        "both features has beyond those of each alone, in units of the prediction. It also counts "
+        "what the model does far from the rows, so that it grows where features are correlated. "
+        "The normalised H², a share, is no measure of strength: weak pairs have large ones."
+    ),
+    "greenwell": (
+        "The number is how much the deviation of one feature's partial dependence changes along "
+        "the other, both ways averaged, in units of the prediction. It is smaller than the "
+        "deviation of what both do together, by a factor that differs from pair to pair."
+    ),
+    "shap": (
+        "The strength of a pair is the deviation over the rows of its SHAP interaction values, in "
+        "units of the prediction. They are those of the model as SHAP reads it."
+    ),
+}
+MOST_ROWS, MOST_PAIRS, MOST_FEATURES = 30, 5, 30
+NUMBERED = 12  # features of a matrix: with more, cells have no room for numbers
+TIMES = " \u00d7 "  # between the names of a pair
+N_SHADES = 10
+SMALL_P = 1e-4
+
+
+class PairTable(Protocol):
+    """What a page asks of the interactions that it shows."""
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of features."""
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of outputs."""
+
+    @property
+    def pairs(self) -> tuple[PairResult, ...]:
+        """Pairs first, outputs within them."""
+
+    @property
+    def importance(self) -> FloatArray:
+        """Of features and outputs."""
+
+    @property
+    def variance(self) -> FloatArray:
+        """Of outputs."""
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """What was measured, and how."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """About the whole."""
+
+    def ranked(self, output: str | int | None = None) -> list[PairResult]:
+        """Strongest first."""
+
+    def matrix(self, output: str | int | None = None) -> FloatArray:
+        """Strengths, importance on the diagonal."""
+
+
+@dataclass(frozen=True)
+class RankedPair:
+    """One row of the ranking: numbers are None where they are not known.
+
+    `part` is which of the drawn pairs it is, `notes` are places among the page's notes.
+    """
+
+    names: tuple[str, str]
+    strength: float | None
+    error: float | None
+    share: float | None
+    p: str
+    h2: str
+    part: int | None
+    notes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class MatrixCell:
+    """A strength, or an importance on the diagonal: in words, as a shade, and where it is drawn."""
+
+    words: str
+    shade: int | None
+    part: int | None = None
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Strengths of all pairs of the features that interact most; `n_left` are not shown."""
+
+    names: tuple[str, ...]
+    cells: tuple[tuple[MatrixCell, ...], ...]
+    n_left: int
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether cells have room for numbers."""
+        return len(self.names) <= NUMBERED
+
+
+@dataclass(frozen=True)
+class PairPart:
+    """A pair that is drawn: lines of the first feature at values of the second, and the map."""
+
+    names: tuple[str, str]
+    ranked: RankedPair
+    reading: str
+    lines: LinesShape
+    map: MapShape
+
+
+@dataclass(frozen=True)
+class OutputPart:
+    """All that is said of one output; `n_weaker` and `n_none` pairs are but counted."""
+
+    name: str
+    ranking: tuple[RankedPair, ...]
+    n_weaker: int
+    n_none: int
+    largest: float
+    matrix: Matrix
+    pairs: tuple[PairPart, ...]
+
+
+@dataclass(frozen=True)
+class PairPage:
+    """Everything that the page of interactions says."""
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    meaning: str
+    outputs: tuple[OutputPart, ...]
+    notes: tuple[Footnote, ...]
+    code: str
+    has_errors: bool
+    has_h2: bool
+
+
+def make_pair_page(table: PairTable, title: str | None = None) -> PairPage:
+    """Gather what a page of interactions shows.
+
+    Parameters
+    ----------
+    table : Interactions
+        Pairs, and what was measured.
+    title : str, optional
+        Heading of the page.
+    """
+    texts = list(dict.fromkeys(note for pair in table.pairs for note in pair.notes))
+    method = table.pairs[0].method if table.pairs else "ale"
+    model = clean(table.provenance.get("model", "model"), LONGEST_FACT)
+    return PairPage(
+        clean(title or f"Which features work together in a {model}"),
+        tuple(facts(table, method)),
+        MEANINGS[method],
+        tuple(make_output(table, output, texts) for output in table.outputs),
+        tuple(Footnote(clean(text), "") for text in table.notes)
+        + tuple(Footnote(clean(text), about(text, table.pairs)) for text in texts),
+        code(table),
+        bool(with_surface(table.pairs)),
+        any(math.isfinite(pair.h2) for pair in table.pairs),
+    )
+
+
+def make_output(table: PairTable, output: str, texts: Sequence[str]) -> OutputPart:
+    """Gather what is said of one output."""
+    ranked = table.ranked(output)
+    scale = math.sqrt(float(table.variance[table.outputs.index(output)]))
+    shown = with_surface(p for p in ranked[:MOST_PAIRS] if known(p.strength, scale))
+    drawn = {pair.names: part for part, pair in enumerate(shown)}
+    n_notes = len(table.notes)
+    interacting = [pair for pair in ranked if known(pair.strength, scale)]
+    rows = tuple(
+        rank(pair, scale, drawn.get(pair.names), [n_notes + texts.index(n) for n in pair.notes])
+        for pair in (interacting or ranked[:MOST_PAIRS])[:MOST_ROWS]
+    )
+    return OutputPart(
+        clean(output),
+        rows,
+        max(len(interacting) - len(rows), 0),
+        len(ranked) - max(len(interacting), len(rows)),
+        max((row.strength or 0.0 for row in rows), default=0.0),
+        make_matrix(table, output, drawn),
+        tuple(make_part(pair, rows[i], len(ranked)) for i, pair in enumerate(shown)),
+    )
+
+
+def rank(pair: PairResult, scale: float, part: int | None, notes: Sequence[int]) -> RankedPair:
+    """One row of the ranking; p of what is but rounding tells nothing."""
+    strength, error = known(pair.strength, scale), known(pair.strength_error, scale)
+    p = pair.p_value if strength or error else math.nan
+    return RankedPair(
+        (clean(pair.names[0]), clean(pair.names[1])),
+        strength,
+        error,
+        known(pair.share, 1.0),
+        chance_in_words(p),
+        number(pair.h2, 2),
+        part,
+        tuple(notes),
+    )
+
+
+def chance_in_words(p: float) -> str:
+    r"""Write a p-value.
+
+    Examples
+    --------
+    >>> chance_in_words(0.0312), chance_in_words(1e-30), chance_in_words(1.0)
+    ('0.031', '<\xa00.0001', '1')
+    """
+    if not math.isfinite(p):
+        return UNKNOWN
+    return f"<\u00a0{SMALL_P:.4f}" if p < SMALL_P else number(p, 2)
+
+
+def strength_in_words(row: RankedPair, largest: float) -> str:
+    """Strength of a pair and its error."""
+    size = fixed(math.nan if row.strength is None else row.strength, largest)
+    return f"{size} ± {fixed(row.error, largest)}" if row.error else size
+
+
+def percent(share: float | None) -> str:
+    """A share of the variance.
+
+    Examples
+    --------
+    >>> percent(0.384), percent(0.0), percent(0.0004)
+    ('38 %', '0 %', '< 0.1 %')
+    """
+    if share is None:
+        return UNKNOWN
+    return "< 0.1 %" if 0 < share < 1e-3 else f"{number(100 * share, 2)} %"
+
+
+def make_part(pair: PairEffect, ranked: RankedPair, n_pairs: int) -> PairPart:
+    """Gather what is drawn and said of one pair."""
+    laid = lay_along(pair)
+    names = clean(laid.names[0]), clean(laid.names[1])
+    return PairPart(names, ranked, tell_pair(laid, n_pairs), lines_of(laid), map_of(laid))
+
+
+def make_matrix(table: PairTable, output: str, drawn: Mapping[tuple[str, str], int]) -> Matrix:
+    """Strengths of all pairs; features that interact most come first."""
+    found = table.matrix(output)
+    apart = np.where(np.eye(len(found), dtype=bool), np.nan, found)
+    strongest = np.max(np.nan_to_num(apart), axis=1, initial=0.0)
+    order = np.lexsort((-np.nan_to_num(np.diagonal(found)), -strongest))[:MOST_FEATURES]
+    tops = float(np.nanmax([0.0, *strongest])), float(np.nanmax([0.0, *np.diagonal(found)]))
+    names = [table.features[i] for i in order]
+    either = {key: part for (a, b), part in drawn.items() for key in ((a, b), (b, a))}
+    cells = tuple(
+        tuple(
+            make_cell(float(found[i, j]), tops[int(i == j)], either.get((a, b)))
+            for j, b in zip(order, names, strict=True)
+        )
+        for i, a in zip(order, names, strict=True)
+    )
+    return Matrix(tuple(clean(name) for name in names), cells, len(found) - len(order))
+
+
+def make_cell(value: float, top: float, part: int | None) -> MatrixCell:
+    """One cell; blank where nothing was measured."""
+    if not math.isfinite(value):
+        return MatrixCell("", None)
+    size = known(value, top) or 0.0
+    shade = math.ceil(N_SHADES * size / top) if top > 0 else 0
+    return MatrixCell(number(size, 2), min(shade, N_SHADES), part)
+
+
+def about(text: str, pairs: Sequence[PairResult]) -> str:
+    """List the pairs that have a note."""
+    named = dict.fromkeys(pair.names for pair in pairs if text in pair.notes)
+    everyone = dict.fromkeys(pair.names for pair in pairs)
+    if len(named) == len(everyone) > 1:
+        return "all pairs"
+    return listed([TIMES.join(isolated(clean(n, 60)) for n in names) for names in named])
+
+
+def facts(table: PairTable, method: str) -> list[tuple[str, str]]:
+    """Say what was measured, how, when and with what; names and words."""
+    provenance, n_features = table.provenance, len(table.features)
+    n_pairs = len({pair.names for pair in table.pairs})
+    possible = n_features * (n_features - 1) // 2
+    some = f"{n_pairs:,}" if n_pairs == possible else f"{n_pairs:,} of {possible:,}"
+    shares = {
+        o: float(np.nansum([p.share for p in table.pairs if p.output == o])) for o in table.outputs
+    }
+    found = [
+        ("Model", provenance.get("model", "")),
+        ("Method", METHODS[method]),
+        ("Rows", rows_in_words(provenance)),
+        ("Features", f"{n_features:,}"),
+        ("Pairs", some),
+        ("Outputs", listed([clean(output, 60) for output in table.outputs])),
+        ("Shares of all these pairs together", unbroken(shares_in_words(shares))),
+        ("Made", str(provenance.get("created", "")).replace("T", " ").replace("+00:00", " UTC")),
+        ("Versions", versions(provenance)),
+    ]
+    return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
+
+
+def code(table: PairTable) -> str:
+    """Write how to make the same again, from the arguments that were given."""
+    asked = table.provenance.get("asked")
+    asked = {
+        "method": repr(table.provenance.get("method", "ale")),
+        **(asked if isinstance(asked, Mapping) else {}),
+    }
+    inside = "".join(f"    {argument(name, text)},\n" for name, text in asked.items())
+    names = [clean(name, LONGEST_LEVEL) for name in (table.pairs[0].names if table.pairs else ())]
+    key = ", ".join(map(repr, [*names, *table.outputs[: len(table.outputs) > 1]]))
+    return (
+        f"import rhale  # version {clean(table.provenance.get('rhale', '?'), 40)}\n\n"
+        f"ix = rhale.interactions(\n    model,\n    X,\n{inside})\n"
+        f"ix[{clean(key)}]  # the numbers of one pair\n"
+        "ix.to_frame()  # one row for each pair and output\n"
+        'ix.report("interactions.html")  # this page\n'
+    )

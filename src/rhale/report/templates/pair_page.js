@@ -1,0 +1,220 @@
+// The page of interactions: outputs, lines and maps of what is in view, light and dark.
+
+const find = (selector, inside = document) => inside.querySelector(selector);
+const findAll = (selector, inside = document) => [...inside.querySelectorAll(selector)];
+const PAGE = JSON.parse(find("#page-data").textContent);
+const KEYS_OF_LINES = ["first", "second", "third", "fourth"];
+const drawn = new Map(); // lines and map of each part that has been in view
+
+// A new element; its text is never read as HTML.
+function make(tag, text = "", classes = "") {
+  const element = document.createElement(tag);
+  element.textContent = text;
+  if (classes) element.className = classes;
+  return element;
+}
+
+// ---- lines ----
+
+// The effect of one feature at values of the other.
+class PairLines extends RegionChart {
+  settle() {
+    super.settle();
+    if (!this.levels) this.view.signal("zoom", null);
+  }
+
+  words(index) {
+    const { shape } = this;
+    const x = shape.x[index];
+    const told = shape.lines.map(({ path, rule }) => `${lineWords(path, x)} where ${shorten(rule, 60)}`);
+    return `${place(shape, x)}: effect ${told.join("; ")}; ${number(shape.y[index])} on average`;
+  }
+}
+
+// Lines have a point at every limit of a cell, and nothing where no row is.
+function lineWords(path, x) {
+  const at = path.x.indexOf(x);
+  if (at < 0 || path.y[at] === null) return "no rows";
+  const { low, high } = interval(path.y[at], path.half[at]);
+  return low === null ? number(path.y[at]) : `${number(path.y[at])} (${number(low)} to ${number(high)})`;
+}
+
+function legend(shape) {
+  const items = shape.lines.map(({ rule }, k) => {
+    const item = make("li"), name = make("bdi", shorten(rule, 80));
+    name.title = rule;
+    item.append(keyOf(shape, `${KEYS_OF_LINES[k]}-region`), name);
+    return item;
+  });
+  const own = make("li");
+  own.append(keyOf(shape, shape.form === "levels" ? "common-tick" : "common-line"), "on average");
+  const sure = shape.form === "levels" ? "thin lines" : "shaded";
+  return [...items, own, make("li", `${sure}: 95 % intervals of the pair's part`)];
+}
+
+// A short piece of a line, or a dot, as in the chart.
+function keyOf(shape, name) {
+  const draw = (tag, values) => {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [key, value] of Object.entries(values)) element.setAttribute(key, value);
+    return element;
+  };
+  const dot = shape.form === "levels" && name !== "common-tick";
+  const line = dot ? { cx: 14, cy: 5, r: 4 } : name === "common-tick" ? { x1: 14, x2: 14, y1: 0, y2: 10 } : { x1: 0, x2: 28, y1: 5, y2: 5 };
+  const key = draw("svg", { viewBox: "0 0 28 10", width: 28, height: 10, class: `region-key ${name}`, "aria-hidden": "true" });
+  key.append(draw(dot ? "circle" : "line", line));
+  return key;
+}
+
+// ---- the map ----
+
+// What two features do together, cell by cell. Cells without rows are no cells.
+class PairMap {
+  constructor(frame, names, map, say) {
+    Object.assign(this, { frame, names, map, say, at: null, levels: true });
+    const { along, by, heights, errors, counts, reach } = map;
+    const n = by.names.length;
+    this.cells = heights.flatMap((height, i) => {
+      if (height === null) return [];
+      const a = Math.floor(i / n), b = i % n;
+      const box = { x: along.edges[a], x2: along.edges[a + 1], y: by.edges[b], y2: by.edges[b + 1] };
+      return [{ ...box, a, b, height, error: errors[i], rows: counts[i], o: reach > 0 ? Math.min(1, Math.abs(height) / reach) : 0 }];
+    });
+    this.draw();
+  }
+
+  draw() {
+    const { along, by } = this.map;
+    this.view = makeView("pair map", this.frame);
+    for (const [side, { edges, ticks, words }] of Object.entries({ x: along, y: by })) {
+      this.view.signal(`${side}_ends`, [edges[0], edges.at(-1)]);
+      this.view.signal(`${side}_ticks`, ticks).signal(`${side}_words`, words);
+    }
+    this.view.data("zero", this.cells);
+    this.view.data("low", this.cells.filter(({ height }) => height < 0));
+    this.view.data("high", this.cells.filter(({ height }) => height > 0));
+    this.resize();
+  }
+
+  resize() {
+    const width = Math.max(120, this.frame.clientWidth - 72);
+    this.view.width(width).height(Math.min(260, Math.max(190, 0.8 * width))).run();
+  }
+
+  // The cell that a pointer is over; null where there is none.
+  cellAt(event) {
+    const box = this.frame.querySelector("svg").getBoundingClientRect();
+    const [left, top] = this.view.origin(), pad = this.view.padding();
+    const x = this.view.scale("x").invert(event.clientX - box.left - left - pad.left);
+    const y = this.view.scale("y").invert(event.clientY - box.top - top - pad.top);
+    const found = this.cells.findIndex((cell) => x >= cell.x && x <= cell.x2 && y >= cell.y && y <= cell.y2);
+    return found < 0 ? null : found;
+  }
+
+  look(index) {
+    this.at = index;
+    this.view.data("here", index === null ? [] : [this.cells[index]]).run();
+    this.say(index === null ? "" : this.words(this.cells[index]));
+  }
+
+  words({ a, b, height, error, rows }) {
+    const where = `${shorten(this.names[0], 40)} ${this.map.along.names[a]}, ${shorten(this.names[1], 40)} ${this.map.by.names[b]}`;
+    return `${where}: ${number(height)}${error ? ` ± ${number(error, 2)}` : ""}, ${counted(rows, "rows")}`;
+  }
+
+  // To the next cell that has rows, in one direction.
+  move(right, up) {
+    const here = this.cells[this.at ?? -1];
+    if (!here) return this.look(this.cells.length ? 0 : null);
+    const ahead = this.cells.filter(({ a, b }) =>
+      right ? b === here.b && (a - here.a) * right > 0 : a === here.a && (b - here.b) * up > 0);
+    ahead.sort((one, other) => right * (one.a - other.a) || up * (one.b - other.b));
+    if (ahead.length) this.look(this.cells.indexOf(ahead[0]));
+  }
+}
+
+const MAP_KEYS = {
+  ArrowRight: (map) => map.move(1, 0),
+  ArrowLeft: (map) => map.move(-1, 0),
+  ArrowUp: (map) => map.move(0, 1),
+  ArrowDown: (map) => map.move(0, -1),
+  Home: (map) => map.look(0),
+  End: (map) => map.look(map.cells.length - 1),
+  Escape: (map) => map.look(null),
+};
+
+function listenToMap(frame, map) {
+  frame.addEventListener("pointermove", (event) => map.look(map.cellAt(event)));
+  frame.addEventListener("pointerleave", () => document.activeElement !== frame && map.look(null));
+  frame.addEventListener("blur", () => map.look(null));
+  frame.addEventListener("keydown", (event) => {
+    if (!(event.key in MAP_KEYS) || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    MAP_KEYS[event.key](map);
+  });
+}
+
+// ---- parts ----
+
+function drawPart(section) {
+  if (drawn.has(section)) return;
+  const output = Number(section.closest(".output").dataset.output);
+  const { names, lines, map } = PAGE.outputs[output][Number(section.dataset.pair)];
+  const saying = (figure) => (words) => (find(".readout", figure).textContent = words);
+  const left = find(".lines", section), right = find(".map", section);
+  find(".legend", left).replaceChildren(...legend(lines));
+  const [below, beyond] = map.largest > map.reach ? ["≤ ", "≥ "] : ["", ""];
+  find(".least", right).textContent = `${below}${number(-map.reach, 2)}`;
+  find(".most", right).textContent = `${beyond}${number(map.reach, 2)}`;
+  const chart = new PairLines(find(".drawing", left), { ...lines, room: [] }, saying(left));
+  const surface = new PairMap(find(".drawing", right), names, map, saying(right));
+  drawn.set(section, [chart, surface]);
+  listen(find(".chart", left), () => chart);
+  listenToMap(find(".chart", right), surface);
+}
+
+const watcher = new IntersectionObserver(
+  (entries) => {
+    for (const { target, isIntersecting } of entries) if (isIntersecting) drawPart(target);
+  },
+  { rootMargin: "300px" },
+);
+
+// ---- everything together ----
+
+function showOutput(output) {
+  for (const part of findAll(".output")) part.hidden = Number(part.dataset.output) !== output;
+}
+
+function switchTheme() {
+  const root = document.documentElement;
+  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+}
+
+function drawAll() {
+  for (const part of findAll(".output:not([hidden]) .pair-part")) drawPart(part);
+}
+
+let lastWidth = 0;
+function resize() {
+  const width = find("main").clientWidth;
+  if (width === lastWidth) return;
+  lastWidth = width;
+  for (const [section, charts] of drawn) if (section.offsetParent) charts.forEach((chart) => chart.resize());
+}
+
+async function start() {
+  const kinds = Object.keys(PAGE.charts);
+  if (kinds.length) await prepare(kinds);
+  lastWidth = find("main").clientWidth;
+  showOutput(0);
+  find("#output")?.addEventListener("change", (event) => showOutput(Number(event.target.value)));
+  find("#theme").addEventListener("click", switchTheme);
+  addEventListener("beforeprint", drawAll);
+  new ResizeObserver(() => requestAnimationFrame(resize)).observe(find("main"));
+  for (const part of findAll(".pair-part")) watcher.observe(part);
+  document.documentElement.dataset.ready = "true";
+}
+
+start();

@@ -1,0 +1,38 @@
+from dataclasses import replace
+
+from tests.unit.report.conftest import NASTY
+from tests.unit.report.pair_cases import three_numbers, with_levels
+from tests.unit.report.test_pair_page import indices
+from tests.unit.report.test_render import parsed
+
+
+def test_the_strongest_pair_comes_first_with_its_numbers():
+    ix = with_levels()
+    html = ix._repr_html_()
+    first = html.split("<tbody><tr>")[1].split("</tr>")[0]
+    assert "<bdi>income</bdi> × <bdi>region</bdi>" in first  # noqa: RUF001 - as shown
+    assert f"{ix.ranked()[0].strength:.4f}" in first
+    assert "<th" in html
+    assert "script" not in html
+
+
+def test_numbers_alone_have_no_error_and_no_p():
+    html = indices(7)._repr_html_()
+    assert ">p</th>" not in html
+    assert "and 6 more: ix.to_frame() has all" in html
+
+
+def test_words_of_the_user_make_no_element():
+    ix = three_numbers()
+    pairs = tuple(replace(p, names=(NASTY[0], NASTY[1]), output=NASTY[2]) for p in ix.pairs)
+    nasty = replace(ix, pairs=pairs, outputs=(NASTY[2],), notes=(NASTY[0],))
+    tags = {tag for tag, _ in parsed(nasty._repr_html_()).tags}
+    assert tags <= {tag for tag, _ in parsed(ix._repr_html_()).tags} | {"p"}
+
+
+def test_several_outputs_are_named():
+    ix = three_numbers()
+    two = (*ix.pairs, *(replace(p, output="z") for p in ix.pairs))
+    html = replace(ix, outputs=("y", "z"), pairs=two)._repr_html_()
+    assert ">output</th>" in html
+    assert "<bdi>z</bdi>" in html
