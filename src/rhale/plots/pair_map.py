@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from rhale.kernels import FloatArray
 from rhale.kernels.curve import middles
 from rhale.plots import canvas, style
-from rhale.plots.lettering import LITERAL, number, shown
+from rhale.plots.lettering import LITERAL, number, plain_number, shown
 from rhale.plots.pair_sides import Along, Side, draw_rows, dress_side, read_sides, say_constant
 from rhale.plots.tiles import Tiles, has_room, hatch_tiles, write_tiles
 from rhale.results.pair_effect import PairEffect
@@ -147,7 +147,7 @@ def name_contours(ax: Axes, lines: QuadContourSet) -> None:
     pixels = points * ax.figure.dpi / 72
     taken: list[tuple[float, float, float]] = []
     for height, path in zip(lines.levels, lines.get_paths(), strict=True):
-        words = number(float(height), 3)
+        words = plain_number(float(height))
         room = style.LETTER_WIDTH * pixels * (len(words) + 2)
         ways = [ax.transData.transform(p) for p in path.to_polygons(closed_only=False)]
         for middle, length in sorted(map(half_way, ways), key=itemgetter(1), reverse=True):
@@ -182,18 +182,25 @@ def write_strength(ax: Axes, pair: PairEffect, *, rows: bool) -> None:
     """Write above the map how strong the interaction is."""
     strip = (style.RUG_HEIGHT + 0.01) * ax.get_window_extent().height * 72 / ax.figure.dpi
     room = canvas.wide_letters(ax.get_window_extent().width / ax.figure.dpi, style.LEGEND_TEXT)
-    words = shown(tell_strength(pair), room)
+    told = tell_strength(pair)
+    words = next((words for words in told if len(words) <= room), told[-1])
     title = ax.set_title(words, loc="left", pad=4 + (strip if rows else 0.0), **LITERAL)
     title.set(fontsize=style.LEGEND_TEXT, color=style.NOTE)
 
 
-def tell_strength(pair: PairEffect) -> str:
-    """Say how strong an interaction is, and how sure that is; rounding is zero."""
+def tell_strength(pair: PairEffect) -> tuple[str, str, str]:
+    """Say how strong an interaction is, and how sure that is, at length and shorter.
+
+    Notes
+    -----
+    What is rounding is zero.
+    """
     least = ROUNDING * pair.variance**0.5
     size, error = (x if x > least else 0.0 for x in (pair.strength, pair.strength_error))
-    sure = f" ± {number(error, 2)}" if error else ""
+    sure = f" ± {plain_number(error, 2)}" if error else ""
     share = 100 * pair.share if size else 0.0
-    return f"strength {number(size)}{sure}, {number(share, 2)} % of the variance"
+    words = f"strength {plain_number(size)}"
+    return f"{words}{sure}, {number(share, 2)} % of the variance", words + sure, words
 
 
 def add_scale(ax: Axes, cells: ScalarMappable, output: str) -> None:

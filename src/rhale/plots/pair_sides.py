@@ -18,6 +18,7 @@ from rhale.plots.slots import Slots
 from rhale.results.pair_effect import PairEffect
 
 Along = Literal["x", "y"]
+LARGE_LETTERS = 11.0  # of the name of an axis, in an inch
 RUG_START = 1.01  # of a strip outside of the axes, in shares of them
 
 
@@ -130,7 +131,9 @@ def dress_side(ax: Axes, side: Side, along: Along, *, count: int = 8) -> None:
         if along == "y":
             canvas.write_plain_numbers(ax, 8)
         ticks.dress_places(ax, side.axis.kind, side.ends, ticks=count, along=along)
-    length = canvas.letters(ax, "width" if along == "x" else "height")
+    box = ax.get_window_extent()
+    inches = (box.width if along == "x" else box.height) / ax.figure.dpi
+    length = int(np.clip(LARGE_LETTERS * inches, 8, style.LABEL_LENGTH))
     name = ticks.places_name(side.name, side.axis.kind, side.ends, length)
     (ax.set_xlabel if along == "x" else ax.set_ylabel)(name, **LITERAL)
 

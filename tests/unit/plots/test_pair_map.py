@@ -113,10 +113,15 @@ def test_a_pair_without_interaction_is_paper_and_says_so(make_pair, find, one):
 
 def test_strength_its_error_and_its_share_stand_above(product_pair):
     words = plot_pair_map(product_pair).get_title("left")
-    assert words == tell_strength(product_pair)
+    assert words == tell_strength(product_pair)[0]
     # a row stands in the middle of each of 40 parts: mean of a² is (1 - 1/1600)/3
     assert words.startswith("strength 0.333")
     assert words.endswith("11 % of the variance")
+
+
+def test_in_small_axes_less_is_said(product_pair):
+    ax = plot_pair_map(product_pair, ax=Figure((2, 2)).add_subplot())
+    assert ax.get_title("left") in tell_strength(product_pair)[1:]
 
 
 def test_tiles_of_levels_have_their_numbers(level_pair, find, one):
