@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -11,13 +11,15 @@ from typing import Any, cast
 import numpy as np
 
 from rhale.errors import BadSettingError, UnknownFeatureError, UnknownNameError, UnknownOutputError
+from rhale.explanation import Explanation
 from rhale.kernels import FloatArray
 from rhale.kernels.records import freeze, same_value
 from rhale.names import find_feature, find_output, near_names
-from rhale.results import pair_listing, pair_table, summary
+from rhale.results import pair_listing, pair_table, store, summary
 from rhale.results.note import as_notes
 from rhale.results.pair_effect import PairMethod, PairResult
 from rhale.results.read_only import as_read_only
+from rhale.results.shap_pairs import pairs_from_shap, tell_shap
 from rhale.system.writing import write_text
 
 
@@ -53,6 +55,41 @@ class Interactions:
         freeze(self)
         object.__setattr__(self, "provenance", as_read_only(self.provenance))
         object.__setattr__(self, "notes", as_notes(self.notes))
+
+    @classmethod
+    def from_shap(
+        cls, values: Any, features: Sequence[str], outputs: Sequence[str] | None = None
+    ) -> Interactions:
+        """Read SHAP interaction values that another program has computed.
+
+        Parameters
+        ----------
+        values : array-like of shape (n_rows, n_features, n_features) or with n_outputs behind
+            What `shap.TreeExplainer(model).shap_interaction_values(X)` returns.
+        features : sequence of str
+            Names of the features.
+        outputs : sequence of str, optional
+            Names of the outputs; y0, y1, ... by default.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> a, b = np.random.default_rng(0).choice([-1.0, 1.0], (2, 1000))
+        >>> values = np.array([[2 * a, a * b / 2], [a * b / 2, 0 * b]]).transpose(2, 0, 1)
+        >>> ix = Interactions.from_shap(values, ["a", "b"])
+        >>> round(ix["a", "b"].strength, 1), ix.importance[:, 0].round(1).tolist()
+        (1.0, [2.0, 0.0])
+        """
+        found = pairs_from_shap(values, features, outputs)
+        return cls(
+            features=found.features,
+            outputs=found.outputs,
+            pairs=found.pairs,
+            importance=found.importance,
+            variance=found.variance,
+            provenance={"method": "shap", "rows": found.n_rows, "pairs": len(found.pairs)},
+            notes=tell_shap(found),
+        )
 
     @property
     def method(self) -> PairMethod:
@@ -226,7 +263,7 @@ class Interactions:
         backend : {"pandas", "polars", "pyarrow"}, optional
             Kind of table; that of the explained table if not given.
         errors : bool
-            Whether `strength_error` and `p_value` are found, some milliseconds a pair; they are
+            Whether `strength_error` and `p_value` are found, which takes some 10 ms a pair; they are
             nan if not.
         """
         rows = pair_table.pair_rows(self.ranked(), errors=errors)
@@ -247,6 +284,10 @@ class Interactions:
             )
             raise BadSettingError(msg)
         return summary.as_frame(pair_table.cell_rows(self.pairs), backend or self._backend)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write one JSON file that `rhale.load` reads back exactly."""
+        store.write(path, store.pack_interactions(self))
 
     @property
     def _backend(self) -> str | None:
@@ -278,3 +319,39 @@ class Interactions:
         from rhale.report.pair_notebook import pairs_as_html
 
         return pairs_as_html(self.ranked(), self.provenance, self.notes)
+
+
+def load(path: str | PathLike[str]) -> Explanation | Interactions:
+    """Read what `Explanation.save` or `Interactions.save` wrote.
+
+    Parameters
+    ----------
+    path : path-like
+        The JSON file.
+
+    Returns
+    -------
+    Explanation or Interactions
+        The file says which.
+
+    Raises
+    ------
+    BadFileError
+        If the file is of another program, or anything in it is not as `save` writes it. What is
+        loaded can be used like any other result, wherever it comes from.
+    """
+    return unpacked(store.read(path), str(path))
+
+
+def unpacked(content: Any, source: str) -> Explanation | Interactions:
+    """Make a result of the plain values in a file or a message, which may be hostile.
+
+    Parameters
+    ----------
+    content : dict
+        What `store.pack` or `store.pack_interactions` gave, with the version of its format.
+    source : str
+        Where it came from, for messages.
+    """
+    held, found = store.unpack_any(content, source)
+    return Explanation(**found) if held == "explanation" else Interactions(**found)

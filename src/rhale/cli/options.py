@@ -10,15 +10,16 @@ from typing import Annotated, Any, Literal
 import typer
 
 from rhale.cli.bins import KNOWN
-from rhale.cli.request import Request
+from rhale.cli.request import Request, Task
 from rhale.cli.sizes import size_of
+from rhale.cli.which_pairs import pairs_as_typed
 from rhale.cli.who_differs import regions_as_typed
 from rhale.errors import BadSettingError
+from rhale.kernels.pair_settings import PairSettings
 from rhale.kernels.regions import DEEPEST
 from rhale.settings import Settings
 from rhale.system.processes import usual_memory
 
-Task = Literal["explain", "check"]
 EXPLAINED, WRITTEN, GUARDED = "What is explained", "What is written", "What is allowed"
 MODEL_HELP = (
     "ONNX (.onnx), XGBoost (.json, .ubj), LightGBM (.txt), CatBoost (.cbm), skops (.skops), torch "
@@ -120,6 +121,49 @@ Cuts = Annotated[
         rich_help_panel=EXPLAINED,
     ),
 ]
+Pairs = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A:B,...",
+        help="Pairs to measure; or all, which is dear for models that are only asked.",
+        rich_help_panel=EXPLAINED,
+    ),
+]
+Top = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="So many pairs, those that the effects of the features point to.",
+        rich_help_panel=EXPLAINED,
+    ),
+]
+PairsBy = Annotated[
+    Literal["ale", "h", "greenwell", "pdp"],
+    typer.Option(
+        "--method",
+        metavar="NAME",
+        help="ale; for comparison h, greenwell or pdp.",
+        rich_help_panel=EXPLAINED,
+    ),
+]
+Cells = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CELLS",
+        help="Cells of a side: 20, quantile:20 or fixed:20.",
+        rich_help_panel=EXPLAINED,
+    ),
+]
+Even = Annotated[
+    bool,
+    typer.Option(
+        "--smooth",
+        help="Even out the slopes of neighbouring cells; p is too small then.",
+        rich_help_panel=EXPLAINED,
+        show_default=False,
+    ),
+]
 Checkpoint = Annotated[
     str | None,
     typer.Option(
@@ -196,7 +240,7 @@ def request(task: Task, given: Mapping[str, Any]) -> Request:
 
     Parameters
     ----------
-    task : {"explain", "check"}
+    task : {"explain", "check", "interactions"}
         What to do.
     given : mapping of str to object
         Values of the command's options, by name.
@@ -222,14 +266,31 @@ def _checked(task: Task, given: Mapping[str, Any], memory: int) -> Request:
         model=given["model"],
         data=tuple(given["data"]),
         target=given["target"],
-        asked=_arguments(given),
+        asked=_pair_arguments(given) if task == "interactions" else _arguments(given),
         trust=tuple(given["trust"]),
         allow_pickle=given["allow_pickle"],
         max_memory=memory,
         max_seconds=given["max_seconds"],
     )
-    Settings(**found.arguments)
+    _check(found)
     return found
+
+
+def _check(request: Request) -> None:
+    """Refuse settings that make no sense, before a process is started for them."""
+    if request.task != "interactions":
+        Settings(**request.arguments)
+        return
+    names = {field.name for field in fields(PairSettings)}
+    asked = request.arguments
+    pairing = PairSettings(**{name: asked[name] for name in asked if name in names})
+    Settings(**{n: v for n, v in asked.items() if n not in names}, pairing=pairing)
+
+
+def _pair_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of `interactions` that were given."""
+    shared = {name: value for name, value in given.items() if name != "method"}
+    return {**_arguments(shared), **pairs_as_typed(given)}
 
 
 def _arguments(given: Mapping[str, Any]) -> dict[str, Any]:

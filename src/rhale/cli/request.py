@@ -7,7 +7,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from rhale.cli.bins import read_bins
+from rhale.cli.which_pairs import read_typed_pairs
 from rhale.cli.who_differs import read_typed_regions
+
+Task = Literal["explain", "check", "interactions"]
 
 
 @dataclass(frozen=True)
@@ -16,20 +19,20 @@ class Request:
 
     Attributes
     ----------
-    task : {"explain", "check"}
+    task : {"explain", "check", "interactions"}
         What to do.
     model, data : str, tuple of str
         The files.
     target : str or None
         A column that is not shown to the model.
     asked : dict
-        Arguments of `rhale.explain` by name, as `rhale.settings.Settings` has them; bins as text,
-        regions as plain values.
+        Arguments of `rhale.explain` by name, as `rhale.settings.Settings` has them, or those of
+        `rhale.interactions`; bins and cells as text, regions and pairs as plain values.
     trust, allow_pickle, max_memory, max_seconds
         As the options of the command.
     """
 
-    task: Literal["explain", "check"]
+    task: Task
     model: str
     data: tuple[str, ...]
     target: str | None = None
@@ -41,7 +44,9 @@ class Request:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Arguments of `explain`."""
+        """Arguments of `explain`, or of `interactions`."""
+        if self.task == "interactions":
+            return read_typed_pairs(self.asked)
         bins, regions = self.asked.get("bins"), self.asked.get("regions")
         return {**self.asked, "bins": read_bins(bins), "regions": read_typed_regions(regions)}
 

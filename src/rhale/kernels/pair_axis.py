@@ -35,7 +35,8 @@ class PairAxis:
     Attributes
     ----------
     nodes : ndarray of shape (n_nodes,)
-        Limits of the cells, or places of the levels: where the surface is known.
+        Limits of the cells, or places of the levels: where the surface is known. A column of one
+        value has one cell without width.
     labels : tuple of str
         Names of the levels; none for numbers.
     kind : {"number", "date", "duration"}
@@ -102,5 +103,6 @@ class PairAxis:
             known &= self.nodes[np.minimum(level, self.nodes.size - 1)] == value
             return Standing(np.where(known, level, -1), np.zeros(x.size))
         cell = Grid(self.nodes, self.closed).locate_covered(value).astype(np.int64)
-        place = (value - self.nodes[cell]) / self.widths[cell]
+        width = self.widths[cell]
+        place = np.divide(value - self.nodes[cell], width, out=np.zeros(x.size), where=width > 0)
         return Standing(np.where(known, cell, -1), np.where(known, place, 0.0))

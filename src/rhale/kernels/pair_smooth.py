@@ -8,7 +8,7 @@ import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.pair_axis import PairAxis
-from rhale.kernels.pair_steps import Filling, PairSteps
+from rhale.kernels.pair_steps import Filling, PairSteps, step_areas
 
 PRICES = np.logspace(3, -5, 17)  # of roughness, beside rows that count 1 on average
 
@@ -63,15 +63,16 @@ def smooth_steps(
     if not measured.any() or not rough.any():
         return filling
     reached = np.flatnonzero(_reached(axes, steps).ravel())
-    area = np.outer(axes[0].widths, axes[1].widths).ravel()
+    area = step_areas((axes[0].nodes, axes[1].nodes)).ravel()
     weight = steps.weight.ravel() / steps.weight.ravel()[measured].mean()
     slopes = steps.mean.ravel() / area
     evened = _even_out(weight[reached], rough[np.ix_(reached, reached)], slopes[reached])
     known = np.flatnonzero(measured)
     matrix = np.zeros((measured.size, known.size))
     matrix[reached] = evened[:, measured[reached]] * area[reached][:, None] / area[known]
-    alone = np.setdiff1d(np.arange(measured.size), reached)
-    matrix[alone] = matrix[filling.source[alone]] * filling.factor[alone][:, None]
+    alone = np.flatnonzero(~np.isin(filling.step, reached))
+    parts = matrix[filling.source[alone]] * filling.factor[alone][:, None]
+    np.add.at(matrix, filling.step[alone], parts)
     return Smoothing(matrix, known)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -13,8 +12,10 @@ from rhale.kernels.pair_axis import PairAxis
 from rhale.kernels.pair_moments import PairMoments
 
 POOLED_ROWS = 4.0  # degrees of freedom with which the variance of all cells counts in each
+EQUALLY_NEAR = 1e-9  # of a squared distance: less is rounding
 DOWN, UP = 0, 1
 Sides = tuple[bool, bool]  # whether rows stand on levels
+Nodes = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,50 +64,60 @@ class Covariances:
 
 @dataclass(frozen=True, eq=False)
 class Filling:
-    """What stands in for steps that no row counts for: that of the nearest one, times a factor.
+    """Where all steps have their differences from, link by link: measured ones from themselves.
 
     Attributes
     ----------
-    source : ndarray of shape (n_all,)
-        Whose difference each step has: its own where it is measured.
-    factor : ndarray of shape (n_all,)
-        What it is multiplied by.
+    step, source : ndarray of shape (n_links,)
+        A step, and a measured one that stands in for it; each step has one link or more.
+    factor : ndarray of shape (n_links,)
+        What the difference of the source is multiplied by.
     """
 
+    step: IntArray
     source: IntArray
     factor: FloatArray
 
+    @property
+    def is_needed(self) -> bool:
+        """Whether some step has no rows."""
+        return not np.array_equal(self.step, self.source)
+
     def fill(self, mean: FloatArray) -> FloatArray:
         """Differences with nothing left out, of the same shape."""
-        return np.asarray((mean.ravel()[self.source] * self.factor).reshape(mean.shape))
+        if not self.is_needed:
+            return mean
+        parts = mean.ravel()[self.source] * self.factor
+        return np.bincount(self.step, parts, mean.size).astype(np.float64).reshape(mean.shape)
 
     def gather(self, effects: FloatArray) -> FloatArray:
-        """Effects of those that stand in, from effects of all steps: (n, n_all) to (n, n_known)."""
+        """Effects of the measured steps, from effects of all: (n, n_all) to (n, n_known)."""
         order = np.argsort(self.source, kind="stable")
         _, starts = np.unique(self.source[order], return_index=True)
-        return np.add.reduceat((effects * self.factor)[:, order], starts, axis=1)
+        parts = effects[:, self.step[order]] * self.factor[order]
+        return np.add.reduceat(parts, starts, axis=1)
 
     def expand(self, terms: Covariances) -> Covariances:
         """Covariances of all steps from those of the measured ones.
 
         Notes
         -----
-        A term of two steps that stand in for s and t makes s t terms.
+        A term of two steps with s and t links makes s t terms.
         """
-        size = np.bincount(self.source, minlength=self.source.size)
-        if size.max(initial=1) == 1:
+        if not self.is_needed:
             return terms
+        size = np.bincount(self.source, minlength=int(self.step.max()) + 1)
         order, start = np.argsort(self.source, kind="stable"), np.cumsum(size) - size
         across, n_each = size[terms.second], size[terms.first] * size[terms.second]
         term = np.repeat(np.arange(n_each.size), n_each)
         place = np.arange(term.size) - (np.cumsum(n_each) - n_each)[term]
         i, j = np.divmod(place, across[term])
-        first, second = (
+        one, other = (
             order[start[steps][term] + member]
             for steps, member in ((terms.first, i), (terms.second, j))
         )
-        value = terms.value[term] * self.factor[first] * self.factor[second]
-        return Covariances(first, second, value)
+        value = terms.value[term] * self.factor[one] * self.factor[other]
+        return Covariances(self.step[one], self.step[other], value)
 
 
 def read_steps(axes: tuple[PairAxis, PairAxis], moments: PairMoments) -> PairSteps:
@@ -155,12 +166,12 @@ def step_covariances(weight: FloatArray, spread: FloatArray, sides: Sides) -> Co
         return Covariances(every, every, spread.ravel()[every])
     whole = average_steps(weight, np.zeros(spread.shape[:-1]), sides).weight
     number = np.arange(whole.size).reshape(whole.shape)
-    if not whole.size:  # a side has one level, and no step
-        return Covariances(number.ravel(), number.ravel(), np.empty(0))
     step = np.full((spread.shape[-1], *weight.shape), -1)
+    share = np.zeros(step.shape)
     for way, some in enumerate(_stands(sides)):
-        step[(way, slice(None), *some)] = number
-    share = np.divide(weight, whole.ravel()[step], out=np.zeros(step.shape), where=weight > 0)
+        step[(way, ..., *some)] = number
+        here = weight[(..., *some)]
+        np.divide(here, whole, out=share[(way, ..., *some)], where=here > 0)
     terms = []
     for k, j in product(range(len(step)), repeat=2):
         both = np.nonzero((step[k] >= 0) & (step[j] >= 0) & (weight > 0))
@@ -200,61 +211,100 @@ def stand_covariances(
     return np.asarray(within / np.where(rows > 0, rows, np.inf)[..., None, None])
 
 
-def stand_areas(axes: tuple[PairAxis, PairAxis]) -> FloatArray:
-    """Areas of the steps that the rows of every stand count for, (n_stands, n_stands, n_ways)."""
-    sides = [[_padded(axis, way) for way in range(axis.n_ways)] for axis in axes]
-    return np.stack([np.outer(a, b) for a, b in product(*sides)], axis=-1)
-
-
-def _padded(axis: PairAxis, way: int) -> FloatArray:
-    """Width of the step that rows of each stand count for in one way; 0 where there is none."""
-    if not axis.is_levels:
-        return axis.widths
-    ends = (1, 0) if way == DOWN else (0, 1)
-    return np.asarray(np.pad(axis.widths, ends))
-
-
-def find_filling(
-    axes: Sequence[tuple[PairAxis, PairAxis]], measured: BoolArray, *, slopes: bool = True
-) -> Filling:
-    """Find the nearest measured step of every other one, distances in shares of the ranges.
+def stand_areas(nodes: Nodes, sides: Sides) -> FloatArray:
+    """Areas of the steps that the rows of every stand count for, (..., n_stands, n_stands, n_ways).
 
     Parameters
     ----------
-    axes : sequence of pairs of PairAxis
-        The two sides of every pair.
+    nodes : pair of ndarray of shape (..., n_nodes)
+        Those of both sides.
+    sides : pair of bool
+        Whether rows stand on levels.
+    """
+    first, second = (_step_widths(*side) for side in zip(nodes, sides, strict=True))
+    return np.stack([a[..., :, None] * b[..., None, :] for a in first for b in second], axis=-1)
+
+
+def _step_widths(nodes: FloatArray, is_levels: bool) -> list[FloatArray]:  # noqa: FBT001
+    """Widths of the steps that rows of each stand count for, way by way; 0 where there is none."""
+    widths = np.diff(nodes)
+    if not is_levels:
+        return [widths]
+    none = np.zeros((*widths.shape[:-1], 1))
+    return [np.concatenate([none, widths], -1), np.concatenate([widths, none], -1)]
+
+
+def find_filling(nodes: Nodes, sides: Sides, measured: BoolArray, *, slopes: bool) -> Filling:
+    """Find the nearest measured steps of every other one, distances in shares of the ranges.
+
+    Parameters
+    ----------
+    nodes : pair of ndarray of shape (n_pairs, n_nodes)
+        Those of both sides of every pair.
+    sides : pair of bool
+        Whether rows stand on levels.
     measured : ndarray of shape (n_pairs, n_steps, n_steps)
         Steps that rows count for.
     slopes : bool
-        Whether what is carried over is the slope; the difference itself if not, as in R.
+        Whether what is carried over is the slope, and the mean of steps that are equally near, so
+        that nothing depends on which side is the first. If not, the difference of the first one
+        of these, as in R.
 
     Notes
     -----
     O(n_steps^3) a pair: first the nearest measured step along the second side, then of these the
     nearest along both. A pair without any measured step is left as it is.
     """
-    source, factor = np.arange(measured.size), np.ones(measured.size)
     empty = ~measured & measured.any((-2, -1), keepdims=True)
+    own = np.flatnonzero(~empty)
     if not empty.any():
-        return Filling(source, factor)
+        return Filling(own, own, np.ones(own.size))
     some = np.flatnonzero(empty.any((-2, -1)))
-    x, y = (np.stack([_middles(axes[i][side]) for i in some.tolist()]) for side in (0, 1))
-    gaps = [(at[:, :, None] - at[:, None, :]) ** 2 for at in (x, y)]
-    along = np.where(measured[some][:, :, None, :], gaps[1][:, None], np.inf)
-    nearest, distance = along.argmin(-1), along.min(-1)  # (n_pairs, n_steps, n_steps)
-    pair, a, b = np.nonzero(empty[some])
-    row = (gaps[0][pair, a] + distance[pair, :, b]).argmin(-1)
-    n, m = measured.shape[1:]
-    here = (some[pair] * n + a) * m + b
-    source[here] = (some[pair] * n + row) * m + nearest[pair, row, b]
+    middles = tuple(_middles(at[some], side) for at, side in zip(nodes, sides, strict=True))
+    step, source = _nearest(some, middles, measured, empty)
     if slopes:
-        area = np.stack([np.outer(*(axis.widths for axis in sides)) for sides in axes]).ravel()
-        factor = area / area[source]
-    return Filling(source, factor)
+        area = step_areas(nodes).ravel()
+        factor = area[step] / area[source] / np.bincount(step)[step]
+    else:
+        step, first = np.unique(step, return_index=True)
+        source, factor = source[first], np.ones(step.size)
+    return Filling(
+        np.concatenate([own, step]),
+        np.concatenate([own, source]),
+        np.concatenate([np.ones(own.size), factor]),
+    )
 
 
-def _middles(axis: PairAxis) -> FloatArray:
-    """Middles of the steps, in shares of the range."""
-    if axis.is_levels:
-        return np.arange(1, axis.n_steps + 1) / axis.n_steps
-    return np.asarray((axis.nodes[1:] + axis.nodes[:-1]) / 2 / (axis.nodes[-1] - axis.nodes[0]))
+def _nearest(
+    some: IntArray, middles: tuple[FloatArray, ...], measured: BoolArray, empty: BoolArray
+) -> tuple[IntArray, IntArray]:
+    """Steps without rows and the measured ones that are nearest to them, several if equally near."""
+    across, along = ((at[:, :, None] - at[:, None, :]) ** 2 for at in middles)
+    # from step b to the measured steps of row r, column after column: (n_pairs, column, r, b)
+    known = np.where(measured[some].swapaxes(1, 2)[..., None], along[:, :, None], np.inf)
+    nearest = known.min(1)
+    pair, a, b = np.nonzero(empty[some])
+    far = across[pair, a] + nearest[pair, :, b]
+    limit = far.min(-1) * (1 + EQUALLY_NEAR)
+    which, row = np.nonzero(far <= limit[:, None])
+    pair, a, b, limit = pair[which], a[which], b[which], limit[which]
+    way = across[pair, a, row][:, None] + known[pair, :, row, b]
+    link, column = np.nonzero(way <= limit[:, None])
+    n, m = measured.shape[1:]
+    base = some[pair[link]] * n
+    return (base + a[link]) * m + b[link], (base + row[link]) * m + column
+
+
+def step_areas(nodes: Nodes) -> FloatArray:
+    """Areas of all steps, (..., n_steps, n_steps); a step without width counts 1."""
+    first, second = (np.where(np.diff(at) > 0, np.diff(at), 1.0) for at in nodes)
+    return first[..., :, None] * second[..., None, :]
+
+
+def _middles(nodes: FloatArray, is_levels: bool) -> FloatArray:  # noqa: FBT001
+    """Middles of the steps, in shares of the range: (n_pairs, n_steps)."""
+    n_steps = nodes.shape[-1] - 1
+    if is_levels or n_steps == 1:
+        return np.broadcast_to(np.arange(1, n_steps + 1) / max(n_steps, 1), (len(nodes), n_steps))
+    middles, reach = (nodes[:, 1:] + nodes[:, :-1]) / 2, nodes[:, -1:] - nodes[:, :1]
+    return np.asarray(middles / reach)

@@ -177,7 +177,7 @@ class PairFit:
     @cached_property
     def _covariance(self) -> FloatArray:
         """Covariances of these, (n_known, n_known); of numbers the variances alone, (n_known,)."""
-        terms, n_all = self.stack.covariances, self.stack.filling.source.size
+        terms, n_all = self.stack.covariances, self.stack.steps.weight.size
         if self.moments.mean.shape[-1] == 1:
             return np.bincount(terms.first, terms.value, n_all)[self._known].astype(np.float64)
         return terms.as_matrix(n_all)[np.ix_(self._known, self._known)]
@@ -185,7 +185,7 @@ class PairFit:
     @cached_property
     def _products(self) -> FloatArray:
         """Q: mean products over the rows of what each measured difference does."""
-        every = np.arange(self.stack.filling.source.size)
+        every = np.arange(self.stack.steps.weight.size)
         full = self.ground.products(every[:, None], every[None])
         return self.filling.gather(self.filling.gather(full).T)
 

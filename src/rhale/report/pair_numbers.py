@@ -17,7 +17,7 @@ from rhale.results.pair_effect import PairEffect
 from rhale.results.pair_sections import PairSection, cut_sections, read_stands
 
 SURE = 1.96  # standard errors in half an interval
-MOST_TICKS = 5
+MOST_TICKS, MOST_DATES = 5, 3
 LONGEST_LEVEL, SHORT_LEVEL, SHORT_NAME = 200, 40, 60
 COLOURED = 0.98  # of the rows
 FEW_DIGITS = 3  # of a height on a map: a colour tells fewer
@@ -43,7 +43,7 @@ class LinesShape:
     form, unit, labels, dots
         As in `Shape`.
     x, y : tuple of float
-        The feature's own effect.
+        The first feature's own effect.
     lines : tuple of PairLine
         At values of the other feature; nothing where no row is.
     gradual : bool
@@ -201,7 +201,8 @@ def choose_ticks(axis: PairAxis) -> FloatArray:
     """
     low, high = float(axis.nodes[0]), float(axis.nodes[-1])
     unit = UNITS[unit_of_axis(axis)] if axis.kind == "duration" else 1.0
-    least = (high - low) / unit / MOST_TICKS
+    most = MOST_DATES if axis.kind == "date" else MOST_TICKS
+    least = (high - low) / unit / most
     power = 10.0 ** math.floor(math.log10(least)) if least > 0 else 1.0
     step = unit * next(power * by for by in (1.0, 2.0, 5.0, 10.0) if power * by >= least)
     return np.asarray(step * np.arange(math.ceil(low / step), math.floor(high / step) + 1))

@@ -118,6 +118,7 @@ class RankedPair:
     error: float | None
     share: float | None
     p: str
+    h2: str
     part: int | None
     notes: tuple[int, ...]
 
@@ -180,6 +181,7 @@ class PairPage:
     notes: tuple[Footnote, ...]
     code: str
     has_errors: bool
+    has_h2: bool
 
 
 def make_pair_page(table: PairTable, title: str | None = None) -> PairPage:
@@ -204,6 +206,7 @@ def make_pair_page(table: PairTable, title: str | None = None) -> PairPage:
         + tuple(Footnote(clean(text), about(text, table.pairs)) for text in texts),
         code(table),
         bool(with_surface(table.pairs)),
+        any(math.isfinite(pair.h2) for pair in table.pairs),
     )
 
 
@@ -240,6 +243,7 @@ def rank(pair: PairResult, scale: float, part: int | None, notes: Sequence[int])
         error,
         known(pair.share, 1.0),
         chance_in_words(p),
+        number(pair.h2, 2),
         part,
         tuple(notes),
     )

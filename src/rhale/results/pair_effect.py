@@ -161,7 +161,9 @@ class PairEffect:
 
     def __post_init__(self) -> None:
         freeze(self.moments)
-        object.__setattr__(self, "main", (_as_read_only(self.main[0]), _as_read_only(self.main[1])))
+        object.__setattr__(
+            self, "main", (as_read_only_view(self.main[0]), as_read_only_view(self.main[1]))
+        )
         object.__setattr__(self, "notes", as_notes(self.notes))
 
     def __eq__(self, other: object) -> bool:
@@ -173,7 +175,7 @@ class PairEffect:
         parts = [f"{self.n_cells:,} cells, {self.n_unmeasured:,} without rows"]
         if self.n_left_out:
             parts.append(f"{self.n_left_out:,} rows left out")
-        return "; ".join([_head(self), *parts, *self.notes])
+        return "; ".join([write_head(self), *parts, *self.notes])
 
     __repr__ = __str__
 
@@ -282,7 +284,9 @@ class PairEffect:
 
     @property
     def _areas(self) -> FloatArray:
-        return np.outer(self.axes[0].widths, self.axes[1].widths)
+        """Areas of the steps; nan for a column of one value, which has no slopes."""
+        areas = np.outer(self.axes[0].widths, self.axes[1].widths)
+        return np.where(areas > 0, areas, np.nan)
 
     def surface(self, first: Any, second: Any) -> FloatArray:
         """The pure effect at some places, bilinear in a cell.
@@ -346,13 +350,19 @@ class PairEffect:
     @property
     def strength_raw(self) -> float:
         """The same with its noise."""
-        return float(np.sqrt(self.square.raw))
+        return float(np.sqrt(max(self.square.raw, 0.0)))
 
     @cached_property
     def _doubt(self) -> Doubt:
         """What takes long is made once, and its matrices are let go."""
-        fit = PairFit(self.axes, self.moments, self.reading)
-        return Doubt(fit.square_error, fit.p_value)
+        if not (self.moments.mean.any() or self.moments.products.any()):
+            return Doubt(0.0, 1.0)  # no row has a difference at all
+        fit = PairFit(self.axes, self.moments, self.reading, self.smooth)
+        plain = replace(fit, smooth=False)  # slopes that were evened out have no p-value
+        try:
+            return Doubt(fit.square_error, (plain if self.smooth else fit).p_value)
+        except OverflowError:  # fourth powers of predictions beyond 1e77
+            return Doubt(NAN, NAN)
 
     @property
     def strength_error(self) -> float:
@@ -360,7 +370,8 @@ class PairEffect:
 
         Notes
         -----
-        It and `p_value` take some milliseconds together when the first of them is asked for.
+        It and `p_value` are found together when the first of them is asked for, which takes some
+        10 ms with 20 cells a side.
         """
         error = self._doubt.square_error
         return error / (2 * self.strength) if self.strength > 0 else float(np.sqrt(error))
@@ -390,7 +401,7 @@ class PairEffect:
     @property
     def share(self) -> float:
         """Squared strength, of the variance of the predictions."""
-        return self.strength**2 / self.variance if self.variance > 0 else 0.0
+        return _share_of(self.strength, self.variance)
 
     def transposed(self) -> PairEffect:
         """The same pair, sides exchanged."""
@@ -418,9 +429,7 @@ class PairEffect:
         -------
         Axes
         """
-        from rhale.plots.choice import draw_pair  # the one door upwards, see pyproject.toml
-
-        return draw_pair(self, kind, **options)
+        return draw(self, kind, options)
 
     def table(self) -> Columns:
         """One row for each cell, or combination with levels, of the first feature first.
@@ -435,10 +444,11 @@ class PairEffect:
         sides: Columns = {}
         for side, (which, axis) in enumerate(zip(("first", "second"), self.axes, strict=True)):
             index = np.indices(shape)[side].ravel()
-            for name, values in _ends(axis).items():
+            for name, values in cell_ends(axis).items():
                 sides[f"{which}_{name}"] = [values[i] for i in index]
         middle = [
-            np.array(_ends(a)["left"]) / 2 + np.array(_ends(a)["right"]) / 2 for a in self.axes
+            np.array(cell_ends(a)["left"]) / 2 + np.array(cell_ends(a)["right"]) / 2
+            for a in self.axes
         ]
         numbers = {
             "count": self.count,
@@ -491,7 +501,7 @@ class PairIndex:
     __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
-        return "; ".join([_head(self), self.how, *self.notes])
+        return "; ".join([write_head(self), self.how, *self.notes])
 
     __repr__ = __str__
 
@@ -536,7 +546,7 @@ class PairIndex:
     @property
     def share(self) -> float:
         """Squared strength, of the variance of the predictions."""
-        return self.strength**2 / self.variance if self.variance > 0 else 0.0
+        return _share_of(self.strength, self.variance)
 
     def transposed(self) -> PairIndex:
         """The same pair, names exchanged."""
@@ -577,7 +587,7 @@ def _level_place(name: str, axis: PairAxis, value: Any) -> float:
     return float(axis.nodes[find_level(name, value, axis.labels)])
 
 
-def _ends(axis: PairAxis) -> Columns:
+def cell_ends(axis: PairAxis) -> Columns:
     """Where each cell begins and ends, as text and as numbers; a level does both at once."""
     names = name_places(axis.nodes, axis.labels, axis.kind)
     nodes = axis.nodes.tolist()
@@ -596,11 +606,16 @@ def _padded(steps: FloatArray, shape: tuple[int, ...]) -> FloatArray:
     return np.pad(steps, ends, constant_values=np.nan)
 
 
-def _as_read_only(array: FloatArray) -> FloatArray:
+def as_read_only_view(array: FloatArray) -> FloatArray:
     """Give a view that cannot be written; the caller's array stays as it is."""
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def _share_of(strength: float, variance: float) -> float:
+    """Squared strength, of the variance: 0 where nothing varies, nan where that is not known."""
+    return 0.0 if variance == 0 else strength**2 / variance
 
 
 def write_strength(pair: PairResult, digits: int = 4) -> str:
@@ -629,10 +644,18 @@ def write_p(p_value: float) -> str:
     return "< 0.001" if p_value < 0.001 else f"{p_value:.2g}"
 
 
-def _head(pair: PairResult) -> str:
+def write_head(pair: PairResult) -> str:
     """Name a pair, and say how strongly it interacts."""
     names = " x ".join(shorten(name) for name in pair.names)
     head = f"{names} on {shorten(pair.output)}: strength {write_strength(pair)}"
     p = write_p(pair.p_value)
     told = f", p {p if p.startswith('<') else '= ' + p}" if p else ""
-    return f"{head}, {write_share(pair.share)} of the variance{told}"
+    share = write_share(pair.share)
+    return f"{head}{f', {share} of the variance' if share else ''}{told}"
+
+
+def draw(pair: PairResult, kind: str, options: dict[str, Any]) -> Any:
+    """Draw a pair that has a surface."""
+    from rhale.plots.choice import draw_pair  # the one door upwards, see pyproject.toml
+
+    return draw_pair(pair, kind, **options)

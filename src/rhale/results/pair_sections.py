@@ -26,6 +26,7 @@ class PairSection(NamedTuple):
         Its middle, or the place of the level.
     height : ndarray of shape (n_nodes,)
         Main effect of the first feature and the pair's surface; nan where no row stands beside.
+        That of the second would but move the whole curve, often far beyond what the pair does.
     error : ndarray of shape (n_nodes,)
         At most the standard error of the surface there.
     has_rows : ndarray of shape (n_stands,)

@@ -93,3 +93,32 @@ def test_what_makes_no_sense_is_wrong_usage(given, words):
 
 def test_a_hash_may_be_allowed():
     assert made(allow_pickle="sha256:00").allow_pickle == "sha256:00"
+
+
+def asked_for_pairs(**given):
+    usual = {**USUAL, "method": "ale", "pairs": None, "top": None, "cells": None, "smooth": False}
+    return request("interactions", {**usual, **given})
+
+
+def test_arguments_of_interactions_are_those_that_were_given():
+    assert asked_for_pairs().asked == {"seed": 0, "response": "auto", "method": "ale"}
+    found = asked_for_pairs(pairs="age:sex", cells="12", features="age,sex", rows=500)
+    assert found.asked["pairs"] == [["age", "sex"]]
+    assert found.arguments["cells"] == 12
+    assert found.asked["features"] == ["age", "sex"]
+    assert found.asked["n_rows"] == 500
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"pairs": "age:age"}, "a pair needs two features"),
+        ({"pairs": "age:sex", "top": 3}, "use one of the two"),
+        ({"cells": "many"}, "--cells many is not understood"),
+        ({"cells": "1"}, "pass 2 or more"),
+        ({"method": "h", "cells": "9"}, "is about surfaces"),
+    ],
+)
+def test_pairs_that_make_no_sense_are_wrong_usage(given, message):
+    with pytest.raises(typer.BadParameter, match=message):
+        asked_for_pairs(**given)

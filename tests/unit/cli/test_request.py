@@ -64,3 +64,9 @@ def test_regions_travel_as_plain_values_and_arrive_as_regions(plain, regions):
     request = read_request(Request("explain", "m", ("t",), asked={"regions": plain}).written())
     assert request.asked["regions"] == plain
     assert request.arguments["regions"] == regions
+
+
+def test_pairs_travel_as_lists_and_arrive_as_pairs():
+    asked = {"pairs": [["a", "b"]], "cells": "quantile:9", "seed": 3}
+    request = read_request(Request("interactions", "m", ("t",), asked=asked).written())
+    assert request.arguments == {"pairs": [("a", "b")], "cells": rhale.Quantile(9), "seed": 3}

@@ -40,3 +40,10 @@ def test_axes_are_compared_by_value_and_cannot_be_changed():
     assert axis.widths.tolist() == [1.0]
     with pytest.raises(ValueError, match="read-only"):
         axis.nodes[0] = 2.0
+
+
+def test_a_column_of_one_value_has_one_cell_without_width():
+    axis = PairAxis(np.array([2.0, 2.0]))
+    found = axis.locate(np.array([2.0, 1.0, np.nan, 2.0]))
+    assert found.stand.tolist() == [0, -1, -1, 0]
+    assert found.place.tolist() == [0.0] * 4

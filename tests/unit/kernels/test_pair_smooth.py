@@ -1,16 +1,16 @@
 import numpy as np
 import pytest
-from tests.pair_rows_by_hand import levels_of, random_rows, twisted
+from tests.pair_rows_by_hand import fill_of, levels_of, random_rows, twisted
 
 from rhale.kernels.pair_axis import PairAxis
 from rhale.kernels.pair_smooth import PRICES, Smoothing, smooth_steps
-from rhale.kernels.pair_steps import PairSteps, find_filling
+from rhale.kernels.pair_steps import PairSteps
 
 CELLS = PairAxis(np.array([0.0, 1.0, 3.0, 4.0, 10.0]))
 
 
 def smoothed(axes, mean, weight):
-    filling = find_filling([axes], weight[None] > 0)
+    filling = fill_of(axes, weight)
     return smooth_steps(axes, PairSteps(mean, weight), filling)
 
 
@@ -57,14 +57,11 @@ def test_levels_keep_their_own_slopes_and_cells_beside_them_are_evened_out():
 
 
 def test_a_step_of_levels_without_rows_has_the_slopes_of_the_nearest():
-    weight = np.ones((3, 4))
-    weight[1] = 0.0
-    axes, mean = (levels_of(4), CELLS), np.where(weight > 0, np.arange(12.0).reshape(3, 4), 0.0)
-    filling = find_filling([axes], weight[None] > 0)
-    found = smooth_steps(axes, PairSteps(mean, weight), filling)
-    filled = found.fill(mean).ravel()
-    source = filling.source[4:8]
-    np.testing.assert_allclose(filled[4:8], filled[source] * filling.factor[4:8])
+    weight = np.ones((4, 4))
+    weight[2:] = 0.0
+    axes, mean = (levels_of(5), CELLS), np.where(weight > 0, np.arange(16.0).reshape(4, 4), 0.0)
+    filled = smoothed(axes, mean, weight).fill(mean)
+    np.testing.assert_allclose(filled[2:], [filled[1]] * 2)
 
 
 def test_two_sides_of_levels_have_nothing_to_even_out():

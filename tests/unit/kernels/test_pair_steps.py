@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from tests.pair_rows_by_hand import KINDS, cells_of, levels_of, random_rows, step_means, twisted
 
-from rhale.kernels.pair_axis import PairAxis
 from rhale.kernels.pair_steps import (
     POOLED_ROWS,
     Covariances,
@@ -29,9 +28,15 @@ def test_means_are_those_of_all_rows_that_count_for_a_step(kinds):
     assert np.array_equal(found.measured, weight > 0)
 
 
+def described(axes, *, many=False):
+    """Nodes of both sides, and whether they are levels."""
+    nodes = tuple(axis.nodes[None] if many else axis.nodes for axis in axes)
+    return nodes, tuple(axis.is_levels for axis in axes)
+
+
 def spread_by_hand(rows, moments):
     """Covariances of the means of every stand, one by one, weights all 1."""
-    areas = stand_areas(rows.axes)
+    areas = stand_areas(*described(rows.axes))
     n_ways = areas.shape[-1]
     pooled = np.zeros((n_ways, n_ways))
     for k, j in product(range(n_ways), repeat=2):
@@ -50,7 +55,7 @@ def spread_by_hand(rows, moments):
 @each_kind
 def test_variances_of_few_rows_lean_on_the_slopes_of_all(kinds):
     rows = random_rows(kinds)
-    moments, areas = rows.measure(twisted), stand_areas(rows.axes)
+    moments, areas = rows.measure(twisted), stand_areas(*described(rows.axes))
     weights = moments.weight[None], moments.weight_squares[None]
     found = stand_covariances(weights, moments.products, areas[None])[0]
     np.testing.assert_allclose(found, spread_by_hand(rows, moments), rtol=1e-10, atol=1e-15)
@@ -82,7 +87,7 @@ def test_covariances_of_steps_add_up_over_the_rows_that_they_share(kinds):
 def test_rows_of_equal_weights_have_the_variances_of_rows_without():
     rows = random_rows(("levels", "numbers"))
     plain, heavy = rows.measure(twisted), replace(rows, weights=np.full(60, 7.0)).measure(twisted)
-    areas = stand_areas(rows.axes)[None]
+    areas = stand_areas(*described(rows.axes))[None]
     one, other = (
         stand_covariances((m.weight[None], m.weight_squares[None]), m.products, areas)
         for m in (plain, heavy)
@@ -91,55 +96,71 @@ def test_rows_of_equal_weights_have_the_variances_of_rows_without():
 
 
 def nearest_by_hand(axes, measured):
+    """For every step, the measured ones that are nearest: itself, or one, or several."""
     middles = []
     for axis in axes:
         at = (axis.nodes[1:] + axis.nodes[:-1]) / 2 / np.ptp(axis.nodes)
         middles.append(np.arange(1, axis.n_steps + 1) / axis.n_steps if axis.is_levels else at)
-    known, source = np.argwhere(measured), np.zeros(measured.shape, dtype=int)
+    known, found = np.argwhere(measured), []
     for step in np.ndindex(*measured.shape):
         x, y = (middles[side][known[:, side]] - middles[side][step[side]] for side in (0, 1))
-        source[step] = np.ravel_multi_index(known[np.argmin(x**2 + y**2)], measured.shape)
-    return source.ravel()
+        far = x**2 + y**2
+        near = known[far <= far.min() * (1 + 1e-9)]
+        found.append(np.ravel_multi_index(near.T, measured.shape))
+    return found
+
+
+def axes_by_chance(rng):
+    return (cells_of(rng.lognormal(size=50), 6), levels_of(5))
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_steps_without_rows_have_the_slope_of_the_nearest_measured_one(seed):
+def test_steps_without_rows_have_the_slopes_of_the_nearest_measured_ones(seed):
     rng = np.random.default_rng(seed)
-    axes = [
-        (cells_of(rng.lognormal(size=50), 6), levels_of(5)),
-        (cells_of(rng.normal(size=50), 6), levels_of(5)),
-    ]
-    measured = rng.random((2, 6, 4)) < 0.4
+    axes = [axes_by_chance(rng), axes_by_chance(rng)]
+    nodes = tuple(np.stack([sides[k].nodes for sides in axes]) for k in (0, 1))
+    measured, mean = rng.random((2, 6, 4)) < 0.4, rng.normal(size=(2, 6, 4))
     measured[:, 0, 0] = True
-    found = find_filling(axes, measured)
+    slopes, differences = (
+        find_filling(nodes, (False, True), measured, slopes=slopes).fill(mean)
+        for slopes in (True, False)
+    )
     for i, sides in enumerate(axes):
-        own = slice(24 * i, 24 * i + 24)
-        source = nearest_by_hand(sides, measured[i])
-        assert found.source[own].tolist() == (source + 24 * i).tolist()
         area = np.outer(sides[0].widths, sides[1].widths).ravel()
-        np.testing.assert_allclose(found.factor[own], area / area[source])
-    differences = find_filling(axes, measured, slopes=False)
-    assert differences.source.tolist() == found.source.tolist()
-    assert set(differences.factor) == {1.0}
+        near = nearest_by_hand(sides, measured[i])
+        own = mean[i].ravel()
+        expected = [np.mean(own[k] / area[k]) * area[step] for step, k in enumerate(near)]
+        np.testing.assert_allclose(slopes[i].ravel(), expected)
+        np.testing.assert_allclose(differences[i].ravel(), [own[k[0]] for k in near])
+
+
+def test_equally_near_steps_count_alike_whichever_side_is_first():
+    axes, measured = (levels_of(3), levels_of(3)), np.array([[False, True], [True, False]])
+    mean = np.array([[0.0, 1.0], [5.0, 0.0]])
+    assert find_filling(*described(axes, many=True), measured[None], slopes=True).fill(mean[None])[
+        0
+    ].tolist() == [[3, 1], [5, 3]]
 
 
 def test_measured_steps_keep_their_own_and_nothing_is_filled_from_nothing():
     some = np.array([[[True, False], [False, False]], [[False] * 2] * 2, [[True] * 2] * 2])
-    axes = [(PairAxis(np.array([0.0, 1.0, 3.0])), PairAxis(np.array([0.0, 1.0, 3.0])))] * 3
-    found = find_filling(axes, some)
-    assert found.source.tolist() == [0, 0, 0, 0, 4, 5, 6, 7, 8, 9, 10, 11]
-    assert found.factor.tolist() == [1, 2, 2, 4] + [1] * 8
+    nodes, sides = (np.array([[0.0, 1.0, 3.0]] * 3),) * 2, (False, False)
     mean = np.arange(1.0, 13.0).reshape(3, 2, 2)
+    found = find_filling(nodes, sides, some, slopes=True)
+    assert found.is_needed
     assert found.fill(mean)[0].tolist() == [[1, 2], [2, 4]]
     assert np.array_equal(found.fill(mean)[1:], mean[1:])
+    assert not find_filling(nodes, sides, some | True, slopes=True).is_needed
 
 
 def test_gathering_and_expanding_are_products_with_the_matrix_of_the_filling():
     rng = np.random.default_rng(1)
-    filling = Filling(np.array([0, 0, 2, 2, 4, 0]), rng.uniform(1, 2, 6))
+    step, source = np.array([0, 2, 4, 1, 3, 5, 5]), np.array([0, 2, 4, 0, 2, 0, 4])
+    filling = Filling(step, source, rng.uniform(1, 2, 7))
     matrix = np.zeros((6, 6))
-    matrix[np.arange(6), filling.source] = filling.factor
-    effects = rng.normal(size=(3, 6))
+    matrix[step, source] = filling.factor
+    effects, mean = rng.normal(size=(3, 6)), rng.normal(size=6)
+    np.testing.assert_allclose(filling.fill(mean), matrix @ mean)
     np.testing.assert_allclose(filling.gather(effects), (effects @ matrix)[:, [0, 2, 4]])
     terms = Covariances(np.array([0, 2, 2, 4, 4]), np.array([0, 2, 4, 2, 4]), rng.normal(size=5))
     expected = matrix @ terms.as_matrix(6) @ matrix.T

@@ -14,7 +14,9 @@ from rhale.kernels.pair_moments import POWERS, PairMoments, measure_pair
 from rhale.kernels.pair_question import PairQuestion
 
 NOWHERE = 2**16 - 1  # of rows that stand in no cell
-N_SUMS = len(POWERS) + 2
+N_POWERS = len(POWERS)
+USUAL = 1e-100, 1e100  # sizes of differences that need no closer look
+NO_WEIGHTS = np.empty(0)
 
 
 class Rows(NamedTuple):
@@ -22,16 +24,15 @@ class Rows(NamedTuple):
 
     Attributes
     ----------
-    cells : ndarray of shape (n_rows,)
-        Where they stand, the cells of the second side within those of the first; one more than
-        the last for rows that stand nowhere.
+    stands : pair of ndarrays of shape (n_rows,)
+        Their cells on both sides; NOWHERE for rows that have none.
     places : pair of ndarrays of shape (n_rows,)
-        How far into the cells of both sides.
+        How far into these.
     weights : ndarray of shape (n_rows,), or of none where all rows matter the same
         How much they matter.
     """
 
-    cells: Any
+    stands: Any
     places: Any
     weights: Any
 
@@ -70,9 +71,8 @@ def measure_pairs(
         if axes[0].is_levels or axes[1].is_levels or max(shape) >= NOWHERE:
             found.append(measure_pair(axes, standing, differences, weights))
             continue
-        cells = find_cells(stands[j], stands[k], shape[0], shape[1])
         places = standing[0].place, standing[1].place
-        rows = Rows(cells, places, np.empty(0) if weights is None else weights)
+        rows = Rows((stands[j], stands[k]), places, NO_WEIGHTS if weights is None else weights)
         found.append(measure_numbers(shape, rows, differences[..., 0]))
     return found
 
@@ -85,47 +85,67 @@ def as_small(stand: IntArray, weights: FloatArray | None) -> Any:
 
 def measure_numbers(shape: tuple[int, int], rows: Rows, differences: FloatArray) -> PairMoments:
     """Add up differences (n_outputs, n_rows) of a pair of numbers."""
-    check_magnitude(differences)
-    n_cells, n_outputs = shape[0] * shape[1], len(differences)
-    count, first, sums = add_rows(rows, n_cells)
-    mean, products = np.zeros((2, n_outputs, n_cells))
+    *sums, largest = add_pair(rows, np.ascontiguousarray(differences), shape[0], shape[1])
+    if largest != 0 and not USUAL[0] < largest < USUAL[1]:
+        check_magnitude(differences)
+    return PairMoments(*sums)
+
+
+@njit(cache=True, nogil=True)
+def add_pair(rows: Any, differences: Any, n_one: Any, n_two: Any) -> Any:
+    """Add up a pair: the fields of PairMoments, and the size of the largest difference."""
+    n_outputs, n_cells = len(differences), n_one * n_two
+    cells = find_cells(rows.stands[0], rows.stands[1], n_one, n_two)
+    count, first, sums = add_rows(cells, rows.places, rows.weights, n_cells)
+    mean, squares = np.zeros((n_outputs, n_cells)), np.zeros((n_outputs, n_cells))
+    weight, largest = sums[:, 0].copy(), 0.0
     for o in range(n_outputs):
-        deltas = np.ascontiguousarray(differences[o])
-        mean[o], products[o] = add_differences(rows, deltas, first, sums[:, 0].copy())
-    return PairMoments(
-        count.reshape(shape),
-        sums[:, 0].reshape(shape),
-        sums[:, 1].reshape(shape),
-        sums[:, 2:].T.reshape(-1, *shape),
-        mean.reshape(n_outputs, *shape, 1),
-        products.reshape(n_outputs, *shape, 1, 1),
+        size = find_size(differences[o])
+        largest = size if np.isnan(size) or size > largest else largest
+        if size != 0:
+            add_differences(cells, differences[o], rows.weights, first, weight, mean[o], squares[o])
+    return (
+        count.reshape((n_one, n_two)),
+        weight.reshape((n_one, n_two)),
+        sums[:, 1].copy().reshape((n_one, n_two)),
+        sums[:, 2:].T.copy().reshape((N_POWERS, n_one, n_two)),
+        mean.reshape((n_outputs, n_one, n_two, 1)),
+        squares.reshape((n_outputs, n_one, n_two, 1, 1)),
+        largest,
     )
 
 
 @njit(cache=True, nogil=True)
 def find_cells(one: Any, two: Any, n_one: Any, n_two: Any) -> Any:
-    """Number the cells of a pair."""
-    cells, nowhere = np.empty(len(one), np.uint32), n_one * n_two
+    """Number the cells of a pair; one more than the last for rows that stand nowhere."""
+    cells, nowhere = np.empty(len(one), np.uint32), np.uint32(n_one * n_two)
     for r in range(len(one)):
         is_known = (one[r] != NOWHERE) & (two[r] != NOWHERE)
-        cells[r] = np.uint32(one[r]) * n_two + two[r] if is_known else nowhere
+        cells[r] = np.uint32(one[r]) * np.uint32(n_two) + np.uint32(two[r]) if is_known else nowhere
     return cells
 
 
 @njit(cache=True, nogil=True)
-def add_rows(rows: Any, n_cells: Any) -> Any:
+def find_size(deltas: Any) -> Any:
+    """Size of the largest difference; nan if one is."""
+    largest, total = 0.0, 0.0
+    for r in range(len(deltas)):
+        largest = max(largest, abs(deltas[r]))
+        total += deltas[r]
+    return np.nan if np.isnan(total) else largest
+
+
+@njit(cache=True, nogil=True)
+def add_rows(cells: Any, places: Any, weights: Any, n_cells: Any) -> Any:
     """Count the rows of each cell, find its first, and sum weights, their squares and places."""
-    cells, (u_of, v_of), weights = rows.cells, rows.places, rows.weights
-    is_weighted = len(weights) > 0
-    count, first = np.zeros(n_cells + 1, np.int64), np.zeros(n_cells + 1, np.int64)
-    sums = np.zeros((n_cells + 1, N_SUMS))
-    for i in range(len(cells)):
-        r = len(cells) - 1 - i  # from the last, so that the first is what remains
-        first[np.uint64(cells[r])] = r
+    u_of, v_of, is_weighted = places[0], places[1], len(weights) > 0
+    count, first = np.zeros(n_cells + 1, np.int64), np.full(n_cells + 1, -1)
+    sums = np.zeros((n_cells + 1, 2 + N_POWERS))
     for r in range(len(cells)):
         cell, u, v = np.uint64(cells[r]), u_of[r], v_of[r]
         w = weights[r] if is_weighted else 1.0
         uv, wu, wv = u * v, w * u, w * v
+        first[cell] = r if count[cell] == 0 else first[cell]
         count[cell] += 1
         sums[cell, 0] += w
         sums[cell, 1] += w * w
@@ -137,27 +157,28 @@ def add_rows(rows: Any, n_cells: Any) -> Any:
         sums[cell, 7] += wu * uv
         sums[cell, 8] += wv * uv
         sums[cell, 9] += w * uv * uv
-    first[count == 0] = -1
-    return count[:-1], first[:-1], sums[:-1]
+    return count[:-1].copy(), first, sums[:-1]
 
 
 @njit(cache=True, nogil=True)
-def add_differences(rows: Any, deltas: Any, first: Any, weight: Any) -> Any:
-    """Find the mean of the differences in each cell, and sum the squares of deviations from it."""
-    cells, weights, n_cells = rows.cells, rows.weights, len(first)
-    is_weighted = len(weights) > 0
-    anchor, shift, squares = np.zeros(n_cells + 1), np.zeros(n_cells + 1), np.zeros(n_cells + 1)
-    for cell in range(n_cells):
-        anchor[cell] = deltas[first[cell]] if first[cell] >= 0 else 0.0
+def add_differences(
+    cells: Any, deltas: Any, weights: Any, first: Any, weight: Any, mean: Any, squares: Any
+) -> None:
+    """Find the mean difference of each cell, and sum the squares of deviations from it."""
+    n_cells, is_weighted = len(mean), len(weights) > 0
+    anchor, shift, total = np.zeros(n_cells + 1), np.zeros(n_cells + 1), np.zeros(n_cells + 1)
+    for i in range(n_cells):
+        anchor[i] = deltas[first[i]] if first[i] >= 0 else 0.0
     for r in range(len(cells)):
-        at = np.uint64(cells[r])
+        cell = np.uint64(cells[r])
         w = weights[r] if is_weighted else 1.0
-        shift[at] += w * (deltas[r] - anchor[at])
-    for cell in range(n_cells):
-        shift[cell] /= weight[cell] if weight[cell] > 0 else 1.0
+        shift[cell] += w * (deltas[r] - anchor[cell])
+    for i in range(n_cells):
+        shift[i] /= weight[i] if weight[i] > 0 else 1.0
+        mean[i] = anchor[i] + shift[i]
     for r in range(len(cells)):
-        at = np.uint64(cells[r])
+        cell = np.uint64(cells[r])
         w = weights[r] if is_weighted else 1.0
-        gap = deltas[r] - anchor[at] - shift[at]
-        squares[at] += w * gap * gap
-    return (anchor + shift)[:-1], squares[:-1]
+        gap = deltas[r] - anchor[cell] - shift[cell]
+        total[cell] += w * gap * gap
+    squares[:] = total[:-1]
