@@ -19,9 +19,8 @@ from rhale.plots import canvas, dots, style
 from rhale.plots.fields import LineField
 from rhale.plots.labels import CENTRED
 from rhale.plots.lettering import LITERAL, MINUS, shown
-from rhale.plots.pair_sides import Side, draw_rows, dress_side, read_sides, say_constant
+from rhale.plots.pair_sides import DrawnPair, Side, draw_rows, dress_side, read_sides, say_constant
 from rhale.plots.slots import EMPTY
-from rhale.results.pair_effect import PairEffect
 from rhale.results.result import Trace
 
 PERCENTILES = {"low": 10, "middle": 50, "high": 90}
@@ -61,7 +60,7 @@ class Stretches(NamedTuple):
 
 
 def plot_pair_lines(
-    pair: PairEffect,
+    pair: DrawnPair,
     *,
     ax: Axes | None = None,
     by: str | int | None = None,
@@ -71,7 +70,7 @@ def plot_pair_lines(
 
     Parameters
     ----------
-    pair : PairEffect
+    pair : PairEffect or PairProfile
         What to draw.
     ax : Axes, optional
         Where; None makes a new figure.
@@ -137,7 +136,7 @@ def plot_pair_lines(
     return ax
 
 
-def chosen_side(pair: PairEffect, by: str | int | None) -> int:
+def chosen_side(pair: DrawnPair, by: str | int | None) -> int:
     """Which of the two features is held."""
     if by is not None:
         return find_feature(by, pair.names)
@@ -183,7 +182,7 @@ def choose_percentiles(side: Side) -> list[Held]:
     return chosen
 
 
-def follow(pair: PairEffect, sides: tuple[Side, Side], held: Held) -> Trace:
+def follow(pair: DrawnPair, sides: tuple[Side, Side], held: Held) -> Trace:
     """Find the line of one held value: heights at nodes, nan where no rows are."""
     moving, holding = sides
     joint, error = (
@@ -255,7 +254,7 @@ def keep_near(ax: Axes, lines: Sequence[Line2D]) -> None:
     ax.set_ylim(canvas.widen(y[0], y[1], style.ROOM_FOR_STRIP, style.MARGIN), auto=True)
 
 
-def has_interval(pair: PairEffect, path: Trace) -> bool:
+def has_interval(pair: DrawnPair, path: Trace) -> bool:
     """Whether the joint effect is uncertain by more than rounding."""
     return bool(np.nanmax(path.high - path.low, initial=0.0) > ROUNDING * pair.variance**0.5)
 
