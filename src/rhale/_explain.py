@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy.typing as npt
 
+from rhale._interact import explain_pairs
 from rhale._run import conclude, open_run
 from rhale.engines.fold import Progress
 from rhale.explanation import Bins, Explanation
@@ -15,10 +16,33 @@ from rhale.features.first_pass import FirstPass
 from rhale.kernels.regions import By, Regions
 from rhale.measures.choose import choose
 from rhale.measures.given import read_given
+from rhale.pairs import Interactions
 from rhale.results.effect import Effect
 from rhale.settings import Local, Method, Response, Settings
 
 
+@overload
+def explain(
+    model: Any,
+    data: Any,
+    *,
+    features: Sequence[tuple[str | int, str | int]],
+    method: Literal["pdp"],
+    bins: Bins = None,
+    output: str | int | Sequence[str | int] | None = None,
+    response: Response = "auto",
+    columns: Sequence[str] | None = None,
+    weights: npt.ArrayLike | str | None = None,
+    categorical: Any = None,
+    n_rows: int | None = None,
+    seed: int = 0,
+    batch_size: int | None = None,
+    n_jobs: int | None = None,
+    device: Any = None,
+    checkpoint: str | PathLike[str] | None = None,
+    progress: bool | Progress | None = None,
+) -> Interactions: ...
+@overload
 def explain(
     model: Any,
     data: Any,
@@ -37,6 +61,7 @@ def explain(
     window: float | None = None,
     spread_window: float | None = None,
     regions: bool | Regions | By | None = None,
+    partners: bool = True,
     n_rows: int | None = None,
     seed: int = 0,
     batch_size: int | None = None,
@@ -44,7 +69,34 @@ def explain(
     device: Any = None,
     checkpoint: str | PathLike[str] | None = None,
     progress: bool | Progress | None = None,
-) -> Explanation:
+) -> Explanation: ...
+def explain(
+    model: Any,
+    data: Any,
+    *,
+    features: str | int | Sequence[str | int | tuple[str | int, str | int]] | None = None,
+    method: Method = "rhale",
+    bins: Bins = None,
+    local: Local = "auto",
+    gradient: Callable[[Any], Any] | None = None,
+    output: str | int | Sequence[str | int] | None = None,
+    response: Response = "auto",
+    columns: Sequence[str] | None = None,
+    weights: npt.ArrayLike | str | None = None,
+    categorical: Any = None,
+    limits: tuple[float, float] | Mapping[str | int, tuple[float, float]] | None = None,
+    window: float | None = None,
+    spread_window: float | None = None,
+    regions: bool | Regions | By | None = None,
+    partners: bool = True,
+    n_rows: int | None = None,
+    seed: int = 0,
+    batch_size: int | None = None,
+    n_jobs: int | None = None,
+    device: Any = None,
+    checkpoint: str | PathLike[str] | None = None,
+    progress: bool | Progress | None = None,
+) -> Explanation | Interactions:
     """Explain how each feature moves a model's predictions, how rows differ, and how sure we are.
 
     Parameters
@@ -58,7 +110,8 @@ def explain(
         Arrow files (`"rows/*.parquet"`), a pyarrow dataset, a Dask data frame or array, a Spark
         data frame or a Ray dataset; the model sees pieces of it, as pandas (as NumPy, for arrays).
     features : str, int or sequence of these, optional
-        Names or positions of the features to explain; all by default.
+        Names or positions of the features to explain; all by default. Pairs of these, with
+        method="pdp": their two-way partial dependence, at the price of a grid for each row.
     method : {"rhale", "dale", "ale", "pdp", "ice", "mplot"}
         "rhale": local effects and bins chosen by the method. "dale": gradients in equal bins.
         "ale": secants over quantile bins. The others are profiles of predictions.
@@ -97,6 +150,9 @@ def explain(
         differs, and lets rows that the search did not see decide; `rhale.Regions(depth=1,
         splitters=["sex"])` says how. `rhale.By("sex")` takes groups as they are. See
         `Effect.regions`.
+    partners : bool
+        Whether it is kept with which other explained features the spread of each goes; see
+        `Explanation.partners`. It asks the model nothing.
     n_rows : int, optional
         Use at most so many rows, drawn with `seed`; all by default.
     seed : int
@@ -118,7 +174,7 @@ def explain(
 
     Returns
     -------
-    Explanation
+    Explanation, or Interactions where features are pairs
 
     Examples
     --------
@@ -143,6 +199,7 @@ def explain(
         window=window,
         spread_window=spread_window,
         regions=regions,
+        partners=partners,
         n_rows=n_rows,
         seed=seed,
         batch_size=batch_size,
@@ -151,6 +208,8 @@ def explain(
         checkpoint=checkpoint,
         progress=progress,
     )
+    if (of_pairs := explain_pairs(model, data, asked)) is not None:
+        return of_pairs
     with open_run(model, data, asked) as run:
         first = FirstPass.plan(run.table, run.asked)
         found = first.settle(run.survey(first.task))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
@@ -16,6 +16,7 @@ from rhale.errors import BadSettingError
 from rhale.explanation import Explanation
 from rhale.features.first_pass import Columns, FirstPass
 from rhale.kernels import IntArray
+from rhale.kernels.fixed import Fixed
 from rhale.kernels.pair_settings import PairMethod, PairSettings
 from rhale.kernels.pair_strength import Reading
 from rhale.measures.choose import choose
@@ -29,6 +30,7 @@ from rhale.measures.pair_choice import (
     describe_choice,
     limit_pairs,
     require_two,
+    tell_grid,
     tell_price,
     too_many,
 )
@@ -36,12 +38,14 @@ from rhale.measures.pair_comparison import compare_pairs, count_whole_rows
 from rhale.measures.pair_conclusion import conclude_pairs, importances
 from rhale.measures.pair_plan import PairPlan, every_pair, list_pairs, make_sides
 from rhale.measures.pair_task import PairSums, PairTask
+from rhale.measures.pair_tracing import PairTracing, conclude_profiles, profile_importances
 from rhale.measures.questions import Asker
 from rhale.models.margins import gives_probabilities, has_margin
 from rhale.models.wrap import read_model
 from rhale.names import list_asked
 from rhale.pairs import Interactions
 from rhale.results.note import Note
+from rhale.results.partner_screen import screen_pairs
 from rhale.settings import Response, Settings, describe_bins
 
 LATER_LOOK = SECOND_LOOK + 2  # effects by which pairs are chosen take one pass, or two
@@ -137,6 +141,8 @@ def interactions(
         progress=progress,
         pairing=pairing,
     )
+    if method == "pdp":
+        return trace_pairs(model, data, asked, told)
     with open_run(model, data, asked) as run:
         first = FirstPass.plan(run.table, run.asked)
         found = first.settle(run.survey(first.task))
@@ -160,12 +166,6 @@ def choose_answer(model: Any, response: Response) -> tuple[Response, tuple[Note,
     return response, (ON_PROBABILITIES,) if gives_probabilities(model, response) else ()
 
 
-def screen_pairs(fx: Explanation) -> list[tuple[str, str, float]]:  # until partners land
-    size = {e.name: e.typical_spread for e in fx}
-    names = sorted(size, key=lambda n: -size[n])
-    return [(a, b, size[b]) for i, a in enumerate(names) for b in names[i + 1 :]]
-
-
 def name_features(features: Any, pairing: PairSettings) -> Any:
     """Features that are looked at: those of the pairs that were named, if the user names pairs."""
     if not isinstance(pairing.pairs, tuple):
@@ -179,6 +179,53 @@ def name_features(features: Any, pairing: PairSettings) -> Any:
         msg = f"pairs= names {beyond[0]!r}, which is not among features={features!r}; leave features= out"
         raise BadSettingError(msg)
     return named
+
+
+def explain_pairs(model: Any, data: Any, asked: Settings) -> Interactions | None:
+    """What `explain` gives where its features are pairs: their partial dependence; else None."""
+    pairs = pairs_among(asked.features)
+    if pairs is None:
+        return None
+    if asked.method != "pdp":
+        msg = (
+            f"features= names pairs, and method={asked.method!r} explains one feature at a time; use "
+            f"rhale.interactions(model, data, pairs={pairs!r:.60}), or method='pdp' here"
+        )
+        raise BadSettingError(msg)
+    for name in ("local", "limits", "window", "spread_window"):
+        if getattr(asked, name) != getattr(Settings, name):
+            msg = f"{name}={getattr(asked, name)!r} is not for pairs; leave it out, bins= says where the grid is"
+            raise BadSettingError(msg)
+    pairing = PairSettings(pairs, "pdp", as_cells(asked.bins))
+    named = name_features(None, pairing)
+    paired = replace(asked, method="rhale", features=named, bins=pairing.bins, pairing=pairing)
+    return trace_pairs(model, data, paired)
+
+
+def as_cells(bins: Any) -> Any:
+    """Bins of `explain` as cells of pairs: a number stands for equal widths."""
+    if isinstance(bins, Mapping):
+        return {feature: as_cells(asked) for feature, asked in bins.items()}
+    is_number = isinstance(bins, int | np.integer) and not isinstance(bins, bool)
+    return Fixed(int(bins)) if is_number else bins
+
+
+def pairs_among(features: Any) -> list[Any] | None:
+    """Pairs that stand where features are named; None where there is none.
+
+    Examples
+    --------
+    >>> pairs_among([("age", "income")]), pairs_among(["age", "income"])
+    ([('age', 'income')], None)
+    """
+    if isinstance(features, str) or not isinstance(features, Sequence):
+        return None
+    pairs = [one for one in features if isinstance(one, tuple | list)]
+    if pairs and len(pairs) < len(features):
+        alone = next(one for one in features if one not in pairs)
+        msg = f"features= names pairs, {pairs[0]!r}, and features alone, {alone!r}; make two calls"
+        raise BadSettingError(msg)
+    return pairs or None
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,6 +351,40 @@ def compare(run: Run, columns: Columns, asker: Asker, choice: PairChoice) -> Int
         variance=found.variance,
         provenance={**{k: v for k, v in record.items() if k != "bins"}, **told},
         notes=(*choice.notes, *found.notes),
+    )
+
+
+def trace_pairs(
+    model: Any, data: Any, asked: Settings, told: tuple[Note, ...] = ()
+) -> Interactions:
+    """Two-way partial dependence of the pairs that the user names, or of all."""
+    with open_run(model, data, asked) as run:
+        first = FirstPass.plan(run.table, run.asked)
+        found = first.settle(run.survey(first.task))
+        require_two(found.features)
+        asker, pairing, n_rows = run.meet(found), require(run.asked.pairing), found.survey.n_rows
+        pairs = list_pairs([feature.name for feature in found.features], pairing)
+        assert pairs is not None  # noqa: S101 - our own mistake: settings refuse all else
+        plan = plan_pairs(found, run.asked, Manner("corners"), pairs)
+        task = PairTracing(asker, plan, asked.seed)
+        tell_grid(task.n_points, n_rows, pairing)
+        sums = run.measure_pairs(task, found, SECOND_LOOK)
+    record = describe_run(run, found, asker.predictor) | {
+        "method": pairing.method,
+        "cells": "usual" if pairing.cells is None else describe_bins(pairing.cells),
+        "pairs": len(plan.pairs),
+        "pairs_possible": len(found.features) * (len(found.features) - 1) // 2,
+        "ways": {"profile": len(plan.pairs)},
+        "rows_asked": asker.n_met + sums.asked,
+    }
+    return Interactions(
+        features=tuple(side.feature.name for side in plan.sides),
+        outputs=asker.outputs,
+        pairs=conclude_profiles(plan, sums, asker.outputs, n_rows),
+        importance=profile_importances(sums, len(asker.outputs)),
+        variance=sums.answers.variance,
+        provenance={name: held for name, held in record.items() if name != "bins"},
+        notes=told,
     )
 
 

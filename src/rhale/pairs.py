@@ -215,6 +215,46 @@ class Interactions:
         singles = (self.importance**2).sum(axis=0) / total
         return pair_listing.tell_explained(self.outputs, self._shares(), singles)
 
+    def plot(
+        self,
+        pair: tuple[Any, Any] | None = None,
+        *,
+        kind: str | None = None,
+        output: str | int | None = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Any:
+        """Draw one pair, or how strongly all of them interact.
+
+        Parameters
+        ----------
+        pair : pair of str or int, optional
+            Two features; none for the matrix of all strengths, with importance on its diagonal,
+            and the ranking of the strongest pairs beside it.
+        kind : {"map", "lines"}, optional
+            How one pair is drawn, as in `PairEffect.plot`; a map if not given.
+        output : str or int, optional
+            Which output, where there are several; all pairs together: the first if not given.
+        ax : matplotlib Axes or a pair of them, optional
+            Where to draw; a new figure if not given. One Axes takes the matrix alone.
+        **options
+            Passed on to `rhale.plots`: `top=20` ranks more pairs.
+
+        Returns
+        -------
+        Axes, or a pair of them
+        """
+        if pair is not None:
+            key = (*pair,) if output is None else (*pair, output)
+            return self[key].plot(kind or "map", ax=ax, **options)
+        if kind is not None:
+            msg = f"kind={kind!r} draws one pair; name it: ix.plot(('a', 'b'), kind={kind!r})"
+            raise BadSettingError(msg)
+        from rhale.plots import plot_interactions
+        from rhale.plots.choice import draw
+
+        return draw(plot_interactions, self, output=output, ax=ax, **options)
+
     def to_frame(self, backend: str | None = None, *, errors: bool = True) -> Any:
         """One row per pair and output, the strongest first.
 

@@ -62,3 +62,30 @@ def test_weighted_averages_equal_those_of_scikit_learn():
     bins = rhale.Edges(expected["grid_values"][0])
     found = rhale.explain(REGRESSOR, X, features="bmi", method="pdp", bins=bins, weights=weights)[0]
     assert found.mean == pytest.approx(expected["average"][0], rel=1e-10)
+
+
+def both(model, rows, features, **options):
+    return partial_dependence(model, rows, features, method="brute", grid_resolution=6, **options)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_two_way_averages_equal_those_of_scikit_learn(weighted):
+    weights = np.random.default_rng(0).uniform(0, 2, len(X)) if weighted else None
+    names = ["bmi", "s5"]
+    expected = both(REGRESSOR, X, names, sample_weight=weights)
+    cells = [rhale.Edges(values) for values in expected["grid_values"]]
+    ix = rhale.interactions(
+        REGRESSOR, X, method="pdp", pairs=[tuple(names)], cells=cells, weights=weights
+    )
+    found = ix["bmi", "s5"].dependence
+    np.testing.assert_allclose(found, expected["average"][0], rtol=1e-10)
+
+
+def test_two_way_averages_of_every_class_equal_scikit_learn():
+    expected = both(CLASSIFIER, IRIS, [2, 3])
+    bins = {
+        column: rhale.Edges(v) for column, v in zip((2, 3), expected["grid_values"], strict=True)
+    }
+    ix = rhale.explain(CLASSIFIER, IRIS, features=[(2, 3)], method="pdp", bins=bins)
+    for label, average in zip(ix.outputs, expected["average"], strict=True):
+        np.testing.assert_allclose(ix["x2", "x3", label].dependence, average, atol=1e-12)

@@ -57,6 +57,25 @@ class PairSettings:
         self._check_cells()
         if self.method in ("h", "greenwell"):
             self._refuse_surface()
+        if self.method == "pdp":
+            self._check_profile()
+
+    def _check_profile(self) -> None:
+        """Refuse what partial dependence does not know, and to choose pairs that cost so much."""
+        if self.pairs is None or isinstance(self.pairs, int):
+            msg = (
+                f"method='pdp' with pairs={self.pairs!r} would choose pairs by itself, and asks the "
+                "model about every point of a grid for each row and pair, 441 by default; name "
+                "them, pairs=[('a', 'b')], or pay for pairs='all'"
+            )
+            raise BadSettingError(msg)
+        for name, usual in (("reading", "rows"), ("smooth", False)):
+            if getattr(self, name) != usual:
+                msg = (
+                    f"{name}={getattr(self, name)!r} is about differences in cells, and "
+                    "method='pdp' has none; leave it out, or use method='ale'"
+                )
+                raise BadSettingError(msg)
 
     def _refuse_surface(self) -> None:
         """Refuse what is about surfaces where there are none."""
@@ -103,6 +122,8 @@ class PairSettings:
         """Cells of a side where none were given: 5 rows a cell of a pair, on average."""
         if isinstance(self.cells, int | np.integer):
             return int(self.cells)
+        if self.method == "pdp":  # points of a grid need no rows of their own
+            return MOST_CELLS
         return int(np.clip(np.sqrt(n_rows / ROWS_A_CELL), FEWEST_CELLS, MOST_CELLS))
 
 

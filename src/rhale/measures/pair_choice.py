@@ -138,6 +138,13 @@ def tell_price(manner: Manner, n_pairs: int, n_rows: int, asked: PairSettings) -
         LOG.warning(text, f"{n_pairs:,}", f"{n_rows:,}", f"{4 * n_pairs * n_rows:,}")
 
 
+def tell_grid(n_points: int, n_rows: int, asked: PairSettings) -> None:
+    """Say what partial dependence of all pairs costs, before it is paid."""
+    if asked.pairs == "all":
+        text = "pairs='all' asks the model about %s points of grids x %s rows = %s rows"
+        LOG.warning(text, f"{n_points:,}", f"{n_rows:,}", f"{n_points * n_rows:,}")
+
+
 def describe_choice(n_measured: int, n_pairs: int, n_rows: int, *, is_screened: bool) -> list[Note]:
     """Say which pairs were left out, and that rows are few."""
     notes = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from rhale.models import Predictor
 from rhale.tables import Chunk
 
 CHUNK_NUMBERS, FEWEST_ROWS = 2**22, 2**9  # differences or slopes of a chunk; its rows at least
+Sums_co = TypeVar("Sums_co", covariant=True)
 WORTH_COMPILING = 2**18  # rows times pairs of a chunk
 
 
@@ -46,6 +47,16 @@ class Answers:
     def variance(self) -> FloatArray:
         """Variance of the predictions, shape (n_outputs,)."""
         return self.squares / self.weight if self.weight > 0 else np.zeros_like(self.squares)
+
+
+def measure_answers(found: FloatArray, weights: FloatArray | None) -> Answers:
+    """Add up predictions of some rows, shape (n_rows, n_outputs)."""
+    weight = np.ones(len(found)) if weights is None else weights
+    total = float(weight.sum())
+    if total <= 0:
+        return Answers(0.0, np.zeros(found.shape[1]), np.zeros(found.shape[1]))
+    mean = found[0] + weight @ (found - found[0]) / total
+    return Answers(total, mean, weight @ (found - mean) ** 2)
 
 
 @crosses_processes
@@ -87,6 +98,20 @@ class PairSums:
 def _add(a: Any, b: Any) -> Any:
     """Sum of two terms; None where there is none."""
     return None if a is None or b is None else a + b
+
+
+class PairPass(Protocol[Sums_co]):
+    """A task that asks about all pairs of a chunk, and adds up."""
+
+    @property
+    def asker(self) -> Asker:
+        """The model."""
+
+    def chunk_rows(self, batch_rows: int) -> int:
+        """Rows in a chunk."""
+
+    def __call__(self, chunk: Chunk) -> Sums_co:
+        """Ask, and keep sums."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,12 +169,7 @@ class PairTask:
     def ask_answers(self, chunk: Chunk) -> tuple[Answers, int]:
         """Predictions of the rows as they are: how they vary."""
         found = self.predictor.predict(chunk.rows, chunk.n_rows)
-        weight = np.ones(chunk.n_rows) if chunk.weights is None else chunk.weights
-        total, n_outputs = float(weight.sum()), found.shape[1]
-        if total <= 0:
-            return Answers(0.0, np.zeros(n_outputs), np.zeros(n_outputs)), chunk.n_rows
-        mean = found[0] + weight @ (found - found[0]) / total
-        return Answers(total, mean, weight @ (found - mean) ** 2), chunk.n_rows
+        return measure_answers(found, chunk.weights), chunk.n_rows
 
     def gather_walked(self, chunk: Chunk, found: Gathered) -> int:
         """Walk trees once for all pairs."""

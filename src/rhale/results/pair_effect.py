@@ -9,8 +9,9 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
+from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.pair_axis import PairAxis, Standing
+from rhale.kernels.pair_axis import PairAxis
 from rhale.kernels.pair_moments import PairMoments
 from rhale.kernels.pair_steps import DOWN, read_steps
 from rhale.kernels.pair_strength import PairFit, Reading, Square
@@ -102,6 +103,9 @@ class PairResult(Protocol):
     def table(self) -> Columns:
         """One row for each cell; none without a surface."""
 
+    def plot(self, kind: str = "map", **options: Any) -> Any:
+        """Draw it."""
+
     def transposed(self) -> PairResult:
         """The same pair, sides exchanged."""
 
@@ -157,7 +161,9 @@ class PairEffect:
 
     def __post_init__(self) -> None:
         freeze(self.moments)
-        object.__setattr__(self, "main", (_as_read_only(self.main[0]), _as_read_only(self.main[1])))
+        object.__setattr__(
+            self, "main", (as_read_only_view(self.main[0]), as_read_only_view(self.main[1]))
+        )
         object.__setattr__(self, "notes", as_notes(self.notes))
 
     def __eq__(self, other: object) -> bool:
@@ -169,7 +175,7 @@ class PairEffect:
         parts = [f"{self.n_cells:,} cells, {self.n_unmeasured:,} without rows"]
         if self.n_left_out:
             parts.append(f"{self.n_left_out:,} rows left out")
-        return "; ".join([_head(self), *parts, *self.notes])
+        return "; ".join([write_head(self), *parts, *self.notes])
 
     __repr__ = __str__
 
@@ -204,16 +210,6 @@ class PairEffect:
         return PairFit(self.axes, self.moments, self.reading, self.smooth)
 
     @property
-    def _is_flat(self) -> bool:
-        """Whether there is nothing to add up: no rows, or one value alone on a side."""
-        return not self.measured.any() or 0 in (axis.n_steps for axis in self.axes)
-
-    @property
-    def _surface(self) -> FloatArray:
-        """The surface at all nodes, where no row is, too."""
-        return np.zeros([a.nodes.size for a in self.axes]) if self._is_flat else self.fit.surface
-
-    @property
     def edges(self) -> tuple[FloatArray, FloatArray]:
         """Limits of the cells of both features, or places of their levels."""
         return self.axes[0].nodes, self.axes[1].nodes
@@ -236,13 +232,12 @@ class PairEffect:
     @property
     def heights(self) -> FloatArray:
         """The surface at all nodes, (n_nodes, n_nodes); nan where no row stands beside a node."""
-        return np.where(self._beside_rows, self._surface, np.nan)
+        return np.where(self._beside_rows, self.fit.surface, np.nan)
 
     @property
     def standard_error(self) -> FloatArray:
         """Its standard error, the same shape."""
-        error = np.zeros_like(self._surface) if self._is_flat else self.fit.node_error
-        return np.where(self._beside_rows, error, np.nan)
+        return np.where(self._beside_rows, self.fit.node_error, np.nan)
 
     @property
     def _beside_rows(self) -> BoolArray:
@@ -289,7 +284,9 @@ class PairEffect:
 
     @property
     def _areas(self) -> FloatArray:
-        return np.outer(self.axes[0].widths, self.axes[1].widths)
+        """Areas of the steps; nan for a column of one value, which has no slopes."""
+        areas = np.outer(self.axes[0].widths, self.axes[1].widths)
+        return np.where(areas > 0, areas, np.nan)
 
     def surface(self, first: Any, second: Any) -> FloatArray:
         """The pure effect at some places, bilinear in a cell.
@@ -332,15 +329,15 @@ class PairEffect:
             read_places(*side) for side in zip(self.names, self.axes, (first, second), strict=True)
         ]
         x, y = np.broadcast_arrays(*values)
-        found = [_stand_on(self.axes[0], x.ravel()), _stand_on(self.axes[1], y.ravel())]
+        found = [self.axes[0].locate(x.ravel()), self.axes[1].locate(y.ravel())]
         return ([one.stand for one in found], [one.place for one in found]), x.shape
 
     def _read(self, stand: list[IntArray], place: list[FloatArray]) -> FloatArray:
         """The surface where rows are, nan elsewhere."""
         (a, b), (u, v) = stand, place
-        if not self.measured.any():
-            return np.full(a.shape, np.nan)
-        base, right, up, far = (corner[a, b] for corner in self.fit.ground.corners(self._surface))
+        base, right, up, far = (
+            corner[a, b] for corner in self.fit.ground.corners(self.fit.surface)
+        )
         height = (base * (1 - v) + right * v) * (1 - u) + (up * (1 - v) + far * v) * u
         known = (a >= 0) & (b >= 0) & self.measured[a, b]
         return np.where(known, height, np.nan)
@@ -358,13 +355,12 @@ class PairEffect:
     @cached_property
     def _doubt(self) -> Doubt:
         """What takes long is made once, and its matrices are let go."""
-        if not self.measured.any():
-            return Doubt(NAN, NAN)
-        if self._is_flat or not (self.moments.mean.any() or self.moments.products.any()):
+        if not (self.moments.mean.any() or self.moments.products.any()):
             return Doubt(0.0, 1.0)  # no row has a difference at all
-        fit = PairFit(self.axes, self.moments, self.reading)
+        fit = PairFit(self.axes, self.moments, self.reading, self.smooth)
+        plain = replace(fit, smooth=False)  # slopes that were evened out have no p-value
         try:
-            return Doubt(fit.square_error, fit.p_value)
+            return Doubt(fit.square_error, (plain if self.smooth else fit).p_value)
         except OverflowError:  # fourth powers of predictions beyond 1e77
             return Doubt(NAN, NAN)
 
@@ -417,6 +413,24 @@ class PairEffect:
             main=self.main[::-1],
         )
 
+    def plot(self, kind: str = "map", **options: Any) -> Any:
+        """Draw the surface as a map, or as lines that people can read.
+
+        Parameters
+        ----------
+        kind : {"map", "lines"}
+            The surface alone, blank where no row is; or the curve of one feature at low, middle
+            and high values of the other, main effects included.
+        **options
+            Passed on to `rhale.plots.plot_pair_map` or `rhale.plots.plot_pair_lines`: `ax`, of
+            lines `by`, the feature that is held.
+
+        Returns
+        -------
+        Axes
+        """
+        return draw(self, kind, options)
+
     def table(self) -> Columns:
         """One row for each cell, or combination with levels, of the first feature first.
 
@@ -430,10 +444,11 @@ class PairEffect:
         sides: Columns = {}
         for side, (which, axis) in enumerate(zip(("first", "second"), self.axes, strict=True)):
             index = np.indices(shape)[side].ravel()
-            for name, values in _ends(axis).items():
+            for name, values in cell_ends(axis).items():
                 sides[f"{which}_{name}"] = [values[i] for i in index]
         middle = [
-            np.array(_ends(a)["left"]) / 2 + np.array(_ends(a)["right"]) / 2 for a in self.axes
+            np.array(cell_ends(a)["left"]) / 2 + np.array(cell_ends(a)["right"]) / 2
+            for a in self.axes
         ]
         numbers = {
             "count": self.count,
@@ -486,7 +501,7 @@ class PairIndex:
     __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
-        return "; ".join([_head(self), self.how, *self.notes])
+        return "; ".join([write_head(self), self.how, *self.notes])
 
     __repr__ = __str__
 
@@ -514,6 +529,15 @@ class PairIndex:
     def n_unmeasured(self) -> int:
         """There is no surface."""
         return 0
+
+    def plot(self, kind: str = "map", **options: Any) -> Any:  # noqa: ARG002
+        """There is no surface."""
+        first, second = self.names
+        msg = (
+            f"method {self.method!r} gives {first!r} and {second!r} a number and no surface to draw; "
+            "use Interactions.plot, or interactions(..., method='ale')"
+        )
+        raise BadSettingError(msg)
 
     def table(self) -> Columns:
         """There is no surface."""
@@ -563,7 +587,7 @@ def _level_place(name: str, axis: PairAxis, value: Any) -> float:
     return float(axis.nodes[find_level(name, value, axis.labels)])
 
 
-def _ends(axis: PairAxis) -> Columns:
+def cell_ends(axis: PairAxis) -> Columns:
     """Where each cell begins and ends, as text and as numbers; a level does both at once."""
     names = name_places(axis.nodes, axis.labels, axis.kind)
     nodes = axis.nodes.tolist()
@@ -582,18 +606,11 @@ def _padded(steps: FloatArray, shape: tuple[int, ...]) -> FloatArray:
     return np.pad(steps, ends, constant_values=np.nan)
 
 
-def _as_read_only(array: FloatArray) -> FloatArray:
+def as_read_only_view(array: FloatArray) -> FloatArray:
     """Give a view that cannot be written; the caller's array stays as it is."""
     view = array.view()
     view.flags.writeable = False
     return view
-
-
-def _stand_on(axis: PairAxis, x: FloatArray) -> Standing:
-    """Where values stand: nowhere on an axis without cells."""
-    if axis.n_stands == 0:
-        return Standing(np.full(x.size, -1), np.zeros(x.size))
-    return axis.locate(x)
 
 
 def _share_of(strength: float, variance: float) -> float:
@@ -627,7 +644,7 @@ def write_p(p_value: float) -> str:
     return "< 0.001" if p_value < 0.001 else f"{p_value:.2g}"
 
 
-def _head(pair: PairResult) -> str:
+def write_head(pair: PairResult) -> str:
     """Name a pair, and say how strongly it interacts."""
     names = " x ".join(shorten(name) for name in pair.names)
     head = f"{names} on {shorten(pair.output)}: strength {write_strength(pair)}"
@@ -635,3 +652,10 @@ def _head(pair: PairResult) -> str:
     told = f", p {p if p.startswith('<') else '= ' + p}" if p else ""
     share = write_share(pair.share)
     return f"{head}{f', {share} of the variance' if share else ''}{told}"
+
+
+def draw(pair: PairResult, kind: str, options: dict[str, Any]) -> Any:
+    """Draw a pair that has a surface."""
+    from rhale.plots.choice import draw_pair  # the one door upwards, see pyproject.toml
+
+    return draw_pair(pair, kind, **options)

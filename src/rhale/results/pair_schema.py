@@ -63,11 +63,13 @@ class Alone:
 
 
 def _agree_axis(axis: PairAxis, where: str) -> None:
-    """Nodes are in order, and every level has a name."""
+    """Every level has a name and a place; numbers have a cell, of one value without width."""
     if axis.labels and len(axis.labels) != axis.nodes.size:
         refuse(f"{where}labels has {len(axis.labels)} entries for {axis.nodes.size} nodes")
-    if np.any(np.diff(axis.nodes) <= 0):
+    if axis.labels and np.any(np.diff(axis.nodes) == 0):
         refuse(f"{where}nodes does not increase")
+    if axis.n_stands == 0:
+        refuse(f"{where}nodes has 1 number, and no cell")
 
 
 def _agree_cells(cells: FilledCells, n_cells: int, where: str) -> None:
@@ -153,7 +155,7 @@ OTHER_OUTPUT = Record(OtherOutput, DIFFERENCES)
 PAIR_AXIS = Record(
     PairAxis,
     {
-        "nodes": Numbers((Side("nodes", least=1, most=MOST_CELLS + 1),), -FAR, FAR),
+        "nodes": Numbers((Side("nodes", least=1, most=MOST_CELLS + 1),), -FAR, FAR, rising=True),
         "labels": Several(TEXT, unique=True),
         "kind": Text(get_args(AxisKind)),
         "closed": Text(get_args(Closed)),

@@ -145,7 +145,10 @@ DAMAGE = {
     "pairs[0].'h2' is unknown": in_pair(h2=1.0),
     "pairs[0].axes has 1 entries for 1 sides": lambda c: in_pair(axes=c["pairs"][0]["axes"][:1])(c),
     "pairs[0].axes[0].nodes does not increase": in_axis(nodes=numbers([0.0, 5.0, 5.0])),
-    "pairs[0].axes[1].nodes does not increase": in_axis(1, nodes=numbers([2.0, 2.0])),
+    "pairs[0].axes[1].nodes does not increase": in_axis(
+        1, nodes=numbers([2.0, 2.0]), labels=["a", "b"]
+    ),
+    "pairs[0].axes[1].nodes has 1 number, and no cell": in_axis(1, nodes=numbers([2.0])),
     "pairs[0].axes[0].nodes holds 1e+301": in_axis(nodes=numbers([0.0, 1.0, 1e301])),
     "pairs[0].axes[0].nodes has 0 numbers for 0": in_axis(nodes=numbers([])),
     "pairs[0].axes[0].nodes has 16386 numbers, more": in_axis(

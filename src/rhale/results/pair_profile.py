@@ -1,0 +1,291 @@
+"""PairProfile: two-way partial dependence, and what it has beyond two one-way ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.pair_axis import PairAxis, Standing
+from rhale.kernels.pair_moments import PairMoments
+from rhale.kernels.pair_surface import Ground
+from rhale.kernels.records import freeze, same_fields
+from rhale.results.note import as_notes
+from rhale.results.pair_effect import (
+    HOW,
+    NAN,
+    PairMethod,
+    as_read_only_view,
+    cell_ends,
+    draw,
+    read_places,
+    write_head,
+)
+from rhale.results.table_rows import Columns
+
+ROUNDING = 2.0**-42  # of the largest average: what differs by less does not differ
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PairProfile:
+    """Two-way partial dependence of one output: mean predictions with two features set.
+
+    It leaves the data: every row is asked about at every node of the grid, whether such rows exist
+    or not. `measured` tells where rows are; `PairEffect` stays there.
+
+    Attributes
+    ----------
+    names : pair of str
+        The features, the first along the first axis.
+    output : str
+        The output of the model.
+    axes : pair of PairAxis
+        The grid: limits of cells, or levels.
+    moments : PairMoments
+        Where rows stand; of no differences.
+    dependence : ndarray of shape (n_nodes, n_nodes)
+        Mean prediction of all rows with both features set to the values of the nodes.
+    single : pair of ndarray of shape (n_nodes,)
+        The same with one of the features set.
+    variance : float
+        Of the predictions.
+    n_left_out : int
+        Rows without a value of one of the two, or off the axes: averaged, but they stand nowhere.
+    notes : tuple of Note
+        What a reader should know.
+
+    Notes
+    -----
+    The surface is F_jk - F_j - F_k, zero on average over the rows; the strength its deviation over
+    the rows, read where they stand, straight between nodes: the unnormalised H statistic of
+    Friedman and Popescu, on a grid.
+    """
+
+    names: tuple[str, str]
+    output: str
+    axes: tuple[PairAxis, PairAxis]
+    moments: PairMoments
+    dependence: FloatArray
+    single: tuple[FloatArray, FloatArray]
+    variance: float
+    n_left_out: int = 0
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        freeze(self)
+        freeze(self.moments)
+        first, second = map(as_read_only_view, self.single)
+        object.__setattr__(self, "single", (first, second))
+        object.__setattr__(self, "notes", as_notes(self.notes))
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        return "; ".join([write_head(self), self.how, *self.notes])
+
+    __repr__ = __str__
+
+    @property
+    def method(self) -> PairMethod:
+        """Partial dependence."""
+        return "pdp"
+
+    @property
+    def how(self) -> str:
+        """How the surface was found, in words."""
+        return HOW[self.method]
+
+    @property
+    def edges(self) -> tuple[FloatArray, FloatArray]:
+        """Limits of the cells of both features, or places of their levels."""
+        return self.axes[0].nodes, self.axes[1].nodes
+
+    @property
+    def count(self) -> IntArray:
+        """Rows by where they stand, (n_stands, n_stands)."""
+        return self.moments.count
+
+    @property
+    def weight(self) -> FloatArray:
+        """Their weights."""
+        return self.moments.weight
+
+    @property
+    def measured(self) -> BoolArray:
+        """Where rows stand; elsewhere the model was asked about rows that do not exist."""
+        return np.asarray(self.moments.weight > 0)
+
+    @property
+    def n_cells(self) -> int:
+        """Where rows could stand: cells, a level being one of its feature."""
+        return self.moments.count.size
+
+    @property
+    def n_unmeasured(self) -> int:
+        """Those where no row stands."""
+        return int(np.sum(~self.measured))
+
+    @property
+    def _ground(self) -> Ground:
+        """Where rows stand, for averages over them."""
+        levels = (self.axes[0].is_levels, self.axes[1].is_levels)
+        return Ground(self.moments.weight, self.moments.places, levels)
+
+    def _center(self, heights: FloatArray) -> FloatArray:
+        """Take off the mean over the rows of heights that are bilinear in every cell."""
+        ground = self._ground
+        base, right, up, far = ground.corners(heights)
+        sums = (
+            ground.moment(0, 0) * base
+            + ground.moment(1, 0) * (up - base)
+            + ground.moment(0, 1) * (right - base)
+            + ground.moment(1, 1) * (far - up - right + base)
+        )
+        return np.asarray(heights - sums.sum() / ground.total)
+
+    @cached_property
+    def heights(self) -> FloatArray:
+        """What the two do together beyond each alone, at all nodes: F_jk - F_j - F_k, centred."""
+        first, second = self.single
+        both = self.dependence - first[:, None] - second
+        both = both - both[0, 0]
+        largest = max(float(np.abs(part).max()) for part in (self.dependence, first, second))
+        if np.abs(both).max() <= ROUNDING * largest:
+            return np.zeros_like(both)
+        return self._center(both)
+
+    @cached_property
+    def main(self) -> tuple[FloatArray, FloatArray]:
+        """Partial dependence of each feature alone at the nodes, zero on average over the rows."""
+        first, second = self.single
+        rows = self._center(np.repeat(first[:, None], second.size, axis=1))
+        columns = self._center(np.repeat(second[None], first.size, axis=0))
+        return rows[:, 0], columns[0]
+
+    @property
+    def standard_error(self) -> FloatArray:
+        """Not known: nan at all nodes."""
+        return np.full(self.dependence.shape, np.nan)
+
+    def surface(self, first: Any, second: Any) -> FloatArray:
+        """What the two do together beyond each alone at some places, bilinear in a cell.
+
+        Parameters
+        ----------
+        first, second : number, date, duration, level or array-like of these
+            Values of both features, which broadcast: [30, 40] and [[1], [2]] give a grid.
+
+        Returns
+        -------
+        ndarray of the common shape, or a number for numbers
+            Known everywhere on the axes, also where no row is; nan beyond, and for missing values.
+        """
+        return self._read(self.heights, first, second)
+
+    def effect_at(self, first: Any, second: Any) -> FloatArray:
+        """What both features do: both main effects, and the surface.
+
+        Parameters
+        ----------
+        first, second
+            As in `surface`.
+        """
+        rows, columns = self.main
+        return self._read(self.heights + rows[:, None] + columns, first, second)
+
+    def dependence_at(self, first: Any, second: Any) -> FloatArray:
+        """Mean prediction with both features set, bilinear between nodes.
+
+        Parameters
+        ----------
+        first, second
+            As in `surface`.
+        """
+        return self._read(self.dependence, first, second)
+
+    def _read(self, heights: FloatArray, first: Any, second: Any) -> FloatArray:
+        """Read heights at some places."""
+        values = [
+            read_places(*side) for side in zip(self.names, self.axes, (first, second), strict=True)
+        ]
+        x, y = np.broadcast_arrays(*values)
+        where = (self.axes[0].locate(x.ravel()), self.axes[1].locate(y.ravel()))
+        return read_between(self._ground.corners(heights), where).reshape(x.shape)[()]
+
+    @cached_property
+    def strength(self) -> float:
+        """Deviation of the surface over the rows, in units of the output."""
+        return float(np.sqrt(max(float(self._ground.mean_square(self.heights)), 0.0)))
+
+    @property
+    def strength_error(self) -> float:
+        """Not known."""
+        return NAN
+
+    @property
+    def p_value(self) -> float:
+        """Not known."""
+        return NAN
+
+    @property
+    def h2(self) -> float:
+        """Not measured."""
+        return NAN
+
+    @property
+    def share(self) -> float:
+        """Squared strength, of the variance of the predictions."""
+        return self.strength**2 / self.variance if self.variance > 0 else 0.0
+
+    def plot(self, kind: str = "map", **options: Any) -> Any:
+        """Draw it as a map, or as lines; as `PairEffect.plot`, where rows are."""
+        return draw(self, kind, options)
+
+    def transposed(self) -> PairProfile:
+        """The same pair, sides exchanged."""
+        return replace(
+            self,
+            names=self.names[::-1],
+            axes=self.axes[::-1],
+            moments=self.moments.transposed(),
+            dependence=self.dependence.T,
+            single=self.single[::-1],
+        )
+
+    def table(self) -> Columns:
+        """One row for each cell, or combination with levels, of the first feature first.
+
+        Notes
+        -----
+        Columns as in `PairEffect.table`; instead of mixed slopes `dependence`, the mean prediction
+        in the middle of the cell, also where no row is. The surface is nan there.
+        """
+        sides: Columns = {}
+        for side, (which, axis) in enumerate(zip(("first", "second"), self.axes, strict=True)):
+            index = np.indices(self.count.shape)[side].ravel()
+            for name, values in cell_ends(axis).items():
+                sides[f"{which}_{name}"] = [values[i] for i in index]
+        ends = [cell_ends(axis) for axis in self.axes]
+        x, y = (np.array(end["left"]) / 2 + np.array(end["right"]) / 2 for end in ends)
+        numbers = {
+            "count": self.count,
+            "weight": self.weight,
+            "surface": np.where(self.measured, self.surface(x[:, None], y[None]), np.nan),
+            "dependence": self.dependence_at(x[:, None], y[None]),
+            "measured": self.measured,
+        }
+        return sides | {name: values.ravel().tolist() for name, values in numbers.items()}
+
+
+def read_between(corners: tuple[FloatArray, ...], where: tuple[Standing, Standing]) -> FloatArray:
+    """Read heights between the corners of cells; nan for who stands nowhere."""
+    (a, u), (b, v) = where
+    base, right, up, far = (corner[a, b] for corner in corners)
+    height = (base * (1 - v) + right * v) * (1 - u) + (up * (1 - v) + far * v) * u
+    return np.where((a >= 0) & (b >= 0), height, np.nan)
