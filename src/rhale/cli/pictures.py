@@ -64,19 +64,17 @@ def outputs_with_regions(fx: Explanation, feature: str) -> list[int]:
 def write_pair_pictures(ix: Interactions, folder: Path, whole: Whole) -> int:
     """Draw the matrix of strengths, and the strongest pairs as maps and as lines; tell how many."""
     _without_window()
-    from rhale.plots import plot_interactions, plot_pair_lines, plot_pair_map
-
-    kinds: dict[str, Callable[[Any], Any]] = {"map": plot_pair_map, "lines": plot_pair_lines}
     several = len(ix.outputs) > 1
     drawn = 0
     for place, output in enumerate(ix.outputs, start=1):
         what = f"_{place}" if several else ""
-        _save(plot_interactions(ix, output=output), folder / f"all_pairs{what}.png", whole)
+        _save(ix.plot(output=output), folder / f"all_pairs{what}.png", whole)
         strong = [pair for pair in with_surface(ix.ranked(output)) if pair.strength > 0]
         for number, pair in enumerate(strong[:MOST_PAIRS], start=1):
             name = "_x_".join(pair.names)
-            for kind, draw in kinds.items():
-                _save(draw(pair), folder / file_name(number, name, f"_{kind}{what}"), whole)
+            for kind in ("map", "lines"):
+                axes = pair.plot(kind)
+                _save(axes, folder / file_name(number, name, f"_{kind}{what}"), whole)
         drawn += 1 + 2 * len(strong[:MOST_PAIRS])
     return drawn
 
