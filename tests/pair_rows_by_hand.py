@@ -6,6 +6,7 @@ import numpy as np
 
 from rhale.kernels.pair_axis import PairAxis
 from rhale.kernels.pair_moments import measure_pair
+from rhale.kernels.pair_steps import find_filling
 from rhale.kernels.pair_strength import PairFit
 
 
@@ -117,6 +118,13 @@ def pure_surface(rows, steps):
     heights[1:, 1:] = np.cumsum(np.cumsum(steps, 0), 1)
     pure = heights - own_effect(rows, heights, 0)[:, None] - own_effect(rows, heights, 1)[None]
     return pure - np.average(read_rows(rows, pure), weights=rows.w)
+
+
+def fill_of(axes, weight):
+    """What stands in for steps of weight 0."""
+    nodes = tuple(axis.nodes[None] for axis in axes)
+    sides = tuple(axis.is_levels for axis in axes)
+    return find_filling(nodes, sides, weight[None] > 0, slopes=True)
 
 
 def random_rows(kinds, n=60, seed=0, *, weighted=False):

@@ -50,15 +50,8 @@ def make_pair(f, rows, sides, axes, weights=None, **fields):
     moments = measure_pair(axes, standing, np.stack(mixed, -1)[None], weights)
     main = tuple(main_effect(f, rows, j, a) for j, a in zip(sides, axes, strict=True))
     square = find_squares([PairFit(axes, moments)])[0]
-    fields = {"output": "y", "n_left_out": int(np.sum(~known)), **fields}
-    return PairEffect(
-        axes=axes,
-        moments=moments,
-        main=main,
-        square=square,
-        variance=float(f(rows).var()),
-        **fields,
-    )
+    told = {"output": "y", "n_left_out": int(np.sum(~known)), "variance": float(f(rows).var())}
+    return PairEffect(axes=axes, moments=moments, main=main, square=square, **told | fields)
 
 
 def main_effect(f, rows, side, axis):
@@ -70,7 +63,9 @@ def main_effect(f, rows, side, axis):
         step = np.searchsorted(axis.nodes, low[own])
         total += np.bincount(step, (f(ends[1]) - f(ends[0]))[own], axis.n_steps)
         count = count + np.bincount(step, minlength=axis.n_steps)
-    heights = np.append(0.0, np.cumsum(total / count))
+    heights = np.append(0.0, np.cumsum(total / count))[: axis.nodes.size]
+    if not len(rows):
+        return heights
     above = np.minimum(standing.stand + 1, axis.nodes.size - 1)
     at_rows = heights[standing.stand] * (1 - standing.place) + heights[above] * standing.place
     return heights - at_rows.mean()

@@ -7,12 +7,14 @@ from rhale._explain import effect, explain
 from rhale._interact import interactions
 from rhale._run import own_version as _own_version
 from rhale.errors import RhaleError
-from rhale.explanation import Explanation, load
+from rhale.explanation import Explanation
 from rhale.kernels import partitions as _partitions
 from rhale.kernels.partitions import *  # a new one is named in that list alone
 from rhale.kernels.regions import By, Regions
+from rhale.pairs import Interactions, load
 from rhale.results.effect import Effect
 from rhale.results.level_effect import LevelEffect
+from rhale.results.pair_effect import PairEffect
 from rhale.results.profile import Profile
 from rhale.results.region_tree import RegionTree
 
@@ -20,7 +22,9 @@ __all__ = [
     "By",
     "Effect",
     "Explanation",
+    "Interactions",
     "LevelEffect",
+    "PairEffect",
     "Profile",
     "RegionTree",
     "Regions",

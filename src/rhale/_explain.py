@@ -61,6 +61,7 @@ def explain(
     window: float | None = None,
     spread_window: float | None = None,
     regions: bool | Regions | By | None = None,
+    partners: bool = True,
     n_rows: int | None = None,
     seed: int = 0,
     batch_size: int | None = None,
@@ -87,6 +88,7 @@ def explain(
     window: float | None = None,
     spread_window: float | None = None,
     regions: bool | Regions | By | None = None,
+    partners: bool = True,
     n_rows: int | None = None,
     seed: int = 0,
     batch_size: int | None = None,
@@ -148,6 +150,9 @@ def explain(
         differs, and lets rows that the search did not see decide; `rhale.Regions(depth=1,
         splitters=["sex"])` says how. `rhale.By("sex")` takes groups as they are. See
         `Effect.regions`.
+    partners : bool
+        Whether it is kept with which other explained features the spread of each goes; see
+        `Explanation.partners`. It asks the model nothing.
     n_rows : int, optional
         Use at most so many rows, drawn with `seed`; all by default.
     seed : int
@@ -194,6 +199,7 @@ def explain(
         window=window,
         spread_window=spread_window,
         regions=regions,
+        partners=partners,
         n_rows=n_rows,
         seed=seed,
         batch_size=batch_size,

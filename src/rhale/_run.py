@@ -29,6 +29,7 @@ from rhale.kernels.regions import By, Regions
 from rhale.measures.choose import Choice
 from rhale.measures.measure import About, Conclusion, Measure, MeasureTask, SampleParts, take_apart
 from rhale.measures.pair_task import PairPass
+from rhale.measures.partner_plan import find_partners_of_all
 from rhale.measures.questions import Asker
 from rhale.measures.region_plan import Search, search_regions
 from rhale.measures.whole_rows import WholeRows, WholeRowsTask
@@ -38,6 +39,7 @@ from rhale.models.wrap import read_model
 from rhale.results import store
 from rhale.results.missing import Missing
 from rhale.results.note import Note
+from rhale.results.partners import PartnerMatrix
 from rhale.results.region_tree import RegionTree
 from rhale.settings import IDENTITY, USUAL_BINS, Settings, describe_bins
 from rhale.tables import Table, TableInMemory, open_table
@@ -65,6 +67,7 @@ class Findings:
     sample_weight: FloatArray
     asked: int
     notes: tuple[Note, ...] = ()
+    partners: PartnerMatrix | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +132,7 @@ class Run:
         left, number, n_asked = tuple(measures), SECOND_LOOK, 0
         keys = self._last_keys(columns, left, len(asker.outputs))
         found, first, search = list[tuple[Measure, Conclusion]](), None, None
+        partners: PartnerMatrix | None = None
         while left:
             task = on_device(
                 MeasureTask(asker, left, keys[0], self.asked.seed, columns.survey.weight, keys[1])
@@ -137,18 +141,21 @@ class Run:
             sampled = take_apart(sums.sample, len(asker.outputs), left)
             shown, notes = sampled.up_to(keys[0]), asker.predictor.notes
             about = About(columns.survey, asker.outputs, notes, shown.weight, keys[0])
-            is_searched = first is None and self.asked.regions is not None
+            is_searched = first is None and self.asked.is_searched
             some = sampled.searched(keys[1]) if is_searched else None
             done = conclude_all(left, sums.totals, shown, some, about)
             found, n_asked, number = found + done, n_asked + sums.asked, number + 1
             left = tuple(more for _, one in done for more in one.more)
-            if some is not None:
+            if some is not None and self.asked.partners:
+                partners = find_partners_of_all(columns, done, some)
+            if some is not None and self.asked.regions is not None:
                 search = search_regions(self.asked.regions, columns, done, some)
                 left += search.measures
             first, keys = first or shown, (keys[0], keys[0])
         assert first is not None  # noqa: S101 - our own mistake: there is always a feature
         notes = describe_search(self.asked.regions, measures, asker.outputs, columns.survey.n_rows)
-        return replace(gather(columns, found, first, n_asked, search), notes=notes)
+        gathered = gather(columns, found, first, n_asked, search)
+        return replace(gathered, notes=notes, partners=partners)
 
     def measure_pairs(self, task: PairPass[Sums], columns: Columns, number: int) -> Sums:
         """Go through the rows once for all pairs."""
@@ -379,6 +386,7 @@ def conclude(
         cells=found.cells,
         provenance={**describe_run(run, columns, predictor), **asked},
         notes=found.notes,
+        partner_matrix=found.partners,
     )
     return note_explained(made)
 

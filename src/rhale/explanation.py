@@ -27,10 +27,10 @@ from rhale.results.effect import Effect
 from rhale.results.explained import SampledCurves
 from rhale.results.fit import bin_cells
 from rhale.results.note import Note, as_notes
+from rhale.results.partners import PartnerMatrix, Partners, partners_of_regions
 from rhale.results.read_only import as_read_only
-from rhale.results.region_tree import RegionTree
 from rhale.results.result import Result, is_constant
-from rhale.settings import describe_bins, name_keys, partition_for
+from rhale.settings import PROFILES, describe_bins, name_keys, partition_for
 from rhale.system.writing import write_text
 
 if TYPE_CHECKING:
@@ -69,6 +69,9 @@ class Explanation:
         What was explained, how, on how many rows, with which versions.
     notes : tuple of Note
         What a reader should know about the whole.
+    partner_matrix : PartnerMatrix or None
+        With whom the spread of every feature goes, which `partners` tells; None where that was
+        not asked for.
     """
 
     features: tuple[str, ...]
@@ -80,6 +83,7 @@ class Explanation:
     cells: Mapping[str, Moments] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    partner_matrix: PartnerMatrix | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cells", as_read_only(self.cells))
@@ -98,7 +102,8 @@ class Explanation:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Explanation):
             return NotImplemented
-        names = ("features", "outputs", "effects", "predictions", "sample_x", "sample_weight")
+        names = ["features", "outputs", "effects", "predictions", "sample_x", "sample_weight"]
+        names += ["partner_matrix"]
         same = all(same_value(getattr(self, n), getattr(other, n)) for n in names)
         same = same and self.cells.keys() == other.cells.keys()
         same = same and all(same_fields(m, other.cells[name]) for name, m in self.cells.items())
@@ -244,31 +249,43 @@ class Explanation:
         self._require_regions()
         return summary.as_frame(summary.split_rows(self.effects), backend or self._backend)
 
-    def partners(
-        self,
-        feature: str | int,
-        output: str | int | None = None,
-        *,
-        backend: str | None = None,
-    ) -> Any:
-        """How much of the spread of a feature goes with each other feature, largest first.
+    def partners(self, feature: str | int, output: str | int | None = None) -> Partners:
+        """With whom the spread of a feature goes, and what goes with nobody; no model is asked.
 
         Parameters
         ----------
         feature, output : str or int
             The feature, and which output, where there are several.
-        backend : {"pandas", "polars", "pyarrow"}, optional
-            As in `to_frame`.
 
         Returns
         -------
-        data frame
-            Columns `feature`, `share`, `standard_error`; the last row, "(nobody)", is the share
-            that no feature explains.
+        Partners
+            A sequence, largest share first, that prints as a table; `unexplained` and `to_frame`.
+
+        Notes
+        -----
+        Looked at are the explained features; with regions those that may tell them apart.
         """
-        self._require_regions()
-        tree = cast(RegionTree, self[feature if output is None else (feature, output)].regions)
-        return summary.as_frame(summary.partner_rows(tree), backend or self._backend)
+        effect = self[feature if output is None else (feature, output)]
+        if self.partner_matrix is not None:
+            places = {(one.name, one.output): i for i, one in enumerate(self.effects)}
+            place = places[effect.name, effect.output]
+            return self.partner_matrix.tell(place, effect, self._backend)
+        if effect.regions is None:
+            raise BadSettingError(self._why_no_partners())
+        return partners_of_regions(effect, effect.regions, self._backend)
+
+    def _why_no_partners(self) -> str:
+        """Say why nobody knows with whom spreads go."""
+        method = self.provenance.get("method")
+        if method in PROFILES:
+            return (
+                f"partners go with local effects, and method={method!r} has none; use "
+                "method='rhale', 'ale' or 'dale'"
+            )
+        if self.provenance.get("asked", {}).get("partners") == "False":
+            return "partners=False was asked for; call explain again without it"
+        return "this explanation was made before partners were kept; call explain again"
 
     def _require_regions(self) -> None:
         """Refuse to tell who differs where nobody asked."""
@@ -488,7 +505,7 @@ def note_explained(fx: Explanation) -> Explanation:
 
 
 def load(path: str | PathLike[str]) -> Explanation:
-    """Read an explanation that `Explanation.save` wrote.
+    """Read an explanation that `Explanation.save` wrote; `rhale.load` reads interactions, too.
 
     Parameters
     ----------

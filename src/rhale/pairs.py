@@ -11,10 +11,11 @@ from typing import Any, cast
 import numpy as np
 
 from rhale.errors import BadSettingError, UnknownFeatureError, UnknownNameError, UnknownOutputError
+from rhale.explanation import Explanation
 from rhale.kernels import FloatArray
 from rhale.kernels.records import freeze, same_value
 from rhale.names import find_feature, find_output, near_names
-from rhale.results import pair_listing, pair_table, summary
+from rhale.results import pair_listing, pair_table, store, summary
 from rhale.results.note import as_notes
 from rhale.results.pair_effect import PairMethod, PairResult
 from rhale.results.read_only import as_read_only
@@ -214,6 +215,46 @@ class Interactions:
         singles = (self.importance**2).sum(axis=0) / total
         return pair_listing.tell_explained(self.outputs, self._shares(), singles)
 
+    def plot(
+        self,
+        pair: tuple[Any, Any] | None = None,
+        *,
+        kind: str | None = None,
+        output: str | int | None = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Any:
+        """Draw one pair, or how strongly all of them interact.
+
+        Parameters
+        ----------
+        pair : pair of str or int, optional
+            Two features; none for the matrix of all strengths, with importance on its diagonal,
+            and the ranking of the strongest pairs beside it.
+        kind : {"map", "lines"}, optional
+            How one pair is drawn, as in `PairEffect.plot`; a map if not given.
+        output : str or int, optional
+            Which output, where there are several; all pairs together: the first if not given.
+        ax : matplotlib Axes or a pair of them, optional
+            Where to draw; a new figure if not given. One Axes takes the matrix alone.
+        **options
+            Passed on to `rhale.plots`: `top=20` ranks more pairs.
+
+        Returns
+        -------
+        Axes, or a pair of them
+        """
+        if pair is not None:
+            key = (*pair,) if output is None else (*pair, output)
+            return self[key].plot(kind or "map", ax=ax, **options)
+        if kind is not None:
+            msg = f"kind={kind!r} draws one pair; name it: ix.plot(('a', 'b'), kind={kind!r})"
+            raise BadSettingError(msg)
+        from rhale.plots import plot_interactions
+        from rhale.plots.choice import draw
+
+        return draw(plot_interactions, self, output=output, ax=ax, **options)
+
     def to_frame(self, backend: str | None = None, *, errors: bool = True) -> Any:
         """One row per pair and output, the strongest first.
 
@@ -222,7 +263,7 @@ class Interactions:
         backend : {"pandas", "polars", "pyarrow"}, optional
             Kind of table; that of the explained table if not given.
         errors : bool
-            Whether `strength_error` and `p_value` are found, some milliseconds a pair; they are
+            Whether `strength_error` and `p_value` are found, which takes some 10 ms a pair; they are
             nan if not.
         """
         rows = pair_table.pair_rows(self.ranked(), errors=errors)
@@ -243,6 +284,10 @@ class Interactions:
             )
             raise BadSettingError(msg)
         return summary.as_frame(pair_table.cell_rows(self.pairs), backend or self._backend)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write one JSON file that `rhale.load` reads back exactly."""
+        store.write(path, store.pack_interactions(self))
 
     @property
     def _backend(self) -> str | None:
@@ -274,3 +319,39 @@ class Interactions:
         from rhale.report.pair_notebook import pairs_as_html
 
         return pairs_as_html(self.ranked(), self.provenance, self.notes)
+
+
+def load(path: str | PathLike[str]) -> Explanation | Interactions:
+    """Read what `Explanation.save` or `Interactions.save` wrote.
+
+    Parameters
+    ----------
+    path : path-like
+        The JSON file.
+
+    Returns
+    -------
+    Explanation or Interactions
+        The file says which.
+
+    Raises
+    ------
+    BadFileError
+        If the file is of another program, or anything in it is not as `save` writes it. What is
+        loaded can be used like any other result, wherever it comes from.
+    """
+    return unpacked(store.read(path), str(path))
+
+
+def unpacked(content: Any, source: str) -> Explanation | Interactions:
+    """Make a result of the plain values in a file or a message, which may be hostile.
+
+    Parameters
+    ----------
+    content : dict
+        What `store.pack` or `store.pack_interactions` gave, with the version of its format.
+    source : str
+        Where it came from, for messages.
+    """
+    held, found = store.unpack_any(content, source)
+    return Explanation(**found) if held == "explanation" else Interactions(**found)

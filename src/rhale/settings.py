@@ -33,7 +33,7 @@ USUAL_BINS: dict[str, Partition] = {
 # what makes a run the same run; features and columns are those of the table that it reads
 IDENTITY = (
     *("method", "bins", "local", "limits", "window", "spread_window"),
-    *("output", "response", "categorical", "regions", "seed", "pairing"),
+    *("output", "response", "categorical", "regions", "partners", "seed", "pairing"),
 )
 NOT_IN_NUMBERS = ("checkpoint", "progress")
 LONGEST_SOURCE = 200  # entries of a list that is written out
@@ -71,6 +71,7 @@ class Settings:
     window: float | None = None
     spread_window: float | None = None
     regions: Any = None
+    partners: bool = True
     n_rows: int | None = None
     seed: int = 0
     batch_size: int | None = None
@@ -87,6 +88,7 @@ class Settings:
         self._check_local()
         self._check_counts()
         self._check_regions()
+        _require_one_of("partners", self.partners, (True, False))
         gradient: Any = self.gradient
         if gradient is not None and not callable(gradient):
             msg = f"gradient={gradient!r:.60} is not callable; pass rows -> (n_rows, n_features)"
@@ -142,6 +144,11 @@ class Settings:
     def is_profile(self) -> bool:
         """Whether predictions are traced instead of local effects."""
         return self.method in PROFILES
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether it is looked for what local effects of single rows go with."""
+        return not self.is_profile and (self.partners or self.regions is not None)
 
     @property
     def wants_gradient(self) -> bool:
@@ -298,7 +305,7 @@ def _source_of_several(values: Sequence[Any]) -> str | None:
     return f"({inside},)" if len(known) == 1 else f"({inside})"
 
 
-def _require_one_of(name: str, value: str, known: Sequence[str]) -> None:
+def _require_one_of(name: str, value: Any, known: Sequence[Any]) -> None:
     if value not in known:
-        msg = f"{name}={value!r} is not known; use one of {', '.join(known)}"
+        msg = f"{name}={value!r:.60} is not known; use one of {', '.join(map(str, known))}"
         raise BadSettingError(msg)

@@ -159,7 +159,6 @@ def test_pairs_behind_a_step_are_those_of_the_pipeline(step):
 def test_names_behind_an_encoder_make_pairs():
     rng = np.random.default_rng(0)
     data = pandas.DataFrame({n: rng.choice(list("abcde"), 300) for n in ("one", "two")})
-    data["three"] = rng.integers(0, 5, 300)
     y = (data["one"] == "b") * (data["two"] > "b") * 1.0
     trees = GradientBoostingRegressor(n_estimators=10, random_state=0)
     model = make_pipeline(OrdinalEncoder(), trees).fit(data, y)

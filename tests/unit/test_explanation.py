@@ -571,8 +571,8 @@ def test_frames_of_regions_splits_and_partners(regional):
     every = frame[frame["region"] == -1].drop(columns=["region", "rule"]).reset_index(drop=True)
     pd.testing.assert_frame_equal(every, plain)
     assert list(regional.splits_frame()["splitter"]) == ["x1", "x2"]
-    assert list(regional.partners("x0")["feature"]) == ["x1", "x2", "(nobody)"]
-    assert list(regional.partners("x0", "y0")["feature"]) == ["x1", "x2", "(nobody)"]
+    assert [partner.feature for partner in regional.partners("x0")] == ["x1", "x2"]
+    assert list(regional.partners("x0", "y0").to_frame()["partner"]) == ["x1", "x2"]
 
 
 def test_frames_of_regions_are_of_any_kind(regional):
@@ -580,7 +580,7 @@ def test_frames_of_regions_are_of_any_kind(regional):
     made = [
         regional.to_frame("pyarrow", regions=True),
         regional.splits_frame("pyarrow"),
-        regional.partners("x0", backend="pyarrow"),
+        regional.partners("x0").to_frame("pyarrow"),
     ]
     assert all(isinstance(frame, pa.Table) for frame in made)
 
@@ -589,7 +589,6 @@ def test_regions_that_nobody_asked_for_are_not_told(fx):
     for ask in (
         lambda: fx.to_frame(regions=True),
         fx.splits_frame,
-        lambda: fx.partners(0),
     ):
         with pytest.raises(BadSettingError, match=r"not asked for; call explain .* regions=True"):
             ask()
@@ -600,7 +599,7 @@ def test_partners_of_several_outputs_are_named():
     several = make_regional(lambda rows: np.column_stack([rows[:, 0] * (rows[:, 1] > 0)] * 2))
     with pytest.raises(UnknownOutputError):
         several.partners("x0")
-    assert len(several.partners("x0", 1)) == 3
+    assert len(several.partners("x0", 1)) == 2
     assert several.explained_with_regions.keys() == {"y0", "y1"}
 
 

@@ -190,3 +190,29 @@ def test_they_are_compared_by_value_and_cannot_be_changed(ix, some):
     with pytest.raises(ValueError, match="read-only"):
         ix.importance[0, 0] = 1.0
     assert isinstance(ix, Interactions)
+
+
+def test_all_pairs_are_drawn_as_a_matrix_and_a_ranking(ix, two):
+    matrix, ranking = ix.plot(top=2)
+    assert len(ranking.get_yticks()) == 2
+    assert ix.plot(ax=matrix) is matrix
+    assert two.plot(output="high")[1].get_xlabel().startswith("effect on high")
+
+
+def test_one_pair_is_drawn_by_itself(ix, two):
+    assert ix.plot(("age", "income")).get_xlabel() == "age"
+    assert ix.plot(("income", "age")).get_xlabel() == "income"
+    assert ix.plot((0, "region"), kind="lines", by="age").get_xlabel() == "region"
+    ax = two.plot(("age", "income"), output="high", kind="lines")
+    assert ax.get_ylabel().startswith("effect on high")
+
+
+def test_what_cannot_be_drawn_is_refused(ix, two):
+    with pytest.raises(BadSettingError, match=r"kind='lines' draws one pair; name it: ix.plot\("):
+        ix.plot(kind="lines")
+    with pytest.raises(UnknownOutputError, match="name one"):
+        two.plot(("age", "income"))
+    with pytest.raises(
+        BadSettingError, match="plot_interactions has no option 'tpo'; did you mean"
+    ):
+        ix.plot(tpo=3)

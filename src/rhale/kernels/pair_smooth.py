@@ -63,7 +63,7 @@ def smooth_steps(
     if not measured.any() or not rough.any():
         return filling
     reached = np.flatnonzero(_reached(axes, steps).ravel())
-    area = step_areas(axes).ravel()
+    area = step_areas((axes[0].nodes, axes[1].nodes)).ravel()
     weight = steps.weight.ravel() / steps.weight.ravel()[measured].mean()
     slopes = steps.mean.ravel() / area
     evened = _even_out(weight[reached], rough[np.ix_(reached, reached)], slopes[reached])

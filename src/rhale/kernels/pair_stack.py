@@ -59,11 +59,17 @@ class PairStack:
         return first.is_levels, second.is_levels
 
     @cached_property
+    def nodes(self) -> tuple[FloatArray, FloatArray]:
+        """Nodes of both sides, (n_pairs, n_nodes)."""
+        first, second = (np.array([sides[i].nodes for sides in self.axes]) for i in (0, 1))
+        return first, second
+
+    @cached_property
     def ground(self) -> Ground:
         """Where rows stand: as they do, or, as R has it, all in the middle of their cell."""
-        weight = np.stack([one.weight for one in self.moments])
+        weight = np.array([one.weight for one in self.moments])
         if self.reading == "rows":
-            places = np.stack([one.places for one in self.moments])
+            places = np.array([one.places for one in self.moments])
             return Ground(weight, places, self.sides)
         u, v = (0.0 if levels else 0.5 for levels in self.sides)
         middle = np.array([u**p * v**q for p, q in POWERS])
@@ -72,21 +78,23 @@ class PairStack:
     @cached_property
     def steps(self) -> PairSteps:
         """Mean differences of rows, (n_pairs, n_steps, n_steps)."""
-        mean = np.stack([one.mean[0] for one in self.moments])
+        mean = np.array([one.mean[0] for one in self.moments])
         return average_steps(self.ground.weight, mean, self.sides)
 
     @cached_property
     def filling(self) -> Filling:
         """What stands in for steps without rows."""
-        return find_filling(self.axes, self.steps.measured, slopes=self.reading == "rows")
+        return find_filling(
+            self.nodes, self.sides, self.steps.measured, slopes=self.reading == "rows"
+        )
 
     @cached_property
     def covariances(self) -> Covariances:
         """Covariances of the mean differences."""
         weight = self.ground.weight
-        squares = np.stack([one.weight_squares for one in self.moments])
-        products = np.stack([one.products[0] for one in self.moments])
-        areas = np.stack([stand_areas(sides) for sides in self.axes])
+        squares = np.array([one.weight_squares for one in self.moments])
+        products = np.array([one.products[0] for one in self.moments])
+        areas = stand_areas(self.nodes, self.sides)
         spread = stand_covariances((weight, squares), products, areas)
         return step_covariances(weight, spread, self.sides)
 
@@ -108,7 +116,8 @@ class PairStack:
         crossed = 2 * terms.value[later] * ground.products(first, second)
         pair = np.concatenate([terms.first[same], first]) // size
         sums = np.bincount(pair, np.concatenate([own, crossed]), len(self.axes))
-        return np.maximum(sums, 0.0)
+        size = np.bincount(terms.first // size, np.abs(terms.value), len(self.axes))
+        return np.where(sums > ROUNDING * size, sums, 0.0)  # entries of Q are below 1
 
 
 def find_mean_squares(ground: Ground, steps: FloatArray) -> FloatArray:

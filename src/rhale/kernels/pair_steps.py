@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -16,6 +15,7 @@ POOLED_ROWS = 4.0  # degrees of freedom with which the variance of all cells cou
 EQUALLY_NEAR = 1e-9  # of a squared distance: less is rounding
 DOWN, UP = 0, 1
 Sides = tuple[bool, bool]  # whether rows stand on levels
+Nodes = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,8 +166,6 @@ def step_covariances(weight: FloatArray, spread: FloatArray, sides: Sides) -> Co
         return Covariances(every, every, spread.ravel()[every])
     whole = average_steps(weight, np.zeros(spread.shape[:-1]), sides).weight
     number = np.arange(whole.size).reshape(whole.shape)
-    if not whole.size:  # a side has one level, and no step
-        return Covariances(number.ravel(), number.ravel(), np.empty(0))
     step = np.full((spread.shape[-1], *weight.shape), -1)
     share = np.zeros(step.shape)
     for way, some in enumerate(_stands(sides)):
@@ -213,29 +211,38 @@ def stand_covariances(
     return np.asarray(within / np.where(rows > 0, rows, np.inf)[..., None, None])
 
 
-def stand_areas(axes: tuple[PairAxis, PairAxis]) -> FloatArray:
-    """Areas of the steps that the rows of every stand count for, (n_stands, n_stands, n_ways)."""
-    sides = [[_padded(axis, way) for way in range(axis.n_ways)] for axis in axes]
-    return np.stack([np.outer(a, b) for a, b in product(*sides)], axis=-1)
+def stand_areas(nodes: Nodes, sides: Sides) -> FloatArray:
+    """Areas of the steps that the rows of every stand count for, (..., n_stands, n_stands, n_ways).
+
+    Parameters
+    ----------
+    nodes : pair of ndarray of shape (..., n_nodes)
+        Those of both sides.
+    sides : pair of bool
+        Whether rows stand on levels.
+    """
+    first, second = (_step_widths(*side) for side in zip(nodes, sides, strict=True))
+    return np.stack([a[..., :, None] * b[..., None, :] for a in first for b in second], axis=-1)
 
 
-def _padded(axis: PairAxis, way: int) -> FloatArray:
-    """Width of the step that rows of each stand count for in one way; 0 where there is none."""
-    if not axis.is_levels:
-        return axis.widths
-    ends = (1, 0) if way == DOWN else (0, 1)
-    return np.asarray(np.pad(axis.widths, ends))
+def _step_widths(nodes: FloatArray, is_levels: bool) -> list[FloatArray]:  # noqa: FBT001
+    """Widths of the steps that rows of each stand count for, way by way; 0 where there is none."""
+    widths = np.diff(nodes)
+    if not is_levels:
+        return [widths]
+    none = np.zeros((*widths.shape[:-1], 1))
+    return [np.concatenate([none, widths], -1), np.concatenate([widths, none], -1)]
 
 
-def find_filling(
-    axes: Sequence[tuple[PairAxis, PairAxis]], measured: BoolArray, *, slopes: bool = True
-) -> Filling:
+def find_filling(nodes: Nodes, sides: Sides, measured: BoolArray, *, slopes: bool) -> Filling:
     """Find the nearest measured steps of every other one, distances in shares of the ranges.
 
     Parameters
     ----------
-    axes : sequence of pairs of PairAxis
-        The two sides of every pair.
+    nodes : pair of ndarray of shape (n_pairs, n_nodes)
+        Those of both sides of every pair.
+    sides : pair of bool
+        Whether rows stand on levels.
     measured : ndarray of shape (n_pairs, n_steps, n_steps)
         Steps that rows count for.
     slopes : bool
@@ -252,14 +259,15 @@ def find_filling(
     own = np.flatnonzero(~empty)
     if not empty.any():
         return Filling(own, own, np.ones(own.size))
-    step, source = _nearest(axes, measured, empty)
-    factor = np.ones(step.size)
+    some = np.flatnonzero(empty.any((-2, -1)))
+    middles = tuple(_middles(at[some], side) for at, side in zip(nodes, sides, strict=True))
+    step, source = _nearest(some, middles, measured, empty)
     if slopes:
-        area = np.stack([step_areas(sides) for sides in axes]).ravel()
+        area = step_areas(nodes).ravel()
         factor = area[step] / area[source] / np.bincount(step)[step]
     else:
         step, first = np.unique(step, return_index=True)
-        source, factor = source[first], factor[first]
+        source, factor = source[first], np.ones(step.size)
     return Filling(
         np.concatenate([own, step]),
         np.concatenate([own, source]),
@@ -268,12 +276,10 @@ def find_filling(
 
 
 def _nearest(
-    axes: Sequence[tuple[PairAxis, PairAxis]], measured: BoolArray, empty: BoolArray
+    some: IntArray, middles: tuple[FloatArray, ...], measured: BoolArray, empty: BoolArray
 ) -> tuple[IntArray, IntArray]:
     """Steps without rows and the measured ones that are nearest to them, several if equally near."""
-    some = np.flatnonzero(empty.any((-2, -1)))
-    x, y = (np.stack([_middles(axes[i][side]) for i in some.tolist()]) for side in (0, 1))
-    across, along = ((at[:, :, None] - at[:, None, :]) ** 2 for at in (x, y))
+    across, along = ((at[:, :, None] - at[:, None, :]) ** 2 for at in middles)
     # from step b to the measured steps of row r, column after column: (n_pairs, column, r, b)
     known = np.where(measured[some].swapaxes(1, 2)[..., None], along[:, :, None], np.inf)
     nearest = known.min(1)
@@ -282,22 +288,23 @@ def _nearest(
     limit = far.min(-1) * (1 + EQUALLY_NEAR)
     which, row = np.nonzero(far <= limit[:, None])
     pair, a, b, limit = pair[which], a[which], b[which], limit[which]
-    link, column = np.nonzero(
-        across[pair, a, row][:, None] + known[pair, :, row, b] <= limit[:, None]
-    )
+    way = across[pair, a, row][:, None] + known[pair, :, row, b]
+    link, column = np.nonzero(way <= limit[:, None])
     n, m = measured.shape[1:]
     base = some[pair[link]] * n
     return (base + a[link]) * m + b[link], (base + row[link]) * m + column
 
 
-def step_areas(axes: tuple[PairAxis, PairAxis]) -> FloatArray:
-    """Areas of all steps, (n_steps, n_steps); a step without width counts 1."""
-    first, second = (np.where(axis.widths > 0, axis.widths, 1.0) for axis in axes)
-    return np.outer(first, second)
+def step_areas(nodes: Nodes) -> FloatArray:
+    """Areas of all steps, (..., n_steps, n_steps); a step without width counts 1."""
+    first, second = (np.where(np.diff(at) > 0, np.diff(at), 1.0) for at in nodes)
+    return first[..., :, None] * second[..., None, :]
 
 
-def _middles(axis: PairAxis) -> FloatArray:
-    """Middles of the steps, in shares of the range."""
-    if axis.is_levels or axis.n_steps == 1:
-        return np.arange(1, axis.n_steps + 1) / max(axis.n_steps, 1)
-    return np.asarray((axis.nodes[1:] + axis.nodes[:-1]) / 2 / (axis.nodes[-1] - axis.nodes[0]))
+def _middles(nodes: FloatArray, is_levels: bool) -> FloatArray:  # noqa: FBT001
+    """Middles of the steps, in shares of the range: (n_pairs, n_steps)."""
+    n_steps = nodes.shape[-1] - 1
+    if is_levels or n_steps == 1:
+        return np.broadcast_to(np.arange(1, n_steps + 1) / max(n_steps, 1), (len(nodes), n_steps))
+    middles, reach = (nodes[:, 1:] + nodes[:, :-1]) / 2, nodes[:, -1:] - nodes[:, :1]
+    return np.asarray(middles / reach)

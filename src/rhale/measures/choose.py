@@ -114,7 +114,7 @@ def choose(columns: Columns, asker: Asker, settings: Settings) -> Choice:
     for f, source, own, way in zip(binned, sources, cells, ways, strict=True):
         told = () if way in USUAL_WAYS else (way,)
         offered, how[f.name] = offer_piles(own, source.piles), way
-        searched = settings.regions is not None
+        searched = settings.is_searched
         measured[f.name] = BinnedEffects(f, source, offered, told, missing[f.name], searched)
     for feature in columns.features:
         if feature.is_constant:
@@ -190,7 +190,7 @@ def choose_jumps(
             share=settings.window,
             how=describe_places(places, cuts.size, _near_share(settings, f)),
             missing=missing[f.name],
-            is_searched=settings.regions is not None,
+            is_searched=settings.is_searched,
         )
         for f, cuts in some
     ]

@@ -94,6 +94,14 @@ def plot_pair_lines(
     different lines can be compared; lines that are parallel do not interact. A line is drawn only
     over cells in which rows are, together with the held value. The interval is that of the joint
     effect; how well main effects are known is shown where they are explained.
+
+    Examples
+    --------
+    >>> import rhale
+    >>> rows = np.random.default_rng(0).normal(size=(500, 3))
+    >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2], rows)
+    >>> plot_pair_lines(ix["x0", "x1"]).get_legend().get_title().get_text()
+    'x1 held at its 10th, 50th and 90th percentile'
     """
     pair = pair if chosen_side(pair, by) == 1 else pair.transposed()
     moving, holding = sides = read_sides(pair)

@@ -64,6 +64,14 @@ def plot_pair_map(
     cell the surface is bilinear, and contour lines follow it. Main effects are not in it, so that
     a map without interaction is blank paper whatever the features do alone; `plot_pair_lines`
     shows both together.
+
+    Examples
+    --------
+    >>> import rhale
+    >>> rows = np.random.default_rng(0).normal(size=(500, 3))
+    >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2], rows)
+    >>> plot_pair_map(ix["x0", "x1"]).get_xlabel()
+    'x0'
     """
     ax = canvas.new_axes(style.MAP_SIZE) if ax is None else ax
     first, second = sides = read_sides(pair)

@@ -35,6 +35,16 @@ def plot_interactions(
     -------
     Axes or pair of Axes
         Of the matrix, and of the ranking where it is drawn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rhale
+    >>> rows = np.random.default_rng(0).normal(size=(500, 3))
+    >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2], rows)
+    >>> matrix, ranking = plot_interactions(ix)
+    >>> len(ranking.get_yticklabels())
+    3
     """
     if isinstance(ax, Axes):
         return plot_matrix(pairs, output=output, ax=ax)

@@ -96,6 +96,14 @@ def plot_matrix(
     each other: after the strongest pair comes whoever interacts most with those before. Features
     of which no pair was measured are left out, and of more than 40 the last ones; the legend
     counts both.
+
+    Examples
+    --------
+    >>> import rhale
+    >>> rows = np.random.default_rng(0).normal(size=(500, 3))
+    >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2], rows)
+    >>> plot_matrix(ix).get_yticklabels()[-1].get_text()  # interacts with nobody
+    'x2'
     """
     place = 0 if output is None else find_output(output, pairs.outputs)
     full = pairs.matrix(place)

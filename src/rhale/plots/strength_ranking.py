@@ -48,6 +48,14 @@ def plot_ranking(
     Axes
         The given ones, or new ones. Artists carry a gid: rhale:bars, rhale:whiskers (± standard
         error, where it is known), rhale:shares (squared strength, of the variance of predictions).
+
+    Examples
+    --------
+    >>> import rhale
+    >>> rows = np.random.default_rng(0).normal(size=(500, 3))
+    >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2], rows)
+    >>> len(plot_ranking(ix, top=2).get_yticklabels())
+    2
     """
     require_count("top", top)
     place = 0 if output is None else find_output(output, pairs.outputs)

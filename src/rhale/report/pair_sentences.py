@@ -16,8 +16,12 @@ from rhale.report.region_courses import CHANCE, farthest_apart
 from rhale.report.sentences import SURE
 from rhale.report.wording import clean, isolated, number, plus_minus, unbroken
 from rhale.results.pair_effect import PairEffect
-from rhale.results.pair_sections import PairSection, change_apart, cut_sections
+from rhale.results.pair_sections import PairSection, change_apart, choose_stands, cut_sections
 
+# that a claim about a stretch that nobody searched for is wrong, as three standard errors
+USUAL = 1.35e-3
+LEVEL = 0.05  # of p
+BOTH = "The two work together, but how is not sure"
 HARDLY = 0.1  # of the difference between two curves: a smaller change is hardly one
 ROUNDING = 1e-9  # of the deviation of the predictions
 HALF = 0.5  # of the nodes: curves that have less in common are not all compared
@@ -61,17 +65,18 @@ def tell_pair(pair: PairEffect, n_pairs: int) -> str:
     """
     names = [isolated(clean(name, SHORT_NAME)) for name in pair.names]
     if pair.strength <= ROUNDING * math.sqrt(pair.variance):
-        return f"{names[0]} and {names[1]} do not work together in this model: each has one effect."
-    found = contrast(pair)
-    if found is None:
-        return (
-            "No stretch has rows at two values of the other feature, so lines cannot be compared."
-        )
-    limit = -NormalDist().inv_cdf(CHANCE / max(n_pairs, 1))
-    if abs(found.apart) <= limit * found.error:
-        size = plus_minus(abs(found.apart), found.error)
-        return unbroken(f"Chance could make what sets the lines apart: at most {size}.")
-    return unbroken(f"{headline(pair, found, names)}: {tell_changes(pair, found, names)}.")
+        return f"On average {names[0]} and {names[1]} do nothing together that each does not alone."
+    middle, widest = contrast_middle(pair), contrast(pair)
+    for found, chance in ((middle, USUAL), (widest, CHANCE)):
+        limit = -NormalDist().inv_cdf(chance / max(n_pairs, 1))
+        if found is not None and abs(found.apart) > limit * found.error:
+            return unbroken(f"{headline(pair, found, names)}: {tell_changes(pair, found, names)}.")
+    if widest is None:
+        return "No stretch has rows at two values of the other feature: no lines can be compared."
+    size = plus_minus(abs(widest.apart), widest.error)
+    if pair.p_value * n_pairs < LEVEL:
+        return unbroken(f"{BOTH}: no two lines are surely apart over a stretch (at most {size}).")
+    return unbroken(f"Chance could make what sets the lines apart: at most {size}.")
 
 
 def headline(pair: PairEffect, found: Contrast, names: Sequence[str]) -> str:
@@ -119,6 +124,24 @@ def change_in_words(change: float, small: float) -> str:
     return f"{'rises' if change > 0 else 'falls'} by {number(abs(change))}"
 
 
+def contrast_middle(pair: PairEffect) -> Contrast | None:
+    """Compare the curves at low and high values between low and high places: nothing is searched for.
+
+    Notes
+    -----
+    Most of the rows lie between them. Beyond, cells are wide and hold few rows, whose disagreement
+    adds up: of trees, what is sure is mostly seen here. None for levels, or without rows there.
+    """
+    sections = cut_sections(pair)
+    if any(axis.is_levels for axis in pair.axes) or len(sections) < 2:
+        return None
+    stands = choose_stands(pair.axes[0], pair.weight.sum(axis=1))
+    ends = [int(stands[0]), int(stands[-1])]
+    if ends[0] == ends[1] or not all(s.has_rows[ends].all() for s in (sections[0], sections[-1])):
+        return None
+    return compare_sections(pair, sections, (0, len(sections) - 1), (ends[0], ends[1] + 1))
+
+
 def contrast(pair: PairEffect) -> Contrast | None:
     """Find the two curves, and the stretch, that differ most; None where none can be compared."""
     found = shared_stretch(cut_sections(pair), is_levels=pair.axes[0].is_levels)
@@ -126,18 +149,28 @@ def contrast(pair: PairEffect) -> Contrast | None:
         return None
     sections, nodes = found
     heights = np.array([section.height[nodes] for section in sections])
-    (i, j), first, last = farthest_apart(heights, has_order=not pair.axes[0].is_levels)
-    changes = heights[:, last] - heights[:, first]
-    start, stop = pair.axes[0].nodes[nodes[[first, last]]].tolist()
-    values = sections[i].value, sections[j].value
-    between = np.sort(changes[[i, j]])
-    middle = changes[i + 1 : j]
-    gradual = (i, j) == (0, len(sections) - 1) and bool(
-        np.all((middle >= between[0]) & (middle <= between[1]))
-    )
+    which, first, last = farthest_apart(heights, has_order=not pair.axes[0].is_levels)
+    return compare_sections(pair, sections, which, (int(nodes[first]), int(nodes[last])))
+
+
+def compare_sections(
+    pair: PairEffect,
+    sections: Sequence[PairSection],
+    which: tuple[int, int],
+    nodes: tuple[int, int],
+) -> Contrast:
+    """What two curves do from one node to another, and whether those between do something between."""
+    changes = np.array([s.height[nodes[1]] - s.height[nodes[0]] for s in sections])
+    start, stop = pair.axes[0].nodes[list(nodes)].tolist()
+    values = sections[which[0]].value, sections[which[1]].value
     apart, error = change_apart(pair, (start, stop), values)
-    both = float(changes[i]), float(changes[j])
-    return Contrast(start, stop, values, both, apart, error, gradual)
+    low, high = np.sort(changes[list(which)])
+    middle = changes[which[0] + 1 : which[1]]
+    middle = middle[np.isfinite(middle)]
+    between = bool(np.all((middle >= low - error) & (middle <= high + error)))
+    is_gradual = which == (0, len(sections) - 1) and between
+    both = float(changes[which[0]]), float(changes[which[1]])
+    return Contrast(start, stop, values, both, apart, error, is_gradual)
 
 
 def shared_stretch(

@@ -138,12 +138,13 @@ class Numbers:
         keys = {"array", "type", "shape"}
         if type(value) is not dict or value.keys() != keys or type(value["array"]) is not list:
             refuse(f"{where} is {shown(value)}, not an array of numbers")
-        self._agree(value["shape"], len(value["array"]), where, lengths)
+        self.agree(value["shape"], len(value["array"]), where, lengths)
         array = self._array(value["array"], value["type"], where)
-        self._check(array, where)
+        self.check(array, where)
         return array.reshape(value["shape"])
 
-    def _agree(self, shape: Any, size: int, where: str, lengths: Lengths) -> None:
+    def agree(self, shape: Any, size: int, where: str, lengths: Lengths) -> None:
+        """Refuse so many numbers if they do not fill the shape, or that one does not agree."""
         is_shape = type(shape) is list and all(type(n) is int and n >= 0 for n in shape)
         if not is_shape or len(shape) != len(self.sides) or prod(shape) != size:
             refuse(f"{where} has {size} numbers for the shape {shown(shape)}")
@@ -171,7 +172,8 @@ class Numbers:
         except OverflowError:
             refuse(f"{where} holds a number that is too large")
 
-    def _check(self, array: Any, where: str) -> None:
+    def check(self, array: Any, where: str) -> None:
+        """Refuse numbers that are out of range or out of order."""
         if array.size == 0:
             return
         low, high = array.min(), array.max()  # nan where one of them is

@@ -22,6 +22,7 @@ from rhale.kernels.times import AxisKind
 from rhale.results.effect import Density, Effect, LocalEffects
 from rhale.results.level_effect import LevelEffect, name_others
 from rhale.results.missing import Missing
+from rhale.results.partners import PartnerMatrix
 from rhale.results.plain_values import (
     Anything,
     Kind,
@@ -208,6 +209,12 @@ def _agree_sampled(effect: Any, n_rows: int, where: str) -> None:
         refuse(f"{where}regions.sampled has {tree.sampled.size} numbers for {n_rows} rows")
 
 
+def _agree_partners(matrix: PartnerMatrix, where: str) -> None:
+    """Proxies are proxies of partners that there are."""
+    if np.any(matrix.proxy_of >= len(matrix.names)):
+        refuse(f"{where}proxy_of names a partner that is not there")
+
+
 def _agree_explanation(found: dict[str, Any], where: str) -> None:
     """Each feature and output has its result, in order; results and cells are of the same kind."""
     features, outputs, effects = found["features"], found["outputs"], found["effects"]
@@ -222,6 +229,9 @@ def _agree_explanation(found: dict[str, Any], where: str) -> None:
         if type(effect) is not type(first) or is_alone:
             refuse(f"{where}effects[{i}] is of another kind than the effects before it")
         _agree_sampled(effect, len(found["sample_weight"]), f"{where}effects[{i}].")
+    matrix = found.get("partner_matrix")
+    if matrix is not None and matrix.rows.size != len(effects):
+        refuse(f"{where}partner_matrix has {matrix.rows.size} rows for {len(effects)} effects")
     binned = {e.name for e in effects if e.parts == "bins"}
     for name, moments in found["cells"].items():
         n_series = moments.mean.shape[0]
@@ -432,6 +442,23 @@ RECORDS = {
     "gaps": GAPS,
     "staircase": STAIRCASE,
 }
+OF_RESULTS = (Side("results"), Side("partners"))
+PARTNER_MATRIX = Record(
+    PartnerMatrix,
+    {
+        "names": Several(TEXT, Side("partners"), unique=True),
+        "share": Numbers(OF_RESULTS, -FAR, FAR, unknown=True),
+        "standard_error": Numbers(OF_RESULTS, 0, FAR, unknown=True),
+        "p_value": Numbers(OF_RESULTS, 0, 1, unknown=True),
+        "own_share": Numbers(OF_RESULTS, 0, FAR, unknown=True),
+        "proxy_of": Numbers(OF_RESULTS, whole=True, least=-1),
+        "size": Numbers(OF_RESULTS, 0, FAR, unknown=True),
+        "unexplained": Numbers((Side("results"),), 0, 1, unknown=True),
+        "rows": Numbers((Side("results"),), whole=True, least=0),
+    },
+    _agree_partners,
+)
+RECORDS["partner_matrix"] = PARTNER_MATRIX
 OF_ALL = {"rows": Number(whole=True, least=0), "rows_in_table": Number(whole=True, least=0)}
 EXPLANATION = Record(
     dict,
@@ -445,6 +472,8 @@ EXPLANATION = Record(
         "cells": Named(Part({"moments": MOMENTS})),
         "provenance": Named(Anything(), OF_ALL),
         "notes": NOTES,
+        "partner_matrix": Maybe(Part({"partner_matrix": PARTNER_MATRIX})),
     },
     _agree_explanation,
+    later=("partner_matrix",),
 )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, cast
+from typing import Any, Literal, NamedTuple, NoReturn, cast, get_args
 
 import numpy as np
 
@@ -17,17 +17,25 @@ from rhale.kernels.curve import fill_gaps, middles
 from rhale.kernels.uncertainty import bridge_levels
 from rhale.results.effect import NO_SAMPLE, Effect, LocalEffects
 from rhale.results.note import as_notes
+from rhale.results.packed_numbers import pack_numbers
+from rhale.results.pair_schema import INTERACTIONS, PAIR_RECORDS
 from rhale.results.plain_values import RECORD, refuse, shown
 from rhale.results.region_tree import Region
 from rhale.results.schema import EXPLANATION, FAR, RECORDS, PartRows, SampledRows
+from rhale.results.stored_pairs import FilledCells, OtherOutput, store_pairs
 from rhale.system.strict_json import once_each
 from rhale.system.writing import write_text
 
 VERSION = "rhale_format"
-FORMAT = 7
+FORMAT = 8
 READABLE = tuple(range(1, FORMAT + 1))
 NOTED = ("local_notes", "bin_notes", "notes")  # fields that hold notes
-NAMES = {record.make: name for name, record in RECORDS.items()}
+ALL_RECORDS = {**RECORDS, **PAIR_RECORDS}
+NAMES = {record.make: name for name, record in ALL_RECORDS.items()}
+KIND = "kind"
+Held = Literal[
+    "explanation", "interactions"
+]  # what a file is about; those without a word: the first
 
 
 class Rows(NamedTuple):
@@ -124,6 +132,49 @@ def _pack_region(region: Region, rows: Rows) -> dict[str, Any]:
     return {RECORD: "region", **_fields(region), "effect": _pack_effect(region.effect, rows)}
 
 
+def pack_interactions(interactions: Any) -> dict[str, Any]:
+    """Turn interactions into plain values; cells without rows are left out."""
+    short = [plain(pair) for pair in store_pairs(interactions.pairs)]
+    return {KIND: "interactions", **_fields(replace(interactions, pairs=())), "pairs": short}
+
+
+def unpack_any(content: Any, source: str) -> tuple[Held, dict[str, Any]]:
+    """Turn plain values back into the fields of what they hold, and say what that is.
+
+    Parameters
+    ----------
+    content, source
+        As in `unpack`; of `pack_interactions`, too.
+    """
+    if find_held(content, source) == "explanation":
+        return "explanation", unpack(content, source)
+    return "interactions", _unpack_interactions(content, source)
+
+
+def find_held(content: Any, source: str) -> Held:
+    """Say what plain values hold, or why they cannot be read."""
+    _readable_version(content, source)
+    held = content.get(KIND, "explanation")
+    if held in get_args(Held):
+        return cast(Held, held)
+    known = " or ".join(get_args(Held))
+    msg = f"{source} holds {shown(held)}; this version of rhale reads {known}: upgrade"
+    raise BadFileError(msg)
+
+
+def _unpack_interactions(content: Any, source: str) -> dict[str, Any]:
+    """Turn plain values back into the fields of interactions."""
+    try:
+        return dict(INTERACTIONS.read(_without_marks(content), ""))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        msg = f"{source} is damaged: {error}; save the interactions again"
+        raise BadFileError(msg) from error
+
+
+def _without_marks(content: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in content.items() if k not in (VERSION, KIND)}
+
+
 def unpack(content: Any, source: str) -> dict[str, Any]:
     """Turn plain values back into the fields of an explanation; anything else is refused.
 
@@ -135,8 +186,11 @@ def unpack(content: Any, source: str) -> dict[str, Any]:
         Where it came from, for messages.
     """
     version = _readable_version(content, source)
+    if (held := find_held(content, source)) != "explanation":
+        msg = f"{source} holds {held}, where an explanation belongs; read it with rhale.load"
+        raise BadFileError(msg)
     try:
-        found = EXPLANATION.read({k: v for k, v in content.items() if k != VERSION}, "")
+        found = EXPLANATION.read(_without_marks(content), "")
         columns, weight = found["sample_x"].T, found["sample_weight"]
         found["effects"] = tuple(
             _with_rows(e, Rows(columns[i // len(found["outputs"])], weight))
@@ -220,6 +274,8 @@ def plain(value: Any) -> Any:
     """Turn arrays and records into lists and dictionaries, so that `unpack` can undo it."""
     if isinstance(value, np.ndarray):
         return {"array": _numbers(value), "type": value.dtype.name, "shape": list(value.shape)}
+    if isinstance(value, FilledCells | OtherOutput):
+        return {RECORD: NAMES[type(value)], **_packed_fields(value)}
     if type(value) in NAMES:
         return {RECORD: NAMES[type(value)], **_fields(value)}
     if isinstance(value, Mapping):
@@ -238,10 +294,19 @@ def plain(value: Any) -> Any:
 def _fields(record: Any) -> dict[str, Any]:
     """Write the fields of a record by their names, notes with their kinds."""
     known = NAMES.get(type(record))
-    names = RECORDS[known].names if known else [f.name for f in fields(record)]
+    names = ALL_RECORDS[known].names if known else [f.name for f in fields(record)]
     return {
         name: [[n.kind, n.text] for n in as_notes(value)] if name in NOTED else _field(value)
         for name, value in ((name, getattr(record, name)) for name in names)
+    }
+
+
+def _packed_fields(cells: FilledCells | OtherOutput) -> dict[str, Any]:
+    """Write the sums of cells, of which there are many, and their counts by their digits."""
+    found = {f.name: getattr(cells, f.name) for f in fields(cells)}
+    return {
+        name: plain(value) if value is None or value.dtype.kind == "i" else pack_numbers(value)
+        for name, value in found.items()
     }
 
 

@@ -8,13 +8,11 @@ from typing import Any, cast
 
 from rhale.errors import MissingExtraError
 from rhale.results.listing import name_differing, share_told
-from rhale.results.region_tree import Partner, RegionTree
 from rhale.results.result import STATISTICS, Result, axis_kind, reach
 from rhale.results.rules_in_words import ALL_ROWS
 from rhale.results.table_rows import NAN, Columns, name_places
 
 FRAMES = ("pandas", "polars", "pyarrow")
-NOBODY = "(nobody)"
 
 
 def bin_rows(effects: Sequence[Result]) -> Columns:
@@ -72,16 +70,6 @@ def split_rows(effects: Sequence[Result]) -> Columns:
         "share": [float(split.share) for _, split in splits],
         "standard_error": [float(split.standard_error) for _, split in splits],
         "rows": [int(split.rows) for _, split in splits],
-    }
-
-
-def partner_rows(tree: RegionTree) -> Columns:
-    """One row per partner, and one for what nobody explains."""
-    partners = (*tree.partners, Partner(NOBODY, tree.unexplained, NAN))
-    return {
-        "feature": [partner.feature for partner in partners],
-        "share": [float(partner.share) for partner in partners],
-        "standard_error": [float(partner.standard_error) for partner in partners],
     }
 
 

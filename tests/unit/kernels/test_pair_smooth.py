@@ -1,16 +1,16 @@
 import numpy as np
 import pytest
-from tests.pair_rows_by_hand import levels_of, random_rows, twisted
+from tests.pair_rows_by_hand import fill_of, levels_of, random_rows, twisted
 
 from rhale.kernels.pair_axis import PairAxis
 from rhale.kernels.pair_smooth import PRICES, Smoothing, smooth_steps
-from rhale.kernels.pair_steps import PairSteps, find_filling
+from rhale.kernels.pair_steps import PairSteps
 
 CELLS = PairAxis(np.array([0.0, 1.0, 3.0, 4.0, 10.0]))
 
 
 def smoothed(axes, mean, weight):
-    filling = find_filling([axes], weight[None] > 0)
+    filling = fill_of(axes, weight)
     return smooth_steps(axes, PairSteps(mean, weight), filling)
 
 

@@ -2,10 +2,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.pair_rows_by_hand import KINDS, pure_surface, random_rows, read_rows, step_means, twisted
+from tests.pair_rows_by_hand import (
+    KINDS,
+    fill_of,
+    pure_surface,
+    random_rows,
+    read_rows,
+    step_means,
+    twisted,
+)
 
 from rhale.kernels.pair_stack import PairStack, stack_pairs
-from rhale.kernels.pair_steps import find_filling
 
 
 def holey(kinds, seed=0, **settings):
@@ -25,7 +32,7 @@ def test_mean_squares_are_those_over_the_rows_and_noise_is_a_trace(kinds, make):
     rows = make(kinds, weighted=True)
     stack = stack_of(rows)
     steps, weight = step_means(rows, twisted)
-    filling = find_filling([rows.axes], weight[None] > 0)
+    filling = fill_of(rows.axes, weight)
     surface = pure_surface(rows, filling.fill(steps))
     expected = np.average(read_rows(rows, surface) ** 2, weights=rows.w)
     assert stack.raw()[0] == pytest.approx(expected)

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from tests.pair_rows_by_hand import KINDS, cells_of, levels_of, random_rows, step_means, twisted
 
-from rhale.kernels.pair_axis import PairAxis
 from rhale.kernels.pair_steps import (
     POOLED_ROWS,
     Covariances,
@@ -29,9 +28,15 @@ def test_means_are_those_of_all_rows_that_count_for_a_step(kinds):
     assert np.array_equal(found.measured, weight > 0)
 
 
+def described(axes, *, many=False):
+    """Nodes of both sides, and whether they are levels."""
+    nodes = tuple(axis.nodes[None] if many else axis.nodes for axis in axes)
+    return nodes, tuple(axis.is_levels for axis in axes)
+
+
 def spread_by_hand(rows, moments):
     """Covariances of the means of every stand, one by one, weights all 1."""
-    areas = stand_areas(rows.axes)
+    areas = stand_areas(*described(rows.axes))
     n_ways = areas.shape[-1]
     pooled = np.zeros((n_ways, n_ways))
     for k, j in product(range(n_ways), repeat=2):
@@ -50,7 +55,7 @@ def spread_by_hand(rows, moments):
 @each_kind
 def test_variances_of_few_rows_lean_on_the_slopes_of_all(kinds):
     rows = random_rows(kinds)
-    moments, areas = rows.measure(twisted), stand_areas(rows.axes)
+    moments, areas = rows.measure(twisted), stand_areas(*described(rows.axes))
     weights = moments.weight[None], moments.weight_squares[None]
     found = stand_covariances(weights, moments.products, areas[None])[0]
     np.testing.assert_allclose(found, spread_by_hand(rows, moments), rtol=1e-10, atol=1e-15)
@@ -82,7 +87,7 @@ def test_covariances_of_steps_add_up_over_the_rows_that_they_share(kinds):
 def test_rows_of_equal_weights_have_the_variances_of_rows_without():
     rows = random_rows(("levels", "numbers"))
     plain, heavy = rows.measure(twisted), replace(rows, weights=np.full(60, 7.0)).measure(twisted)
-    areas = stand_areas(rows.axes)[None]
+    areas = stand_areas(*described(rows.axes))[None]
     one, other = (
         stand_covariances((m.weight[None], m.weight_squares[None]), m.products, areas)
         for m in (plain, heavy)
@@ -112,11 +117,14 @@ def axes_by_chance(rng):
 @pytest.mark.parametrize("seed", range(8))
 def test_steps_without_rows_have_the_slopes_of_the_nearest_measured_ones(seed):
     rng = np.random.default_rng(seed)
-    axes = [axes_by_chance(rng), (levels_of(7), levels_of(5))]
+    axes = [axes_by_chance(rng), axes_by_chance(rng)]
+    nodes = tuple(np.stack([sides[k].nodes for sides in axes]) for k in (0, 1))
     measured, mean = rng.random((2, 6, 4)) < 0.4, rng.normal(size=(2, 6, 4))
     measured[:, 0, 0] = True
-    slopes = find_filling(axes, measured).fill(mean)
-    differences = find_filling(axes, measured, slopes=False).fill(mean)
+    slopes, differences = (
+        find_filling(nodes, (False, True), measured, slopes=slopes).fill(mean)
+        for slopes in (True, False)
+    )
     for i, sides in enumerate(axes):
         area = np.outer(sides[0].widths, sides[1].widths).ravel()
         near = nearest_by_hand(sides, measured[i])
@@ -129,17 +137,20 @@ def test_steps_without_rows_have_the_slopes_of_the_nearest_measured_ones(seed):
 def test_equally_near_steps_count_alike_whichever_side_is_first():
     axes, measured = (levels_of(3), levels_of(3)), np.array([[False, True], [True, False]])
     mean = np.array([[0.0, 1.0], [5.0, 0.0]])
-    assert find_filling([axes], measured[None]).fill(mean[None])[0].tolist() == [[3, 1], [5, 3]]
+    assert find_filling(*described(axes, many=True), measured[None], slopes=True).fill(mean[None])[
+        0
+    ].tolist() == [[3, 1], [5, 3]]
 
 
 def test_measured_steps_keep_their_own_and_nothing_is_filled_from_nothing():
     some = np.array([[[True, False], [False, False]], [[False] * 2] * 2, [[True] * 2] * 2])
-    axes = [(PairAxis(np.array([0.0, 1.0, 3.0])), PairAxis(np.array([0.0, 1.0, 3.0])))] * 3
-    found, mean = find_filling(axes, some), np.arange(1.0, 13.0).reshape(3, 2, 2)
+    nodes, sides = (np.array([[0.0, 1.0, 3.0]] * 3),) * 2, (False, False)
+    mean = np.arange(1.0, 13.0).reshape(3, 2, 2)
+    found = find_filling(nodes, sides, some, slopes=True)
     assert found.is_needed
     assert found.fill(mean)[0].tolist() == [[1, 2], [2, 4]]
     assert np.array_equal(found.fill(mean)[1:], mean[1:])
-    assert not find_filling(axes, some | True).is_needed
+    assert not find_filling(nodes, sides, some | True, slopes=True).is_needed
 
 
 def test_gathering_and_expanding_are_products_with_the_matrix_of_the_filling():

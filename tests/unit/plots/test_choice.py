@@ -4,7 +4,7 @@ import pytest
 import rhale
 from rhale.errors import BadSettingError
 from rhale.plots import plot_effect, plot_profile
-from rhale.plots.choice import choose_plot, draw
+from rhale.plots.choice import choose_plot, draw, draw_pair
 
 ROWS = np.linspace(0.0, 1.0, 60).reshape(30, 2)
 
@@ -42,3 +42,25 @@ def test_regions_of_a_profile_or_of_an_effect_without_are_refused():
     fx = rhale.explain(lambda rows: rows[:, 0], ROWS)
     with pytest.raises(BadSettingError, match="not asked for"):
         fx.plot("x0", regions=True)
+
+
+def test_a_pair_is_drawn_as_a_map_or_as_lines(product_pair, find, one):
+    ax = product_pair.plot()
+    assert one(ax, "map")
+    assert len(find(product_pair.plot(kind="lines", by="a"), "curve")) == 3
+    assert product_pair.plot("map", ax=ax) is ax
+
+
+def test_an_unknown_kind_or_option_of_a_pair_is_refused(product_pair):
+    with pytest.raises(BadSettingError, match=r"no kind 'line' of picture.*'lines'"):
+        draw_pair(product_pair, "line")
+    with pytest.raises(BadSettingError, match="plot_pair_map has no option 'by'"):
+        product_pair.plot(by="a")
+    with pytest.raises(BadSettingError, match="plot_pair_map has no option 'regions'"):
+        product_pair.plot(regions=True)
+
+
+def test_a_pair_without_a_surface_says_so(make_pairs):
+    pair = make_pairs({"ab": 1.0})["a", "b"]
+    with pytest.raises(BadSettingError, match=r"method 'h' gives 'a' and 'b' a number.*'ale'"):
+        pair.plot()

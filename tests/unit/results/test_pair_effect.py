@@ -1,3 +1,4 @@
+import warnings
 from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
@@ -6,8 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.pairs_by_hand import grid, make_axis, make_pair
 
+import rhale
 from rhale.errors import BadSettingError
 from rhale.kernels.pair_axis import PairAxis
+from rhale.kernels.pair_strength import PairFit
+from rhale.pairs import Interactions
 from rhale.results.pair_effect import PairEffect, PairIndex, read_places
 
 X, Y = np.arange(9.0), np.array([0.0, 1, 3, 4, 7])
@@ -198,6 +202,39 @@ def test_a_pair_that_does_not_interact_has_strength_zero():
     pair = make_pair(lambda r: 2 * r[:, 0] + r[:, 1], GRID, (0, 1), axes, names=("x", "y"))
     assert (pair.strength, pair.strength_error, pair.p_value, pair.share) == (0.0, 0.0, 1.0, 0.0)
     assert pair.strength_ci() == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    "other", [PairAxis(np.array([2.0, 2.0])), PairAxis(np.array([2.0]), ("only",))]
+)
+@pytest.mark.parametrize("n_rows", [9, 0])
+def test_a_side_of_one_value_has_a_flat_surface(other, n_rows, tmp_path):
+    rows = np.column_stack([X, np.full(9, 2.0)])[:n_rows]
+    axes = make_axis(X), other
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of the variance of no rows
+        pair = make_pair(lambda r: r[:, 0], rows, (0, 1), axes, names=("x", "one"), variance=1.0)
+    assert (pair.strength, pair.strength_error, pair.p_value) == (0.0, 0.0, 1.0)
+    height = 0.0 if n_rows else np.nan
+    np.testing.assert_array_equal(pair.surface(X, 2.0), np.full(9, height))
+    np.testing.assert_array_equal(pair.heights, np.full(pair.heights.shape, height))
+    assert np.isnan(pair.mean).all()
+    assert np.isnan(pair.std).all()
+    assert len(pair.table()["count"]) == pair.n_cells
+    whole = Interactions(("x", "one"), ("y",), (pair,), np.ones((2, 1)), np.ones(1))
+    whole.save(tmp_path / "ix.json")
+    assert rhale.load(tmp_path / "ix.json") == whole
+
+
+def test_evened_slopes_have_their_own_errors_and_the_p_of_their_rows():
+    rng = np.random.default_rng(0)
+    rows, axes, f = slopes(rng.normal(size=4))
+    pair = make_pair(f, rows, (0, 1), axes, names=("x", "y"))
+    fit = PairFit(pair.axes, pair.moments, smooth=True)
+    smooth = replace(pair, smooth=True, square=fit.square)
+    assert smooth.p_value == pair.p_value
+    np.testing.assert_allclose(smooth.strength_ci(), np.sqrt(fit.square_interval()))
+    np.testing.assert_allclose(pair.strength_ci(), np.sqrt(pair.fit.square_interval()))
 
 
 def test_predictions_that_do_not_vary_have_no_shares(pair):

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.pairs_by_hand import make_interactions
 
 import rhale
 from rhale.errors import BadFileError
+from rhale.explanation import load as load_explanation
 from rhale.explanation import unpacked
 from rhale.results import store
 from rhale.results.missing import Missing
@@ -31,7 +33,7 @@ def saved(fx, tmp_path):
 
 def test_a_file_is_plain_json_with_its_format(saved):
     content = json.loads(saved.read_text(encoding="utf-8"))
-    assert content["rhale_format"] == 7
+    assert content["rhale_format"] == 8
     assert content["features"] == ["x0", "x1"]
 
 
@@ -126,7 +128,7 @@ def test_json_of_another_program_is_refused(tmp_path, content):
         rhale.load(path)
 
 
-@pytest.mark.parametrize("version", [8, 99])
+@pytest.mark.parametrize("version", [9, 99])
 def test_a_format_of_the_future_says_upgrade(saved, version):
     content = json.loads(saved.read_text(encoding="utf-8"))
     saved.write_text(json.dumps({**content, "rhale_format": version}), encoding="utf-8")
@@ -160,7 +162,7 @@ def test_a_file_of_format_1_is_read_and_its_empty_bin_interpolated():
 def test_an_unknown_format_is_refused(saved, version, told):
     content = json.loads(saved.read_text(encoding="utf-8"))
     saved.write_text(json.dumps({**content, "rhale_format": version}), encoding="utf-8")
-    with pytest.raises(BadFileError, match=f"format {told}.*reads formats 1 to 7") as error:
+    with pytest.raises(BadFileError, match=f"format {told}.*reads formats 1 to 8") as error:
         rhale.load(saved)
     assert len(str(error.value)) < 300
 
@@ -422,6 +424,56 @@ def test_a_file_of_format_6_is_read():
     np.testing.assert_allclose(fx["x0"].curve(0.0), -(2 * 8 + 1 * 3) / 16)
     assert fx["x1"].labels == ("0", "1", "2")
     assert (fx["x0"].regions, fx["x1"].regions) == (None, None)
+
+
+def test_a_file_of_format_7_is_read():
+    """(1 + x1) x0 rises by 14 up to 7 where x1 is 1, and not at all where it is -1."""
+    fx = rhale.load(Path(__file__).parent / "samples" / "format_7.json")
+    curves = [region.effect.curve([0, 7], center="start") for region in fx["x0"].regions]
+    np.testing.assert_allclose(curves, [[0, 0], [0, 14]], atol=1e-12)
+    assert [region.count for region in fx["x0"].regions] == [8, 8]
+
+
+def test_interactions_of_format_8_are_read():
+    """x y + 3 x z over all combinations: products of deviations, and no other pair."""
+    ix = rhale.load(Path(__file__).parent / "samples" / "format_8_interactions.json")
+    assert isinstance(ix, rhale.Interactions)
+    x, y, z = (np.arange(n).std() for n in (6, 5, 3))
+    np.testing.assert_allclose(ix["x", "y", "sum"].strength, x * y)
+    np.testing.assert_allclose(ix["z", "x", "sum"].strength, 3 * x * z)
+    assert ix["y", "z", "sum"].strength < 1e-12
+    np.testing.assert_allclose(ix["x", "z", "sum"].surface(0, ["low", "high"]), [7.5, -7.5])
+    np.testing.assert_allclose(ix["z", "x", "double"].surface("low", 5), -15.0)
+    np.testing.assert_allclose(ix.importance[1, 0], 2.5 * y)
+    assert [(n.kind, n.text) for n in ix["x", "y", "sum"].notes] == [("gap", "a note")]
+
+
+@pytest.fixture
+def ix():
+    f = {"y": lambda rows: rows[:, 0] * rows[:, 1]}
+    return make_interactions(f, TABLE, ["x0", "x1"], n_cells=3)
+
+
+def test_a_file_says_what_it_holds(ix, fx, tmp_path):
+    ix.save(tmp_path / "ix.json")
+    fx.save(tmp_path / "fx.json")
+    assert json.loads((tmp_path / "ix.json").read_text(encoding="utf-8"))["kind"] == "interactions"
+    assert rhale.load(tmp_path / "ix.json") == ix
+    assert rhale.load(tmp_path / "fx.json") == fx
+
+
+def test_interactions_are_no_explanation(ix, tmp_path):
+    ix.save(tmp_path / "ix.json")
+    with pytest.raises(BadFileError, match="holds interactions, where an explanation belongs"):
+        load_explanation(tmp_path / "ix.json")
+
+
+@pytest.mark.parametrize("kind", ["pairs", "", None, 1, [], {}])
+def test_a_kind_of_the_future_says_upgrade(saved, kind):
+    content = json.loads(saved.read_text(encoding="utf-8"))
+    with pytest.raises(BadFileError, match=r"a message holds .*; this version of rhale reads expl"):
+        store.unpack_any({**content, "kind": kind}, "a message")
+    assert store.unpack_any({**content, "kind": "explanation"}, "a message")[0] == "explanation"
 
 
 def sampled(saved, place=0):

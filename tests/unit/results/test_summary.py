@@ -226,13 +226,6 @@ def test_no_splits_are_a_frame_without_rows(fx, backend):
     assert frame.shape == (0, 10)
 
 
-def test_partners_end_with_nobody(regional):
-    rows = summary.partner_rows(regional["x0"].regions)
-    assert rows["feature"] == ["x1", "x2", "(nobody)"]
-    np.testing.assert_array_equal(rows["share"], [0.9, -0.02, 0.1])
-    np.testing.assert_array_equal(rows["standard_error"], [0.01, np.nan, np.nan])
-
-
 def test_the_summary_says_who_differs_where_that_was_asked_for(regional, fx):
     assert "differs_by" not in summary.effect_rows(fx.effects)
     rows = summary.effect_rows(regional.effects)

@@ -41,14 +41,14 @@ def check_walker(walker: TreeWalker, ask: Ask, rows: Any, answer: Any) -> int:
     try:
         own = check_answer(answer, chunk.n_rows)
         compare(walker, own, _try_walk(walker.predict, chunk.rows))
+        if not changes:
+            return 0
         expected = check_answer(ask(chunk.vary(changes)), chunk.n_rows * len(changes))
     except CannotReadError:
         raise
     except Exception as error:
         msg = f"they cannot be checked ({type(error).__name__}: {first_line(error)})"
         raise CannotReadError(msg) from error
-    if not changes:
-        return 0
     compare(
         walker,
         expected.reshape(len(changes), chunk.n_rows, -1),

@@ -70,10 +70,11 @@ class Rows(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """Which sums are kept: places of features, of pairs and of outputs, or -1."""
+    """Which sums are kept: places of features, of pairs in either order and of outputs, or -1."""
 
     place_of: Any
     pair_of: Any
+    is_turned: Any
     output_of: Any
     unit: Any
 
@@ -100,6 +101,24 @@ class Sums(NamedTuple):
     lone: Any
 
 
+class Counts(NamedTuple):
+    """Shares of rows at a leaf, by the conditions that they fail.
+
+    Attributes
+    ----------
+    met : ndarray of shape (1,)
+        None.
+    alone : ndarray of shape (most,)
+        One alone.
+    twice : ndarray of shape (most, most)
+        Two alone, of which the first comes first on the path.
+    """
+
+    met: Any
+    alone: Any
+    twice: Any
+
+
 class Path(NamedTuple):
     """What a node asks of a row, for every level of a tree: one condition for each feature.
 
@@ -107,11 +126,11 @@ class Path(NamedTuple):
     ----------
     n_asked : ndarray of shape (n_levels,)
         Features that are asked for on the way.
-    feature : ndarray of shape (n_levels, most)
-        Which.
-    fails : ndarray of shape (n_levels, most, n_words)
+    feature, source : ndarray of shape (n_levels, most)
+        Which, and the level whose split asked last: there its condition is written.
+    fails : ndarray of shape (n_levels, n_words)
         Rows that a condition sends away, as bits.
-    allowed : ndarray of shape (n_levels, most, n_rank_words)
+    allowed : ndarray of shape (n_levels, n_rank_words)
         Ranks that it lets pass, as bits.
     failed : ndarray of shape (n_levels, 3, n_words)
         Rows that fail no condition, exactly one, exactly two.
@@ -121,12 +140,13 @@ class Path(NamedTuple):
         Rows and ranks that it sends left.
     everybody : ndarray of shape (n_words,)
         All rows.
-    alone : ndarray of shape (most,)
-        Room for the share of rows that fail one condition alone.
+    counts : Counts
+        Of the leaf where the path ends.
     """
 
     n_asked: Any
     feature: Any
+    source: Any
     fails: Any
     allowed: Any
     failed: Any
@@ -134,7 +154,7 @@ class Path(NamedTuple):
     left: Any
     left_ranks: Any
     everybody: Any
-    alone: Any
+    counts: Any
 
 
 def count_leaves(
@@ -208,11 +228,14 @@ def find_wanted(forest: Forest, question: LeafQuestion) -> Wanted:
     seen = np.flatnonzero(question.features >= 0)
     place_of[question.features[seen]] = seen
     pair_of = np.full((len(question.features), len(question.features)), -1, dtype=np.int64)
-    pair_of[question.pairs[:, 0], question.pairs[:, 1]] = np.arange(len(question.pairs))
+    is_turned = np.zeros(pair_of.shape, dtype=np.int64)
+    first, second = question.pairs.T
+    pair_of[first, second] = pair_of[second, first] = np.arange(len(question.pairs))
+    is_turned[second, first] = 1
     output_of = np.full(forest.n_outputs, -1, dtype=np.int64)
     output_of[list(question.outputs)] = np.arange(len(question.outputs))
     unit = float(np.ldexp(question.factor, -forest.exponent))
-    return Wanted(place_of, pair_of, output_of, unit)
+    return Wanted(place_of, pair_of, is_turned, output_of, unit)
 
 
 def make_path(n_levels: int, rows: Rows) -> Path:
@@ -223,14 +246,15 @@ def make_path(n_levels: int, rows: Rows) -> Path:
     path = Path(
         n_asked=np.zeros(n_levels, np.int64),
         feature=np.zeros((n_levels, most), np.int64),
-        fails=np.zeros((n_levels, most, n_words), np.uint64),
-        allowed=np.zeros((n_levels, most, n_rank_words), np.uint64),
+        source=np.zeros((n_levels, most), np.int64),
+        fails=np.zeros((n_levels, n_words), np.uint64),
+        allowed=np.zeros((n_levels, n_rank_words), np.uint64),
         failed=np.zeros((n_levels, 3, n_words), np.uint64),
         split=np.zeros(n_levels, np.int64),
         left=np.zeros((n_levels, n_words), np.uint64),
         left_ranks=np.zeros((n_levels, n_rank_words), np.uint64),
         everybody=np.zeros(n_words, np.uint64),
-        alone=np.zeros(most),
+        counts=Counts(np.zeros(1), np.zeros(most), np.zeros((most, most))),
     )
     fill_bits(path.everybody, n_rows)
     path.failed[0, 0] = path.everybody
@@ -256,7 +280,6 @@ def read_sums(sums: Sums, rows: Rows, question: LeafQuestion, shares: FloatArray
 def add_trees(trees: Any, rows: Any, path: Any, wanted: Any, sums: Any) -> None:
     """Add the leaves of all trees, each tree's from left to right."""
     waiting = np.empty((trees.depth + 2, 3), np.int64)  # node, its level, and its side
-    leaves = trees.leaves
     for tree in range(len(trees.roots)):
         waiting[0, 0], waiting[0, 1], waiting[0, 2] = trees.roots[tree], 0, 0
         n_waiting = 1
@@ -265,14 +288,14 @@ def add_trees(trees: Any, rows: Any, path: Any, wanted: Any, sums: Any) -> None:
             node, level, side = waiting[n_waiting]
             if level > 0 and not enter(path, level, side, rows):
                 continue
-            feature = np.int64(trees.nodes[node, 0])
             below = np.int64(trees.nodes[node, 3])
-            if feature == LEAF:
+            if trees.nodes[node, 0] == LEAF:
+                count_rows(path, level, rows)
                 target = trees.targets[tree]
-                for i in range(leaves.shape[1]):
+                for i in range(trees.leaves.shape[1]):
                     output = wanted.output_of[target + i]
-                    if output >= 0 and leaves[below, i] != 0:
-                        value = wanted.unit * leaves[below, i]
+                    value = wanted.unit * trees.leaves[below, i]
+                    if output >= 0 and value != 0:
                         add_leaf(path, level, value, output, rows, wanted, sums)
                 continue
             split_rows(trees, node, path, level, rows)
@@ -326,8 +349,7 @@ def enter(path: Any, level: Any, side: Any, rows: Any) -> Any:
     place = n_asked
     for t in range(n_asked):
         path.feature[level, t] = path.feature[above, t]
-        path.fails[level, t, :] = path.fails[above, t]
-        path.allowed[level, t, :] = path.allowed[above, t]
+        path.source[level, t] = path.source[above, t]
         place = t if path.feature[above, t] == feature else place
     path.n_asked[level] = n_asked
     path.failed[level, :, :] = path.failed[above]
@@ -336,20 +358,20 @@ def enter(path: Any, level: Any, side: Any, rows: Any) -> Any:
     if place == n_asked:
         path.n_asked[level] += 1
         path.feature[level, place] = feature
-        path.fails[level, place, :] = NONE
-        fill_bits(path.allowed[level, place], rows.n_distinct[feature])
-    return add_condition(path, level, place, flip)
+        path.fails[level, :] = NONE
+        fill_bits(path.allowed[level], rows.n_distinct[feature])
+    else:
+        path.fails[level, :] = path.fails[path.source[above, place]]
+        path.allowed[level, :] = path.allowed[path.source[above, place]]
+    path.source[level, place] = level
+    return add_condition(path, level, flip)
 
 
 @njit(cache=True, nogil=True)
-def add_condition(path: Any, level: Any, place: Any, flip: Any) -> Any:
+def add_condition(path: Any, level: Any, flip: Any) -> Any:
     """Send rows and ranks away that a split sends elsewhere; tell whether any are left."""
     left, left_ranks = path.left[level - 1], path.left_ranks[level - 1]
-    fails, allowed, failed = (
-        path.fails[level, place],
-        path.allowed[level, place],
-        path.failed[level],
-    )
+    fails, allowed, failed = path.fails[level], path.allowed[level], path.failed[level]
     rows_left, ranks_left = NONE, NONE
     for w in range(len(left)):
         newly = (left[w] ^ flip) & path.everybody[w] & ~fails[w]
@@ -365,35 +387,76 @@ def add_condition(path: Any, level: Any, place: Any, flip: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
+def count_rows(path: Any, level: Any, rows: Any) -> None:
+    """Count the rows near a leaf by the conditions that they fail.
+
+    Few rows, as deep leaves have, are taken one by one; of many, all that fail the same two.
+    """
+    n_asked, source, fails = path.n_asked[level], path.source[level], path.fails
+    counts = path.counts
+    none, one, two = path.failed[level, 0], path.failed[level, 1], path.failed[level, 2]
+    counts.met[0] = weigh(none, none, none, rows)
+    n_two = NONE
+    for w in range(len(two)):
+        n_two += count_bits(two[w])
+    is_few = n_two * WORD < n_asked * len(two)
+    for t in range(n_asked):
+        own = fails[source[t]]
+        counts.alone[t] = weigh(one, own, own, rows)
+        for u in range(t + 1, n_asked):
+            other = fails[source[u]]
+            counts.twice[t, u] = 0.0 if is_few else weigh(two, own, other, rows)
+    if is_few:
+        count_one_by_one(path, level, rows)
+
+
+@njit(cache=True, nogil=True)
+def count_one_by_one(path: Any, level: Any, rows: Any) -> None:
+    """Find the two conditions that each row of those that fail two fails."""
+    n_asked, source, two = path.n_asked[level], path.source[level], path.failed[level, 2]
+    for w in range(len(two)):
+        word = two[w]
+        while word != 0:
+            bit = word & (~word + ONE)
+            first, second = -1, -1
+            for t in range(n_asked):
+                if path.fails[source[t], w] & bit:
+                    first, second = second, t
+            path.counts.twice[first, second] += rows.shares[w * WORD + lowest_bit(word)]
+            word ^= bit
+
+
+@njit(cache=True, nogil=True)
 def add_leaf(
     path: Any, level: Any, value: Any, output: Any, rows: Any, wanted: Any, sums: Any
 ) -> None:
     """Add what a leaf does to all means that it does something to."""
-    n_asked, fails, failed = path.n_asked[level], path.fails[level], path.failed[level]
-    allowed, feature, alone = path.allowed[level], path.feature[level], path.alone
-    none, everybody = failed[0], path.everybody
+    n_asked, source, feature = path.n_asked[level], path.source[level], path.feature[level]
+    none, one, everybody = path.failed[level, 0], path.failed[level, 1], path.everybody
+    met, alone, twice = path.counts.met[0], path.counts.alone, path.counts.twice
     add_rows(sums.total[output], none, everybody, value)
-    met = weigh(none, none, none, rows)
     for t in range(n_asked):
-        alone[t] = weigh(failed[1], fails[t], fails[t], rows)
-        column = wanted.place_of[feature[t]]
-        if column >= 0:
-            away = weigh(fails[t], fails[t], fails[t], rows)
-            add_rows(sums.rest[column, output], none, everybody, -value * away)
-            add_rows(sums.rest[column, output], failed[1], fails[t], value * (1 - away))
-            add_ranks(sums.single[column, output], allowed[t], value * (met + alone[t]))
+        column, own = wanted.place_of[feature[t]], path.fails[source[t]]
+        if column < 0 or met + alone[t] == 0:
+            continue
+        away = weigh(own, own, own, rows)
+        add_rows(sums.rest[column, output], none, everybody, -value * away)
+        add_rows(sums.rest[column, output], one, own, value * (1 - away))
+        add_ranks(sums.single[column, output], path.allowed[source[t]], value * (met + alone[t]))
     for t in range(n_asked):
-        for u in range(n_asked):
+        for u in range(t + 1, n_asked):
+            both = met + alone[t] + alone[u] + twice[t, u]
             first, second = wanted.place_of[feature[t]], wanted.place_of[feature[u]]
-            pair = wanted.pair_of[first, second] if first >= 0 and second >= 0 else -1
-            if pair < 0:
+            if both == 0 or first < 0 or second < 0 or wanted.pair_of[first, second] < 0:
                 continue
-            with_t, with_u = met + alone[t], met + alone[u]
-            both = with_t + alone[u] + weigh(failed[2], fails[t], fails[u], rows)
-            if both > 0:
-                add_met(sums.both[pair, output], fails[t], fails[u], everybody, value * both)
-                add_ranks(sums.lone[pair, 0, output], allowed[t], value * with_t)
-                add_ranks(sums.lone[pair, 1, output], allowed[u], value * with_u)
+            pair = wanted.pair_of[first, second]
+            is_turned = wanted.is_turned[first, second]
+            for side in range(2):
+                s = t if side == is_turned else u
+                steps = sums.lone[pair, side, output]
+                add_ranks(steps, path.allowed[source[s]], value * (met + alone[s]))
+            own, other = path.fails[source[t]], path.fails[source[u]]
+            add_met(sums.both[pair, output], own, other, everybody, value * both)
 
 
 @njit(cache=True, nogil=True)

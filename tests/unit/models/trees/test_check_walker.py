@@ -51,3 +51,16 @@ def test_a_model_that_differs_in_such_rows_only_is_not_walked(model):
 def test_a_table_of_another_width_is_refused():
     with pytest.raises(CannotReadError, match="they have 2 features, the table has 1 columns"):
         check_walker(stump(), as_the_stump, ROWS[:, :1], as_the_stump(ROWS))
+
+
+def test_a_table_of_names_alone_is_checked_as_it_is():
+    pandas = pytest.importorskip("pandas")
+    rows = pandas.DataFrame({"a": ["low", "high", "low"], "b": ["x", "y", "x"]})
+
+    def encode(table):
+        return (table.to_numpy() == "high") * 2.0
+
+    named = stump(columns=np.arange(2), transform=encode)
+    assert check_walker(named, lambda table: as_the_stump(encode(table)), rows, [3.0, 5, 3]) == 0
+    with pytest.raises(CannotReadError, match="they give 5 where the model answers 4"):
+        check_walker(named, None, rows, [3.0, 4, 3])

@@ -1,0 +1,250 @@
+"""Local effects of one feature in cells of it and of every other feature: counts and sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.local_lines import leave_lines
+from rhale.kernels.region_codes import cut_evenly
+from rhale.kernels.region_finding import SearchRows, Target
+
+OWN_CELLS, CELLS = 8, 10  # of the feature, and of a partner, where there are rows enough
+OWN_ROWS, ROWS = 60, 6  # that cells of the feature, and cells of both, hold on average at least
+STEEPEST = 10.0  # times the median over cells: a mean square above this counts as this
+
+
+@dataclass(frozen=True, eq=False)
+class PartnerCodes:
+    """All partners in few cells, which stand one behind the other.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n_partners, n_rows)
+        The cell of every row; the last one of a partner where its value is missing.
+    starts : ndarray of shape (n_partners + 1,)
+        The first cell of each partner, and how many there are.
+    varies : ndarray of shape (n_partners,)
+        Whether it has more than one value.
+    weight : ndarray of shape (n_rows,)
+        Weights, all positive.
+    """
+
+    codes: IntArray
+    starts: IntArray
+    varies: BoolArray
+    weight: FloatArray
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells all partners have together."""
+        return int(self.starts[-1])
+
+    @cached_property
+    def is_even(self) -> bool:
+        """Whether all rows weigh the same."""
+        return bool(np.all(self.weight == self.weight[:1]))
+
+
+def code_partners(rows: SearchRows) -> PartnerCodes:
+    """Cut the values of all partners into cells that hold about as many rows each.
+
+    Notes
+    -----
+    O(n_rows log n_rows) for each: levels without an order are cells as they are.
+    """
+    n_rows, n_partners = rows.values.shape
+    n_cells = int(np.clip(n_rows // (count_own_cells(n_rows) * ROWS), 3, CELLS))
+    codes, sizes = np.empty((n_partners, n_rows), dtype=np.intp), np.empty(n_partners, np.intp)
+    varies = np.empty(n_partners, dtype=np.bool_)
+    for k, levels in enumerate(rows.n_levels):
+        column = np.ascontiguousarray(rows.values[:, k])
+        empty = np.isnan(column)
+        known = column[~empty]
+        if levels:
+            own, sizes[k] = known.astype(np.intp), levels
+        else:
+            ends = cut_evenly(np.sort(known), n_cells)
+            own, sizes[k] = np.searchsorted(ends, known, side="left"), ends.size + 1
+        codes[k, ~empty], codes[k, empty] = own, sizes[k]
+        varies[k] = n_rows > 0 and bool(np.any(codes[k] != codes[k, 0]))
+    starts = np.concatenate([[0], np.cumsum(sizes + 1)])
+    return PartnerCodes(codes + starts[:-1, None], starts, varies, rows.weight)
+
+
+def count_own_cells(n_rows: int) -> int:
+    """How many cells a feature is cut into."""
+    return int(np.clip(n_rows // OWN_ROWS, 2, OWN_CELLS))
+
+
+@dataclass(frozen=True, eq=False)
+class OwnCells:
+    """What local effects of one feature differ by, in cells of its axis or for each step of levels.
+
+    Attributes
+    ----------
+    row, cell : ndarrays of shape (n_effects,)
+        The row, and the cell, of each.
+    values : ndarray of shape (n_series, n_effects)
+        Local effects about the curve of all rows; then, where the model has steps, what they add.
+    weight : ndarray of shape (n_effects,)
+        Weights.
+    width : ndarray of shape (n_cells,)
+        How long cells are; 1 for steps.
+    factor : ndarray of shape (n_cells,)
+        What squares in a cell count: less in very steep ones.
+    size : float
+        Mean square of the local effects themselves, as they count.
+    pure : float
+        Sum of squares by which neighbours on the axis differ, as they count: what is left of a
+        curve by its own bends is not in it; infinite for steps, of which nothing is left.
+    level : ndarray of shape (n_effects,) or None
+        Where there are levels: how many of the steps lie below the row's own.
+    """
+
+    row: IntArray
+    cell: IntArray
+    values: FloatArray
+    weight: FloatArray
+    width: FloatArray
+    factor: FloatArray
+    size: float = 0.0
+    pure: float = np.inf
+    level: IntArray | None = None
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells there are."""
+        return int(self.width.size)
+
+
+def cut_own(target: Target, weight: FloatArray) -> OwnCells:
+    """Take off what all rows share, and cut the axis into cells.
+
+    Parameters
+    ----------
+    target : Target
+        Local effects.
+    weight : ndarray of shape (n_rows,)
+        Weights of the rows.
+    """
+    own = weight[target.row]
+    noise = [] if target.noise is None else [target.noise]
+    raw = np.stack([target.effects - target.shared, *noise])
+    if target.step is None:
+        ends = cut_evenly(np.sort(target.x), count_own_cells(target.x.size))
+        cell = np.searchsorted(ends, target.x, side="left")
+        limits = [target.x.min(initial=np.inf), *ends, target.x.max(initial=-np.inf)]
+        values, width, level = leave_lines(target.x, raw, own), np.diff(limits), None
+    else:
+        steps, cell = np.unique(target.step, return_inverse=True)
+        values, width = _leave_means(cell, raw, own), np.ones(steps.size)
+        level = np.searchsorted(steps, target.x)
+    made = OwnCells(
+        row=np.asarray(target.row, dtype=np.intp),
+        cell=np.asarray(cell, dtype=np.intp),
+        values=values,
+        weight=own,
+        width=width,
+        factor=np.ones(width.size),
+        level=level,
+    )
+    made = _weigh_steep_cells(made, target.effects)
+    return made if level is not None else replace(made, pure=_pure_squares(made, target.x))
+
+
+def _pure_squares(own: OwnCells, x: FloatArray) -> float:
+    """Sum of squares about the lines through both neighbours on the axis (Gasser and others, 1986)."""
+    order = np.argsort(x, kind="stable")
+    if order.size < 3:
+        return np.inf
+    at, v = x[order], own.values[0][order]
+    gap = at[2:] - at[:-2]
+    part = np.divide(at[1:-1] - at[:-2], gap, out=np.full(gap.size, 0.5), where=gap > 0)
+    square = (v[1:-1] - (1 - part) * v[:-2] - part * v[2:]) ** 2 / (1 + part**2 + (1 - part) ** 2)
+    counts = (own.weight * own.factor[own.cell])[order]
+    return float(counts[1:-1] @ square * (counts.sum() / counts[1:-1].sum()))
+
+
+def _leave_means(cell: IntArray, values: FloatArray, weight: FloatArray) -> FloatArray:
+    mass = np.bincount(cell, weight)
+    means = np.stack([np.bincount(cell, weight * v) / mass for v in values])
+    return np.asarray(values - means[:, cell])
+
+
+def _weigh_steep_cells(own: OwnCells, effects: FloatArray) -> OwnCells:
+    """Let cells of very steep slopes count less: beside 1/x the smallest x would decide alone."""
+    mass = np.bincount(own.cell, own.weight, own.n_cells)
+    square = np.bincount(own.cell, own.weight * effects**2, own.n_cells)
+    mean = np.divide(square, mass, out=np.zeros(own.n_cells), where=mass > 0)
+    bound = STEEPEST * float(np.median(mean[mass > 0])) if np.any(mass > 0) else 0.0
+    is_steep = (own.level is None) & (mean > bound) & (bound > 0)
+    factor = np.where(is_steep, bound / np.where(is_steep, mean, 1.0), 1.0)
+    size = float(factor @ square / mass.sum()) if mass.sum() > 0 else 0.0
+    return replace(own, factor=factor, size=size)
+
+
+@dataclass(frozen=True, eq=False)
+class CellSums:
+    """Sums over the rows in each cell of the feature, and in each that it has with a partner's.
+
+    Attributes
+    ----------
+    weight, squares : ndarrays of shape (n_own, n_cells)
+        Sums of weights and of their squares.
+    sums : ndarray of shape (n_series, n_own, n_cells)
+        Weighted sums of values.
+    own_weight, own_squares : ndarrays of shape (n_own,)
+        The same over all rows of a cell of the feature.
+    own_sums, own_powers : ndarrays of shape (n_series, n_own)
+        Weighted sums of values, and of their squares.
+    """
+
+    weight: FloatArray
+    squares: FloatArray
+    sums: FloatArray
+    own_weight: FloatArray
+    own_squares: FloatArray
+    own_sums: FloatArray
+    own_powers: FloatArray
+
+
+def add_up_cells(own: OwnCells, partners: PartnerCodes) -> CellSums:
+    """Add up values in the cells of a feature and of all its partners at once.
+
+    Notes
+    -----
+    O(n_effects n_partners): one addition for each series, and one for counts.
+    """
+    shape = (own.n_cells, partners.n_cells)
+    codes = partners.codes if _is_all(own, partners) else partners.codes[:, own.row]
+    place = (codes + own.cell * partners.n_cells).ravel()
+    n_partners, size = len(codes), shape[0] * shape[1]
+
+    def add(numbers: FloatArray) -> FloatArray:
+        found = np.bincount(place, np.tile(numbers, n_partners), size)
+        return found.astype(np.float64, copy=False).reshape(shape)
+
+    def add_own(numbers: FloatArray) -> FloatArray:
+        return np.bincount(own.cell, numbers, own.n_cells).astype(np.float64, copy=False)
+
+    one = float(own.weight[0]) if own.weight.size else 1.0
+    count = np.bincount(place, minlength=size).reshape(shape).astype(float)
+    heavy = own.weight * own.values
+    return CellSums(
+        weight=one * count if partners.is_even else add(own.weight),
+        squares=one**2 * count if partners.is_even else add(own.weight**2),
+        sums=np.stack([add(v) for v in heavy]),
+        own_weight=add_own(own.weight),
+        own_squares=add_own(own.weight**2),
+        own_sums=np.stack([add_own(v) for v in heavy]),
+        own_powers=np.stack([add_own(h * v) for h, v in zip(heavy, own.values, strict=True)]),
+    )
+
+
+def _is_all(own: OwnCells, partners: PartnerCodes) -> bool:
+    """Whether there is one effect for each row, in their order."""
+    return own.level is None and own.row.size == partners.weight.size

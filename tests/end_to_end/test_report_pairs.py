@@ -1,0 +1,96 @@
+"""The page of interactions in a real browser: nothing is asked of a network, all can be used."""
+
+import numpy as np
+import pytest
+from tests.end_to_end.browser import Report, open_browser
+from tests.unit.report.pair_cases import make_interactions, with_a_hole, with_levels
+from tests.unit.report.test_pair_page import indices
+from tests.unit.report.test_pair_render import renamed
+
+from rhale.report.wording import number
+from rhale.results.pair_sections import lay_along, read_stands
+
+pytestmark = pytest.mark.browser
+NASTY = (
+    "<script>document.title = 'broken'</script>",
+    "\"'><img src=x onerror=\"document.title = 'broken'\">",
+    "a" * 900,
+    "\u202eright to left\u202d",
+    "datum.x || (document.title = 'broken')",
+)
+CELLS = "document.querySelectorAll('#p0-0 .zero-cell path').length"
+
+
+@pytest.fixture(scope="module")
+def page():
+    for name in ("jinja2", "altair", "vl_convert"):
+        pytest.importorskip(name)
+    driver = open_browser()
+    yield Report(driver)
+    driver.quit()
+
+
+@pytest.fixture
+def opened(page, tmp_path):
+    def open_page(ix):
+        page.open(ix.report(tmp_path / "ix.html"))
+        return page
+
+    yield open_page
+    assert page.complaints() == []
+    assert page.requests() == []
+
+
+def test_a_map_has_a_cell_where_rows_are_and_nowhere_else(opened):
+    ix = with_a_hole()
+    pair = ix.ranked()[0]
+    page = opened(ix)
+    page.show("#p0-0 .map")
+    assert page.ask(CELLS) == pair.measured.sum()
+
+
+def test_every_kind_of_pair_is_drawn(opened):
+    page = opened(with_levels())
+    for part in ("#p0-0", "#p0-1"):
+        for figure in ("lines", "map"):
+            page.show(f"{part} .{figure}")
+    assert len(page.texts("#p0-0 .legend li")) == 5  # three regions, the average, the shade
+
+
+def test_arrow_keys_read_cells_and_lines(opened):
+    ix = with_levels()
+    page = opened(ix)
+    page.show("#p0-0 .map")
+    page.find("#p0-0 .map .chart").send_keys("\ue014")  # right
+    pair = lay_along(ix.ranked()[0])
+    heights, _ = read_stands(pair)
+    (told,) = page.texts("#p0-0 .map .readout")
+    first = next(h for h in heights.ravel().tolist() if h == h)  # noqa: PLR0124 - not nan
+    assert f": {number(first)}" in told
+    assert "rows" in told
+    page.find("#p0-0 .lines .chart").send_keys("\ue014")
+    (told,) = page.texts("#p0-0 .lines .readout")
+    assert "where region is “north”" in told
+
+
+def test_names_are_but_names(opened):
+    page = opened(renamed(with_levels(), NASTY))
+    page.show("#p0-0 .map")
+    assert page.ask("document.title").startswith("Which features work together")
+    assert page.ask("document.querySelectorAll('img').length") == 0
+
+
+def test_outputs_take_turns(opened):
+    rows = np.random.default_rng(0).uniform(size=(300, 3))
+    functions = {"one": lambda r: r[:, 0] * r[:, 1], "two": lambda r: r[:, 1] * r[:, 2]}
+    page = opened(make_interactions(functions, rows, ["x", "y", "z"]))
+    assert len(page.texts(".ranking")) == 1
+    page.find("#output").send_keys("two")
+    assert page.texts("h2 bdi")[0] == "two"
+    page.show("#p1-0 .lines")
+
+
+def test_numbers_alone_need_no_chart(opened):
+    page = opened(indices(6))
+    assert len(page.texts(".ranking tbody tr")) == 15
+    assert page.ask("document.querySelectorAll('.drawing').length") == 0
