@@ -88,6 +88,7 @@ def explain(
     window: float | None = None,
     spread_window: float | None = None,
     regions: bool | Regions | By | None = None,
+    partners: bool = True,
     n_rows: int | None = None,
     seed: int = 0,
     batch_size: int | None = None,

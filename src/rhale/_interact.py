@@ -45,6 +45,7 @@ from rhale.models.wrap import read_model
 from rhale.names import list_asked
 from rhale.pairs import Interactions
 from rhale.results.note import Note
+from rhale.results.partner_screen import screen_pairs
 from rhale.settings import Response, Settings, describe_bins
 
 LATER_LOOK = SECOND_LOOK + 2  # effects by which pairs are chosen take one pass, or two
@@ -163,12 +164,6 @@ def choose_answer(model: Any, response: Response) -> tuple[Response, tuple[Note,
     if response == "auto" and has_margin(model):
         return "margin", (ON_THE_MARGIN,)
     return response, (ON_PROBABILITIES,) if gives_probabilities(model, response) else ()
-
-
-def screen_pairs(fx: Explanation) -> list[tuple[str, str, float]]:  # until partners land
-    size = {e.name: e.typical_spread for e in fx}
-    names = sorted(size, key=lambda n: -size[n])
-    return [(a, b, size[b]) for i, a in enumerate(names) for b in names[i + 1 :]]
 
 
 def name_features(features: Any, pairing: PairSettings) -> Any:

@@ -20,6 +20,7 @@ from rhale.results.pair_effect import (
     PairMethod,
     as_read_only_view,
     cell_ends,
+    draw,
     read_places,
     write_head,
 )
@@ -241,6 +242,10 @@ class PairProfile:
     def share(self) -> float:
         """Squared strength, of the variance of the predictions."""
         return self.strength**2 / self.variance if self.variance > 0 else 0.0
+
+    def plot(self, kind: str = "map", **options: Any) -> Any:
+        """Draw it as a map, or as lines; as `PairEffect.plot`, where rows are."""
+        return draw(self, kind, options)
 
     def transposed(self) -> PairProfile:
         """The same pair, sides exchanged."""
