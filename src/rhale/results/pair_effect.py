@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -430,7 +431,7 @@ class PairEffect:
         -------
         Axes
         """
-        return draw(self, kind, options)
+        return draw_surface(self, kind, options)
 
     def table(self) -> Columns:
         """One row for each cell, or combination with levels, of the first feature first.
@@ -557,6 +558,13 @@ class PairIndex:
         return replace(self, names=self.names[::-1])
 
 
+def draw_surface(pair: Any, kind: str, options: Mapping[str, Any]) -> Any:
+    """Draw a pair that has a surface."""
+    from rhale.plots.choice import draw_pair  # the one door upwards, see pyproject.toml
+
+    return draw_pair(pair, kind, **options)
+
+
 def read_places(name: str, axis: PairAxis, values: Any) -> FloatArray:
     """Read values of a feature as places on its side of a pair.
 
@@ -656,10 +664,3 @@ def write_head(pair: PairResult) -> str:
     told = f", p {p if p.startswith('<') else '= ' + p}" if p else ""
     share = write_share(pair.share)
     return f"{head}{f', {share} of the variance' if share else ''}{told}"
-
-
-def draw(pair: Any, kind: str, options: dict[str, Any]) -> Any:
-    """Draw a pair that has a surface; what pictures ask of it they say themselves."""
-    from rhale.plots.choice import draw_pair  # the one door upwards, see pyproject.toml
-
-    return draw_pair(pair, kind, **options)
