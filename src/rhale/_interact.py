@@ -45,6 +45,7 @@ from rhale.models.wrap import read_model
 from rhale.names import list_asked
 from rhale.pairs import Interactions
 from rhale.results.note import Note
+from rhale.results.partner_screen import screen_pairs
 from rhale.settings import Response, Settings, describe_bins
 
 LATER_LOOK = SECOND_LOOK + 2  # effects by which pairs are chosen take one pass, or two
@@ -92,9 +93,10 @@ def interactions(
         "ale": accumulated local effects of second order, near the data. For comparison, and over
         rows that do not exist: "h", Friedman's and Popescu's H statistic (unnormalised as the
         strength, squared and normalised as `h2`); "greenwell", the variance of partial
-        dependences; "pdp", two-way partial dependence.
+        dependences; "pdp", two-way partial dependence, of pairs that are named, since it asks the
+        model about every point of a grid for each row and pair.
     cells : int, Quantile, Fixed, Edges, a pair of these or a mapping, optional
-        Cells of numbers. By default 20 of equal counts a side, fewer below 2,000 rows.
+        Cells of numbers. By default 20 of equal counts a side, fewer below 2,000 rows but for "pdp".
     reading : {"rows", "cells"}
         Where rows count: where they stand, or, as in R's ALEPlot and iml, in the middle of their
         cells.
@@ -163,12 +165,6 @@ def choose_answer(model: Any, response: Response) -> tuple[Response, tuple[Note,
     if response == "auto" and has_margin(model):
         return "margin", (ON_THE_MARGIN,)
     return response, (ON_PROBABILITIES,) if gives_probabilities(model, response) else ()
-
-
-def screen_pairs(fx: Explanation) -> list[tuple[str, str, float]]:  # until partners land
-    size = {e.name: e.typical_spread for e in fx}
-    names = sorted(size, key=lambda n: -size[n])
-    return [(a, b, size[b]) for i, a in enumerate(names) for b in names[i + 1 :]]
 
 
 def name_features(features: Any, pairing: PairSettings) -> Any:

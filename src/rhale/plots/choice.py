@@ -13,7 +13,6 @@ from rhale.plots.pair_lines import plot_pair_lines
 from rhale.plots.pair_map import plot_pair_map
 from rhale.plots.profile_plot import plot_profile
 from rhale.plots.region_plot import plot_regions
-from rhale.results.pair_effect import PairEffect
 from rhale.results.result import Parts, Result
 
 Plot = Callable[..., Any]
@@ -40,7 +39,7 @@ def draw(plot: Plot, what: Any, **options: Any) -> Any:
     return draw_with(plot, what, options, also=[REGIONS] if is_single else [])
 
 
-def draw_pair(pair: PairEffect, kind: str, **options: Any) -> Any:
+def draw_pair(pair: Any, kind: str, **options: Any) -> Any:
     """Draw one pair in one of two ways."""
     if kind not in PAIRS:
         msg = f"there is no kind {kind!r} of picture of a pair; {near_names(kind, list(PAIRS))}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -430,7 +429,7 @@ class PairEffect:
         -------
         Axes
         """
-        return draw_surface(self, kind, options)
+        return draw(self, kind, options)
 
     def table(self) -> Columns:
         """One row for each cell, or combination with levels, of the first feature first.
@@ -554,13 +553,6 @@ class PairIndex:
         return replace(self, names=self.names[::-1])
 
 
-def draw_surface(pair: Any, kind: str, options: Mapping[str, Any]) -> Any:
-    """Draw a pair that has a surface."""
-    from rhale.plots.choice import draw_pair  # the one door upwards, see pyproject.toml
-
-    return draw_pair(pair, kind, **options)
-
-
 def read_places(name: str, axis: PairAxis, values: Any) -> FloatArray:
     """Read values of a feature as places on its side of a pair.
 
@@ -660,3 +652,10 @@ def write_head(pair: PairResult) -> str:
     told = f", p {p if p.startswith('<') else '= ' + p}" if p else ""
     share = write_share(pair.share)
     return f"{head}{f', {share} of the variance' if share else ''}{told}"
+
+
+def draw(pair: PairResult, kind: str, options: dict[str, Any]) -> Any:
+    """Draw a pair that has a surface."""
+    from rhale.plots.choice import draw_pair  # the one door upwards, see pyproject.toml
+
+    return draw_pair(pair, kind, **options)
