@@ -312,7 +312,7 @@ def make_cell(value: float, top: float, part: int | None) -> MatrixCell:
     if not math.isfinite(value):
         return MatrixCell("", None)
     size = known(value, top) or 0.0
-    shade = math.ceil(N_SHADES * size / top) if top > 0 else 0
+    shade = round(N_SHADES * size / top) if top > 0 else 0
     return MatrixCell(number(size, 2), min(shade, N_SHADES), part)
 
 
