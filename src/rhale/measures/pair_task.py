@@ -22,7 +22,7 @@ from rhale.measures.questions import Asker
 from rhale.models import Predictor
 from rhale.tables import Chunk
 
-CHUNK_NUMBERS, FEWEST_ROWS = 2**22, 2**9  # differences or slopes of a chunk; its rows at least
+CHUNK_NUMBERS, FEWEST_ROWS = 2**23, 2**9  # differences or slopes of a chunk; its rows at least
 Sums_co = TypeVar("Sums_co", covariant=True)
 WORTH_COMPILING = 2**18  # rows times pairs of a chunk
 

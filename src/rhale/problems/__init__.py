@@ -1,4 +1,4 @@
-"""Synthetic problems whose answer is known exactly: effects with their spread, and regions."""
+"""Synthetic problems whose answer is known exactly: effects with their spread, regions, pairs."""
 
 from collections.abc import Callable
 
@@ -29,6 +29,17 @@ from rhale.problems.gates import (
     weighted_gate,
     year_gate,
 )
+from rhale.problems.known_pairs import (
+    PairedProblem,
+    copied_factor,
+    four_products,
+    gated_slope,
+    nothing_together,
+    skewed_factor,
+    smooth_or,
+    three_factors,
+    two_factors,
+)
 from rhale.problems.known_regions import RegionalProblem
 from rhale.problems.paper import (
     case_a,
@@ -53,8 +64,10 @@ from rhale.problems.truth import FloatArray, Problem, Truth
 
 __all__ = [
     "ALL",
+    "PAIRED",
     "REGIONAL",
     "FloatArray",
+    "PairedProblem",
     "Problem",
     "RegionalProblem",
     "Truth",
@@ -67,10 +80,13 @@ __all__ = [
     "case_b",
     "case_c",
     "category_or",
+    "copied_factor",
     "copied_splitter",
     "corner_gate",
     "correlated",
     "either_or",
+    "four_products",
+    "gated_slope",
     "gradual_product",
     "intro",
     "level_gate",
@@ -78,21 +94,26 @@ __all__ = [
     "lognormal",
     "missing_gate",
     "near_copy",
+    "nothing_together",
     "opposite_slopes",
     "product",
     "ripple",
     "rippled_gate",
     "running",
     "sine_product",
+    "skewed_factor",
     "skewed_gate",
     "small_group",
+    "smooth_or",
     "soft_gate",
     "square",
     "study_1",
     "study_2",
     "study_samples",
     "ten_partners",
+    "three_factors",
     "threshold",
+    "two_factors",
     "two_levels",
     "weighted_gate",
     "year_gate",
@@ -139,4 +160,15 @@ REGIONAL: tuple[Callable[[], RegionalProblem], ...] = (
     ripple,
     ten_partners,
     rippled_gate,
+)
+
+PAIRED: tuple[Callable[[], PairedProblem], ...] = (
+    two_factors,
+    gated_slope,
+    smooth_or,
+    nothing_together,
+    copied_factor,
+    three_factors,
+    four_products,
+    skewed_factor,
 )

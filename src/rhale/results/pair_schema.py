@@ -41,6 +41,7 @@ from rhale.results.stored_pairs import (
     count_numbers,
     restore_pairs,
 )
+from rhale.results.stored_profiles import FilledStands, StoredProfile
 
 HEAVY = 1e120  # more than all rows of the largest weight together
 FAR = 1e300  # axes end here, as in explanations
@@ -72,7 +73,7 @@ def _agree_axis(axis: PairAxis, where: str) -> None:
         refuse(f"{where}nodes has 1 number, and no cell")
 
 
-def _agree_cells(cells: FilledCells, n_cells: int, where: str) -> None:
+def _agree_cells(cells: FilledCells | FilledStands, n_cells: int, where: str) -> None:
     """Cells are there, in order, and rows stand in them: shares of the way are at most one."""
     if np.any(cells.stands >= n_cells) or np.any(np.diff(cells.stands) <= 0):
         refuse(f"{where}stands are not cells in order")
@@ -97,6 +98,20 @@ def _agree_pair(pair: StoredPair, where: str) -> None:
     least = -NEXT_TO_NOTHING * (pair.variance if np.isfinite(pair.variance) else 0.0)
     if pair.square.raw < least:
         refuse(f"{where}square.raw is {pair.square.raw}, which it cannot be")
+
+
+def _agree_profile(pair: StoredProfile, where: str) -> None:
+    """Stands and averages fit the axes."""
+    n_cells = pair.shape[0] * pair.shape[1]
+    if n_cells > MOST_CELLS:
+        refuse(f"{where}axes have {n_cells} cells, more than {MOST_CELLS}")
+    _agree_cells(pair.moments, n_cells, f"{where}moments.")
+    nodes = tuple(axis.nodes.size for axis in pair.axes)
+    if pair.dependence.shape != nodes:
+        refuse(f"{where}dependence has shape {pair.dependence.shape} for {nodes} nodes")
+    for side, (single, size) in enumerate(zip(pair.single, nodes, strict=True)):
+        if single.size != size:
+            refuse(f"{where}single[{side}] has {single.size} numbers for {size} nodes")
 
 
 def _build_interactions(**found: Any) -> dict[str, Any]:
@@ -126,8 +141,10 @@ def _agree_names(found: dict[str, Any]) -> None:
             refuse(f"pairs[{i}] is by another method than the first")
 
 
-def _method(pair: StoredPair | PairIndex) -> str:
-    return "ale" if isinstance(pair, StoredPair) else pair.method
+def _method(pair: StoredPair | StoredProfile | PairIndex) -> str:
+    if isinstance(pair, PairIndex):
+        return pair.method
+    return "ale" if isinstance(pair, StoredPair) else "pdp"
 
 
 def _rows(columns: str, low: float, high: float) -> Packed:
@@ -140,17 +157,15 @@ DIFFERENCES: dict[str, Kind] = {
     "products": _rows("products", -(LARGEST**2), LARGEST**2),
 }
 WEIGHTS = Packed(Numbers((Side("stands"),), 0, HEAVY))
-FILLED_CELLS = Record(
-    FilledCells,
-    {
-        "stands": Numbers((Side("stands"),), 0, whole=True, rising=True),
-        "count": Numbers((Side("stands"),), 0, whole=True),
-        "weight": Maybe(WEIGHTS),
-        "weight_squares": Maybe(Packed(Numbers((Side("stands"),), 0, HEAVY**2))),
-        "places": Packed(Numbers((Side("stands"), Side("powers", least=8, most=8)), 0, HEAVY)),
-        **DIFFERENCES,
-    },
-)
+STANDS: dict[str, Kind] = {
+    "stands": Numbers((Side("stands"),), 0, whole=True, rising=True),
+    "count": Numbers((Side("stands"),), 0, whole=True),
+    "weight": Maybe(WEIGHTS),
+    "weight_squares": Maybe(Packed(Numbers((Side("stands"),), 0, HEAVY**2))),
+    "places": Packed(Numbers((Side("stands"), Side("powers", least=8, most=8)), 0, HEAVY)),
+}
+FILLED_CELLS = Record(FilledCells, {**STANDS, **DIFFERENCES})
+FILLED_STANDS = Record(FilledStands, STANDS)
 OTHER_OUTPUT = Record(OtherOutput, DIFFERENCES)
 PAIR_AXIS = Record(
     PairAxis,
@@ -187,7 +202,7 @@ PAIR_INDEX = Record(
     {
         "names": NAMES,
         "output": TEXT,
-        "method": Text(tuple(m for m in get_args(PairMethod) if m != "ale")),
+        "method": Text(tuple(m for m in get_args(PairMethod) if m not in ("ale", "pdp"))),
         "strength": Number(0, unknown=True),
         "variance": VARIANCE,
         "h2": Number(unknown=True),
@@ -195,8 +210,25 @@ PAIR_INDEX = Record(
         "notes": NOTES,
     },
 )
+STORED_PROFILE = Record(
+    StoredProfile,
+    {
+        "names": NAMES,
+        "output": TEXT,
+        "axes": Several(Part({"pair_axis": PAIR_AXIS}), BOTH),
+        "moments": Part({"filled_stands": FILLED_STANDS}),
+        "dependence": Numbers((Side("first nodes"), Side("second nodes")), -LARGEST, LARGEST),
+        "single": Several(Alone(Numbers((Side("nodes"),), -LARGEST, LARGEST)), BOTH),
+        "variance": VARIANCE,
+        "n_left_out": COUNT,
+        "notes": NOTES,
+    },
+    _agree_profile,
+)
 PAIR_RECORDS = {
     "pair_effect": STORED_PAIR,
+    "pair_profile": STORED_PROFILE,
+    "filled_stands": FILLED_STANDS,
     "pair_index": PAIR_INDEX,
     "pair_axis": PAIR_AXIS,
     "filled_cells": FILLED_CELLS,
@@ -209,7 +241,14 @@ INTERACTIONS = Record(
         "features": Several(TEXT, Side("features", least=2), unique=True),
         "outputs": Several(TEXT, Side("outputs", least=1), unique=True),
         "pairs": Several(
-            Part({"pair_effect": STORED_PAIR, "pair_index": PAIR_INDEX}), Side("pairs", least=1)
+            Part(
+                {
+                    "pair_effect": STORED_PAIR,
+                    "pair_profile": STORED_PROFILE,
+                    "pair_index": PAIR_INDEX,
+                }
+            ),
+            Side("pairs", least=1),
         ),
         "importance": Numbers((Side("features"), Side("outputs")), 0, unknown=True),
         "variance": Numbers((Side("outputs"),), 0, unknown=True),

@@ -23,6 +23,7 @@ from rhale.results.plain_values import RECORD, refuse, shown
 from rhale.results.region_tree import Region
 from rhale.results.schema import EXPLANATION, FAR, RECORDS, PartRows, SampledRows
 from rhale.results.stored_pairs import FilledCells, OtherOutput, store_pairs
+from rhale.results.stored_profiles import FilledStands
 from rhale.system.strict_json import once_each
 from rhale.system.writing import write_text
 
@@ -274,7 +275,7 @@ def plain(value: Any) -> Any:
     """Turn arrays and records into lists and dictionaries, so that `unpack` can undo it."""
     if isinstance(value, np.ndarray):
         return {"array": _numbers(value), "type": value.dtype.name, "shape": list(value.shape)}
-    if isinstance(value, FilledCells | OtherOutput):
+    if isinstance(value, FilledCells | FilledStands | OtherOutput):
         return {RECORD: NAMES[type(value)], **_packed_fields(value)}
     if type(value) in NAMES:
         return {RECORD: NAMES[type(value)], **_fields(value)}
@@ -301,7 +302,7 @@ def _fields(record: Any) -> dict[str, Any]:
     }
 
 
-def _packed_fields(cells: FilledCells | OtherOutput) -> dict[str, Any]:
+def _packed_fields(cells: FilledCells | FilledStands | OtherOutput) -> dict[str, Any]:
     """Write the sums of cells, of which there are many, and their counts by their digits."""
     found = {f.name: getattr(cells, f.name) for f in fields(cells)}
     return {

@@ -14,6 +14,8 @@ from rhale.kernels.pair_moments import POWERS, PairMoments
 from rhale.kernels.pair_strength import Reading, Square
 from rhale.kernels.records import same_value
 from rhale.results.pair_effect import PairEffect, PairIndex, PairResult, Way
+from rhale.results.pair_profile import PairProfile
+from rhale.results.stored_profiles import StoredProfile, restore_profile, store_profile
 
 MOST_CELLS = 2**14  # of one pair: errors of more take gigabytes
 MOST_NUMBERS = 2**26  # of all pairs, with cells that have no rows: half a gigabyte
@@ -86,22 +88,22 @@ class StoredPair:
         return self.shape[0] * self.shape[1] * (shared + n_ways + n_ways**2)
 
 
-def store_pairs(pairs: Sequence[PairResult]) -> list[StoredPair | PairResult]:
+def store_pairs(pairs: Sequence[PairResult]) -> list[StoredPair | StoredProfile | PairResult]:
     """Leave out cells without rows, and what an output shares with the one before."""
-    stored: list[StoredPair | PairResult] = []
+    stored: list[StoredPair | StoredProfile | PairResult] = []
     before: PairEffect | None = None
     for pair in pairs:
-        if not isinstance(pair, PairEffect):
-            stored.append(pair)
-            continue
         if pair.n_cells > MOST_CELLS:
             msg = (
                 f"the pair {pair.names[0]!r}, {pair.names[1]!r} has {pair.n_cells} cells, and a "
                 f"file holds up to {MOST_CELLS} of a pair; ask for fewer with cells="
             )
             raise BadSettingError(msg)
-        stored.append(_store(pair, before))
-        before = pair
+        if isinstance(pair, PairEffect):
+            stored.append(_store(pair, before))
+            before = pair
+        else:
+            stored.append(store_profile(pair) if isinstance(pair, PairProfile) else pair)
     if (total := count_numbers(stored)) > MOST_NUMBERS:
         msg = (
             f"these pairs have {total} numbers, and a file holds up to {MOST_NUMBERS}; save the "
@@ -111,9 +113,9 @@ def store_pairs(pairs: Sequence[PairResult]) -> list[StoredPair | PairResult]:
     return stored
 
 
-def count_numbers(stored: Sequence[StoredPair | PairResult]) -> int:
+def count_numbers(stored: Sequence[StoredPair | StoredProfile | PairResult]) -> int:
     """Numbers that the sums of all pairs take in memory."""
-    return sum(pair.n_numbers for pair in stored if isinstance(pair, StoredPair))
+    return sum(pair.n_numbers for pair in stored if isinstance(pair, StoredPair | StoredProfile))
 
 
 def _store(pair: PairEffect, before: PairEffect | None) -> StoredPair:
@@ -124,7 +126,7 @@ def _store(pair: PairEffect, before: PairEffect | None) -> StoredPair:
     return StoredPair(**{**named, "moments": cells or list_cells(pair.moments)})
 
 
-def restore_pairs(stored: Sequence[StoredPair | PairIndex]) -> list[PairResult]:
+def restore_pairs(stored: Sequence[StoredPair | StoredProfile | PairIndex]) -> list[PairResult]:
     """Make pairs of what is stored, whose sums fit their axes.
 
     Raises
@@ -136,8 +138,8 @@ def restore_pairs(stored: Sequence[StoredPair | PairIndex]) -> list[PairResult]:
     before: PairEffect | None = None
     stands: IntArray = np.empty(0, dtype=np.int64)
     for i, pair in enumerate(stored):
-        if isinstance(pair, PairIndex):
-            made.append(pair)
+        if not isinstance(pair, StoredPair):
+            made.append(restore_profile(pair) if isinstance(pair, StoredProfile) else pair)
             continue
         if isinstance(pair.moments, FilledCells):
             moments, stands = fill_cells(pair.moments, pair.shape), pair.moments.stands

@@ -114,7 +114,9 @@ DAMAGE = {
     "pairs is 3, not a list": lambda c: {**c, "pairs": 3},
     "pairs has 0 entries for 0 pairs": lambda c: {**c, "pairs": []},
     "pairs[0] is null, not a record": lambda c: {**c, "pairs": [None]},
-    "pairs[0] is a record 'effect', not pair_effect or pair_index": in_pair(record="effect"),
+    "pairs[0] is a record 'effect', not pair_effect or pair_profile or pair_index": in_pair(
+        record="effect"
+    ),
     "pairs has 5 entries, not the same number for 2 outputs": with_pairs(lambda p: p[:5]),
     "pairs[1] is of another pair or output": with_pairs(lambda p: [p[0], p[3]]),
     "pairs[0] is of another pair or output": with_pairs(lambda p: p[1::-1]),

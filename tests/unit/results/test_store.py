@@ -9,7 +9,7 @@ import pytest
 from tests.pairs_by_hand import make_interactions
 
 import rhale
-from rhale.errors import BadFileError
+from rhale.errors import BadFileError, BadSettingError
 from rhale.explanation import load as load_explanation
 from rhale.explanation import unpacked
 from rhale.results import store
@@ -416,6 +416,13 @@ def test_a_file_of_format_5_is_read():
     assert fx["x0"].jumps == ()
 
 
+def test_files_of_before_say_that_they_keep_no_partners():
+    fx = rhale.load(Path(__file__).parent / "samples" / "format_6.json")
+    assert fx.partner_matrix is None
+    with pytest.raises(BadSettingError, match="before partners were kept; call explain again"):
+        fx.partners(0, 0)
+
+
 def test_a_file_of_format_6_is_read():
     """Jumps of 2 and -1, of 5, 8 and 3 of 16 rows: 2 - 3/16 above the first; no regions."""
     fx = rhale.load(Path(__file__).parent / "samples" / "format_6.json")
@@ -591,6 +598,7 @@ def profiles(fx):
 def of_effects(fx, effects, provenance):
     names, sample = tuple(e.name for e in effects), np.zeros((len(fx.sample_x), len(effects)))
     changes = {"features": names, "effects": effects, "sample_x": sample, "cells": {}}
+    changes |= {"partner_matrix": None}
     return replace(fx, provenance=provenance, **changes)
 
 
