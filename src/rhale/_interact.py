@@ -93,9 +93,10 @@ def interactions(
         "ale": accumulated local effects of second order, near the data. For comparison, and over
         rows that do not exist: "h", Friedman's and Popescu's H statistic (unnormalised as the
         strength, squared and normalised as `h2`); "greenwell", the variance of partial
-        dependences; "pdp", two-way partial dependence.
+        dependences; "pdp", two-way partial dependence, of pairs that are named, since it asks the
+        model about every point of a grid for each row and pair.
     cells : int, Quantile, Fixed, Edges, a pair of these or a mapping, optional
-        Cells of numbers. By default 20 of equal counts a side, fewer below 2,000 rows.
+        Cells of numbers. By default 20 of equal counts a side, fewer below 2,000 rows but for "pdp".
     reading : {"rows", "cells"}
         Where rows count: where they stand, or, as in R's ALEPlot and iml, in the middle of their
         cells.
