@@ -18,6 +18,7 @@ SECTIONS = (
     "jumps",
     "intervals",
     "regions",
+    "pairs",
 )
 HEAD = """# How accurate the bins, the curve and the intervals are
 

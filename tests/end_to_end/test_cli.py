@@ -365,3 +365,36 @@ def test_a_checkpoint_answers_the_same_command_and_refuses_another(folder, tmp_p
     refused = run(folder, *command, "--seed", "3")
     assert refused.returncode == 1
     assert "seed was 0, now 3" in refused.stderr
+
+
+def test_interactions_are_those_of_python_and_their_page_can_be_made_again(folder, tmp_path):
+    """A square metre costs 1, and 3 where there are more than 14 rooms: the two work together."""
+    pytest.importorskip("altair")
+    numbers, page = tmp_path / "ix.json", tmp_path / "ix.html"
+    asked = ("shop:gated", "rows.csv", "--target", "sold", "--pairs", "area:rooms")
+    done = run(folder, "interactions", *asked, "--json", numbers, "--out", page)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("pairs by ale of a function, 400 rows")
+    wanted = rhale.interactions(gated, table(), pairs=[("area", "rooms")])
+    found = rhale.load(numbers)
+    assert found["area", "rooms"].strength == pytest.approx(wanted["area", "rooms"].strength)
+    assert found["area", "rooms"].strength > 5
+    again = run(folder, "report", numbers, "--out", tmp_path / "again.html")
+    assert again.returncode == 0, again.stderr
+    assert (tmp_path / "again.html").read_text("utf-8") == page.read_text("utf-8")
+
+
+def test_the_price_of_all_pairs_is_told(folder):
+    done = run(folder, "interactions", "shop:price", "rows.csv", "--pairs", "all", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    assert (
+        "note: pairs='all' asks the model about 4 x 3 pairs x 400 rows = 4,800 rows" in done.stderr
+    )
+    assert json.loads(done.stdout)["kind"] == "interactions"
+
+
+def test_a_pair_of_columns_that_are_not_there_is_one_line(folder):
+    done = run(folder, "interactions", "shop:price", "rows.csv", "--pairs", "area:room")
+    assert done.returncode == 1
+    assert "'rooms'" in done.stderr
+    assert done.stderr.count("\n") <= 3

@@ -54,7 +54,7 @@ def test_every_kind_of_pair_is_drawn(opened):
     for part in ("#p0-0", "#p0-1"):
         for figure in ("lines", "map"):
             page.show(f"{part} .{figure}")
-    assert len(page.texts("#p0-0 .legend li")) == 5  # three regions, the average, the shade
+    assert len(page.texts("#p0-0 .legend li")) == 4  # three regions and the average; all rows agree
 
 
 def test_arrow_keys_read_cells_and_lines(opened):

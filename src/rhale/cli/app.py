@@ -19,12 +19,16 @@ from rhale.cli.output import (
     show_differences,
     write_differences,
     write_explanation,
+    write_interactions,
 )
 from rhale.cli.parent import run_child
 from rhale.cli.progress import shown
 from rhale.cli.request import Request
-from rhale.errors import MissingExtraError, RhaleError
+from rhale.errors import BadFileError, MissingExtraError, RhaleError
 from rhale.explanation import load, unpacked
+from rhale.pairs import Interactions
+from rhale.pairs import load as load_any
+from rhale.pairs import unpacked as unpacked_any
 from rhale.system.processes import can_limit
 
 app = typer.Typer(
@@ -38,6 +42,7 @@ app = typer.Typer(
 )
 STATE = {"debug": False}
 DEMO_NEEDS = ("sklearn", "torch", "pandas")
+ANSWER = "the answer of the model's process"
 NO_LIMITS = "this system cannot limit memory: a model may take all of it (time is limited)"
 
 
@@ -91,8 +96,42 @@ def explain(
     request = opt.request("explain", locals())
     STATE["debug"] |= debug
     places = Destinations(out, json, plots, smooth=smooth)
-    fx = unpacked(_ask(request), "the answer of the model's process")
+    fx = unpacked(_ask(request), ANSWER)
     write_explanation(fx, places)
+
+
+@app.command()
+def interactions(
+    model: opt.Model,
+    data: opt.Data,
+    *,
+    target: opt.Target = None,
+    features: opt.Features = None,
+    pairs: opt.Pairs = None,
+    top: opt.Top = None,
+    method: opt.PairsBy = "ale",
+    cells: opt.Cells = None,
+    smooth: opt.Even = False,
+    output: opt.Output = None,
+    weights: opt.Weights = None,
+    rows: opt.Rows = None,
+    seed: opt.Seed = 0,
+    response: opt.Response = "auto",
+    out: opt.Out = None,
+    json: opt.Json = None,
+    plots: opt.Plots = None,
+    checkpoint: opt.Checkpoint = None,
+    trust: opt.Trust = [],  # noqa: B006 - never changed
+    allow_pickle: opt.AllowPickle = None,
+    max_memory: opt.MaxMemory = "",
+    max_seconds: opt.MaxSeconds = 3600.0,
+    debug: opt.Debug = False,
+) -> None:
+    """Tell which pairs of features work together, and how strongly: a ranking, a report, numbers."""
+    request = opt.request("interactions", locals())
+    STATE["debug"] |= debug
+    places = Destinations(out, json, plots)
+    write_interactions(_as_interactions(_ask(request)), places)
 
 
 @app.command()
@@ -130,16 +169,18 @@ def check(
 
 @app.command()
 def report(
-    explanation: Annotated[Path, typer.Argument(help="A file that `explain --json` wrote.")],
+    numbers: Annotated[
+        Path, typer.Argument(help="A file that `explain --json` or `interactions --json` wrote.")
+    ],
     *,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The page; beside the file by default.")
     ] = None,
 ) -> None:
     """Make a report, one page that opens anywhere, from saved numbers."""
-    page = out or explanation.with_suffix(".html")
+    page = out or numbers.with_suffix(".html")
     Destinations(page, None, None)
-    load(explanation).report(page)
+    load_any(numbers).report(page)
     note_line(f"wrote {page}")
 
 
@@ -173,6 +214,15 @@ def demo(
     from rhale.cli.tour import take_the_tour
 
     take_the_tour(folder)
+
+
+def _as_interactions(answer: dict[str, Any]) -> Interactions:
+    """Read an answer, which may be hostile, and be about something else."""
+    found = unpacked_any(answer, ANSWER)
+    if not isinstance(found, Interactions):
+        msg = f"{ANSWER} holds no interactions, which were asked for"
+        raise BadFileError(msg)
+    return found
 
 
 def _ask(request: Request) -> dict[str, Any]:

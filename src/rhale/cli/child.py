@@ -5,14 +5,17 @@ A model that crashes, hangs or eats memory ends this process, and nothing else.
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
 from rhale._explain import explain
+from rhale._interact import interactions
 from rhale.cli.rehearse import rehearse
 from rhale.cli.request import Request, read_request
 from rhale.cli.sizes import written_size
@@ -31,6 +34,12 @@ from rhale.system.processes import (
 )
 from rhale.tables.files.sources import open_files
 
+DOING = {
+    "explain": "explaining",
+    "check": "trying a few rows",
+    "interactions": "measuring pairs",
+}
+
 
 def main() -> None:
     """Read one request, do it, answer."""
@@ -48,7 +57,7 @@ def main() -> None:
 
 
 def work(request: Request, say: Say) -> dict[str, Any]:
-    """Read the files, and explain or rehearse."""
+    """Read the files, and explain, rehearse or measure pairs."""
     say(doing="reading the table")
     table = open_files(request.data)
     say(doing="reading the model")
@@ -64,16 +73,29 @@ def work(request: Request, say: Say) -> dict[str, Any]:
     if left_out:
         say(note=f"columns that the model does not know are left out: {', '.join(left_out)}")
     settings = {"columns": columns, **request.arguments}
-    say(doing="explaining" if request.task == "explain" else "trying a few rows")
+    say(doing=DOING[request.task])
     if request.task == "check":
         return asdict(rehearse(model, table, **settings))
-    fx = explain(
-        model,
-        table,
-        progress=lambda done, n: say(done=done, of=n),
-        **settings,
-    )
-    return {store.VERSION: store.FORMAT, **store.pack(fx)}
+    settings["progress"] = lambda done, n: say(done=done, of=n)
+    if request.task == "interactions":
+        with told(say):
+            found = store.pack_interactions(interactions(model, table, **settings))
+    else:
+        found = store.pack(explain(model, table, **settings))
+    return {store.VERSION: store.FORMAT, **found}
+
+
+@contextmanager
+def told(say: Say) -> Iterator[None]:
+    """Pass on what rhale would warn of: what all pairs cost, before it is paid."""
+    listener = logging.Handler(logging.WARNING)
+    listener.emit = lambda record: say(note=record.getMessage())  # type: ignore[method-assign]
+    log = logging.getLogger("rhale")
+    log.addHandler(listener)
+    try:
+        yield
+    finally:
+        log.removeHandler(listener)
 
 
 def columns_left(names: Sequence[str], request: Request) -> list[str]:

@@ -15,9 +15,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rhale.cli.pictures import write_comparisons, write_pictures
+from rhale.cli.pictures import write_comparisons, write_pair_pictures, write_pictures
 from rhale.explanation import Explanation
-from rhale.results import listing, store, summary
+from rhale.pairs import Interactions
+from rhale.results import listing, pair_listing, store, summary
 from rhale.results.differences import difference_rows, only_in
 from rhale.system.writing import whole, write_text
 
@@ -67,6 +68,43 @@ def write_explanation(fx: Explanation, places: Destinations) -> None:
         places.plots.mkdir(parents=True, exist_ok=True)
         n_pictures = write_pictures(fx, places.plots, whole, smooth=places.smooth)
         note_line(f"wrote {n_pictures} pictures to {places.plots}")
+
+
+def write_interactions(ix: Interactions, places: Destinations) -> None:
+    """Show the ranking of pairs, and write what was asked for."""
+    if places.json == "-":
+        content = {store.VERSION: store.FORMAT, **store.pack_interactions(ix)}
+        sys.stdout.write(json.dumps(content, allow_nan=False) + "\n")
+    else:
+        show_pairs(ix)
+    if places.json and places.json != "-":
+        ix.save(places.json)
+        note_line(f"wrote {places.json}")
+    if places.out:
+        ix.report(places.out)
+        note_line(f"wrote {places.out}")
+    if places.plots:
+        places.plots.mkdir(parents=True, exist_ok=True)
+        n_pictures = write_pair_pictures(ix, places.plots, whole)
+        note_line(f"wrote {n_pictures} pictures to {places.plots}")
+
+
+def show_pairs(ix: Interactions) -> None:
+    """Print the ranked pairs: plain where they are piped, laid out where they are looked at."""
+    if not sys.stdout.isatty():
+        sys.stdout.write(f"{ix}\n")
+        return
+    ranked, most = ix.ranked(), pair_listing.MOST_PAIRS
+    columns, n_left, remarks = pair_listing.pair_ranking(ranked[:most])
+    console = Console()
+    console.print(Text(f"pairs by {listing.title(ix.provenance)}", style="bold"))
+    console.print(_table(columns, n_left, numbered=True))
+    if len(ranked) > most:
+        console.print(Text(f"and {len(ranked) - most:,} weaker ones"))
+    for number, remark in enumerate(remarks, start=1):
+        console.print(_remark(str(number), remark))
+    for note in ix.notes:
+        console.print(Text(harmless(note)))
 
 
 def show_ranking(fx: Explanation) -> None:

@@ -12,11 +12,14 @@ import numpy as np
 
 from rhale.errors import RhaleError
 from rhale.explanation import Explanation
+from rhale.pairs import Interactions
+from rhale.results.pair_sections import with_surface
 
 Whole = Callable[[Path], AbstractContextManager[Path]]
 DOTS = 120  # an inch
 MOST = 200  # pictures of single features
 LONGEST = 60
+MOST_PAIRS = 10  # that are drawn
 
 
 def file_name(number: int, feature: str, what: str = "") -> str:
@@ -56,6 +59,24 @@ def outputs_with_regions(fx: Explanation, feature: str) -> list[int]:
     """Places of the outputs on which the effect of a feature differs by rules."""
     trees = [fx[feature, output].regions for output in fx.outputs]
     return [i for i, tree in enumerate(trees) if tree and (len(tree) > 1 or tree.thirds)]
+
+
+def write_pair_pictures(ix: Interactions, folder: Path, whole: Whole) -> int:
+    """Draw the matrix of strengths, and the strongest pairs as maps and as lines; tell how many."""
+    _without_window()
+    several = len(ix.outputs) > 1
+    drawn = 0
+    for place, output in enumerate(ix.outputs, start=1):
+        what = f"_{place}" if several else ""
+        _save(ix.plot(output=output), folder / f"all_pairs{what}.png", whole)
+        strong = [pair for pair in with_surface(ix.ranked(output)) if pair.strength > 0]
+        for number, pair in enumerate(strong[:MOST_PAIRS], start=1):
+            name = "_x_".join(pair.names)
+            for kind in ("map", "lines"):
+                axes = pair.plot(kind)
+                _save(axes, folder / file_name(number, name, f"_{kind}{what}"), whole)
+        drawn += 1 + 2 * len(strong[:MOST_PAIRS])
+    return drawn
 
 
 def write_comparisons(

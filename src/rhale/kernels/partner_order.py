@@ -9,7 +9,7 @@ import numpy as np
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.partner_cells import CellSums, OwnCells, PartnerCodes
 
-WORTH, MOST = 0.02, 6  # share of partners that are looked at together, and how many of them
+WORTH, MOST = 0.03, 6  # share of partners that are looked at together, and how many of them
 PROXY = 0.1  # of its share: a partner that adds less to the others is a proxy
 SURE = 3.0  # deviations above what chance explains: a partner that counts beside others
 RIDGE = 1e-9  # of the mean weight of a cell: keeps cells without rows out of the way
@@ -67,6 +67,8 @@ def tell_proxies(
     n_partners = share.size
     own_share, proxy_of = np.full(n_partners, np.nan), np.full(n_partners, -1)
     some = _candidates(share, chance)
+    if some.size == 0:
+        return Order(own_share, proxy_of, 1.0)
     fit = _Fit.of(own, partners, sums, some)
     left, taken, drops = list(range(some.size)), list[int](), np.zeros((some.size,) * 2)
     while left:

@@ -16,7 +16,10 @@ from rhale.kernels.region_finding import Target
 
 FEWEST_ROWS = 30
 ALIKE = 1e-10  # a mean square of this, of the effects' own or of the predictions', is rounding
-CURVE, MOSTLY = 0.1, 0.8  # of a sum of squares: with so little between neighbours it is the curve's
+CURVE, MOSTLY = (
+    0.25,
+    0.8,
+)  # of a sum of squares: with so little between neighbours it is the curve's
 
 
 class FTest(NamedTuple):
@@ -76,13 +79,13 @@ def measure_partners(partners: PartnerCodes, target: Target) -> PartnerShares:
     cells of a partner less what chance puts there, over the whole sum of squares. What the steps
     of a model do is taken off both. O(n_effects n_partners).
     """
-    own = cut_own(target, partners.weight)
-    n_rows = int(np.count_nonzero(np.bincount(own.row))) if own.row.size else 0
+    n_rows = int(np.count_nonzero(np.bincount(target.row)))
     looked = partners.varies.copy()
     if target.own >= 0:
         looked[target.own] = False
     if n_rows < FEWEST_ROWS or not looked.any():
         return _nothing(looked.size, n_rows)
+    own = cut_own(target, partners.weight)
     sums = add_up_cells(own, partners)
     squares = split_squares(sums, partners.starts)
     total = _spread(own, squares)
@@ -120,9 +123,16 @@ def find_chances(found: Sequence[PartnerShares]) -> FloatArray:
 
 def _nothing(n_partners: int, n_rows: int) -> PartnerShares:
     none = np.full(n_partners, np.nan)
-    nobody = np.full(n_partners, -1)
-    test = FTest(none, none, none)
-    return PartnerShares(none, none, test, none, nobody, none, float("nan"), n_rows)
+    return PartnerShares(
+        share=none,
+        error=none,
+        test=FTest(none, none, none),
+        own_share=none,
+        proxy_of=np.full(n_partners, -1),
+        size=none,
+        unexplained=float("nan"),
+        rows=n_rows,
+    )
 
 
 def _spread(own: OwnCells, squares: Squares) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -154,27 +154,25 @@ class JumpEffects:
         ends = float(self.cells.grid.edges[0]), float(self.cells.grid.edges[-1])
         outputs = range(len(about.outputs))
         stairs = [Staircase.of(self.places, total.sums, output, ends) for output in outputs]
-        cells = self.without_shared(total.cells, stairs)
+        shared = self.shared_slopes(stairs)
+        cells = self.without_shared(total.cells, shared)
         made = tuple(
             self.bin(cells, kept, about, (output, found), notes)
             for output, found in enumerate(stairs)
         )
-        targets = () if about.searched is None else self.targets(about.searched, stairs)
+        targets = () if about.searched is None else self.targets(about.searched, shared)
         return Conclusion(made, cells=cells, targets=targets)
 
-    def targets(self, searched: FloatArray, stairs: Sequence[Staircase]) -> tuple[Target, ...]:
+    def targets(self, searched: FloatArray, shared: FloatArray) -> tuple[Target, ...]:
         """What regions are to tell apart: slopes over the wide window, less what all rows share.
 
         The slopes over the two halves of a window differ by steps, and so little do they tell of
         the slope over all of it: a quarter of that is its noise.
         """
         x, row = locate_searched(searched, self.cells.grid)
-        wide, difference = searched[row, 1:].T.reshape(2, len(stairs), row.size)
-        grid = self.cells.grid
-        shared = self.shared_slopes(stairs, grid.middles)[
-            :, grid.locate(x)
-        ]  # a cell shares windows
-        shared = shared.reshape(-1, len(stairs), row.size)
+        n_outputs = len(self.cells.partitions)
+        wide, difference = searched[row, 1:].T.reshape(2, n_outputs, row.size)
+        shared = shared[:, self.cells.grid.locate(x)].reshape(-1, n_outputs, row.size)
         return tuple(
             Target(
                 row=row,
@@ -183,7 +181,7 @@ class JumpEffects:
                 shared=shared[WIDE][output],
                 noise=(difference - shared[DIFFERENCE])[output] / 4,
             )
-            for output in range(len(stairs))
+            for output in range(n_outputs)
         )
 
     def in_region(self, axis: Axis) -> JumpEffects:
@@ -208,7 +206,7 @@ class JumpEffects:
         made = bin_cells(
             self.feature.name,
             about.outputs[output],
-            self.without_shared(cells, stairs).of_output(output, len(outputs)),
+            self.without_shared(cells, self.shared_slopes(stairs)).of_output(output, len(outputs)),
             self.cells.partitions[output],
             stairs=stairs[output],
         )
@@ -225,15 +223,15 @@ class JumpEffects:
         """Wide windows of the cells: rows that share one leave nothing of what all rows share."""
         return self.wide.ends(self.cells.grid.middles)
 
-    def without_shared(self, cells: Moments, stairs: Sequence[Staircase]) -> Moments:
+    def without_shared(self, cells: Moments, shared: FloatArray) -> Moments:
         """Take off the wide slopes what all rows share: those of the mean staircase."""
-        return subtract(cells, partial(self.shared_slopes, stairs))
+        return subtract(cells, lambda x: shared[:, self.cells.grid.locate(x)])
 
-    def shared_slopes(self, stairs: Sequence[Staircase], x: FloatArray) -> FloatArray:
-        """Slopes of the mean staircases at some places, in the order of the series."""
-        ends = read_cells(self.wide_ends, self.cells.grid.locate(x))
+    def shared_slopes(self, stairs: Sequence[Staircase]) -> FloatArray:
+        """Slopes of the mean staircases in every cell, whose rows share windows, by the series."""
+        ends = self.wide_ends
         found = [staircase_slopes(own.places, own.jumps, *ends) for own in stairs]
-        none = np.zeros((len(stairs), x.size))
+        none = np.zeros((len(stairs), ends[0].size))
         return np.concatenate([none, *np.stack(found, axis=1)])
 
     def bin(

@@ -118,7 +118,7 @@ def tick_text(value: float, position: int | None, *, digits: int) -> str:  # noq
 
 def short_tick_text(value: float, position: int | None = None) -> str:  # noqa: ARG001
     """Do the same on a scale of colours."""
-    return number(value, 4)
+    return number(value, 6)
 
 
 def letters(ax: Axes, side: Literal["width", "height"]) -> int:

@@ -11,6 +11,7 @@ from rhale.names import near_names
 from rhale.plots.effect_plot import plot_effect
 from rhale.plots.pair_lines import plot_pair_lines
 from rhale.plots.pair_map import plot_pair_map
+from rhale.plots.pair_sides import DrawnPair
 from rhale.plots.profile_plot import plot_profile
 from rhale.plots.region_plot import plot_regions
 from rhale.results.result import Parts, Result
@@ -39,7 +40,7 @@ def draw(plot: Plot, what: Any, **options: Any) -> Any:
     return draw_with(plot, what, options, also=[REGIONS] if is_single else [])
 
 
-def draw_pair(pair: Any, kind: str, **options: Any) -> Any:
+def draw_pair(pair: DrawnPair, kind: str, **options: Any) -> Any:
     """Draw one pair in one of two ways."""
     if kind not in PAIRS:
         msg = f"there is no kind {kind!r} of picture of a pair; {near_names(kind, list(PAIRS))}"

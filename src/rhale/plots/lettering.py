@@ -91,6 +91,17 @@ def number(value: float, digits: int = 3) -> str:
     return f"{mantissa}{power}{int(exponent) if exponent else ''}".replace("-", MINUS)
 
 
+def plain_number(value: float, digits: int = 3) -> str:
+    """Write a number with so many digits that count, without a power of ten below a million.
+
+    Examples
+    --------
+    >>> plain_number(27_051.0), plain_number(0.4567, 2), plain_number(2.5e7)
+    ('27100', '0.46', '2.5e7')
+    """
+    return number(float(f"{value:.{digits}g}"), 6)
+
+
 def _drawable(text: str) -> list[str]:
     """Replace letters that the reader's fonts lack (they would draw nothing, and warn)."""
     families = FontProperties().get_family()

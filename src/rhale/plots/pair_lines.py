@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
@@ -18,9 +19,8 @@ from rhale.plots import canvas, dots, style
 from rhale.plots.fields import LineField
 from rhale.plots.labels import CENTRED
 from rhale.plots.lettering import LITERAL, MINUS, shown
-from rhale.plots.pair_sides import Side, draw_rows, dress_side, read_sides, say_constant
+from rhale.plots.pair_sides import DrawnPair, Side, draw_rows, dress_side, read_sides, say_constant
 from rhale.plots.slots import EMPTY
-from rhale.results.pair_effect import PairEffect
 from rhale.results.result import Trace
 
 PERCENTILES = {"low": 10, "middle": 50, "high": 90}
@@ -28,7 +28,7 @@ MOST_LEVELS = 5  # held at once
 STEP_ASIDE = 0.08  # of a slot, so that whiskers of levels do not cover each other
 LEVEL = 0.95
 ROUNDING = 1e-9  # of the deviation of predictions: smaller intervals are none
-MARK = 6.0  # size of dots, in points
+MARKS = 120.0  # points that all dots of a line take
 
 
 class Held(NamedTuple):
@@ -60,7 +60,7 @@ class Stretches(NamedTuple):
 
 
 def plot_pair_lines(
-    pair: PairEffect,
+    pair: DrawnPair,
     *,
     ax: Axes | None = None,
     by: str | int | None = None,
@@ -70,14 +70,14 @@ def plot_pair_lines(
 
     Parameters
     ----------
-    pair : PairEffect
+    pair : PairEffect or PairProfile
         What to draw.
     ax : Axes, optional
         Where; None makes a new figure.
     by : str or int, optional
         The feature that is held: a number at its 10th, 50th and 90th percentile, levels at each of
-        them, or at the five with the most rows. If not given, levels are held rather than numbers,
-        and of two alike the one with fewer cells, or the second.
+        them, or at the five with the most rows. If not given, the one with fewer cells or levels,
+        of two alike the second.
     uncertainty : bool
         Draw the interval of the joint effect about each line.
 
@@ -93,7 +93,8 @@ def plot_pair_lines(
     what both do together: the prediction as far as these two tell it, less its mean. So heights of
     different lines can be compared; lines that are parallel do not interact. A line is drawn only
     over cells in which rows are, together with the held value. The interval is that of the joint
-    effect; how well main effects are known is shown where they are explained.
+    effect; how well main effects are known is shown where they are explained. Lines set the y
+    axis: intervals widen it by half at most, and go on beyond.
 
     Examples
     --------
@@ -112,32 +113,34 @@ def plot_pair_lines(
         return ax
     field, levels = LineField(ax), moving.axis.is_levels
     field.begin()
-    explained: list[Artist] = []
+    lines: list[Line2D] = []
     unsure: list[Artist] = []
     for held, aside in step_aside(choose_values(holding), levels=levels):
         path = follow(pair, sides, held)
         path = path._replace(x=path.x + aside)
-        explained.append(draw_line(field, path, held, levels=levels))
+        lines.append(draw_line(field, path, held, levels=levels))
         if uncertainty and has_interval(pair, path):
             draw_interval(field, path, held, levels=levels)
             unsure = [explain_interval()]
-    explained += [*unsure, draw_rows(ax, moving, "x", beyond=False)]
+    explained: list[Artist] = [*lines, *unsure, draw_rows(ax, moving, "x", beyond=False)]
     field.fit()
+    keep_near(ax, lines)
     if levels:
         ax.set_xlim(*moving.slots.limits)
-    canvas.add_legend(ax, explained, outside=new, title=tell_held(ax, holding))
+    if not new:  # no room for much
+        explained = list(lines)
+    canvas.add_legend(ax, explained, outside=new, title=tell_held(ax, holding, new=new))
     dress_side(ax, moving, "x")
     words = shown(pair.output, max(8, canvas.letters(ax, "height") - 10))
     ax.set_ylabel(f"effect on {words}\nof both ({CENTRED['mean']})", **LITERAL)
     return ax
 
 
-def chosen_side(pair: PairEffect, by: str | int | None) -> int:
+def chosen_side(pair: DrawnPair, by: str | int | None) -> int:
     """Which of the two features is held."""
     if by is not None:
         return find_feature(by, pair.names)
-    first, second = ((not axis.is_levels, axis.nodes.size) for axis in pair.axes)
-    return 0 if first < second else 1
+    return 0 if pair.axes[0].nodes.size < pair.axes[1].nodes.size else 1
 
 
 def choose_values(side: Side) -> list[Held]:
@@ -179,7 +182,7 @@ def choose_percentiles(side: Side) -> list[Held]:
     return chosen
 
 
-def follow(pair: PairEffect, sides: tuple[Side, Side], held: Held) -> Trace:
+def follow(pair: DrawnPair, sides: tuple[Side, Side], held: Held) -> Trace:
     """Find the line of one held value: heights at nodes, nan where no rows are."""
     moving, holding = sides
     joint, error = (
@@ -217,39 +220,56 @@ def join_cells(known: BoolArray) -> Stretches:
     return Stretches(np.array(nodes, dtype=np.intp), np.array(gone, dtype=np.bool_))
 
 
-def draw_line(field: LineField, path: Trace, held: Held, *, levels: bool) -> Artist:
+def draw_line(field: LineField, path: Trace, held: Held, *, levels: bool) -> Line2D:
     """Draw one line; levels along it are dots, joined by thin lines that lead the eye."""
-    line = field.draw_curve(path, held.label, held.look)
+    line = cast(Line2D, field.draw_curve(path, held.label, held.look))
     if levels:
-        line.set(marker=held.look.marker, markersize=MARK, linewidth=style.THIN_LINE)
+        line.set(marker=held.look.marker, markersize=mark(path), linewidth=style.THIN_LINE)
     return line
+
+
+def mark(path: Trace) -> float:
+    """Size of dots in points: those of many levels are small."""
+    return float(np.clip(MARKS / max(path.x.size, 1), 2.5, 6.0))
 
 
 def draw_interval(field: LineField, path: Trace, held: Held, *, levels: bool) -> None:
     """Draw how well the joint effect is known: a pale ribbon, or whiskers at levels."""
     colour = held.look.colour
     if levels:
-        dots.draw_ci(field.board, path, LEVEL, MARK, colour)
+        dots.draw_ci(field.board, path, LEVEL, mark(path), colour)
         return
     for ribbon in field.draw_ci(path, LEVEL, colour):
         ribbon.set(alpha=style.PALE_RIBBON_ALPHA, linewidth=0, zorder=1.5)
 
 
-def has_interval(pair: PairEffect, path: Trace) -> bool:
+def keep_near(ax: Axes, lines: Sequence[Line2D]) -> None:
+    """Let lines set the y axis; intervals widen it by half of that at most, on either side."""
+    heights = np.concatenate([np.asarray(line.get_ydata(), dtype=np.float64) for line in lines])
+    heights = heights[np.isfinite(heights)]
+    if not np.ptp(heights) > 0:
+        return
+    room = style.SPREAD_ROOM * np.ptp(heights)
+    y = np.clip(ax.dataLim.intervaly, heights.min() - room, heights.max() + room)
+    ax.set_ylim(canvas.widen(y[0], y[1], style.ROOM_FOR_STRIP, style.MARGIN), auto=True)
+
+
+def has_interval(pair: DrawnPair, path: Trace) -> bool:
     """Whether the joint effect is uncertain by more than rounding."""
     return bool(np.nanmax(path.high - path.low, initial=0.0) > ROUNDING * pair.variance**0.5)
 
 
-def tell_held(ax: Axes, side: Side) -> str:
+def tell_held(ax: Axes, side: Side, *, new: bool) -> str:
     """Say which feature is held, and where."""
+    room = canvas.wide_letters(ax.get_window_extent().width / ax.figure.dpi, style.LEGEND_TEXT)
+    if not new:
+        return shown(side.name, room // 3)
     where = "held at"
     if not side.axis.is_levels:
         where = "held at its 10th, 50th and 90th percentile"
     elif np.count_nonzero(side.weight) > MOST_LEVELS:
         where = f"held at {MOST_LEVELS} of {len(side.axis.labels)} levels"
-    inches = ax.get_window_extent().width / ax.figure.dpi
-    room = canvas.wide_letters(inches, style.LEGEND_TEXT) - len(where) - 1
-    return f"{shown(side.name, max(8, room))} {where}"
+    return f"{shown(side.name, max(8, room - len(where) - 1))} {where}"
 
 
 def explain_interval() -> Artist:

@@ -16,19 +16,28 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from rhale.kernels import FloatArray
 from rhale.kernels.curve import middles
 from rhale.plots import canvas, style
-from rhale.plots.lettering import LITERAL, number, shown
-from rhale.plots.pair_sides import Along, Side, draw_rows, dress_side, read_sides, say_constant
+from rhale.plots.lettering import LITERAL, number, plain_number, shown
+from rhale.plots.pair_sides import (
+    Along,
+    DrawnPair,
+    Side,
+    draw_rows,
+    dress_side,
+    read_sides,
+    say_constant,
+)
 from rhale.plots.tiles import Tiles, has_room, hatch_tiles, write_tiles
-from rhale.results.pair_effect import PairEffect
+from rhale.results.pair_effect import PairMethod
 
 PARTS = 160  # of a side, each of one colour: the surface is bilinear, and looks smooth
 N_CONTOURS = 6  # at most, on both sides of zero
+BY: dict[PairMethod, str] = {"pdp": " by partial dependence"}
 LEAST_CONTOUR = 2.5  # length of a line with a number, by the length of that
 ROUNDING = 1e-9  # of the deviation of predictions: smaller surfaces are zero
 
 
 def plot_pair_map(
-    pair: PairEffect,
+    pair: DrawnPair,
     *,
     ax: Axes | None = None,
     contours: bool = True,
@@ -39,7 +48,7 @@ def plot_pair_map(
 
     Parameters
     ----------
-    pair : PairEffect
+    pair : PairEffect or PairProfile
         What to draw: the first feature goes along x, the second along y.
     ax : Axes, optional
         Where; None makes a new figure.
@@ -102,7 +111,7 @@ def plot_pair_map(
 
 
 def paint(
-    pair: PairEffect, sides: tuple[Side, Side]
+    pair: DrawnPair, sides: tuple[Side, Side]
 ) -> tuple[tuple[FloatArray, FloatArray], FloatArray]:
     """Find where colours change and the heights between, (n_x, n_y); nan where no row is."""
     x, y = (side.divide(PARTS) for side in sides)
@@ -111,7 +120,7 @@ def paint(
     return (x.limits, y.limits), np.where(measured, heights, np.nan)
 
 
-def find_reach(pair: PairEffect, heights: FloatArray) -> float:
+def find_reach(pair: DrawnPair, heights: FloatArray) -> float:
     """Largest height, above or below zero; 0 where there is nothing but rounding."""
     largest = float(np.abs(heights[np.isfinite(heights)]).max(initial=0.0))
     return largest if largest > max(ROUNDING * pair.variance**0.5, canvas.SMALLEST) else 0.0
@@ -147,7 +156,7 @@ def name_contours(ax: Axes, lines: QuadContourSet) -> None:
     pixels = points * ax.figure.dpi / 72
     taken: list[tuple[float, float, float]] = []
     for height, path in zip(lines.levels, lines.get_paths(), strict=True):
-        words = number(float(height), 3)
+        words = plain_number(float(height))
         room = style.LETTER_WIDTH * pixels * (len(words) + 2)
         ways = [ax.transData.transform(p) for p in path.to_polygons(closed_only=False)]
         for middle, length in sorted(map(half_way, ways), key=itemgetter(1), reverse=True):
@@ -178,22 +187,29 @@ def say_nothing(ax: Axes) -> None:
     note.set(gid="rhale:nothing", zorder=4)
 
 
-def write_strength(ax: Axes, pair: PairEffect, *, rows: bool) -> None:
+def write_strength(ax: Axes, pair: DrawnPair, *, rows: bool) -> None:
     """Write above the map how strong the interaction is."""
     strip = (style.RUG_HEIGHT + 0.01) * ax.get_window_extent().height * 72 / ax.figure.dpi
     room = canvas.wide_letters(ax.get_window_extent().width / ax.figure.dpi, style.LEGEND_TEXT)
-    words = shown(tell_strength(pair), room)
+    told = tell_strength(pair)
+    words = next((words for words in told if len(words) <= room), told[-1])
     title = ax.set_title(words, loc="left", pad=4 + (strip if rows else 0.0), **LITERAL)
     title.set(fontsize=style.LEGEND_TEXT, color=style.NOTE)
 
 
-def tell_strength(pair: PairEffect) -> str:
-    """Say how strong an interaction is, and how sure that is; rounding is zero."""
+def tell_strength(pair: DrawnPair) -> tuple[str, str, str]:
+    """Say how strong an interaction is, and how sure that is, at length and shorter.
+
+    Notes
+    -----
+    What is rounding is zero.
+    """
     least = ROUNDING * pair.variance**0.5
     size, error = (x if x > least else 0.0 for x in (pair.strength, pair.strength_error))
-    sure = f" ± {number(error, 2)}" if error else ""
+    sure = f" ± {plain_number(error, 2)}" if error else ""
     share = 100 * pair.share if size else 0.0
-    return f"strength {number(size)}{sure}, {number(share, 2)} % of the variance"
+    words, by = f"strength {plain_number(size)}", BY.get(pair.method, "")
+    return f"{words}{sure}{by}, {number(share, 2)} % of the variance", words + sure, words
 
 
 def add_scale(ax: Axes, cells: ScalarMappable, output: str) -> None:

@@ -2,23 +2,83 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Polygon
 
-from rhale.kernels import FloatArray, IntArray
+from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.pair_axis import PairAxis
 from rhale.kernels.times import written
 from rhale.plots import canvas, style, ticks
 from rhale.plots.board import Board
 from rhale.plots.lettering import LITERAL, shown
 from rhale.plots.slots import Slots
-from rhale.results.pair_effect import PairEffect
+from rhale.results.pair_effect import PairMethod
 
 Along = Literal["x", "y"]
+LARGE_LETTERS = 11.0  # of the name of an axis, in an inch
 RUG_START = 1.01  # of a strip outside of the axes, in shares of them
+
+
+class DrawnPair(Protocol):
+    """What pictures ask of a pair that has a surface, whatever it was measured by."""
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The two features."""
+
+    @property
+    def output(self) -> str:
+        """The output of the model."""
+
+    @property
+    def method(self) -> PairMethod:
+        """What it was measured by."""
+
+    @property
+    def axes(self) -> tuple[PairAxis, PairAxis]:
+        """Limits of cells, or levels."""
+
+    @property
+    def weight(self) -> FloatArray:
+        """Weight of the rows by where they stand."""
+
+    @property
+    def measured(self) -> BoolArray:
+        """Where rows stand: nothing is shown elsewhere."""
+
+    @property
+    def main(self) -> tuple[FloatArray, FloatArray]:
+        """Effects of both features alone, at the nodes."""
+
+    @property
+    def heights(self) -> FloatArray:
+        """The surface at the nodes."""
+
+    @property
+    def standard_error(self) -> FloatArray:
+        """Its standard error; nan where it is not known."""
+
+    @property
+    def strength(self) -> float:
+        """Deviation of the surface over the rows."""
+
+    @property
+    def strength_error(self) -> float:
+        """Its standard error; nan where it is not known."""
+
+    @property
+    def share(self) -> float:
+        """Squared strength, of the variance of the predictions."""
+
+    @property
+    def variance(self) -> float:
+        """Of the predictions."""
+
+    def transposed(self) -> DrawnPair:
+        """The same pair, sides exchanged."""
 
 
 class Division(NamedTuple):
@@ -113,7 +173,7 @@ class Side(NamedTuple):
         return Division(np.append(starts, self.axis.nodes[-1]), cell, shares)
 
 
-def read_sides(pair: PairEffect) -> tuple[Side, Side]:
+def read_sides(pair: DrawnPair) -> tuple[Side, Side]:
     """Read both features of a pair."""
     first, second = (pair.weight.sum(axis=1), pair.weight.sum(axis=0))
     return (
@@ -130,7 +190,9 @@ def dress_side(ax: Axes, side: Side, along: Along, *, count: int = 8) -> None:
         if along == "y":
             canvas.write_plain_numbers(ax, 8)
         ticks.dress_places(ax, side.axis.kind, side.ends, ticks=count, along=along)
-    length = canvas.letters(ax, "width" if along == "x" else "height")
+    box = ax.get_window_extent()
+    inches = (box.width if along == "x" else box.height) / ax.figure.dpi
+    length = int(np.clip(LARGE_LETTERS * inches, 8, style.LABEL_LENGTH))
     name = ticks.places_name(side.name, side.axis.kind, side.ends, length)
     (ax.set_xlabel if along == "x" else ax.set_ylabel)(name, **LITERAL)
 

@@ -26,7 +26,7 @@ MOST_NUMBERS = 12  # features whose tiles have numbers; more have scales
 MOST_FEATURES = 40
 STRENGTHS: dict[PairMethod, str] = {
     "ale": "strength of pairs",
-    "pdp": "strength of pairs",
+    "pdp": "strength by partial dependence",
     "h": "unnormalised H of pairs",
     "greenwell": "Greenwell's index of pairs",
     "shap": "SHAP interaction of pairs",

@@ -12,9 +12,10 @@ from matplotlib.font_manager import FontProperties
 
 from rhale.kernels import BoolArray, FloatArray
 from rhale.plots import style
-from rhale.plots.lettering import LITERAL, number
+from rhale.plots.lettering import LITERAL, plain_number
 
 LETTERS = 5  # of a number of two digits, with its sign
+NOTHING = 1e-9  # of the largest number: rounding
 LINES = 1.5  # height of a tile with a number, by the size of its letters
 
 
@@ -61,7 +62,7 @@ def write_tiles(ax: Axes, values: FloatArray, reach: float) -> None:
     """
     for i, j in np.argwhere(np.isfinite(values)):
         value = float(values[i, j])
-        words = number(rounded(value, reach), 2)
+        words = plain_number(rounded(value, reach), 2)
         text = ax.text(i, j, words, ha="center", va="center", **LITERAL)
         text.set(color="white" if abs(value) > style.DARK * reach else "black")
         text.set(fontsize=style.NUMBER_TEXT, gid="rhale:numbers", zorder=4)
@@ -70,10 +71,15 @@ def write_tiles(ax: Axes, values: FloatArray, reach: float) -> None:
 def rounded(value: float, reach: float) -> float:
     """Leave out digits that nobody compares: beyond the third of the largest number.
 
+    Notes
+    -----
+    What is smaller than that keeps one digit, since only 0 is nothing; but for rounding.
+
     Examples
     --------
-    >>> rounded(0.00081, 0.75), rounded(-0.0002, 0.75), rounded(0.4567, 0.75)
-    (0.001, 0.0, 0.457)
+    >>> rounded(0.4567, 0.75), rounded(-0.0081, 75.0), rounded(1e-17, 0.75)
+    (0.457, -0.008, 0.0)
     """
-    digits = 2 - floor(log10(reach))
-    return round(value, digits) + 0.0
+    if abs(value) < NOTHING * reach:
+        return 0.0
+    return round(value, 2 - floor(log10(reach))) or float(f"{value:.1g}")

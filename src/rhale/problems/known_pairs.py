@@ -157,7 +157,7 @@ def _two_factors(rows: FloatArray) -> FloatArray:
 
 
 def _twice_above(rows: FloatArray) -> FloatArray:
-    return 2.0 * (rows[:, 1] > 0)
+    return np.where(rows[:, 1] > 0, 2.0, 0.0)
 
 
 def _gated_slope(rows: FloatArray) -> FloatArray:

@@ -13,8 +13,7 @@ from rhale.kernels.pair_axis import PairAxis
 from rhale.report.chart_numbers import DIGITS, MILLISECONDS, Form, Numbers, rounded
 from rhale.report.region_numbers import Path
 from rhale.report.wording import UNITS, clean, isolated, place, unit_of
-from rhale.results.pair_effect import PairEffect
-from rhale.results.pair_sections import PairSection, cut_sections, read_stands
+from rhale.results.pair_sections import PairSection, PairSurface, cut_sections, read_stands
 
 SURE = 1.96  # standard errors in half an interval
 MOST_TICKS, MOST_DATES = 5, 3
@@ -105,7 +104,7 @@ class MapShape:
     largest: float
 
 
-def lines_of(pair: PairEffect) -> LinesShape:
+def lines_of(pair: PairSurface) -> LinesShape:
     """Read off a pair the lines along its first feature."""
     axis, other = pair.axes
     sections = cut_sections(pair)
@@ -144,7 +143,7 @@ def path_of_section(axis: PairAxis, section: PairSection, span: float) -> Path:
     return Path(drawn(axis, places), rounded(heights, span), rounded(halves, span))
 
 
-def map_of(pair: PairEffect) -> MapShape:
+def map_of(pair: PairSurface) -> MapShape:
     """Read off a pair its map."""
     heights, errors = read_stands(pair)
     reach, largest = colour_reach(np.abs(heights), pair.weight)

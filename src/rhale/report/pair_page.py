@@ -21,10 +21,10 @@ from rhale.report.page import (
     versions,
 )
 from rhale.report.pair_numbers import LinesShape, MapShape, lines_of, map_of
-from rhale.report.pair_sentences import tell_pair
+from rhale.report.pair_sentences import tell_surface
 from rhale.report.wording import UNKNOWN, clean, fixed, isolated, listed, number, unbroken
-from rhale.results.pair_effect import PairEffect, PairResult
-from rhale.results.pair_sections import lay_along, with_surface
+from rhale.results.pair_effect import PairResult
+from rhale.results.pair_sections import PairSurface, lay_along, with_surface
 
 METHODS = {
     "ale": "ALE of second order: what two features do together, where the rows are",
@@ -205,7 +205,7 @@ def make_pair_page(table: PairTable, title: str | None = None) -> PairPage:
         tuple(Footnote(clean(text), "") for text in table.notes)
         + tuple(Footnote(clean(text), about(text, table.pairs)) for text in texts),
         code(table),
-        bool(with_surface(table.pairs)),
+        method == "ale",
         any(math.isfinite(pair.h2) for pair in table.pairs),
     )
 
@@ -281,11 +281,11 @@ def percent(share: float | None) -> str:
     return "< 0.1 %" if 0 < share < 1e-3 else f"{number(100 * share, 2)} %"
 
 
-def make_part(pair: PairEffect, ranked: RankedPair, n_pairs: int) -> PairPart:
+def make_part(pair: PairSurface, ranked: RankedPair, n_pairs: int) -> PairPart:
     """Gather what is drawn and said of one pair."""
     laid = lay_along(pair)
     names = clean(laid.names[0]), clean(laid.names[1])
-    return PairPart(names, ranked, tell_pair(laid, n_pairs), lines_of(laid), map_of(laid))
+    return PairPart(names, ranked, tell_surface(laid, n_pairs), lines_of(laid), map_of(laid))
 
 
 def make_matrix(table: PairTable, output: str, drawn: Mapping[tuple[str, str], int]) -> Matrix:

@@ -16,11 +16,19 @@ from rhale.report.region_courses import CHANCE, farthest_apart
 from rhale.report.sentences import SURE
 from rhale.report.wording import clean, isolated, number, plus_minus, unbroken
 from rhale.results.pair_effect import PairEffect
-from rhale.results.pair_sections import PairSection, change_apart, choose_stands, cut_sections
+from rhale.results.pair_sections import (
+    PairSection,
+    PairSurface,
+    change_apart,
+    choose_stands,
+    cut_sections,
+    with_errors,
+)
 
 # that a claim about a stretch that nobody searched for is wrong, as three standard errors
 USUAL = 1.35e-3
 LEVEL = 0.05  # of p
+UNSURE = "Partial dependence comes without errors: how sure the lines are is not known."
 BOTH = "The two work together, but how is not sure"
 HARDLY = 0.1  # of the difference between two curves: a smaller change is hardly one
 ROUNDING = 1e-9  # of the deviation of the predictions
@@ -51,6 +59,12 @@ class Contrast(NamedTuple):
     apart: float
     error: float
     is_gradual: bool
+
+
+def tell_surface(pair: PairSurface, n_pairs: int) -> str:
+    """Say what a pair does, if errors tell how sure that is; arguments as in `tell_pair`."""
+    known = with_errors(pair)
+    return UNSURE if known is None else tell_pair(known, n_pairs)
 
 
 def tell_pair(pair: PairEffect, n_pairs: int) -> str:

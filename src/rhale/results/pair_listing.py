@@ -37,8 +37,14 @@ def pairs_as_text(
     table = aligned([list(columns), *zip(*columns.values(), strict=True)], n_left=n_left)
     footer = [f"and {len(ranked) - most:,} weaker ones"] if len(ranked) > most else []
     footer += [f"{number}  {note}" for number, note in enumerate(remarks, start=1)]
-    how = ", ".join(dict.fromkeys(pair.how for pair in ranked))
-    return "\n".join([f"pairs by {title(provenance)}; from {how}", *table, *footer, *notes])
+    head = f"pairs by {title(provenance)}{tell_how(ranked)}"
+    return "\n".join([head, *table, *footer, *notes])
+
+
+def tell_how(pairs: Sequence[PairResult]) -> str:
+    """Say how strengths were found; nothing about features that have one value."""
+    ways = list(dict.fromkeys(pair.how for pair in pairs if pair.how))
+    return f"; from {' or '.join(ways)}" if ways else ""
 
 
 def pair_ranking(ranked: Sequence[PairResult]) -> tuple[dict[str, list[str]], int, list[str]]:
@@ -60,7 +66,8 @@ def pair_ranking(ranked: Sequence[PairResult]) -> tuple[dict[str, list[str]], in
     n_left = len(columns)
     has_errors = any(not np.isnan(pair.strength_error) for pair in ranked)
     columns["strength ± error" if has_errors else "strength"] = list(map(write_strength, ranked))
-    columns["share"] = [write_share(pair.share) for pair in ranked]
+    if any(np.isfinite(pair.share) for pair in ranked):
+        columns["share"] = [write_share(pair.share) for pair in ranked]
     if has_errors:
         columns["p"] = [write_p(pair.p_value) for pair in ranked]
     if any(not np.isnan(pair.h2) for pair in ranked):

@@ -10,6 +10,9 @@ import numpy as np
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.pair_axis import PairAxis
 from rhale.results.pair_effect import PairEffect, PairResult
+from rhale.results.pair_profile import PairProfile
+
+PairSurface = PairEffect | PairProfile
 
 SHARES = (1 / 6, 1 / 2, 5 / 6)  # of the rows below: the middles of low, middle and high thirds
 MOST_LEVELS = 4  # more curves cannot be told apart
@@ -40,12 +43,17 @@ class PairSection(NamedTuple):
     has_rows: BoolArray
 
 
-def with_surface(pairs: Iterable[PairResult]) -> list[PairEffect]:
+def with_surface(pairs: Iterable[PairResult]) -> list[PairSurface]:
     """Pairs that have a surface; others are numbers alone."""
-    return [pair for pair in pairs if isinstance(pair, PairEffect)]
+    return [pair for pair in pairs if isinstance(pair, PairEffect | PairProfile)]
 
 
-def lay_along(pair: PairEffect) -> PairEffect:
+def with_errors(pair: PairSurface) -> PairEffect | None:
+    """The pair, if its surface comes with errors; those of partial dependence are not known."""
+    return pair if isinstance(pair, PairEffect) else None
+
+
+def lay_along(pair: PairSurface) -> PairSurface:
     """The side that is followed first: numbers before levels, then the larger main effect."""
     levels = [axis.is_levels for axis in pair.axes]
     sizes = [_main_square(pair, side) for side in (0, 1)]
@@ -53,14 +61,14 @@ def lay_along(pair: PairEffect) -> PairEffect:
     return pair.transposed() if swap else pair
 
 
-def _main_square(pair: PairEffect, side: int) -> float:
+def _main_square(pair: PairSurface, side: int) -> float:
     """Mean square of a main effect, read in the middle of cells."""
     axis, main = pair.axes[side], pair.main[side]
     middle = main if axis.is_levels else (main[1:] + main[:-1]) / 2
     return float(np.average(middle**2, weights=pair.weight.sum(axis=1 - side)))
 
 
-def cut_sections(pair: PairEffect) -> tuple[PairSection, ...]:
+def cut_sections(pair: PairSurface) -> tuple[PairSection, ...]:
     """Curves of the first feature at low, middle and high values, or at levels, of the second."""
     surface, error = pair.heights, pair.standard_error
     found = []
@@ -75,11 +83,11 @@ def cut_sections(pair: PairEffect) -> tuple[PairSection, ...]:
     return tuple(found)
 
 
-def read_stands(pair: PairEffect) -> tuple[FloatArray, FloatArray]:
+def read_stands(pair: PairSurface) -> tuple[FloatArray, FloatArray]:
     """The surface in the middle of every cell, or at levels, and at most its error; nan where no row is."""
     known = pair.measured
     found = []
-    for nodes in (pair.fit.surface, pair.standard_error):
+    for nodes in (pair.heights, pair.standard_error):
         at = nodes
         for side, axis in enumerate(pair.axes):
             if not axis.is_levels:

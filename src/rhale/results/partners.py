@@ -17,7 +17,7 @@ from rhale.results.region_tree import RegionTree
 from rhale.results.result import Result
 from rhale.results.table_rows import Columns
 
-LIKELY, WORTH = 0.01, 0.01  # chance and share of partners that are told by name
+LIKELY, WORTH = 0.001, 0.02  # chance and share of partners that are told by name
 MOST_NAMED = 3
 NAN = float("nan")
 

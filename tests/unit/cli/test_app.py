@@ -1,6 +1,7 @@
 """Commands that need no model, in this process."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -112,3 +113,27 @@ def test_cells_that_a_spreadsheet_would_run_are_texts(tmp_path, monkeypatch):
     found = pd.read_csv("d.csv")
     assert set(found["feature"]) == {*(f"'{name}" for name in names[:5]), "age"}
     assert found["importance_a"].dtype == float
+
+
+def test_a_report_of_interactions_stands_beside_their_numbers(saved):
+    pytest.importorskip("altair")
+    x = np.random.default_rng(0).uniform(-1, 1, (300, 2))
+    rhale.interactions(lambda r: r[:, 0] * r[:, 1], x, pairs="all").save("pairs.json")
+    assert ended("report", "pairs.json") == 0
+    assert "Which features work together" in (saved / "pairs.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("saved")
+def test_an_answer_about_something_else_is_refused(monkeypatch, capsys):
+    answer = json.loads(Path("one.json").read_text())
+    monkeypatch.setattr("rhale.cli.app.run_child", lambda *_, **__: answer)
+    assert ended("interactions", "m.onnx", "a.csv") == 1
+    assert "holds no interactions" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("saved")
+def test_interactions_are_no_explanation_to_compare(capsys):
+    x = np.random.default_rng(0).uniform(-1, 1, (300, 2))
+    rhale.interactions(lambda r: r[:, 0] * r[:, 1], x, pairs="all").save("pairs.json")
+    assert ended("compare", "one.json", "pairs.json") == 1
+    assert "pairs.json" in capsys.readouterr().err

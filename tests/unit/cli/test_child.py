@@ -11,6 +11,7 @@ from rhale.cli.child import columns_left, described, work
 from rhale.cli.request import Request
 from rhale.errors import BadTableError, ModelFileError
 from rhale.explanation import unpacked
+from rhale.pairs import unpacked as unpacked_any
 
 MODEL = "def predict(rows):\n    return 2 * rows['a'].to_numpy() + rows['b'].to_numpy() ** 2\n"
 ROWS = pd.DataFrame(np.random.default_rng(1).normal(size=(200, 4)), columns=["a", "b", "y", "w"])
@@ -101,3 +102,24 @@ def test_every_error_has_a_kind_a_sentence_and_its_traceback(error, kind, words)
     assert words in told["message"]
     assert type(error).__name__ in told["trace"]
     assert "Traceback" in told["trace"]
+
+
+def test_interactions_come_back_as_numbers_that_can_be_read_again(asked):
+    answer, said = asked("interactions", asked={"weights": "w", "pairs": "all"})
+    found = unpacked_any(json.loads(json.dumps(answer)), "the answer")
+    expected = rhale.interactions(
+        lambda r: 2 * r["a"].to_numpy() + r["b"].to_numpy() ** 2, ROWS[["a", "b"]]
+    )
+    assert [pair.names for pair in found] == [("a", "b")]
+    assert found["a", "b"].strength == pytest.approx(expected["a", "b"].strength, abs=1e-12)
+    assert {"doing": "measuring pairs"} in said
+    assert any("of" in words for words in said)
+
+
+def test_what_all_pairs_cost_is_told_before_it_is_paid(asked):
+    _, said = asked("interactions", asked={"pairs": "all"})
+    notes = [words["note"] for words in said if "note" in words]
+    (price,) = [note for note in notes if "pairs='all'" in note]
+    assert "4 x 3 pairs x 200 rows = 2,400 rows" in price  # a, b and w
+    place = said.index({"note": price})
+    assert place < max(i for i, words in enumerate(said) if "done" in words)

@@ -8,6 +8,7 @@ import pytest
 
 import rhale
 from rhale.explanation import unpacked
+from rhale.pairs import unpacked as unpacked_any
 
 typer = pytest.importorskip("typer")
 
@@ -20,10 +21,12 @@ from rhale.cli.output import (
     shares_in_words,
     show_check,
     show_differences,
+    show_pairs,
     time_in_words,
     without_formulas,
     write_differences,
     write_explanation,
+    write_interactions,
 )
 
 X = np.random.default_rng(0).uniform(-1, 1, (200, 2))
@@ -213,3 +216,36 @@ def test_names_do_not_steer_the_terminal():
 def test_remarks_go_to_standard_error_letter_by_letter(tell, line, capsys):
     tell("[b]a")  # which is markup to rich
     assert capsys.readouterr() == ("", line)
+
+
+def paired():
+    return rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], X, pairs="all")
+
+
+def test_pairs_are_ranked_as_print_does_where_they_are_piped(capsys):
+    ix = paired()
+    write_interactions(ix, NOWHERE)
+    assert capsys.readouterr().out == f"{ix}\n"
+
+
+def test_pairs_can_be_piped_as_json(capsys):
+    write_interactions(paired(), Destinations(None, "-", None))
+    found = unpacked_any(json.loads(capsys.readouterr().out), "the screen")
+    assert found["x0", "x1"].strength == paired()["x0", "x1"].strength
+
+
+def test_numbers_and_page_of_pairs_are_written_where_they_are_asked_for(tmp_path, capsys):
+    pytest.importorskip("altair")
+    numbers, page = tmp_path / "ix.json", tmp_path / "ix.html"
+    write_interactions(paired(), Destinations(page, str(numbers), None))
+    assert rhale.load(numbers) == paired()
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert "wrote " in capsys.readouterr().err
+
+
+def test_pairs_are_laid_out_on_a_terminal(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    show_pairs(paired())
+    told = capsys.readouterr().out
+    assert "pairs by ale" in told
+    assert "x0 x x1" in told

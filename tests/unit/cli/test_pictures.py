@@ -20,10 +20,12 @@ from rhale.cli.pictures import (
     file_name,
     outputs_with_regions,
     write_comparisons,
+    write_pair_pictures,
     write_pictures,
 )
 from rhale.results.differences import difference_rows
 from rhale.results.region_tree import Region, RegionTree
+from rhale.system.writing import whole
 
 X = np.random.default_rng(0).uniform(-1, 1, (200, 2))
 
@@ -148,3 +150,16 @@ def test_pictures_are_smooth_or_as_the_model_is(tmp_path, monkeypatch, smooth):
     pair = (fx, fx)
     found = drawn_smooth(monkeypatch, lambda: write_differences(pair, ("a", "b"), places))
     assert set(found) == {smooth}
+
+
+def test_pairs_are_drawn_as_maps_and_lines_the_strongest_first(tmp_path):
+    x = np.random.default_rng(0).uniform(-1, 1, (300, 3))
+    ix = rhale.interactions(lambda r: r[:, 0] * r[:, 1] + r[:, 1] * r[:, 2] / 4, x, pairs="all")
+    assert write_pair_pictures(ix, tmp_path, whole) == 5
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "01_x0_x_x1_lines.png",
+        "01_x0_x_x1_map.png",
+        "02_x1_x_x2_lines.png",
+        "02_x1_x_x2_map.png",
+        "all_pairs.png",
+    ]

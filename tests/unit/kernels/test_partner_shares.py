@@ -85,7 +85,7 @@ def test_bends_of_the_curve_are_no_spread():
     )
     np.testing.assert_allclose(plain.share[1:3], 0.5, atol=0.05)
     np.testing.assert_allclose(bent.share[1:3], plain.share[1:3], atol=0.08)
-    assert bent.unexplained < 0.1
+    assert bent.unexplained < 0.2
 
 
 def test_noise_of_steps_is_taken_off():

@@ -13,6 +13,7 @@ from tests.unit.measures.askers import asker_for, rows_of
 
 import rhale
 from rhale.features.first_pass import FirstPass
+from rhale.kernels.agreement import staircase_slopes
 from rhale.kernels.axis import Axis
 from rhale.kernels.jumps import find_near, near_share
 from rhale.measures.choose import choose
@@ -201,14 +202,14 @@ def test_regions_are_to_tell_slopes_apart_less_what_all_rows_share():
     sums = task(chunk)
     kept = take_apart(sums.sample, 1, (measure,)).kept[0]
     stairs = concluded(measure, columns, asker, sums).results[0].stairs
-    (target,) = measure.targets(kept, [stairs])
+    (target,) = measure.targets(kept, measure.shared_slopes([stairs]))
     np.testing.assert_array_equal(target.row, np.arange(len(X)))
     np.testing.assert_array_equal(target.x, kept[:, 0])
     np.testing.assert_array_equal(target.effects, kept[:, 1])
     middles = measure.cells.grid.middles[measure.cells.grid.locate(target.x)]
-    shared = measure.shared_slopes([stairs], middles)
-    np.testing.assert_allclose(target.shared, shared[1], rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(4 * target.noise, kept[:, 2] - shared[3], rtol=1e-9, atol=1e-12)
+    shared = staircase_slopes(stairs.places, stairs.jumps, *measure.wide.ends(middles))
+    np.testing.assert_allclose(target.shared, shared[0], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(4 * target.noise, kept[:, 2] - shared[2], rtol=1e-9, atol=1e-12)
 
 
 def test_a_region_of_one_row_has_no_effect():

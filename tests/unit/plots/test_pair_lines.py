@@ -115,7 +115,7 @@ def test_the_feature_that_is_held_can_be_named(mixed_pair, find):
         plot_pair_lines(mixed_pair, by="agee")
 
 
-def test_of_two_numbers_the_one_with_fewer_cells_is_held(make_pair):
+def test_the_feature_with_fewer_cells_is_held(make_pair):
     x = np.random.default_rng(0).uniform(-1, 1, (2, 500))
     pair = make_pair(np.multiply, tuple(x), (PairAxis(np.linspace(-1, 1, 4)), PairAxis(GRID)))
     assert plot_pair_lines(pair).get_xlabel() == "b"
@@ -146,6 +146,18 @@ def test_ribbons_are_intervals_of_the_joint_effect(make_pair, find, legend):
     bare = plot_pair_lines(pair, uncertainty=False)
     assert not find(bare, "ci")
     assert "95 % interval of the joint effect" not in legend(bare)
+
+
+def test_lines_are_read_whatever_the_intervals(make_pair, find):
+    rng = np.random.default_rng(0)
+    x, noise = rng.uniform(-1, 1, (2, 400)), 1000 * rng.normal(size=400)
+    axis = PairAxis(GRID)
+    pair = make_pair(lambda a, b: (1 + noise) * a * b, tuple(x), (axis, axis))
+    ax = plot_pair_lines(replace(pair, variance=1e-6))
+    heights = np.concatenate([line.get_ydata() for line in find(ax, "curve")])
+    assert np.ptp(ax.get_ylim()) < 2.5 * np.ptp(heights)
+    assert ax.get_ylim()[0] < heights.min()
+    assert ax.get_ylim()[1] > heights.max()
 
 
 def test_where_nothing_is_uncertain_no_interval_is_explained(product_pair, find, legend):
@@ -202,6 +214,12 @@ def test_a_constant_feature_is_said(make_pair, one):
 def test_any_name_is_drawn_without_a_warning(hollow_pair, mixed_pair, render, name):
     for pair in (hollow_pair, mixed_pair):
         assert render(plot_pair_lines(replace(pair, names=(name, name), output=name)))
+
+
+def test_the_legend_in_given_axes_is_short(hollow_pair, legend):
+    ax = plot_pair_lines(hollow_pair, ax=Figure((4, 3)).add_subplot())
+    assert ax.get_legend().get_title().get_text() == "b"
+    assert [words.split(":")[0] for words in legend(ax)] == ["low", "middle", "high"]
 
 
 def test_given_axes_are_used_and_settings_stay(product_pair, render):

@@ -7,6 +7,7 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
+import rhale
 from rhale.kernels.pair_axis import PairAxis
 from rhale.plots.pair_map import half_way, plot_pair_map, tell_strength
 from rhale.results import inks
@@ -113,10 +114,33 @@ def test_a_pair_without_interaction_is_paper_and_says_so(make_pair, find, one):
 
 def test_strength_its_error_and_its_share_stand_above(product_pair):
     words = plot_pair_map(product_pair).get_title("left")
-    assert words == tell_strength(product_pair)
+    assert words == tell_strength(product_pair)[0]
     # a row stands in the middle of each of 40 parts: mean of a² is (1 - 1/1600)/3
     assert words.startswith("strength 0.333")
     assert words.endswith("11 % of the variance")
+
+
+def test_partial_dependence_is_drawn_where_rows_are_and_says_its_name(one, find):
+    x = np.random.default_rng(0).uniform(-1, 1, (400, 2))
+    rows = x[(x[:, 0] < 0) | (x[:, 1] < 0)]
+    pair = rhale.explain(lambda r: r[:, 0] * r[:, 1], rows, method="pdp", features=[("x0", "x1")])[
+        "x0", "x1"
+    ]
+    ax = plot_pair_map(pair)
+    mesh = one(ax, "map")
+    x, y = (np.unique(mesh.get_coordinates()[..., side]) for side in (0, 1))
+    middles = (x[1:] + x[:-1]) / 2, (y[1:] + y[:-1]) / 2
+    heights = painted(mesh)
+    wanted = pair.surface(middles[0][:, None], middles[1][None])
+    np.testing.assert_allclose(heights[np.isfinite(heights)], wanted[np.isfinite(heights)])
+    assert np.isnan(heights[np.ix_(middles[0] > 0.2, middles[1] > 0.2)]).all()
+    assert "by partial dependence" in ax.get_title("left")
+    assert len(find(pair.plot("lines"), "curve")) == 3
+
+
+def test_in_small_axes_less_is_said(product_pair):
+    ax = plot_pair_map(product_pair, ax=Figure((2, 2)).add_subplot())
+    assert ax.get_title("left") in tell_strength(product_pair)[1:]
 
 
 def test_tiles_of_levels_have_their_numbers(level_pair, find, one):

@@ -35,3 +35,8 @@ def test_numbers_are_white_on_dark_tiles_and_left_out_where_unknown(ax, find):
 @pytest.mark.parametrize(("n", "fits"), [(2, True), (8, True), (60, False)])
 def test_numbers_need_room(ax, n, fits):
     assert has_room(ax, n, n) is fits
+
+
+def test_only_nothing_is_written_as_zero(ax, find):
+    write_tiles(ax, np.array([[27_051.0, 41.0, 1e-7, 0.0]]), 27_051.0)
+    assert [text.get_text() for text in find(ax, "numbers")] == ["27000", "40", "0", "0"]

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from tests.unit.report.pair_cases import make_interactions, three_numbers, with_levels
 
+import rhale
 from rhale.pairs import Interactions
 from rhale.report.pair_page import (
     MOST_FEATURES,
@@ -151,3 +152,15 @@ def test_small_numbers_are_told_as_such():
     assert percent(None) == UNKNOWN
     row = make_pair_page(indices(3)).outputs[0].ranking[0]
     assert strength_in_words(row, 3.0) == "3.000"
+
+
+def test_partial_dependence_is_drawn_without_errors_and_claims_nothing():
+    rows = np.random.default_rng(0).uniform(size=(300, 2))
+    pdp = rhale.interactions(lambda r: r[:, 0] * r[:, 1], rows, pairs=[(0, 1)], method="pdp")
+    page = make_pair_page(pdp)
+    (part,) = page.outputs[0].pairs
+    assert not page.has_errors
+    assert part.reading.startswith("Partial dependence comes without errors")
+    assert {half for line in part.lines.lines for half in line.path.half} == {None}
+    assert sum(height is not None for height in part.map.heights) == pdp.pairs[0].measured.sum()
+    assert "far from the rows" in page.meaning

@@ -12,6 +12,7 @@ from rhale.errors import BadSettingError
 from rhale.kernels.pair_axis import PairAxis
 from rhale.kernels.pair_strength import PairFit
 from rhale.pairs import Interactions
+from rhale.results.note import Note
 from rhale.results.pair_effect import PairEffect, PairIndex, read_places
 
 X, Y = np.arange(9.0), np.array([0.0, 1, 3, 4, 7])
@@ -277,6 +278,8 @@ def test_a_pair_says_what_it_is_on_one_line(pair):
     assert told.startswith(f"x x y on y: strength {pair.strength:.4g} ± ")
     assert f", {share:.0f} % of the variance, p < 0.001; " in told
     assert told.endswith("; 3 rows left out; a note")
+    told = str(replace(pair, notes=(Note("missing", "3 rows have no x"),), n_left_out=3))
+    assert told.endswith(" without rows; 3 rows have no x")
     assert repr(pair) == str(pair)
     assert "\n" not in told
 
@@ -289,6 +292,7 @@ def test_an_index_has_a_strength_and_no_surface():
     assert index.transposed().names == ("b", "a")
     assert index.transposed().transposed() == index
     assert replace(index, h2=np.nan) == replace(index, h2=np.nan)
+    assert str(replace(index, method="greenwell")).startswith("a x b on y: strength 0.5; Greenwell")
 
 
 def test_the_table_has_one_row_for_each_cell(levels):

@@ -1,7 +1,9 @@
+from dataclasses import dataclass
+
 import numpy as np
 
 from rhale.results.pair_effect import PairIndex
-from rhale.results.pair_listing import pair_ranking, pairs_as_text, tell_explained
+from rhale.results.pair_listing import pair_ranking, pairs_as_text, tell_explained, tell_how
 
 TOLD = {"model": "Forest", "method": "h", "rows": 1_000}
 
@@ -38,6 +40,20 @@ def test_outputs_and_the_normalised_h_have_columns_where_there_are_any():
     assert columns["H²"] == ["", "0.12"]
     assert n_left == 2
     assert "output" not in pair_ranking(indices(2))[0]
+
+
+def test_an_index_without_shares_has_no_column_of_them():
+    greenwell = [PairIndex(("a", "b"), "y", "greenwell", 0.5, 1.0)]
+    assert list(pair_ranking(greenwell)[0]) == ["pair", "strength", "notes"]
+
+
+def test_every_way_is_told_once_and_none_where_nothing_was_asked():
+    @dataclass
+    class Told:
+        how: str
+
+    assert tell_how([Told("a"), Told(""), Told("b"), Told("a")]) == "; from a or b"
+    assert tell_how([Told("")]) == ""
 
 
 def test_long_names_are_cut_and_stay_on_one_line():

@@ -591,6 +591,7 @@ def profiles(fx):
 def of_effects(fx, effects, provenance):
     names, sample = tuple(e.name for e in effects), np.zeros((len(fx.sample_x), len(effects)))
     changes = {"features": names, "effects": effects, "sample_x": sample, "cells": {}}
+    changes |= {"partner_matrix": None}
     return replace(fx, provenance=provenance, **changes)
 
 

@@ -511,7 +511,7 @@ def add_ranks(steps: Any, allowed: Any, amount: Any) -> None:
     # a run up to the last rank of the last word ends behind all steps that are read
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def count_bits(word: Any) -> Any:
     """Number of set bits, in a form that compilers know."""
     word -= (word >> ONE) & np.uint64(0x5555555555555555)
@@ -522,7 +522,7 @@ def count_bits(word: Any) -> Any:
     return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(cache=True, nogil=True)
 def lowest_bit(word: Any) -> Any:
     """Place of the lowest set bit."""
     return PLACES[((word & (~word + ONE)) * DE_BRUIJN) >> TURN]

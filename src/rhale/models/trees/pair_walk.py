@@ -360,6 +360,20 @@ def list_leaving(trees: Any, tree: Any, changes: Any, block: Any, n_rows: Any, r
         if f == LEAF:
             for i in range(a, b):
                 leaf_of[rows[i]] = left
+        elif b == a + ONE:  # a row that is alone needs no sorting
+            alone = np.uint64(rows[a])
+            right = goes_right(np.uint64(codes[f, alone]), low, width, bits)
+            farthest = np.uint64(limits[f, alone, right])
+            if (width == IN_SET) | (goes_right(farthest, low, width, bits) != right):
+                leaving[right, 0], begin = alone, n_items
+                n_items = leave(
+                    f, low, width, bits, right, starts, order, can_leave, leaving, ONE,
+                    changed, now, shift, items, n_items,
+                )  # fmt: skip
+                for i in range(begin, n_items):
+                    goes_on[i] = left + ONE - right
+            node = left + right
+            continue
         else:
             middle, n_from_left, n_from_right = sort_rows(
                 f, low, width, bits, codes, limits, a, b, rows, left_rows, leaving
@@ -399,31 +413,40 @@ def follow(
     ground: Any, tree: Any, block: Any, n_rows: Any, room: Any, n_items: Any, sums: Any
 ) -> None:
     """Send the changes on that have left their rows, and add up what they and others change."""
-    items, before, last = room.items, room.before, room.last
+    trees, single, mixed = ground.trees, ground.single, ground.mixed
+    nodes, bits, leaves, target = trees.nodes, trees.bits, trees.leaves, trees.targets[tree]
+    features, order, starts = ground.changes.features, ground.changes.order, ground.changes.starts
+    codes, limits, changed = block.codes, block.limits, block.changed
+    items, goes_on, before, last = room.items, room.nodes, room.before, room.last
     second, second_nodes, leaf_of = room.second, room.second_nodes, room.leaf_of
-    single, mixed, leaves = ground.single, ground.mixed, ground.trees.leaves
-    target = ground.trees.targets[tree]
-    row_bits = (ONE << room.shift) - ONE
+    outputs, sums_of = sums.outputs, sums.changes
+    shift, row_bits = room.shift, (ONE << room.shift) - ONE
     for r in range(n_rows):
         last[r] = NONE
     for i in range(n_items):
-        r, c = items[i] & row_bits, (items[i] & LOW) >> room.shift
-        before[i] = last[r]
+        item = items[i]
+        r, c = item & row_bits, (item & LOW) >> shift
+        earlier = before[i] = last[r]
         last[r] = i
-        leaf, n_second = follow_one(ground, block, room, i, r, c)
-        own = np.uint64(leaf_of[r])
-        add(leaves, leaf, own, sign_of(c), sums, target, single[c], r)
-        earlier = before[i]
+        leaf, n_second = follow_one(
+            nodes, bits, goes_on[i], features[c], item >> HALF, codes, limits, changed, r,
+            starts, order, items, before, shift, earlier, second, second_nodes,
+        )  # fmt: skip
+        own, sign = np.uint64(leaf_of[r]), sign_of(c)
+        add(leaves, leaf, own, sign, outputs, target, sums_of, single[c], r)
         while earlier != NONE:
-            other = (items[earlier] & LOW) >> room.shift
-            sign = -sign_of(c) * sign_of(other)
-            add(leaves, leaf, own, sign, sums, target, mixed[other, c], r)
+            other = (items[earlier] & LOW) >> shift
+            signs = -sign * sign_of(other)
+            add(leaves, leaf, own, signs, outputs, target, sums_of, mixed[other, c], r)
             earlier = before[earlier]
         for k in range(n_second):
             other = second[k]
-            end = follow_two(ground, block, second_nodes[k], r, c, other)
-            sign = sign_of(c) * sign_of(other)
-            add(leaves, end, leaf, sign, sums, target, mixed[c, other], r)
+            end = follow_two(
+                nodes, bits, second_nodes[k], features[c], item >> HALF,
+                features[other], changed[other, r] & LOW, codes, r,
+            )  # fmt: skip
+            signs = sign * sign_of(other)
+            add(leaves, end, leaf, signs, outputs, target, sums_of, mixed[c, other], r)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -432,70 +455,105 @@ def sign_of(change: Any) -> Any:
     return np.int64(2) * np.int64(change & ONE) - np.int64(1)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def add(
-    leaves: Any, new: Any, old: Any, sign: Any, sums: Any, target: Any, slot: Any, r: Any
+    leaves: Any,
+    new: Any,
+    old: Any,
+    sign: Any,
+    outputs: Any,
+    target: Any,
+    sums: Any,
+    slot: Any,
+    r: Any,
 ) -> None:
     """Add the difference of two leaves."""
-    for k in range(leaves.shape[1]):
-        output = sums.outputs[target + k]
+    for k in range(np.uint64(leaves.shape[1])):
+        output = outputs[target + k]
         if output >= 0:
-            sums.changes[slot, np.uint64(output), r] += sign * (leaves[new, k] - leaves[old, k])
-
-
-@njit(cache=True, nogil=True)
-def follow_one(ground: Any, block: Any, room: Any, i: Any, r: Any, c: Any) -> Any:
-    """Follow a change to its leaf, and list others that leave it on the way."""
-    nodes, bits = ground.trees.nodes, ground.trees.bits
-    codes, limits, changed = block.codes, block.limits, block.changed
-    order, starts = ground.changes.order, ground.changes.starts
-    own, code, node = ground.changes.features[c], room.items[i] >> HALF, room.nodes[i]
-    n_second = ZERO
-    while True:
-        f, left = np.uint64(nodes[node, 0]), np.uint64(nodes[node, 3])
-        low, width = np.uint64(nodes[node, 1]), np.uint64(nodes[node, 2])
-        if f == LEAF:
-            return left, n_second
-        if f == own:
-            node = left + goes_right(code, low, width, bits)
-            continue
-        right = goes_right(np.uint64(codes[f, r]), low, width, bits)
-        farthest = np.uint64(limits[f, r, right])
-        if width == IN_SET or goes_right(farthest, low, width, bits) != right:
-            for k in range(starts[f], starts[f + ONE]):
-                other = order[k]
-                to = goes_right(changed[other, r] & LOW, low, width, bits)
-                if to != right and not has_left(room, i, other, n_second):
-                    room.second[n_second], room.second_nodes[n_second] = other, left + to
-                    n_second += ONE
-        node = left + right
+            sums[slot, np.uint64(output), r] += sign * (leaves[new, k] - leaves[old, k])
 
 
 @njit(cache=True, nogil=True, inline="always")
-def has_left(room: Any, i: Any, change: Any, n_second: Any) -> Any:
-    """Tell whether a change has left the row before change i, or has left change i."""
-    for k in range(n_second):
-        if room.second[k] == change:
-            return True
-    earlier = room.before[i]
+def follow_one(
+    nodes: Any,
+    bits: Any,
+    start: Any,
+    own: Any,
+    own_code: Any,
+    codes: Any,
+    limits: Any,
+    changed: Any,
+    r: Any,
+    starts: Any,
+    order: Any,
+    items: Any,
+    before: Any,
+    shift: Any,
+    earlier: Any,
+    second: Any,
+    second_nodes: Any,
+) -> Any:
+    """Follow a change to its leaf, and list others that leave it on the way."""
+    node, n_second = start, ZERO
+    while nodes[node, 0] != LEAF:
+        f, left = np.uint64(nodes[node, 0]), np.uint64(nodes[node, 3])
+        low, width = np.uint64(nodes[node, 1]), np.uint64(nodes[node, 2])
+        is_own = f == own
+        code = own_code if is_own else np.uint64(codes[f, r])
+        right = goes_right(code, low, width, bits)
+        farthest = code if is_own else np.uint64(limits[f, r, right])
+        if (width == IN_SET) | (goes_right(farthest, low, width, bits) != right):
+            for k in range(starts[f], starts[f + ONE] if not is_own else starts[f]):
+                other = order[k]
+                to = goes_right(changed[other, r] & LOW, low, width, bits)
+                if to != right and not (
+                    has_left(items, before, shift, earlier, other)
+                    or is_listed(second, n_second, other)
+                ):
+                    second[n_second], second_nodes[n_second] = other, left + to
+                    n_second += ONE
+        node = left + right
+    return np.uint64(nodes[node, 3]), n_second
+
+
+@njit(cache=True, nogil=True)
+def has_left(items: Any, before: Any, shift: Any, earlier: Any, change: Any) -> Any:
+    """Tell whether a change has left the row before another did."""
     while earlier != NONE:
-        if (room.items[earlier] & LOW) >> room.shift == change:
+        if (items[earlier] & LOW) >> shift == change:
             return True
-        earlier = room.before[earlier]
+        earlier = before[earlier]
     return False
 
 
 @njit(cache=True, nogil=True)
-def follow_two(ground: Any, block: Any, node: Any, r: Any, c: Any, other: Any) -> Any:
+def is_listed(second: Any, n_second: Any, change: Any) -> Any:
+    """Tell whether a change has left another before."""
+    found = False
+    for k in range(n_second):
+        found |= second[k] == change
+    return found
+
+
+@njit(cache=True, nogil=True, inline="always")
+def follow_two(
+    nodes: Any,
+    bits: Any,
+    start: Any,
+    one: Any,
+    code_one: Any,
+    two: Any,
+    code_two: Any,
+    codes: Any,
+    r: Any,
+) -> Any:
     """Follow two changes to their leaf."""
-    nodes, bits, codes = ground.trees.nodes, ground.trees.bits, block.codes
-    one, two = ground.changes.features[c], ground.changes.features[other]
-    code_one, code_two = block.changed[c, r] & LOW, block.changed[other, r] & LOW
-    while True:
+    node = start
+    while nodes[node, 0] != LEAF:
         f, left = np.uint64(nodes[node, 0]), np.uint64(nodes[node, 3])
         low, width = np.uint64(nodes[node, 1]), np.uint64(nodes[node, 2])
-        if f == LEAF:
-            return left
         code = np.uint64(codes[f, r])
         code = code_one if f == one else (code_two if f == two else code)
         node = left + goes_right(code, low, width, bits)
+    return np.uint64(nodes[node, 3])

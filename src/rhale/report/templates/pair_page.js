@@ -48,6 +48,7 @@ function legend(shape) {
   });
   const own = make("li");
   own.append(keyOf(shape, shape.form === "levels" ? "common-tick" : "common-line"), "on average");
+  if (!shape.lines.some(({ path }) => path.half.some((half) => half > 0))) return [...items, own];
   const sure = shape.form === "levels" ? "thin lines" : "shaded";
   return [...items, own, make("li", `${sure}: 95 % intervals of the pair's part`)];
 }

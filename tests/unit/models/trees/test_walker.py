@@ -6,6 +6,7 @@ import pytest
 pytest.importorskip("numba")
 
 from tests.jumps_by_hand import ask_about, count_some
+from tests.pair_corners import ask_pairs, ask_side, cells_of
 
 from rhale.models.trees.forest import Tree
 from rhale.models.trees.plant import plant
@@ -109,3 +110,45 @@ def test_jumps_are_those_of_the_chosen_answers():
     assert ask_stump(pair, (1, 0)) == pytest.approx([HIGH - LOW, LOW - HIGH], rel=1e-9)
     logs = replace(pair, response="log_odds")
     assert ask_stump(logs, (1,)) == pytest.approx([odds(HIGH) - odds(LOW)], rel=1e-9)
+
+
+def corner(**other):
+    """Both columns at least 1 give 5, all else gives 3."""
+    tree = Tree(
+        feature=np.array([0, -1, 1, -1, -1]),
+        threshold=np.ones(5),
+        left=np.array([1, -1, 3, -1, -1]),
+        right=np.array([2, -1, 4, -1, -1]),
+        missing_left=np.ones(5, dtype=bool),
+        value=np.array([[0.0], [3.0], [0.0], [3.0], [5.0]]),
+    )
+    return TreeWalker(Reading(plant([tree], 2), np.zeros(1), **other), "predict", is_pair=False)
+
+
+def ask_corner(walker, chosen=(0,)):
+    """The mixed difference of the first row; the last row has no second value."""
+    rows = np.array([[0.0, 0.0], [2.0, 0.5], [2.0, 2.0], [0.5, np.nan]])
+    sides = [ask_side(c, rows[:, c], cells_of(rows[:, c], 1)) for c in (0, 1)]
+    chunk = open_table(rows).chunk(0, 4)
+    (mixed,) = walker.walk_pairs(chunk, ask_pairs(sides), chosen).mixed
+    assert not mixed[:, 3].any()
+    assert mixed[:, :3].tolist() == mixed[:, [2, 1, 0]].tolist()
+    return mixed[:, 0, 0]
+
+
+def test_pairs_are_those_of_the_chosen_answers():
+    assert ask_corner(corner()).tolist() == [2.0]
+    raw = replace(corner(raw_factor=10.0, link="sigmoid"), response="margin")
+    assert ask_corner(raw).tolist() == [20.0]
+    assert ask_corner(corner(link="exponential")) == pytest.approx(np.exp(5) - np.exp(3), rel=1e-12)
+    pair = replace(corner(link="sigmoid"), response="predict_proba", is_pair=True)
+    assert ask_corner(pair, (1, 0)) == pytest.approx([HIGH - LOW, LOW - HIGH], rel=1e-9)
+    logs = replace(pair, response="log_odds")
+    assert ask_corner(logs, (1,)) == pytest.approx([odds(HIGH) - odds(LOW)], rel=1e-9)
+
+
+def test_pairs_follow_columns_through_a_step():
+    swapped = corner(columns=np.array([1, 0]), transform=lambda rows: rows[:, ::-1])
+    assert ask_corner(swapped).tolist() == [2.0]
+    dropped = corner(columns=np.array([0, -1]), transform=lambda rows: rows)
+    assert ask_corner(dropped).tolist() == [0.0]

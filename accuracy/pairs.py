@@ -1,0 +1,288 @@
+"""Strengths of pairs against known ones: writes .parts/pairs.md.
+
+    python accuracy/pairs.py [--full] [--jobs N]
+
+Quick by default: a few seeds. `--full` is what the targets are about. Nothing was chosen with these
+seeds: the rule for cells and the way of reading come from the report's own, 1000 and on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import lightgbm
+import numpy as np
+from jumps import group, run_all
+from parts import FloatArray, write_part
+from report import table
+
+import rhale
+from rhale import problems
+from rhale.problems import PairedProblem
+
+FIRST = 7000  # seed
+Row = dict[str, Any]
+NOISE = 0.1  # of what models learn from, in deviations of the function
+LEARNED = 1500  # rows
+
+PROBLEMS: dict[str, PairedProblem] = {
+    **{(problem := make()).name: problem for make in problems.PAIRED},
+    (correlated := problems.two_factors(0.9)).name: correlated,
+}
+
+
+def noisy(level: float, rows: FloatArray) -> FloatArray:
+    """x0 x1 (level + x2): a pair of strength `level`, and rows that differ."""
+    return rows[:, 0] * rows[:, 1] * (level + rows[:, 2])
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many seeds of each."""
+
+    exact: Mapping[int, int]  # number of rows -> seeds
+    trees: int
+    intervals: Mapping[int, int]
+
+
+FULL = Plan({2000: 20, 10_000: 10}, 10, {500: 200, 1000: 200, 2000: 100})
+QUICK = Plan({2000: 3}, 2, {500: 20})
+
+
+# --- measuring ---------------------------------------------------------------------------------
+
+
+def measure_exact(name: str, n_rows: int, seed: int) -> list[Row]:
+    """One function as it is: by slopes, and the true pair as a black box."""
+    problem = PROBLEMS[name]
+    rows = problem.draw(n_rows, seed)
+    ix = rhale.interactions(problem.function, rows, gradient=problem.gradient)
+    found = {tuple(map(ix.features.index, p.names)): p.strength for p in ix}
+    null = max((s for pair, s in found.items() if pair not in problem.strengths), default=np.nan)
+    told = {"problem": name, "n_rows": n_rows, "null": null / np.sqrt(ix.variance[0])}
+    order = sorted(problem.strengths, key=lambda pair: -problem.strengths[pair])
+    ranked = sorted(found, key=lambda pair: -found[pair])[: len(order)]
+    told["right"] = ranked == order if order else np.nan
+    told["by slopes"], told["as a black box"], told["error"] = np.nan, np.nan, np.nan
+    if order:
+        a, b = order[0]
+        names = (f"x{a}", f"x{b}")
+        asked = rhale.interactions(problem.function, rows, pairs=[names])[names]
+        truth = problem.strengths[order[0]]
+        told["by slopes"], told["as a black box"] = found[order[0]] / truth, asked.strength / truth
+        told["error"] = surface_error(problem, rows, ix[names])
+    return [told]
+
+
+def surface_error(problem: PairedProblem, rows: FloatArray, pair: Any) -> float:
+    """Root mean square of surface less truth at the rows; where the truth is a product."""
+    products: dict[str, Callable[[FloatArray], FloatArray]] = {
+        "product": lambda z: z[:, 0] * z[:, 1],
+        "log product": lambda z: np.log(z[:, 0]) * z[:, 1],
+        "product, correlation 0.9": lambda z: (
+            z[:, 0] * z[:, 1] - 0.9 * (z[:, 0] ** 2 + z[:, 1] ** 2) / 2
+        ),
+    }
+    if problem.name not in products:
+        return float("nan")
+    truth = products[problem.name](rows)
+    found = pair.surface(rows[:, 0], rows[:, 1])
+    return float(np.sqrt(np.nanmean((found - truth + truth.mean()) ** 2)))
+
+
+def measure_trees(name: str, seed: int) -> list[Row]:
+    """Boosted trees that learned a function, all pairs by one walk; H for comparison."""
+    problem = PROBLEMS[name]
+    rows = problem.draw(LEARNED, seed)
+    answers = problem.function(rows)
+    noise = NOISE * answers.std() * np.random.default_rng(seed + 1).normal(size=LEARNED)
+    model = lightgbm.LGBMRegressor(n_estimators=100, num_leaves=15, n_jobs=1, verbose=-1)
+    model.fit(rows, answers + noise)
+    made = []
+    for label, settings in (
+        ("20 cells at most", {}),
+        ("30 cells", {"cells": 30}),
+        ("H", {"method": "h"}),
+    ):
+        ix = rhale.interactions(model, rows, **settings)
+        found = {tuple(map(ix.features.index, p.names)): p.strength for p in ix}
+        true = [found[pair] for pair in problem.strengths]
+        others = [s for pair, s in found.items() if pair not in problem.strengths]
+        auc = (
+            np.mean([[float(t > o) + (t == o) / 2 for o in others] for t in true])
+            if true
+            else np.nan
+        )
+        first = max(found, key=lambda pair: found[pair]) in problem.strengths if true else np.nan
+        made.append(
+            {
+                "problem": name,
+                "way": label,
+                "auc": auc,
+                "first": first,
+                "null": max(others) / answers.std(),
+                "ratio": true[0] / max(problem.strengths.values()) if true else np.nan,
+            }
+        )
+    return made
+
+
+def measure_intervals(n_rows: int, seed: int) -> list[Row]:
+    """Intervals of x0 x1 (level + x2): whether they hold the truth, and what is found where it is 0."""
+    rows = np.random.default_rng(seed).normal(size=(n_rows, 3))
+    made = []
+    for level in (0.0, 0.2, 1.0):
+        pair = rhale.interactions(partial(noisy, level), rows, pairs=[("x0", "x1")])["x0", "x1"]
+        low, high = pair.strength_ci()
+        made.append(
+            {
+                "level": level,
+                "n_rows": n_rows,
+                "strength": pair.strength,
+                "raw": pair.strength_raw,
+                "covers": low <= level <= high,
+                "found": pair.p_value < 0.05,
+            }
+        )
+    return made
+
+
+def measure_partners(name: str, seed: int) -> list[Row]:
+    """Who goes with the spread of x0, by an explanation alone."""
+    problem = PROBLEMS[name]
+    rows = problem.draw(2000, seed)
+    found = rhale.explain(problem.function, rows, gradient=problem.gradient).partners("x0")
+    shares = {partner.feature: partner.share for partner in found}
+    proxies = {partner.feature: partner.is_proxy_of for partner in found}
+    return [
+        {
+            "problem": name,
+            "x1": shares.get("x1", np.nan),
+            "x2": shares.get("x2", np.nan),
+            "x1 as a proxy": proxies.get("x1") is not None,
+            "x2 as a proxy": proxies.get("x2") == "x1",
+            "unexplained": found.unexplained,
+        }
+    ]
+
+
+def list_tasks(plan: Plan) -> Iterator[tuple[str, Callable[[], list[Row]]]]:
+    """Everything that is measured, one task at a time."""
+    for name in PROBLEMS:
+        for n_rows, n_seeds in plan.exact.items():
+            for seed in range(FIRST, FIRST + n_seeds):
+                yield "exact", partial(measure_exact, name, n_rows, seed)
+        for seed in range(FIRST, FIRST + plan.trees):
+            yield "trees", partial(measure_trees, name, seed)
+        for seed in range(FIRST, FIRST + plan.exact[2000]):
+            yield "partners", partial(measure_partners, name, seed)
+    for n_rows, n_seeds in plan.intervals.items():
+        for seed in range(FIRST, FIRST + n_seeds):
+            yield "intervals", partial(measure_intervals, n_rows, seed)
+
+
+# --- writing -----------------------------------------------------------------------------------
+
+ABOUT = """
+## Pairs
+
+`accuracy/pairs.py{option}`, seeds from {first} on, with which nothing was chosen. Functions of `rhale.problems.PAIRED`, ten features. *Ratio*: strength by the true one, of the
+strongest pair. *Null*: the largest strength of a pair that does not act together, in deviations of the predictions. *Surface*: root mean
+square error at the rows.
+"""
+TREES = """
+LightGBM (100 trees of 15 leaves) that learned the same functions from {learned} rows with noise of {noise} deviations. *AUC*: of pairs that act together
+against others. The model has learned part of a product only (its tails are missing), so nobody's ratio is 1; pairs of the model's own making are nulls here.
+"""
+INTERVALS = """
+x0 x1 (level + x2) as a black box: what the interval of the strength, 95 %, covers, and how often p is below .05.
+"""
+PARTNERS = """
+Partners of x0, from `rhale.explain` alone (2,000 rows, slopes): share of its spread that goes with x1 and with x2, how often either is taken for a
+proxy, and what goes with nobody.
+"""
+
+
+def average(rows: list[Row], name: str) -> float:
+    """Mean of one score, where it is defined."""
+    values = np.array([row[name] for row in rows], dtype=float)
+    return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
+
+
+def as_cell(value: float, digits: int = 2) -> str:
+    """A number, or nothing."""
+    return "" if np.isnan(value) else f"{value:.{digits}f}"
+
+
+def write(found: dict[str, list[Row]], plan: Plan) -> None:
+    """Write the section."""
+    scores = ("by slopes", "as a black box", "null", "right", "error")
+    exact = [
+        [
+            name,
+            n,
+            *(
+                as_cell(average(some, score), 3 if score in ("null", "error") else 2)
+                for score in scores
+            ),
+        ]
+        for (name, n), some in group(found["exact"], "problem", "n_rows").items()
+    ]
+    trees = [
+        [name, way, *(as_cell(average(some, score)) for score in ("auc", "first", "ratio", "null"))]
+        for (name, way), some in group(found["trees"], "problem", "way").items()
+    ]
+    intervals = [
+        [
+            level,
+            n,
+            *(as_cell(average(some, score), 3) for score in ("strength", "raw", "covers", "found")),
+        ]
+        for (level, n), some in group(found["intervals"], "level", "n_rows").items()
+    ]
+    scores = ("x1", "x2", "x1 as a proxy", "x2 as a proxy", "unexplained")
+    partners = [
+        [name, *(as_cell(average(some, score)) for score in scores)]
+        for (name,), some in group(found["partners"], "problem").items()
+    ]
+    option = " --full" if plan is FULL else ""
+    write_part(
+        "pairs",
+        ABOUT.format(option=option, first=FIRST),
+        table(
+            ["", "rows", "ratio, slopes", "ratio, black box", "null", "ranked right", "surface"],
+            exact,
+        ),
+        TREES.format(learned=f"{LEARNED:,}", noise=NOISE),
+        table(["", "", "AUC", "a true one first", "ratio", "null"], trees),
+        INTERVALS,
+        table(["level", "rows", "strength", "with noise", "covered", "p < .05"], intervals),
+        PARTNERS,
+        table(["", "x1", "x2", "x1 a proxy", "x2 a proxy of x1", "unexplained"], partners),
+    )
+
+
+def main() -> None:
+    """Measure, and write the section of the page."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--jobs", type=int, default=1)
+    asked = parser.parse_args()
+    warnings.filterwarnings("ignore", category=UserWarning)
+    plan = FULL if asked.full else QUICK
+    found: dict[str, list[Row]] = {kind: [] for kind in ("exact", "trees", "intervals", "partners")}
+    tasks = list(list_tasks(plan))
+    for done, (kind, rows) in enumerate(run_all(tasks, asked.jobs)):
+        found[kind] += rows
+        print(f"\r{done + 1} of {len(tasks)}", end="", file=sys.stderr)
+    write(found, plan)
+
+
+if __name__ == "__main__":
+    main()
