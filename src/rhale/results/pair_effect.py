@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -30,7 +29,7 @@ HOW = {  # strengths were found, by way or by method
     "corners": "four predictions a row and pair",
     "gradient": "two gradients a row and feature",
     "walk": "all splits of the trees",
-    "still": "",  # nothing was asked: one of the two has one value
+    "still": "no question: one of the two has one value",
     "h": "unnormalised H",
     "greenwell": "Greenwell's index",
     "shap": "SHAP interaction values",
@@ -83,7 +82,7 @@ class PairResult(Protocol):
 
     @property
     def how(self) -> str:
-        """How the strength was found, in words; none where nothing was asked."""
+        """How the strength was found, in words."""
 
     @property
     def n_cells(self) -> int:
@@ -174,8 +173,7 @@ class PairEffect:
 
     def __str__(self) -> str:
         parts = [f"{self.n_cells:,} cells, {self.n_unmeasured:,} without rows"]
-        told = {note.kind for note in as_notes(self.notes)}
-        if self.n_left_out and "missing" not in told:
+        if self.n_left_out:
             parts.append(f"{self.n_left_out:,} rows left out")
         return "; ".join([write_head(self), *parts, *self.notes])
 
@@ -431,7 +429,7 @@ class PairEffect:
         -------
         Axes
         """
-        return draw_surface(self, kind, options)
+        return draw(self, kind, options)
 
     def table(self) -> Columns:
         """One row for each cell, or combination with levels, of the first feature first.
@@ -547,22 +545,12 @@ class PairIndex:
 
     @property
     def share(self) -> float:
-        """Squared strength, of the variance of the predictions; nan of Greenwell's index.
-
-        That index is no deviation of an effect, and has no share.
-        """
-        return NAN if self.method == "greenwell" else _share_of(self.strength, self.variance)
+        """Squared strength, of the variance of the predictions."""
+        return _share_of(self.strength, self.variance)
 
     def transposed(self) -> PairIndex:
         """The same pair, names exchanged."""
         return replace(self, names=self.names[::-1])
-
-
-def draw_surface(pair: Any, kind: str, options: Mapping[str, Any]) -> Any:
-    """Draw a pair that has a surface."""
-    from rhale.plots.choice import draw_pair  # the one door upwards, see pyproject.toml
-
-    return draw_pair(pair, kind, **options)
 
 
 def read_places(name: str, axis: PairAxis, values: Any) -> FloatArray:
@@ -664,3 +652,10 @@ def write_head(pair: PairResult) -> str:
     told = f", p {p if p.startswith('<') else '= ' + p}" if p else ""
     share = write_share(pair.share)
     return f"{head}{f', {share} of the variance' if share else ''}{told}"
+
+
+def draw(pair: PairResult, kind: str, options: dict[str, Any]) -> Any:
+    """Draw a pair that has a surface."""
+    from rhale.plots.choice import draw_pair  # the one door upwards, see pyproject.toml
+
+    return draw_pair(pair, kind, **options)

@@ -20,7 +20,7 @@ from rhale.results.pair_effect import (
     PairMethod,
     as_read_only_view,
     cell_ends,
-    draw_surface,
+    draw,
     read_places,
     write_head,
 )
@@ -243,6 +243,10 @@ class PairProfile:
         """Squared strength, of the variance of the predictions."""
         return self.strength**2 / self.variance if self.variance > 0 else 0.0
 
+    def plot(self, kind: str = "map", **options: Any) -> Any:
+        """Draw it as a map, or as lines; as `PairEffect.plot`, where rows are."""
+        return draw(self, kind, options)
+
     def transposed(self) -> PairProfile:
         """The same pair, sides exchanged."""
         return replace(
@@ -253,20 +257,6 @@ class PairProfile:
             dependence=self.dependence.T,
             single=self.single[::-1],
         )
-
-    def plot(self, kind: str = "map", **options: Any) -> Any:
-        """Draw the surface as a map, or as lines; blank where no row is.
-
-        Parameters
-        ----------
-        kind, **options
-            As in `PairEffect.plot`.
-
-        Returns
-        -------
-        Axes
-        """
-        return draw_surface(self, kind, options)
 
     def table(self) -> Columns:
         """One row for each cell, or combination with levels, of the first feature first.

@@ -96,9 +96,11 @@ def add_pair(rows: Any, differences: Any, n_one: Any, n_two: Any) -> Any:
     """Add up a pair: the fields of PairMoments, and the size of the largest difference."""
     n_outputs, n_cells = len(differences), n_one * n_two
     cells = find_cells(rows.stands[0], rows.stands[1], n_one, n_two)
-    count, first, sums = add_rows(cells, rows.places, rows.weights, n_cells)
+    count, first, weight, weight_squares, places = add_rows(
+        cells, rows.places, rows.weights, n_cells
+    )
     mean, squares = np.zeros((n_outputs, n_cells)), np.zeros((n_outputs, n_cells))
-    weight, largest = sums[:, 0].copy(), 0.0
+    largest = 0.0
     for o in range(n_outputs):
         size = find_size(differences[o])
         largest = size if np.isnan(size) or size > largest else largest
@@ -107,8 +109,8 @@ def add_pair(rows: Any, differences: Any, n_one: Any, n_two: Any) -> Any:
     return (
         count.reshape((n_one, n_two)),
         weight.reshape((n_one, n_two)),
-        sums[:, 1].copy().reshape((n_one, n_two)),
-        sums[:, 2:].T.copy().reshape((N_POWERS, n_one, n_two)),
+        weight_squares.reshape((n_one, n_two)),
+        places.T.copy().reshape((N_POWERS, n_one, n_two)),
         mean.reshape((n_outputs, n_one, n_two, 1)),
         squares.reshape((n_outputs, n_one, n_two, 1, 1)),
         largest,
@@ -140,24 +142,30 @@ def add_rows(cells: Any, places: Any, weights: Any, n_cells: Any) -> Any:
     """Count the rows of each cell, find its first, and sum weights, their squares and places."""
     u_of, v_of, is_weighted = places[0], places[1], len(weights) > 0
     count, first = np.zeros(n_cells + 1, np.int64), np.full(n_cells + 1, -1)
-    sums = np.zeros((n_cells + 1, 2 + N_POWERS))
+    weight, squares = np.zeros(n_cells + 1), np.zeros(n_cells + 1)
+    sums = np.zeros((n_cells + 1, N_POWERS))
+    for r in range(len(cells) - 1, -1, -1):
+        first[np.uint64(cells[r])] = r
     for r in range(len(cells)):
         cell, u, v = np.uint64(cells[r]), u_of[r], v_of[r]
         w = weights[r] if is_weighted else 1.0
         uv, wu, wv = u * v, w * u, w * v
-        first[cell] = r if count[cell] == 0 else first[cell]
         count[cell] += 1
-        sums[cell, 0] += w
-        sums[cell, 1] += w * w
-        sums[cell, 2] += wu
-        sums[cell, 3] += wv
-        sums[cell, 4] += w * uv
-        sums[cell, 5] += wu * u
-        sums[cell, 6] += wv * v
-        sums[cell, 7] += wu * uv
-        sums[cell, 8] += wv * uv
-        sums[cell, 9] += w * uv * uv
-    return count[:-1].copy(), first, sums[:-1]
+        sums[cell, 0] += wu
+        sums[cell, 1] += wv
+        sums[cell, 2] += w * uv
+        sums[cell, 3] += wu * u
+        sums[cell, 4] += wv * v
+        sums[cell, 5] += wu * uv
+        sums[cell, 6] += wv * uv
+        sums[cell, 7] += w * uv * uv
+    if not is_weighted:
+        weight[:], squares[:] = count, count
+    for r in range(len(weights)):
+        cell, w = np.uint64(cells[r]), weights[r]
+        weight[cell] += w
+        squares[cell] += w * w
+    return count[:-1], first, weight[:-1], squares[:-1], sums[:-1]
 
 
 @njit(cache=True, nogil=True)
