@@ -26,7 +26,8 @@ def chi_square_tail(value: float, degrees: float) -> float:
         return 0.0
     a, x = degrees / 2, value / 2
     scale = exp(a * log(x) - x - lgamma(a))
-    return max(0.0, 1.0 - scale * _series(a, x)) if x < a + 1 else scale * _fraction(a, x)
+    found = 1.0 - scale * _series(a, x) if x < a + 1 else scale * _fraction(a, x)
+    return min(max(found, 0.0), 1.0)
 
 
 def _series(a: float, x: float) -> float:

@@ -11,8 +11,9 @@ import numpy as np
 
 from rhale.features.feature import Feature
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.fixed import Edges, Quantile
+from rhale.kernels.fixed import Edges
 from rhale.kernels.pair_axis import PairAxis
+from rhale.kernels.pair_cells import PairCells
 from rhale.kernels.pair_question import PairQuestion, PairSide
 from rhale.kernels.pair_settings import PairSettings
 from rhale.kernels.sample import KeyArray
@@ -107,7 +108,7 @@ def choose_axis(feature: Feature, settings: Settings, n_cells: int) -> PairAxis:
         return PairAxis(found.edges, tuple(found.names), feature.axis_kind)
     if feature.is_constant:
         return PairAxis(np.array([feature.axis.low]), (f"{feature.axis.low:g}",), feature.axis_kind)
-    partition = partition_for(settings.bins, feature.name, "") or Quantile(n_cells)
+    partition = partition_for(settings.bins, feature.name, "") or PairCells(n_cells)
     nodes: FloatArray = partition.candidates(feature.axis)
     if feature.whole and not isinstance(partition, Edges):
         nodes = np.unique(np.round(nodes))

@@ -654,7 +654,7 @@ def write_head(pair: PairResult) -> str:
     return f"{head}{f', {share} of the variance' if share else ''}{told}"
 
 
-def draw(pair: PairResult, kind: str, options: dict[str, Any]) -> Any:
+def draw(pair: Any, kind: str, options: dict[str, Any]) -> Any:
     """Draw a pair that has a surface."""
     from rhale.plots.choice import draw_pair  # the one door upwards, see pyproject.toml
 

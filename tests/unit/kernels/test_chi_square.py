@@ -42,3 +42,8 @@ def test_it_falls_from_one_to_zero_without_a_step_between_series_and_fraction():
     assert found[0] == 1.0
     assert np.all(np.diff(found) <= 0)
     assert np.abs(np.diff(found)).max() < 2e-3
+
+
+def test_more_degrees_than_terms_still_give_a_probability():
+    for value in (1e12 - 1e6, 1e12 + 10):
+        assert 0.0 <= chi_square_tail(value, 1e12) <= 1.0

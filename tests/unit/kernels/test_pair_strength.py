@@ -184,3 +184,12 @@ def test_squares_of_many_pairs_are_those_of_each(smooth):
     for found, fit in zip(find_squares(fits), fits, strict=True):
         assert found == pytest.approx(fit.square, rel=1e-10)
     assert find_squares([]) == []
+
+
+@each_kind
+def test_sums_of_differences_have_their_errors(kinds):
+    fit = holey(kinds).fit(twisted)
+    for node, shares in enumerate(fit.ground.unit_surfaces()):
+        height, error = fit.combine(shares)
+        assert height == pytest.approx(fit.surface.ravel()[node], abs=1e-11)
+        assert error == pytest.approx(fit.node_error.ravel()[node], abs=1e-11)

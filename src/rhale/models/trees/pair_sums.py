@@ -63,6 +63,8 @@ def measure_pairs(
     differences deviate by nothing.
     """
     stands = [as_small(side.standing.stand, weights) for side in question.sides]
+    places = [as_own(side.standing.place) for side in question.sides]
+    shares = NO_WEIGHTS if weights is None else as_own(weights)
     found = []
     for (j, k), differences in zip(question.pairs.tolist(), mixed, strict=True):
         first, second = question.sides[j], question.sides[k]
@@ -71,8 +73,7 @@ def measure_pairs(
         if axes[0].is_levels or axes[1].is_levels or max(shape) >= NOWHERE:
             found.append(measure_pair(axes, standing, differences, weights))
             continue
-        places = standing[0].place, standing[1].place
-        rows = Rows((stands[j], stands[k]), places, NO_WEIGHTS if weights is None else weights)
+        rows = Rows((stands[j], stands[k]), (places[j], places[k]), shares)
         found.append(measure_numbers(shape, rows, differences[..., 0]))
     return found
 
@@ -83,9 +84,14 @@ def as_small(stand: IntArray, weights: FloatArray | None) -> Any:
     return np.where(is_left_out, NOWHERE, stand).astype(np.uint16)
 
 
+def as_own(values: FloatArray) -> FloatArray:
+    """Of one piece and writable, or a copy that is: for anything else numba compiles anew."""
+    return np.require(values, np.float64, ["C", "W"])
+
+
 def measure_numbers(shape: tuple[int, int], rows: Rows, differences: FloatArray) -> PairMoments:
     """Add up differences (n_outputs, n_rows) of a pair of numbers."""
-    *sums, largest = add_pair(rows, np.ascontiguousarray(differences), shape[0], shape[1])
+    *sums, largest = add_pair(rows, as_own(differences), shape[0], shape[1])
     if largest != 0 and not USUAL[0] < largest < USUAL[1]:
         check_magnitude(differences)
     return PairMoments(*sums)

@@ -207,7 +207,9 @@ class BlockWalk:
         block = make_block(forest.n_features, n_changes, most)
         room = make_room(n_changes, most, forest.depth)
         unit = float(np.ldexp(1.0, SPARE_BITS - forest.exponent))
-        return cls(lay_ground(forest, features, slots), block, room, inputs, unit)
+        # numba compiles anew for rows that cannot be written, as tables often are
+        rows, values = (np.require(one, np.float64, ["C", "W"]) for one in inputs)
+        return cls(lay_ground(forest, features, slots), block, room, (rows, values), unit)
 
     def blocks(self, most: int = MOST_ROWS) -> Iterator[slice]:
         """Rows that walk together: as many as there is room for, and as said."""

@@ -207,6 +207,19 @@ def test_chunks_that_are_walked_at_a_time_do_not_disturb_each_other():
     assert at_a_time == [work(rows) for rows in tables] * 3
 
 
+def test_rows_that_cannot_be_written_are_walked_without_compiling_anew():
+    rng = np.random.default_rng(9)
+    forest, rows = plant(grow_some(rng, 5), N_FEATURES), table(rng, 40)
+    question = ask(rows)
+    before = ask_forest(forest, rows, question, plainly(1))
+    n_compiled = len(pair_walk.walk_pair_rows.signatures)
+    locked = rows.copy(order="F")
+    locked.flags.writeable = False
+    found = ask_forest(forest, locked, question, plainly(1))
+    assert [m.tolist() for m in found.mixed] == [m.tolist() for m in before.mixed]
+    assert len(pair_walk.walk_pair_rows.signatures) == n_compiled
+
+
 def test_more_features_than_a_word_has_bits_are_answered():
     rng = np.random.default_rng(7)
     n = 130
