@@ -205,9 +205,11 @@ def explain_pairs(model: Any, data: Any, asked: Settings) -> Interactions | None
             msg = f"{name}={getattr(asked, name)!r} is not for pairs; leave it out, bins= says where the grid is"
             raise BadSettingError(msg)
     pairing = PairSettings(pairs, "pdp", as_cells(asked.bins))
-    named = name_features(None, pairing)
+    named, model = name_features(None, pairing), read_model(model)
     paired = replace(asked, method="rhale", features=named, bins=pairing.bins, pairing=pairing)
-    return trace_pairs(model, data, paired)
+    if asked.response == "auto" and has_margin(model):  # as for one feature; said in the record
+        paired = replace(paired, response="predict_proba")
+    return trace_pairs(model, data, paired, choose_answer(model, paired.response)[1])
 
 
 def as_cells(bins: Any) -> Any:
