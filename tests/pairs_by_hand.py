@@ -1,5 +1,6 @@
 """Interactions of closed-form functions, measured without a model's adapter or a table."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -9,6 +10,7 @@ from rhale.kernels.pair_moments import measure_pair
 from rhale.kernels.pair_strength import PairFit, find_squares
 from rhale.pairs import Interactions
 from rhale.results.pair_effect import PairEffect
+from rhale.results.pair_profile import PairProfile
 
 
 def make_axis(x, labels=(), n_cells=4, kind="number"):
@@ -92,6 +94,26 @@ def make_interactions(models, rows, names, *, labels=None, kinds=None, n_cells=4
     variance = np.array([f(rows).var() for f in models.values()])
     told = {"model": "function", "method": "ale", "rows": len(rows), "table": "pandas"}
     return Interactions(tuple(names), tuple(models), pairs, importance, variance, told)
+
+
+def as_profile(pair):
+    """A profile on the grid of a pair, whose main effects it has."""
+    shape = pair.count.shape
+    rows = replace(
+        pair.moments, mean=np.zeros((0, *shape, 1)), products=np.zeros((0, *shape, 1, 1))
+    )
+    first, second = pair.main
+    return PairProfile(
+        names=pair.names,
+        output=pair.output,
+        axes=pair.axes,
+        moments=rows,
+        dependence=pair.fit.surface + first[:, None] + second,
+        single=pair.main,
+        variance=pair.variance,
+        n_left_out=pair.n_left_out,
+        notes=pair.notes,
+    )
 
 
 def main_at_rows(f, rows, side, axis):

@@ -14,6 +14,7 @@ from rhale._run import Run, conclude, describe_run, open_run
 from rhale.engines.fold import SECOND_LOOK, Progress
 from rhale.errors import BadSettingError
 from rhale.explanation import Explanation
+from rhale.features.feature import Feature
 from rhale.features.first_pass import Columns, FirstPass
 from rhale.kernels import IntArray
 from rhale.kernels.fixed import Fixed
@@ -30,11 +31,17 @@ from rhale.measures.pair_choice import (
     describe_choice,
     limit_pairs,
     require_two,
+    tell_asked,
     tell_grid,
     tell_price,
     too_many,
 )
-from rhale.measures.pair_comparison import compare_pairs, count_whole_rows
+from rhale.measures.pair_comparison import (
+    ASKED_ROWS,
+    compare_pairs,
+    count_asked,
+    count_whole_rows,
+)
 from rhale.measures.pair_conclusion import conclude_pairs, importances
 from rhale.measures.pair_plan import PairPlan, every_pair, list_pairs, make_sides
 from rhale.measures.pair_task import PairSums, PairTask
@@ -93,9 +100,10 @@ def interactions(
         "ale": accumulated local effects of second order, near the data. For comparison, and over
         rows that do not exist: "h", Friedman's and Popescu's H statistic (unnormalised as the
         strength, squared and normalised as `h2`); "greenwell", the variance of partial
-        dependences; "pdp", two-way partial dependence.
+        dependences; "pdp", two-way partial dependence, of pairs that are named, since it asks the
+        model about every point of a grid for each row and pair.
     cells : int, Quantile, Fixed, Edges, a pair of these or a mapping, optional
-        Cells of numbers. By default 20 of equal counts a side, fewer below 2,000 rows.
+        Cells of numbers. By default 20 of equal counts a side, fewer below 2,000 rows but for "pdp".
     reading : {"rows", "cells"}
         Where rows count: where they stand, or, as in R's ALEPlot and iml, in the middle of their
         cells.
@@ -150,7 +158,7 @@ def interactions(
         asker = run.meet(found)
         manner = choose_manner(found, asker, run.asked)
         choice = choose_pairs(run, found, asker, manner, explanation)
-        choice = replace(choice, notes=(*told, *choice.notes))
+        choice = replace(choice, notes=(*told, *manner.notes, *choice.notes))
         if pairing.method in ("h", "greenwell"):
             return compare(run, found, asker, choice)
         plan = plan_pairs(found, run.asked, manner, choice.pairs)
@@ -197,9 +205,11 @@ def explain_pairs(model: Any, data: Any, asked: Settings) -> Interactions | None
             msg = f"{name}={getattr(asked, name)!r} is not for pairs; leave it out, bins= says where the grid is"
             raise BadSettingError(msg)
     pairing = PairSettings(pairs, "pdp", as_cells(asked.bins))
-    named = name_features(None, pairing)
+    named, model = name_features(None, pairing), read_model(model)
     paired = replace(asked, method="rhale", features=named, bins=pairing.bins, pairing=pairing)
-    return trace_pairs(model, data, paired)
+    if asked.response == "auto" and has_margin(model):  # as for one feature; said in the record
+        paired = replace(paired, response="predict_proba")
+    return trace_pairs(model, data, paired, choose_answer(model, paired.response)[1])
 
 
 def as_cells(bins: Any) -> Any:
@@ -316,40 +326,51 @@ def widest(explanation: Explanation, names: Sequence[str]) -> list[int]:
     return order[:MOST_FEATURES]
 
 
+def order_pairs(columns: Columns, pairs: IntArray) -> tuple[list[Feature], IntArray]:
+    """Features that are in some pair, in the order of the table; and pairs by places among them."""
+    used = sorted(set(pairs.ravel().tolist()), key=lambda place: columns.features[place].column)
+    ordered = np.array([sorted(used.index(place) for place in pair) for pair in pairs.tolist()])
+    return [columns.features[place] for place in used], ordered
+
+
 def plan_pairs(columns: Columns, asked: Settings, manner: Manner, pairs: IntArray) -> PairPlan:
     """Choose the cells of the features that are in some pair, and how each pair is found."""
-    used = sorted(set(pairs.ravel().tolist()), key=lambda place: columns.features[place].column)
-    features = [columns.features[place] for place in used]
+    features, ordered = order_pairs(columns, pairs)
     sides = make_sides(features, asked, require(asked.pairing), columns.survey.n_rows)
-    ordered = np.array([sorted(used.index(place) for place in pair) for pair in pairs.tolist()])
     return PairPlan(sides, ordered, manner.ways(sides, ordered))
+
+
+def describe(run: Run, columns: Columns, asker: Asker, n_pairs: int) -> dict[str, Any]:
+    """Record what was measured, and how."""
+    pairing, n_features = require(run.asked.pairing), len(columns.features)
+    record = describe_run(run, columns, asker.predictor) | {
+        "method": pairing.method,
+        "cells": "usual" if pairing.cells is None else describe_bins(pairing.cells),
+        "pairs": n_pairs,
+        "pairs_possible": n_features * (n_features - 1) // 2,
+    }
+    del record["bins"]  # which pairs do not have
+    return record
 
 
 def compare(run: Run, columns: Columns, asker: Asker, choice: PairChoice) -> Interactions:
     """Measure pairs by another definition, on some whole rows."""
     method = require(run.asked.pairing).method
-    used = sorted(set(choice.pairs.ravel().tolist()), key=lambda i: columns.features[i].column)
-    features = [columns.features[place] for place in used]
-    pairs = np.array([sorted(used.index(i) for i in pair) for pair in choice.pairs.tolist()])
+    features, pairs = order_pairs(columns, choice.pairs)
     n_rows = count_whole_rows(asker, columns.probe, features, method)
+    if n_rows == ASKED_ROWS:
+        tell_asked(count_asked(features, pairs, min(n_rows, columns.survey.n_rows), method), method)
     rows = run.keep_rows(columns, n_rows, choice.next_pass)
     found = compare_pairs(asker, rows, features, pairs, method)
     asked = asker.n_met + choice.asked + found.n_asked
-    told = {
-        "method": method,
-        "pairs": len(pairs),
-        "pairs_possible": len(columns.features) * (len(columns.features) - 1) // 2,
-        "sample_rows": found.n_rows,
-        "rows_asked": asked,
-    }
-    record = describe_run(run, columns, asker.predictor)
+    record = describe(run, columns, asker, len(pairs))
     return Interactions(
         features=tuple(feature.name for feature in features),
         outputs=asker.outputs,
         pairs=found.pairs,
         importance=found.importance,
         variance=found.variance,
-        provenance={**{k: v for k, v in record.items() if k != "bins"}, **told},
+        provenance=record | {"sample_rows": found.n_rows, "rows_asked": asked},
         notes=(*choice.notes, *found.notes),
     )
 
@@ -369,21 +390,15 @@ def trace_pairs(
         task = PairTracing(asker, plan, asked.seed)
         tell_grid(task.n_points, n_rows, pairing)
         sums = run.measure_pairs(task, found, SECOND_LOOK)
-    record = describe_run(run, found, asker.predictor) | {
-        "method": pairing.method,
-        "cells": "usual" if pairing.cells is None else describe_bins(pairing.cells),
-        "pairs": len(plan.pairs),
-        "pairs_possible": len(found.features) * (len(found.features) - 1) // 2,
-        "ways": {"profile": len(plan.pairs)},
-        "rows_asked": asker.n_met + sums.asked,
-    }
+    asked_rows = asker.n_met + sums.asked
+    record = describe(run, found, asker, len(plan.pairs))
     return Interactions(
         features=tuple(side.feature.name for side in plan.sides),
         outputs=asker.outputs,
         pairs=conclude_profiles(plan, sums, asker.outputs, n_rows),
         importance=profile_importances(sums, len(asker.outputs)),
         variance=sums.answers.variance,
-        provenance={name: held for name, held in record.items() if name != "bins"},
+        provenance=record | {"ways": {"profile": len(plan.pairs)}, "rows_asked": asked_rows},
         notes=told,
     )
 
@@ -393,27 +408,22 @@ def gather(
 ) -> Interactions:
     """Put what was measured together with the record of how it was made."""
     pairing, plan, asker = require(run.asked.pairing), task.plan, task.asker
-    n_rows, n_outputs = columns.survey.n_rows, len(asker.outputs)
+    n_rows, n_outputs, predictor = columns.survey.n_rows, len(asker.outputs), asker.predictor
     still = bool(np.all(sums.answers.variance == 0))
     same = (Note("constant", "all predictions are the same"),) if still else ()
     asked = asker.n_met + choice.asked + sums.asked
-    predictor = asker.predictor
+    walked = asker.n_met + predictor.checked_rows
     told = {
-        "method": pairing.method,
-        "cells": "usual" if pairing.cells is None else describe_bins(pairing.cells),
-        "pairs": len(plan.pairs),
-        "pairs_possible": len(columns.features) * (len(columns.features) - 1) // 2,
         "ways": {way: plan.ways.count(way) for way in dict.fromkeys(plan.ways)},
-        "rows_asked": asker.n_met + predictor.checked_rows if predictor.walks else asked,
+        "rows_asked": walked if predictor.walks else asked,
     }
-    kept = {k: v for k, v in describe_run(run, columns, predictor).items() if k != "bins"}
     return Interactions(
         features=tuple(side.feature.name for side in plan.sides),
         outputs=asker.outputs,
         pairs=conclude_pairs(plan, sums, asker.outputs, pairing, n_rows),
         importance=importances(plan, sums, n_outputs),
         variance=sums.answers.variance,
-        provenance={**kept, **told},
+        provenance=describe(run, columns, asker, len(plan.pairs)) | told,
         notes=(*choice.notes, *same),
     )
 

@@ -289,3 +289,22 @@ def test_a_cluster_of_dask_gives_the_pairs_of_the_table_in_memory(method):
     found = rhale.interactions(model, dd.from_pandas(table, npartitions=3), **options)
     assert found.provenance["table"] == "dask"
     assert_same_pairs(found, wanted)
+
+
+COMPARED = {"pairs": [("a", "b"), ("m", "a")], "weights": "w"}
+
+
+@pytest.mark.parametrize("where", ["another order", "files", "Dask"])
+@pytest.mark.parametrize("method", ["h", "greenwell"])
+def test_numbers_for_comparison_are_those_of_the_table_in_memory(method, where, tmp_path):
+    options = {**COMPARED, "method": method}
+    more = places("outputs", tmp_path)[where]
+    with dask.config.set(scheduler="synchronous"):
+        wanted = rhale.interactions(bent, NUMBERS, **options)
+        found = rhale.interactions(bent, more.pop("data", NUMBERS), **{**options, **more})
+    assert found.notes == wanted.notes
+    for one, other in zip(found, wanted, strict=True):
+        assert (one.names, one.notes) == (other.names, other.notes)
+        assert_close(one.strength, other.strength, "strength", 1.0)
+        assert_close(one.h2, other.h2, "h2", 1.0)
+    assert_close(found.importance, wanted.importance, "importance")

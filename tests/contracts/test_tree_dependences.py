@@ -120,3 +120,30 @@ def test_what_is_no_sum_of_leaves_is_asked(name):
     assert found.way == "rows"
     assert found.n_asked == 10 + 100 * (4 + 1)
     assert found.strength[0, 0] > 0
+
+
+def test_pairs_in_blocks_are_the_same_as_all_at_once(monkeypatch):
+    x = table(0)
+    model = lightgbm.LGBMRegressor(n_estimators=9, min_child_samples=3, **QUIET)
+    asker = Asker(walked(model.fit(x, target(x, 0)), x), tuple("abcde"), 10_000)
+    chunk, pairs = open_table(x).chunk(0, 40), list(combinations(range(5), 2))
+    whole = h_statistics(asker, chunk, range(5), pairs)
+    monkeypatch.setattr("rhale.measures.h_statistic.NUMBERS_AT_ONCE", 3 * 40)
+    blocks = h_statistics(asker, chunk, range(5), pairs)
+    turned = h_statistics(asker, chunk, range(5), [pair[::-1] for pair in pairs])
+    for other in (blocks, turned):
+        np.testing.assert_allclose(other.numerator, whole.numerator, rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(other.denominator, whole.denominator, rtol=1e-12)
+    assert np.count_nonzero(whole.numerator) > 5
+
+
+def test_the_margin_of_boosted_trees_of_one_split_has_exactly_no_pairs():
+    x = table(2)
+    model = lightgbm.LGBMClassifier(n_estimators=20, num_leaves=2, **QUIET).fit(x, target(x, 2))
+    asker = Asker(walked(model, x, "margin"), tuple("abcde"), 10_000)
+    found = h_statistics(
+        asker, open_table(x).chunk(0, 200), range(5), list(combinations(range(5), 2))
+    )
+    assert found.way == "leaves"
+    assert not found.strength.any()
+    assert not found.overall.any()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
 
 import rhale
 from rhale._interact import pairs_among
@@ -44,6 +45,16 @@ def test_positions_name_pairs_by_the_columns_of_the_table():
     assert [pair.names for pair in ix] == [("x1", "x2"), ("x1", "x3")]
     assert ix["x1", "x2"].strength > 0.5
     assert ix["x1", "x3"].strength == 0.0
+
+
+def test_the_answer_of_a_classifier_is_that_of_one_feature():
+    y = (ROWS[:, 0] > 0).astype(int)
+    trees = HistGradientBoostingClassifier(max_iter=3, random_state=0).fit(ROWS, y)
+    both = rhale.explain(trees, ROWS, method="pdp", features=[("x0", "x1")], bins=3)
+    one = rhale.explain(trees, ROWS, method="pdp", features="x0", bins=3)["x0"]
+    np.testing.assert_allclose(both.pairs[0].single[0], one.mean, rtol=1e-9)
+    assert both.provenance["asked"]["response"] == "'predict_proba'"
+    assert [note.kind for note in both.notes] == ["margin"]
 
 
 def test_names_and_pairs_take_two_calls():

@@ -1,3 +1,4 @@
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -96,6 +97,18 @@ def test_pairs_are_ranked_by_strength(ix, two):
     assert ix.ranked()[0].names == ("age", "region")
     assert {pair.output for pair in two.ranked("high")} == {"high"}
     assert len(two.ranked()) == 6
+
+
+def test_pairs_of_unknown_strength_come_last(ix):
+    strengths = [0.0, np.nan, 2.0]
+    pairs = tuple(PairIndex(p.names, "y", "h", s, 1.0) for p, s in zip(ix, strengths, strict=True))
+    found = [pair.strength for pair in replace(ix, pairs=pairs).ranked()]
+    np.testing.assert_array_equal(found, [2.0, 0.0, np.nan])
+
+
+def test_they_are_sent_to_other_processes(ix):
+    str(ix)
+    assert pickle.loads(pickle.dumps(ix)) == ix  # noqa: S301 - our own
 
 
 def test_the_matrix_has_strengths_and_importance(ix):

@@ -14,6 +14,7 @@ from rhale.kernels.region_finding import SearchRows, Target
 OWN_CELLS, CELLS = 8, 10  # of the feature, and of a partner, where there are rows enough
 OWN_ROWS, ROWS = 60, 6  # that cells of the feature, and cells of both, hold on average at least
 LINE_ROWS, LINES = 80, 3  # that a line is laid through, and lines in a cell of the feature at most
+AT_ONCE = 2**14  # effects times partners whose sums are added up together
 FLAT = 1e-12  # a variance below this, of the squared distance from zero, leaves no slope
 WILDEST = 30.0  # times the median over cells: a mean square above this counts as this
 
@@ -251,30 +252,45 @@ def add_up_cells(own: OwnCells, partners: PartnerCodes) -> CellSums:
     -----
     O(n_effects n_partners): one addition for each series, and one for counts.
     """
-    shape = (own.n_cells, partners.n_cells)
-    codes = partners.codes if _is_all(own, partners) else partners.codes[:, own.row]
-    place = (codes + own.cell * partners.n_cells).ravel()
-    n_partners, size = len(codes), shape[0] * shape[1]
-
-    def add(numbers: FloatArray) -> FloatArray:
-        found = np.bincount(place, np.tile(numbers, n_partners), size)
-        return found.astype(np.float64, copy=False).reshape(shape)
+    one = float(own.weight[0]) if own.weight.size else 1.0
+    heavy = own.weight * own.values
+    series = [*heavy] if partners.is_even else [*heavy, own.weight, own.weight**2]
+    count, *found = _add_up(own, partners, series)
+    of_weights = [one * count, one**2 * count] if partners.is_even else found[-2:]
 
     def add_own(numbers: FloatArray) -> FloatArray:
         return np.bincount(own.cell, numbers, own.n_cells).astype(np.float64, copy=False)
 
-    one = float(own.weight[0]) if own.weight.size else 1.0
-    count = np.bincount(place, minlength=size).reshape(shape).astype(float)
-    heavy = own.weight * own.values
     return CellSums(
-        weight=one * count if partners.is_even else add(own.weight),
-        squares=one**2 * count if partners.is_even else add(own.weight**2),
-        sums=np.stack([add(v) for v in heavy]),
+        weight=of_weights[0],
+        squares=of_weights[1],
+        sums=np.stack(found[: len(heavy)]),
         own_weight=add_own(own.weight),
         own_squares=add_own(own.weight**2),
         own_sums=np.stack([add_own(v) for v in heavy]),
         own_powers=np.stack([add_own(h * v) for h, v in zip(heavy, own.values, strict=True)]),
     )
+
+
+def _add_up(own: OwnCells, partners: PartnerCodes, series: list[FloatArray]) -> FloatArray:
+    """Count effects, and add up series, in all cells, shape (1 + n_series, n_own, n_cells).
+
+    Some partners at a time: what is looked at together has to fit into a fast cache.
+    """
+    made = np.empty((1 + len(series), own.n_cells, partners.n_cells))
+    n_partners, is_all = len(partners.codes), _is_all(own, partners)
+    n_some = int(np.clip(AT_ONCE // max(own.row.size, 1), 1, n_partners))
+    tiled = [np.tile(numbers, n_some) for numbers in series]
+    for k in range(0, n_partners, n_some):
+        codes = partners.codes[k : k + n_some]
+        codes = codes if is_all else codes[:, own.row]
+        first, end = partners.starts[k], partners.starts[k + len(codes)]
+        place = (codes + (own.cell * (end - first) - first)).ravel()
+        size = own.n_cells * int(end - first)
+        sums = [np.bincount(place, t[: place.size], size) for t in tiled]
+        for out, found in zip(made, [np.bincount(place, minlength=size), *sums], strict=True):
+            out[:, first:end] = found.reshape(own.n_cells, -1)
+    return made
 
 
 def _is_all(own: OwnCells, partners: PartnerCodes) -> bool:

@@ -10,6 +10,7 @@ from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.partner_cells import CellSums, OwnCells, PartnerCodes
 
 WORTH, MOST = 0.03, 6  # share of partners that are looked at together, and how many of them
+NUMBERS = 1_000_000  # of the normal equations at most: two of 50 levels, six of ten cells
 PROXY = 0.1  # of its share: a partner that adds less to the others is a proxy
 SURE = 3.0  # deviations above what chance explains: a partner that counts beside others
 RIDGE = 1e-9  # of the mean weight of a cell: keeps cells without rows out of the way
@@ -66,13 +67,13 @@ def tell_proxies(
     """
     n_partners = share.size
     own_share, proxy_of = np.full(n_partners, np.nan), np.full(n_partners, -1)
-    some = _candidates(share, chance)
+    some = _candidates(own, partners, share, chance)
     if some.size == 0:
         return Order(own_share, proxy_of, 1.0)
     fit = _Fit.of(own, partners, sums, some)
     left, taken, drops = list(range(some.size)), list[int](), np.zeros((some.size,) * 2)
     while left:
-        added, by_chance = (squares / total for squares in fit.added(left))
+        added, by_chance = (squares / total for squares in fit.added())
         if taken:
             drops[left, taken[-1]] = own_share[some[left]] - added
         own_share[some[left]] = added
@@ -80,7 +81,7 @@ def tell_proxies(
         if added[best] <= SURE * by_chance[best] or not fit.has_room:
             break
         taken.append(left.pop(best))
-        fit = fit.sweep(taken[-1])
+        fit = fit.sweep(best)
     for k in {*range(some.size)} - {*taken[:1]}:
         if taken and own_share[some[k]] < PROXY * share[some[k]]:
             proxy_of[some[k]] = some[int(np.argmax(drops[k]))]
@@ -88,16 +89,24 @@ def tell_proxies(
     return Order(np.maximum(own_share, 0.0), proxy_of, unexplained)
 
 
-def _candidates(share: FloatArray, chance: FloatArray) -> IntArray:
-    """Partners that explain more than chance and something worth telling, largest first."""
+def _candidates(
+    own: OwnCells, partners: PartnerCodes, share: FloatArray, chance: FloatArray
+) -> IntArray:
+    """Partners that explain more than chance and something worth telling, largest first.
+
+    As many as can be fitted together: levels of two features may have many cells.
+    """
     with np.errstate(invalid="ignore"):
         some = np.flatnonzero(share > np.maximum(WORTH, SURE * chance))
-    return np.asarray(some[np.argsort(-share[some], kind="stable")][:MOST])
+    some = some[np.argsort(-share[some], kind="stable")][:MOST]
+    width = np.maximum.accumulate(np.diff(partners.starts)[some])
+    fits = own.n_cells * (np.arange(1, some.size + 1) * width) ** 2 <= NUMBERS
+    return np.asarray(some[: max(2, np.count_nonzero(fits))])
 
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    """Normal equations of all candidates in every cell of the feature.
+    """Normal equations of candidates that are not taken yet, in every cell of the feature.
 
     Blocks of candidates have the same width: cells that one does not have are empty.
 
@@ -155,26 +164,23 @@ class _Fit:
             factor=own.factor,
         )
 
-    def _solve(self, k: IntArray, right: FloatArray) -> FloatArray:
-        """Solve for some candidates by themselves, shape (n_some, n_own, width, ...)."""
-        blocks = self.matrix[:, k, :, k, :]
-        ridge = RIDGE * self.count * self.one / max(blocks.shape[-1], 1)
-        eye = np.eye(blocks.shape[-1])
-        return np.linalg.solve(blocks + ridge[:, None, None] * eye, right)
+    def _solve(self, blocks: FloatArray, right: FloatArray) -> FloatArray:
+        """Solve for candidates by themselves; blocks have shape (..., n_own, width, width)."""
+        ridge = RIDGE * self.count * self.one / blocks.shape[-1]
+        return np.linalg.solve(blocks + ridge[:, None, None] * np.eye(blocks.shape[-1]), right)
 
-    def added(self, candidates: list[int]) -> tuple[FloatArray, FloatArray]:
-        """Squares that candidates add to those that were taken, and the deviation of chance."""
-        k = np.array(candidates)
-        blocks = self.matrix[:, k, :, k, :]  # (n_some, n_own, width, width)
-        sums = np.moveaxis(self.right[:, k], 1, 0)
-        solved = self._solve(k, np.concatenate([sums, blocks], axis=-1))
+    def added(self) -> tuple[FloatArray, FloatArray]:
+        """Squares that each candidate adds to those that were taken, and how far chance varies."""
+        k = np.arange(self.matrix.shape[1])
+        blocks, sums = self.matrix[:, k, :, k, :], self.right.swapaxes(0, 1)
+        solved = self._solve(blocks, np.concatenate([sums, blocks], axis=-1))
         n_series = sums.shape[-1]
         explained = np.einsum("kaws,kaws->ska", sums, solved[..., :n_series])
         rank = np.trace(solved[..., n_series:], axis1=-2, axis2=-1)
         left = np.maximum(self.left[:, None] - explained, 0.0)
         variance = left / np.maximum(self.count - self.used - rank, 1.0)
         own, *steps = explained - variance * rank
-        chance = np.sqrt(2 * rank * (self.factor * variance[0]) ** 2 @ np.ones(self.one.size))
+        chance = np.sqrt((2 * rank * (self.factor * variance[0]) ** 2).sum(axis=1))
         return (own - sum(steps)) @ self.factor, chance
 
     @property
@@ -183,20 +189,24 @@ class _Fit:
         return bool(np.median(self.count - 2 * (self.used + self.matrix.shape[2])) > 0)
 
     def sweep(self, candidate: int) -> _Fit:
-        """Take what one candidate explains off all others."""
+        """Take what one candidate explains off all others, which stay."""
         n_own, n, width = self.matrix.shape[:3]
-        row = self.matrix[:, candidate].reshape(n_own, width, n * width)
-        sums = self.right[:, candidate]
-        k = np.array([candidate])
-        solved = self._solve(k, np.concatenate([row, sums], axis=-1)[None])[0]
-        change = np.swapaxes(row, 1, 2) @ solved
-        matrix = self.matrix - change[..., : n * width].reshape(self.matrix.shape)
-        right = self.right - change[..., n * width :].reshape(self.right.shape)
-        explained = np.einsum("aws,aws->sa", sums, solved[..., n * width :])
-        own = slice(candidate * width, (candidate + 1) * width)
-        rank = np.trace(solved[..., own], axis1=-2, axis2=-1)
-        left = np.maximum(self.left - explained, 0.0)
-        return replace(self, matrix=matrix, right=right, left=left, used=self.used + rank)
+        others = np.delete(np.arange(n), candidate)
+        block, sums = self.matrix[:, candidate, :, candidate], self.right[:, candidate]
+        row = self.matrix[:, candidate][:, :, others].reshape(n_own, width, -1)
+        solved = self._solve(block, np.concatenate([row, sums, block], axis=-1))
+        n_row, n_series = row.shape[-1], sums.shape[-1]
+        change = row.swapaxes(1, 2) @ solved[..., : n_row + n_series]
+        matrix, right = self.matrix[:, others][:, :, :, others], self.right[:, others]
+        explained = np.einsum("aws,aws->sa", sums, solved[..., n_row : n_row + n_series])
+        rank = np.trace(solved[..., n_row + n_series :], axis1=-2, axis2=-1)
+        return replace(
+            self,
+            matrix=matrix - change[..., :n_row].reshape(matrix.shape),
+            right=right - change[..., n_row:].reshape(right.shape),
+            left=np.maximum(self.left - explained, 0.0),
+            used=self.used + rank,
+        )
 
     @property
     def explained(self) -> float:

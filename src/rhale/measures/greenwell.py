@@ -199,7 +199,7 @@ def tell_greenwell(found: GreenwellIndices) -> tuple[Note, ...]:
     """What a reader should know about all of them."""
     text = (
         f"Greenwell's index, of {found.n_rows:,} rows: how much the variation along one feature "
-        "varies along the other, over rows that do not exist; it is no deviation of an effect, so "
-        "its share of the variance is none"
+        "varies along the other, over rows that do not exist; it is no deviation of an effect, and "
+        "its square no part of the variance"
     )
     return (Note("greenwell", text),)

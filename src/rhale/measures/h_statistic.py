@@ -19,7 +19,7 @@ from rhale.tables import Chunk
 
 Pair = tuple[int, int]
 Way = Literal["leaves", "rows"]
-NUMBERS_AT_ONCE = 2**23  # of the dependences of pairs that are held in memory
+NUMBERS_AT_ONCE = 2**21  # of the dependences of pairs that are held in memory
 NOTHING = 1e-10  # of the variance of the predictions: smaller numerators are rounding
 WEAKEST = 1e-6  # of that variance: smaller denominators make no ratio
 NO_RATIO = Note(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,19 @@ from rhale.kernels import FloatArray, IntArray
 from rhale.measures.questions import Asker, Question
 from rhale.tables import Chunk
 from rhale.tables.chunk import Change
+
+
+@dataclass(frozen=True, eq=False)
+class HeldQuestion:
+    """What a model was asked, put into words only if something goes wrong."""
+
+    changes: Question
+
+    def __str__(self) -> str:
+        return (
+            f"{self.changes}, in rows that have other values of it (partial dependences combine "
+            "values of different rows; method='ale' stays near the rows)"
+        )
 
 
 def ask_held(asker: Asker, chunk: Chunk, held: Sequence[Change], shares: FloatArray) -> FloatArray:
@@ -39,7 +53,7 @@ def ask_held(asker: Asker, chunk: Chunk, held: Sequence[Change], shares: FloatAr
     def build(points: IntArray, rows: IntArray) -> Any:
         return chunk.take(rows).substitute([(c, values[points]) for c, values in held])
 
-    question = Question(held, asker.names, chunk)
+    question = HeldQuestion(Question(held, asker.names, chunk))
     return average(asker, len(held[0][1]), shares, build, question)
 
 
@@ -55,7 +69,7 @@ def ask_rest(asker: Asker, chunk: Chunk, column: int, shares: FloatArray) -> Flo
     def build(points: IntArray, rows: IntArray) -> Any:
         return chunk.take(points).substitute([(column, values[rows])])
 
-    question = Question([(column, values)], asker.names, chunk)
+    question = HeldQuestion(Question([(column, values)], asker.names, chunk))
     return average(asker, chunk.n_rows, shares, build, question)
 
 
@@ -64,7 +78,7 @@ def average(
     n_points: int,
     shares: FloatArray,
     build: Callable[[IntArray, IntArray], Any],
-    question: Question,
+    question: object,
 ) -> FloatArray:
     """Average answers over the rows, for blocks of points; `build` makes rows for points x rows."""
     n_rows = shares.size

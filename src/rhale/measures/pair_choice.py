@@ -21,6 +21,7 @@ from rhale.settings import Settings
 
 LOG = logging.getLogger("rhale")
 SCREENED = 10  # pairs of a black box, where the user names none
+MANY_ROWS = 10**7  # that a model is asked about: told before
 MOST_PAIRS, MOST_FEATURES = 500, 30  # beyond, the features whose effect differs most
 ON_THE_MARGIN = Note(
     "margin",
@@ -133,9 +134,15 @@ def require_two(features: Sequence[Feature]) -> None:
 
 def tell_price(manner: Manner, n_pairs: int, n_rows: int, asked: PairSettings) -> None:
     """Say what all pairs of a black box cost, before it is paid."""
-    if manner.is_dear and asked.pairs == "all":
+    if manner.is_dear and asked.pairs == "all" and asked.method == "ale":
         text = "pairs='all' asks the model about 4 x %s pairs x %s rows = %s rows"
         LOG.warning(text, f"{n_pairs:,}", f"{n_rows:,}", f"{4 * n_pairs * n_rows:,}")
+
+
+def tell_asked(n_asked: int, method: str) -> None:
+    """Say how many rows a model will be asked about, where these are many."""
+    if n_asked >= MANY_ROWS:
+        LOG.warning("method=%r asks the model about %s rows", method, f"{n_asked:,}")
 
 
 def tell_grid(n_points: int, n_rows: int, asked: PairSettings) -> None:

@@ -12,12 +12,13 @@ from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.dependences import DependenceQuestion, share_rows
 from rhale.kernels.pair_settings import PairMethod
 from rhale.measures.greenwell import (
+    N_POINTS,
     conclude_greenwell,
     greenwell_indices,
     place_points,
     tell_greenwell,
 )
-from rhale.measures.h_statistic import conclude_h, h_statistics, tell_h
+from rhale.measures.h_statistic import conclude_h, count_h_rows, h_statistics, tell_h
 from rhale.measures.questions import Asker
 from rhale.measures.whole_rows import WholeRows
 from rhale.results.note import Note
@@ -65,6 +66,17 @@ def count_whole_rows(
     asked = DependenceQuestion(columns, nothing, share_rows(few.n_rows, None))
     found = asker.predictor.partial_dependences(few, asked)
     return ASKED_ROWS if found is None else COUNTED_ROWS
+
+
+def count_asked(
+    features: Sequence[Feature], pairs: IntArray, n_rows: int, method: PairMethod
+) -> int:
+    """Rows that a model will be asked about, at most: where its leaves cannot be counted."""
+    if method == "h":
+        return count_h_rows(n_rows, len(features), len(pairs))
+    sizes = [N_POINTS if f.levels is None else f.levels.size for f in features]
+    both = sum(sizes[first] * sizes[second] for first, second in pairs.tolist())
+    return int(n_rows * (1 + sum(sizes) + both))
 
 
 def compare_pairs(

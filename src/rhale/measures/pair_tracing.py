@@ -15,7 +15,7 @@ from rhale.kernels.pair_main import MainMoments, measure_main
 from rhale.kernels.pair_moments import PairMoments, measure_pair
 from rhale.kernels.records import crosses_processes
 from rhale.kernels.sample import KeyArray
-from rhale.measures.holding import average
+from rhale.measures.holding import HeldQuestion, average
 from rhale.measures.pair_conclusion import STILL
 from rhale.measures.pair_plan import PairPlan, Side
 from rhale.measures.pair_task import Answers, measure_answers
@@ -160,7 +160,7 @@ class PairTracing:
 
         ends = [(s.feature.column, set_to(s, np.array([0, -1]), chance[every[:1]])) for s in sides]
         shares = share_rows(chunk.n_rows, chunk.weights)
-        question = Question(ends, self.asker.names, chunk)
+        question = HeldQuestion(Question(ends, self.asker.names, chunk))
         return average(self.asker, places[0].size, shares, build, question).reshape(-1, *shape)
 
 

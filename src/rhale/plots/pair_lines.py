@@ -66,7 +66,7 @@ def plot_pair_lines(
     by: str | int | None = None,
     uncertainty: bool = True,
 ) -> Axes:
-    """Draw the curve of one feature at some values of the other: both effects, and the joint one.
+    """Draw the curve of one feature at some values of the other: its own effect, and the joint one.
 
     Parameters
     ----------
@@ -89,12 +89,12 @@ def plot_pair_lines(
 
     Notes
     -----
-    A line shows the effect of the first feature, plus that of the other at the held value, plus
-    what both do together: the prediction as far as these two tell it, less its mean. So heights of
-    different lines can be compared; lines that are parallel do not interact. A line is drawn only
-    over cells in which rows are, together with the held value. The interval is that of the joint
-    effect; how well main effects are known is shown where they are explained. Lines set the y
-    axis: intervals widen it by half at most, and go on beyond.
+    A line shows the effect of the feature that moves, plus what both do together at the held value
+    of the other. That one's own effect would but move whole lines, often far beyond what the pair
+    does; `PairEffect.effect_at` has it. Lines that lie on each other do not interact. A line is
+    drawn only over cells in which rows are, together with the held value. The interval is that of
+    the joint effect; how well main effects are known is shown where they are explained. Lines set
+    the y axis: intervals widen it by half at most, and go on beyond.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def plot_pair_lines(
     lines: list[Line2D] = []
     unsure: list[Artist] = []
     for held, aside in step_aside(choose_values(holding), levels=levels):
-        path = follow(pair, sides, held)
+        path = follow(pair, moving, held)
         path = path._replace(x=path.x + aside)
         lines.append(draw_line(field, path, held, levels=levels))
         if uncertainty and has_interval(pair, path):
@@ -132,7 +132,7 @@ def plot_pair_lines(
     canvas.add_legend(ax, explained, outside=new, title=tell_held(ax, holding, new=new))
     dress_side(ax, moving, "x")
     words = shown(pair.output, max(8, canvas.letters(ax, "height") - 10))
-    ax.set_ylabel(f"effect on {words}\nof both ({CENTRED['mean']})", **LITERAL)
+    ax.set_ylabel(f"effect on {words}\n({CENTRED['mean']})", **LITERAL)
     return ax
 
 
@@ -182,9 +182,8 @@ def choose_percentiles(side: Side) -> list[Held]:
     return chosen
 
 
-def follow(pair: DrawnPair, sides: tuple[Side, Side], held: Held) -> Trace:
+def follow(pair: DrawnPair, moving: Side, held: Held) -> Trace:
     """Find the line of one held value: heights at nodes, nan where no rows are."""
-    moving, holding = sides
     joint, error = (
         np.nan_to_num(values) @ held.shares for values in (pair.heights, pair.standard_error)
     )
@@ -192,7 +191,7 @@ def follow(pair: DrawnPair, sides: tuple[Side, Side], held: Held) -> Trace:
     nodes, gone = Stretches(np.arange(known.size), ~known)
     if not moving.axis.is_levels:
         nodes, gone = join_cells(known)
-    heights = moving.main + holding.main @ held.shares + joint
+    heights = moving.main + joint
     y = np.where(gone, np.nan, heights[nodes])
     half = NormalDist().inv_cdf(0.5 + LEVEL / 2) * error[nodes]
     return Trace(moving.places[nodes], y, np.full(y.size, np.nan), y - half, y + half)

@@ -6,7 +6,6 @@ from functools import cache
 from typing import Any
 
 from rhale.report.charts import (
-    AXIS_ROOM,
     THIN,
     TOP,
     WIDTH,
@@ -19,6 +18,7 @@ from rhale.report.charts import (
 
 LINES = {"curve": "regions", "dates": "date regions", "levels": "level regions"}
 MAP = "pair map"
+MAP_ROOM = 76  # left of it: names of levels
 
 
 def compile_pair_charts(forms: set[str]) -> dict[str, Any]:
@@ -64,8 +64,8 @@ def map_side(side: str) -> Any:
         labelExpr=f"{side}_words[indexof({ticks}, datum.value)]",
         labelOverlap=True,
         labelFlush=side == "x",
-        **({"minExtent": AXIS_ROOM, "maxExtent": AXIS_ROOM} if side == "y" else {}),
-        labelLimit=AXIS_ROOM if side == "y" else 2 * AXIS_ROOM,
+        **({"minExtent": MAP_ROOM, "maxExtent": MAP_ROOM} if side == "y" else {}),
+        labelLimit=MAP_ROOM,
     )
     scale = alt.Scale(zero=False, nice=False, domainRaw=alt.ExprRef(f"{side}_ends"))
     kind = alt.X if side == "x" else alt.Y

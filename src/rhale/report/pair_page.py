@@ -205,8 +205,8 @@ def make_pair_page(table: PairTable, title: str | None = None) -> PairPage:
         tuple(Footnote(clean(text), "") for text in table.notes)
         + tuple(Footnote(clean(text), about(text, table.pairs)) for text in texts),
         code(table),
-        method == "ale",
-        any(math.isfinite(pair.h2) for pair in table.pairs),
+        has_errors=method == "ale",
+        has_h2=any(math.isfinite(pair.h2) for pair in table.pairs),
     )
 
 
@@ -242,10 +242,10 @@ def rank(pair: PairResult, scale: float, part: int | None, notes: Sequence[int])
         strength,
         error,
         known(pair.share, 1.0),
-        chance_in_words(p),
-        number(pair.h2, 2),
-        part,
-        tuple(notes),
+        p=chance_in_words(p),
+        h2=number(pair.h2, 2),
+        part=part,
+        notes=tuple(notes),
     )
 
 
@@ -312,7 +312,7 @@ def make_cell(value: float, top: float, part: int | None) -> MatrixCell:
     if not math.isfinite(value):
         return MatrixCell("", None)
     size = known(value, top) or 0.0
-    shade = math.ceil(N_SHADES * size / top) if top > 0 else 0
+    shade = round(N_SHADES * size / top) if top > 0 else 0
     return MatrixCell(number(size, 2), min(shade, N_SHADES), part)
 
 

@@ -373,7 +373,7 @@ class PairEffect:
         Notes
         -----
         It and `p_value` are found together when the first of them is asked for, which takes some
-        10 ms with 20 cells a side.
+        40 ms with 20 cells a side.
         """
         error = self._doubt.square_error
         return error / (2 * self.strength) if self.strength > 0 else float(np.sqrt(error))

@@ -15,7 +15,13 @@ from rhale.kernels.pair_strength import Reading, Square
 from rhale.kernels.records import same_value
 from rhale.results.pair_effect import PairEffect, PairIndex, PairResult, Way
 from rhale.results.pair_profile import PairProfile
-from rhale.results.stored_profiles import StoredProfile, restore_profile, store_profile
+from rhale.results.stored_profiles import (
+    FilledStands,
+    StoredProfile,
+    fill_stands,
+    restore_profile,
+    store_profile,
+)
 
 MOST_CELLS = 2**14  # of one pair: errors of more take gigabytes
 MOST_NUMBERS = 2**26  # of all pairs, with cells that have no rows: half a gigabyte
@@ -211,20 +217,9 @@ def fill_cells(cells: FilledCells, shape: tuple[int, int]) -> PairMoments:
     shape : pair of int
         Where rows can stand on both sides.
     """
-    count = np.zeros(shape, dtype=np.int64)
-    count.ravel()[cells.stands] = cells.count
-    known = cells.count.astype(np.float64)
-    weight = known if cells.weight is None else cells.weight
-    squares = known if cells.weight_squares is None else cells.weight_squares
     mean, products = _spread_ways(OtherOutput(cells.mean, cells.products), cells.stands, shape)
-    return PairMoments(
-        count,
-        _spread(weight[:, None], cells.stands, shape)[..., 0],
-        _spread(squares[:, None], cells.stands, shape)[..., 0],
-        np.ascontiguousarray(np.moveaxis(_spread(cells.places, cells.stands, shape), -1, 0)),
-        mean,
-        products,
-    )
+    rows = FilledStands(**{f.name: getattr(cells, f.name) for f in fields(FilledStands)})
+    return replace(fill_stands(rows, shape), mean=mean, products=products)
 
 
 def fill_other_output(output: OtherOutput, stands: IntArray, before: PairMoments) -> PairMoments:

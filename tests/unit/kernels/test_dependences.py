@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rhale.kernels.dependences import Dependences, centre, share_rows
+from rhale.kernels.dependences import DependenceQuestion, Dependences, centre, share_rows
 
 
 def test_rows_without_weights_count_alike():
@@ -28,3 +28,13 @@ def test_dependences_hold_one_array_for_each_kind():
     assert found.pure.shape == (1, 1, 5)
     with pytest.raises(AttributeError):
         found.pure = nothing
+
+
+@pytest.mark.parametrize(("n_pairs", "sizes"), [(0, [0]), (3, [3]), (7, [3, 3, 1])])
+def test_questions_are_asked_in_blocks_of_pairs(n_pairs, sizes):
+    pairs = np.arange(2 * n_pairs).reshape(-1, 2)
+    question = DependenceQuestion(tuple(range(14)), pairs, share_rows(2, None))
+    blocks = question.in_blocks(3)
+    assert [len(block.pairs) for block in blocks] == sizes
+    assert np.concatenate([block.pairs for block in blocks]).tolist() == pairs.tolist()
+    assert {block.columns for block in blocks} == {question.columns}

@@ -94,3 +94,18 @@ def test_uneven_weights_are_heard():
     effects = np.where(values[:, 2] > 0, np.sign(values[:, 1]), rng.normal(size=3_000))
     told, *_ = order_of(values, effects, np.array([np.nan, 0.9, np.nan]), weight)
     assert told.own_share[1] > 0.85
+
+
+def test_many_levels_are_fitted_two_at_a_time():
+    rng = np.random.default_rng(7)
+    values = rng.integers(50, size=(6_000, 4)).astype(float)
+    height = rng.normal(size=50)
+    effects = sum(height[values[:, k].astype(int)] for k in (1, 2, 3))
+    rows = SearchRows(values, np.full(4, 50), np.ones(6_000), np.zeros(6_000, bool))
+    target = Target(
+        np.arange(6_000), values[:, 0], effects, np.zeros(6_000), step=values[:, 0].astype(int)
+    )
+    partners, own = code_partners(rows), cut_own(target, np.ones(6_000))
+    sums, share = add_up_cells(own, partners), np.array([np.nan, 0.3, 0.33, 0.3])
+    told = tell_proxies(own, partners, sums, share, np.zeros(4), float(np.sum(own.values**2)))
+    assert np.count_nonzero(~np.isnan(told.own_share)) == 2

@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 from tests.unit.measures.askers import asker_for
 
+from rhale.errors import ModelFailedError
 from rhale.kernels.dependences import share_rows
 from rhale.measures.holding import ask_held, ask_rest
 from rhale.tables import open_table
@@ -71,3 +72,19 @@ def test_names_and_missing_values_are_held_as_rows_have_them():
         name = frame.columns[column]
         expected = frame[name].repeat(4).reset_index(drop=True)
         pd.testing.assert_series_equal(rows[name].reset_index(drop=True), expected)
+
+
+def test_a_model_that_rejects_a_combination_is_told_where_it_came_from():
+    rows = np.array([[1.0, 2.0, 0.0], [2.0, 1.0, 0.0]])
+    chunk = whole(rows)
+
+    def choosy(given):
+        if np.any(given[:, 0] == given[:, 1]):
+            msg = "equal"
+            raise ValueError(msg)
+        return given[:, 0]
+
+    asker = asker_for(choosy, chunk)
+    told = "'a' between 1 and 2, in rows that have other values.*'ale' stays near.*equal"
+    with pytest.raises(ModelFailedError, match=told):
+        ask_held(asker, chunk, [(0, rows[:, 0])], share_rows(2, None))

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import rhale
-from rhale.errors import BadSettingError
+from rhale.errors import BadSettingError, ModelFailedError
 from rhale.features.first_pass import FirstPass
 from rhale.kernels.pair_settings import PairSettings
 from rhale.measures.pair_plan import PairPlan, make_sides
@@ -192,6 +192,18 @@ def test_it_says_that_it_leaves_the_data():
     assert pair.n_unmeasured > 10
     full = traced(cells=2)["x0", "x1"]
     assert "in all 4 cells" in full.notes[0]
+
+
+def test_a_model_that_rejects_such_rows_is_told_what_it_was_asked():
+    def careful(rows):
+        if np.any((rows[:, 0] > 1.5) & (rows[:, 1] > 0.5)):
+            msg = "no such rows"
+            raise ValueError(msg)
+        return rows[:, 0]
+
+    data = ROWS[~((ROWS[:, 0] > 1.5) & (ROWS[:, 1] > 0.5))]
+    with pytest.raises(ModelFailedError, match=r"'x0' between .*partial dependences combine"):
+        traced(careful, data)
 
 
 def test_the_usual_grid_has_twenty_cells_whatever_the_rows():

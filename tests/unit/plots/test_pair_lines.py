@@ -24,12 +24,12 @@ def side(weight, nodes=None, **fields):
     return Side("age", PairAxis(nodes, **fields), np.asarray(weight, float), 0 * nodes)
 
 
-def test_lines_are_both_effects_and_the_joint_one(product_pair, find):
+def test_lines_are_the_effect_of_what_moves_and_the_joint_one(product_pair, find):
     lines = find(plot_pair_lines(product_pair), "curve")
     for line, held in zip(lines, (-0.8, 0.0, 0.8), strict=True):  # of even rows from -1 to 1
         x = line.get_xdata()
         np.testing.assert_allclose(x, GRID)
-        np.testing.assert_allclose(line.get_ydata(), x + 2 * held + x * held, atol=1e-12)
+        np.testing.assert_allclose(line.get_ydata(), x + x * held, atol=1e-12)
 
 
 def test_parallel_lines_do_not_interact(make_pair, find):
@@ -189,7 +189,7 @@ def test_a_level_without_rows_beside_a_held_one_has_no_dot(make_pair, find):
 
 def test_axes_say_what_heights_are(product_pair):
     ax = plot_pair_lines(replace(product_pair, output="price"))
-    assert ax.get_ylabel() == "effect on price\nof both (centred)"
+    assert ax.get_ylabel() == "effect on price\n(centred)"
 
 
 def test_dates_are_dates_along_x_and_in_the_legend(make_pair, legend):

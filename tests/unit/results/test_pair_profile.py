@@ -147,3 +147,10 @@ def test_strength_follows_the_scale_and_no_function_of_one_feature(scale, shift,
         ("a", "b"), "y", axes, moments, scale * heights + first[:, None], (first, zero[1]), 1.0
     )
     assert other.strength == pytest.approx(scale * base.strength, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["map", "lines"])
+def test_it_is_drawn_as_other_pairs_are(kind):
+    ax = profile_of(product).plot(kind=kind)
+    assert ax.get_xlabel() in ("a", "b")
+    ax.figure.clear()

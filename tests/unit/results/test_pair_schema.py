@@ -6,11 +6,12 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from tests.pairs_by_hand import grid, make_interactions
+from tests.pairs_by_hand import as_profile, grid, make_interactions
 
 from rhale.errors import BadFileError
 from rhale.pairs import Interactions, unpacked
 from rhale.results.pair_effect import PairEffect, PairIndex
+from rhale.results.pair_profile import PairProfile
 from rhale.results.pair_schema import INTERACTIONS, PAIR_RECORDS
 from rhale.results.store import FORMAT, VERSION, pack_interactions
 
@@ -30,6 +31,11 @@ def h(ix):
         ix, outputs=("y",), pairs=(index, replace(index, names=("c", "a"), h2=np.nan)),
         importance=np.full((3, 1), np.nan), variance=np.array([2.0]),
     )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def pdp(ix):
+    return replace(ix, pairs=tuple(map(as_profile, ix.pairs)))
 
 
 def content_of(ix):
@@ -54,15 +60,16 @@ def test_the_schema_has_every_field_of_a_record(name):
     assert list(PAIR_RECORDS[name].fields) == list(own)
 
 
-def test_pairs_are_stored_with_all_their_fields():
-    assert list(PAIR_RECORDS["pair_effect"].fields) == [f.name for f in fields(PairEffect)]
+@pytest.mark.parametrize(("name", "made"), [("effect", PairEffect), ("profile", PairProfile)])
+def test_pairs_are_stored_with_all_their_fields(name, made):
+    assert list(PAIR_RECORDS[f"pair_{name}"].fields) == [f.name for f in fields(made)]
 
 
 def test_the_schema_has_every_field_of_interactions():
     assert set(INTERACTIONS.fields) == {f.name for f in fields(Interactions)}
 
 
-@pytest.mark.parametrize("name", ["ix", "h"])
+@pytest.mark.parametrize("name", ["ix", "h", "pdp"])
 def test_what_is_stored_comes_back(name, request):
     expected = request.getfixturevalue(name)
     again = unpacked(content_of(expected), "it")
@@ -114,9 +121,7 @@ DAMAGE = {
     "pairs is 3, not a list": lambda c: {**c, "pairs": 3},
     "pairs has 0 entries for 0 pairs": lambda c: {**c, "pairs": []},
     "pairs[0] is null, not a record": lambda c: {**c, "pairs": [None]},
-    "pairs[0] is a record 'effect', not pair_effect or pair_profile or pair_index": in_pair(
-        record="effect"
-    ),
+    "pairs[0] is a record 'effect', not pair_effect or pair_profile": in_pair(record="effect"),
     "pairs has 5 entries, not the same number for 2 outputs": with_pairs(lambda p: p[:5]),
     "pairs[1] is of another pair or output": with_pairs(lambda p: [p[0], p[3]]),
     "pairs[0] is of another pair or output": with_pairs(lambda p: p[1::-1]),
@@ -224,6 +229,29 @@ INDEX_DAMAGE = {
 @pytest.mark.parametrize("text", INDEX_DAMAGE)
 def test_damage_of_numbers_without_a_surface_is_told(h, text):
     assert told(INDEX_DAMAGE[text](content_of(h))).startswith(text)
+
+
+PROFILE_DAMAGE = {
+    "pairs[0].dependence has shape (1, 3) for (3, 3) nodes": in_pair(
+        dependence={"array": [0.0] * 3, "type": "float64", "shape": [1, 3]}
+    ),
+    "pairs[0].dependence holds 1e+200": in_pair(
+        dependence={"array": [1e200] * 9, "type": "float64", "shape": [3, 3]}
+    ),
+    "pairs[0].single[0] has 2 numbers for 3 nodes": in_pair(single=[numbers([0.0] * 2)] * 2),
+    "pairs[0].moments is a record 'filled_cells', not filled_stands": in_moments(
+        record="filled_cells"
+    ),
+    "pairs[0].moments.stands are not cells in order": in_moments(
+        stands=numbers([0, 1, 2, 9], "int64")
+    ),
+    "pairs[0].moments.places are beyond": in_moments(count=numbers([0] * 4, "int64")),
+}
+
+
+@pytest.mark.parametrize("text", PROFILE_DAMAGE)
+def test_damage_of_profiles_is_told(pdp, text):
+    assert told(PROFILE_DAMAGE[text](content_of(pdp))).startswith(text)
 
 
 def test_empty_cells_take_no_memory_before_they_are_counted(ix):

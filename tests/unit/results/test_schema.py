@@ -180,3 +180,26 @@ def test_staircases_hold_numbers_that_belong_together(stepped):
     assert "3 rows, not 2" in told(with_stairs(stepped, drawn=np.zeros((3, 32))))
     assert f"for {n} jumps" in told(with_stairs(stepped, jumps=stairs.jumps[1:]))
     assert "places" in told(with_stairs(stepped, places=stairs.places[::-1].copy()))
+
+
+def test_partners_that_are_not_there_take_nothing_over(wavy):
+    matrix = wavy.partner_matrix
+    beyond = replace(matrix, proxy_of=np.full_like(matrix.proxy_of, 2))
+    assert told(replace(wavy, partner_matrix=beyond)) == (
+        "partner_matrix.proxy_of names a partner that is not there"
+    )
+
+
+def test_partners_of_other_effects_are_refused(wavy):
+    several = {
+        name: np.concatenate([value, value])
+        for name, value in vars(wavy.partner_matrix).items()
+        if name != "names"
+    }
+    twice = replace(wavy.partner_matrix, **several)
+    assert told(replace(wavy, partner_matrix=twice)) == ("partner_matrix has 4 rows for 2 effects")
+
+
+def test_chances_of_partners_are_no_more_than_one(wavy):
+    matrix = replace(wavy.partner_matrix, p_value=np.full((2, 2), 1.5))
+    assert "partner_matrix.p_value" in told(replace(wavy, partner_matrix=matrix))

@@ -9,7 +9,7 @@ import pytest
 from tests.pairs_by_hand import make_interactions
 
 import rhale
-from rhale.errors import BadFileError
+from rhale.errors import BadFileError, BadSettingError
 from rhale.explanation import load as load_explanation
 from rhale.explanation import unpacked
 from rhale.results import store
@@ -414,6 +414,13 @@ def test_a_file_of_format_5_is_read():
     np.testing.assert_allclose(fx["x0"].mean, [1.0, 5.5])
     assert fx["x0"].stairs is None
     assert fx["x0"].jumps == ()
+
+
+def test_files_of_before_say_that_they_keep_no_partners():
+    fx = rhale.load(Path(__file__).parent / "samples" / "format_6.json")
+    assert fx.partner_matrix is None
+    with pytest.raises(BadSettingError, match="before partners were kept; call explain again"):
+        fx.partners(0, 0)
 
 
 def test_a_file_of_format_6_is_read():

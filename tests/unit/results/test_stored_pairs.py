@@ -2,10 +2,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.pairs_by_hand import grid, make_axis, make_interactions, make_pair
+from tests.pairs_by_hand import as_profile, grid, make_axis, make_interactions, make_pair
 
 from rhale.errors import BadFileError, BadSettingError
 from rhale.kernels.pair_axis import PairAxis
+from rhale.kernels.pair_moments import measure_pair
 from rhale.kernels.records import same_fields
 from rhale.results import stored_pairs
 from rhale.results.pair_effect import PairIndex
@@ -18,6 +19,7 @@ from rhale.results.stored_pairs import (
     restore_pairs,
     store_pairs,
 )
+from rhale.results.stored_profiles import FilledStands
 
 ROWS = grid(np.arange(6.0), np.arange(5.0), np.arange(2))
 DIAGONAL = np.column_stack([np.arange(20.0), np.arange(20.0)])
@@ -80,6 +82,14 @@ def test_what_stands_in_other_cells_is_not_shared():
     assert tuple(restore_pairs(store_pairs((pair, odd)))) == (pair, odd)
 
 
+def test_profiles_have_cells_with_rows_and_no_differences(pairs):
+    profiles = [as_profile(diagonal()), *map(as_profile, pairs)]
+    stored = store_pairs(profiles)
+    assert {type(profile.moments) for profile in stored} == {FilledStands}
+    assert stored[0].moments.stands.tolist() == [0, 5, 10, 15]
+    assert restore_pairs(stored) == profiles
+
+
 def test_numbers_without_a_surface_stay_as_they_are():
     index = PairIndex(("a", "b"), "y", "h", 0.5, 1.0)
     assert restore_pairs(store_pairs([index])) == [index]
@@ -97,8 +107,10 @@ def test_an_output_without_one_before_it_is_refused(pairs):
 
 def test_no_more_cells_are_stored_than_are_read_again(monkeypatch):
     axes = (PairAxis(np.linspace(0, 19, 130)),) * 2
-    f = lambda r: r[:, 0]
-    wide = make_pair(f, DIAGONAL, (0, 1), axes, names=("a", "b"))
+    standing = tuple(axis.locate(x) for axis, x in zip(axes, DIAGONAL.T, strict=True))
+    wide = replace(
+        diagonal(), axes=axes, moments=measure_pair(axes, standing, np.zeros((1, 20, 1)))
+    )
     with pytest.raises(BadSettingError, match="has 16641 cells, and a file holds up to 16384"):
         store_pairs([wide])
     monkeypatch.setattr(stored_pairs, "MOST_NUMBERS", 100)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import pathlib
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,6 +15,7 @@ from rhale.kernels.dependences import Dependences, centre
 from rhale.models.trees.forest import LEAF, Forest
 from rhale.models.trees.walk import Trees, encode, goes_right
 
+LOG = logging.getLogger("rhale")
 WORD = 64  # rows, or ranks of codes, that one number holds as bits
 ONE, NONE = np.uint64(1), np.uint64(0)
 # places of the single bit of a power of two, after a product with a de Bruijn sequence
@@ -70,9 +73,22 @@ class Rows(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """Which sums are kept: places of features, of pairs in either order and of outputs, or -1."""
+    """Which sums are kept; -1 stands for those that are not.
+
+    Attributes
+    ----------
+    place_of, paired_of : ndarray of shape (n_features,)
+        Place of a feature among the columns, and among those that are in any pair.
+    pair_of, is_turned : ndarray of shape (n_paired, n_paired)
+        Pair of two of the latter, and whether it has them in the other order.
+    output_of : ndarray of shape (n_outputs,)
+        Place of an output of the trees.
+    unit : float
+        What a leaf's number is multiplied by.
+    """
 
     place_of: Any
+    paired_of: Any
     pair_of: Any
     is_turned: Any
     output_of: Any
@@ -183,6 +199,8 @@ def count_leaves(
     features are not entered. O(leaves x features of a path squared x rows / 64), and the rows that
     both of two conditions let pass.
     """
+    if will_compile():
+        LOG.warning("compiling the count of leaves, once and for all (some seconds)")
     rows = rank_rows(forest, matrix, shares)
     n_outputs, most = len(question.outputs), rows.distinct.shape[1]
     n_columns, n_pairs, n_rows = len(question.features), len(question.pairs), len(shares)
@@ -201,23 +219,29 @@ def count_leaves(
     return read_sums(sums, rows, question, shares)
 
 
+def will_compile() -> bool:
+    """Tell whether counting has to be compiled first: it is in no cache yet."""
+    if add_trees.signatures:
+        return False
+    folder = pathlib.Path(str(add_trees.stats.cache_path))
+    return not any(folder.glob(f"{pathlib.Path(__file__).stem}.add_trees-*.nbi"))
+
+
 def rank_rows(forest: Forest, matrix: FloatArray, shares: FloatArray) -> Rows:
     """Codes of the rows, and their ranks among those that rows have."""
     n_rows, n_features = len(matrix), forest.n_features
     codes = np.zeros((n_features, n_rows), np.uint32)
-    ranks = np.zeros((n_features, n_rows), np.int64)
-    found = []
-    for feature in range(n_features):
+    ranks = np.zeros((n_features, n_rows), np.int32)
+    found = [np.zeros(1, np.uint32)] * n_features  # features that no split asks for have one code
+    for feature in np.flatnonzero(np.diff(forest.cut_starts)):
         cuts = forest.cuts[forest.cut_starts[feature] : forest.cut_starts[feature + 1]]
-        if cuts.size:
-            values = np.array(matrix[:, feature])
-            encode(values, cuts, forest.kinds[feature], forest.is_single, codes[feature])
-        own, ranks[feature] = np.unique(codes[feature], return_inverse=True)
-        found.append(own)
+        values = np.array(matrix[:, feature])
+        encode(values, cuts, forest.kinds[feature], forest.is_single, codes[feature])
+        found[feature], ranks[feature] = np.unique(codes[feature], return_inverse=True)
     n_distinct = np.array([own.size for own in found], dtype=np.int64)
     distinct = np.zeros((n_features, n_distinct.max(initial=1)), np.uint32)
-    for feature, own in enumerate(found):
-        distinct[feature, : own.size] = own
+    for place, own in enumerate(found):
+        distinct[place, : own.size] = own
     is_even = bool(np.all(shares == shares[0]))
     return Rows(codes, ranks, distinct, n_distinct, shares, is_even)
 
@@ -227,15 +251,19 @@ def find_wanted(forest: Forest, question: LeafQuestion) -> Wanted:
     place_of = np.full(forest.n_features, -1, dtype=np.int64)
     seen = np.flatnonzero(question.features >= 0)
     place_of[question.features[seen]] = seen
-    pair_of = np.full((len(question.features), len(question.features)), -1, dtype=np.int64)
+    paired, places = np.unique(question.pairs, return_inverse=True)
+    paired_of = np.full(forest.n_features, -1, dtype=np.int64)
+    is_seen = question.features[paired] >= 0
+    paired_of[question.features[paired[is_seen]]] = np.flatnonzero(is_seen)
+    pair_of = np.full((paired.size, paired.size), -1, dtype=np.int64)
     is_turned = np.zeros(pair_of.shape, dtype=np.int64)
-    first, second = question.pairs.T
+    first, second = places.reshape(-1, 2).T
     pair_of[first, second] = pair_of[second, first] = np.arange(len(question.pairs))
     is_turned[second, first] = 1
     output_of = np.full(forest.n_outputs, -1, dtype=np.int64)
     output_of[list(question.outputs)] = np.arange(len(question.outputs))
     unit = float(np.ldexp(question.factor, -forest.exponent))
-    return Wanted(place_of, pair_of, is_turned, output_of, unit)
+    return Wanted(place_of, paired_of, pair_of, is_turned, output_of, unit)
 
 
 def make_path(n_levels: int, rows: Rows) -> Path:
@@ -446,7 +474,7 @@ def add_leaf(
     for t in range(n_asked):
         for u in range(t + 1, n_asked):
             both = met + alone[t] + alone[u] + twice[t, u]
-            first, second = wanted.place_of[feature[t]], wanted.place_of[feature[u]]
+            first, second = wanted.paired_of[feature[t]], wanted.paired_of[feature[u]]
             if both == 0 or first < 0 or second < 0 or wanted.pair_of[first, second] < 0:
                 continue
             pair = wanted.pair_of[first, second]

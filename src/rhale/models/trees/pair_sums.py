@@ -63,6 +63,8 @@ def measure_pairs(
     differences deviate by nothing.
     """
     stands = [as_small(side.standing.stand, weights) for side in question.sides]
+    places = [as_own(side.standing.place) for side in question.sides]
+    shares = NO_WEIGHTS if weights is None else as_own(weights)
     found = []
     for (j, k), differences in zip(question.pairs.tolist(), mixed, strict=True):
         first, second = question.sides[j], question.sides[k]
@@ -71,8 +73,7 @@ def measure_pairs(
         if axes[0].is_levels or axes[1].is_levels or max(shape) >= NOWHERE:
             found.append(measure_pair(axes, standing, differences, weights))
             continue
-        places = standing[0].place, standing[1].place
-        rows = Rows((stands[j], stands[k]), places, NO_WEIGHTS if weights is None else weights)
+        rows = Rows((stands[j], stands[k]), (places[j], places[k]), shares)
         found.append(measure_numbers(shape, rows, differences[..., 0]))
     return found
 
@@ -83,9 +84,14 @@ def as_small(stand: IntArray, weights: FloatArray | None) -> Any:
     return np.where(is_left_out, NOWHERE, stand).astype(np.uint16)
 
 
+def as_own(values: FloatArray) -> FloatArray:
+    """Of one piece and writable, or a copy that is: for anything else numba compiles anew."""
+    return np.require(values, np.float64, ["C", "W"])
+
+
 def measure_numbers(shape: tuple[int, int], rows: Rows, differences: FloatArray) -> PairMoments:
     """Add up differences (n_outputs, n_rows) of a pair of numbers."""
-    *sums, largest = add_pair(rows, np.ascontiguousarray(differences), shape[0], shape[1])
+    *sums, largest = add_pair(rows, as_own(differences), shape[0], shape[1])
     if largest != 0 and not USUAL[0] < largest < USUAL[1]:
         check_magnitude(differences)
     return PairMoments(*sums)
@@ -96,9 +102,11 @@ def add_pair(rows: Any, differences: Any, n_one: Any, n_two: Any) -> Any:
     """Add up a pair: the fields of PairMoments, and the size of the largest difference."""
     n_outputs, n_cells = len(differences), n_one * n_two
     cells = find_cells(rows.stands[0], rows.stands[1], n_one, n_two)
-    count, first, sums = add_rows(cells, rows.places, rows.weights, n_cells)
+    count, first, weight, weight_squares, places = add_rows(
+        cells, rows.places, rows.weights, n_cells
+    )
     mean, squares = np.zeros((n_outputs, n_cells)), np.zeros((n_outputs, n_cells))
-    weight, largest = sums[:, 0].copy(), 0.0
+    largest = 0.0
     for o in range(n_outputs):
         size = find_size(differences[o])
         largest = size if np.isnan(size) or size > largest else largest
@@ -107,8 +115,8 @@ def add_pair(rows: Any, differences: Any, n_one: Any, n_two: Any) -> Any:
     return (
         count.reshape((n_one, n_two)),
         weight.reshape((n_one, n_two)),
-        sums[:, 1].copy().reshape((n_one, n_two)),
-        sums[:, 2:].T.copy().reshape((N_POWERS, n_one, n_two)),
+        weight_squares.reshape((n_one, n_two)),
+        places.T.copy().reshape((N_POWERS, n_one, n_two)),
         mean.reshape((n_outputs, n_one, n_two, 1)),
         squares.reshape((n_outputs, n_one, n_two, 1, 1)),
         largest,
@@ -140,24 +148,30 @@ def add_rows(cells: Any, places: Any, weights: Any, n_cells: Any) -> Any:
     """Count the rows of each cell, find its first, and sum weights, their squares and places."""
     u_of, v_of, is_weighted = places[0], places[1], len(weights) > 0
     count, first = np.zeros(n_cells + 1, np.int64), np.full(n_cells + 1, -1)
-    sums = np.zeros((n_cells + 1, 2 + N_POWERS))
+    weight, squares = np.zeros(n_cells + 1), np.zeros(n_cells + 1)
+    sums = np.zeros((n_cells + 1, N_POWERS))
+    for r in range(len(cells) - 1, -1, -1):
+        first[np.uint64(cells[r])] = r
     for r in range(len(cells)):
         cell, u, v = np.uint64(cells[r]), u_of[r], v_of[r]
         w = weights[r] if is_weighted else 1.0
         uv, wu, wv = u * v, w * u, w * v
-        first[cell] = r if count[cell] == 0 else first[cell]
         count[cell] += 1
-        sums[cell, 0] += w
-        sums[cell, 1] += w * w
-        sums[cell, 2] += wu
-        sums[cell, 3] += wv
-        sums[cell, 4] += w * uv
-        sums[cell, 5] += wu * u
-        sums[cell, 6] += wv * v
-        sums[cell, 7] += wu * uv
-        sums[cell, 8] += wv * uv
-        sums[cell, 9] += w * uv * uv
-    return count[:-1].copy(), first, sums[:-1]
+        sums[cell, 0] += wu
+        sums[cell, 1] += wv
+        sums[cell, 2] += w * uv
+        sums[cell, 3] += wu * u
+        sums[cell, 4] += wv * v
+        sums[cell, 5] += wu * uv
+        sums[cell, 6] += wv * uv
+        sums[cell, 7] += w * uv * uv
+    if not is_weighted:
+        weight[:], squares[:] = count, count
+    for r in range(len(weights)):
+        cell, w = np.uint64(cells[r]), weights[r]
+        weight[cell] += w
+        squares[cell] += w * w
+    return count[:-1], first, weight[:-1], squares[:-1], sums[:-1]
 
 
 @njit(cache=True, nogil=True)

@@ -207,7 +207,9 @@ class BlockWalk:
         block = make_block(forest.n_features, n_changes, most)
         room = make_room(n_changes, most, forest.depth)
         unit = float(np.ldexp(1.0, SPARE_BITS - forest.exponent))
-        return cls(lay_ground(forest, features, slots), block, room, inputs, unit)
+        # numba compiles anew for rows that cannot be written, as tables often are
+        rows, values = (np.require(one, np.float64, ["C", "W"]) for one in inputs)
+        return cls(lay_ground(forest, features, slots), block, room, (rows, values), unit)
 
     def blocks(self, most: int = MOST_ROWS) -> Iterator[slice]:
         """Rows that walk together: as many as there is room for, and as said."""
@@ -255,14 +257,14 @@ def make_slots(ways: IntArray, pairs: IntArray) -> Slots:
     array([0, 0, 1, 2])
     >>> slots.mixed[:2, 2:]
     array([[3, 4],
-           [3, 4]])
+           [3, 4]], dtype=uint32)
     """
     first, second = pairs[:, 0], pairs[:, 1]
     change = np.arange(2 * len(ways))
     way = np.where(ways[change // 2] == 2, change % 2, 0)
     sizes = ways[first] * ways[second]
     starts = ways.sum() + np.concatenate([[0], np.cumsum(sizes)])
-    mixed = np.full((len(change), len(change)), starts[-1])
+    mixed = np.full((len(change), len(change)), starts[-1], dtype=np.uint32)
     for s in range(2):
         for t in range(2):
             one, other = 2 * first + s, 2 * second + t
@@ -283,7 +285,7 @@ def lay_ground(forest: Forest, features: IntArray, slots: Slots) -> Ground:
         Coding(forest.cuts, forest.cut_starts, forest.kinds, forest.is_single),
         Changes(each.astype(np.uint64), order.astype(np.uint64), starts.astype(np.uint64)),
         slots.single.astype(np.uint64),
-        slots.mixed.astype(np.uint64),
+        slots.mixed,
     )
 
 
@@ -437,7 +439,7 @@ def follow(
         while earlier != NONE:
             other = (items[earlier] & LOW) >> shift
             signs = -sign * sign_of(other)
-            add(leaves, leaf, own, signs, outputs, target, sums_of, mixed[other, c], r)
+            add(leaves, leaf, own, signs, outputs, target, sums_of, np.uint64(mixed[other, c]), r)
             earlier = before[earlier]
         for k in range(n_second):
             other = second[k]
@@ -446,7 +448,7 @@ def follow(
                 features[other], changed[other, r] & LOW, codes, r,
             )  # fmt: skip
             signs = sign * sign_of(other)
-            add(leaves, end, leaf, signs, outputs, target, sums_of, mixed[c, other], r)
+            add(leaves, end, leaf, signs, outputs, target, sums_of, np.uint64(mixed[c, other]), r)
 
 
 @njit(cache=True, nogil=True, inline="always")

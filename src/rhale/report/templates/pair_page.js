@@ -4,6 +4,7 @@ const find = (selector, inside = document) => inside.querySelector(selector);
 const findAll = (selector, inside = document) => [...inside.querySelectorAll(selector)];
 const PAGE = JSON.parse(find("#page-data").textContent);
 const KEYS_OF_LINES = ["first", "second", "third", "fourth"];
+const MAP_ROOM = 76; // as in pair_charts.py
 const drawn = new Map(); // lines and map of each part that has been in view
 
 // A new element; its text is never read as HTML.
@@ -89,7 +90,7 @@ class PairMap {
     this.view = makeView("pair map", this.frame);
     for (const [side, { edges, ticks, words }] of Object.entries({ x: along, y: by })) {
       this.view.signal(`${side}_ends`, [edges[0], edges.at(-1)]);
-      this.view.signal(`${side}_ticks`, ticks).signal(`${side}_words`, words);
+      this.view.signal(`${side}_ticks`, ticks).signal(`${side}_words`, words.map((word) => shorten(word, 12)));
     }
     this.view.data("zero", this.cells);
     this.view.data("low", this.cells.filter(({ height }) => height < 0));
@@ -98,7 +99,7 @@ class PairMap {
   }
 
   resize() {
-    const width = Math.max(120, this.frame.clientWidth - 72);
+    const width = Math.max(120, this.frame.clientWidth - MAP_ROOM - 16);
     this.view.width(width).height(Math.min(260, Math.max(190, 0.8 * width))).run();
   }
 

@@ -1,6 +1,7 @@
 """Partial dependences counted in leaves, against the mean answers of all combinations of rows."""
 
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ pytest.importorskip("numba")
 from tests.unit.models.trees.test_walk import VALUES, grow
 
 from rhale.kernels.dependences import centre, share_rows
+from rhale.models.trees import leaf_dependences
 from rhale.models.trees.forest import Tree
 from rhale.models.trees.leaf_dependences import (
     LeafQuestion,
@@ -150,3 +152,15 @@ def test_the_first_bits_are_filled(n):
     words = np.full(2, 7, dtype=np.uint64)
     fill_bits(words, n)
     assert int(words[0]) + (int(words[1]) << 64) == 2**n - 1
+
+
+def test_the_first_compilation_is_announced_and_later_runs_are_not(monkeypatch, caplog):
+    forest, shares = plant([grow(np.random.default_rng(0), 2)], 3), share_rows(4, None)
+    count_leaves(forest, np.zeros((4, 3)), EVERYTHING, shares)
+    as_elsewhere = SimpleNamespace(signatures=[], stats=leaf_dependences.add_trees.stats)
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(leaf_dependences, "add_trees", as_elsewhere)
+        assert not leaf_dependences.will_compile()
+    monkeypatch.setattr(leaf_dependences, "will_compile", lambda: True)
+    count_leaves(forest, np.zeros((4, 3)), EVERYTHING, shares)
+    assert "compiling the count of leaves" in caplog.text

@@ -14,7 +14,7 @@ from tests.pair_corners import ask_pairs, ask_side, levels_of
 from rhale.errors import RhaleError
 from rhale.kernels.pair_axis import PairAxis, Standing
 from rhale.kernels.pair_moments import measure_pair
-from rhale.models.trees.pair_sums import measure_pairs
+from rhale.models.trees.pair_sums import add_pair, measure_pairs
 
 CELLS = PairAxis(np.array([-3.0, -0.5, 0.0, 1.5, 3.5]))  # a few rows lie outside
 FIELDS = ("count", "weight", "weight_squares", "places", "mean", "products")
@@ -89,14 +89,20 @@ def test_parts_add_up_to_the_whole():
             assert mine == pytest.approx(theirs, rel=1e-9, abs=1e-9), name
 
 
-def test_no_argument_is_changed_and_strided_ones_are_taken():
+def test_no_argument_is_changed_and_any_layout_is_taken_without_compiling_anew():
     question, mixed, rng = case(2, n_outputs=1)
-    before = [m.copy() for m in mixed]
     weights = rng.uniform(size=160)[::2]
     strided = [np.repeat(m, 2, axis=1)[:, ::2] for m in mixed]
-    found, same = measure_pairs(question, strided, weights), measure_pairs(question, mixed, weights)
+    before = [m.copy() for m in mixed]
+    same = measure_pairs(question, mixed, weights.copy())
+    n_compiled = len(add_pair.signatures)
+    for array in (weights, *mixed):
+        array.flags.writeable = False
+    for differences in (mixed, strided):
+        found = measure_pairs(question, differences, weights)
+        assert all(np.array_equal(a.products, b.products) for a, b in zip(found, same, strict=True))
+    assert len(add_pair.signatures) == n_compiled
     assert all(np.array_equal(a, b) for a, b in zip(mixed, before, strict=True))
-    assert all(np.array_equal(a.products, b.products) for a, b in zip(found, same, strict=True))
 
 
 def test_differences_that_are_too_large_to_be_squared_are_refused():

@@ -1,5 +1,6 @@
 """Walked pairs against predictions at the four corners."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -190,6 +191,33 @@ def test_rows_of_several_blocks_are_answered_like_rows_of_one(monkeypatch):
     pieces = ask_forest(forest, rows, question, plainly(1))
     assert [m.tolist() for m in pieces.mixed] == [m.tolist() for m in whole.mixed]
     assert [s.tolist() for s in pieces.single] == [s.tolist() for s in whole.single]
+
+
+def test_chunks_that_are_walked_at_a_time_do_not_disturb_each_other():
+    rng = np.random.default_rng(8)
+    forest = plant(grow_some(rng, 30), N_FEATURES)
+    tables = [table(rng, 400) for _ in range(4)]
+
+    def work(rows):
+        reply = ask_forest(forest, rows, ask(rows, {1}, n_cells=6), plainly(1))
+        return [m.tolist() for m in (*reply.mixed, *reply.single)]
+
+    with ThreadPoolExecutor(4) as pool:
+        at_a_time = list(pool.map(work, tables * 3))
+    assert at_a_time == [work(rows) for rows in tables] * 3
+
+
+def test_rows_that_cannot_be_written_are_walked_without_compiling_anew():
+    rng = np.random.default_rng(9)
+    forest, rows = plant(grow_some(rng, 5), N_FEATURES), table(rng, 40)
+    question = ask(rows)
+    before = ask_forest(forest, rows, question, plainly(1))
+    n_compiled = len(pair_walk.walk_pair_rows.signatures)
+    locked = rows.copy(order="F")
+    locked.flags.writeable = False
+    found = ask_forest(forest, locked, question, plainly(1))
+    assert [m.tolist() for m in found.mixed] == [m.tolist() for m in before.mixed]
+    assert len(pair_walk.walk_pair_rows.signatures) == n_compiled
 
 
 def test_more_features_than_a_word_has_bits_are_answered():
