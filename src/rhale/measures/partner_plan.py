@@ -15,7 +15,6 @@ from rhale.measures.measure import SampleParts
 from rhale.measures.region_plan import Done, aim, read_search_rows
 from rhale.results.partners import PartnerMatrix
 
-
 NO_EFFECTS = Target(np.empty(0, dtype=np.intp), np.empty(0), np.empty(0), np.empty(0))
 
 
