@@ -3,13 +3,17 @@ from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.pair_rows_by_hand import KINDS, cells_of, levels_of, random_rows, step_means, twisted
 
 from rhale.kernels.pair_steps import (
+    AREA_POWERS,
     POOLED_ROWS,
     Covariances,
     Filling,
     find_filling,
+    likely_scale,
     read_steps,
     stand_areas,
     stand_covariances,
@@ -34,9 +38,25 @@ def described(axes, *, many=False):
     return nodes, tuple(axis.is_levels for axis in axes)
 
 
+def likeliest(areas, moments):
+    """Areas to the power under which the rows' deviations are likeliest, normal in every stand."""
+    found = []
+    for power in AREA_POWERS:
+        reach, ways = np.where(areas > 0, areas, np.nan) ** power, range(areas.shape[-1])
+        some = [(s, k) for s in np.ndindex(moments.count.shape) for k in ways if areas[(*s, k)] > 0]
+        free = [max(moments.count[s] - 1, 0) for s, _ in some]
+        squares = [moments.products[(0, *s, k, k)] / reach[(*s, k)] ** 2 for s, k in some]
+        variance = sum(squares) / sum(free)
+        logs = [
+            n * np.log(variance * reach[(*s, k)] ** 2) for (s, k), n in zip(some, free, strict=True)
+        ]
+        found.append((sum(logs) + sum(squares) / variance, -power))
+    return np.where(areas > 0, areas ** -min(found)[1], 0.0)
+
+
 def spread_by_hand(rows, moments):
     """Covariances of the means of every stand, one by one, weights all 1."""
-    areas = stand_areas(*described(rows.axes))
+    areas = likeliest(stand_areas(*described(rows.axes)), moments)
     n_ways = areas.shape[-1]
     pooled = np.zeros((n_ways, n_ways))
     for k, j in product(range(n_ways), repeat=2):
@@ -53,12 +73,34 @@ def spread_by_hand(rows, moments):
 
 
 @each_kind
-def test_variances_of_few_rows_lean_on_the_slopes_of_all(kinds):
+def test_variances_of_few_rows_lean_on_all_others(kinds):
     rows = random_rows(kinds)
     moments, areas = rows.measure(twisted), stand_areas(*described(rows.axes))
     weights = moments.weight[None], moments.weight_squares[None]
     found = stand_covariances(weights, moments.products, areas[None])[0]
     np.testing.assert_allclose(found, spread_by_hand(rows, moments), rtol=1e-10, atol=1e-15)
+
+
+@pytest.mark.parametrize("power", AREA_POWERS)
+@given(seed=st.integers(0, 2**16), unit=st.sampled_from([1e-9, 1.0, 1e12]))
+def test_deviations_tell_whether_they_grow_with_the_cells(power, seed, unit):
+    rng = np.random.default_rng(seed)
+    areas = unit * np.exp(rng.normal(0, 2, (1, 8, 8, 1)))
+    free = rng.integers(0, 20, (1, 8, 8)).astype(float)
+    deviation = np.sqrt(rng.chisquare(np.maximum(free, 1)) * (free > 0))[..., None]
+    found = likely_scale(areas, free, (areas**power * deviation) ** 2)
+    np.testing.assert_allclose(found / found.max(), (areas / areas.max()) ** power)
+
+
+def test_two_rows_of_a_wide_cell_lean_on_jumps_and_not_on_slopes():
+    """Trees differ by jumps: in a cell of 100 times the area by no more than in others."""
+    areas = np.ones((1, 5, 5, 1))
+    areas[0, 4, 4] = 100.0
+    rows = np.where(areas[..., 0] > 1, 2.0, 10.0)
+    products = np.where(areas > 1, 0.0, 9.0)[..., None]  # variance 1, and two rows that are equal
+    found = stand_covariances((rows, rows), products, areas)[0, ..., 0, 0]
+    assert found[0, 0] == pytest.approx(1 / 10, rel=0.01)
+    assert found[4, 4] == pytest.approx((0 + POOLED_ROWS * 1) / (1 + POOLED_ROWS) / 2, rel=0.01)
 
 
 @each_kind
