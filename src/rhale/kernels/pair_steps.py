@@ -250,7 +250,9 @@ def likely_scale(areas: FloatArray, free: FloatArray, sums: FloatArray) -> Float
         for one in found
     ]
     best = np.argmin(pooled, axis=0)  # the first of equals
-    return np.take_along_axis(np.stack(found), best[None, :, None, None, None], axis=0)[0]
+    return np.asarray(
+        np.take_along_axis(np.stack(found), best[None, :, None, None, None], axis=0)[0]
+    )
 
 
 def stand_areas(nodes: Nodes, sides: Sides) -> FloatArray:
