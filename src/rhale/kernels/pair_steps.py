@@ -12,7 +12,8 @@ from rhale.kernels.pair_axis import PairAxis
 from rhale.kernels.pair_moments import PairMoments
 
 POOLED_ROWS = 4.0  # degrees of freedom with which the variance of all cells counts in each
-AREA_POWERS = (1.0, 0.5, 0.0)  # by which deviations may grow with cells
+GROWTHS = (1.0, 0.75, 0.5, 0.25, 0.0)  # of variances with squared areas: slopes first
+ROUNDING = 1e-9
 EQUALLY_NEAR = 1e-9  # of a squared distance: less is rounding
 DOWN, UP = 0, 1
 Sides = tuple[bool, bool]  # whether rows stand on levels
@@ -187,9 +188,8 @@ def stand_covariances(
 ) -> FloatArray:
     """Covariances of the means of the ways of every stand; those of few rows lean on all others.
 
-    A cell of few rows hardly tells its own variance. What all cells tell counts as four more rows
-    in each: per unit of both features where differences vary as areas do, as those of smooth
-    functions, or alike in all cells, as where predictions jump; which of these is likelier.
+    A cell of few rows hardly tells its own variance. What all cells tell, as variances grow with
+    the area, counts as four more rows in each.
 
     Parameters
     ----------
@@ -204,55 +204,54 @@ def stand_covariances(
     per_weight = np.divide(weight, squares, out=np.zeros_like(weight), where=squares > 0)
     rows = weight * per_weight
     sums = products * per_weight[..., None, None]
-    free = np.maximum(rows - 1, 0.0)
-    reach = likely_scale(areas, free, np.einsum("...ii->...i", sums))
-    scale = reach[..., :, None] * reach[..., None, :]
-    slopes = np.divide(sums, scale, out=np.zeros_like(sums), where=scale > 0)
-    degrees = np.maximum((free[..., None, None] * (scale > 0)).sum((-4, -3)), 1.0)
-    pooled = (slopes.sum((-4, -3)) / degrees)[..., None, None, :, :]
+    scale = areas[..., :, None] * areas[..., None, :]
+    free, is_step = np.maximum(rows - 1, 0.0), scale > 0
+    scale = scale ** find_growth(sums, free, scale)[..., None, None, None, None]
+    scale = np.where(is_step, scale, 0.0)
+    per_unit = np.divide(sums, scale, out=np.zeros_like(sums), where=is_step)
+    degrees = np.maximum((free[..., None, None] * is_step).sum((-4, -3)), 1.0)
+    pooled = (per_unit.sum((-4, -3)) / degrees)[..., None, None, :, :]
     within = (sums + POOLED_ROWS * pooled * scale) / (free + POOLED_ROWS)[..., None, None]
     return np.asarray(within / np.where(rows > 0, rows, np.inf)[..., None, None])
 
 
-def likely_scale(areas: FloatArray, free: FloatArray, sums: FloatArray) -> FloatArray:
-    """By what deviations of differences grow from cell to cell: their area, its root, or nothing.
+def find_growth(sums: FloatArray, free: FloatArray, scale: FloatArray) -> FloatArray:
+    """How variances of differences grow with the squared area of the step: as this power of it.
 
     Parameters
     ----------
-    areas : ndarray of shape (n_pairs, n_stands, n_stands, n_ways)
-        Areas of the steps; 0 where there is none.
-    free : ndarray of shape (n_pairs, n_stands, n_stands)
-        Degrees of freedom of each stand.
-    sums : ndarray of the shape of `areas`
-        Sums of squared deviations.
+    sums : ndarray of shape (..., n_stands, n_stands, n_ways, n_ways)
+        Sums of squares, of as many rows as count.
+    free : ndarray of shape (..., n_stands, n_stands)
+        Their degrees of freedom.
+    scale : ndarray of the shape of the sums
+        Squared areas.
 
     Returns
     -------
-    ndarray of the shape of `areas`
-        Areas to the likeliest power; 0 where there is no step.
+    ndarray of shape (...,)
 
     Notes
     -----
-    With variances s² A^2g, sums of squares have the log-likelihood -sum f (log s² + 2g log A) / 2 and
-    a constant, once s² is the pooled one: with areas of geometric mean 1, the power is likeliest
-    whose pooled variance is least. Jumps of trees do not grow with the cell: slopes pooled over
-    narrow cells, times the area of the widest, gave two rows that differ by nothing an error of a
-    third of the range of all predictions.
+    Differences of a smooth function grow with the area, those of trees hardly do: they jump as far
+    in a narrow cell as in a wide one. What small cells tell, taken for slopes, would make wide
+    ones with few rows look as if nothing were known there. Of some powers the likeliest is taken,
+    each cell's squares being those of normal deviates.
     """
-    known = areas > 0
-    degrees = free[..., None] * known
-    total = np.maximum(degrees.sum((-3, -2, -1), keepdims=True), 1.0)
-    logs = np.log(np.where(known, areas, 1.0))
-    logs = np.where(known, logs - (degrees * logs).sum((-3, -2, -1), keepdims=True) / total, 0.0)
-    found = [np.where(known, np.exp(power * logs), 0.0) for power in AREA_POWERS]
-    pooled = [
-        np.divide(sums, one**2, out=np.zeros_like(sums), where=known).sum((-3, -2, -1))
-        for one in found
-    ]
-    best = np.argmin(pooled, axis=0)  # the first of equals
-    return np.asarray(
-        np.take_along_axis(np.stack(found), best[None, :, None, None, None], axis=0)[0]
-    )
+    ways = range(sums.shape[-1])
+    own = np.stack([sums[..., k, k] for k in ways], axis=-1)
+    area = np.stack([scale[..., k, k] for k in ways], axis=-1)
+    counts = free[..., None] * (area > 0)
+    safe = np.where(area > 0, area, 1.0)
+    degrees, logs = counts.sum((-3, -2)), (counts * np.log(safe)).sum((-3, -2))
+    best, growth = np.full(sums.shape[:-4], np.inf), np.ones(sums.shape[:-4])
+    for power in GROWTHS:
+        each = np.where(area > 0, own / safe**power, 0.0).sum((-3, -2))
+        spread = np.divide(each, degrees, out=np.ones_like(each), where=(degrees > 0) & (each > 0))
+        unlikely = (degrees * np.log(spread) + power * logs).sum(-1)
+        is_better = unlikely + ROUNDING * np.abs(unlikely) < best
+        best, growth = np.where(is_better, unlikely, best), np.where(is_better, power, growth)
+    return growth
 
 
 def stand_areas(nodes: Nodes, sides: Sides) -> FloatArray:
