@@ -25,14 +25,13 @@ def draw_readme() -> None:
     fx.plot()[0].figure.savefig(IMAGES / "all_features.png", dpi=90)
 
 
-def explained_on(page: str) -> rhale.Explanation:
+def explained_on(page: str, name: str = "fx") -> Any:
     """Run the first example of a page of docs/, and give what it explains."""
     text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
     names: dict[str, Any] = {"__name__": page}
     example = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[0]
     exec(compile(example, f"{page}.md", "exec"), names)  # noqa: S102 - our own page
-    found: rhale.Explanation = names["fx"]
-    return found
+    return names[name]
 
 
 def draw_tables() -> None:
@@ -50,11 +49,23 @@ def draw_regions() -> None:
         figure.savefig(IMAGES / f"{name}.png", dpi=90, bbox_inches="tight")
 
 
+def draw_pairs() -> None:
+    """Draw the strongest pair of the first example of docs/interactions.md, twice, and all pairs."""
+    ix = explained_on("interactions", "ix")
+    pair = ix["area", "distance"]
+    for kind in ("lines", "map"):
+        figure = pair.plot(kind=kind).figure
+        figure.savefig(IMAGES / f"pair_{kind}.png", dpi=90, bbox_inches="tight")
+    figure = ix.plot()[0].figure
+    figure.savefig(IMAGES / "all_pairs.png", dpi=90, bbox_inches="tight")
+
+
 def main() -> None:
     """Draw everything."""
     draw_readme()
     draw_tables()
     draw_regions()
+    draw_pairs()
 
 
 if __name__ == "__main__":

@@ -73,6 +73,7 @@ CALLS = {
     "batches and threads": (plain, NUMBERS, {"batch_size": 77, "n_jobs": 2}),
     "device": (network(), NUMBERS, {"device": "cpu"}),
     "profile": (plain, NUMBERS, {"method": "ice", "bins": 6}),
+    "no partners": (plain, NUMBERS, {"partners": False}),
 }
 
 
@@ -94,7 +95,7 @@ def test_every_argument_that_changes_numbers_is_printed():
     shown = set()
     for model, table, options in CALLS.values():
         shown |= rhale.explain(model, table, **options).provenance["asked"].keys()
-    assert shown == {f.name for f in fields(Settings)} - {*NOT_IN_NUMBERS, "response"}
+    assert shown == {f.name for f in fields(Settings)} - {*NOT_IN_NUMBERS, "response", "pairing"}
     fitted = LogisticRegression().fit(NUMBERS, X["city"] == "oslo")
     fx = rhale.explain(fitted, NUMBERS, response="log_odds")
     assert "    response='log_odds',\n" in make_page(fx.effects, fx.provenance).code

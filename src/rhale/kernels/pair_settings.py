@@ -18,6 +18,7 @@ Named = str | int
 FIXED = (Fixed, Quantile, Edges)  # partitions that need no effects to be chosen
 FEWEST_CELLS, MOST_CELLS, ROWS_A_CELL = 5, 20, 5
 FEW_ROWS = 50  # below these a note is due
+WIDEST = 128  # cells a side: errors of a surface need the square of all cells in memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,8 +176,8 @@ def _require_cells(given: Any) -> None:
     """Refuse what cannot divide an axis before any effect is known."""
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
         require_count("cells", given)
-        if given < 2:
-            msg = f"cells={given} leaves nothing to compare; pass 2 or more"
+        if not 2 <= given <= WIDEST:
+            msg = f"cells={given} is not between 2 and {WIDEST}, so many a side; 20 to 40 are usual"
             raise BadSettingError(msg)
     elif not isinstance(given, FIXED):
         msg = (
@@ -185,3 +186,11 @@ def _require_cells(given: Any) -> None:
             "feature to one (bins that are searched need effects of one feature)"
         )
         raise BadSettingError(msg)
+    elif count_cells(given) > WIDEST:
+        msg = f"cells={given!r:.60} has {count_cells(given)} cells; pairs have at most {WIDEST} a side"
+        raise BadSettingError(msg)
+
+
+def count_cells(given: Fixed | Quantile | Edges) -> int:
+    """Cells of a partition, at most."""
+    return len(given.edges) - 1 if isinstance(given, Edges) else given.n_bins

@@ -12,6 +12,8 @@ from rhale.kernels.pair_axis import PairAxis
 from rhale.kernels.pair_moments import PairMoments
 
 POOLED_ROWS = 4.0  # degrees of freedom with which the variance of all cells counts in each
+GROWTHS = (1.0, 0.75, 0.5, 0.25, 0.0)  # of variances with squared areas: slopes first
+ROUNDING = 1e-9
 EQUALLY_NEAR = 1e-9  # of a squared distance: less is rounding
 DOWN, UP = 0, 1
 Sides = tuple[bool, bool]  # whether rows stand on levels
@@ -186,8 +188,8 @@ def stand_covariances(
 ) -> FloatArray:
     """Covariances of the means of the ways of every stand; those of few rows lean on all others.
 
-    A cell of few rows hardly tells its own variance. What all cells tell, per unit of both
-    features, counts as four more rows in each.
+    A cell of few rows hardly tells its own variance. What all cells tell, as variances grow with
+    the area, counts as four more rows in each.
 
     Parameters
     ----------
@@ -203,12 +205,53 @@ def stand_covariances(
     rows = weight * per_weight
     sums = products * per_weight[..., None, None]
     scale = areas[..., :, None] * areas[..., None, :]
-    free = np.maximum(rows - 1, 0.0)
-    slopes = np.divide(sums, scale, out=np.zeros_like(sums), where=scale > 0)
-    degrees = np.maximum((free[..., None, None] * (scale > 0)).sum((-4, -3)), 1.0)
-    pooled = (slopes.sum((-4, -3)) / degrees)[..., None, None, :, :]
+    free, is_step = np.maximum(rows - 1, 0.0), scale > 0
+    scale = scale ** find_growth(sums, free, scale)[..., None, None, None, None]
+    scale = np.where(is_step, scale, 0.0)
+    per_unit = np.divide(sums, scale, out=np.zeros_like(sums), where=is_step)
+    degrees = np.maximum((free[..., None, None] * is_step).sum((-4, -3)), 1.0)
+    pooled = (per_unit.sum((-4, -3)) / degrees)[..., None, None, :, :]
     within = (sums + POOLED_ROWS * pooled * scale) / (free + POOLED_ROWS)[..., None, None]
     return np.asarray(within / np.where(rows > 0, rows, np.inf)[..., None, None])
+
+
+def find_growth(sums: FloatArray, free: FloatArray, scale: FloatArray) -> FloatArray:
+    """How variances of differences grow with the squared area of the step: as this power of it.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (..., n_stands, n_stands, n_ways, n_ways)
+        Sums of squares, of as many rows as count.
+    free : ndarray of shape (..., n_stands, n_stands)
+        Their degrees of freedom.
+    scale : ndarray of the shape of the sums
+        Squared areas.
+
+    Returns
+    -------
+    ndarray of shape (...,)
+
+    Notes
+    -----
+    Differences of a smooth function grow with the area, those of trees hardly do: they jump as far
+    in a narrow cell as in a wide one. What small cells tell, taken for slopes, would make wide
+    ones with few rows look as if nothing were known there. Of some powers the likeliest is taken,
+    each cell's squares being those of normal deviates.
+    """
+    ways = range(sums.shape[-1])
+    own = np.stack([sums[..., k, k] for k in ways], axis=-1)
+    area = np.stack([scale[..., k, k] for k in ways], axis=-1)
+    counts = free[..., None] * (area > 0)
+    safe = np.where(area > 0, area, 1.0)
+    degrees, logs = counts.sum((-3, -2)), (counts * np.log(safe)).sum((-3, -2))
+    best, growth = np.full(sums.shape[:-4], np.inf), np.ones(sums.shape[:-4])
+    for power in GROWTHS:
+        each = np.where(area > 0, own / safe**power, 0.0).sum((-3, -2))
+        spread = np.divide(each, degrees, out=np.ones_like(each), where=(degrees > 0) & (each > 0))
+        unlikely = (degrees * np.log(spread) + power * logs).sum(-1)
+        is_better = unlikely + ROUNDING * np.abs(unlikely) < best
+        best, growth = np.where(is_better, unlikely, best), np.where(is_better, power, growth)
+    return growth
 
 
 def stand_areas(nodes: Nodes, sides: Sides) -> FloatArray:

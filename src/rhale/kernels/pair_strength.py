@@ -99,6 +99,8 @@ class PairFit:
     @cached_property
     def square_error(self) -> float:
         """Standard error of the mean square without noise: of the differences, and of the rows."""
+        if self.square.raw <= 0 and self.square.noise <= 0:
+            return 0.0
         slope = self._products @ self._measured
         linear = float(_times(slope[None], self._covariance)[0] @ slope)
         chance = float(np.sum(self._noise_products * self._noise_products.T))

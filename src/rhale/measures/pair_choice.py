@@ -83,7 +83,7 @@ class Manner:
 def choose_manner(columns: Columns, asker: Asker, settings: Settings) -> Manner:
     """Trees are walked, slopes taken where they are to be trusted, all others asked."""
     predictor, features = asker.predictor, columns.features
-    if predictor.walker is not None:
+    if predictor.walker is not None and predictor.walks_pairs:
         mixed = [f.place for f in features if not predictor.walker.sees(f.column)]
         return Manner("walk", frozenset(mixed))
     if not predictor.adapter.is_differentiable:

@@ -15,6 +15,8 @@ from rhale.measures.measure import SampleParts
 from rhale.measures.region_plan import Done, aim, read_search_rows
 from rhale.results.partners import PartnerMatrix
 
+NO_EFFECTS = Target(np.empty(0, dtype=np.intp), np.empty(0), np.empty(0), np.empty(0))
+
 
 def find_partners_of_all(
     columns: Columns, done: Sequence[Done], sampled: SampleParts
@@ -54,9 +56,6 @@ def find_partners_of_all(
         unexplained=np.array([one.unexplained for one in found]),
         rows=np.array([one.rows for one in found], dtype=np.int64),
     )
-
-
-NO_EFFECTS = Target(np.empty(0, dtype=np.intp), np.empty(0), np.empty(0), np.empty(0))
 
 
 def _measure(

@@ -50,7 +50,10 @@ def test_a_mapping_gives_cells_to_some_features():
     assert PairSettings(cells={"a": 7}).bins == {"a": rhale.Quantile(7)}
 
 
-@pytest.mark.parametrize("cells", [1, 0, True, 2.5, "20", rhale.Adaptive(), rhale.Optimal()])
+@pytest.mark.parametrize(
+    "cells",
+    [1, 0, 129, True, 2.5, "20", rhale.Adaptive(), rhale.Fixed(129), rhale.Edges(range(131))],
+)
 def test_cells_are_fixed_before_effects_are_known(cells):
     with pytest.raises(BadSettingError, match="cells="):
         PairSettings(cells=cells)

@@ -6,10 +6,12 @@ import pytest
 from tests.pair_rows_by_hand import KINDS, cells_of, levels_of, random_rows, step_means, twisted
 
 from rhale.kernels.pair_steps import (
+    GROWTHS,
     POOLED_ROWS,
     Covariances,
     Filling,
     find_filling,
+    find_growth,
     read_steps,
     stand_areas,
     stand_covariances,
@@ -34,26 +36,51 @@ def described(axes, *, many=False):
     return nodes, tuple(axis.is_levels for axis in axes)
 
 
+def unlikeliness(power, moments, areas):
+    """Minus twice the log-likelihood of squares that grow with a power of the squared area."""
+    total = 0.0
+    for way in range(areas.shape[-1]):
+        cells = [c for c in zip(*np.nonzero(moments.count > 1), strict=True) if areas[c][way] > 0]
+        free = np.array([moments.count[c] - 1 for c in cells])
+        grown = np.array([areas[c][way] ** (2 * power) for c in cells])
+        squares = np.array([moments.products[(0, *c, way, way)] for c in cells])
+        variance = np.sum(squares / grown) / free.sum()
+        total += np.sum(free * np.log(variance * grown))
+    return total
+
+
 def spread_by_hand(rows, moments):
-    """Covariances of the means of every stand, one by one, weights all 1."""
+    """Each stand's own squares and, as if of four rows, those of all, as they grow with the area."""
     areas = stand_areas(*described(rows.axes))
+    power = min(GROWTHS, key=lambda power: unlikeliness(power, moments, areas))
     n_ways = areas.shape[-1]
     pooled = np.zeros((n_ways, n_ways))
     for k, j in product(range(n_ways), repeat=2):
         has = (areas[..., k] > 0) & (areas[..., j] > 0)
-        both = np.where(has, areas[..., k] * areas[..., j], 1.0)
+        both = np.where(has, areas[..., k] * areas[..., j], 1.0) ** power
         free = np.sum(np.maximum(moments.count[has] - 1, 0))
         pooled[k, j] = np.sum((moments.products[0, ..., k, j] / both)[has]) / free
     found = np.zeros(moments.products.shape[1:])
     for stand in zip(*np.nonzero(moments.count), strict=True):
-        n, scale = moments.count[stand], np.outer(areas[stand], areas[stand])
+        n, area = moments.count[stand], np.outer(areas[stand], areas[stand])
+        scale = np.where(area > 0, area**power, 0.0)
         inside = moments.products[(0, *stand)] + POOLED_ROWS * pooled * scale
         found[stand] = inside / (n - 1 + POOLED_ROWS) / n
     return found
 
 
+@pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
+def test_how_variances_grow_with_the_area_is_seen(power):
+    rng = np.random.default_rng(0)
+    area = np.exp(rng.normal(0, 2, (1, 15, 15)))
+    free = rng.integers(0, 6, area.shape).astype(float)
+    squares = area ** (2 * power) * rng.chisquare(np.maximum(free, 1e-9))
+    scale = (area**2)[..., None, None]
+    assert find_growth(squares[..., None, None], free, scale).tolist() == [power]
+
+
 @each_kind
-def test_variances_of_few_rows_lean_on_the_slopes_of_all(kinds):
+def test_variances_of_few_rows_lean_on_those_of_all(kinds):
     rows = random_rows(kinds)
     moments, areas = rows.measure(twisted), stand_areas(*described(rows.axes))
     weights = moments.weight[None], moments.weight_squares[None]
