@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
+
+import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.pair_axis import PairAxis, Standing
@@ -33,6 +36,12 @@ class PairSide:
     standing: Standing
     low: FloatArray
     high: FloatArray
+
+    @cached_property
+    def width(self) -> FloatArray:
+        """Width of each row's cell, of numbers; 0 for rows that stand nowhere."""
+        stand = self.standing.stand
+        return np.where(stand >= 0, self.axis.widths[np.maximum(stand, 0)], 0.0)
 
 
 class PairReply(NamedTuple):

@@ -32,10 +32,8 @@ class Crossing:
 
         The change of the slope along it, times the width of the row's cell.
         """
-        stand = side.standing.stand
-        width = np.where(stand >= 0, side.axis.widths[np.maximum(stand, 0)], 0.0)
-        changes = [change[:, :, side.column].T * width for change in self.changes]
-        return np.stack(changes, axis=-1)
+        along = [change[:, :, side.column].T * side.width for change in self.changes]
+        return along[0][..., None] if len(along) == 1 else np.stack(along, axis=-1)
 
 
 def cross_cell(
@@ -74,7 +72,7 @@ def cross_cell(
 
 
 def _only(changes: FloatArray, counts: BoolArray) -> FloatArray:
-    return np.where(counts[..., None], changes, 0.0)
+    return changes if counts.all() else np.where(counts[..., None], changes, 0.0)
 
 
 def _single(changes: FloatArray, counts: BoolArray) -> FloatArray:

@@ -11,7 +11,7 @@ import numpy as np
 
 from rhale.errors import BadEffectsError
 from rhale.features.survey import rows_keys
-from rhale.kernels import FloatArray, IntArray
+from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.moments import LARGEST
 from rhale.kernels.pair_main import MainMoments, measure_main
 from rhale.kernels.pair_moments import PairMoments, measure_pair
@@ -26,7 +26,7 @@ from rhale.tables import Chunk
 
 CHUNK_NUMBERS, FEWEST_ROWS = 2**23, 2**9  # differences or slopes of a chunk; its rows at least
 Sums_co = TypeVar("Sums_co", covariant=True)
-WORTH_COMPILING = 2**18  # rows times pairs of a chunk
+WORTH_COMPILING = 2**21  # rows times all pairs of a chunk: less is added up while numba is loaded
 
 
 @crosses_processes
@@ -219,15 +219,17 @@ class PairTask:
             crossed = cross_cell(self.predictor, chunk, sides[side], (answers, slopes))
             found.add_main(side, crossed.single)
             n_asked += 2 * chunk.n_rows
-            for column in (1, 0):  # the side that crosses is the second, then the first
-                mine = np.flatnonzero(pairs[:, column] == side)
-                still = [p for p in mine if not sides[pairs[p, 1 - column]].axis.is_levels]
-                if still:
-                    others = pairs[still, 1 - column]
-                    mixed = [crossed.change_along(sides[other]) for other in others]
-                    ordered = np.column_stack([others, np.full(len(still), side)])
-                    moments = found.measure(ordered, mixed)
-                    found.add_direction(places[still], moments, is_second=column == 1)
+            others = pairs.sum(axis=1) - side
+            mine = [
+                place
+                for place in np.flatnonzero((pairs == side).any(axis=1))
+                if not sides[others[place]].axis.is_levels
+            ]
+            if mine:
+                mixed = [crossed.change_along(sides[other]) for other in others[mine]]
+                ordered = np.column_stack([others[mine], np.full(len(mine), side)])
+                moments = found.measure(ordered, mixed)
+                found.add_directions(places[mine], moments, pairs[mine, 1] == side)
         found.settle(places)
         return n_asked
 
@@ -268,7 +270,8 @@ class Gathered:
         """Sums of some pairs, in a compiled loop where that is worth it."""
         asked = replace(self.question, pairs=pairs)
         n_rows = self.question.sides[0].low.size
-        if is_fast or (n_rows * len(pairs) >= WORTH_COMPILING and find_spec("numba")):
+        is_worth_it = n_rows * len(self.question.pairs) >= WORTH_COMPILING
+        if is_fast or (is_worth_it and find_spec("numba")):
             from rhale.models.trees.pair_sums import measure_pairs
 
             return measure_pairs(asked, mixed, self.weights)
@@ -286,15 +289,15 @@ class Gathered:
         """Keep the sums of some pairs."""
         self.pairs.update(zip((int(place) for place in places), moments, strict=True))
 
-    def add_direction(
-        self, places: IntArray, moments: Sequence[PairMoments], *, is_second: bool
+    def add_directions(
+        self, places: IntArray, moments: Sequence[PairMoments], is_second: BoolArray
     ) -> None:
         """Keep sums where the second side crosses its cell, or, sides exchanged, the first."""
-        if is_second:
-            self.add(places, moments)
-        else:
-            turned = [one.transposed() for one in moments]
-            self.reversed.update(zip(places.tolist(), turned, strict=True))
+        for place, one, as_it_is in zip(places.tolist(), moments, is_second, strict=True):
+            if as_it_is:
+                self.pairs[place] = one
+            else:
+                self.reversed[place] = one.transposed()
 
     def settle(self, places: IntArray) -> None:
         """Where only the first side can cross, its direction is the only one."""

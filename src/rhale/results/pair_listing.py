@@ -12,6 +12,7 @@ from rhale.results.listing import MOST_NAMED, aligned, shorten, title, write_sha
 from rhale.results.pair_effect import PairResult, write_p, write_strength
 
 MOST_PAIRS = 20
+OVERLAP = 1.1  # of the variance: more than chance makes of shares that add up to all of it
 
 
 def pairs_as_text(
@@ -103,9 +104,10 @@ def tell_explained(outputs: Sequence[str], pairs: FloatArray, singles: FloatArra
     for output, pair, single in list(zip(outputs, pairs, singles, strict=True))[:MOST_NAMED]:
         where = f" of {shorten(output)!r}" if len(outputs) > 1 else ""
         alone = f", features alone {write_share(single)}" if np.isfinite(single) else ""
+        twice = ": features that go together count twice" if pair + single > OVERLAP else ""
         if np.isfinite(pair):
             told.append(
                 f"together these pairs have {write_share(pair)} of the variance of the "
-                f"predictions{where}{alone}"
+                f"predictions{where}{alone}{twice}"
             )
     return told

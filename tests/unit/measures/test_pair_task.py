@@ -53,6 +53,21 @@ def test_slopes_and_corners_agree_on_bilinear_functions(rows):
 
 
 @pytest.mark.parametrize("way", ["corners", "gradient"])
+def test_many_rows_are_added_up_in_a_compiled_loop_with_the_same_sums(rows, way, monkeypatch):
+    pytest.importorskip("numba")
+    task, chunk = make_task(rows, way)
+    plain = task(chunk)
+    monkeypatch.setattr("rhale.measures.pair_task.WORTH_COMPILING", 0)
+    compiled = task(chunk)
+    for one, other in zip(
+        plain.pairs + plain.reversed, compiled.pairs + compiled.reversed, strict=True
+    ):
+        assert (one is None) == (other is None)
+        for name in () if one is None else ("count", "places", "mean", "products"):
+            assert getattr(other, name) == pytest.approx(getattr(one, name), abs=1e-12)
+
+
+@pytest.mark.parametrize("way", ["corners", "gradient"])
 def test_rows_that_are_asked_are_counted(rows, way):
     asked = []
 

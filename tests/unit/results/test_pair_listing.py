@@ -69,3 +69,10 @@ def test_what_pairs_and_features_have_of_the_variance_is_told():
     ]
     told = tell_explained(["y", "z"], np.array([0.25, np.nan]), np.array([np.nan, 0.1]))
     assert told == ["together these pairs have 25 % of the variance of the predictions of 'y'"]
+
+
+def test_shares_of_features_that_go_together_are_said_to_overlap():
+    (told,) = tell_explained(["y"], np.array([0.13]), np.array([1.79]))
+    assert told.endswith("features alone 179 %: features that go together count twice")
+    (told,) = tell_explained(["y"], np.array([0.48]), np.array([0.58]))
+    assert told.endswith("features alone 58 %")
