@@ -92,8 +92,8 @@ def interactions(
     pairs : None, "all", int or sequence of pairs, optional
         Which pairs. By default all of a tree ensemble that is walked and of a model with a
         gradient (beyond 500, those of the 30 features whose effect differs most between rows); of
-        any other model the ten that the spread of its effects points to. A number: so many of
-        them. "all": every pair, at four predictions a row and pair where nothing better is known.
+        any other model the ten that the spread of its effects points to. A number: the strongest
+        so many; of any other model those to which the spread points. "all": every pair, at four predictions a row and pair where nothing better is known.
     features : str, int or sequence of these, optional
         Features that may make pairs; all by default.
     method : {"ale", "h", "greenwell", "pdp"}
@@ -270,7 +270,7 @@ def choose_pairs(
     pairing = require(run.asked.pairing)
     names, n_rows = [f.name for f in columns.features], columns.survey.n_rows
     named, n_pairs = list_pairs(names, pairing), len(names) * (len(names) - 1) // 2
-    few = tuple(describe_choice(n_pairs, n_pairs, n_rows, is_screened=False))
+    few = tuple(describe_choice(n_pairs, n_pairs, n_rows, is_dear=manner.is_dear))
     if named is not None:
         tell_price(manner, len(named), n_rows, pairing)
         return PairChoice(named, explanation, notes=few)
@@ -288,7 +288,7 @@ def choose_pairs(
         return PairChoice(all_of(kept), explanation, asked, passed, (*few, Note("screen", text)))
     ranking = [(a, b) for a, b, _ in screen_pairs(explanation) if a in names and b in names]
     pairs = np.array([sorted((names.index(a), names.index(b))) for a, b in ranking[:most]])
-    notes = tuple(describe_choice(len(pairs), n_pairs, n_rows, is_screened=True))
+    notes = tuple(describe_choice(len(pairs), n_pairs, n_rows, is_dear=manner.is_dear))
     return PairChoice(pairs.reshape(-1, 2), explanation, asked, passed, notes)
 
 
@@ -421,7 +421,7 @@ def gather(
         "ways": {way: plan.ways.count(way) for way in dict.fromkeys(plan.ways)},
         "rows_asked": walked if predictor.walks else asked,
     }
-    return Interactions(
+    found = Interactions(
         features=tuple(side.feature.name for side in plan.sides),
         outputs=asker.outputs,
         pairs=conclude_pairs(plan, sums, asker.outputs, pairing, n_rows),
@@ -429,6 +429,27 @@ def gather(
         variance=sums.answers.variance,
         provenance=describe(run, columns, asker, len(plan.pairs)) | told,
         notes=(*choice.notes, *same),
+    )
+    return keep_strongest(found, pairing.pairs) if isinstance(pairing.pairs, int) else found
+
+
+def keep_strongest(ix: Interactions, most: int) -> Interactions:
+    """Keep so many pairs, by their strength on any output, and the features in them."""
+    n_outputs = len(ix.outputs)
+    groups = [ix.pairs[i : i + n_outputs] for i in range(0, len(ix.pairs), n_outputs)]
+    if most >= len(groups):
+        return ix
+    order = sorted(range(len(groups)), key=lambda i: -max(pair.strength for pair in groups[i]))
+    kept = [groups[i] for i in sorted(order[:most])]
+    used = {name for group in kept for name in group[0].names}
+    places = [i for i, name in enumerate(ix.features) if name in used]
+    text = f"the strongest {most} of {len(groups):,} pairs that were measured"
+    return replace(
+        ix,
+        features=tuple(ix.features[i] for i in places),
+        pairs=tuple(pair for group in kept for pair in group),
+        importance=ix.importance[places],
+        notes=(*ix.notes, Note("screen", text)),
     )
 
 

@@ -102,6 +102,8 @@ def choose_manner(columns: Columns, asker: Asker, settings: Settings) -> Manner:
 def limit_pairs(n_features: int, manner: Manner, asked: PairSettings) -> int | None:
     """How many pairs are to be chosen by how effects differ; None for all.
 
+    Where all pairs have one price they are measured, and the strongest so many are told.
+
     Parameters
     ----------
     n_features : int
@@ -113,7 +115,8 @@ def limit_pairs(n_features: int, manner: Manner, asked: PairSettings) -> int | N
     """
     n_pairs = n_features * (n_features - 1) // 2
     if isinstance(asked.pairs, int):
-        return asked.pairs if asked.pairs < n_pairs else None
+        is_cheap = asked.method == "ale" and not manner.is_dear and n_pairs <= MOST_PAIRS
+        return None if is_cheap or asked.pairs >= n_pairs else asked.pairs
     if asked.pairs is not None:
         return None
     return SCREENED if manner.is_dear and n_pairs > SCREENED else None
@@ -152,15 +155,16 @@ def tell_grid(n_points: int, n_rows: int, asked: PairSettings) -> None:
         LOG.warning(text, f"{n_points:,}", f"{n_rows:,}", f"{n_points * n_rows:,}")
 
 
-def describe_choice(n_measured: int, n_pairs: int, n_rows: int, *, is_screened: bool) -> list[Note]:
+def describe_choice(n_measured: int, n_pairs: int, n_rows: int, *, is_dear: bool) -> list[Note]:
     """Say which pairs were left out, and that rows are few."""
     notes = []
-    if is_screened and n_measured < n_pairs:
+    if n_measured < n_pairs:
         text = (
             f"{n_measured} of {n_pairs:,} pairs: those that the spread of the effects points to; "
-            f"pairs='all' measures every one, and asks the model about {4 * n_pairs * n_rows:,} rows"
+            "pairs='all' measures every one"
         )
-        notes.append(Note("screen", text))
+        price = f", and asks the model about {4 * n_pairs * n_rows:,} rows" if is_dear else ""
+        notes.append(Note("screen", text + price))
     if n_rows < FEW_ROWS:
         notes.append(Note("few rows", f"{n_rows} rows tell little about pairs: 5 cells a side"))
     return notes

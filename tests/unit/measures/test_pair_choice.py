@@ -85,8 +85,9 @@ def test_a_gradient_of_nothing_is_not_taken():
         ("corners", "all", 30, None),
         ("corners", 20, 30, 20),
         ("walk", None, 30, None),
-        ("gradient", 3, 30, 3),
-        ("gradient", 10, 5, None),
+        ("gradient", 3, 30, None),  # all have one price
+        ("gradient", 3, 40, 3),
+        ("corners", 10, 5, None),
     ],
 )
 def test_pairs_are_chosen_where_each_has_its_price(way, pairs, n_features, limit):
@@ -110,12 +111,14 @@ def test_the_price_of_all_pairs_is_told_before_it_is_paid(caplog):
 
 
 def test_what_was_left_out_is_told():
-    (screened,) = describe_choice(10, 435, 1_000, is_screened=True)
+    (screened,) = describe_choice(10, 435, 1_000, is_dear=True)
     assert "10 of 435 pairs" in screened
     assert "1,740,000 rows" in screened
-    (few,) = describe_choice(3, 3, 20, is_screened=False)
+    (screened,) = describe_choice(10, 435, 1_000, is_dear=False)
+    assert screened.endswith("pairs='all' measures every one")
+    (few,) = describe_choice(3, 3, 20, is_dear=True)
     assert few.kind == "few rows"
-    assert describe_choice(3, 3, 50, is_screened=True) == []
+    assert describe_choice(3, 3, 50, is_dear=True) == []
 
 
 def test_one_feature_makes_no_pair():
