@@ -66,6 +66,18 @@ class PairMoments:
         one = slice(output, output + 1)
         return replace(self, mean=self.mean[one], products=self.products[one])
 
+    @property
+    def exponent(self) -> int:
+        """The power of two next above all differences and deviations; 0 where there are none."""
+        squares = np.einsum("...ii->...i", self.products)
+        largest = max(np.abs(self.mean).max(initial=0.0), np.sqrt(squares.max(initial=0.0)))
+        return int(np.frexp(largest)[1])
+
+    def scaled(self, exponent: int) -> PairMoments:
+        """The same rows with differences that are 2^exponent times as large."""
+        mean, products = np.ldexp(self.mean, exponent), np.ldexp(self.products, 2 * exponent)
+        return replace(self, mean=mean, products=products)
+
     def transposed(self) -> PairMoments:
         """The same pair, sides exchanged."""
         order = [POWERS.index((q, p)) for p, q in POWERS]

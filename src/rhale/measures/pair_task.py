@@ -9,8 +9,10 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from rhale.errors import BadEffectsError
 from rhale.features.survey import rows_keys
 from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.moments import LARGEST
 from rhale.kernels.pair_main import MainMoments, measure_main
 from rhale.kernels.pair_moments import PairMoments, measure_pair
 from rhale.kernels.pair_question import PairQuestion
@@ -63,6 +65,13 @@ def measure_answers(found: FloatArray, weights: FloatArray | None) -> Answers:
     if total <= 0:
         return Answers(0.0, np.zeros(found.shape[1]), np.zeros(found.shape[1]), is_single)
     mean = found[0] + weight @ (found - found[0]) / total
+    far = float(np.abs(found - mean).max())
+    if far > LARGEST:
+        msg = (
+            f"predictions differ by {far:.3g} from their mean; squares of this do not fit into a "
+            "number. Divide the model's output by a power of ten first"
+        )
+        raise BadEffectsError(msg)
     return Answers(total, mean, weight @ (found - mean) ** 2, is_single)
 
 

@@ -359,12 +359,11 @@ class PairEffect:
         """What takes long is made once, and its matrices are let go."""
         if not (self.moments.mean.any() or self.moments.products.any()):
             return Doubt(0.0, 1.0)  # no row has a difference at all
-        fit = PairFit(self.axes, self.moments, self.reading, self.smooth)
+        exponent = self.moments.exponent  # fourth powers of differences near 1 fit into numbers
+        fit = PairFit(self.axes, self.moments.scaled(-exponent), self.reading, self.smooth)
         plain = replace(fit, smooth=False)  # slopes that were evened out have no p-value
-        try:
-            return Doubt(fit.square_error, (plain if self.smooth else fit).p_value)
-        except OverflowError:  # fourth powers of predictions beyond 1e77
-            return Doubt(NAN, NAN)
+        error = float(np.ldexp(fit.square_error, 2 * exponent))
+        return Doubt(error, (plain if self.smooth else fit).p_value)
 
     @property
     def strength_error(self) -> float:

@@ -88,3 +88,16 @@ def test_differences_that_cannot_be_squared_are_refused():
     rows = random_rows(("numbers", "numbers"))
     with pytest.raises(BadEffectsError):
         measure_pair(rows.axes, rows.standing, np.full((1, rows.x.size, 1), 1e200))
+
+
+@pytest.mark.parametrize("kinds", KINDS)
+def test_scaled_sums_are_those_of_scaled_differences(kinds):
+    rows = random_rows(kinds)
+    sums = rows.measure(twisted)
+    for found, exponent in ((sums.scaled(100), 100), (sums.scaled(-100), -100)):
+        other = rows.measure(lambda x, y, z, e=exponent: np.ldexp(twisted(x, y, z), e))
+        assert same_fields(found, other)
+    largest = 2.0**sums.exponent
+    assert np.abs(sums.mean).max() < largest
+    assert np.einsum("...ii->...i", sums.products).max() < largest**2
+    assert sums.scaled(-sums.exponent).exponent == 0

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from tests.unit.measures.test_pair_plan import survey
 
+from rhale.errors import BadEffectsError
 from rhale.kernels.pair_settings import PairSettings
 from rhale.measures.pair_plan import PairPlan, every_pair, make_sides
 from rhale.measures.pair_task import Answers, PairTask, measure_answers
@@ -124,6 +125,12 @@ def test_answers_are_single_precision_where_all_pieces_are():
     fine = measure_answers(np.array([[0.1], [0.7]]), None)
     assert (coarse + coarse).is_single
     assert not (coarse + fine).is_single
+
+
+def test_predictions_whose_squares_are_no_numbers_are_refused():
+    with pytest.raises(BadEffectsError, match=r"differ by 2e\+200 from their mean"):
+        measure_answers(np.array([[-2e200], [2e200]]), None)
+    assert measure_answers(np.array([[2e200], [2e200]]), None).variance.tolist() == [0.0]
 
 
 def test_chunks_are_as_large_as_memory_and_the_model_allow(rows):

@@ -331,3 +331,25 @@ def test_the_surface_is_zero_on_average_over_the_rows(seed, has_levels):
     np.testing.assert_allclose(heights.mean(), 0.0, atol=1e-10)
     np.testing.assert_allclose(np.mean(heights**2), pair.square.raw, rtol=1e-9, atol=1e-12)
     assert isinstance(pair, PairEffect)
+
+
+@pytest.mark.parametrize("exponent", [-460, 460])
+@pytest.mark.parametrize("smooth", [False, True])
+def test_doubt_is_known_near_the_ends_of_numbers(exponent, smooth):
+    """Its fourth powers do not fit into a number: 2^460 is 3e138."""
+    rows = np.random.default_rng(0).normal(size=(400, 3))
+
+    def twisted(z):
+        return z[:, 0] * z[:, 1] * (1 + z[:, 2])
+
+    near, far = (
+        rhale.interactions(
+            lambda z, e=e: np.ldexp(twisted(z), e), rows, pairs=[("x0", "x1")], smooth=smooth
+        ).pairs[0]
+        for e in (0, exponent)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert far.p_value == near.p_value
+        assert far.strength_error == np.ldexp(near.strength_error, exponent)
+        assert far.strength_ci() == tuple(np.ldexp(near.strength_ci(), exponent))
