@@ -14,7 +14,7 @@ from rhale._run import Run, conclude, describe_run, open_run
 from rhale.engines.fold import SECOND_LOOK, Progress
 from rhale.errors import BadSettingError
 from rhale.explanation import Explanation
-from rhale.features.feature import Feature
+from rhale.features.feature import Feature, require_rows
 from rhale.features.first_pass import Columns, FirstPass
 from rhale.kernels import IntArray
 from rhale.kernels.fixed import Fixed
@@ -407,6 +407,10 @@ def gather(
     run: Run, columns: Columns, task: PairTask, sums: PairSums, choice: PairChoice
 ) -> Interactions:
     """Put what was measured together with the record of how it was made."""
+    for side, main in zip(task.plan.sides, sums.mains, strict=True):
+        if main is not None and not main.weight.any():  # cells= of the user, beside all rows
+            ends = (float(side.axis.nodes[0]), float(side.axis.nodes[-1]))
+            require_rows(side.feature, 0, ends, columns.survey)
     pairing, plan, asker = require(run.asked.pairing), task.plan, task.asker
     n_rows, n_outputs, predictor = columns.survey.n_rows, len(asker.outputs), asker.predictor
     still = bool(np.all(sums.answers.variance == 0))

@@ -242,3 +242,8 @@ def test_independent_features_share_the_variance():
     ix = rhale.interactions(lambda z: z[:, 0] * z[:, 1] + 2 * z[:, 2] + z[:, 0] ** 2, x, cells=40)
     total = np.sum(ix.importance**2) + sum(p.strength**2 for p in ix)
     assert total == pytest.approx(ix.variance[0], rel=0.03)
+
+
+def test_cells_beside_all_rows_are_refused(rows):
+    with pytest.raises(BadSettingError, match=r"'x0' has no rows within \[100, 101\]"):
+        rhale.interactions(product, rows, cells=rhale.Edges([100, 101]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from rhale.measures.pair_task import PairSums
 from rhale.results.note import Note
 from rhale.results.pair_effect import PairEffect
 
+SINGLE = 2.0**-20  # of predictions: what differences of answers in single precision lose, at most
 STILL = "one of the two has one value only: nothing can change with it"
 
 
@@ -72,10 +74,12 @@ def choose_directions(
     A step has no slope: where one of the two features makes predictions jump, only slopes along
     the other, as that one crosses its cell, tell.
     """
+    rounding = find_rounding(sums)
     offers = [
-        (place, output, moments.of_output(output))
+        (place, output, drop_rounding(moments.of_output(output), least))
         for place in range(len(plan.pairs))
         for output in range(n_outputs)
+        for least in [rounding[output] if plan.ways[place] == "corners" else 0.0]
         for moments in (sums.pairs[place], sums.reversed[place])
         if moments is not None
     ]
@@ -88,6 +92,31 @@ def choose_directions(
         elif square.raw - square.noise > here[output][1].raw - here[output][1].noise:
             here[output] = (moments, square)
     return found
+
+
+def find_rounding(sums: PairSums) -> FloatArray:
+    """How large mixed differences of predictions may be by their rounding alone, (n_outputs,)."""
+    return np.asarray(sums.answers.size * (SINGLE if sums.answers.is_single else 0.0))
+
+
+def drop_rounding(moments: PairMoments, least: float) -> PairMoments:
+    """Sums of one output; without any difference where all of them together are no larger than this.
+
+    Notes
+    -----
+    Of the pair as a whole, since rows of a weak pair that is real may differ by as little. In units
+    of 2^-24 of the predictions, differences were 1 (a sum of terms, a layer) to 6 (1,000 stumps)
+    by rounding, and 42 for a product of a ten-thousandth of all else.
+    """
+    if least <= 0:
+        return moments
+    own = np.einsum("...ii->...", moments.products[0])
+    squares = own + moments.weight * (moments.mean[0] ** 2).sum(-1)
+    if squares.sum() > least**2 * moments.weight.sum():
+        return moments
+    return replace(
+        moments, mean=np.zeros_like(moments.mean), products=np.zeros_like(moments.products)
+    )
 
 
 def main_effects(plan: PairPlan, sums: PairSums, n_outputs: int) -> list[list[MainEffect]]:

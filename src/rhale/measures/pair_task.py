@@ -30,33 +30,46 @@ WORTH_COMPILING = 2**21  # rows times all pairs of a chunk: less is added up whi
 @crosses_processes
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Mean and squared deviations of predictions, by output."""
+    """Mean and squared deviations of predictions, by output; whether all are single precision."""
 
     weight: float
     mean: FloatArray
     squares: FloatArray
+    is_single: bool = False
 
     def __add__(self, other: Answers) -> Answers:
         weight = self.weight + other.weight
         share = other.weight / weight if weight > 0 else 0.0
         step = other.mean - self.mean
         squares = self.squares + other.squares + self.weight * share * step**2
-        return Answers(weight, self.mean + step * share, squares)
+        is_single = self.is_single and other.is_single
+        return Answers(weight, self.mean + step * share, squares, is_single)
 
     @property
     def variance(self) -> FloatArray:
         """Variance of the predictions, shape (n_outputs,)."""
         return self.squares / self.weight if self.weight > 0 else np.zeros_like(self.squares)
 
+    @property
+    def size(self) -> FloatArray:
+        """Root of their mean squares, shape (n_outputs,)."""
+        return np.hypot(self.mean, np.sqrt(self.variance))
+
 
 def measure_answers(found: FloatArray, weights: FloatArray | None) -> Answers:
     """Add up predictions of some rows, shape (n_rows, n_outputs)."""
     weight = np.ones(len(found)) if weights is None else weights
-    total = float(weight.sum())
+    total, is_single = float(weight.sum()), _are_single(found)
     if total <= 0:
-        return Answers(0.0, np.zeros(found.shape[1]), np.zeros(found.shape[1]))
+        return Answers(0.0, np.zeros(found.shape[1]), np.zeros(found.shape[1]), is_single)
     mean = found[0] + weight @ (found - found[0]) / total
-    return Answers(total, mean, weight @ (found - mean) ** 2)
+    return Answers(total, mean, weight @ (found - mean) ** 2, is_single)
+
+
+def _are_single(found: FloatArray) -> bool:
+    """Whether single precision holds all of these numbers."""
+    with np.errstate(over="ignore"):
+        return bool(np.array_equal(found, found.astype(np.float32)))
 
 
 @crosses_processes

@@ -19,7 +19,15 @@ from rhale.plots import canvas, dots, style
 from rhale.plots.fields import LineField
 from rhale.plots.labels import CENTRED
 from rhale.plots.lettering import LITERAL, MINUS, shown
-from rhale.plots.pair_sides import DrawnPair, Side, draw_rows, dress_side, read_sides, say_constant
+from rhale.plots.pair_sides import (
+    DrawnPair,
+    Side,
+    draw_rows,
+    dress_side,
+    is_blank,
+    read_sides,
+    say_blank,
+)
 from rhale.plots.slots import EMPTY
 from rhale.results.result import Trace
 
@@ -108,8 +116,8 @@ def plot_pair_lines(
     moving, holding = sides = read_sides(pair)
     new = ax is None
     ax = canvas.new_axes(style.PROFILE_SIZE) if ax is None else ax
-    if moving.is_constant or holding.is_constant:
-        say_constant(ax, sides)
+    if is_blank(sides):
+        say_blank(ax, sides)
         return ax
     field, levels = LineField(ax), moving.axis.is_levels
     field.begin()

@@ -23,8 +23,9 @@ from rhale.plots.pair_sides import (
     Side,
     draw_rows,
     dress_side,
+    is_blank,
     read_sides,
-    say_constant,
+    say_blank,
 )
 from rhale.plots.tiles import Tiles, has_room, hatch_tiles, write_tiles
 from rhale.results.pair_effect import PairMethod
@@ -84,8 +85,8 @@ def plot_pair_map(
     """
     ax = canvas.new_axes(style.MAP_SIZE) if ax is None else ax
     first, second = sides = read_sides(pair)
-    if first.is_constant or second.is_constant:
-        say_constant(ax, sides)
+    if is_blank(sides):
+        say_blank(ax, sides)
         return ax
     limits, heights = paint(pair, sides)
     reach = find_reach(pair, heights)

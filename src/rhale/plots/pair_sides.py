@@ -225,14 +225,20 @@ def draw_rows(ax: Axes, side: Side, along: Along, *, beyond: bool) -> Polygon:
     return strip
 
 
-def say_constant(ax: Axes, sides: tuple[Side, Side]) -> None:
-    """Write which features have one value, in place of a picture."""
-    told = []
+def is_blank(sides: tuple[Side, Side]) -> bool:
+    """Whether there is nothing to draw: one value only, or no row that has both."""
+    return any(side.is_constant or not side.weight.any() for side in sides)
+
+
+def say_blank(ax: Axes, sides: tuple[Side, Side]) -> None:
+    """Write which features have one value, or that no row has both, in place of a picture."""
+    told = list[str]()
     for side in sides:
         if side.is_constant:
             name = shown(side.name, canvas.letters(ax, "width") - 12)
             told.append(f"{name} is constant: {only_value(side.axis)}")
-    words = "\n".join([*told, "no interaction"])
+    told = [*told, "no interaction"] if told else ["no row has a value of both", "nothing is known"]
+    words = "\n".join(told)
     note = ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", **LITERAL)
     note.set(gid="rhale:constant", color=style.NOTE, fontsize=style.LEGEND_TEXT)
     ax.set(xticks=[], yticks=[])

@@ -88,6 +88,17 @@ def test_variances_of_few_rows_lean_on_those_of_all(kinds):
     np.testing.assert_allclose(found, spread_by_hand(rows, moments), rtol=1e-10, atol=1e-15)
 
 
+def test_two_rows_of_a_wide_cell_lean_on_jumps_and_not_on_slopes():
+    """Trees differ by jumps: in a cell of 100 times the area by no more than in others."""
+    areas = np.ones((1, 5, 5, 1))
+    areas[0, 4, 4] = 100.0
+    rows = np.where(areas[..., 0] > 1, 2.0, 10.0)
+    products = np.where(areas > 1, 0.0, 9.0)[..., None]  # variance 1, and two rows that are equal
+    found = stand_covariances((rows, rows), products, areas)[0, ..., 0, 0]
+    assert found[0, 0] == pytest.approx(1 / 10, rel=0.01)
+    assert found[4, 4] == pytest.approx((0 + POOLED_ROWS * 1) / (1 + POOLED_ROWS) / 2, rel=0.01)
+
+
 @each_kind
 def test_covariances_of_steps_add_up_over_the_rows_that_they_share(kinds):
     rows = random_rows(kinds, weighted=True)

@@ -70,3 +70,32 @@ def test_a_feature_of_one_value_interacts_with_nothing():
     pair = conclude_pairs(plan, sums, ["y"], PairSettings(), 50)[0]
     assert (pair.strength, pair.p_value, pair.strength_error) == (0.0, 1.0, 0.0)
     assert pair.notes[0].kind == "constant"
+
+
+def additive(z):
+    return np.sin(z[:, 0]) + z[:, 1] ** 2 + z[:, 2] + 3
+
+
+def single(model):
+    return lambda z: model(z).astype(np.float32)
+
+
+def test_rounding_of_single_precision_is_no_interaction(rows):
+    task, chunk = make_task(rows, "corners", single(additive))
+    for pair in conclude_pairs(task.plan, task(chunk), ["y"], PairSettings(), len(rows)):
+        assert (pair.strength, pair.strength_error, pair.p_value) == (0.0, 0.0, 1.0)
+        assert not pair.heights.any()
+
+
+def test_a_weak_pair_is_seen_through_single_precision(rows):
+    weak = single(lambda z: 1e-3 * z[:, 0] * z[:, 1] + additive(z))
+    task, chunk = make_task(rows, "corners", weak)
+    pairs = conclude_pairs(task.plan, task(chunk), ["y"], PairSettings(), len(rows))
+    assert [pair.strength > 0 for pair in pairs] == [True, False, False]
+    assert pairs[0].strength == pytest.approx(1e-3, rel=0.25)
+
+
+def test_double_precision_sees_what_single_cannot(rows):
+    task, chunk = make_task(rows, "corners", lambda z: 1e-8 * z[:, 0] * z[:, 1] + additive(z))
+    pair, *_ = conclude_pairs(task.plan, task(chunk), ["y"], PairSettings(), len(rows))
+    assert pair.strength == pytest.approx(1e-8, rel=0.25)

@@ -7,7 +7,7 @@ from tests.unit.measures.test_pair_plan import survey
 
 from rhale.kernels.pair_settings import PairSettings
 from rhale.measures.pair_plan import PairPlan, every_pair, make_sides
-from rhale.measures.pair_task import Answers, PairTask
+from rhale.measures.pair_task import Answers, PairTask, measure_answers
 from rhale.measures.questions import Asker
 from rhale.models import meet, wrap
 
@@ -128,6 +128,13 @@ def test_answers_of_two_pieces_have_their_joint_variance():
     first = Answers(2.0, np.array([1.0]), np.array([2.0]))
     second = Answers(1.0, np.array([4.0]), np.array([0.0]))
     assert (first + second).variance == pytest.approx(np.var([0.0, 2.0, 4.0]))
+
+
+def test_answers_are_single_precision_where_all_pieces_are():
+    coarse = measure_answers(np.array([[0.1], [0.7]], dtype=np.float32).astype(float), None)
+    fine = measure_answers(np.array([[0.1], [0.7]]), None)
+    assert (coarse + coarse).is_single
+    assert not (coarse + fine).is_single
 
 
 def test_chunks_are_as_large_as_memory_and_the_model_allow(rows):

@@ -32,6 +32,13 @@ def test_lines_are_the_effect_of_what_moves_and_the_joint_one(product_pair, find
         np.testing.assert_allclose(line.get_ydata(), x + x * held, atol=1e-12)
 
 
+def test_a_pair_that_no_row_has_is_a_sentence(make_pair, find):
+    axis = PairAxis(GRID)
+    pair = make_pair(np.multiply, (np.full(9, np.nan), np.ones(9)), (axis, axis))
+    (note,) = find(plot_pair_lines(pair), "constant")
+    assert note.get_text() == "no row has a value of both\nnothing is known"
+
+
 def test_parallel_lines_do_not_interact(make_pair, find):
     x = np.random.default_rng(0).uniform(-1, 1, (2, 2000))
     axis = PairAxis(GRID)
