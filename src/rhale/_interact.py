@@ -94,8 +94,8 @@ def interactions(
     pairs : None, "all", int or sequence of pairs, optional
         Which pairs. By default all of a tree ensemble that is walked and of a model with a
         gradient (beyond 500, those of the 30 features whose effect differs most between rows); of
-        any other model the ten that the spread of its effects points to. A number: so many of
-        them. "all": every pair, at four predictions a row and pair where nothing better is known.
+        any other model the ten that the spread of its effects points to. A number: the strongest
+        so many; of any other model those to which the spread points. "all": every pair, at four predictions a row and pair where nothing better is known.
     features : str, int or sequence of these, optional
         Features that may make pairs; all by default.
     method : {"ale", "h", "greenwell", "pdp"}
@@ -424,7 +424,7 @@ def gather(
         "ways": {way: plan.ways.count(way) for way in dict.fromkeys(plan.ways)},
         "rows_asked": walked if predictor.walks else asked,
     }
-    return Interactions(
+    found = Interactions(
         features=tuple(side.feature.name for side in plan.sides),
         outputs=asker.outputs,
         pairs=conclude_pairs(plan, sums, asker.outputs, pairing, n_rows),
@@ -432,6 +432,27 @@ def gather(
         variance=sums.answers.variance,
         provenance=describe(run, columns, asker, len(plan.pairs)) | told,
         notes=(*choice.notes, *same),
+    )
+    return keep_strongest(found, pairing.pairs) if isinstance(pairing.pairs, int) else found
+
+
+def keep_strongest(ix: Interactions, most: int) -> Interactions:
+    """Keep so many pairs, by their strength on any output, and the features in them."""
+    n_outputs = len(ix.outputs)
+    groups = [ix.pairs[i : i + n_outputs] for i in range(0, len(ix.pairs), n_outputs)]
+    if most >= len(groups):
+        return ix
+    order = sorted(range(len(groups)), key=lambda i: -max(pair.strength for pair in groups[i]))
+    kept = [groups[i] for i in sorted(order[:most])]
+    used = {name for group in kept for name in group[0].names}
+    places = [i for i, name in enumerate(ix.features) if name in used]
+    text = f"the strongest {most} of {len(groups):,} pairs that were measured"
+    return replace(
+        ix,
+        features=tuple(ix.features[i] for i in places),
+        pairs=tuple(pair for group in kept for pair in group),
+        importance=ix.importance[places],
+        notes=(*ix.notes, Note("screen", text)),
     )
 
 

@@ -71,6 +71,10 @@ def square(rows):
     return rows["a"].to_numpy() ** 2
 
 
+def product(rows):
+    return rows["a"].to_numpy() * rows["b"].to_numpy()
+
+
 def known_here_only(name, monkeypatch, function=square):
     """A function of a module that no other process can import."""
     module = ModuleType(name)

@@ -16,6 +16,7 @@ from tests.engines.faults import (
     failing,
     interrupt_when_asked,
     known_here_only,
+    product,
     same_bits,
     square,
 )
@@ -213,3 +214,11 @@ def test_settings_and_logs_are_as_they_were(ray, numbers, caplog):
     rhale.explain(square, numbers.map_batches(lambda rows: rows))
     assert (state(context), state(numbers.context)) == before
     assert not caplog.records
+
+
+def test_pairs_have_the_strengths_of_the_table_in_memory(numbers):
+    here = rhale.interactions(product, frame()[["a", "b"]])
+    there = rhale.interactions(product, numbers)
+    assert there["a", "b"].count.sum() == here["a", "b"].count.sum() > 0
+    assert there["a", "b"].strength == pytest.approx(here["a", "b"].strength) > 1
+    assert there["a", "b"].heights == pytest.approx(here["a", "b"].heights, nan_ok=True)

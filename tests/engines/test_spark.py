@@ -14,6 +14,7 @@ from tests.engines.faults import (
     failing,
     interrupt_when_asked,
     known_here_only,
+    product,
     same_bits,
     square,
 )
@@ -318,3 +319,11 @@ def test_only_the_columns_of_the_model_are_read(spark, tmp_path):
     summaries = engine.Spark().map_parts(count_task(table), Told(), 0)
     assert sum(s.n_rows for s in summaries) == len(frame())
     assert read == [("`m` as c0",)]
+
+
+def test_pairs_have_the_strengths_of_the_table_in_memory(numbers):
+    here = rhale.interactions(product, frame()[["a", "b"]])
+    there = rhale.interactions(product, numbers)
+    assert there["a", "b"].count.sum() == here["a", "b"].count.sum() > 0
+    assert there["a", "b"].strength == pytest.approx(here["a", "b"].strength) > 1
+    assert there["a", "b"].heights == pytest.approx(here["a", "b"].heights, nan_ok=True)

@@ -69,6 +69,20 @@ def test_pairs_of_a_black_box_are_those_that_the_spread_points_to():
     assert len(rhale.interactions(lambda z: z[:, 2] * z[:, 5], x, pairs=3)) == 3
 
 
+def test_where_all_pairs_have_one_price_the_strongest_are_told(rows):
+    def slopes(z):
+        return np.stack([z[:, 1], z[:, 0] + 0.3 * z[:, 2], 1 + 0.3 * z[:, 1], z[:, 3]], axis=1)
+
+    def model(z):
+        return product(z) + 0.3 * z[:, 1] * z[:, 2]
+
+    ix = rhale.interactions(model, rows, gradient=slopes, pairs=2)
+    assert [p.names for p in ix.ranked()] == [("x0", "x1"), ("x1", "x2")]
+    assert ix.features == ("x0", "x1", "x2")
+    assert ix.importance.shape == (3, 1)
+    assert ix.notes[-1] == "the strongest 2 of 6 pairs that were measured"
+
+
 def test_pairs_are_chosen_by_effects_that_are_already_there():
     wide = np.random.default_rng(1).normal(size=(500, 6))
     model, asked = counting(lambda z: z[:, 2] * z[:, 5])

@@ -97,7 +97,7 @@ class PairAxis:
         """Find where rows stand; those without a value or off the axis stand nowhere."""
         with np.errstate(invalid="ignore"):
             known = (x >= self.nodes[0]) & (x <= self.nodes[-1])
-        value = np.where(known, x, self.nodes[0])
+        value = x if known.all() else np.where(known, x, self.nodes[0])
         if self.is_levels:
             level = np.searchsorted(self.nodes, value)
             known &= self.nodes[np.minimum(level, self.nodes.size - 1)] == value

@@ -57,10 +57,13 @@ class PairReply(NamedTuple):
         second. 0 where there is no such step, and for rows that stand nowhere on either side.
     single : sequence of ndarray of shape (n_outputs, n_rows, n_ways)
         For each side, the differences along it alone, the other features as they are.
+    answers : ndarray of shape (n_rows, n_outputs) or None
+        Answers for the rows as they are; None where they are not known on the way.
     """
 
     mixed: Sequence[FloatArray]
     single: Sequence[FloatArray]
+    answers: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -102,6 +102,8 @@ def choose_manner(columns: Columns, asker: Asker, settings: Settings) -> Manner:
 def limit_pairs(n_features: int, manner: Manner, asked: PairSettings) -> int | None:
     """How many pairs are to be chosen by how effects differ; None for all.
 
+    Where all pairs have one price they are measured, and the strongest so many are told.
+
     Parameters
     ----------
     n_features : int
@@ -113,7 +115,8 @@ def limit_pairs(n_features: int, manner: Manner, asked: PairSettings) -> int | N
     """
     n_pairs = n_features * (n_features - 1) // 2
     if isinstance(asked.pairs, int):
-        return asked.pairs if asked.pairs < n_pairs else None
+        is_cheap = asked.method == "ale" and not manner.is_dear and n_pairs <= MOST_PAIRS
+        return None if is_cheap or asked.pairs >= n_pairs else asked.pairs
     if asked.pairs is not None:
         return None
     return SCREENED if manner.is_dear and n_pairs > SCREENED else None

@@ -175,9 +175,9 @@ class PairTask:
         """Ask the model about every pair, and keep sums."""
         key = rows_keys(chunk, self.seed)
         found = Gathered(self.plan.question(chunk, key), chunk.weights)
-        answers, n_asked = self.ask_answers(chunk)
-        for gather in (self.gather_walked, self.gather_slopes, self.gather_corners):
-            n_asked += gather(chunk, found)
+        n_walked = self.gather_walked(chunk, found)
+        answers, n_asked = self.ask_answers(chunk, found)
+        n_asked += n_walked + self.gather_slopes(chunk, found) + self.gather_corners(chunk, found)
         self.gather_still(chunk, found)
         n_pairs = len(self.plan.pairs)
         return PairSums(
@@ -188,10 +188,12 @@ class PairTask:
             n_asked,
         )
 
-    def ask_answers(self, chunk: Chunk) -> tuple[Answers, int]:
-        """Predictions of the rows as they are: how they vary."""
-        found = self.predictor.predict(chunk.rows, chunk.n_rows)
-        return measure_answers(found, chunk.weights), chunk.n_rows
+    def ask_answers(self, chunk: Chunk, found: Gathered) -> tuple[Answers, int]:
+        """How predictions of the rows as they are vary: those of a walk, or asked for."""
+        if found.answers is not None:
+            return measure_answers(found.answers, chunk.weights), 0
+        answers = self.predictor.predict(chunk.rows, chunk.n_rows)
+        return measure_answers(answers, chunk.weights), chunk.n_rows
 
     def gather_walked(self, chunk: Chunk, found: Gathered) -> int:
         """Walk trees once for all pairs."""
@@ -203,6 +205,7 @@ class PairTask:
         found.add(places, found.measure(asked.pairs, reply.mixed, is_fast=True))
         for side in np.unique(asked.pairs).tolist():
             found.add_main(side, reply.single[side])
+        found.answers = reply.answers
         return chunk.n_rows
 
     def gather_slopes(self, chunk: Chunk, found: Gathered) -> int:
@@ -263,6 +266,7 @@ class Gathered:
         self.pairs: dict[int, PairMoments] = {}
         self.reversed: dict[int, PairMoments] = {}
         self.mains: dict[int, MainMoments] = {}
+        self.answers: FloatArray | None = None
 
     def measure(
         self, pairs: IntArray, mixed: Sequence[FloatArray], *, is_fast: bool = False

@@ -16,6 +16,7 @@ from rhale.report.render import (
     policy,
     template,
 )
+from rhale.report.wording import shortened
 from rhale.results import inks
 
 SCRIPTS = ("format.js", "chart.js", "pair_page.js")
@@ -38,6 +39,7 @@ def render_pairs(page: PairPage) -> str:
     """
     parts = environment()
     parts.filters |= {
+        "shortened": shortened,
         "strength": strength_in_words,
         "percent": percent,
         "bar": lambda value, top: f"{100 * (value or 0.0) / top:.3g}" if top > 0 else "0",

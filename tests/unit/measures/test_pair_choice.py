@@ -87,8 +87,9 @@ def test_a_gradient_of_nothing_is_not_taken():
         ("corners", "all", 30, None),
         ("corners", 20, 30, 20),
         ("walk", None, 30, None),
-        ("gradient", 3, 30, 3),
-        ("gradient", 10, 5, None),
+        ("gradient", 3, 30, None),  # all have one price
+        ("gradient", 3, 40, 3),
+        ("corners", 10, 5, None),
     ],
 )
 def test_pairs_are_chosen_where_each_has_its_price(way, pairs, n_features, limit):

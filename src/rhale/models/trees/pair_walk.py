@@ -116,8 +116,8 @@ class Sums(NamedTuple):
         Where each output stands among those that are wanted; -1 for others.
     changes : ndarray of shape (n_slots, n_outputs, n_rows)
         Differences.
-    total : ndarray of shape (n_outputs, n_rows)
-        Sums of the rows as they are.
+    total : ndarray of shape (n_all, n_rows)
+        Sums of the rows of this block as they are, from the trees of the wanted outputs.
     """
 
     outputs: Any
@@ -163,11 +163,13 @@ def walk_pairs(
     outputs = np.full(forest.n_outputs, -1, dtype=np.int64)
     outputs[list(answering.chosen)] = np.arange(len(answering.chosen))
     found = np.zeros((slots.n_slots, len(answering.chosen), len(inputs[0])))
-    sums = Sums(outputs, found.view(np.int64), np.zeros((0, 0), np.int64))
+    changes, own = found.view(np.int64), np.empty((len(inputs[0]), len(answering.chosen)))
     for here in walk.blocks():
-        walk.add_to(sums, here, here.start)
-    scale(sums.changes, walk.unit * answering.factor, found)
-    return split_reply(slots, found)
+        total = np.zeros((forest.n_outputs, here.stop - here.start), np.int64)
+        walk.add_to(Sums(outputs, changes, total), here, here.start)
+        own[here] = (total.T * walk.unit + answering.base)[:, list(answering.chosen)]
+    scale(changes, walk.unit * answering.factor, found)
+    return split_reply(slots, found)._replace(answers=own * answering.factor)
 
 
 def will_compile() -> bool:
@@ -338,9 +340,9 @@ def walk_pair_rows(
         if is_wanted:
             n_items = list_leaving(trees, tree, ground.changes, block, n_rows, room)
             follow(ground, tree, block, n_rows, room, n_items, sums)
-        for r in range(total.shape[1]):
-            for k in range(leaves.shape[1]):
-                total[target + k, r] += leaves[np.uint64(leaf_of[r]), k]
+            for r in range(n_rows):
+                for k in range(leaves.shape[1]):
+                    total[target + k, r] += leaves[np.uint64(leaf_of[r]), k]
 
 
 @njit(cache=True, nogil=True)

@@ -107,6 +107,8 @@ def test_differences_are_those_of_the_corners_by_hand(
     found = ask_forest(plant(trees, N_FEATURES), rows, question, answering)
     expected = by_hand(lambda z: answers_by_hand(trees, z, 1), rows, question, answering)
     assert_same_reply(found, expected, 1e-12)
+    own = 3.0 * (answers_by_hand(trees, rows, 1) + answering.base)
+    assert found.answers == pytest.approx(own, abs=1e-12)
 
 
 def walked_sums(forest):
@@ -134,6 +136,8 @@ def test_leaves_add_to_one_output_or_to_all(seed, chosen, leaf_size):
     found = ask_forest(forest, rows, question, answering)
     expected = by_hand(walked_sums(forest), rows, question, answering)
     assert_same_reply(found, expected, 1e-11)
+    own = (walked_sums(forest)(rows) + answering.base)[:, list(chosen)]
+    assert found.answers == pytest.approx(own, abs=1e-11)
 
 
 @given(seed=st.integers(0, 10**6), n_cells=st.integers(1, 9))
