@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rhale._run import Run, conclude, describe_run, open_run
+from rhale._run import Run, conclude, describe_run, open_run, sign
 from rhale.engines.fold import SECOND_LOOK, Progress
 from rhale.errors import BadSettingError
 from rhale.explanation import Explanation
@@ -131,7 +131,10 @@ def interactions(
     >>> round(ix["x0", "x1"].strength, 1), ix["x0", "x2"].strength
     (0.9, 0.0)
     """
-    pairing, model = PairSettings(pairs, method, cells, reading, smooth), read_model(model)
+    is_kept = checkpoint is not None
+    signed = sign(explanation) if is_kept and isinstance(explanation, Explanation) else ""
+    pairing = PairSettings(pairs, method, cells, reading, smooth, signed)
+    model = read_model(model)
     response, told = choose_answer(model, response)
     asked = Settings(
         features=name_features(features, pairing),

@@ -342,6 +342,7 @@ def _keep(run: Run) -> Iterator[Any]:
     said = {name: getattr(run.asked, name) for name in IDENTITY}
     said |= {"bins": plain_bins(run.asked.bins), "regions": plain_regions(run.asked.regions)}
     said |= {"features": find_columns(run.table.names, run.asked.features)}
+    said |= {"pairing": None if run.asked.pairing is None else vars(run.asked.pairing)}
     said |= {"batch": run.batch_rows, "rhale": own_version(), "numpy": np.__version__}
     with Checkpoint.open(run.asked.checkpoint, identify(run.table, said)) as memory:
         yield memory
@@ -353,8 +354,14 @@ def plain_bins(bins: Any) -> Any:
         return {feature: plain_bins(asked) for feature, asked in bins.items()}
     if not isinstance(bins, Explanation):
         return bins
-    numbers = {name: held for name, held in store.pack(bins).items() if name != "provenance"}
-    return f"bins of {digest_of(json.dumps(numbers, sort_keys=True).encode())}"
+    return f"bins of {sign(bins)}"
+
+
+def sign(explanation: Explanation) -> str:
+    """Tell an explanation from others by its numbers, whenever it was made."""
+    packed = store.pack(explanation).items()
+    numbers = {name: held for name, held in packed if name != "provenance"}
+    return digest_of(json.dumps(numbers, sort_keys=True).encode())
 
 
 def plain_regions(regions: Regions | By | None) -> Any:

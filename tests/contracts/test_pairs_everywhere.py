@@ -230,6 +230,15 @@ def test_a_checkpoint_of_other_pairs_is_that_of_another_run(other, tmp_path):
         measured("corners", checkpoint=tmp_path, **other)
 
 
+def test_a_checkpoint_of_pairs_that_other_effects_chose_is_that_of_another_run(tmp_path):
+    one, other = (rhale.explain(model, NUMBERS, weights="w") for model in (bent, lambda t: t["a"]))
+    options = {"weights": "w", "pairs": 1, "checkpoint": tmp_path}
+    first = rhale.interactions(bent, NUMBERS, explanation=one, **options)
+    with pytest.raises(CheckpointError, match="pairing, explanation was"):
+        rhale.interactions(bent, NUMBERS, explanation=other, **options)
+    assert rhale.interactions(bent, NUMBERS, explanation=one, **options).pairs == first.pairs
+
+
 def test_a_checkpoint_of_effects_is_that_of_another_run(tmp_path):
     rhale.explain(bent, NUMBERS, weights="w", checkpoint=tmp_path)
     with pytest.raises(CheckpointError):

@@ -37,6 +37,9 @@ class PairSettings:
         Where rows count.
     smooth : bool
         Whether slopes of neighbouring cells are evened out.
+    explanation : str
+        Sign of the effects by which pairs are chosen, where work is kept; finished work of other
+        pairs is another run's.
     """
 
     pairs: Any = None
@@ -44,6 +47,7 @@ class PairSettings:
     cells: Any = None
     reading: Reading = "rows"
     smooth: bool = False
+    explanation: str = ""
 
     def __post_init__(self) -> None:
         for name, known in (("method", get_args(PairMethod)), ("reading", get_args(Reading))):
