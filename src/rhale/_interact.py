@@ -28,8 +28,10 @@ from rhale.measures.pair_choice import (
     Manner,
     all_of,
     choose_manner,
-    describe_choice,
+    describe_rows,
+    describe_screen,
     limit_pairs,
+    price_all,
     require_two,
     tell_asked,
     tell_grid,
@@ -270,7 +272,7 @@ def choose_pairs(
     pairing = require(run.asked.pairing)
     names, n_rows = [f.name for f in columns.features], columns.survey.n_rows
     named, n_pairs = list_pairs(names, pairing), len(names) * (len(names) - 1) // 2
-    few = tuple(describe_choice(n_pairs, n_pairs, n_rows, is_dear=manner.is_dear))
+    few = describe_rows(n_rows, pairing)
     if named is not None:
         tell_price(manner, len(named), n_rows, pairing)
         return PairChoice(named, explanation, notes=few)
@@ -288,7 +290,8 @@ def choose_pairs(
         return PairChoice(all_of(kept), explanation, asked, passed, (*few, Note("screen", text)))
     ranking = [(a, b) for a, b, _ in screen_pairs(explanation) if a in names and b in names]
     pairs = np.array([sorted((names.index(a), names.index(b))) for a, b in ranking[:most]])
-    notes = tuple(describe_choice(len(pairs), n_pairs, n_rows, is_dear=manner.is_dear))
+    price = price_all(manner, n_pairs, n_rows, pairing)
+    notes = (*describe_screen(len(pairs), n_pairs, price), *few)
     return PairChoice(pairs.reshape(-1, 2), explanation, asked, passed, notes)
 
 

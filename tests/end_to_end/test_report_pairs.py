@@ -49,6 +49,13 @@ def test_a_map_has_a_cell_where_rows_are_and_nowhere_else(opened):
     assert page.ask(CELLS) == pair.measured.sum()
 
 
+def test_names_over_the_matrix_are_whole(opened):
+    page = opened(renamed(with_levels(), ("total_bedrooms_per_house", *"abcd")))  # 24 letters
+    heads = "[...document.querySelectorAll('.matrix thead th span')]"
+    assert "total_bedrooms_per_house" in page.texts(".matrix thead th")
+    assert page.ask(f"{heads}.every(head => head.scrollHeight <= head.clientHeight)")
+
+
 def test_every_kind_of_pair_is_drawn(opened):
     page = opened(with_levels())
     for part in ("#p0-0", "#p0-1"):

@@ -137,9 +137,10 @@ def require_two(features: Sequence[Feature]) -> None:
 
 def tell_price(manner: Manner, n_pairs: int, n_rows: int, asked: PairSettings) -> None:
     """Say what all pairs of a black box cost, before it is paid."""
-    if manner.is_dear and asked.pairs == "all" and asked.method == "ale":
+    price = price_all(manner, n_pairs, n_rows, asked)
+    if price and asked.pairs == "all":
         text = "pairs='all' asks the model about 4 x %s pairs x %s rows = %s rows"
-        LOG.warning(text, f"{n_pairs:,}", f"{n_rows:,}", f"{4 * n_pairs * n_rows:,}")
+        LOG.warning(text, f"{n_pairs:,}", f"{n_rows:,}", f"{price:,}")
 
 
 def tell_asked(n_asked: int, method: str) -> None:
@@ -155,19 +156,37 @@ def tell_grid(n_points: int, n_rows: int, asked: PairSettings) -> None:
         LOG.warning(text, f"{n_points:,}", f"{n_rows:,}", f"{n_points * n_rows:,}")
 
 
-def describe_choice(n_measured: int, n_pairs: int, n_rows: int, *, is_dear: bool) -> list[Note]:
-    """Say which pairs were left out, and that rows are few."""
-    notes = []
-    if n_measured < n_pairs:
-        text = (
-            f"{n_measured} of {n_pairs:,} pairs: those that the spread of the effects points to; "
-            "pairs='all' measures every one"
-        )
-        price = f", and asks the model about {4 * n_pairs * n_rows:,} rows" if is_dear else ""
-        notes.append(Note("screen", text + price))
-    if n_rows < FEW_ROWS:
-        notes.append(Note("few rows", f"{n_rows} rows tell little about pairs: 5 cells a side"))
-    return notes
+def describe_screen(n_measured: int, n_pairs: int, n_asked: int) -> tuple[Note, ...]:
+    """Say which pairs were left out, and how many rows the model would be asked about for all.
+
+    Parameters
+    ----------
+    n_measured, n_pairs : int
+        Pairs that are measured, and all.
+    n_asked : int
+        Rows that all pairs cost; 0 where they cost hardly more than these.
+    """
+    if n_measured >= n_pairs:
+        return ()
+    price = f", and asks the model about {n_asked:,} rows" if n_asked else ""
+    text = (
+        f"{n_measured} of {n_pairs:,} pairs: those that the spread of the effects points to; "
+        f"pairs='all' measures every one{price}"
+    )
+    return (Note("screen", text),)
+
+
+def describe_rows(n_rows: int, asked: PairSettings) -> tuple[Note, ...]:
+    """Say that rows are few, and what follows for the usual cells."""
+    if n_rows >= FEW_ROWS:
+        return ()
+    cells = ": 5 cells a side" if asked.method == "ale" and asked.cells is None else ""
+    return (Note("few rows", f"{n_rows} rows tell little about pairs{cells}"),)
+
+
+def price_all(manner: Manner, n_pairs: int, n_rows: int, asked: PairSettings) -> int:
+    """Rows that a model is asked about for all pairs; 0 where pairs have no price of their own."""
+    return 4 * n_pairs * n_rows if manner.is_dear and asked.method == "ale" else 0
 
 
 def all_of(some: Sequence[int]) -> IntArray:

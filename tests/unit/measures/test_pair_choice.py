@@ -10,8 +10,10 @@ from rhale.measures.pair_choice import (
     Manner,
     all_of,
     choose_manner,
-    describe_choice,
+    describe_rows,
+    describe_screen,
     limit_pairs,
+    price_all,
     require_two,
     tell_price,
     too_many,
@@ -111,14 +113,26 @@ def test_the_price_of_all_pairs_is_told_before_it_is_paid(caplog):
 
 
 def test_what_was_left_out_is_told():
-    (screened,) = describe_choice(10, 435, 1_000, is_dear=True)
+    (screened,) = describe_screen(10, 435, 1_740_000)
     assert "10 of 435 pairs" in screened
     assert "1,740,000 rows" in screened
-    (screened,) = describe_choice(10, 435, 1_000, is_dear=False)
-    assert screened.endswith("pairs='all' measures every one")
-    (few,) = describe_choice(3, 3, 20, is_dear=True)
-    assert few.kind == "few rows"
-    assert describe_choice(3, 3, 50, is_dear=True) == []
+    (cheap,) = describe_screen(10, 435, 0)
+    assert cheap.endswith("pairs='all' measures every one")
+    assert describe_screen(3, 3, 600) == ()
+
+
+def test_few_rows_are_told_and_their_cells_where_there_are_any():
+    (few,) = describe_rows(20, PairSettings())
+    assert (few.kind, few) == ("few rows", "20 rows tell little about pairs: 5 cells a side")
+    for asked in (PairSettings(cells=3), PairSettings(method="h")):
+        assert describe_rows(20, asked) == ("20 rows tell little about pairs",)
+    assert describe_rows(50, PairSettings()) == ()
+
+
+def test_only_corners_have_a_price_for_each_pair():
+    assert price_all(Manner("corners"), 435, 1_000, PairSettings()) == 1_740_000
+    assert price_all(Manner("walk"), 435, 1_000, PairSettings()) == 0
+    assert price_all(Manner("corners"), 435, 1_000, PairSettings(method="h")) == 0
 
 
 def test_one_feature_makes_no_pair():
