@@ -5,7 +5,13 @@ import pandas as pd
 import pytest
 
 import rhale
-from rhale.errors import BadPredictionError, BadSettingError, ModelFailedError, UnknownFeatureError
+from rhale.errors import (
+    BadEffectsError,
+    BadPredictionError,
+    BadSettingError,
+    ModelFailedError,
+    UnknownFeatureError,
+)
 
 
 @pytest.fixture
@@ -261,3 +267,12 @@ def test_independent_features_share_the_variance():
 def test_cells_beside_all_rows_are_refused(rows):
     with pytest.raises(BadSettingError, match=r"'x0' has no rows within \[100, 101\]"):
         rhale.interactions(product, rows, cells=rhale.Edges([100, 101]))
+
+
+def test_a_wrong_gradient_is_refused_in_words_that_help_here(rows):
+    def steep(z):
+        return np.column_stack([5 * z[:, 1], z[:, 0], np.ones(len(z)), z[:, 3]])
+
+    with pytest.raises(BadEffectsError, match="or leave it out: a function") as refused:
+        rhale.interactions(product, rows, gradient=steep)
+    assert "local=" not in str(refused.value)

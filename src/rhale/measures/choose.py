@@ -271,10 +271,10 @@ def judge_gradient(
         return why, [], asked
     wrong, more = check_gradient(asker, probe, features, found)
     if wrong and settings.local != "gradient":
-        msg = (
-            f"{wrong[0]}; correct the gradient, leave it out (local='secant'), or insist with "
-            "local='gradient'"
-        )
+        way = "leave it out (local='secant'), or insist with local='gradient'"
+        if settings.pairing is not None:  # which have no local=
+            way = "or leave it out: a function that gives predictions alone will do"
+        msg = f"{wrong[0]}; correct the gradient, {way}"
         raise BadEffectsError(msg)
     told = dict.fromkeys(flat, FLAT_GRADIENT) | {one.feature: _insisted(one) for one in wrong}
     return "", [told.get(f.name, BY_GRADIENT) for f in features], asked + more
