@@ -18,7 +18,7 @@ Named = str | int
 FIXED = (Fixed, Quantile, Edges)  # partitions that need no effects to be chosen
 FEWEST_CELLS, MOST_CELLS, ROWS_A_CELL = 5, 20, 5
 FEW_ROWS = 50  # below these a note is due
-WIDEST = 128  # cells a side: errors of a surface need the square of all cells in memory
+WIDEST = 64  # cells a side: errors need a number for each two cells of a pair, 1.5 GB with these
 
 
 @dataclass(frozen=True, eq=False)

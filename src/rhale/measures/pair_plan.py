@@ -9,7 +9,6 @@ from typing import Literal
 
 import numpy as np
 
-from rhale.errors import BadSettingError
 from rhale.features.feature import Feature
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.fixed import Edges
@@ -23,7 +22,6 @@ from rhale.names import find_feature
 from rhale.settings import Settings, partition_for
 from rhale.tables import Chunk
 
-MOST_CELLS = 64  # a side: errors need a number for each two cells of a pair, 1.5 GB with these
 Way = Literal["corners", "gradient", "walk", "still"]  # still: one of the two never changes
 
 
@@ -98,23 +96,9 @@ def make_sides(
     features: Sequence[Feature], settings: Settings, asked: PairSettings, n_rows: float
 ) -> tuple[Side, ...]:
     """Choose the cells of every feature."""
-    sides = tuple(
+    return tuple(
         Side(f, choose_axis(f, settings, asked.n_cells(min(n_rows, f.axis.rows)))) for f in features
     )
-    if asked.method == "ale":
-        for side in sides:
-            _refuse_many(side)
-    return sides
-
-
-def _refuse_many(side: Side) -> None:
-    """Refuse cells whose errors no memory holds."""
-    if not side.axis.is_levels and side.axis.n_steps > MOST_CELLS:
-        msg = (
-            f"cells= divides {side.feature.name!r} into {side.axis.n_steps:,} cells, and a pair has the "
-            f"square of that; pass {MOST_CELLS} or fewer (20 are usual, 40 serve from 100,000 rows on)"
-        )
-        raise BadSettingError(msg)
 
 
 def choose_axis(feature: Feature, settings: Settings, n_cells: int) -> PairAxis:

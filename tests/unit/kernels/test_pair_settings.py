@@ -71,3 +71,10 @@ def test_unknown_words_are_refused(name, value):
 def test_what_is_about_surfaces_is_refused_where_there_are_none(setting):
     with pytest.raises(BadSettingError, match="about surfaces"):
         PairSettings(method="h", **setting)
+
+
+@pytest.mark.parametrize("cells", [65, 10**6, rhale.Fixed(65), {"a": rhale.Quantile(65)}])
+def test_more_cells_than_memory_holds_are_refused(cells):
+    with pytest.raises(BadSettingError, match="64"):
+        PairSettings(cells=cells)
+    assert PairSettings(cells=64).n_cells(100) == 64

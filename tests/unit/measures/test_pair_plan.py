@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 import rhale
-from rhale.errors import BadSettingError, UnknownFeatureError
+from rhale.errors import UnknownFeatureError
 from rhale.features.first_pass import FirstPass
 from rhale.features.survey import rows_keys
 from rhale.kernels.pair_settings import PairSettings
@@ -43,16 +43,6 @@ def test_given_edges_stay():
     features, _, asked = survey(x, bins={"x0": rhale.Edges([-1, 0.25, 1], closed="right")})
     axis = choose_axis(features[0], asked, 20)
     assert (axis.nodes.tolist(), axis.closed) == ([-1, 0.25, 1], "right")
-
-
-def test_more_cells_than_memory_holds_are_refused():
-    x = np.random.default_rng(0).normal(size=(400, 2))
-    features, _, asked = survey(x)
-    with pytest.raises(BadSettingError, match=r"divides 'x0' into 399 cells.*pass 64 or fewer"):
-        make_sides(features, asked, PairSettings(cells=10**6), 400)
-    assert make_sides(features, asked, PairSettings(cells=64), 400)[0].axis.n_steps == 64
-    points = make_sides(features, asked, PairSettings([("x0", "x1")], "pdp", 100), 400)
-    assert points[0].axis.n_steps == 100  # points of a grid have no errors
 
 
 def test_rows_are_asked_at_the_limits_of_their_cell():
