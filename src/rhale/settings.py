@@ -133,11 +133,15 @@ class Settings:
 
     def by_name(self, names: Sequence[str]) -> Settings:
         """The same, with features of `bins`, `limits` and pairs by their names in a table."""
+        pairing, features = name_pairs(self.pairing, names), self.features
+        if pairing is not None and isinstance(pairing.pairs, tuple):
+            features = list(dict.fromkeys(name for pair in pairing.pairs for name in pair))
         return replace(
             self,
+            features=features,
             bins=name_keys(self.bins, names),
             limits=name_keys(self.limits, names),
-            pairing=name_pairs(self.pairing, names),
+            pairing=pairing,
         )
 
     @property

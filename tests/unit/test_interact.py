@@ -276,3 +276,10 @@ def test_a_wrong_gradient_is_refused_in_words_that_help_here(rows):
     with pytest.raises(BadEffectsError, match="or leave it out: a function") as refused:
         rhale.interactions(product, rows, gradient=steep)
     assert "local=" not in str(refused.value)
+
+
+def test_pairs_by_name_and_by_position_may_stand_together(rows):
+    ix = rhale.interactions(product, rows, pairs=[("x0", "x1"), (1, 2), (0, 1)])
+    assert [pair.names for pair in ix] == [("x0", "x1"), ("x1", "x2")]
+    with pytest.raises(BadSettingError, match="'x0' with itself"):
+        rhale.interactions(product, rows, pairs=[("x0", 0)])
