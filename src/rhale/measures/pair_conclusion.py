@@ -96,7 +96,8 @@ def choose_directions(
 
 def find_rounding(sums: PairSums) -> FloatArray:
     """How large mixed differences of predictions may be by their rounding alone, (n_outputs,)."""
-    return np.asarray(sums.answers.size * (SINGLE if sums.answers.is_single else 0.0))
+    is_rounded = sums.answers.is_single and not sums.answers.is_whole
+    return np.asarray(sums.answers.size * (SINGLE if is_rounded else 0.0))
 
 
 def drop_rounding(moments: PairMoments, least: float) -> PairMoments:

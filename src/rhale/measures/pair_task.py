@@ -32,20 +32,24 @@ WORTH_COMPILING = 2**21  # rows times all pairs of a chunk: less is added up whi
 @crosses_processes
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """Mean and squared deviations of predictions, by output; whether all are single precision."""
+    """Mean and squared deviations of predictions, by output; whether all are of one kind.
+
+    Single precision holds them all, or they are whole numbers, which double precision holds exactly.
+    """
 
     weight: float
     mean: FloatArray
     squares: FloatArray
     is_single: bool = False
+    is_whole: bool = False
 
     def __add__(self, other: Answers) -> Answers:
         weight = self.weight + other.weight
         share = other.weight / weight if weight > 0 else 0.0
         step = other.mean - self.mean
         squares = self.squares + other.squares + self.weight * share * step**2
-        is_single = self.is_single and other.is_single
-        return Answers(weight, self.mean + step * share, squares, is_single)
+        kinds = (self.is_single and other.is_single, self.is_whole and other.is_whole)
+        return Answers(weight, self.mean + step * share, squares, *kinds)
 
     @property
     def variance(self) -> FloatArray:
@@ -61,9 +65,9 @@ class Answers:
 def measure_answers(found: FloatArray, weights: FloatArray | None) -> Answers:
     """Add up predictions of some rows, shape (n_rows, n_outputs)."""
     weight = np.ones(len(found)) if weights is None else weights
-    total, is_single = float(weight.sum()), _are_single(found)
+    total, kinds = float(weight.sum()), (_are_single(found), np.array_equal(found, np.rint(found)))
     if total <= 0:
-        return Answers(0.0, np.zeros(found.shape[1]), np.zeros(found.shape[1]), is_single)
+        return Answers(0.0, np.zeros(found.shape[1]), np.zeros(found.shape[1]), *kinds)
     mean = found[0] + weight @ (found - found[0]) / total
     far = float(np.abs(found - mean).max())
     if far > LARGEST:
@@ -72,7 +76,7 @@ def measure_answers(found: FloatArray, weights: FloatArray | None) -> Answers:
             "number. Divide the model's output by a power of ten first"
         )
         raise BadEffectsError(msg)
-    return Answers(total, mean, weight @ (found - mean) ** 2, is_single)
+    return Answers(total, mean, weight @ (found - mean) ** 2, *kinds)
 
 
 def _are_single(found: FloatArray) -> bool:

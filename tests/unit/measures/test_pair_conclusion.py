@@ -99,3 +99,10 @@ def test_double_precision_sees_what_single_cannot(rows):
     task, chunk = make_task(rows, "corners", lambda z: 1e-8 * z[:, 0] * z[:, 1] + additive(z))
     pair, *_ = conclude_pairs(task.plan, task(chunk), ["y"], PairSettings(), len(rows))
     assert pair.strength == pytest.approx(1e-8, rel=0.25)
+
+
+def test_whole_numbers_are_exact_however_large(rows):
+    """Single precision holds them, too, and could not tell them from rounding."""
+    task, chunk = make_task(rows, "corners", lambda z: 8e6 + np.rint(2 * z[:, 0] * z[:, 1]))
+    pair, *_ = conclude_pairs(task.plan, task(chunk), ["y"], PairSettings(), len(rows))
+    assert pair.strength == pytest.approx(2, rel=0.25)
