@@ -115,7 +115,7 @@ def test_arguments_of_interactions_are_those_that_were_given():
         ({"pairs": "age:age"}, "a pair needs two features"),
         ({"pairs": "age:sex", "top": 3}, "use one of the two"),
         ({"cells": "many"}, "--cells many is not understood"),
-        ({"cells": "1"}, "pass 2 or more"),
+        ({"cells": "1"}, "is not between 2 and"),
         ({"method": "h", "cells": "9"}, "is about surfaces"),
     ],
 )
