@@ -401,8 +401,8 @@ class PairEffect:
 
     @property
     def share(self) -> float:
-        """Squared strength, of the variance of the predictions."""
-        return _share_of(self.strength, self.variance)
+        """Squared strength, of the variance of the predictions; rows left out have none of it."""
+        return share_of_rows(self) * _share_of(self.strength, self.variance)
 
     def transposed(self) -> PairEffect:
         """The same pair, sides exchanged."""
@@ -531,6 +531,14 @@ class PairIndex:
         """There is no surface."""
         return 0
 
+    def surface(self, first: Any, second: Any) -> FloatArray:  # noqa: ARG002
+        """There is no surface."""
+        msg = (
+            f"method {self.method!r} gives {self.names[0]!r} and {self.names[1]!r} a number and no "
+            "surface; use interactions(..., method='ale')"
+        )
+        raise BadSettingError(msg)
+
     def plot(self, kind: str = "map", **options: Any) -> Any:  # noqa: ARG002
         """There is no surface."""
         first, second = self.names
@@ -622,6 +630,12 @@ def as_read_only_view(array: FloatArray) -> FloatArray:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def share_of_rows(pair: Any) -> float:
+    """Share of the rows that have a value of both features, of a pair with cells."""
+    n_known = int(pair.count.sum())
+    return n_known / (n_known + pair.n_left_out) if n_known else 0.0
 
 
 def _share_of(strength: float, variance: float) -> float:

@@ -22,6 +22,7 @@ from rhale.results.pair_effect import (
     cell_ends,
     draw_surface,
     read_places,
+    share_of_rows,
     write_head,
 )
 from rhale.results.table_rows import Columns
@@ -240,8 +241,9 @@ class PairProfile:
 
     @property
     def share(self) -> float:
-        """Squared strength, of the variance of the predictions."""
-        return self.strength**2 / self.variance if self.variance > 0 else 0.0
+        """Squared strength, of the variance of the predictions; rows left out have none of it."""
+        share = self.strength**2 / self.variance if self.variance > 0 else 0.0
+        return share_of_rows(self) * share
 
     def transposed(self) -> PairProfile:
         """The same pair, sides exchanged."""

@@ -353,3 +353,14 @@ def test_doubt_is_known_near_the_ends_of_numbers(exponent, smooth):
         assert far.p_value == near.p_value
         assert far.strength_error == np.ldexp(near.strength_error, exponent)
         assert far.strength_ci() == tuple(np.ldexp(near.strength_ci(), exponent))
+
+
+def test_rows_that_are_left_out_have_no_part_in_the_share(pair):
+    fewer = replace(pair, n_left_out=3 * int(pair.count.sum()))
+    assert fewer.share == pytest.approx(pair.share / 4)
+
+
+def test_a_number_has_no_surface_and_says_so():
+    index = PairIndex(("a", "b"), "y", "h", 1.0, 4.0)
+    with pytest.raises(BadSettingError, match="no surface"):
+        index.surface(0, 0)
