@@ -42,7 +42,6 @@ class WholeRows:
     def first(self, n_rows: int) -> WholeRows:
         """Those with the smallest keys, at most so many, in the order of the keys."""
         some = np.argsort(self.key, kind="stable")[:n_rows]
-        some = some[self.weight[some] > 0]
         return WholeRows(self.key[some], self.weight[some], self.chunk.take(some))
 
 

@@ -25,9 +25,3 @@ def test_chunks_add_up_to_the_same_rows():
     ).first(12)
     assert np.array_equal(whole.chunk.rows, parts.chunk.rows)
     assert np.array_equal(whole.weight, parts.weight)
-
-
-def test_rows_without_weight_are_left_out():
-    weights = np.where(np.arange(40) % 2, 1.0, 0.0)
-    found = WholeRowsTask(NO_LIMIT, 0)(open_table(ROWS, weights).chunk(0, 40)).first(40)
-    assert found.weight.tolist() == [1.0] * 20
