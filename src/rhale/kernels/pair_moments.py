@@ -63,8 +63,11 @@ class PairMoments:
 
     def of_output(self, output: int) -> PairMoments:
         """Those of one output alone."""
-        one = slice(output, output + 1)
-        return replace(self, mean=self.mean[one], products=self.products[one])
+        return self.of_outputs(slice(output, output + 1))
+
+    def of_outputs(self, some: slice) -> PairMoments:
+        """Those of some outputs."""
+        return replace(self, mean=self.mean[some], products=self.products[some])
 
     @property
     def exponent(self) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 
 from rhale.errors import BadEffectsError
 from rhale.features.survey import rows_keys
-from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.moments import LARGEST
 from rhale.kernels.pair_main import MainMoments, measure_main
 from rhale.kernels.pair_moments import PairMoments, measure_pair
@@ -93,10 +93,9 @@ class PairSums:
     Attributes
     ----------
     pairs : tuple of PairMoments
-        One for each pair; of a gradient, the second feature crossing its cell.
+        One for each pair; of a gradient, where one of the two features crosses its cell.
     reversed : tuple of PairMoments or None
-        The same pairs where the first feature crosses its cell, sides exchanged; None where
-        differences have no direction.
+        The same pairs where the other one does; None where differences have no direction.
     mains : tuple of MainMoments or None
         One for each feature; None where it is in no pair that says so.
     answers : Answers
@@ -170,7 +169,7 @@ class PairTask:
         if "walk" in plan.ways:
             n_numbers = n_outputs * len(plan.pairs)
         elif "gradient" in plan.ways:
-            n_numbers = len(self.asker.outputs) * len(self.asker.names)
+            n_numbers = len(self.asker.outputs) * max(len(self.asker.names), 2 * len(plan.pairs))
         elif "corners" in plan.ways:
             batch_rows = -(-batch_rows // 4)
         return int(np.clip(CHUNK_NUMBERS // n_numbers, FEWEST_ROWS, max(batch_rows, FEWEST_ROWS)))
@@ -178,7 +177,7 @@ class PairTask:
     def __call__(self, chunk: Chunk) -> PairSums:
         """Ask the model about every pair, and keep sums."""
         key = rows_keys(chunk, self.seed)
-        found = Gathered(self.plan.question(chunk, key), chunk.weights)
+        found = Gathered(self.plan.question(chunk, key), chunk.weights, len(self.asker.outputs))
         n_walked = self.gather_walked(chunk, found)
         answers, n_asked = self.ask_answers(chunk, found)
         n_asked += n_walked + self.gather_slopes(chunk, found) + self.gather_corners(chunk, found)
@@ -222,22 +221,16 @@ class PairTask:
         answers, slopes, n_asked = None, None, 0
         if any(sides[side].axis.is_levels for side in crossing):
             (answers, slopes), n_asked = self.predictor.gradient(chunk), chunk.n_rows
+        mixed: list[list[FloatArray]] = [[] for _ in pairs]  # one for each way round
         for side in crossing.tolist():
             crossed = cross_cell(self.predictor, chunk, sides[side], (answers, slopes))
             found.add_main(side, crossed.single)
             n_asked += 2 * chunk.n_rows
-            others = pairs.sum(axis=1) - side
-            mine = [
-                place
-                for place in np.flatnonzero((pairs == side).any(axis=1))
-                if not sides[others[place]].axis.is_levels
-            ]
-            if mine:
-                mixed = [crossed.change_along(sides[other]) for other in others[mine]]
-                ordered = np.column_stack([others[mine], np.full(len(mine), side)])
-                moments = found.measure(ordered, mixed)
-                found.add_directions(places[mine], moments, pairs[mine, 1] == side)
-        found.settle(places)
+            for place in np.flatnonzero((pairs == side).any(axis=1)).tolist():
+                other = sides[int(pairs[place].sum()) - side]
+                if not other.axis.is_levels:
+                    mixed[place].append(crossed.change_along(other))
+        found.add_both(places, found.measure(pairs, [np.concatenate(both) for both in mixed]))
         return n_asked
 
     def gather_corners(self, chunk: Chunk, found: Gathered) -> int:
@@ -265,8 +258,8 @@ class PairTask:
 class Gathered:
     """What a chunk says so far."""
 
-    def __init__(self, question: PairQuestion, weights: FloatArray | None) -> None:
-        self.question, self.weights = question, weights
+    def __init__(self, question: PairQuestion, weights: FloatArray | None, n_outputs: int) -> None:
+        self.question, self.weights, self.n_outputs = question, weights, n_outputs
         self.pairs: dict[int, PairMoments] = {}
         self.reversed: dict[int, PairMoments] = {}
         self.mains: dict[int, MainMoments] = {}
@@ -297,21 +290,12 @@ class Gathered:
         """Keep the sums of some pairs."""
         self.pairs.update(zip((int(place) for place in places), moments, strict=True))
 
-    def add_directions(
-        self, places: IntArray, moments: Sequence[PairMoments], is_second: BoolArray
-    ) -> None:
-        """Keep sums where the second side crosses its cell, or, sides exchanged, the first."""
-        for place, one, as_it_is in zip(places.tolist(), moments, is_second, strict=True):
-            if as_it_is:
-                self.pairs[place] = one
-            else:
-                self.reversed[place] = one.transposed()
-
-    def settle(self, places: IntArray) -> None:
-        """Where only the first side can cross, its direction is the only one."""
-        for place in places.tolist():
-            if place not in self.pairs:
-                self.pairs[place] = self.reversed.pop(place)
+    def add_both(self, places: IntArray, moments: Sequence[PairMoments]) -> None:
+        """Keep sums of pairs whose outputs stand once, or twice: for either side that crosses its cell."""
+        for place, one in zip(places.tolist(), moments, strict=True):
+            self.pairs[place] = one.of_outputs(slice(0, self.n_outputs))
+            if len(one.mean) > self.n_outputs:
+                self.reversed[place] = one.of_outputs(slice(self.n_outputs, None))
 
     def add_main(self, side: int, differences: FloatArray) -> None:
         """Keep what a feature does alone, once."""
