@@ -40,7 +40,6 @@ from rhale.models.lesson import Lesson, Training, train_ahead
 from rhale.models.model_size import is_larger
 from rhale.names import find_feature, near_names
 from rhale.results.note import Note
-from rhale.results.pair_effect import PairEffect
 from rhale.results.refit_pair import RefitPair
 from rhale.settings import PROFILES, USUAL_BINS, Settings
 from rhale.tables import open_table

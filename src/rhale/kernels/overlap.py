@@ -92,7 +92,7 @@ class Overlap:
     def _deviations(self) -> FloatArray:
         """Products of the shares as deviations from their mean over the trainings."""
         means = self.shared.mean(axis=0)
-        return self.shared - means - means[:, None] + means.mean()
+        return np.asarray(self.shared - means - means[:, None] + means.mean())
 
     @property
     def is_same(self) -> bool:
