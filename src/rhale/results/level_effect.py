@@ -11,12 +11,14 @@ import numpy as np
 
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.ale_statistics import read_levels
 from rhale.kernels.curve import Center, fill_gaps, known_center, middles
 from rhale.kernels.real_jumps import Jump
 from rhale.kernels.student import student_quantile
 from rhale.kernels.times import ColumnKind
 from rhale.names import find_level
 from rhale.results.effect import NO_SAMPLE, LocalEffects
+from rhale.results.effect_statistics import Statistics, gather_statistics, remove_noise
 from rhale.results.missing import Missing
 from rhale.results.note import Note, as_notes
 from rhale.results.region_tree import RegionTree
@@ -300,6 +302,29 @@ class LevelEffect(FrozenResult):
         tails = max(float(self.share @ curve**4) - 1.0, 0.0)
         drawn = size**2 * tails / (4 * self._all_rows)
         return float(np.sqrt(np.maximum(pull @ self._covariance @ pull, 0.0) + drawn))
+
+    def statistics(self, y: Any = None) -> Statistics:
+        """ALED, ALER and the same in percentiles of the target: the effect in plain numbers.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_values,), optional
+            Observed values of the target, for NALED and NALER; any number of them.
+
+        Notes
+        -----
+        The curve is read at the levels, each with the weight of its rows; the range is that of the
+        levels that have rows.
+        """
+        size = remove_noise(self.importance, self._added_square())
+        heights = read_levels(self.curve(), self.level_weight)
+        return gather_statistics((self.name,), self.output, "levels", heights, size, y)
+
+    def _added_square(self) -> float:
+        """What the errors of the steps add, on average, to the mean square over the rows."""
+        matrix = self._map("mean")
+        variance = np.einsum("ij,jk,ik->i", matrix, self._covariance, matrix)
+        return float(self.share @ np.maximum(variance, 0.0))
 
     @property
     def heterogeneity(self) -> float:

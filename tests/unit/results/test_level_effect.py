@@ -367,3 +367,32 @@ def test_sampled_rows_stand_at_the_steps_below_and_above_their_level(make_levels
         (0, 1.5),  # above
         (1, 3.5),
     ]
+
+
+def test_statistics_are_read_at_the_levels():
+    """The curve is 0, 1, 4 at levels with as many rows, so -5/3, -2/3, 7/3."""
+    found = made().statistics(y=[0.0, 1.0, 2.0])
+    assert found.read == "levels"
+    assert found.aled == pytest.approx(14 / 9)
+    assert found.aled_sd == pytest.approx(made().importance)
+    assert found.aler == pytest.approx((-5 / 3, 7 / 3))
+    assert found.naler == (-50.0, 50.0)
+    assert found.naled == pytest.approx(100 / 3)
+
+
+def test_the_denoised_square_of_levels_without_an_effect_is_zero_on_average():
+    rng, raw, squares = np.random.default_rng(2), [], []
+    for _ in range(300):
+        level = rng.choice(4, 120, p=[0.4, 0.3, 0.2, 0.1])
+        down, up = rng.normal(size=(2, 120)) + rng.normal(size=120)  # a row's steps go together
+        effect = from_rows(level, np.where(level > 0, down, 0), np.where(level < 3, up, 0), 4)
+        raw.append(effect.importance**2)
+        squares.append(effect.importance**2 - effect._added_square())
+    error = np.std(squares) / np.sqrt(len(squares))
+    assert np.mean(raw) > 10 * error
+    assert abs(np.mean(squares)) < 3 * error
+
+
+def test_one_level_has_statistics_of_nothing():
+    found = made(("a",), ()).statistics(y=[1.0])
+    assert (found.aled, found.aler, found.importance_denoised) == (0.0, (0.0, 0.0), 0.0)
