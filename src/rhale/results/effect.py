@@ -524,8 +524,7 @@ class Effect(FrozenResult):
         told in `Statistics`.
         """
         size = remove_noise(self.importance, self.doubt.added_square())
-        reading = "rows" if self.stairs is not None else self.density
-        return gather_statistics((self.name,), self.output, reading, self._heights, size, y)
+        return gather_statistics((self.name,), self.output, self.density, self._heights, size, y)
 
     @property
     def _heights(self) -> Heights:

@@ -56,6 +56,8 @@ def test_levels_without_rows_are_not_in_the_range():
 def test_the_range_of_stairs_is_between_the_first_and_the_last_row():
     found = read_steps(np.array([-9.0, 1.0, 7.0, 2.0, 50.0]), np.array([0.0, 0.5, 0.0, 0.5, 0.0]))
     assert (found.low, found.high) == (1.0, 7.0)
+    rising = read_steps(np.array([-9.0, 1.0, 7.0, 50.0]), np.array([0.0, 0.5, 0.5, 0.0]))
+    assert (rising.low, rising.high) == (1.0, 7.0)
     assert read_steps(np.array([1.0, 2.0]), np.zeros(2))[2:] == (1.0, 2.0)
 
 

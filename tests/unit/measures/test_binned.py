@@ -373,3 +373,16 @@ def test_rows_at_the_minimum_stand_apart_in_regions_too():
             np.ones(len(mine)),
         )
         np.testing.assert_allclose(effect.curve(ceilings), expected)
+
+
+def test_given_ceilings_of_whole_numbers_stay_and_are_asked_at_whole_numbers():
+    """Over (0, 1.5] the model is asked at 0 and 2, over (1.5, 3] at 1 and 3: x² has slopes 2 and 4."""
+    rows = pd.DataFrame({"a": np.repeat(np.arange(4), 5)})
+    fx = rhale.explain(
+        lambda table: table["a"].to_numpy(dtype=float) ** 2,
+        rows,
+        method="ale",
+        bins=rhale.Ceilings([0, 1.5, 3]),
+    )
+    assert fx["a"].edges.tolist() == [0.0, 1.5, 3.0]
+    np.testing.assert_allclose(fx["a"].mean, [2.0, 4.0])
