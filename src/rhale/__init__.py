@@ -5,6 +5,7 @@ from typing import Any as _Any
 from rhale import models
 from rhale._explain import effect, explain
 from rhale._interact import interactions
+from rhale._refit import refit, refits
 from rhale._run import own_version as _own_version
 from rhale.errors import RhaleError
 from rhale.explanation import Explanation
@@ -16,7 +17,9 @@ from rhale.results.effect import Effect
 from rhale.results.level_effect import LevelEffect
 from rhale.results.pair_effect import PairEffect
 from rhale.results.profile import Profile
+from rhale.results.refit_effect import RefitEffect
 from rhale.results.region_tree import RegionTree
+from rhale.trainings import Refits
 
 __all__ = [
     "By",
@@ -26,6 +29,8 @@ __all__ = [
     "LevelEffect",
     "PairEffect",
     "Profile",
+    "RefitEffect",
+    "Refits",
     "RegionTree",
     "Regions",
     "RhaleError",
@@ -34,6 +39,8 @@ __all__ = [
     "interactions",
     "load",
     "models",
+    "refit",
+    "refits",
 ]
 __all__ += _partitions.__all__
 

@@ -25,7 +25,7 @@ from rhale.names import find_feature, find_output, near_names
 from rhale.results import listing, store, summary
 from rhale.results.effect import Effect
 from rhale.results.explained import SampledCurves
-from rhale.results.fit import bin_cells
+from rhale.results.fit import ModelCells, bin_alike
 from rhale.results.note import Note, as_notes
 from rhale.results.partners import PartnerMatrix, Partners, partners_of_regions
 from rhale.results.read_only import as_read_only
@@ -365,12 +365,8 @@ class Explanation:
                 "call explain again with the bins you want"
             )
             raise BadSettingError(msg)
-        bins = name_keys(bins, self.features)
-        effects = tuple(
-            carry_regions(e, self._rebinned(cast(Effect, e), bins)) for e in self.effects
-        )
-        provenance = {**self.provenance, "bins": describe_bins(bins)}
-        return note_explained(replace(self, effects=effects, provenance=provenance))
+        (made,) = rebin_alike([self], bins)
+        return made
 
     def copy_bins(self, feature: str, output: str) -> Partition | None:
         """Bins of one feature and output, for another explanation; None where it has levels."""
@@ -426,26 +422,6 @@ class Explanation:
             effects, self.sample_x, self.predictions[:, output], self.sample_weight
         )
 
-    def _rebinned(self, effect: Effect, bins: Bins) -> Effect:
-        if effect.name not in self.cells:  # constant, with levels, or with a pile of rows
-            is_tied = effect.parts == "bins" and not is_constant(effect)
-            return replace(effect, bin_notes=(*effect.bin_notes, TIED)) if is_tied else effect
-        output, n_outputs = self.outputs.index(effect.output), len(self.outputs)
-        partition = partition_for(bins, effect.name, effect.output)
-        if partition is None:
-            return effect
-        made = bin_cells(
-            effect.name,
-            effect.output,
-            self.cells[effect.name].of_output(output, n_outputs),
-            partition,
-            stairs=effect.stairs,
-        )
-        carried = {n: getattr(effect, n) for n in ("local_notes", "sample", "kind", "missing")}
-        # limits that were searched in these rows stay so, however they are asked for
-        is_same = np.array_equal(made.edges, effect.edges)
-        return replace(made, search=effect.search if is_same else made.search, **carried)
-
     @property
     def _backend(self) -> str | None:
         return cast("str | None", self.provenance.get("table"))
@@ -469,11 +445,73 @@ class Explanation:
         return find_output(output, self.outputs)
 
 
-def carry_regions(before: Result, effect: Effect) -> Effect:
-    """Give an effect with other bins the regions that it had: the only one has its effect."""
-    tree = before.regions
-    if tree is None:
+def rebin_alike(explanations: Sequence[Explanation], bins: Bins) -> tuple[Explanation, ...]:
+    """Choose bins anew for models of one table: the same for all, from the moments of all.
+
+    Parameters
+    ----------
+    explanations : sequence of Explanation
+        Of the same features, outputs and rows.
+    bins : Partition, int, Explanation or mapping
+        As in `Explanation.rebin`, where the rules for what stays as it is are.
+    """
+    first = explanations[0]
+    bins = name_keys(bins, first.features)
+    rebinned = [_rebin_effects(explanations, place, bins) for place in range(len(first.effects))]
+    return tuple(
+        note_explained(
+            replace(
+                fx,
+                effects=tuple(map(carry_regions, fx.effects, effects)),
+                provenance={**fx.provenance, "bins": describe_bins(bins)},
+            )
+        )
+        for fx, effects in zip(explanations, zip(*rebinned, strict=True), strict=True)
+    )
+
+
+def _rebin_effects(
+    explanations: Sequence[Explanation], place: int, bins: Bins
+) -> tuple[Result, ...]:
+    """Choose the bins of one feature and output for all explanations."""
+    effects = tuple(fx.effects[place] for fx in explanations)
+    name, output, outputs = effects[0].name, effects[0].output, explanations[0].outputs
+    cells = [fx.cells.get(name) for fx in explanations]
+    partition = partition_for(bins, name, output)
+    known = [one for one in cells if one is not None]
+    if len(known) < len(cells):  # constant, with levels, or with a pile of rows
+        return tuple(map(_stay, effects))
+    if partition is None or any(one.cells != known[0].cells for one in known):
+        return effects
+    models = [
+        ModelCells(one.of_output(outputs.index(output), len(outputs)), effect.stairs)
+        for one, effect in zip(known, effects, strict=True)
+    ]
+    made = bin_alike(name, output, models, partition)
+    return tuple(map(_carry, effects, made))
+
+
+def _stay(effect: Result) -> Result:
+    """An effect whose bins cannot change; a note where a reader might have expected that."""
+    if effect.parts != "bins" or is_constant(effect):
         return effect
+    own = cast(Effect, effect)
+    return replace(own, bin_notes=(*own.bin_notes, TIED))
+
+
+def _carry(before: Result, made: Effect) -> Effect:
+    """Give an effect with other bins what does not depend on bins."""
+    carried = {n: getattr(before, n) for n in ("local_notes", "sample", "kind", "missing")}
+    # limits that were searched in these rows stay so, however they are asked for
+    search = cast(Effect, before).search if np.array_equal(made.edges, before.axis) else made.search
+    return replace(made, search=search, **carried)
+
+
+def carry_regions(before: Result, result: Result) -> Result:
+    """Give an effect with other bins the regions that it had: the only one has its effect."""
+    tree, effect = before.regions, cast(Effect, result)
+    if tree is None:
+        return result
     if len(tree) == 1:
         alone = replace(tree[0], effect=replace(effect, regions=None))
         return replace(effect, regions=replace(tree, regions=(alone,)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial, reduce
 from operator import add
@@ -243,6 +244,7 @@ class Moments:
 
 
 SUMS = tuple(f.name for f in fields(Moments) if f.name not in ("cells", "names"))
+ADDED = ("weight", "weight_squares", "sxx", "sxd", "sdd")  # sums that are no numbers of rows
 
 
 def about_line(sxx: FloatArray, sxd: FloatArray, sdd: FloatArray) -> FloatArray:
@@ -320,6 +322,24 @@ def measure(
             for b in blocks
         ),
     )
+
+
+def average(parts: Sequence[Moments]) -> Moments:
+    """Moments of the same rows under several models, as if each model had its share of every row.
+
+    Parameters
+    ----------
+    parts : sequence of Moments
+        Over the same cells, one for each model.
+
+    Returns
+    -------
+    Moments
+        Means are those of all models, squares hold how models differ, too; rows count once.
+    """
+    total, n_parts = reduce(add, parts), len(parts)
+    shared = {name: getattr(total, name) / n_parts for name in ADDED}
+    return replace(total, count=total.count // n_parts, **shared)
 
 
 def check_magnitude(values: FloatArray) -> None:

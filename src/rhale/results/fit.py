@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from rhale.kernels.empty_cells import cut_gaps
 from rhale.kernels.fixed import Quantile
 from rhale.kernels.gaps import NO_GAPS
 from rhale.kernels.grid import Closed, Grid, uniform_edges
-from rhale.kernels.moments import Moments
+from rhale.kernels.moments import Moments, average
 from rhale.kernels.partition import Partition
 from rhale.kernels.real_jumps import Jump, find_jumps
 from rhale.kernels.staircase import Staircase
@@ -96,29 +97,71 @@ def bin_cells(
         The curve, where it is known by itself; a jump that all rows share is then a bin, unless
         bins are given.
     """
-    if partition.closed != cells.grid.closed:
+    (made,) = bin_alike(name, output, [ModelCells(cells, stairs)], partition, axis=axis)
+    return made
+
+
+class ModelCells(NamedTuple):
+    """Cells of one output of one model, and its curve where that is known by itself."""
+
+    cells: Moments
+    stairs: Staircase | None = None
+
+
+def bin_alike(
+    name: str,
+    output: str,
+    models: Sequence[ModelCells],
+    partition: Partition,
+    *,
+    axis: Axis | None = None,
+) -> tuple[Effect, ...]:
+    """Choose bins from the moments of several models of the same rows; fit them for each model.
+
+    Parameters
+    ----------
+    name, output, partition, axis
+        As in `bin_cells`.
+    models : sequence of ModelCells
+        Over the same cells. Bins for the jumps of a staircase are made where it is the only one:
+        several models do not jump at the same places.
+    """
+    pooled = average([one.cells for one in models])
+    grid = pooled.grid
+    if partition.closed != grid.closed:
         msg = (
-            f"the cells of {name!r} are closed on the {cells.grid.closed}, the bins asked for on "
+            f"the cells of {name!r} are closed on the {grid.closed}, the bins asked for on "
             f"the {partition.closed}; explain the model again with these bins"
         )
         raise BadSettingError(msg)
-    axis = axis or axis_of(cells)
-    offered, notes = nearest_limits(cells.grid, partition.candidates(axis))
-    if offered[0] > 0 or offered[-1] < cells.grid.n_cells:
-        cells = cells.between(int(offered[0]), int(offered[-1]))
-        offered = offered - offered[0]
+    axis = axis or axis_of(pooled)
+    offered, notes = nearest_limits(grid, partition.candidates(axis))
+    first, last = int(offered[0]), int(offered[-1])
+    parts = [
+        one.cells if last - first == grid.n_cells else one.cells.between(first, last)
+        for one in models
+    ]
+    offered = offered - first
     if isinstance(partition, Adaptive):
-        cells, offered = part_at_gaps(cells, offered, partition.gaps(axis, cells))
-        if stairs is not None:
-            limits = cells.grid.edges[offered]
-            stretches = stretch_jumps(limits, find_jumps(stairs, cells.total_rows))
+        gaps = partition.gaps(axis, average(parts))
+        cut = [part_at_gaps(part, offered, gaps) for part in parts]
+        parts, offered = [part for part, _ in cut], cut[0][1]
+        if len(models) == 1 and (stairs := models[0].stairs) is not None:
+            limits = parts[0].grid.edges[offered]
+            stretches = stretch_jumps(limits, find_jumps(stairs, parts[0].total_rows))
             offered = offered[np.isin(limits, stretches.offer(limits))]
             partition = BetweenStretches(partition, stretches)
-    united = cells.unite(offered)
-    cuts = partition(united)
-    made = fit_effect(name, output, united, cuts, fine=cells, limits=offered[cuts.limits])
-    made = made if stairs is None else follow_stairs(made, stairs)
-    return replace(made, bin_notes=notes + made.bin_notes) if notes else made
+    united = [part.unite(offered) for part in parts]
+    cuts = partition(average(united))
+    fitted = [
+        fit_effect(name, output, own, cuts, fine=part, limits=offered[cuts.limits])
+        for own, part in zip(united, parts, strict=True)
+    ]
+    made = [
+        effect if one.stairs is None else follow_stairs(effect, one.stairs)
+        for effect, one in zip(fitted, models, strict=True)
+    ]
+    return tuple(replace(one, bin_notes=notes + one.bin_notes) if notes else one for one in made)
 
 
 def follow_stairs(effect: Effect, stairs: Staircase) -> Effect:

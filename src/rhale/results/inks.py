@@ -6,6 +6,7 @@ from __future__ import annotations
 EFFECT = "#0072B2"
 SPREAD = "#009E73"  # how rows differ: band, whiskers, violins
 UNCERTAINTY = "#D55E00"  # how well the mean is known: ribbon
+BETWEEN = "#CC79A7"  # how trainings differ: their curves, and the interval between them
 COUNT = "#8C8C8C"  # where rows are
 
 # Curves of regions: that of curves first, and never those of the spread or of intervals.

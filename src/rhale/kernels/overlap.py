@@ -1,0 +1,132 @@
+"""Which rows trainings share: what the deviation between them says about a training on other rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rhale.kernels import FloatArray, IntArray
+from rhale.kernels.records import freeze, same_fields
+
+ROUNDING = 1e-12  # of the shared squares: what is left below that is nothing
+
+
+@dataclass(frozen=True, eq=False)
+class Overlap:
+    """How much the rows of every two trainings have in common.
+
+    Attributes
+    ----------
+    shared : ndarray of shape (n_trainings, n_trainings)
+        Sum over all units of the products of their shares in both trainings. Units are rows, or
+        groups of rows that belong together; shares of a training add up to one.
+    n_train : ndarray of shape (n_trainings,)
+        Rows of each training.
+    n_rows : int
+        Rows of the table.
+
+    Notes
+    -----
+    Let an effect be the mean over the training rows of what each row adds to it, which holds for
+    many learners as long as rows are many. With A the shares, the mean of the trainings has the
+    variance |mean of A|² v, v being that of one unit, and their squared deviation S² is on average
+    sum |A_i - mean of A|² v / (n - 1). So the variance of the mean is `factor` S². The known cases
+    follow: 1/m + n1/n2 for m random subsets that leave n2 of the rows out (delete-d jackknife),
+    (1 - 1/K) n1/n2 for K folds, 1 + 1/m for bootstraps, 1/m where trainings share nothing.
+    """
+
+    shared: FloatArray
+    n_train: IntArray
+    n_rows: int
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @classmethod
+    def of(cls, train: Sequence[IntArray], n_rows: int, units: IntArray | None = None) -> Overlap:
+        """Count what trainings have in common.
+
+        Parameters
+        ----------
+        train : sequence of ndarray
+            Numbers of the rows of each training, some perhaps several times.
+        n_rows : int
+            Rows of the table.
+        units : ndarray of shape (n_rows,), optional
+            Number of the group of each row, where rows of a group belong together.
+
+        Examples
+        --------
+        >>> halves = [np.arange(0, 100), np.arange(100, 200)]
+        >>> Overlap.of(halves, 200).shared.round(4)
+        array([[0.01, 0.  ],
+               [0.  , 0.01]])
+        """
+        n_units = n_rows if units is None else int(units.max()) + 1
+        shares = np.empty((len(train), n_units))
+        for own, rows in zip(shares, train, strict=True):
+            who = rows if units is None else units[rows]
+            own[:] = np.bincount(who, minlength=n_units) / rows.size
+        sizes = np.array([rows.size for rows in train], dtype=np.intp)
+        return cls(shares @ shares.T, sizes, n_rows)
+
+    @classmethod
+    def independent(cls, n_trainings: int) -> Overlap:
+        """Trainings that have nothing in common, on rows that nobody counted."""
+        return cls(np.eye(n_trainings), np.zeros(n_trainings, dtype=np.intp), 0)
+
+    @property
+    def n_trainings(self) -> int:
+        """How many trainings there are."""
+        return len(self.shared)
+
+    @cached_property
+    def _deviations(self) -> FloatArray:
+        """Products of the shares as deviations from their mean over the trainings."""
+        means = self.shared.mean(axis=0)
+        return np.asarray(self.shared - means - means[:, None] + means.mean())
+
+    @property
+    def is_same(self) -> bool:
+        """Whether all trainings have the same rows, so that they say nothing about other ones."""
+        return float(np.trace(self._deviations)) <= ROUNDING * float(np.trace(self.shared))
+
+    @property
+    def factor(self) -> float:
+        """Variance of the mean of the trainings, in squared deviations between them; nan if unknown."""
+        if self.is_same:
+            return float("nan")
+        between = float(np.trace(self._deviations)) / (self.n_trainings - 1)
+        return float(self.shared.mean()) / between
+
+    @property
+    def degrees(self) -> float:
+        """Degrees of freedom of the deviation between trainings (Satterthwaite)."""
+        if self.is_same:
+            return float("nan")
+        return float(np.trace(self._deviations) ** 2 / np.sum(self._deviations**2))
+
+    @cached_property
+    def halves(self) -> IntArray:
+        """Pairs of trainings without a common row, each in one pair at most, (n_pairs, 2)."""
+        left, found = list(range(self.n_trainings)), list[tuple[int, int]]()
+        while left:
+            first = left.pop(0)
+            partner = next((k for k in left if self.shared[first, k] == 0), None)
+            if partner is not None:
+                left.remove(partner)
+                found.append((first, partner))
+        return np.array(found, dtype=np.intp).reshape(-1, 2)
+
+    def take(self, kept: Sequence[int]) -> Overlap:
+        """Some of the trainings."""
+        places = np.asarray(kept, dtype=np.intp)
+        return Overlap(self.shared[np.ix_(places, places)], self.n_train[places], self.n_rows)

@@ -1,0 +1,93 @@
+"""Does an effect come back? What curves of several trainings have in common beyond chance."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rhale.kernels import FloatArray
+from rhale.kernels.f_tail import f_tail
+from rhale.kernels.overlap import Overlap
+
+MOST_WAYS = 1e3  # in which curves may differ by chance
+
+
+class Replication(NamedTuple):
+    """What trainings agree on.
+
+    Attributes
+    ----------
+    square : float
+        Importance squared, without what the learner took from chance; may be below zero.
+    p_value : float
+        How likely trainings would agree so well if the effect were none; nan where that cannot be
+        told.
+    """
+
+    square: float
+    p_value: float
+
+    @property
+    def size(self) -> float:
+        """Root of the square, in units of the output; 0 where nothing comes back."""
+        return float(np.sqrt(np.maximum(self.square, 0.0)))
+
+
+NOT_KNOWN = Replication(float("nan"), float("nan"))
+
+
+def replicate(gram: FloatArray, overlap: Overlap) -> Replication:
+    """Compare the mean curve of the trainings with what chance would make of it.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n_trainings, n_trainings)
+        Mean over the rows of the product of every two curves.
+    overlap : Overlap
+        Which rows the trainings share.
+
+    Notes
+    -----
+    Trainings differ by the draw of their rows. Without an effect the mean curve has a mean square
+    over the rows of F S², with S² the mean square of the deviations between trainings and F the
+    factor of the overlap; with one it has the square of the effect besides. Curves may differ in
+    several ways, by chance alone in about (1 + w) / 2 of them where w is the number of ways that
+    the deviations show (`count_ways`); the ratio of both mean squares is compared with Fisher's F.
+    For a straight line and complementary halves that is exact.
+    """
+    if overlap.is_same:
+        return NOT_KNOWN
+    means = gram.mean(axis=0)
+    deviations = gram - means - means[:, None] + means.mean()
+    found = float(means.mean())
+    chance = overlap.factor * max(float(np.trace(deviations)), 0.0) / (overlap.n_trainings - 1)
+    if chance <= 0:
+        return Replication(found, 0.0 if found > 0 else 1.0)
+    ways = (1 + count_ways(deviations, overlap.degrees)) / 2
+    ratio = np.array([max(found / chance, 0.0)])
+    tail = f_tail(ratio, np.array([ways]), np.array([ways * overlap.degrees]))
+    return Replication(found - chance, float(tail[0]))
+
+
+def count_ways(deviations: FloatArray, degrees: float) -> float:
+    """In how many independent ways curves differ, judged by their products; 1 or more.
+
+    Parameters
+    ----------
+    deviations : ndarray of shape (n_trainings, n_trainings)
+        Products of the deviations of every two curves from their mean.
+    degrees : float
+        Degrees of freedom of these deviations.
+
+    Notes
+    -----
+    (tr C)² / tr C², C the covariance of the curves, from the squared sum of the diagonal and the
+    sum of all squares of the products, both without their bias (moments of Wishart's distribution).
+    """
+    sums, squares = float(np.trace(deviations)) ** 2, float(np.sum(deviations**2))
+    of_square = (squares - sums / degrees) / (1 + 1 / degrees - 2 / degrees**2)
+    of_sums = sums - 2 / degrees * of_square
+    if of_square <= 0:
+        return MOST_WAYS
+    return float(np.clip(of_sums / of_square, 1.0, MOST_WAYS))

@@ -1,0 +1,118 @@
+"""RefitPair: what two features do together, in several trainings of a learner. Frozen numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rhale.kernels import FloatArray
+from rhale.kernels.overlap import Overlap
+from rhale.kernels.records import freeze, same_fields
+from rhale.kernels.replication import Replication, replicate
+from rhale.kernels.student import student_quantile
+from rhale.results.pair_effect import PairEffect
+from rhale.results.refit_effect import LEVEL
+from rhale.results.result import require_level
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RefitPair:
+    """How strongly two features interact in every training, and whether that comes back.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The two features.
+    output : str
+        What is moved.
+    strengths : ndarray of shape (n_trainings,)
+        Strength in every training.
+    gram : ndarray of shape (n_trainings, n_trainings)
+        Mean over the rows of the product of every two surfaces.
+    overlap : Overlap
+        Which rows the trainings share.
+    """
+
+    names: tuple[str, str]
+    output: str
+    strengths: FloatArray
+    gram: FloatArray
+    overlap: Overlap
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return (
+            f"RefitPair({self.names!r}, output={self.output!r}, {len(self.strengths)} trainings, "
+            f"strength={self.strength:.4g}, replicated={self.replicated:.4g}, p={self.p_value:.2g})"
+        )
+
+    @classmethod
+    def of(cls, pairs: Sequence[PairEffect], overlap: Overlap) -> RefitPair:
+        """Compare one pair in several trainings, all measured in the same cells."""
+        first = pairs[0]
+        strengths = np.array([pair.strength for pair in pairs])
+        return cls(first.names, first.output, strengths, compare_surfaces(pairs), overlap)
+
+    @property
+    def strength(self) -> float:
+        """Mean over the trainings."""
+        return float(self.strengths.mean())
+
+    @property
+    def strength_between(self) -> float:
+        """Deviation of the strength between trainings."""
+        return float(self.strengths.std(ddof=1))
+
+    def strength_ci(self, level: float = 0.95) -> tuple[float, float]:
+        """Where the mean strength of all possible trainings is; never below zero."""
+        require_level(level)
+        quantile = student_quantile(level, np.array([self.overlap.degrees]))[0]
+        half = float(quantile * np.sqrt(self.overlap.factor)) * self.strength_between
+        return max(self.strength - half, 0.0), self.strength + half
+
+    @cached_property
+    def replication(self) -> Replication:
+        """What trainings without a common row agree on."""
+        return replicate(self.gram, self.overlap)
+
+    @property
+    def replicated(self) -> float:
+        """Strength without what the learner took from chance; 0 where nothing comes back."""
+        return self.replication.size
+
+    @property
+    def p_value(self) -> float:
+        """How likely surfaces would agree so well if the two did not interact."""
+        return self.replication.p_value
+
+    @property
+    def comes_back(self) -> bool:
+        """Whether trainings on other rows show the interaction again: p of .05 or less."""
+        return self.p_value <= LEVEL
+
+
+def compare_surfaces(pairs: Sequence[PairEffect]) -> FloatArray:
+    """Mean over the rows of the product of every two surfaces, (n_surfaces, n_surfaces).
+
+    Notes
+    -----
+    By their sums and differences, whose mean squares over the rows are known in closed form.
+    """
+    ground = pairs[0].fit.ground
+    surfaces = [pair.fit.surface for pair in pairs]
+    gram = np.empty((len(pairs), len(pairs)))
+    for i, own in enumerate(surfaces):
+        for j, other in enumerate(surfaces[: i + 1]):
+            both = float(ground.mean_square(own + other)) - float(ground.mean_square(own - other))
+            gram[i, j] = gram[j, i] = both / 4
+    return gram

@@ -1,0 +1,123 @@
+"""Results of refits as rows: what would come back, and every bin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rhale.kernels import FloatArray
+from rhale.results.refit_effect import RefitEffect
+from rhale.results.refit_pair import RefitPair
+from rhale.results.result import axis_kind
+from rhale.results.table_rows import Columns, name_places
+
+CORRELATED = 0.8  # from here on, a learner may take one feature for the other
+
+
+def effect_rows(
+    effects: Sequence[RefitEffect],
+    features: Sequence[str],
+    sample: FloatArray,
+    weight: FloatArray,
+) -> Columns:
+    """One row per feature and output: what would come back.
+
+    Parameters
+    ----------
+    effects : sequence of RefitEffect
+        In the order of the rows.
+    features : sequence of str
+        Names of the columns of the sample.
+    sample, weight : ndarrays of shape (n_sample, n_features) and (n_sample,)
+        Some rows, by which features are compared.
+    """
+    ends = [effect.importance_ci() for effect in effects]
+    proxies = find_correlated(features, sample, weight)
+    return {
+        "feature": [effect.name for effect in effects],
+        "output": [effect.output for effect in effects],
+        "importance": [effect.importance for effect in effects],
+        "importance_low": [low for low, _ in ends],
+        "importance_high": [high for _, high in ends],
+        "importance_between": [effect.importance_between for effect in effects],
+        "replicated": [effect.replicated for effect in effects],
+        "p_value": [effect.p_value for effect in effects],
+        "comes_back": [effect.comes_back for effect in effects],
+        "correlated_with": [", ".join(proxies[effect.name]) for effect in effects],
+    }
+
+
+def pair_rows(pairs: Sequence[RefitPair]) -> Columns:
+    """One row per pair and output: which interactions would come back."""
+    ends = [pair.strength_ci() for pair in pairs]
+    return {
+        "first": [pair.names[0] for pair in pairs],
+        "second": [pair.names[1] for pair in pairs],
+        "output": [pair.output for pair in pairs],
+        "strength": [pair.strength for pair in pairs],
+        "strength_low": [low for low, _ in ends],
+        "strength_high": [high for _, high in ends],
+        "strength_between": [pair.strength_between for pair in pairs],
+        "replicated": [pair.replicated for pair in pairs],
+        "p_value": [pair.p_value for pair in pairs],
+        "comes_back": [pair.comes_back for pair in pairs],
+    }
+
+
+def part_rows(effects: Sequence[RefitEffect]) -> Columns:
+    """One row per feature, output and place of the axis: limits of bins, levels or points."""
+    columns: Columns = {name: [] for name in PART_COLUMNS}
+    for effect in effects:
+        places = effect.axis
+        trace = effect.trace()
+        at = np.searchsorted(trace.x, places)
+        columns["feature"] += [effect.name] * places.size
+        columns["output"] += [effect.output] * places.size
+        columns["at"] += name_places(places, effect.labels, axis_kind(effect.effects[0]))
+        columns["x"] += places.tolist()
+        for name in ("curve", "low", "high", "between"):
+            columns[name] += getattr(trace, name)[at].tolist()
+    return columns
+
+
+PART_COLUMNS = ("feature", "output", "at", "x", "curve", "low", "high", "between")
+
+
+def find_correlated(
+    features: Sequence[str], sample: FloatArray, weight: FloatArray
+) -> dict[str, list[str]]:
+    """Features whose ranks go together so closely that a learner may take one for the other."""
+    ranks = np.stack([rank_values(column) for column in sample.T])
+    found: dict[str, list[str]] = {name: [] for name in features}
+    for i, first in enumerate(features):
+        for j, second in enumerate(features):
+            if i != j and abs(correlate(ranks[i], ranks[j], weight)) > CORRELATED:
+                found[first].append(second)
+    return found
+
+
+def rank_values(values: FloatArray) -> FloatArray:
+    """Ranks of the values, those of equal ones averaged; nan where there is no value.
+
+    Examples
+    --------
+    >>> rank_values(np.array([10.0, 30.0, 10.0, np.nan]))
+    array([0.5, 2. , 0.5, nan])
+    """
+    known = np.isfinite(values)
+    _, place, counts = np.unique(values[known], return_inverse=True, return_counts=True)
+    ranks = np.full(values.shape, np.nan)
+    ranks[known] = (np.cumsum(counts) - (counts + 1) / 2)[place]
+    return ranks
+
+
+def correlate(first: FloatArray, second: FloatArray, weight: FloatArray) -> float:
+    """Weighted correlation over rows where both are known; 0 where one of them does not vary."""
+    known = np.isfinite(first) & np.isfinite(second) & (weight > 0)
+    if not known.any():
+        return 0.0
+    share = weight[known] / weight[known].sum()
+    a, b = (values[known] - share @ values[known] for values in (first, second))
+    scale = float(np.sqrt((share @ a**2) * (share @ b**2)))
+    return float(share @ (a * b)) / scale if scale > 0 else 0.0

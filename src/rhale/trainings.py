@@ -1,0 +1,287 @@
+"""Refits: the effects of a learner in several trainings. What the user holds; its verbs call the rooms below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, cast
+
+import numpy as np
+
+from rhale.errors import BadSettingError, UnknownOutputError
+from rhale.explanation import Explanation
+from rhale.kernels import FloatArray
+from rhale.kernels.overlap import Overlap
+from rhale.kernels.records import same_value
+from rhale.names import find_feature, find_output, near_names
+from rhale.results import refit_listing, store, summary
+from rhale.results.effect import NO_SAMPLE, Effect
+from rhale.results.note import as_notes
+from rhale.results.read_only import as_read_only
+from rhale.results.refit_effect import RefitEffect
+from rhale.results.refit_pair import RefitPair
+from rhale.results.refit_table import effect_rows, pair_rows, part_rows
+from rhale.results.result import Result, heights
+from rhale.system.writing import write_text
+
+
+class Failure(NamedTuple):
+    """A training that gave no effects: its number, from 1 on, and why."""
+
+    number: int
+    reason: str
+
+
+class PairSource(Protocol):
+    """Trained models that can still be asked about pairs."""
+
+    def measure(self, pairs: Any) -> tuple[RefitPair, ...]:
+        """Measure pairs of features in all trainings."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Refits:
+    """The effects of all features in every training, on the same rows and with the same bins.
+
+    Attributes
+    ----------
+    explanations : tuple of Explanation
+        One for each training that succeeded.
+    overlap : Overlap
+        Which rows the trainings share; `factor` and `degrees` follow from it.
+    own : Explanation or None
+        Effects of the user's own model, where one was given.
+    pairs : tuple of RefitPair
+        Pairs of features that were measured, pairs first, outputs within them.
+    failures : tuple of Failure
+        Trainings that failed.
+    provenance : mapping
+        What was trained and explained, how, on how many rows, with which versions.
+    notes : tuple of Note
+        What a reader should know about the whole.
+    trained : PairSource or None
+        The models, as long as they are in memory; not saved, and not compared.
+    """
+
+    explanations: tuple[Explanation, ...]
+    overlap: Overlap
+    own: Explanation | None = None
+    pairs: tuple[RefitPair, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    trained: PairSource | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "provenance", as_read_only(self.provenance))
+        object.__setattr__(self, "notes", as_notes(self.notes))
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of the features, in the table's order."""
+        return self.explanations[0].features
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the outputs, in the model's order."""
+        return self.explanations[0].outputs
+
+    @property
+    def n_trainings(self) -> int:
+        """How many trainings there are."""
+        return len(self.explanations)
+
+    @cached_property
+    def effects(self) -> tuple[RefitEffect, ...]:
+        """Features first, outputs within them."""
+        first = self.explanations[0]
+        found = []
+        for place in range(len(first.effects)):
+            results = tuple(fx.effects[place] for fx in self.explanations)
+            own = None if self.own is None else self.own.effects[place]
+            x = first.sample_x[:, place // len(self.outputs)]
+            gram = multiply_curves(results, x, first.sample_weight)
+            found.append(RefitEffect(results, self.overlap, gram, own))
+        return tuple(found)
+
+    def __len__(self) -> int:
+        return len(self.effects)
+
+    def __iter__(self) -> Iterator[RefitEffect]:
+        return iter(self.effects)
+
+    def __contains__(self, feature: object) -> bool:
+        return feature in self.features
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Refits):
+            return NotImplemented
+        names = ("explanations", "overlap", "own", "pairs", "failures", "notes")
+        same = all(same_value(getattr(self, n), getattr(other, n)) for n in names)
+        return same and self.provenance == other.provenance
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "trained": None}
+
+    def __getitem__(self, key: Any) -> RefitEffect:
+        feature, output = key if isinstance(key, tuple) else (key, None)
+        place = find_feature(feature, self.features)
+        if output is None:
+            if len(self.outputs) > 1:
+                msg = f"there are several outputs, name one: rx[{feature!r}, {self.outputs[0]!r}]; "
+                raise UnknownOutputError(msg + near_names("", list(self.outputs)))
+            output = self.outputs[0]
+        return self.effects[place * len(self.outputs) + find_output(output, self.outputs)]
+
+    def __str__(self) -> str:
+        return refit_listing.refits_as_text(self.ranked(), self.provenance, self._remarks())
+
+    __repr__ = __str__
+
+    def _remarks(self) -> tuple[str, ...]:
+        """Notes, and trainings that failed."""
+        return (*self.notes, *(f"training {f.number} failed: {f.reason}" for f in self.failures))
+
+    def ranked(self, output: str | int | None = None) -> list[RefitEffect]:
+        """Effects with the largest replicated importance first; of one output, or of all."""
+        label = None if output is None else self.outputs[find_output(output, self.outputs)]
+        wanted = [effect for effect in self.effects if label in (None, effect.output)]
+        return sorted(wanted, key=lambda e: (-np.nan_to_num(e.replicated), -e.importance))
+
+    def replication(self, pairs: Any = None, backend: str | None = None) -> Any:
+        """What would come back: one row per feature and output, or per pair.
+
+        Parameters
+        ----------
+        pairs : None, True, "all" or sequence of pairs, optional
+            Features by default; True: the pairs that were measured with the trainings; "all" or
+            pairs of names: these, measured now if the models are still in memory.
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Kind of table; that of the explained table if not given.
+
+        Returns
+        -------
+        data frame
+            `importance` (or `strength`) is the mean over the trainings, with its interval between
+            trainings; `replicated` is what trainings without a common row agree on; `p_value` says
+            how likely they would agree so well by chance; `comes_back` is p of .05 or less.
+            `correlated_with` names features that a feature can hardly be told from.
+        """
+        if pairs is None:
+            first = self.explanations[0]
+            rows = effect_rows(self.ranked(), first.features, first.sample_x, first.sample_weight)
+        else:
+            rows = pair_rows(self._pairs_asked(pairs))
+        return summary.as_frame(rows, backend or self._backend)
+
+    def _pairs_asked(self, pairs: Any) -> list[RefitPair]:
+        """Pairs that were measured before, or are measured now."""
+        if pairs is True and self.pairs:
+            found = self.pairs
+        elif self.trained is not None:
+            found = self.trained.measure("all" if pairs is True else pairs)
+        else:
+            found = tuple(select_pairs(self.pairs, pairs))
+        return sorted(found, key=lambda pair: (-np.nan_to_num(pair.replicated), -pair.strength))
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """One row per feature, output and bin (level or point), with what differs between trainings.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Kind of table; that of the explained table if not given.
+        """
+        return summary.as_frame(part_rows(self.effects), backend or self._backend)
+
+    def plot(
+        self,
+        feature: str | int | None = None,
+        *,
+        output: str | int | None = None,
+        ax: Any = None,
+        **options: Any,
+    ) -> Any:
+        """Draw one feature in all trainings, or what would come back of all features.
+
+        Parameters
+        ----------
+        feature : str or int, optional
+            One feature: the curves of all trainings, their mean and its interval. None: the
+            importance of all features with its interval between trainings, and whether it comes
+            back.
+        output : str or int, optional
+            Which output, where there are several.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if not given.
+        **options
+            Passed on to `rhale.plots`.
+        """
+        from rhale import plots
+        from rhale.plots.choice import draw
+
+        if feature is None:
+            return draw(plots.plot_replication, self.ranked(output), ax=ax, **options)
+        key = feature if output is None else (feature, output)
+        return draw(plots.plot_refits, self[key], ax=ax, **options)
+
+    def report(self, path: str | PathLike[str], *, title: str | None = None) -> Path:
+        """Write one HTML page that needs no network: what would come back, and all curves.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, for example "refits.html".
+        title : str, optional
+            Heading of the page.
+        """
+        from rhale.report.refit_page import make_refit_page
+        from rhale.report.refit_render import render_refits
+
+        write_text(path, render_refits(make_refit_page(self, title)))
+        return Path(path)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write one JSON file that `rhale.load` reads back exactly; models are not in it."""
+        store.write(path, store.pack_refits(self))
+
+    @property
+    def _backend(self) -> str | None:
+        return cast("str | None", self.provenance.get("table"))
+
+
+def multiply_curves(results: Sequence[Result], x: FloatArray, weight: FloatArray) -> FloatArray:
+    """Mean over some rows of the product of every two curves, (n_curves, n_curves)."""
+    curves = np.stack([heights(result, x) for result in results])
+    known = np.isfinite(curves).all(axis=0) & (weight > 0)
+    share = weight[known] / weight[known].sum()
+    return np.asarray((curves[:, known] * share) @ curves[:, known].T)
+
+
+def lighten(fx: Explanation) -> Explanation:
+    """Leave out what only one training by itself needs: cells, and local effects of single rows."""
+    effects = tuple(
+        replace(e, sample=NO_SAMPLE) if isinstance(e, Effect) else e for e in fx.effects
+    )
+    return replace(fx, effects=effects, cells={}, partner_matrix=None)
+
+
+def select_pairs(known: Sequence[RefitPair], asked: Any) -> list[RefitPair]:
+    """Pairs that were measured, of those that are asked for; refuse others."""
+    if asked in (True, "all") and known:
+        return list(known)
+    wanted = [] if asked in (True, "all") else [frozenset(pair) for pair in asked]
+    found = [pair for pair in known if frozenset(pair.names) in wanted]
+    lacking = [pair for pair in wanted if pair not in [frozenset(p.names) for p in found]]
+    if lacking or not found:
+        msg = (
+            f"pairs={asked!r:.60} were not measured, and the models are not in memory; measure "
+            "them with the trainings: rhale.refit(..., pairs='all')"
+        )
+        raise BadSettingError(msg)
+    return found
