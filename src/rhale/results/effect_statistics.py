@@ -196,12 +196,8 @@ def read_target(y: Any) -> FloatArray:
             "a column of at least one number"
         )
         raise BadSettingError(msg)
-    if given.dtype.kind not in "biufO" or any(isinstance(v, str | bytes) for v in y):
-        msg = (
-            f"y holds {type(given.tolist()[0]).__name__} values ({given.dtype}); pass numbers, of "
-            "a class whether it was observed, 0 or 1"
-        )
-        raise BadSettingError(msg)
+    if given.dtype.kind not in "biufO":
+        raise BadSettingError(_no_number(given.tolist()[0]))
     numbers = _as_floats(given)
     n_unknown = int(np.sum(~np.isfinite(numbers)))
     if n_unknown:
@@ -217,12 +213,24 @@ def _as_floats(given: Any) -> FloatArray:
     """Numbers of a column of objects, too: missing ones become nan."""
     if given.dtype.kind != "O":
         return np.asarray(given, dtype=np.float64)
+    return np.array([NAN if _is_missing(value) else _as_float(value) for value in given.tolist()])
+
+
+def _as_float(value: Any) -> float:
+    """One number; texts that look like one are none."""
+    if isinstance(value, str | bytes):
+        raise BadSettingError(_no_number(value))
     try:
-        plain = [NAN if _is_missing(value) else float(value) for value in given.tolist()]
+        return float(value)
     except (TypeError, ValueError) as error:
-        msg = f"y holds values that are no numbers ({error}); pass numbers"
-        raise BadSettingError(msg) from error
-    return np.array(plain)
+        raise BadSettingError(_no_number(value)) from error
+
+
+def _no_number(value: Any) -> str:
+    return (
+        f"y holds {value!r:.40}, a {type(value).__name__} and no number; pass the observed values, "
+        "of a class whether it was observed, 0 or 1"
+    )
 
 
 def _is_missing(value: Any) -> bool:

@@ -55,6 +55,12 @@ def test_they_go_with_one_method_alone(method):
         rhale.explain(lambda x: x[:, 0], rows, method=method, bins=Ceilings(4))
 
 
+def test_finished_results_are_not_binned_by_them():
+    cells = measure(Grid(np.array([0.0, 1.0])), np.array([0.5]), np.array([1.0]))
+    with pytest.raises(BadSettingError, match="keep rows at the minimum apart"):
+        Ceilings(4)(cells)
+
+
 def test_they_do_not_go_with_local_effects_or_pairs():
     with pytest.raises(BadSettingError, match="keep rows at the minimum apart"):
         rhale.effect(np.arange(9.0), np.ones(9), bins=Ceilings(4))

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import rhale
 from rhale.errors import BadSettingError
 from rhale.kernels.ale_statistics import Heights
 from rhale.results.effect_statistics import Size, gather_statistics, read_target, remove_noise
@@ -98,9 +99,11 @@ def test_truth_values_are_a_target():
         (["1", "2"], "str"),
         ([1.0, "2"], "str"),
         ([b"1"], "bytes"),
-        (np.array(["2020-01-01"], dtype="M8[D]"), "datetime64"),
+        (np.array(["2020-01-01"], dtype="M8[D]"), "a date and no number"),
         ([1 + 2j], "complex"),
-        ([1.0, object()], "no numbers"),
+        ([1.0, object()], "an? object and no number"),
+        (np.array([1.0, "2"], dtype=object), "holds '2', a str"),
+        (np.array([1, pd.NA], dtype=object), "1 of 2"),
         ([1.0, np.nan, np.inf], "2 of 3"),
         ([1.0, None], "1 of 2"),
         (pd.array([1, None], dtype="Int64"), "1 of 2"),
@@ -109,3 +112,17 @@ def test_truth_values_are_a_target():
 def test_other_targets_are_refused(y, complaint):
     with pytest.raises(BadSettingError, match=complaint):
         read_target(y)
+
+
+@pytest.mark.parametrize("method", ["rhale", "ale", "pdp"])
+def test_results_that_were_saved_have_the_same_statistics(method, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"a": rng.normal(size=60), "b": rng.choice(["x", "y", "z"], 60)})
+    predict = lambda t: t["a"].to_numpy() ** 2 * (1 + (t["b"] == "y").to_numpy())
+    fx = rhale.explain(predict, rows, method=method)
+    fx.save(tmp_path / "fx.json")
+    again, y = rhale.load(tmp_path / "fx.json"), predict(rows)
+    for name in ("a", "b"):
+        assert again[name].statistics(y) == fx[name].statistics(y)
+    if method != "pdp":
+        assert again["b"].statistics(y, sides="below") == fx["b"].statistics(y, sides="below")
