@@ -39,6 +39,9 @@ class Ceilings:
     R rounds some ranks up by one, depending on its version; where the last digit matters, pass the
     ceilings that it printed.
 
+    An explanation whose bins are taken over (`bins=explanation`) gives their limits alone: ask for
+    `Ceilings` again, with these.
+
     Examples
     --------
     >>> Ceilings(3).candidates(Axis(0.0, 4.0, np.arange(5.0), np.ones(5), 5.0))
