@@ -54,7 +54,7 @@ def refits_of_every_kind(seed=0):
     made = {
         "outputs": make_refits(two, table, pairs=[("x0", "x1")]),
         "frame": make_refits(of_frame, frame, weights=weights),
-        "regions": make_refits(curve, table, regions=rhale.By("x1")),
+        "regions": make_refits(curve, table, regions=rhale.By("x1", cuts=[0.0])),
     }
     for method in ("ale", "pdp", "ice", "mplot"):
         made[method] = make_refits(of_frame, frame, method=method)
