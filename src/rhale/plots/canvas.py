@@ -22,6 +22,7 @@ from rhale.errors import BadSettingError
 from rhale.plots import style
 from rhale.plots.lettering import LITERAL, number, shown
 
+MANY_LINES = ("rhale:rows", "rhale:trainings")
 SMALLEST = 1e-300  # Matplotlib cannot write ticks nearer to zero
 
 
@@ -125,6 +126,11 @@ def letters(ax: Axes, side: Literal["width", "height"]) -> int:
     """Tell how many letters of a label fit along a side of the axes."""
     inches: float = getattr(ax.get_window_extent(), side) / ax.figure.dpi
     return min(style.LABEL_LENGTH, max(8, int(inches * style.LETTERS_PER_INCH)))
+
+
+def label_letters(ax: Axes) -> int:
+    """Tell how many letters a label in the legend of the axes may have."""
+    return max(28, letters(ax, "width") - 6)
 
 
 def wide_letters(inches: float, size: str) -> int:
@@ -289,7 +295,7 @@ def add_legend(
             labelspacing=0.25,
             borderpad=0.3,
         )
-    write_labels(legend, artists, title, max(28, letters(ax, "width") - 6))
+    write_labels(legend, artists, title, label_letters(ax))
 
 
 def add_figure_legend(figure: Figure, artists: Sequence[Artist], title: str) -> None:
@@ -325,7 +331,7 @@ def write_labels(legend: Legend, artists: Sequence[Artist], title: str, length: 
     for text, artist in zip(legend.get_texts(), artists, strict=True):
         text.set(text=shown(str(artist.get_label()), length), **LITERAL)
     for handle, artist in zip(legend.legend_handles, artists, strict=True):
-        if isinstance(handle, Line2D) and artist.get_gid() == "rhale:rows":
+        if isinstance(handle, Line2D) and artist.get_gid() in MANY_LINES:
             handle.set_alpha(1.0)  # one thin line of many would hardly be seen
     if title:
         legend.set_title(title)
