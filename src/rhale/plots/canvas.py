@@ -23,6 +23,7 @@ from rhale.plots import style
 from rhale.plots.lettering import LITERAL, number, shown
 
 MANY_LINES = ("rhale:rows", "rhale:trainings")
+BESIDE_LEGEND = 0.8  # inches of a figure beside a legend above its axes
 SMALLEST = 1e-300  # Matplotlib cannot write ticks nearer to zero
 
 
@@ -137,6 +138,11 @@ def wide_letters(inches: float, size: str) -> int:
     """Tell how many letters of a size fit into a line, however many that are."""
     letter = style.MEAN_LETTER * FontProperties(size=size).get_size_in_points() / 72
     return max(24, int(inches / letter))
+
+
+def magnify() -> float:
+    """How much larger than usual a figure is, for larger letters."""
+    return max(1.0, FontProperties(size="medium").get_size_in_points() / style.LETTER_POINTS)
 
 
 def split(ax: Axes, *, sideways: bool = False) -> tuple[Axes, Axes]:
@@ -264,6 +270,8 @@ def add_legend(
     if not artists:
         return
     if outside:
+        inches = ax.figure.bbox.width / ax.figure.dpi - BESIDE_LEGEND
+        line = min(line, wide_letters(inches, style.LEGEND_TEXT))  # of large letters fewer
         lengths = [len(str(artist.get_label())) + 6 for artist in artists]
         columns = 3 + (len(artists) > 6)
         if sum(lengths) <= line:
@@ -302,7 +310,8 @@ def add_figure_legend(figure: Figure, artists: Sequence[Artist], title: str) -> 
     """Explain the artists once, below all panels."""
     if not artists:
         return
-    columns = min(len(artists), max(1, int(figure.get_figwidth() / style.ENTRY_WIDTH)))
+    columns = int(figure.get_figwidth() / (magnify() * style.ENTRY_WIDTH))
+    columns = min(len(artists), max(1, columns))
     artists = by_columns(artists, columns)
     legend = figure.legend(
         artists,

@@ -93,7 +93,7 @@ def plot_refits(
     wanted, first = Wanted(center, level, trainings, rows), effect.effects[0]
     field, new = open_field([first], ax), ax is None
     if is_constant(first):
-        field.draw_constant([read_item(first, center, level)._replace(missing=None)], level)
+        draw_constant(field, effect, wanted)
     else:
         field.begin()
         explained = draw_layers(field, effect, wanted)
@@ -126,6 +126,7 @@ def draw_layers(field: Field, effect: RefitEffect, wanted: Wanted) -> list[Artis
     explained = draw_path(marks, path, wanted)
     if wanted.rows and effect.own is not None:
         explained += draw_rows(field, effect.own, marks, wanted)
+    field.draw_gaps(first)
     explained += field.draw_counts(first)
     gone = read_missing(effect, wanted)
     if gone is not None:
@@ -136,6 +137,23 @@ def draw_layers(field: Field, effect: RefitEffect, wanted: Wanted) -> list[Artis
         if band.get_gid() == "rhale:between":
             band.set_label(interval_between(wanted.level, length, cut=is_cut))
     return explained
+
+
+def draw_constant(field: Field, effect: RefitEffect, wanted: Wanted) -> None:
+    """Say that there is no curve; show missing values where they were measured."""
+    first, gone = effect.effects[0], read_missing(effect, wanted)
+    item, ax = read_item(first, wanted.center, wanted.level), field.board.ax
+    if gone is None:
+        field.draw_constant([item._replace(missing=None)], wanted.level)
+        return
+    unknown = np.full(1, np.nan)  # the ink of rows says nothing about trainings
+    bare = Trace(unknown, gone.curve, unknown, unknown, unknown)
+    field.draw_constant([item._replace(missing=bare)], wanted.level)
+    limits = ax.get_xlim()
+    draw_missing(field, effect, gone, wanted)
+    field.fit()
+    if not first.labels:
+        ax.set_xlim(limits)
 
 
 def draw_path(marks: Marks, path: RefitTrace, wanted: Wanted) -> list[Artist]:

@@ -98,8 +98,7 @@ def plot_replication(
     require_count("most", most)
     require_effects(effects)
     kept, new = list(effects[:most]), ax is None
-    height = style.REPLICATION_HEAD + style.RANKING_LINE * len(kept)
-    ax = canvas.new_axes((style.REPLICATION_WIDTH, height)) if ax is None else ax
+    ax = new_ranking(len(kept)) if ax is None else ax
     canvas.write_plain_values(ax)
     ranking = read_ranking(kept, level)
     prepare(ax, ranking)
@@ -112,6 +111,13 @@ def plot_replication(
         f"effect on {words}\n(deviation over the rows)", fontsize=style.NAME_TEXT, **LITERAL
     )
     return ax
+
+
+def new_ranking(n_lines: int) -> Axes:
+    """Make a figure as high as its lines need, and larger for larger letters."""
+    height = style.REPLICATION_HEAD + style.RANKING_LINE * n_lines
+    scale = canvas.magnify()
+    return canvas.new_axes((scale * style.REPLICATION_WIDTH, scale * height))
 
 
 def write_legend(ax: Axes, artists: list[Artist], title: str, *, new: bool) -> None:
@@ -142,7 +148,7 @@ def prepare(ax: Axes, ranking: Ranking) -> None:
     """Set how far the axes reach, and part the lines."""
     n_lines = ranking.importance.size
     ax.set_xlim(0.0, 1.04 * ranking.right)
-    slots = ax.get_window_extent().height / ax.figure.dpi / THICKEST
+    slots = ax.get_window_extent().height / ax.figure.dpi / (canvas.magnify() * THICKEST)
     ax.set_ylim(max(n_lines, slots) - 0.4, -0.6)  # few lines stand on top
     for place in np.arange(1, n_lines) - 0.5:
         rule = ax.axhline(place, color=style.ZERO_LINE, linewidth=style.HAIR_LINE)

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from rhale.errors import BadSettingError
@@ -153,3 +154,36 @@ def test_rows_are_shown_as_in_other_pictures(make_refits, one):
     assert one(plot_refits(make_refits(SLOPES)), "counts").get_facecolor()[0, :3] == pytest.approx(
         [int(style.COUNT[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     )
+
+
+def test_large_letters_leave_room_for_the_curves(make_refits):
+    with rc_context({"font.size": 16}):
+        ax = plot_refits(make_refits(SLOPES, own=1.0), rows=True)
+        ax.figure.canvas.draw()
+    assert ax.get_window_extent().width > 0.6 * ax.figure.bbox.width
+
+
+@pytest.mark.parametrize("kind", ["numbers", "levels"])
+def test_a_constant_feature_shows_what_happens_without_a_value(
+    kind, make_refits, make_effect, make_levels, find, render
+):
+    gone = [Missing(10, 0.1, change, 0.5, 10.0) for change in (0.2, 0.4, 0.6)]
+    if kind == "numbers":
+        flat = [make_effect([2.0, 2.0], [d, d], [2.0, 2.0]) for d in (1.0, 2.0, 3.0)]
+        results = [replace(one, missing=m) for one, m in zip(flat, gone, strict=True)]
+    else:
+        results = [make_levels(("a",), (), missing=m) for m in gone]
+    ax = plot_refits(make_refits([], results=results))
+    (dots,) = find(ax, "trainings")
+    assert sorted(dots.get_offsets()[:, 1]) == pytest.approx([0.2, 0.4, 0.6])
+    assert find(ax, "constant")
+    low, high = ax.get_ylim()
+    assert low < 0.2
+    assert high > 0.6
+    assert render(ax)
+
+
+def test_bins_without_rows_are_hatched(make_refits, make_effect, find):
+    x = np.append(np.linspace(0, 0.29, 50), np.linspace(0.7, 1, 50))
+    results = [make_effect(x, np.full(100, d), [0, 0.3, 0.7, 1]) for d in SLOPES]
+    assert find(plot_refits(make_refits([], results=results)), "empty")

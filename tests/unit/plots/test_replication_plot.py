@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib import rc_context
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
@@ -121,3 +122,9 @@ def test_any_number_of_lines_is_drawn(make_refits, render, n_lines):
 @pytest.mark.parametrize("name", ["$\\frac{", "\U0001f995", "", "long " * 40])
 def test_any_size_and_name_is_drawn_without_a_warning(make_refits, render, size, name):
     assert render(plot_replication([make_refits(size * np.array(SURE), name=name, output=name)]))
+
+
+def test_the_figure_grows_with_its_letters(two):
+    usual = plot_replication(two).figure.get_size_inches()
+    with rc_context({"font.size": 20}):
+        np.testing.assert_allclose(plot_replication(two).figure.get_size_inches(), 2 * usual)
