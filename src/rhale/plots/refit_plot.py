@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from rhale.plots.fields import Field, open_field, read_item
 from rhale.plots.lettering import LITERAL, folded
 from rhale.plots.region_legend import lift_above
 from rhale.plots.training_marks import MEAN_LOOK, Marks, PointMarks
-from rhale.plots.verdict import SAME_ROWS, interval_between, tell_verdict
+from rhale.plots.verdict import interval_between, tell_verdict
 from rhale.results.refit_effect import RefitEffect, RefitTrace
 from rhale.results.result import Result, Trace, is_constant, require_level
 
@@ -132,7 +133,8 @@ def draw_layers(field: Field, effect: RefitEffect, wanted: Wanted) -> list[Artis
     if gone is not None:
         draw_missing(field, effect, gone, wanted)
     field.fit()
-    is_cut, length = cut_interval(field.board, path), canvas.label_letters(field.board.ax)
+    is_cut = cut_interval(field.board, [path] if gone is None else [path, gone])
+    length = canvas.label_letters(field.board.ax)
     for band in explained:
         if band.get_gid() == "rhale:between":
             band.set_label(interval_between(wanted.level, length, cut=is_cut))
@@ -210,14 +212,17 @@ def draw_missing(field: Field, effect: RefitEffect, path: RefitTrace, wanted: Wa
         missing_panel.label_side(ax, f"missing\n{100 * share:.3g} %", style.NAME_TEXT)
 
 
-def cut_interval(board: Board, path: RefitTrace) -> bool:
-    """Let the axis end before an interval that would leave nothing to see; tell whether it did."""
-    known = [path.curves] if path.own is None else [path.curves, path.own]
-    values = np.concatenate([np.ravel(part) for part in known])
+def cut_interval(board: Board, paths: Sequence[RefitTrace]) -> bool:
+    """Let the axis end before intervals that would leave nothing to see; tell whether it did."""
+    drawn = [part for path in paths for part in (path.curves, path.own) if part is not None]
+    values = np.concatenate([np.ravel(part) for part in drawn])
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     room = ROOM_FOR_INTERVAL * (high - low)
-    ends = np.nanmin(path.low, initial=low), np.nanmax(path.high, initial=high)
-    reach = max(float(ends[0]), low - room), min(float(ends[1]), high + room)
+    ends = (
+        float(min(np.nanmin(path.low, initial=low) for path in paths)),
+        float(max(np.nanmax(path.high, initial=high) for path in paths)),
+    )
+    reach = max(ends[0], low - room), min(ends[1], high + room)
     if not room > 0 or reach == ends:
         return False
     limits = canvas.widen(
@@ -229,11 +234,10 @@ def cut_interval(board: Board, path: RefitTrace) -> bool:
 
 def write_verdict(ax: Axes, effect: RefitEffect, level: float, *, new: bool) -> str:
     """Say how large the effect is and whether it comes back: above given axes, or for the legend."""
-    told = [*tell_verdict(effect, level)]
+    told = tell_verdict(effect, level)
     if new:
-        told = told[:1] + [SAME_ROWS] * bool(np.isnan(effect.overlap.factor))
-        room = canvas.wide_letters(style.PROFILE_SIZE[0] - 0.8, style.LEGEND_TEXT)
-        return "\n".join(folded(words, room) for words in told)
+        room = canvas.wide_letters(style.PROFILE_SIZE[0] - canvas.BESIDE_LEGEND, style.LEGEND_TEXT)
+        return folded(told[0], room)
     room = canvas.wide_letters(ax.get_window_extent().width / ax.figure.dpi, style.NUMBER_TEXT)
     words = next((words for words in told if len(words) <= room), folded(told[-1], room))
     title = ax.set_title(words, loc="left", fontsize=style.NUMBER_TEXT, **LITERAL)

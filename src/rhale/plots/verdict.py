@@ -27,7 +27,7 @@ def interval_between(level: float, length: int, *, cut: bool = False) -> str:
 
 def tell_verdict(effect: RefitEffect, level: float) -> tuple[str, str]:
     """Say how large an effect is, and whether other trainings show it again; at length and shorter."""
-    told = tell_return(effect.p_value)
+    told = SAME_ROWS if effect.overlap.is_same else tell_return(effect.p_value)
     return f"{tell_importance(effect, level)}, {told}", told
 
 

@@ -68,6 +68,8 @@ def test_trainings_on_the_same_rows_have_no_interval_and_it_is_said(make_refits,
     assert not find(ax, "between")
     assert "same rows" in ax.get_legend().get_title().get_text()
     assert render(ax)
+    given = plot_refits(make_refits(SLOPES, same_rows=True), ax=Figure((3, 2)).add_subplot())
+    assert "same rows" in given.get_title("left")
 
 
 def test_a_very_wide_interval_is_cut_and_it_is_said(make_refits, legend):
@@ -77,6 +79,12 @@ def test_a_very_wide_interval_is_cut_and_it_is_said(make_refits, legend):
     assert low[0] < ax.get_ylim()[0] < -0.65
     assert high[0] > ax.get_ylim()[1]
     assert "99.99 % between trainings, cut" in legend(ax)
+
+
+def test_a_cut_interval_leaves_missing_values_in_sight(make_refits, make_effect):
+    x, gone = np.linspace(0, 1, 101), Missing(10, 0.1, 5.0, 0.5, 10.0)
+    results = [replace(make_effect(x, np.full(101, d)), missing=gone) for d in (1.0, 1.3, 1.1)]
+    assert plot_refits(make_refits([], results=results), level=0.9999).get_ylim()[1] > 5
 
 
 def test_given_axes_are_used_and_have_room_for_the_legend(make_refits, render):

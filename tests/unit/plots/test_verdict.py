@@ -3,7 +3,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rhale.plots.verdict import interval_between, tell_importance, tell_p, tell_return, tell_verdict
+from rhale.plots.verdict import (
+    SAME_ROWS,
+    interval_between,
+    tell_importance,
+    tell_p,
+    tell_return,
+    tell_verdict,
+)
 
 
 @given(st.floats(0.001, 1.0))
@@ -32,7 +39,9 @@ def test_importance_is_written_with_its_interval(make_refits):
 
 
 def test_an_unknown_interval_is_not_written(make_refits):
-    assert "[" not in tell_importance(make_refits([1.0, 1.2, 0.8], same_rows=True), 0.95)
+    effect = make_refits([1.0, 1.2, 0.8], same_rows=True)
+    assert "[" not in tell_importance(effect, 0.95)
+    assert tell_verdict(effect, 0.95)[1] == SAME_ROWS
 
 
 @given(st.floats(0.5, 0.99), st.integers(28, 60), st.booleans())
