@@ -19,7 +19,7 @@ from rhale.results import inks
 
 jinja2 = load("jinja2")
 
-SCRIPTS = ("format.js", "chart.js", "page.js")
+SCRIPTS = ("format.js", "elements.js", "chart.js", "page.js")
 SNIPPET = "window.vegaEmbed = vegaEmbed;"
 UNSAFE = {c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}  # in JSON within a script element
 COLOURS = {
