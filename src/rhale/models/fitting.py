@@ -1,0 +1,294 @@
+"""Train any learner again, on some of the rows; the learner that the user holds stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import partial
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from rhale.errors import BadSettingError, BadTableError, UnknownModelError
+from rhale.kernels import IntArray
+from rhale.kernels.splits import find_missing, read_labels
+from rhale.models.ancestry import classes_of
+
+FITS = "fit(rows, target) -> model"
+
+
+@dataclass(frozen=True, eq=False)
+class Trainer:
+    """A learner that can be trained as often as one likes.
+
+    Attributes
+    ----------
+    learner : object with `fit`, or callable
+        What the user gave; it is copied and never fitted itself.
+    name : str
+        Name of its class or function.
+    is_classifier : bool
+        Whether it says that it learns classes.
+    renew : callable, optional
+        Makes an unfitted learner from it; None for a function, which makes its own.
+    """
+
+    learner: Any
+    name: str
+    is_classifier: bool = False
+    renew: Callable[[Any], Any] | None = None
+
+    def train(self, rows: Any, target: Any, params: Mapping[str, Any] | None = None) -> Any:
+        """Fit a new model.
+
+        Parameters
+        ----------
+        rows : table
+            Rows to learn from.
+        target : array-like
+            What to learn, one entry per row.
+        params : mapping of str to value, optional
+            Further arguments of the fit, see `take_params`.
+
+        Returns
+        -------
+        object
+            A fitted model: something with `predict`, or callable.
+        """
+        params = {} if params is None else params
+        if self.renew is None:
+            found = self.learner(rows, target, **params)
+            return self._require_model(found, f"{self.name} returned")
+        fresh = self.renew(self.learner)
+        found = fresh.fit(rows, target, **params)
+        known = [one for one in (found, fresh) if hasattr(one, "predict")]
+        return known[0] if known else self._require_model(found, f"fit of {self.name} returned")
+
+    def _require_model(self, found: Any, what: str) -> Any:
+        if not isinstance(found, type) and (hasattr(found, "predict") or callable(found)):
+            return found
+        said = "None" if found is None else f"{type(found).__name__} {found!r:.60}"
+        msg = f"{what} {said}, which has no predict; return the fitted model, or a function of rows"
+        raise UnknownModelError(msg)
+
+
+def as_trainer(estimator: Any) -> Trainer:
+    """Make a trainer of whatever can be trained.
+
+    Parameters
+    ----------
+    estimator : object with `fit`, or callable
+        An estimator that follows scikit-learn's ways (it is cloned, fitted or not), an object with
+        a `fit` of its own (it is copied as it is), or a function fit(rows, target, **params) that
+        returns a fitted model.
+
+    Returns
+    -------
+    Trainer
+
+    Examples
+    --------
+    >>> def fit(rows, target):
+    ...     return lambda asked: np.full(len(asked), np.mean(target))
+    >>> trainer = as_trainer(fit)
+    >>> trainer.name, trainer.train(np.zeros((2, 1)), [1.0, 3.0])(np.zeros((1, 1)))
+    ('fit', array([2.]))
+    """
+    _require_learner(estimator)
+    if hasattr(estimator, "fit"):
+        renew = _clone if _has_params(estimator) else _copy
+        return Trainer(estimator, type(estimator).__name__, is_classifier(estimator), renew)
+    return Trainer(estimator, _name_of(estimator))
+
+
+def _require_learner(estimator: Any) -> None:
+    """Refuse what cannot be trained, and say what may have been meant."""
+    kind = type(estimator).__name__
+    if isinstance(estimator, str | bytes | PathLike):
+        msg = f"{estimator!r:.80} is no learner; pass the estimator itself, not a name or a file"
+    elif isinstance(estimator, type):
+        own = estimator.__name__
+        other = "" if hasattr(estimator, "fit") else f", or a function {FITS}"
+        msg = f"{own} is a class; pass an instance of it: {own}(){other}"
+    elif "sklearn.FrozenEstimator" in classes_of(_end_of(estimator)):
+        msg = f"{kind} ends in a FrozenEstimator, which no training changes; pass what is inside"
+    elif hasattr(estimator, "fit"):
+        return
+    elif "torch.Module" in classes_of(estimator):
+        msg = f"{kind} is a network, not a way to train one; pass a function {FITS}"
+    elif hasattr(estimator, "predict"):
+        msg = (
+            f"{kind} has predict and no fit: it cannot be trained again. Pass an estimator or a "
+            f"function {FITS}, or models that are fitted to rhale.refits"
+        )
+    elif callable(estimator):
+        return
+    else:
+        msg = f"{kind} has no fit and cannot be called; pass an estimator or a function {FITS}"
+    raise UnknownModelError(msg)
+
+
+def is_classifier(estimator: Any) -> bool:
+    """Tell whether an estimator, or the end of a pipeline, says that it learns classes."""
+    end = _end_of(estimator)
+    # what libraries say that do without scikit-learn, and scikit-learn before 1.6
+    if getattr(end, "_estimator_type", None) == "classifier":
+        return True
+    base = _sklearn_base() if hasattr(type(estimator), "__sklearn_tags__") else None
+    try:
+        return base is not None and bool(base.is_classifier(estimator))
+    except AttributeError:  # a mixin without BaseEstimator behind it
+        return "sklearn.ClassifierMixin" in classes_of(end)
+
+
+def _end_of(estimator: Any) -> Any:
+    """The last step of pipelines; the estimator itself if it is none."""
+    while "sklearn.Pipeline" in classes_of(estimator) and estimator.steps:
+        estimator = estimator.steps[-1][1]
+    return estimator
+
+
+def _name_of(function: Any) -> str:
+    if isinstance(function, partial):
+        return _name_of(function.func)
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+# --- new learners ----------------------------------------------------------------------------------
+
+
+def _has_params(estimator: Any) -> bool:
+    return hasattr(estimator, "get_params") and hasattr(estimator, "set_params")
+
+
+def _clone(estimator: Any) -> Any:
+    """An unfitted estimator with the same parameters."""
+    base = _sklearn_base()
+    try:
+        if base is not None:
+            return base.clone(estimator)
+        return type(estimator)(**deepcopy(estimator.get_params(deep=False)))
+    except (RuntimeError, TypeError):
+        # CatBoost copies lists of columns on its way in, which clone does not allow; alone or
+        # inside a pipeline it is copied as it is, and fit begins anew
+        return _copy(estimator)
+
+
+def _copy(learner: Any) -> Any:
+    try:
+        return deepcopy(learner)
+    except Exception as error:
+        kind = type(learner).__name__
+        msg = f"{kind} cannot be copied ({error}), and is not fitted itself; pass a function {FITS}"
+        raise UnknownModelError(msg) from error
+
+
+def _sklearn_base() -> Any:
+    """scikit-learn's ways with estimators; None where it is not installed."""
+    try:
+        import sklearn.base
+    except ImportError:
+        return None
+    return sklearn.base
+
+
+# --- rows of targets and parameters ----------------------------------------------------------------
+
+
+def take_rows(values: Any, rows: IntArray) -> Any:
+    """Take rows of a target or a table, in its own library.
+
+    Parameters
+    ----------
+    values : array, list, column or table of any library
+        One entry, or row, for each row of the table.
+    rows : ndarray of shape (n_taken,)
+        Row numbers; they may repeat.
+
+    Examples
+    --------
+    >>> take_rows(["a", "b", "c"], np.array([2, 0, 0]))
+    ['c', 'a', 'a']
+    """
+    if hasattr(values, "iloc"):
+        return values.iloc[rows]
+    if any(name.startswith("pyarrow.") for name in classes_of(values)):
+        return values.take(rows)
+    if isinstance(values, Sequence) and not hasattr(values, "__array__"):
+        return [values[i] for i in rows.tolist()]
+    return values[rows]
+
+
+def take_params(params: Any, rows: IntArray, n_rows: int) -> dict[str, Any]:
+    """Cut those arguments of a fit that have one entry per row, such as weights, to some rows.
+
+    Parameters
+    ----------
+    params : mapping of str to value, optional
+        Arguments of the fit, "step__sample_weight" for a step of a pipeline.
+    rows : ndarray of shape (n_taken,)
+        Row numbers.
+    n_rows : int
+        Rows of the table; what has as many entries has one for each, everything else is passed on
+        as it is.
+
+    Examples
+    --------
+    >>> take_params({"weights": [1, 2, 3], "verbose": False}, np.array([0, 2]), 3)
+    {'weights': [1, 3], 'verbose': False}
+    """
+    if params is None:
+        return {}
+    if not isinstance(params, Mapping) or not all(isinstance(name, str) for name in params):
+        msg = f"fit_params={params!r:.60} is no mapping from names to values; pass a dict"
+        raise BadSettingError(msg)
+    return {
+        name: take_rows(value, rows) if _n_entries(value) == n_rows else value
+        for name, value in params.items()
+    }
+
+
+def _n_entries(value: Any) -> int | None:
+    """Entries of a list, column, array or table; None for anything else."""
+    known = hasattr(type(value), "__getitem__") and hasattr(type(value), "__len__")
+    if not known or isinstance(value, str | bytes | Mapping):
+        return None
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple):
+        return int(shape[0]) if shape else None
+    return len(value)
+
+
+def check_target(target: Any, n_rows: int) -> Any:
+    """Refuse a target that no learner can learn; give it back as it is otherwise.
+
+    Parameters
+    ----------
+    target : array-like of shape (n_rows,) or (n_rows, n_outputs)
+        What is to be learned: numbers, or classes of any type.
+    n_rows : int
+        Rows of the table.
+    """
+    if target is None:
+        msg = "target=None: a training needs one value per row to learn; pass target="
+        raise BadTableError(msg)
+    values = read_labels(target)
+    if values is None or values.ndim > 2:
+        msg = f"target is no array but {type(target).__name__}; pass one value per row"
+        raise BadTableError(msg)
+    if len(values) != n_rows:
+        msg = f"target has {len(values)} values, the table has {n_rows} rows; give one per row"
+        raise BadTableError(msg)
+    missing = find_missing(values)
+    if missing.any():
+        msg = (
+            f"target is missing in row {int(np.argmax(missing))} ({int(missing.sum())} of {n_rows} "
+            "rows); leave these rows out of the table and the target"
+        )
+        raise BadTableError(msg)
+    if n_rows and bool(np.all(values == values[0])):
+        msg = f"target is {values[0]!s:.60} in all {n_rows} rows; there is nothing to learn"
+        raise BadTableError(msg)
+    return target
