@@ -143,6 +143,12 @@ class Refits:
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        """The table of what would come back, for notebooks."""
+        from rhale.report.refit_notebook import refits_as_html
+
+        return refits_as_html(self.ranked(), self.provenance, self._remarks())
+
     def _remarks(self) -> tuple[str, ...]:
         """Notes, and trainings that failed."""
         return (*self.notes, *(f"training {f.number} failed: {f.reason}" for f in self.failures))

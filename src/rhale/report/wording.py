@@ -79,8 +79,8 @@ def trimmed(value: float, decimals: int) -> str:
     return shown.replace("-", MINUS)
 
 
-def fixed(value: float, largest: float) -> str:
-    """Write a number of a column whose largest one has four digits, so that the points align.
+def fixed(value: float, largest: float, digits: int = 4) -> str:
+    """Write a number of a column whose largest one has so many digits, so that the points align.
 
     Examples
     --------
@@ -89,8 +89,13 @@ def fixed(value: float, largest: float) -> str:
     """
     if not math.isfinite(value) or not PLAIN[0] <= largest < PLAIN[1]:
         return number(value)
-    decimals = max(0, 3 - math.floor(math.log10(largest)))
+    decimals = max(0, digits - 1 - math.floor(math.log10(largest)))
     return f"{value:,.{decimals}f}".replace("-", MINUS)
+
+
+def fixed_or_dash(value: float | None, largest: float, digits: int = 4) -> str:
+    """Write a number of a column; a dash if it is not known."""
+    return fixed(float("nan") if value is None else value, largest, digits)
 
 
 def plus_minus(value: float, error: float) -> str:
