@@ -33,7 +33,7 @@ from rhale.kernels.student import student_quantile
 
 FIRST = 8000  # seed
 ELSEWHERE = 500_000  # seeds of the trainings that tell the truth
-N_TRUE, N_POPULATION = 60, 4000  # trainings, and rows that they are explained on
+N_TRUE, N_POPULATION = 200, 10_000  # trainings, and rows that they are explained on
 Row = dict[str, Any]
 
 
@@ -61,6 +61,9 @@ def boosted(n_trees: int = 60, n_leaves: int = 8) -> Any:
 
 LEARNERS: dict[str, Callable[[], Any]] = {
     "splines": lambda: make_pipeline(SplineTransformer(6), Ridge(1.0)),
+    "splines, knots at quantiles": lambda: make_pipeline(
+        SplineTransformer(6, knots="quantile"), Ridge(1.0)
+    ),
     "LightGBM": boosted,
     "line": LinearRegression,
 }
@@ -78,7 +81,7 @@ SCHEMES: dict[str, Scheme] = {
     "5 folds, 4 rounds": Scheme("folds"),
     "20 bootstraps": Scheme("bootstraps"),
 }
-NOISE = {"": 0.7, ", little noise": 0.05}
+NOISE = {400: (0.7, 0.05), 2000: (0.7,)}  # by the number of rows
 POINTS = np.quantile(np.random.default_rng(1).normal(size=200_000), np.linspace(0.05, 0.95, 10))
 
 
@@ -214,7 +217,7 @@ class Plan:
     pairs: Mapping[int, int]
 
 
-FULL = Plan({400: 60, 2000: 30}, {300: 100, 600: 100}, {600: 60})
+FULL = Plan({400: 60, 2000: 60}, {300: 100, 600: 100}, {600: 60})
 QUICK = Plan({400: 2}, {300: 2}, {600: 1})
 
 
@@ -228,7 +231,7 @@ def list_tasks(plan: Plan, first: int) -> Iterator[tuple[str, Callable[[], list[
     """Everything that is measured, one task at a time."""
     for n_rows, n_seeds in plan.intervals.items():
         for learner in LEARNERS:
-            for noise in NOISE.values():
+            for noise in NOISE[n_rows]:
                 for size in sizes_of(n_rows):
                     yield "truth", partial(measure_truth, learner, size, noise)
                 for seed in range(first, first + n_seeds):
