@@ -23,7 +23,7 @@ from rhale.report.page import (
     versions,
 )
 from rhale.report.refit_numbers import RefitShape, shape_of_refits, trace_refits
-from rhale.report.refit_sentences import comes_back_in_words, tell_refits
+from rhale.report.refit_sentences import comes_back_in_words, tell_count, tell_refits
 from rhale.report.sparkline import path_of
 from rhale.report.wording import chance_in_words, clean, fixed, fixed_or_dash, isolated, listed
 from rhale.results.refit_effect import RefitEffect
@@ -39,8 +39,10 @@ SCHEMES = {
     "folds": "on all rows but one fold",
     "bootstraps": "on rows that were drawn with replacement",
     "own rows": "on the rows that were given for it",
-    "models as given": "beforehand, on the rows that were named for it",
 }
+GIVEN = "models as given"
+LONGEST_SCHEME = 60
+HIDDEN = ("moved limits",)  # notes: every training has them, since all have the same bins
 
 
 class Sample(Protocol):
@@ -147,6 +149,7 @@ class RefitOutput:
     """
 
     name: str
+    reading: str
     parts: tuple[RefitPart, ...]
     largest: float
     pairs: tuple[RefitRow, ...]
@@ -215,6 +218,7 @@ def make_output(
     rows = tuple(pair_row(pair, strongest) for pair in pairs[:MOST_PAIRS])
     return RefitOutput(
         clean(output),
+        tell_count(ranked),
         parts,
         end_of_bars([part.row for part in parts]),
         rows,
@@ -323,21 +327,23 @@ def texts_of(effect: RefitEffect) -> list[str]:
     for one in effect.effects:
         for note in footnotes(one):
             first.setdefault(note.kind, str(note))
-    return list(first.values())
+    return [text for kind, text in first.items() if kind not in HIDDEN]
 
 
 def trained_in_words(table: RefitTable) -> str:
     """Say what was trained, how often, and on which rows."""
     learner = isolated(clean(table.provenance.get("learner", "model"), LONGEST_FACT))
-    n_trainings, rows = table.overlap.n_trainings, table.overlap.n_rows
-    scheme = str(table.provenance.get("scheme", ""))
-    how = SCHEMES.get(scheme, clean(scheme)) if rows else "on data of its own"
-    sizes = f" ({train_sizes(table)})" if rows else ""
-    explained = rows_in_words(table.provenance)
+    scheme, n_trainings = str(table.provenance.get("scheme", "")), table.overlap.n_trainings
+    how = SCHEMES.get(scheme, clean(scheme, LONGEST_SCHEME))
+    if not table.overlap.n_rows:
+        told = f"{n_trainings} models ({learner}) were given, each trained on data of its own."
+    elif scheme == GIVEN:
+        told = f"{n_trainings} models ({learner}) were given, and the rows that each was trained on ({train_sizes(table)})."
+    else:
+        told = f"{learner} was trained {n_trainings} times, each time {how} ({train_sizes(table)})."
     return (
-        f"{learner} was trained {n_trainings} times, each time {how}{sizes}. Every training was "
-        f"explained on the same {explained} rows, with the same bins, so that curves differ by "
-        "what was learned and by nothing else."
+        f"{told} Every training was explained on the same {rows_in_words(table.provenance)} rows, "
+        "with the same bins, so that curves differ by what was learned and by nothing else."
     )
 
 
@@ -354,7 +360,7 @@ def facts(table: RefitTable) -> list[tuple[str, str]]:
     method = str(provenance.get("method", ""))
     n_failed = len(table.failures)
     failed = f", {n_failed} failed" if n_failed else ""
-    scheme = provenance.get("scheme", "")
+    scheme = clean(provenance.get("scheme", ""), LONGEST_SCHEME)
     found = [
         ("Learner", provenance.get("learner", "")),
         ("Trainings", f"{table.overlap.n_trainings}, {scheme}{failed}"),
@@ -379,7 +385,7 @@ def code(table: RefitTable) -> str:
     }
     asked = {name: text for name, text in asked.items() if name != "partners"}
     n_trainings = provenance.get("trainings_asked", table.overlap.n_trainings)
-    if scheme == "models as given":
+    if scheme == GIVEN:
         call, rows = "rhale.refits(\n    models,\n    X,\n", {"train": "train"}
     elif scheme == "own rows":
         call, rows = "rhale.refit(\n    estimator,\n    X,\n    y,\n", {"train": "train"}

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
+from rhale.report.page import ROUNDING
 from rhale.report.sentences import at
 from rhale.report.wording import UNKNOWN, chance_in_words, clean, isolated, listed, number, unbroken
 from rhale.results.refit_effect import LEVEL, RefitEffect, RefitTrace
 from rhale.results.refit_pair import RefitPair
 
 SHORT_NAME = 60
+MANY = 20  # features: one in twenty comes back by chance
 YES, NO = "yes", "no"
 
 
@@ -20,6 +23,18 @@ def comes_back_in_words(effect: RefitEffect | RefitPair) -> str:
     if not math.isfinite(effect.p_value):
         return UNKNOWN
     return YES if effect.comes_back else NO
+
+
+def tell_count(effects: Sequence[RefitEffect]) -> str:
+    """Say how many features come back, and how many would by chance alone."""
+    tested = [effect for effect in effects if math.isfinite(effect.p_value)]
+    if not tested:
+        return "Whether features come back is not known: all trainings had the same rows."
+    n_back, n = sum(effect.comes_back for effect in tested), len(tested)
+    told = f"{n_back} of {n} {'feature comes' if n == 1 else 'features come'} back"
+    if n < MANY:
+        return f"{told}."
+    return f"{told}; if none of them did anything, chance would still let about {LEVEL * n:.0f} come back."
 
 
 def tell_refits(
@@ -75,7 +90,8 @@ def tell_size(effect: RefitEffect, ends: tuple[float, float]) -> str:
 
 def tell_course(effect: RefitEffect, path: RefitTrace) -> list[str]:
     """Say where the mean curve is lowest and highest, and how many trainings have the same order."""
-    if not np.isfinite(path.curve).any() or np.nanmax(path.curve) == np.nanmin(path.curve):
+    finite = path.curve[np.isfinite(path.curve)]
+    if not finite.size or np.ptp(finite) <= ROUNDING * np.nanmax(np.abs(path.curves)):
         return []
     least, most = int(np.nanargmin(path.curve)), int(np.nanargmax(path.curve))
     higher = path.curves[:, most] > path.curves[:, least]

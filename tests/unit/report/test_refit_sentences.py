@@ -6,7 +6,7 @@ from tests.unit.report.refit_cases import straight, with_levels
 from tests.unit.report.test_refit_page import same_rows
 
 from rhale.report.refit_numbers import trace_refits
-from rhale.report.refit_sentences import comes_back_in_words, tell_refits
+from rhale.report.refit_sentences import comes_back_in_words, tell_count, tell_refits
 from rhale.report.wording import UNKNOWN, number
 
 
@@ -58,3 +58,19 @@ def test_sizes_of_single_trainings_are_those_of_the_refits(name):
 
 def test_copies_are_warned_of():
     assert "It goes closely with copy: " in told(straight()["age"], ["copy"])
+
+
+def test_how_many_come_back_is_told_beside_what_chance_would_do():
+    rx = straight()
+    assert tell_count(rx.effects) == "1 of 2 features come back."
+    assert tell_count([rx["noise"]]) == "0 of 1 feature comes back."
+    assert tell_count([rx["noise"]] * 40) == (
+        "0 of 40 features come back; if none of them did anything, chance would still let about 2 "
+        "come back."
+    )
+    assert "is not known" in tell_count(same_rows().effects)
+
+
+def test_what_is_but_rounding_has_no_course():
+    assert "mean curve" in told(same_rows()["age"])
+    assert "mean curve" not in told(same_rows()["noise"])  # the slopes add up to zero
