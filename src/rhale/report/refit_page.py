@@ -341,9 +341,10 @@ def trained_in_words(table: RefitTable) -> str:
         told = f"{n_trainings} models ({learner}) were given, and the rows that each was trained on ({train_sizes(table)})."
     else:
         told = f"{learner} was trained {n_trainings} times, each time {how} ({train_sizes(table)})."
+    where = "with the same bins" if table.effects[0].quantity == "effect" else "at the same places"
     return (
         f"{told} Every training was explained on the same {rows_in_words(table.provenance)} rows, "
-        "with the same bins, so that curves differ by what was learned and by nothing else."
+        f"{where}, so that curves differ by what was learned and by nothing else."
     )
 
 

@@ -56,6 +56,8 @@ def tell_refits(
     name = isolated(clean(effect.name, SHORT_NAME))
     if path is None:
         return f"{name} has one value in these rows: no training can tell what it does."
+    if not effect.importances.any():
+        return f"{name} does nothing in any training."
     told = [tell_replication(effect, name), tell_size(effect, ends)]
     if not effect.p_value > LEVEL:  # trainings share rows: they agree on chance, too
         told += tell_course(effect, path)

@@ -129,3 +129,13 @@ def test_no_number_of_a_row_is_nan():
                 row = part.row
                 for value in (row.size, row.low, row.high, row.replicated):
                     assert value is None or math.isfinite(value)
+
+
+def test_profiles_have_places_and_no_bins():
+    rows = np.random.default_rng(0).normal(size=(60, 1))
+    models = [lambda r, a=a: a * r[:, 0] for a in SLOPES]
+    rx = rhale.refits(models, rows, scheme="independent", method="pdp")
+    page = make_refit_page(rx)
+    assert "at the same places" in page.trained
+    assert "with the same bins" in make_refit_page(straight()).trained
+    assert page.outputs[0].parts[0].shape.form == "curve"

@@ -100,6 +100,7 @@ def test_what_is_not_covered_is_said(html):
     told = " ".join(text for _, text in parsed(html).texts)
     for words in ("must not be mixed", "its bias", "A copy may come back", "not causal"):
         assert words in told
+    assert "Your model is one more training" in told
 
 
 def test_every_output_has_its_own_table():

@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.unit.report.refit_cases import straight, with_levels
+from tests.unit.report.refit_cases import straight, two_outputs, with_levels
 from tests.unit.report.test_refit_page import same_rows
 
 from rhale.report.refit_numbers import trace_refits
@@ -74,3 +74,7 @@ def test_how_many_come_back_is_told_beside_what_chance_would_do():
 def test_what_is_but_rounding_has_no_course():
     assert "mean curve" in told(same_rows()["age"])
     assert "mean curve" not in told(same_rows()["noise"])  # the slopes add up to zero
+
+
+def test_a_feature_that_no_training_uses_is_told_in_few_words():
+    assert told(two_outputs()["x1", "y0"]) == "x1 does nothing in any training."
