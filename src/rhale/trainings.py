@@ -143,12 +143,6 @@ class Refits:
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
-        """The table of what would come back, for notebooks."""
-        from rhale.report.refit_notebook import refits_as_html
-
-        return refits_as_html(self.ranked(), self.provenance, self._remarks())
-
     def _remarks(self) -> tuple[str, ...]:
         """Notes, and trainings that failed."""
         return (*self.notes, *(f"training {f.number} failed: {f.reason}" for f in self.failures))
@@ -235,6 +229,12 @@ class Refits:
             return draw(plots.plot_replication, self.ranked(output), ax=ax, **options)
         key = feature if output is None else (feature, output)
         return draw(plots.plot_refits, self[key], ax=ax, **options)
+
+    def _repr_html_(self) -> str:
+        """The table of what would come back, for notebooks."""
+        from rhale.report.refit_notebook import refits_as_html
+
+        return refits_as_html(self.ranked(), self.provenance, self._remarks())
 
     def report(self, path: str | PathLike[str], *, title: str | None = None) -> Path:
         """Write one HTML page that needs no network: what would come back, and all curves.
