@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 PAPER := intro running cases study_1 study_2 settings california_data california_effects \
 	california_bins run_time disagreements page
 ACCURACY := random_problems oracle additive california_subsets curves trees jumps intervals \
-	regions pairs page
+	regions pairs refits page
 BENCH_STAMP := $(BENCH)/.installed
 ENGINES_STAMP := $(ENGINES)/.installed
 
@@ -40,7 +40,7 @@ accuracy: $(STAMP) ## Measure bins, curves and intervals against known truths; w
 		echo "accuracy/$$name.py"; \
 		$(if $(DATA),RHALE_CALIFORNIA_CSV="$(DATA)") PYTHONPATH=paper OMP_NUM_THREADS=1 \
 			$(VENV)/bin/python accuracy/$$name.py \
-			$$(case $$name in (jumps|regions|pairs) echo "--jobs $(JOBS) $(if $(FULL),--full)";; esac) || exit 1; \
+			$$(case $$name in (jumps|regions|pairs|refits) echo "--jobs $(JOBS) $(if $(FULL),--full)";; esac) || exit 1; \
 	done
 
 # One thread for each test process: the processes already fill the cores.

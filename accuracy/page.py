@@ -19,6 +19,7 @@ SECTIONS = (
     "intervals",
     "regions",
     "pairs",
+    "refits",
 )
 HEAD = """# How accurate the bins, the curve and the intervals are
 

@@ -7,8 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from rhale.kernels import FloatArray, IntArray
+from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.pair_moments import POWERS
+from rhale.kernels.row_places import NODE_WEIGHTS, NODES
 
 Power = tuple[int, int]
 
@@ -148,6 +149,34 @@ class Ground:
                 surface = np.concatenate([surface, last], side - 2)
         low, high = slice(None, -1), slice(1, None)
         return tuple(surface[..., i, j] for i in (low, high) for j in (low, high))
+
+    def read_scattered(self, surface: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Heights of one surface where rows stand, and how many: both of shape (n_read,).
+
+        Notes
+        -----
+        Three places a side stand for the rows of a cell, with their mean and deviation (Gauss's
+        points), as if the two sides were independent within it: for what is no polynomial of the
+        places, such as distances from zero. Rows on levels stand there.
+        """
+        some = self.weight > 0
+        size = self.weight[some]
+        u, v = (self._scatter(side, some) for side in (0, 1))
+        u, v = u[:, :, None], v[:, None, :]
+        corners = self.corners(surface)
+        base, right, up, far = (corner[some][:, None, None] for corner in corners)
+        height = (base * (1 - v) + right * v) * (1 - u) + (up * (1 - v) + far * v) * u
+        shares = size[:, None, None] * np.outer(NODE_WEIGHTS, NODE_WEIGHTS)
+        return height.ravel(), shares.ravel()
+
+    def _scatter(self, side: int, some: BoolArray) -> FloatArray:
+        """Three places in each of some stands along one side, (n_some, 3)."""
+        first, second = (
+            self.moment(*((k, 0) if side == 0 else (0, k)))[some] / self.weight[some]
+            for k in (1, 2)
+        )
+        deviation = np.sqrt(np.maximum(second - first**2, 0.0))
+        return np.asarray(np.clip(first[:, None] + deviation[:, None] * NODES, 0.0, 1.0))
 
     @cached_property
     def squares(self) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Does an effect come back? Curves of models that were trained on different rows, compared."""
+"""Does an effect come back? What curves of several trainings have in common beyond chance."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from rhale.kernels import FloatArray
 from rhale.kernels.f_tail import f_tail
 from rhale.kernels.overlap import Overlap
 
-FEWEST_PAIRS = 2
+MOST_WAYS = 1e3  # in which curves may differ by chance
 
 
 class Replication(NamedTuple):
-    """What two trainings without a common row agree on.
+    """What trainings agree on.
 
     Attributes
     ----------
     square : float
-        Mean over the rows of the product of two such curves: importance squared, without what the
-        learner took from chance; may be below zero.
+        Importance squared, without what the learner took from chance; may be below zero.
     p_value : float
-        How likely it would be as large if the effect were none; nan where that cannot be told.
+        How likely trainings would agree so well if the effect were none; nan where that cannot be
+        told.
     """
 
     square: float
@@ -30,46 +30,64 @@ class Replication(NamedTuple):
 
     @property
     def size(self) -> float:
-        """Its root, in units of the output; 0 where nothing comes back."""
-        return float(np.sqrt(max(self.square, 0.0)))
+        """Root of the square, in units of the output; 0 where nothing comes back."""
+        return float(np.sqrt(np.maximum(self.square, 0.0)))
 
 
 NOT_KNOWN = Replication(float("nan"), float("nan"))
 
 
 def replicate(gram: FloatArray, overlap: Overlap) -> Replication:
-    """Compare the curves of trainings without a common row.
+    """Compare the mean curve of the trainings with what chance would make of it.
 
     Parameters
     ----------
     gram : ndarray of shape (n_trainings, n_trainings)
         Mean over the rows of the product of every two curves.
     overlap : Overlap
-        Which trainings share rows.
+        Which rows the trainings share.
 
     Notes
     -----
-    One-sided t test with R - 1 degrees of freedom for R pairs, whose mean has the variance
-    S² (1/R + 1): all pairs are made of the same rows, so that drawing them again and again does
-    not make the mean as sure as 1/R says.
+    Trainings differ by the draw of their rows. Without an effect the mean curve has a mean square
+    over the rows of F S², with S² the mean square of the deviations between trainings and F the
+    factor of the overlap; with one it has the square of the effect besides. Curves may differ in
+    several ways, by chance alone in about (1 + w) / 2 of them where w is the number of ways that
+    the deviations show (`count_ways`); the ratio of both mean squares is compared with Fisher's F.
+    For a straight line and complementary halves that is exact.
     """
-    if len(overlap.halves) < FEWEST_PAIRS:
+    if overlap.is_same:
         return NOT_KNOWN
-    products = gram[tuple(overlap.halves.T)]
-    square, n_pairs = float(products.mean()), len(products)
-    error = float(products.std(ddof=1)) * np.sqrt(1 / n_pairs + 1)
-    if error == 0:
-        return Replication(square, 0.0 if square > 0 else 1.0)
-    return Replication(square, student_tail(square / error, n_pairs - 1.0))
+    means = gram.mean(axis=0)
+    deviations = gram - means - means[:, None] + means.mean()
+    found = float(means.mean())
+    chance = overlap.factor * max(float(np.trace(deviations)), 0.0) / (overlap.n_trainings - 1)
+    if chance <= 0:
+        return Replication(found, 0.0 if found > 0 else 1.0)
+    ways = (1 + count_ways(deviations, overlap.degrees)) / 2
+    ratio = np.array([max(found / chance, 0.0)])
+    tail = f_tail(ratio, np.array([ways]), np.array([ways * overlap.degrees]))
+    return Replication(found - chance, float(tail[0]))
 
 
-def student_tail(t: float, degrees: float) -> float:
-    """Probability of larger values of Student's t.
+def count_ways(deviations: FloatArray, degrees: float) -> float:
+    """In how many independent ways curves differ, judged by their products; 1 or more.
 
-    Examples
-    --------
-    >>> student_tail(0.0, 5.0), round(student_tail(2.015, 5.0), 4)
-    (0.5, 0.05)
+    Parameters
+    ----------
+    deviations : ndarray of shape (n_trainings, n_trainings)
+        Products of the deviations of every two curves from their mean.
+    degrees : float
+        Degrees of freedom of these deviations.
+
+    Notes
+    -----
+    (tr C)² / tr C², C the covariance of the curves, from the squared sum of the diagonal and the
+    sum of all squares of the products, both without their bias (moments of Wishart's distribution).
     """
-    both = float(f_tail(np.array([t**2]), np.array([1.0]), np.array([degrees]))[0])
-    return both / 2 if t >= 0 else 1 - both / 2
+    sums, squares = float(np.trace(deviations)) ** 2, float(np.sum(deviations**2))
+    of_square = (squares - sums / degrees) / (1 + 1 / degrees - 2 / degrees**2)
+    of_sums = sums - 2 / degrees * of_square
+    if of_square <= 0:
+        return MOST_WAYS
+    return float(np.clip(of_sums / of_square, 1.0, MOST_WAYS))

@@ -166,6 +166,17 @@ class Staircase:
         moved = self.influence @ pull + self.drawn[1] / (2 * size)
         return float(self.squared(moved[:, None]).variance[0])
 
+    def added_square(self) -> float:
+        """What the errors of the jumps add, on average, to the mean square of the curve over the rows.
+
+        The mean over the rows of the variance of the curve, but for that of its centring, which
+        adds nothing: the curve is zero on average over the rows, whatever they are.
+        """
+        sums = np.zeros((len(self.influence), self.n_places + 1))
+        np.cumsum(self.influence, axis=1, out=sums[:, 1:])
+        moved = sums - (sums @ self.row_shares)[:, None]
+        return float(self.row_shares @ self.squared(moved).variance)
+
     def rows_differ(self, edges: FloatArray, n_rows: float) -> FloatArray:
         """Deviation between rows of what they do in each bin, as the groups tell it, (n_bins,).
 

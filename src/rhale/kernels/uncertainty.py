@@ -95,6 +95,23 @@ class Uncertainty:
         tails = float(rows.weight @ (values / size) ** 4) - 1.0
         return fitted + size**2 * max(tails, 0.0) / (4 * max(self.n_rows, 1.0))
 
+    def added_square(self) -> float:
+        """What the errors of the fits add, on average, to the mean square of the curve over the rows.
+
+        Notes
+        -----
+        The mean over the rows of the variance of the centred curve. Which rows it is centred over
+        adds nothing: it is zero on average over these, whatever they are. Neither does what gaps
+        may hide: the curve is straight there, and does not scatter.
+        """
+        rows, added = self.fit.rows, 0.0
+        for start in range(0, rows.x.size, BLOCK_ROWS):
+            part = slice(start, start + BLOCK_ROWS)
+            design = self.fit.design(rows.x[part], "mean")
+            shown = design._replace(hidden=np.zeros_like(design.hidden))
+            added += float(rows.weight[part] @ self.of_maps(shown).variance)
+        return added
+
     def of_changes(self, start: FloatArray, stop: FloatArray) -> Estimate:
         """Variance of the change of the curve from each start to its stop."""
         ends = zip(self.fit.design(stop), self.fit.design(start), strict=True)

@@ -13,6 +13,7 @@ from rhale.features.feature import Feature, require_rows
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.adaptive import Adaptive
 from rhale.kernels.axis import Axis
+from rhale.kernels.ceilings import Ceilings, borrow_effects, set_minimum_apart
 from rhale.kernels.fixed import Edges, Quantile
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import Moments, measure
@@ -99,6 +100,9 @@ class CellChoice:
         Whether the cells allow other bins later.
     notes : tuple of Note
         About the cells.
+    own_bins : Grid or None
+        Where rows are moved over their bins: other than the cells where rows at the minimum have
+        a cell of their own, and no say in their bin.
     """
 
     grid: Grid
@@ -106,6 +110,11 @@ class CellChoice:
     density: Density = "rows"
     can_change: bool = True
     notes: tuple[Note, ...] = ()
+    own_bins: Grid | None = None
+
+    def heed(self, total: Moments) -> Moments:
+        """What rows say, but for those at the minimum where they stand apart."""
+        return total if self.own_bins is None else borrow_effects(total)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +172,7 @@ class BinnedEffects:
 
     def conclude(self, total: Moments, kept: FloatArray, about: About) -> Conclusion:
         """Choose bins among the cells, for each output."""
+        total = self.cells.heed(total)
         notes, every = gather_notes(self, total, about), range(len(about.outputs))
         made = tuple(self.bin(total, kept, about, output, notes) for output in every)
         return Conclusion(
@@ -195,6 +205,7 @@ class BinnedEffects:
         self, total: Moments, kept: FloatArray, about: About, output: int
     ) -> Effect | None:
         """Bins of the rows of a region, between the first and the last of its cells."""
+        total = self.cells.heed(total)
         cells = between_rows(total.of_output(output, len(about.outputs)))
         if cells is None:
             return None
@@ -308,7 +319,18 @@ def choose_cells(
         raise BadSettingError(msg)
     edges = reachable_limits(feature, partitions[0], offered[0])
     own = (Edges(edges, closed),) * len(partitions)
-    return CellChoice(Grid(edges, closed), own, "bins", can_change=False, notes=notes)
+    cells = CellChoice(Grid(edges, closed), own, "bins", can_change=False, notes=notes)
+    return _part_minimum(cells) if isinstance(partitions[0], Ceilings) else cells
+
+
+def _part_minimum(cells: CellChoice) -> CellChoice:
+    """Tell rows at the minimum apart, and say so."""
+    note = Note(
+        "ceilings",
+        "rows at the minimum are not in the mean of the first bin, as in R's package ale",
+    )
+    grid = set_minimum_apart(cells.grid)
+    return replace(cells, grid=grid, notes=(*cells.notes, note), own_bins=cells.grid)
 
 
 def _limit(partition: Partition, n_limits: int) -> Partition:
@@ -346,7 +368,7 @@ def offer_piles(cells: CellChoice, piles: Piles) -> CellChoice:
 
 def reachable_limits(feature: Feature, partition: Partition, edges: FloatArray) -> FloatArray:
     """Limits at which the model can be asked: whole numbers for features of whole numbers."""
-    if not feature.whole or isinstance(partition, Edges):
+    if not feature.whole or isinstance(partition, Edges | Ceilings):
         return edges
     inner = np.rint(edges[1:-1])
     rounded = np.unique(np.concatenate([np.ceil(edges[:1]), inner, np.floor(edges[-1:])]))
@@ -354,7 +376,7 @@ def reachable_limits(feature: Feature, partition: Partition, edges: FloatArray) 
 
 
 def _describe_quantiles(feature: Feature, partition: Partition) -> tuple[Note, ...]:
-    if isinstance(partition, Quantile) and not feature.is_complete:
+    if isinstance(partition, Quantile | Ceilings) and not feature.is_complete:
         n_rows = f"{feature.axis.values.size:,}"
         return (Note("sample", f"quantile limits from a sample with {n_rows} distinct values"),)
     return ()

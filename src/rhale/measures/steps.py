@@ -13,7 +13,7 @@ from rhale.features.levels import Levels
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.axis import Axis
 from rhale.kernels.curve_moments import CurveMoments, measure_curves
-from rhale.kernels.level_moments import LevelMoments, measure_levels
+from rhale.kernels.level_moments import DOWN, LevelMoments, measure_levels
 from rhale.kernels.records import crosses_processes
 from rhale.kernels.region_finding import Target
 from rhale.kernels.sample import KeyArray, Sample
@@ -240,6 +240,7 @@ class Steps:
             mean=steps.mean[output] / width,
             std=steps.std[output] / width,
             correlation=steps.correlation[output],
+            down=found.mean[output, 1:, DOWN] / width,
             is_number=levels.is_number,
             pooled=levels.pooled_names if has_pooled else (),
             local_notes=about.notes + self.missing,

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.agreement import spread_of_rows
+from rhale.kernels.ale_statistics import Heights, read_bins, read_steps
 from rhale.kernels.axis import GAP_SHARE
 from rhale.kernels.curve import (
     BinFits,
@@ -39,6 +40,7 @@ from rhale.kernels.staircase import Staircase
 from rhale.kernels.student import student_quantile
 from rhale.kernels.times import AxisKind, write_short, written
 from rhale.kernels.uncertainty import Uncertainty, bridge_levels
+from rhale.results.effect_statistics import Statistics, gather_statistics, remove_noise
 from rhale.results.missing import Missing
 from rhale.results.note import Note, as_notes
 from rhale.results.region_tree import RegionTree
@@ -491,6 +493,51 @@ class Effect(FrozenResult):
     def importance_error(self) -> float:
         """Standard error of `importance`, over rows drawn from the same population."""
         return float(np.sqrt(self.doubt.of_importance()))
+
+    def statistics(self, y: Any = None) -> Statistics:
+        """ALED, ALER and the same in percentiles of the target: the effect in plain numbers.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_values,), optional
+            Observed values of the target, for NALED and NALER; any number of them.
+
+        Returns
+        -------
+        Statistics
+
+        Notes
+        -----
+        Deviations are over the rows at their own values, and the range is that of the curve where
+        rows are; of a staircase, that of all its steps between the first and the last row. Under
+        `method="ale"` the curve is read as R's package ale does: in the middles of the bins, and
+        its range at their limits.
+
+        The package's numbers to the last digits: `explain(f, X, method="ale",
+        bins=rhale.Ceilings(max_num_bins))["age"].statistics(y)`, with the same observed target. R
+        rounds some ranks of its quantiles up by one; where it did, pass the ceilings that it
+        printed, `rhale.Ceilings([...])`. `aled_sd` and `naled_sd` are its `aled_fun = "sd"`. With
+        other bins of `method="ale"` rows at the smallest value are in the mean of the first bin.
+
+        A range is decided by the emptiest ends of the axis, and grows with the number of bins:
+        compare ALER only between features with as many. What `importance_denoised` leaves out is
+        told in `Statistics`.
+        """
+        size = remove_noise(self.importance, self.doubt.added_square())
+        return gather_statistics((self.name,), self.output, self.density, self._heights, size, y)
+
+    @property
+    def _heights(self) -> Heights:
+        """The curve as its statistics read it."""
+        if self.stairs is not None:
+            return read_steps(self.stairs.heights, self.stairs.row_shares)
+        if self.density == "bins":
+            return read_bins(self.fit.curve(self.edges, "mean"), self.weight)
+        rows, some = self.fit.rows, self.count > 0
+        at_ends = self.fit.curve(np.concatenate([self.low_x[some], self.high_x[some]]), "mean")
+        values = self.fit.curve(rows.x, "mean")
+        reached = np.concatenate([values, at_ends])
+        return Heights(values, rows.weight, float(reached.min()), float(reached.max()))
 
     @property
     def heterogeneity(self) -> float:

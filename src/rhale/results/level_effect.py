@@ -11,12 +11,14 @@ import numpy as np
 
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.ale_statistics import read_levels
 from rhale.kernels.curve import Center, fill_gaps, known_center, middles
 from rhale.kernels.real_jumps import Jump
 from rhale.kernels.student import student_quantile
 from rhale.kernels.times import ColumnKind
 from rhale.names import find_level
 from rhale.results.effect import NO_SAMPLE, LocalEffects
+from rhale.results.effect_statistics import Statistics, gather_statistics, remove_noise
 from rhale.results.missing import Missing
 from rhale.results.note import Note, as_notes
 from rhale.results.region_tree import RegionTree
@@ -37,6 +39,7 @@ from rhale.results.result import (
 from rhale.results.table_rows import Columns, add_missing_bin, add_row, list_bins
 
 Accumulate = Literal["sum", "quadrature"]
+Sides = Literal["both", "below"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,6 +79,10 @@ class LevelEffect(FrozenResult):
         where there are two, whose one step says the same.
     regions : RegionTree or None
         Who differs, where that was asked for.
+    down : ndarray of shape (n_steps,) or None
+        The same as `mean` of the rows of the higher level alone, as they are moved down: R's
+        package ale knows no others. None in files
+        that were written before it was kept.
     parts, quantity
         As in `Result`, which it answers.
 
@@ -110,6 +117,7 @@ class LevelEffect(FrozenResult):
     sample: LocalEffects = NO_SAMPLE
     covariance: FloatArray | None = None
     regions: RegionTree | None = None
+    down: FloatArray | None = None
     parts: ClassVar[Parts] = "levels"
     quantity: ClassVar[Quantity] = "effect"
 
@@ -300,6 +308,49 @@ class LevelEffect(FrozenResult):
         tails = max(float(self.share @ curve**4) - 1.0, 0.0)
         drawn = size**2 * tails / (4 * self._all_rows)
         return float(np.sqrt(np.maximum(pull @ self._covariance @ pull, 0.0) + drawn))
+
+    def statistics(self, y: Any = None, *, sides: Sides = "both") -> Statistics:
+        """ALED, ALER and the same in percentiles of the target: the effect in plain numbers.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_values,), optional
+            Observed values of the target, for NALED and NALER; any number of them.
+        sides : {"both", "below"}
+            Whose steps the curve adds up: of the rows on both sides, as it does everywhere else,
+            or of the rows of the higher level alone, moved to the level below, as R's package ale
+            does. Importance is of the curve as it is.
+
+        Notes
+        -----
+        The curve is read at the levels, each with the weight of its rows; the range is that of the
+        levels that have rows. For the numbers of R's package ale, give its order of the levels,
+        too: `explain(..., categorical={"f": ["a", "b", "c"]})`, then `sides="below"`.
+        """
+        if sides not in get_args(Sides):
+            msg = f"sides={sides!r} is not known; use 'both' or 'below'"
+            raise BadSettingError(msg)
+        size = remove_noise(self.importance, self._added_square())
+        curve = self.curve() if sides == "both" else self._curve_from_below()
+        heights = read_levels(curve, self.level_weight)
+        return gather_statistics((self.name,), self.output, "levels", heights, size, y)
+
+    def _curve_from_below(self) -> FloatArray:
+        """The curve that the rows of the higher levels give alone."""
+        if len(self.levels) > 1 and self.down is None:
+            msg = (
+                f"sides='below' of {self.name!r}: this result was saved before steps were kept "
+                "side by side; explain the model again, or use sides='both'"
+            )
+            raise BadSettingError(msg)
+        steps = np.empty(0) if self.down is None else self.down * np.diff(self.edges)
+        return np.asarray(self._map("mean") @ steps)
+
+    def _added_square(self) -> float:
+        """What the errors of the steps add, on average, to the mean square over the rows."""
+        matrix = self._map("mean")
+        variance = np.einsum("ij,jk,ik->i", matrix, self._covariance, matrix)
+        return float(self.share @ np.maximum(variance, 0.0))
 
     @property
     def heterogeneity(self) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.ale_statistics import read_cells, read_levels
 from rhale.kernels.pair_axis import PairAxis
 from rhale.kernels.pair_moments import PairMoments
 from rhale.kernels.pair_steps import DOWN, read_steps
@@ -19,6 +20,7 @@ from rhale.kernels.pair_strength import PairFit, Reading, Square
 from rhale.kernels.records import freeze, same_fields
 from rhale.kernels.times import as_numbers
 from rhale.names import find_level
+from rhale.results.effect_statistics import Size, Statistics, gather_statistics
 from rhale.results.listing import shorten, write_share
 from rhale.results.note import as_notes
 from rhale.results.result import normal_quantile
@@ -403,6 +405,36 @@ class PairEffect:
     def share(self) -> float:
         """Squared strength, of the variance of the predictions; rows left out have none of it."""
         return share_of_rows(self) * _share_of(self.strength, self.variance)
+
+    def statistics(self, y: Any = None) -> Statistics:
+        """ALED, ALER and the same in percentiles of the target, of the surface.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_values,), optional
+            Observed values of the target, for NALED and NALER; any number of them.
+
+        Returns
+        -------
+        Statistics
+            Its importance is `strength_raw`, and `strength` the one without noise.
+
+        Notes
+        -----
+        Deviations are over the rows where they stand, and so is the range; three places a side
+        stand for the rows of a cell. With `reading="cells"` the surface is read as R's package ale
+        does: at two of the four corners of a cell, its range over all cells, those without rows
+        included. Such numbers are neither means of the cells nor values at the rows; the package
+        also counts rows at the minimum in cells of their own, which surfaces here do not.
+        """
+        size = Size(self.strength_raw, self.strength)
+        if self.reading == "cells":
+            levels = self.axes[0].is_levels, self.axes[1].is_levels
+            heights = read_cells(self.fit.surface, self.weight, levels)
+            return gather_statistics(self.names, self.output, "cells", heights, size, y)
+        heights = read_levels(*self.fit.ground.read_scattered(self.fit.surface))
+        found = gather_statistics(self.names, self.output, "rows", heights, size, y)
+        return replace(found, aled_sd=size.raw)  # a mean square is known exactly
 
     def transposed(self) -> PairEffect:
         """The same pair, sides exchanged."""

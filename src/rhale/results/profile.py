@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray
+from rhale.kernels.ale_statistics import Heights
 from rhale.kernels.between_points import place_between, share_out, variance_between
 from rhale.kernels.curve import Center, fill_gaps, known_center
 from rhale.kernels.real_jumps import Jump
@@ -16,6 +17,7 @@ from rhale.kernels.row_places import RowPlaces
 from rhale.kernels.student import student_quantile
 from rhale.kernels.times import AxisKind, ColumnKind, written
 from rhale.names import find_level
+from rhale.results.effect_statistics import Statistics, gather_statistics, remove_noise
 from rhale.results.missing import Missing
 from rhale.results.note import Note
 from rhale.results.result import (
@@ -282,6 +284,37 @@ class Profile(FrozenResult):
         of_curve = max(float(pull @ np.nan_to_num(self.covariance) @ pull), 0.0)
         tails = max(float(weight @ values**4) - 1.0, 0.0)
         return float(np.sqrt(of_curve + size**2 * tails / (4 * self._rows_with_value)))
+
+    def statistics(self, y: Any = None) -> Statistics:
+        """ALED, ALER and the same in percentiles of the target, of the centred profile.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_values,), optional
+            Observed values of the target, for NALED and NALER; any number of them.
+
+        Notes
+        -----
+        R's package has these numbers of accumulated local effects alone. Deviations are over the
+        rows, as `importance` is; the range is that of the points that rows stand at or beside.
+        """
+        place, weight = self._standing
+        at_points, held = self._read_places(np.arange(self.grid.size, dtype=float)), self.share > 0
+        reached = at_points[held] if held.any() else at_points
+        heights = Heights(
+            self._read_places(place), weight, float(reached.min()), float(reached.max())
+        )
+        size = remove_noise(self.importance, self._added_square())
+        return gather_statistics((self.name,), self.output, "points", heights, size, y)
+
+    def _added_square(self) -> float:
+        """What the errors of the means add, on average, to the mean square over the rows."""
+        if self.method == "mplot":
+            rows = np.where(self.rows > 0, self.rows, np.nan)
+            shift = np.eye(self.grid.size) - self.share
+            return float(self.share @ (shift**2 @ fill_gaps(self.std**2 / rows, self.grid)))
+        place, weight = self._standing
+        return float(weight @ variance_between(self._covariance("mean") / self.rows, place))
 
     @property
     def heterogeneity(self) -> float:

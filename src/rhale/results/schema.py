@@ -380,6 +380,7 @@ LEVEL_FIELDS: dict[str, Kind] = {
     "correlation": Numbers((Side("steps"), Side("steps")), unknown=True),
     "is_number": Truth(),
     "pooled": TEXTS,
+    "down": Maybe(STEP["means"]),
     "covariance": Maybe(
         Numbers((Side("levels"), Side("levels")), -(LARGEST**2), LARGEST**2, unknown=True)
     ),
@@ -398,7 +399,7 @@ def _effects(changes: dict[str, Kind]) -> dict[str, Record]:
     )
     return {
         "effect": effect,
-        "level_effect": Record(LevelEffect, LEVEL_FIELDS | changes, _agree_levels),
+        "level_effect": Record(LevelEffect, LEVEL_FIELDS | changes, _agree_levels, later=("down",)),
     }
 
 

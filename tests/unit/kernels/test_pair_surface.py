@@ -96,3 +96,27 @@ def test_the_square_of_a_bilinear_surface_has_nine_terms():
     height = (1.0 * (1 - v) - 2.0 * v) * (1 - u) + (0.5 * (1 - v) + 3.0 * v) * u
     total = sum(factor * u**p * v**q for (p, q), factor in square_in_cells(corners))
     assert total == pytest.approx(height**2)
+
+
+@each_kind
+def test_scattered_places_have_the_mean_of_the_rows(kinds):
+    rows = random_rows(kinds, weighted=True)
+    ground, steps = ground_of(rows), step_means(rows, twisted)[0]
+    surface = ground.surface(steps)
+    heights, weight = ground.read_scattered(surface)
+    at_rows = read_rows(rows, surface)
+    size = np.abs(at_rows).max()
+    assert weight.sum() == pytest.approx(rows.w.sum())
+    assert np.average(heights, weights=weight) == pytest.approx(0, abs=0.05 * size)
+    nodes = surface[np.isfinite(surface)]
+    assert nodes.min() <= heights.min()
+    assert heights.max() <= nodes.max()
+
+
+def test_scattered_places_are_the_rows_where_these_stand_on_levels():
+    rows = random_rows(("levels", "levels"), weighted=True)
+    ground, steps = ground_of(rows), step_means(rows, twisted)[0]
+    surface = ground.surface(steps)
+    heights, weight = ground.read_scattered(surface)
+    expected = np.average(np.abs(read_rows(rows, surface)), weights=rows.w)
+    assert np.average(np.abs(heights), weights=weight) == pytest.approx(expected)

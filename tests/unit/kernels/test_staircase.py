@@ -324,3 +324,32 @@ def test_what_bins_amount_to_is_shared_among_their_places():
     shared = found.share_out(np.array([0.0, 0.5, 0.7, 1.0]), np.array([6.0, 2.0, 5.0]))
     np.testing.assert_allclose([shared[:2].sum(), *shared[2:]], [6.0, 2.0, 5.0])
     assert np.all(shared > 0)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_errors_add_the_mean_variance_of_a_known_centring_to_a_square(weighted):
+    rows = make(4, weighted=weighted)
+    stairs, (x, _, _, _, weight) = stairs_of(*rows), rows
+    known = replace(stairs, drawn=np.zeros_like(stairs.drawn))  # rows are not drawn
+    expected = np.average(known.of_curve(x, "mean").variance, weights=weight)
+    assert stairs.added_square() == pytest.approx(expected)
+
+
+def test_the_denoised_square_of_stairs_without_an_effect_is_zero_on_average():
+    raw, squares = [], []
+    for seed in range(200):
+        x, cells, jumps, group, weight = make(seed)
+        rng = np.random.default_rng(seed + 1)
+        noise = np.outer(rng.normal(size=x.size), np.ones(cells.n_cells))
+        stairs = stairs_of(x, cells, noise + rng.normal(size=jumps.shape), group, weight)
+        raw.append(stairs.importance() ** 2)
+        squares.append(raw[-1] - stairs.added_square())
+    error = np.std(squares) / np.sqrt(len(squares))
+    assert np.mean(raw) > 5 * error
+    assert abs(np.mean(squares)) < 3 * error
+
+
+def test_what_one_group_adds_to_a_square_is_not_known():
+    x, cells, jumps, _, weight = make(4)
+    stairs = stairs_of(x, cells, jumps, np.zeros(x.size, dtype=int), weight)
+    assert np.isnan(stairs.added_square())

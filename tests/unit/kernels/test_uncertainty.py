@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from rhale.kernels.curve import BinFits
+from rhale.kernels.gaps import Gaps
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
 from rhale.kernels.noise import residual_squares
@@ -175,3 +176,31 @@ def test_a_neighbour_is_read_where_it_has_rows():
     bins = replace(bins, low=np.array([0.0, 1.0, 2.6]), high=np.array([0.45, 2.0, 3.0]))
     (line,) = find_bridges(bins, np.array([True, False, True]))
     assert line.ends == ((0, 0.45, 0.5), (2, 2.6, 0.5))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_errors_add_the_mean_variance_over_the_rows_to_a_square(kind):
+    linear, trust = KINDS[kind]
+    x, d, w = rows_of(COUNTS["full"], "none")
+    cells = measure(Grid(EDGES), x, d, w)
+    cuts = Cuts(
+        LIMITS,
+        np.array(linear),
+        trust=np.array(trust),
+        noise=np.full(EDGES.size - 1, 0.09),
+    )
+    effect = fit_effect("x", "y", cells, cuts)
+    doubt, rows = effect.doubt, effect.fit.rows
+    drawn = effect.importance**2 / doubt.n_rows
+    expected = rows.weight @ doubt.of_curve(rows.x, "mean").variance - drawn
+    assert doubt.added_square() == pytest.approx(expected)
+
+
+def test_what_gaps_may_hide_adds_nothing_to_a_square():
+    x, d, w = rows_of(COUNTS["empty bin"], "none")
+    cells = measure(Grid(EDGES), x, d, w)
+    known = fit_effect("x", "y", cells, Cuts(LIMITS, np.zeros(3, dtype=bool)))
+    gaps = Gaps(np.array([3.0]), np.array([3.5]), np.array([4.0]))
+    effect, at = replace(known, gaps=gaps), np.array([5.0])
+    assert effect.doubt.of_curve(at, "mean").variance > known.doubt.of_curve(at, "mean").variance
+    assert effect.doubt.added_square() == pytest.approx(known.doubt.added_square())

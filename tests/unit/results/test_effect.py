@@ -9,6 +9,7 @@ from rhale.kernels.gaps import NO_GAPS
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
 from rhale.kernels.partition import Cuts
+from rhale.kernels.staircase import Staircase
 from rhale.results.effect import Effect, LocalEffects, fit_effect
 from rhale.results.missing import Missing
 from rhale.results.result import normal_quantile
@@ -660,3 +661,88 @@ def test_a_slope_is_less_sure_where_the_outer_rows_vary_more():
     expected = np.sqrt(np.sum(x**2 * e**2) * n / (n - 2)) / squares
     np.testing.assert_allclose(effect.slope_error, expected, rtol=1e-9)
     assert effect.slope_error[0] > 1.2 * effect.std[0] / np.sqrt(squares)
+
+
+def test_statistics_read_the_curve_at_the_rows():
+    """2x up to 1, then 2; at the rows 0, 0.4, 1.6, 2, 2, 2, with mean 4/3."""
+    found = example().statistics()
+    heights = np.array([0, 0.4, 1.6, 2, 2, 2]) - 4 / 3
+    assert found.read == "rows"
+    assert found.aled == pytest.approx(np.abs(heights).mean())
+    assert found.aler == pytest.approx((-4 / 3, 2 / 3))
+    assert found.aled_sd == pytest.approx(heights.std())
+    assert found.importance == example().importance
+
+
+def test_statistics_of_bins_are_those_of_package_ale():
+    """2x up to 1, then 2: 0, 2, 2 at the limits, 1 and 2 in the middles, with mean 1.5."""
+    found = example(density="bins").statistics(y=[0.0, 1.0, 2.0, 3.0])
+    assert found.read == "bins"
+    assert (found.aled, found.aled_sd) == pytest.approx((0.5, 0.5))
+    assert found.aler == pytest.approx((-1.5, 0.5))
+    assert (found.naled, found.naler) == (0.0, (-50.0, 0.0))
+
+
+def test_statistics_of_a_line_over_even_rows_have_closed_forms():
+    x = (np.arange(2000) + 0.5) / 2000
+    found = rhale.effect(x, np.full(x.size, 3.0), bins=rhale.Fixed(10)).statistics()
+    assert found.aled == pytest.approx(3 * 0.25, rel=1e-3)  # places stand for rows
+    assert found.aled_sd == pytest.approx(3 / np.sqrt(12), rel=1e-6)
+    assert found.aler == pytest.approx((3 * (x[0] - 0.5), 3 * (x[-1] - 0.5)))
+    assert found.importance_denoised == found.importance  # rows agree: no noise
+
+
+def test_statistics_weigh_rows():
+    x, d = np.array([0.0, 1.0, 2.0, 3.0]), np.array([1.0, 1.0, 2.0, 2.0])
+    weights = np.array([1.0, 2.0, 3.0, 2.0])
+    repeated = np.repeat(np.arange(4), weights.astype(int))
+    bins = rhale.Edges([0.0, 1.5, 3.0])
+    found = rhale.effect(x, d, bins=bins, weights=weights).statistics()
+    again = rhale.effect(x[repeated], d[repeated], bins=bins).statistics()
+    assert (found.aled, *found.aler) == pytest.approx((again.aled, *again.aler))
+
+
+@pytest.mark.parametrize("density", ["rows", "bins"])
+@pytest.mark.parametrize("linear", [False, True])
+def test_the_denoised_square_of_a_null_effect_is_zero_on_average(density, linear):
+    """Local effects are noise about zero, wider at one end: the importance is noise, too."""
+    rng, edges = np.random.default_rng(1), np.linspace(0.0, 1.0, 9)
+    raw, squares = [], []
+    for _ in range(150):
+        x = rng.beta(2, 1, 160)
+        d = (0.5 + 2 * x) * rng.normal(size=160)
+        effect = rhale.effect(x, d, bins=rhale.Edges(edges, linear=linear))
+        effect = replace(effect, density=density)
+        raw.append(effect.importance**2)
+        squares.append(effect.importance**2 - effect.doubt.added_square())
+    error = np.std(squares) / np.sqrt(len(squares))
+    assert np.mean(raw) > 10 * error
+    assert abs(np.mean(squares)) < 3 * error
+
+
+def test_a_constant_feature_has_statistics_of_nothing():
+    fx = rhale.explain(lambda x: x[:, 0], np.column_stack([np.arange(9.0), np.ones(9)]))
+    found = fx["x1"].statistics(y=[1.0, 2.0])
+    assert (found.aled, found.aled_sd, found.naled, found.importance_denoised) == (0, 0, 0, 0)
+    assert found.aler == found.naler == (0.0, 0.0)
+
+
+def test_stairs_have_statistics_of_their_steps():
+    """Two of six rows stand before the jump by 3 at 0.5, none between it and that by -1 at 0.7."""
+    stairs = Staircase(
+        places=np.array([0.5, 0.7]),
+        jumps=np.array([3.0, -1.0]),
+        near_shares=np.ones(2),
+        row_shares=np.array([2.0, 0.0, 4.0]) / 6,
+        influence=np.zeros((4, 2)),
+        drawn=np.zeros((2, 4)),
+        group_shares=np.full(4, 0.25),
+        low=0.0,
+        high=2.0,
+    )
+    found = example(stairs=stairs).statistics()
+    assert found.read == "rows"
+    assert found.aled == pytest.approx((2 * 4 / 3 + 4 * 2 / 3) / 6)
+    assert found.aled_sd == pytest.approx(np.sqrt(8 / 9))
+    assert found.aler == pytest.approx((-4 / 3, 5 / 3))
+    assert found.importance_denoised == pytest.approx(found.importance)  # rows jump alike

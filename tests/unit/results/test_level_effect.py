@@ -367,3 +367,49 @@ def test_sampled_rows_stand_at_the_steps_below_and_above_their_level(make_levels
         (0, 1.5),  # above
         (1, 3.5),
     ]
+
+
+def test_statistics_are_read_at_the_levels():
+    """The curve is 0, 1, 4 at levels with as many rows, so -5/3, -2/3, 7/3."""
+    found = made().statistics(y=[0.0, 1.0, 2.0])
+    assert found.read == "levels"
+    assert found.aled == pytest.approx(14 / 9)
+    assert found.aled_sd == pytest.approx(made().importance)
+    assert found.aler == pytest.approx((-5 / 3, 7 / 3))
+    assert found.naler == (-50.0, 50.0)
+    assert found.naled == pytest.approx(100 / 3)
+
+
+def test_the_denoised_square_of_levels_without_an_effect_is_zero_on_average():
+    rng, raw, squares = np.random.default_rng(2), [], []
+    for _ in range(300):
+        level = rng.choice(4, 120, p=[0.4, 0.3, 0.2, 0.1])
+        down, up = rng.normal(size=(2, 120)) + rng.normal(size=120)  # a row's steps go together
+        effect = from_rows(level, np.where(level > 0, down, 0), np.where(level < 3, up, 0), 4)
+        raw.append(effect.importance**2)
+        squares.append(effect.importance**2 - effect._added_square())
+    error = np.std(squares) / np.sqrt(len(squares))
+    assert np.mean(raw) > 10 * error
+    assert abs(np.mean(squares)) < 3 * error
+
+
+def test_one_level_has_statistics_of_nothing():
+    found = made(("a",), ()).statistics(y=[1.0])
+    assert (found.aled, found.aler, found.importance_denoised) == (0.0, (0.0, 0.0), 0.0)
+
+
+def test_statistics_from_below_add_up_the_steps_of_the_higher_levels():
+    """Steps 2 and -1 of the rows above, at places 0, 1, 3: the curve from the first is 0, 2, 0."""
+    effect = made(edges=np.array([0.0, 1.0, 3.0]), down=np.array([2.0, -1.0]))
+    found = effect.statistics(sides="below")
+    assert found.aler == pytest.approx((-2 / 3, 4 / 3))
+    assert found.aled == pytest.approx(8 / 9)
+    assert found.importance == effect.importance
+
+
+def test_sides_that_are_not_known_are_refused():
+    with pytest.raises(BadSettingError, match="'both' or 'below'"):
+        made().statistics(sides="above")
+    with pytest.raises(BadSettingError, match="explain the model again"):
+        made().statistics(sides="below")
+    assert made(("a",), ()).statistics(sides="below").aler == (0.0, 0.0)

@@ -364,3 +364,34 @@ def test_a_number_has_no_surface_and_says_so():
     index = PairIndex(("a", "b"), "y", "h", 1.0, 4.0)
     with pytest.raises(BadSettingError, match="no surface"):
         index.surface(0, 0)
+
+
+def test_statistics_are_those_of_the_surface_at_the_rows():
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(-1, 1, (4000, 2))
+    axes = make_axis(rows[:, 0]), make_axis(rows[:, 1])
+    pair = make_pair(product, rows, (0, 1), axes, names=("x", "y"))
+    found = pair.statistics(y=[-1.0, 0.0, 1.0])
+    assert found.read == "rows"
+    assert found.features == ("x", "y")
+    assert found.aled == pytest.approx(1 / 4, rel=0.03)  # of |x y|
+    assert found.aled_sd == found.importance == pair.strength_raw
+    assert found.importance_denoised == pair.strength
+    assert found.aler == pytest.approx((-1, 1), abs=0.15)
+
+
+def test_statistics_of_cells_are_read_at_two_corners(pair):
+    cells = replace(pair, reading="cells")
+    found, surface = cells.statistics(), cells.fit.surface
+    middle = (surface[1:, 1:] + surface[:-1, :-1]) / 2
+    assert found.read == "cells"
+    assert found.aled == pytest.approx(np.average(np.abs(middle), weights=cells.weight))
+    assert found.aler == pytest.approx((middle.min(), middle.max()))
+
+
+def test_statistics_of_cells_are_read_at_levels_where_there_are_any(levels):
+    cells = replace(levels, reading="cells")
+    surface = cells.fit.surface
+    middle = (surface[1:] + surface[:-1]) / 2
+    expected = np.average(np.abs(middle), weights=cells.weight)
+    assert cells.statistics().aled == pytest.approx(expected)

@@ -338,3 +338,35 @@ def test_a_huge_level_of_the_rows_does_not_drown_the_spread_of_their_shapes():
 )
 def test_levels_that_are_the_grid_are_numbers(levels, expected):
     assert profile(levels=levels).is_number is expected
+
+
+def test_statistics_are_over_the_rows_between_the_points():
+    places = RowPlaces(np.array([0.0, 0.5, 2.0]), np.array([0.5, 0.25, 0.25]))
+    mean, share = np.array([0.0, 4.0, 0.0]), np.array([0.625, 0.25, 0.125])
+    found = profile("pdp", mean=mean, row_places=places, share=share).statistics()
+    heights = np.array([0.0, 2.0, 2.0]) - 1.0  # where the rows stand, less their mean
+    assert found.read == "points"
+    assert found.aled == pytest.approx(places.weight @ np.abs(heights))
+    assert found.aled_sd == pytest.approx(found.importance)
+    assert found.aler == (-1.0, 3.0)
+
+
+def test_points_without_rows_are_not_in_the_range():
+    share = np.array([0.5, 0.5, 0.0])
+    made = profile("mplot", mean=np.array([1.0, 3.0, np.nan]), share=share)
+    assert made.statistics().aler == (-1.0, 1.0)
+
+
+@pytest.mark.parametrize("method", ["pdp", "mplot"])
+def test_the_denoised_square_of_a_null_profile_is_zero_on_average(method):
+    """Of x0 in x0 x1 the partial dependence is noise of the mean of x1."""
+    rng, raw, squares = np.random.default_rng(3), [], []
+    for _ in range(120):
+        rows = rng.normal(size=(60, 2))
+        bins = rhale.Fixed(4) if method == "pdp" else rhale.Quantile(4)
+        fx = rhale.explain(lambda x: x[:, 0] * x[:, 1], rows, method=method, bins=bins)
+        raw.append(fx["x0"].importance ** 2)
+        squares.append(raw[-1] - fx["x0"]._added_square())
+    error = np.std(squares) / np.sqrt(len(squares))
+    assert np.mean(raw) > 5 * error
+    assert abs(np.mean(squares)) < 3 * error

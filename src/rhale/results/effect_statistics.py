@@ -1,0 +1,243 @@
+"""Statistics: an effect in a few plain numbers, as R's package ale has them, and without noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from rhale.errors import BadSettingError
+from rhale.kernels import FloatArray
+from rhale.kernels.ale_statistics import HalfPercentiles, Heights, Sizes, size_up
+from rhale.kernels.records import same_fields
+
+Readings = Literal["rows", "bins", "levels", "points", "cells"]
+NAN = float("nan")
+WHERE = {
+    "rows": "read at the rows",
+    "bins": "read in the middles of the bins, as R's package ale does",
+    "levels": "read at the levels",
+    "points": "read at the rows, between points",
+    "cells": "read at two corners of the cells, as R's package ale does",
+}
+
+
+class Size(NamedTuple):
+    """Deviation of a curve over the rows, as it is and with the noise of its estimate removed."""
+
+    raw: float
+    denoised: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Statistics:
+    """What an effect amounts to, in plain numbers.
+
+    Attributes
+    ----------
+    features : tuple of str
+        The feature, or the two of a pair.
+    output : str
+        The output.
+    read : {"rows", "bins", "levels", "points", "cells"}
+        Where the curve was read.
+    aled, aled_sd : float
+        ALE deviation: mean over the rows of the distance of the effect from zero, and the root of
+        the mean of its square. In units of the output.
+    aler : pair of float
+        ALE range: the lowest and the highest effect.
+    naled, naled_sd, naler : float, float and pair of float
+        The same of effects in percentiles of the observed target about its median, -50 to 50; nan
+        where no target was given.
+    importance : float
+        Standard deviation of the effect over the rows, as `importance` of the effect; of a pair
+        the strength with its noise.
+    importance_denoised : float
+        The same with the noise of its own estimate removed; nan where that is not known.
+
+    Notes
+    -----
+    `importance` is never zero: an effect that is estimated from rows differs from zero by chance,
+    everywhere, and squares add up. On average over such chances its square is too large by the
+    mean over the rows of the variance of the centred curve, as far as this comes from the
+    estimates (bin means and slopes, jumps, steps, averages at points). That is what is removed
+    from the square; below 0 it is cut off. Not removed is what the interval `ci` has besides:
+    which rows the curve is centred over, which adds nothing to the deviation, and what a gap may
+    hide, which the curve does not show. ALED and ALER have the same noise in them, and keep it.
+
+    The normalised numbers are a rescaling, and no more: they are not additive, an effect that does
+    not reach the next observed value of the target is 0, and a target with few values has few
+    percentiles.
+    """
+
+    features: tuple[str, ...]
+    output: str
+    read: Readings
+    aled: float
+    aled_sd: float
+    aler: tuple[float, float]
+    naled: float
+    naled_sd: float
+    naler: tuple[float, float]
+    importance: float
+    importance_denoised: float
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        lines = [
+            f"{' x '.join(self.features)} on {self.output}, {WHERE[self.read]}",
+            f"  ALED        {self.aled:.4g} (root mean square {self.aled_sd:.4g})",
+            f"  ALER        {self.aler[0]:.4g} to {self.aler[1]:.4g}",
+        ]
+        if not np.isnan(self.naled):
+            size = f"{self.naled:.3g} (root mean square {self.naled_sd:.3g})"
+            lines.append(f"  NALED       {size}, in percentiles of the target")
+            lines.append(f"  NALER       {self.naler[0]:.3g} to {self.naler[1]:.3g}")
+        rest = f"{self.importance:.4g}, {self.importance_denoised:.4g} without its noise"
+        return "\n".join([*lines, f"  importance  {rest}"])
+
+    __repr__ = __str__
+
+    def to_dict(self) -> dict[str, Any]:
+        """One row of a table: names and plain numbers, ranges as two of these.
+
+        Examples
+        --------
+        >>> found = Statistics(("a",), "y", "rows", 1.0, 2.0, (-3.0, 4.0), *[5.0] * 2, (6.0, 7.0),
+        ...                    8.0, 9.0)
+        >>> list(found.to_dict())[3:7]
+        ['aled', 'aled_sd', 'aler_low', 'aler_high']
+        """
+        row: dict[str, Any] = {"feature": " x ".join(self.features)}
+        for name, value in asdict(self).items():
+            if isinstance(value, tuple) and name != "features":
+                row |= {f"{name}_low": value[0], f"{name}_high": value[1]}
+            elif name != "features":
+                row[name] = value
+        return row
+
+
+def gather_statistics(
+    features: Sequence[str], output: str, read: Readings, heights: Heights, size: Size, y: Any
+) -> Statistics:
+    """Work out the statistics of a curve.
+
+    Parameters
+    ----------
+    features, output : sequence of str and str
+        Whose effect it is.
+    read : {"rows", "bins", "levels", "points", "cells"}
+        Where it was read.
+    heights : Heights
+        The curve there.
+    size : Size
+        Its deviation over the rows.
+    y : array-like of shape (n_values,) or None
+        Observed values of the target.
+    """
+    aled = size_up(heights.values, heights.weight)
+    naled, naler = Sizes(NAN, NAN), (NAN, NAN)
+    if y is not None:
+        percentile = HalfPercentiles.of(read_target(y))
+        naled = size_up(percentile(heights.values), heights.weight)
+        low, high = percentile(np.array([heights.low, heights.high])).tolist()
+        naler = (low, high)  # percentiles rise with the effect
+    return Statistics(
+        features=tuple(features),
+        output=output,
+        read=read,
+        aled=aled.mean_absolute,
+        aled_sd=aled.root_mean_square,
+        aler=(heights.low, heights.high),
+        naled=naled.mean_absolute,
+        naled_sd=naled.root_mean_square,
+        naler=naler,
+        importance=size.raw,
+        importance_denoised=size.denoised,
+    )
+
+
+def remove_noise(importance: float, noise: float) -> Size:
+    """Take out of a deviation what noise adds to its square.
+
+    Examples
+    --------
+    >>> remove_noise(5.0, 9.0), remove_noise(1.0, 2.0)
+    (Size(raw=5.0, denoised=4.0), Size(raw=1.0, denoised=0.0))
+    """
+    if importance == 0.0:
+        return Size(0.0, 0.0)  # whether noise is known or not
+    return Size(importance, float(np.sqrt(np.maximum(importance**2 - noise, 0.0))))
+
+
+def read_target(y: Any) -> FloatArray:
+    """Read observed values of a target; refuse what is no column of finite numbers.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_values,)
+        Numbers, or truth values; at least one.
+
+    Examples
+    --------
+    >>> read_target([True, False, 3])
+    array([1., 0., 3.])
+    """
+    given = np.asarray(y)
+    if given.ndim != 1 or not given.size:
+        msg = (
+            f"y has shape {given.shape}; pass the observed values of one target, "
+            "a column of at least one number"
+        )
+        raise BadSettingError(msg)
+    if given.dtype.kind not in "biufO":
+        raise BadSettingError(_no_number(given.tolist()[0]))
+    numbers = _as_floats(given)
+    n_unknown = int(np.sum(~np.isfinite(numbers)))
+    if n_unknown:
+        msg = (
+            f"{n_unknown:,} of {numbers.size:,} values of y are missing or infinite; leave these "
+            "rows out, percentiles are of values that were observed"
+        )
+        raise BadSettingError(msg)
+    return numbers
+
+
+def _as_floats(given: Any) -> FloatArray:
+    """Numbers of a column of objects, too: missing ones become nan."""
+    if given.dtype.kind != "O":
+        return np.asarray(given, dtype=np.float64)
+    return np.array([NAN if _is_missing(value) else _as_float(value) for value in given.tolist()])
+
+
+def _as_float(value: Any) -> float:
+    """One number; texts that look like one are none."""
+    if isinstance(value, str | bytes):
+        raise BadSettingError(_no_number(value))
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise BadSettingError(_no_number(value)) from error
+
+
+def _no_number(value: Any) -> str:
+    return (
+        f"y holds {value!r:.40}, a {type(value).__name__} and no number; pass the observed values, "
+        "of a class whether it was observed, 0 or 1"
+    )
+
+
+def _is_missing(value: Any) -> bool:
+    """None, and what is not even equal to itself: nan, pandas' NA."""
+    if value is None:
+        return True
+    try:
+        return not bool(value == value)  # noqa: PLR0124 - nan is not equal to itself
+    except TypeError:  # the truth of NA is not known
+        return True
