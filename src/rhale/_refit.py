@@ -42,7 +42,7 @@ from rhale.kernels import IntArray
 from rhale.kernels.overlap import Overlap
 from rhale.kernels.pair_settings import read_pairs
 from rhale.kernels.splits import Scheme, as_units, check_indices
-from rhale.measures.choose import choose
+from rhale.measures.choose import choose, postpone_bins
 from rhale.models.expected_columns import columns_of
 from rhale.models.fitting import as_trainer, check_target
 from rhale.models.lesson import Lesson
@@ -51,7 +51,7 @@ from rhale.names import find_feature, list_asked, near_names
 from rhale.pairs import Interactions
 from rhale.results.note import Note
 from rhale.results.refit_pair import RefitPair
-from rhale.settings import PROFILES, USUAL_BINS, Settings
+from rhale.settings import USUAL_BINS, Settings, name_keys
 from rhale.tables import open_table
 from rhale.tables.chunk import TableInMemory, find_columns
 from rhale.tables.columns import column_at
@@ -83,10 +83,11 @@ RESUMED = Note(
     "measured with the trainings only, by pairs=",
 )
 PAIR_OPTIONS = (
-    *("output", "response", "gradient", "weights", "columns", "categorical"),
+    *("output", "response", "weights", "columns", "categorical"),
     *("n_rows", "seed", "batch_size", "device"),
 )
-NOT_OPTIONS = ("checkpoint", "progress", "pairing", "partners", "n_jobs", "seed")
+# of one explanation alone, or read beside the options; a gradient is that of one model
+NOT_OPTIONS = (*("checkpoint", "progress", "pairing", "partners", "n_jobs", "seed", "gradient"),)
 # questions that no training would answer
 WRONG = (
     *(BadSettingError, BadTableError, UnknownNameError, MissingExtraError),
@@ -160,9 +161,9 @@ def refit(
     progress : bool or callable, optional
         True shows a bar with the time that is left; a callable gets (trainings done, all).
     **options
-        As in `rhale.explain`: features, method, bins, local, gradient, output, response, columns,
-        weights (for the explanation; learners get theirs by `fit_params`), categorical, limits,
-        window, spread_window, regions, n_rows, batch_size, device.
+        As in `rhale.explain`: features, method, bins, local, output, response, columns, weights
+        (for the explanation; learners get theirs by `fit_params`), categorical, limits, window,
+        spread_window, regions, n_rows (that are explained), batch_size, device.
 
     Returns
     -------
@@ -636,6 +637,8 @@ class Work:
             columns = self.first_look.columns(run)
             asker = run.meet(columns)
             choice = choose(columns, asker, run.asked)
+            if run.asked.regions is None:  # whose bins are chosen with them
+                choice = postpone_bins(choice)
             measured = run.measure(asker, columns, choice.measures)
         return conclude(run, columns, asker, choice, measured)
 
@@ -769,9 +772,8 @@ def gather(work: Work, done: Done, overlap: Overlap, told: Mapping[str, Any]) ->
     overlap = overlap.take(numbers)
     found = [done.explanations[number] for number in numbers]
     found += [] if done.own is None else [done.own]
-    if work.asked.method not in PROFILES:
-        usual = USUAL_BINS[work.asked.method]
-        found = list(rebin_alike(found, usual if work.asked.bins is None else work.asked.bins))
+    if any(fx.cells for fx in found):
+        found = list(rebin_alike(found, bins_of_all(work.asked, found[0])))
     own = None if done.own is None else lighten(found.pop())
     source = Trained([done.models[n] for n in numbers if n in done.models], work, overlap)
     left = say_left(work, source)
@@ -789,6 +791,15 @@ def gather(work: Work, done: Done, overlap: Overlap, told: Mapping[str, Any]) ->
         notes=tell(work, done, overlap, left),
         trained=source if left is None else None,
     )
+
+
+def bins_of_all(asked: Settings, first: Explanation) -> Any:
+    """Bins that were asked for; the usual ones where none were, feature by feature."""
+    usual = USUAL_BINS[asked.method]
+    if not isinstance(asked.bins, Mapping):
+        return usual if asked.bins is None else asked.bins
+    named = name_keys(asked.bins, first.provenance["columns"])
+    return {feature: named.get(feature, usual) for feature in first.features}
 
 
 def list_alike(done: Done) -> list[int]:

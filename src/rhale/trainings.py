@@ -231,6 +231,12 @@ class Refits:
         key = feature if output is None else (feature, output)
         return draw(plots.plot_refits, self[key], ax=ax, **options)
 
+    def _repr_html_(self) -> str:
+        """The table of what would come back, for notebooks."""
+        from rhale.report.refit_notebook import refits_as_html
+
+        return refits_as_html(self.ranked(), self.provenance, self._remarks())
+
     def report(self, path: str | PathLike[str], *, title: str | None = None) -> Path:
         """Write one HTML page that needs no network: what would come back, and all curves.
 

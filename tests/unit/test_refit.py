@@ -91,6 +91,7 @@ class Grumpy(RegressorMixin, BaseEstimator):
 
 def test_every_training_has_the_slopes_of_its_own_rows(rows, target):
     rx = rhale.refit(learn, rows, target, n_refits=4, seed=3)
+    assert rx.provenance["scheme"] == "half-samples"
     parts = Scheme(n_refits=4).draw(N, seed=3)
     expected = slopes_of(rows, target, parts)
     assert rises(rx) == pytest.approx(expected)
@@ -158,6 +159,53 @@ def test_the_own_model_is_explained_beside_the_trainings(rows, target):
     rx = rhale.refit(LinearRegression(), rows, target, n_refits=2, model=own)
     assert rise(rx["x0"].own) == pytest.approx(own.coef_[0])
     assert rx.n_trainings == 2
+
+
+# --- bins -----------------------------------------------------------------------------------------
+
+
+def wavy(z):
+    return np.sin(3 * z[:, 0]) + z[:, 1] ** 2 + z[:, 2]
+
+
+def test_copies_of_one_model_have_the_bins_of_the_one():
+    x = np.random.default_rng(2).normal(size=(300, 3))
+    rx = rhale.refits([wavy] * 3, x, scheme="independent")
+    alone = rhale.explain(wavy, x, partners=False).rebin(rhale.Adaptive())
+    assert alone["x0"].edges.size > 4
+    for fx in rx.explanations:
+        assert [np.array_equal(a.edges, b.edges) for a, b in zip(fx, alone, strict=True)] == [
+            True
+        ] * 3
+        assert rise(fx["x0"]) == pytest.approx(rise(alone["x0"]))
+
+
+@pytest.mark.parametrize(
+    ("bins", "n_bins"),
+    [
+        (7, [7, 7, 7]),
+        (rhale.Fixed(4), [4, 4, 4]),
+        ({"x1": 5}, [None, 5, None]),
+        ({0: rhale.Edges([-1.0, 0.0, 1.0])}, [2, None, None]),
+    ],
+)
+def test_bins_are_those_that_were_asked_for_and_the_same_in_all_trainings(bins, n_bins):
+    x = np.random.default_rng(2).uniform(-1, 1, size=(300, 3))
+    models = [wavy, lambda z: 2 * wavy(z), lambda z: wavy(z) + wavy(-z)]
+    rx = rhale.refits(models, x, scheme="independent", bins=bins)
+    usual = rhale.refits(models, x, scheme="independent")
+    for place, n in enumerate(n_bins):
+        own = [fx.effects[place].edges for fx in rx.explanations]
+        assert all(np.array_equal(edges, own[0]) for edges in own)
+        other = usual.explanations[0].effects[place].edges
+        assert own[0].size == n + 1 if n else np.array_equal(own[0], other)
+
+
+def test_models_of_several_kinds_have_bins_of_their_own():
+    x = np.random.default_rng(2).normal(size=(300, 3))
+    forest = RandomForestRegressor(20, min_samples_leaf=5, random_state=0).fit(x, wavy(x))
+    rx = rhale.refits([wavy, forest], x, scheme="independent")
+    assert all(fx["x0"].edges.size > 2 for fx in rx.explanations)
 
 
 # --- which columns are what -------------------------------------------------------------------------
@@ -433,6 +481,7 @@ def never(*_):
         ({"train": [[0, 1]]}, BadSettingError, "rows of 1; at least 2 trainings"),
         ({"feature": "age"}, BadSettingError, "feature= is no option .* did you mean 'features'"),
         ({"checkpoints": "x"}, BadSettingError, "checkpoints= is no option of refits"),
+        ({"gradient": len}, BadSettingError, "gradient= is no option of refits"),
         ({"partners": True}, BadSettingError, "partners= is no option of refits"),
         ({"features": ["agee"]}, UnknownFeatureError, "no feature 'agee'; did you mean 'age'"),
         ({"features": [("age", "bmi")]}, BadSettingError, r"\('age', 'bmi'\); name them in pairs="),
