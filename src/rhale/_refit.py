@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from itertools import count
-from operator import getitem
+from itertools import chain, count
+from threading import Lock
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
-from rhale._interact import interactions
-from rhale._run import conclude, open_run
+from rhale._interact import interactions, pairs_among
+from rhale._run import Run, conclude, open_run
+from rhale.engines import open_on_engine
 from rhale.engines.fold import Progress
-from rhale.engines.threads import count_jobs
+from rhale.engines.thread_limits import limit_libraries
+from rhale.engines.threads import count_jobs, map_in_threads
 from rhale.errors import (
     BadSettingError,
     BadTableError,
     MissingExtraError,
     ModelFailedError,
     NotDifferentiableError,
+    RhaleError,
+    UnknownFeatureError,
     UnknownModelError,
     UnknownNameError,
     excerpt,
@@ -33,29 +38,50 @@ from rhale.explanation import Explanation, rebin_alike
 from rhale.features.first_pass import Columns, FirstPass
 from rhale.kernels import IntArray
 from rhale.kernels.overlap import Overlap
+from rhale.kernels.pair_settings import read_pairs
 from rhale.kernels.splits import Scheme, as_units, check_indices
-from rhale.measures.choose import choose
+from rhale.measures.choose import choose, postpone_bins
+from rhale.models.expected_columns import columns_of
 from rhale.models.fitting import as_trainer, check_target
-from rhale.models.lesson import Lesson, Training, train_ahead
+from rhale.models.lesson import Lesson
 from rhale.models.model_size import is_larger
-from rhale.names import find_feature, near_names
+from rhale.names import find_feature, list_asked, near_names
+from rhale.pairs import Interactions
 from rhale.results.note import Note
 from rhale.results.refit_pair import RefitPair
-from rhale.settings import PROFILES, USUAL_BINS, Settings
+from rhale.settings import USUAL_BINS, Settings, name_keys
 from rhale.tables import open_table
 from rhale.tables.chunk import TableInMemory, find_columns
 from rhale.tables.columns import column_at
 from rhale.tables.files.sources import names_files
+from rhale.tables.weights import find_weights
 from rhale.trainings import Failure, Refits, lighten
 
+LOG = logging.getLogger("rhale")
 FEWEST, ENOUGH = 2, 10  # trainings
 KEPT_BYTES = 2**30  # of all models together, for questions about pairs
-PAIR_OPTIONS = (
-    *("output", "response", "gradient", "weights", "categorical"),
-    *("n_rows", "seed", "batch_size", "n_jobs", "device"),
+SAME_ROWS = Note(
+    "same rows",
+    "all trainings had the same rows: what differs between them is the learner's own chance, and "
+    "nothing is known about training on other rows, so there is no interval",
 )
-ONE_TRAINING = ("checkpoint", "progress", "pairing", "partners", "n_jobs", "seed")
-# wrong questions: no training would answer them
+NO_HALVES = Note(
+    "no halves",
+    "replication compares trainings without a common row, and there are none here; half-samples "
+    "have them",
+)
+LEFT = Note(
+    "models",
+    f"the models take more than {KEPT_BYTES // 2**30} GiB and were not kept: interactions are "
+    "measured with the trainings only, by pairs=",
+)
+PAIR_OPTIONS = (
+    *("output", "response", "weights", "columns", "categorical"),
+    *("n_rows", "seed", "batch_size", "device"),
+)
+# of one explanation alone, or read beside the options; a gradient is that of one model
+NOT_OPTIONS = (*("checkpoint", "progress", "pairing", "partners", "n_jobs", "seed", "gradient"),)
+# questions that no training would answer
 WRONG = (
     *(BadSettingError, BadTableError, UnknownNameError, MissingExtraError),
     *(NotDifferentiableError, UnknownModelError),
@@ -116,13 +142,15 @@ def refit(
     seed : int
         Of the draw of the rows.
     n_jobs : int, optional
-        Trainings at a time, in threads of this process; -1 for one per core.
+        Trainings at a time, -1 for one per core: each is fitted and explained in one thread of this
+        process, and numbers are the same for any of them. By default one after the other, with as
+        many threads as the learner likes.
     progress : bool or callable, optional
         True shows a bar with the time that is left; a callable gets (trainings done, all).
     **options
-        As in `rhale.explain`: features, method, bins, local, gradient, output, response, columns,
-        weights (for the explanation; learners get theirs by `fit_params`), categorical, limits,
-        window, spread_window, regions, n_rows, batch_size, device.
+        As in `rhale.explain`: features, method, bins, local, output, response, columns, weights
+        (for the explanation; learners get theirs by `fit_params`), categorical, limits, window,
+        spread_window, regions, n_rows (that are explained), batch_size, device.
 
     Returns
     -------
@@ -142,20 +170,20 @@ def refit(
     >>> [effect.name for effect in rx if effect.comes_back]
     ['x0']
     """
-    asked = read_options(options, seed, n_jobs)
-    rows = read_rows(data, asked, target=target, groups=groups)
-    lesson = Lesson(as_trainer(estimator), rows.table, rows.target, fit_params or {})
+    rows = read_rows(data, read_options(options, seed, n_jobs), target=target, groups=groups)
     n_rows = rows.table.n_rows
+    lesson = Lesson(
+        as_trainer(estimator), rows.table, check_target(rows.target, n_rows), fit_params
+    )
     if train is None:
         drawn = Scheme(scheme, n_refits, share, folds)
         parts = drawn.draw(n_rows, groups=rows.groups, strata=lesson.strata, seed=seed)
     else:
         parts = check_indices(train, None, n_rows)
-    work = Work(rows.table, rows.asked, pairs, len(parts), progress)
-    done = work.explain_all(train_ahead(lesson, parts, count_jobs(n_jobs) or 1), own=model)
-    overlap = Overlap.of(parts, n_rows, rows.units)
-    told = {"learner": lesson.trainer.name, "scheme": "own rows" if train else drawn.name}
-    return gather(work, done, overlap, told)
+    work = Work(rows.table, rows.asked, len(parts), n_jobs, progress, pairs)
+    done = work.explain_all(lambda number: lesson.train(parts[number]), own=model)
+    told = {"learner": lesson.trainer.name, "scheme": drawn.name if train is None else "own rows"}
+    return gather(work, done, Overlap.of(parts, n_rows, rows.units), told)
 
 
 def refits(
@@ -208,34 +236,55 @@ def refits(
     models, train, test = read_models(models, train, test)
     asked = read_options(options, seed, n_jobs)
     if scheme == "independent":
-        refuse_rows(train, test)
+        refuse_rows(train=train, test=test, groups=groups)
         table, overlap = data, Overlap.independent(len(models))
     elif scheme == "auto":
         rows = read_rows(data, asked, groups=groups)
         table, asked, n_rows = rows.table, rows.asked, rows.table.n_rows
         overlap = Overlap.of(require_rows(models, train, test, n_rows), n_rows, rows.units)
     else:
-        msg = f"scheme={scheme!r} is not known here; use 'auto' with train=, or 'independent'"
+        msg = (
+            f"scheme={scheme!r} is not known here; use 'auto', with the rows of each model in "
+            "train=, or 'independent' where no two models share a row"
+        )
         raise BadSettingError(msg)
-    work = Work(table, asked, pairs, len(models), progress, are_given=True)
-    done = work.explain_all(hand_over(models), own=model)
+    work = Work(table, asked, len(models), n_jobs, progress, pairs, are_given=True)
+    done = work.explain_all(models.__getitem__, own=model)
     learner = Counter(type(one).__name__ for one in models).most_common(1)[0][0]
     return gather(work, done, overlap, {"learner": learner, "scheme": "models as given"})
 
 
 def read_options(options: Mapping[str, Any], seed: int, n_jobs: int | None) -> Settings:
-    """Read what is passed on to the explanation of every training."""
-    known = [one.name for one in fields(Settings) if one.name not in ONE_TRAINING]
+    """Read what is asked of every training; those at work at the same time have a thread each."""
+    known = [one.name for one in fields(Settings) if one.name not in NOT_OPTIONS]
     for name in options:
         if name not in known:
-            msg = f"{name}= is no option of refits; " + near_names(name, known)
+            msg = f"{name}= is no option of refits; {near_names(name, known, len(known))}"
             raise BadSettingError(msg)
-    return Settings(**options, seed=seed, n_jobs=n_jobs, partners=False)
+    threads = None if count_jobs(n_jobs) is None else 1
+    asked = Settings(**options, seed=seed, n_jobs=threads, partners=False)
+    if named := pairs_among(asked.features):
+        msg = f"features= names pairs, {named[0]!r}; name them in pairs=, beside the features"
+        raise BadSettingError(msg)
+    return asked
+
+
+# --- rows ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows that are explained, and what is known of them beside their features."""
+    """Rows that are explained, and what is known of them beside their features.
+
+    Attributes
+    ----------
+    table : TableInMemory
+        All rows, with the columns that models see.
+    asked : Settings
+        What is asked of every model; weights are numbers.
+    target, groups : array-like or None
+        What is learned, and which rows belong together, one entry a row.
+    """
 
     table: TableInMemory
     asked: Settings
@@ -250,30 +299,37 @@ class Rows:
 
 def read_rows(data: Any, asked: Settings, *, target: Any = None, groups: Any = None) -> Rows:
     """Open the table, and take columns out of it that are no features: target, groups, weights."""
-    table = require_memory(data)
+    table = open_in_memory(data)
     given = {"target": target, "groups": groups, "weights": asked.weights}
     taken = {
-        name: find_feature(one, table.names) for name, one in given.items() if isinstance(one, str)
+        use: find_column(use, name, table) for use, name in given.items() if isinstance(name, str)
     }
-    for name, place in taken.items():
-        given[name] = read_column(table, place)
-    wanted = asked.columns
-    if wanted is None:
-        kept = [i for i in range(len(table.names)) if i not in taken.values()]
-    else:
-        kept = find_columns(table.names, wanted)
-    if target is not None:
-        check_target(given["target"], table.n_rows)
+    given |= {use: read_column(table, place) for use, place in taken.items()}
+    kept = keep_features(table.names, taken, asked)
     asked = replace(asked, weights=given["weights"], columns=None)
-    return Rows(table.select(kept), asked, given["target"], given["groups"])
+    table = table if kept is None else table.select(kept)
+    check_question(table, asked)
+    return Rows(table, asked, given["target"], given["groups"])
 
 
-def require_memory(data: Any) -> TableInMemory:
-    """Open rows that are in memory, since trainings take part of them."""
-    if names_files(data):
-        msg = f"{data!r:.80} names files; trainings take part of the rows: read the table first"
+def open_in_memory(data: Any) -> TableInMemory:
+    """Open rows that are in memory, since trainings have part of them."""
+    if names_files(data) or open_on_engine(data) is not None:
+        msg = (
+            "trainings have part of the rows, which must be in memory; read the table first. Models "
+            f"that share no row do without: rhale.refits(models, data, scheme='independent'). Found "
+            f"{data!r:.200}"
+        )
         raise BadTableError(msg)
     return open_table(data)
+
+
+def find_column(use: str, name: str, table: TableInMemory) -> int:
+    """Find the column that holds something else than a feature."""
+    if name not in table.names:
+        msg = f"{use}={name!r} is no column of the table; {near_names(name, table.names)}"
+        raise UnknownFeatureError(msg)
+    return find_weights(name, table) if use == "weights" else table.names.index(name)
 
 
 def read_column(table: TableInMemory, place: int) -> Any:
@@ -284,32 +340,99 @@ def read_column(table: TableInMemory, place: int) -> Any:
     return column_at(nw.from_native(rows, eager_only=True), 0).to_native()
 
 
+def keep_features(
+    names: Sequence[str], taken: Mapping[str, int], asked: Settings
+) -> list[int] | None:
+    """Columns that models see, None for all; refuse those that are taken for something else."""
+    if asked.columns is None:
+        kept = [place for place in range(len(names)) if place not in taken.values()]
+    else:
+        kept = find_columns(names, asked.columns)
+    named = [] if asked.features is None else list_asked(asked.features, "features")
+    for use, place in taken.items():
+        wrong = "features" if names[place] in named else "columns" if place in kept else None
+        if wrong is not None:
+            msg = (
+                f"{wrong}= names {names[place]!r}, which is the {use} and no feature; leave it out"
+            )
+            raise BadSettingError(msg)
+    if not kept:
+        msg = f"the table has no column beside {', '.join(taken)}; a model needs features"
+        raise BadTableError(msg)
+    return None if kept == list(range(len(names))) else kept
+
+
+def check_question(table: TableInMemory, asked: Settings) -> None:
+    """Refuse what no training could answer, before one is paid for."""
+    weighed = open_table(table, asked.weights)
+    asked = asked.by_name(table.names)
+    FirstPass.plan(weighed, asked)
+
+
+# --- models that are there -------------------------------------------------------------------------
+
+
 def read_models(models: Any, train: Any, test: Any) -> tuple[list[Any], Any, Any]:
     """Read models, or what scikit-learn's `cross_validate` returned."""
     if isinstance(models, Mapping):
-        for name, option in (("estimator", "return_estimator"), ("indices", "return_indices")):
-            if name not in models and (name == "estimator" or (train is None and test is None)):
-                msg = f"models= is a dict without {name!r}; call cross_validate(..., {option}=True)"
-                raise BadSettingError(msg)
-        found = models.get("indices", {})
-        train = found.get("train") if train is None else train
-        test = found.get("test") if test is None else test
-        models = models["estimator"]
-    if isinstance(models, str) or not isinstance(models, Iterable):
-        msg = f"models={models!r:.60} is no sequence of fitted models"
+        return read_validated(models, train, test)
+    is_one = callable(models) or hasattr(models, "predict")
+    if is_one or isinstance(models, str) or not isinstance(models, Iterable):
+        what = "one model" if is_one else "no sequence of models"
+        msg = (
+            f"models={models!r:.60} is {what}; give a list of models that were trained on different "
+            "rows, or let rhale.refit train them"
+        )
         raise BadSettingError(msg)
     models = list(models)
     if len(models) < FEWEST:
-        msg = f"{len(models)} model tells nothing about other trainings; give two or more, best 20"
+        msg = f"{len(models)} models were given, which tell nothing about other trainings; give two or more, 20 are usual"
         raise BadSettingError(msg)
+    require_same_columns(models)
     return models, train, test
 
 
-def refuse_rows(train: Any, test: Any) -> None:
-    """Refuse rows of trainings that are said to have rows of their own."""
-    if train is not None or test is not None:
-        msg = "scheme='independent' says that no two trainings share a row; leave train= and test= out"
-        raise BadSettingError(msg)
+def read_validated(found: Mapping[str, Any], train: Any, test: Any) -> tuple[list[Any], Any, Any]:
+    """Read what scikit-learn's `cross_validate` returned; rows that the user gives come first."""
+    wanted = {"estimator": "return_estimator"}
+    if train is None and test is None:
+        wanted["indices"] = "return_indices"
+    for name, option in wanted.items():
+        if name not in found:
+            known = ", ".join(repr(key) for key in list(found)[:6])
+            msg = f"models= is a dict of {known} without {name!r}; call cross_validate(..., {option}=True)"
+            raise BadSettingError(msg)
+    if "indices" in wanted:
+        train, test = (found["indices"].get(name) for name in ("train", "test"))
+    return read_models(found["estimator"], train, test)
+
+
+def require_same_columns(models: Sequence[Any]) -> None:
+    """Refuse models that say they were fitted on other columns than the first."""
+    first, *others = map(describe_columns, models)
+    for number, own in enumerate(others, start=2):
+        if first and own and own != first:
+            msg = (
+                f"model 1 was fitted on {first}, model {number} on {own}; trainings are compared on "
+                "the same columns"
+            )
+            raise BadSettingError(msg)
+
+
+def describe_columns(model: Any) -> str:
+    """Columns of a model by their names, or else their number; nothing if it does not say."""
+    names, n_columns = columns_of(model), getattr(model, "n_features_in_", None)
+    if names is not None:
+        return f"({', '.join(names)})"
+    return "" if n_columns is None else f"{n_columns} columns"
+
+
+def refuse_rows(**given: Any) -> None:
+    """Refuse what is said about rows of trainings that share none."""
+    for name, value in given.items():
+        if value is not None:
+            msg = f"scheme='independent' says that no two models share a row; leave {name}= out"
+            raise BadSettingError(msg)
 
 
 def require_rows(models: Sequence[Any], train: Any, test: Any, n_rows: int) -> tuple[IntArray, ...]:
@@ -327,21 +450,56 @@ def require_rows(models: Sequence[Any], train: Any, test: Any, n_rows: int) -> t
     return rows
 
 
-def hand_over(models: Sequence[Any]) -> Generator[Training]:
-    """Models that are there already, as trainings."""
-    for number in range(len(models)):
-        yield number, partial(getitem, models, number)
+# --- trainings, one after the other or several at a time -------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class Done:
-    """What came out of the trainings: explanations and models by their numbers, and failures."""
+class Training:
+    """What came of one training: a model and its effects, or an error."""
 
-    explanations: dict[int, Explanation]
-    models: dict[int, Any]
-    failures: list[Failure]
+    number: int
+    model: Any = None
+    explanation: Explanation | None = None
+    error: Exception | None = None
+
+
+@dataclass(eq=False)
+class Done:
+    """What came of all trainings so far.
+
+    Attributes
+    ----------
+    own : Explanation or None
+        Effects of the user's own model.
+    models, explanations : dict
+        By the number of the training, from 0 on.
+    failures : list of Failure
+        Trainings that gave nothing.
+    is_interrupted : bool
+        Whether some were not waited for.
+    """
+
     own: Explanation | None = None
+    models: dict[int, Any] = field(default_factory=dict)
+    explanations: dict[int, Explanation] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
     is_interrupted: bool = False
+
+
+class FirstLook:
+    """What is known of the columns: whoever comes first looks, for all trainings."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._columns: Columns | None = None
+
+    def columns(self, run: Run) -> Columns:
+        """What the first pass learned; others wait for it."""
+        with self._lock:
+            if self._columns is None:
+                first = FirstPass.plan(run.table, run.asked)
+                self._columns = first.settle(run.survey(first.task))
+            return self._columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -354,95 +512,191 @@ class Work:
         Rows that are explained.
     asked : Settings
         What is asked of every model.
-    pairs : object
-        Pairs of features that are measured, too.
     n_trainings : int
         How many there are to be.
+    n_jobs : int or None
+        How many at a time, each in one thread.
     progress : bool, callable or None
         Who is told.
+    pairs : object
+        Pairs of features that are measured, too.
     are_given : bool
         Whether models are the user's: none of them may fail.
     """
 
     data: Any
     asked: Settings
-    pairs: Any
     n_trainings: int
+    n_jobs: int | None = None
     progress: bool | Progress | None = None
+    pairs: Any = None
     are_given: bool = False
+    first_look: FirstLook = field(default_factory=FirstLook)
 
-    def explain_all(self, trainings: Generator[Training], own: Any = None) -> Done:
-        """Explain every model as soon as it is there; keep what is done, whatever happens."""
-        columns, done = None, Done({}, {}, [])
-        with closing(trainings), self._telling() as tell:
+    def explain_all(self, make: Callable[[int], Any], own: Any = None) -> Done:
+        """Explain every model as soon as it is there; keep what is done, whatever happens.
+
+        Parameters
+        ----------
+        make : callable
+            From the number of a training to its model.
+        own : model, optional
+            The user's own, explained first.
+        """
+        if self.pairs is not None:
+            self._check_pairs()
+        done = Done()
+        with limit_libraries(count_jobs(self.n_jobs)), self._telling() as tell:
             try:
                 if own is not None:
-                    fx, columns = self._explain(own, None)
-                    done = replace(done, own=fx)
-                for number, wait in trainings:
-                    try:
-                        model = wait()
-                        fx, columns = self._explain(model, columns)
-                    except Exception as error:  # noqa: BLE001 - learners fail as they like
-                        self._fail(done, number, error)
-                    else:
-                        done.explanations[number], done.models[number] = fx, model
-                    tell()
+                    with naming("model="):
+                        done.own = self._explain(own)
+                with closing(self._run(make)) as trainings:
+                    for training in trainings:
+                        self._take(done, training)
+                        tell()
             except KeyboardInterrupt:
                 if len(done.explanations) < FEWEST:
                     raise
-                done = replace(done, is_interrupted=True)
+                done.is_interrupted = True
         return done
 
-    def _explain(self, model: Any, columns: Columns | None) -> tuple[Explanation, Columns]:
+    def _check_pairs(self) -> None:
+        """Refuse pairs that cannot be measured, before anything is trained."""
+        asked = read_same_pairs(self.pairs)
+        if isinstance(self.data, TableInMemory) and not isinstance(asked, str):
+            for name in chain.from_iterable(asked):
+                find_feature(name, self.data.names)
+
+    def _run(self, make: Callable[[int], Any]) -> Generator[Training]:
+        """Trainings in order; threads work ahead, and none begins once this is closed."""
+        one, numbers = partial(self._try, make), range(self.n_trainings)
+        n_threads = min(count_jobs(self.n_jobs) or 1, self.n_trainings)
+        yield from map(one, numbers) if n_threads == 1 else map_in_threads(one, numbers, n_threads)
+
+    def _try(self, make: Callable[[int], Any], number: int) -> Training:
+        """Train and explain one model."""
+        try:
+            model = make(number)
+            return Training(number, model, self._explain(model))
+        except Exception as error:  # noqa: BLE001 - learners fail as they like
+            return Training(number, error=error)
+
+    def _explain(self, model: Any) -> Explanation:
         """Explain one model; what is known of the columns serves all of them."""
         with open_run(model, self.data, self.asked) as run:
-            if columns is None:
-                first = FirstPass.plan(run.table, run.asked)
-                columns = first.settle(run.survey(first.task))
+            columns = self.first_look.columns(run)
             asker = run.meet(columns)
             choice = choose(columns, asker, run.asked)
+            if run.asked.regions is None:  # whose bins are chosen with them
+                choice = postpone_bins(choice)
             measured = run.measure(asker, columns, choice.measures)
-        return conclude(run, columns, asker, choice, measured), columns
+        return conclude(run, columns, asker, choice, measured)
+
+    def _take(self, done: Done, training: Training) -> None:
+        """Keep what came of a training; raise what concerns them all."""
+        number, fx = training.number, training.explanation
+        if training.error is not None:
+            self._fail(done, number, training.error)
+        if fx is None:
+            return
+        if not done.explanations:
+            check_own(done.own, fx)
+        elif self.are_given:
+            check_outputs(number, fx, done.explanations[0])
+        done.models[number] = training.model
+        done.explanations[number] = fx
 
     def _fail(self, done: Done, number: int, error: Exception) -> None:
-        """Note a training that failed; a question that no training would answer is the user's."""
-        if self.are_given or isinstance(error, WRONG):
+        """Note a training that failed; what no training would answer is an error of the call."""
+        is_first = not done.explanations and done.own is None
+        if isinstance(error, WRONG) and is_first and not (self.are_given and number):
             raise error
-        done.failures.append(Failure(number + 1, f"{type(error).__name__}: {excerpt(error)}"))
+        if self.are_given:
+            with naming(f"model {number + 1}"):
+                raise error
+        done.failures.append(Failure(number + 1, describe_failure(error)))
         if len(done.failures) > self.n_trainings - FEWEST:
+            first = done.failures[0]
             msg = (
                 f"{len(done.failures)} of {self.n_trainings} trainings failed, too many to compare "
-                f"the others; the first, training {done.failures[0].number}: {done.failures[0].reason}"
+                f"the others; training {first.number}: {first.reason}"
             )
             raise ModelFailedError(msg) from error
 
     @contextmanager
     def _telling(self) -> Iterator[Callable[[], object]]:
-        """Give what is to be called when a training is done."""
-        if callable(self.progress):
-            yield partial(
-                lambda tell, numbers: tell(next(numbers), self.n_trainings), self.progress, count(1)
-            )
-        elif self.progress:
+        """Give what is to be called when a training is done, or has failed."""
+        progress, numbers = self.progress, count(1)
+        if not progress:
+            yield lambda: None
+        elif callable(progress):
+            yield lambda: progress(next(numbers), self.n_trainings)
+        else:
             from tqdm.auto import tqdm
 
             with tqdm(total=self.n_trainings, unit="training", desc="rhale, refits") as bar:
                 yield bar.update
-        else:
-            yield lambda: None
+
+
+@contextmanager
+def naming(called: str) -> Iterator[None]:
+    """Say which model an error is about."""
+    try:
+        yield
+    except Exception as error:
+        if is_unfitted(error) or is_unfitted(error.__cause__):
+            msg = f"{called} is not fitted; pass models that are, or let rhale.refit train an estimator"
+            raise ModelFailedError(msg) from error
+        if isinstance(error, RhaleError):
+            msg = f"{called}: {error}"
+            raise type(error)(msg) from error
+        msg = f"{called} cannot be explained: {describe_failure(error)}"
+        raise ModelFailedError(msg) from error
+
+
+def is_unfitted(error: BaseException | None) -> bool:
+    """Whether a library says that a model was not fitted; they all follow scikit-learn here."""
+    return any(kind.__name__ == "NotFittedError" for kind in type(error).__mro__)
+
+
+def describe_failure(error: Exception) -> str:
+    """Why a training failed, in one line."""
+    kind = "" if isinstance(error, RhaleError) else f"{type(error).__name__}: "
+    return kind + excerpt(error)
+
+
+def check_own(own: Explanation | None, fx: Explanation) -> None:
+    """Refuse a model of the user's own that answers something else than the trainings."""
+    if own is not None and own.outputs != fx.outputs:
+        msg = (
+            f"model= answers {', '.join(own.outputs)}, and the trainings {', '.join(fx.outputs)}; "
+            "pass the same kind of model, or leave model= out"
+        )
+        raise BadSettingError(msg)
+
+
+def check_outputs(number: int, fx: Explanation, first: Explanation) -> None:
+    """Refuse a model that answers something else than the first."""
+    if fx.outputs != first.outputs:
+        msg = (
+            f"model 1 answers {', '.join(first.outputs)}, model {number + 1} {', '.join(fx.outputs)}; "
+            "trainings are compared in the same outputs: choose them by output="
+        )
+        raise BadSettingError(msg)
+
+
+# --- the whole -------------------------------------------------------------------------------------
 
 
 def gather(work: Work, done: Done, overlap: Overlap, told: Mapping[str, Any]) -> Refits:
     """Give all trainings the same bins, and put them together with the record of how they came."""
-    done = check_alike(done, are_given=work.are_given)
-    numbers = sorted(done.explanations)
+    numbers = list_alike(done)
     overlap = overlap.take(numbers)
     found = [done.explanations[number] for number in numbers]
     found += [] if done.own is None else [done.own]
-    if work.asked.method not in PROFILES:
-        usual = USUAL_BINS[work.asked.method]
-        found = list(rebin_alike(found, usual if work.asked.bins is None else work.asked.bins))
+    if any(fx.cells for fx in found):
+        found = list(rebin_alike(found, bins_of_all(work.asked, found[0])))
     own = None if done.own is None else lighten(found.pop())
     source = Trained([done.models[number] for number in numbers], work, overlap)
     pairs = () if work.pairs is None else source.measure(work.pairs)
@@ -452,83 +706,98 @@ def gather(work: Work, done: Done, overlap: Overlap, told: Mapping[str, Any]) ->
         overlap=overlap,
         own=own,
         pairs=pairs,
-        failures=tuple(done.failures),
+        failures=tuple(sorted(done.failures)),
         provenance=record(found[0], work, overlap, told),
         notes=tell(work, done, overlap, is_kept=is_kept),
         trained=source if is_kept else None,
     )
 
 
-def check_alike(done: Done, *, are_given: bool) -> Done:
-    """Trainings whose models have the same outputs; the others failed, or are refused."""
+def bins_of_all(asked: Settings, first: Explanation) -> Any:
+    """Bins that were asked for; the usual ones where none were, feature by feature."""
+    usual = USUAL_BINS[asked.method]
+    if not isinstance(asked.bins, Mapping):
+        return usual if asked.bins is None else asked.bins
+    named = name_keys(asked.bins, first.provenance["columns"])
+    return {feature: named.get(feature, usual) for feature in first.features}
+
+
+def list_alike(done: Done) -> list[int]:
+    """Numbers of the trainings whose models have the same outputs; note the others as failed."""
     usual = Counter(fx.outputs for fx in done.explanations.values()).most_common(1)[0][0]
-    failures, kept = list(done.failures), {}
-    for number, fx in done.explanations.items():
+    kept = []
+    for number, fx in sorted(done.explanations.items()):
         if fx.outputs == usual:
-            kept[number] = fx
-            continue
-        reason = f"it answers {', '.join(fx.outputs)}, most others {', '.join(usual)}"
-        if are_given:
-            msg = f"model {number + 1} is of another kind: {reason}; explain it by itself"
-            raise BadSettingError(msg)
-        failures.append(Failure(number + 1, reason))
+            kept.append(number)
+        else:
+            reason = f"it answers {', '.join(fx.outputs)}, most others {', '.join(usual)}"
+            done.failures.append(Failure(number + 1, reason))
     if len(kept) < FEWEST:
-        msg = f"{len(kept)} training is left, too few to compare; training {failures[0].number}: {failures[0].reason}"
+        last = done.failures[-1]
+        msg = f"{len(kept)} training is left, too few to compare; training {last.number}: {last.reason}"
         raise ModelFailedError(msg)
-    if done.own is not None and done.own.outputs != usual:
-        msg = f"model= answers {', '.join(done.own.outputs)}, the trainings {', '.join(usual)}"
-        raise BadSettingError(msg)
-    return replace(done, explanations=kept, failures=sorted(failures))
+    return kept
 
 
 def record(
     first: Explanation, work: Work, overlap: Overlap, told: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Record what was trained and explained, and how."""
+    hidden = ("partners", "n_jobs")  # which every training has of itself
+    asked = {name: text for name, text in first.provenance["asked"].items() if name not in hidden}
     sizes = overlap.n_train
+    known = {"rows_trained": [int(sizes.min()), int(sizes.max())]} if overlap.n_rows else {}
     return {
         **first.provenance,
         **told,
+        "asked": asked,
         "trainings": overlap.n_trainings,
         "trainings_asked": work.n_trainings,
-        "rows_trained": [int(sizes.min()), int(sizes.max())],
+        **known,
     }
 
 
 def tell(work: Work, done: Done, overlap: Overlap, *, is_kept: bool) -> tuple[Note, ...]:
     """What a reader should know about the trainings."""
-    notes = []
-    n_done = overlap.n_trainings
+    n_done, notes = overlap.n_trainings, list[Note]()
     if done.is_interrupted:
         text = f"interrupted: {n_done} of {work.n_trainings} trainings are done"
         notes.append(Note("interrupted", text))
     if n_done < ENOUGH:
         text = f"{n_done} trainings tell little about how trainings differ; 20 are usual"
         notes.append(Note("few trainings", text))
-    if overlap.is_same:
-        text = (
-            "all trainings had the same rows: what differs between them is the learner's own chance, "
-            "and nothing is known about training on other rows, so there is no interval"
+    due = {SAME_ROWS: overlap.is_same, NO_HALVES: len(overlap.halves) < FEWEST, LEFT: not is_kept}
+    return (*notes, *(note for note, is_due in due.items() if is_due))
+
+
+# --- pairs -----------------------------------------------------------------------------------------
+
+
+def read_same_pairs(pairs: Any) -> Any:
+    """Read which pairs are measured; refuse to choose other ones in every training."""
+    asked = read_pairs(pairs)
+    if asked is None or isinstance(asked, int):
+        msg = (
+            f"pairs={pairs!r} would be other pairs in every training; name them, "
+            "pairs=[('a', 'b')], or pass pairs='all'"
         )
-        notes.append(Note("same rows", text))
-    if len(overlap.halves) < FEWEST:
-        text = (
-            "replication compares trainings without a common row, and there are none here; "
-            "half-samples have them"
-        )
-        notes.append(Note("no halves", text))
-    if not is_kept:
-        text = (
-            f"the models take more than {KEPT_BYTES // 2**30} GiB and were not kept: interactions "
-            "are measured with the trainings only, by pairs="
-        )
-        notes.append(Note("models", text))
-    return tuple(notes)
+        raise BadSettingError(msg)
+    return asked
 
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """Models that can still be asked about pairs."""
+    """Models that can still be asked about pairs.
+
+    Attributes
+    ----------
+    models : list
+        Those that were explained, in order.
+    work : Work
+        What they were asked.
+    overlap : Overlap
+        Which rows they share.
+    """
 
     models: list[Any] = field(repr=False)
     work: Work
@@ -536,10 +805,20 @@ class Trained:
 
     def measure(self, pairs: Any) -> tuple[RefitPair, ...]:
         """Measure pairs of features in all trainings, in the same cells."""
+        asked = read_same_pairs(pairs)
+        first = self._measure(0, asked)
+        if first.provenance["ways"].get("corners") and asked == "all":
+            LOG.warning("and so for each of %d trainings", len(self.models))
+        # by name: all have the same, and the price is told once
+        named = [pair.names for pair in first.pairs[:: len(first.outputs)]]
+        others = [self._measure(place, named) for place in range(1, len(self.models))]
+        alike = zip(*(ix.pairs for ix in (first, *others)), strict=True)
+        return tuple(RefitPair.of(same, self.overlap) for same in alike)
+
+    def _measure(self, place: int, pairs: Any) -> Interactions:
+        """Measure pairs of one training."""
         asked = self.work.asked
         options = {name: getattr(asked, name) for name in PAIR_OPTIONS}
-        found = [
-            interactions(model, self.work.data, pairs=pairs, features=asked.features, **options)
-            for model in self.models
-        ]
-        return tuple(RefitPair.of(alike, self.overlap) for alike in zip(*found, strict=True))
+        options |= {"n_jobs": self.work.n_jobs, "pairs": pairs}
+        features = asked.features if isinstance(pairs, str) else None
+        return interactions(self.models[place], self.work.data, features=features, **options)

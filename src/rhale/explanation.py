@@ -481,19 +481,26 @@ def _rebin_effects(
     """Choose the bins of one feature and output for all explanations."""
     effects = tuple(fx.effects[place] for fx in explanations)
     name, output, outputs = effects[0].name, effects[0].output, explanations[0].outputs
+    partition, place = partition_for(bins, name, output), outputs.index(output)
     cells = [fx.cells.get(name) for fx in explanations]
-    partition = partition_for(bins, name, output)
-    known = [one for one in cells if one is not None]
-    if len(known) < len(cells):  # constant, with levels, or with a pile of rows
-        return tuple(map(_stay, effects))
-    if partition is None or any(one.cells != known[0].cells for one in known):
-        return effects
     models = [
-        ModelCells(one.of_output(outputs.index(output), len(outputs)), effect.stairs)
-        for one, effect in zip(known, effects, strict=True)
+        None if one is None else ModelCells(one.of_output(place, len(outputs)), effect.stairs)
+        for one, effect in zip(cells, effects, strict=True)
     ]
-    made = bin_alike(name, output, models, partition)
-    return tuple(map(_carry, effects, made))
+    known = [one for one in models if one is not None]
+    if not known:  # constant, with levels, or with a pile of rows
+        return tuple(map(_stay, effects))
+    if partition is None:
+        return effects
+    if len(known) == len(models) and all(m.cells.cells == known[0].cells.cells for m in known):
+        return tuple(map(_carry, effects, bin_alike(name, output, known, partition)))
+    # models of several kinds: each has bins of its own
+    return tuple(
+        _stay(effect)
+        if model is None
+        else _carry(effect, *bin_alike(name, output, [model], partition))
+        for effect, model in zip(effects, models, strict=True)
+    )
 
 
 def _stay(effect: Result) -> Result:

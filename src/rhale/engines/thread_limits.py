@@ -43,8 +43,19 @@ def limit_threads(adapter: Adapter, n_jobs: int | None) -> Iterator[Adapter]:
     starts in spite of all limits is not bounded, nor is the pool of JAX, which has the size that
     it was started with.
     """
+    with limit_libraries(n_jobs):
+        if n_jobs is None:
+            yield adapter
+            return
+        with adapter.answer_alone() as alone:
+            yield alone
+
+
+@contextmanager
+def limit_libraries(n_jobs: int | None) -> Iterator[None]:
+    """Keep all libraries to the threads that call them, unless nobody counts threads (None)."""
     if n_jobs is None:
-        yield adapter
+        yield
         return
     if find_spec("threadpoolctl") is None:
         msg = (
@@ -54,7 +65,7 @@ def limit_threads(adapter: Adapter, n_jobs: int | None) -> Iterator[Adapter]:
     with ExitStack() as stack:
         stack.enter_context(_limit_process())
         stack.callback(limit_this_thread())
-        yield stack.enter_context(adapter.answer_alone())
+        yield
 
 
 # --- limits of the whole process ----------------------------------------------------------------

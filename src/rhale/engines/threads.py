@@ -17,13 +17,13 @@ import numpy as np
 from rhale.engines.thread_limits import limit_this_thread
 from rhale.errors import BadSettingError
 from rhale.models.predictor import STOP
-from rhale.tables import Chunk
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 def map_in_threads(
-    task: Callable[[Chunk], Result], chunks: Iterable[Chunk], n_threads: int
+    task: Callable[[Item], Result], chunks: Iterable[Item], n_threads: int
 ) -> Iterator[Result]:
     """Apply a task to every chunk, results in order; few more chunks than threads are in memory.
 
@@ -31,8 +31,8 @@ def map_in_threads(
     ----------
     task : callable
         From a chunk to a result.
-    chunks : iterable of Chunk
-        Read in the thread of the caller.
+    chunks : iterable
+        Chunks of a table, or any other work; read in the thread of the caller.
     n_threads : int
         Chunks that are worked on at a time; what a task calls gets no threads of its own.
 

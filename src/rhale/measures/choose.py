@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -12,6 +12,7 @@ from rhale.errors import BadEffectsError, NotDifferentiableError
 from rhale.features.feature import Feature
 from rhale.features.first_pass import Columns
 from rhale.kernels import FloatArray
+from rhale.kernels.fixed import Edges
 from rhale.kernels.jumps import MOST_CELLS, N_GROUPS, find_jump_cells, near_share
 from rhale.kernels.piles import Piles
 from rhale.kernels.windows import Window, even_window, window
@@ -129,6 +130,19 @@ def choose(columns: Columns, asker: Asker, settings: Settings) -> Choice:
     known = {m.feature.column for m in explained if not isinstance(m, Constant)}
     beside = [Beside(f) for f in columns.splitters if f.column not in known]
     return Choice((*explained, *gone, *beside), how, asked + more)
+
+
+def postpone_bins(choice: Choice) -> Choice:
+    """Leave bins for later where cells allow it: one bin, since a search would be for nothing."""
+    return replace(choice, measures=tuple(map(_in_one_bin, choice.measures)))
+
+
+def _in_one_bin(measure: Measure) -> Measure:
+    if not isinstance(measure, BinnedEffects | JumpEffects) or not measure.cells.can_change:
+        return measure
+    grid, n_outputs = measure.cells.grid, len(measure.cells.partitions)
+    whole = Edges((float(grid.edges[0]), float(grid.edges[-1])), grid.closed)
+    return replace(measure, cells=replace(measure.cells, partitions=(whole,) * n_outputs))
 
 
 def _choose_profile(settings: Settings, feature: Feature, output: str) -> Tracing | Marginal:

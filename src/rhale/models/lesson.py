@@ -1,17 +1,19 @@
-"""A learner with the rows it learns from: trainings on part of them, one after the other or some at a time."""
+"""A learner with the rows it learns from: trainings on part of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from rhale.errors import ModelFailedError
 from rhale.kernels import IntArray
-from rhale.models.fitting import Trainer, take_rows
+from rhale.kernels.splits import as_units, read_labels
+from rhale.models.fitting import Trainer, take_params, take_rows
 from rhale.tables import TableInMemory
 
 
@@ -27,65 +29,55 @@ class Lesson:
         Rows, without what is learned.
     target : array-like
         What is learned, one entry a row.
-    params : mapping
+    params : mapping or None
         Passed on to the learner; what has one entry a row goes with the rows.
     """
 
     trainer: Trainer
     table: TableInMemory
     target: Any
-    params: Mapping[str, Any]
+    params: Mapping[str, Any] | None = None
 
     @property
-    def strata(self) -> Any:
+    def strata(self) -> npt.NDArray[Any] | None:
         """Classes that every training should have its share of; None where none are learned."""
-        values = np.asarray(self.target)
-        return values if self.trainer.is_classifier and values.ndim == 1 else None
+        values = read_labels(self.target) if self.trainer.is_classifier else None
+        return values if values is not None and values.ndim == 1 else None
+
+    @cached_property
+    def _classes(self) -> tuple[npt.NDArray[Any], IntArray]:
+        """Every class once, and the number of each row's class; none where none are learned."""
+        labels = self.strata
+        if labels is None:
+            return np.empty(0), np.empty(0, dtype=np.intp)
+        unit, _ = as_units(labels, self.table.n_rows, argument="target")
+        return labels[np.unique(unit, return_index=True)[1]], unit
 
     def train(self, rows: IntArray) -> Any:
-        """Train a new model on some of the rows."""
+        """Train a new model on some of the rows; refuse to if a class has none among them.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_trained,)
+            Row numbers; they may repeat.
+
+        Notes
+        -----
+        A learner that never sees a class answers other outputs than the others, or fails with
+        words of its own.
+        """
+        self._require_classes(rows)
         part = self.table.take(rows)
         seen = part.chunk(0, part.n_rows).rows
-        params = {name: self._cut(value, rows) for name, value in self.params.items()}
+        params = take_params(self.params, rows, self.table.n_rows)
         return self.trainer.train(seen, take_rows(self.target, rows), params)
 
-    def _cut(self, value: Any, rows: IntArray) -> Any:
-        """Some rows of a parameter that has one entry a row; any other one as it is."""
-        has_rows = hasattr(value, "__len__") and not isinstance(value, str | bytes | Mapping)
-        return take_rows(value, rows) if has_rows and len(value) == self.table.n_rows else value
-
-
-Training = tuple[int, Callable[[], Any]]
-
-
-def train_ahead(lesson: Lesson, trainings: Sequence[IntArray], n_jobs: int) -> Generator[Training]:
-    """Give the number of every training, and a function that waits for its model, in order.
-
-    Parameters
-    ----------
-    lesson : Lesson
-        What is learned.
-    trainings : sequence of ndarray
-        Rows of each training.
-    n_jobs : int
-        How many learn at a time; one learns when it is asked for.
-
-    Notes
-    -----
-    With several jobs, as many models learn ahead of the one that is looked at. Closing the
-    generator drops what has not begun.
-    """
-    if n_jobs == 1:
-        for number, rows in enumerate(trainings):
-            yield number, partial(lesson.train, rows)
-        return
-    pool = ThreadPoolExecutor(n_jobs, thread_name_prefix="rhale-training")
-    waiting: list[Future[Any]] = []
-    try:
-        for number in range(len(trainings)):
-            while len(waiting) < min(number + n_jobs, len(trainings)):
-                waiting.append(pool.submit(lesson.train, trainings[len(waiting)]))
-            yield number, waiting[number].result
-            waiting[number] = Future()  # its model serves the caller alone
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+    def _require_classes(self, rows: IntArray) -> None:
+        labels, unit = self._classes
+        if not len(labels):
+            return
+        lacking = labels[np.bincount(unit[rows], minlength=len(labels)) == 0]
+        if len(lacking):
+            names = ", ".join(repr(str(label)) for label in lacking[:3])
+            msg = f"none of its {rows.size} rows is of class {names}; give more rows of it, or leave it out"
+            raise ModelFailedError(msg)

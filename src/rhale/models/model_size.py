@@ -45,10 +45,11 @@ def count_bytes(model: Any, most: int) -> int:
 
 
 def is_larger(models: Sequence[Any], most: int) -> bool:
-    """Tell whether models take more bytes than `most` together."""
-    left = most
-    for model in models:
-        left -= count_bytes(model, left)
-        if left < 0:
-            return True
-    return False
+    """Tell whether models of one kind take more bytes than `most` together, by the first of them.
+
+    Examples
+    --------
+    >>> is_larger([b"x" * 1000] * 20, 30_000), is_larger([b"x" * 1000] * 20, 10_000)
+    (False, True)
+    """
+    return bool(models) and count_bytes(models[0], most // len(models)) > most // len(models)

@@ -199,3 +199,31 @@ def test_quantile_limits_from_a_sample_say_so():
     assert fx[0].edges[1:-1] == pytest.approx(np.quantile(rows, [0.25, 0.5, 0.75]), abs=0.05)
     assert fx[0].edges[[0, -1]].tolist() == [rows.min(), rows.max()]
     assert fx[0].count.sum() == 30_000
+
+
+# --- Bins that are chosen later --------------------------------------------------------------
+
+
+def test_postponed_bins_are_one_bin_in_the_same_cells():
+    from rhale._run import open_run
+    from rhale.features.first_pass import FirstPass
+    from rhale.measures.choose import choose, postpone_bins
+    from rhale.settings import Settings
+
+    def model(rows):
+        return rows[:, 0] ** 2 + rows[:, 1]
+
+    for method in ("rhale", "dale", "ale"):
+        asked = Settings(
+            method=method, gradient=lambda rows: np.c_[2 * rows[:, 0], rows[:, 1] ** 0]
+        )
+        with open_run(model, X, asked) as run:
+            first = FirstPass.plan(run.table, run.asked)
+            columns = first.settle(run.survey(first.task))
+            asker = run.meet(columns)
+            choice = choose(columns, asker, run.asked)
+            later = run.measure(asker, columns, postpone_bins(choice).measures)
+            now = run.measure(asker, columns, choice.measures)
+        assert all(np.array_equal(later.cells[f].mean, now.cells[f].mean) for f in now.cells)
+        n_bins = [effect.edges.size - 1 for effect in later.results]
+        assert n_bins == ([20, 20] if method == "ale" else [1, 1])
