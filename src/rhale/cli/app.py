@@ -171,6 +171,7 @@ def refit(
     title: opt.Title = None,
     json: opt.Json = None,
     plots: opt.Plots = None,
+    checkpoint: opt.Checkpoint = None,
     max_memory: opt.MaxMemory = "",
     max_seconds: opt.MaxSeconds = 86_400.0,
     debug: opt.Debug = False,

@@ -143,3 +143,9 @@ def test_a_child_that_has_nothing_to_give_is_an_interrupt(asked, then):
 def test_without_an_interrupt_errors_of_trainings_are_errors(asked):
     with pytest.raises(ModelStoppedError, match="exit code 3"):
         asked("sys.exit(3)", task="refit")
+
+
+def test_trainings_that_took_too_long_are_told_how_to_keep_them():
+    request = Request("refit", "m:f", ("t",), max_seconds=9)
+    with pytest.raises(ModelStoppedError, match=r"9 seconds .* --checkpoint keeps trainings"):
+        raise stopped(TooLongError(), request)
