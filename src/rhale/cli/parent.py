@@ -93,8 +93,10 @@ def passing_on(child: Popen[bytes], hear: Hear) -> Iterator[list[int]]:
         with suppress(RuntimeError):  # of a stream that was being written to
             hear({"note": INTERRUPTED})
 
-    if former is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, pass_on)
+    if former in (signal.SIG_IGN, None):  # of nohup, for one, or of a program around Python
+        yield came
+        return
+    signal.signal(signal.SIGINT, pass_on)
     try:
         yield came
     finally:
