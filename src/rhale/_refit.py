@@ -699,7 +699,7 @@ def gather(work: Work, done: Done, overlap: Overlap, told: Mapping[str, Any]) ->
         found = list(rebin_alike(found, bins_of_all(work.asked, found[0])))
     own = None if done.own is None else lighten(found.pop())
     source = Trained([done.models[number] for number in numbers], work, overlap)
-    pairs = () if work.pairs is None else source.measure(work.pairs)
+    pairs, lost = source.try_to_measure(work.pairs)
     is_kept = work.are_given or not is_larger(source.models, KEPT_BYTES)
     return Refits(
         explanations=tuple(map(lighten, found)),
@@ -708,7 +708,7 @@ def gather(work: Work, done: Done, overlap: Overlap, told: Mapping[str, Any]) ->
         pairs=pairs,
         failures=tuple(sorted(done.failures)),
         provenance=record(found[0], work, overlap, told),
-        notes=tell(work, done, overlap, is_kept=is_kept),
+        notes=(*tell(work, done, overlap, is_kept=is_kept), *lost),
         trained=source if is_kept else None,
     )
 
@@ -803,12 +803,22 @@ class Trained:
     work: Work
     overlap: Overlap
 
+    def try_to_measure(self, pairs: Any) -> tuple[tuple[RefitPair, ...], tuple[Note, ...]]:
+        """Measure pairs if any are asked for; what stops that must not cost the trainings."""
+        if pairs is None:
+            return (), ()
+        try:
+            return self.measure(pairs), ()
+        except (KeyboardInterrupt, RhaleError) as error:
+            why = "interrupted" if isinstance(error, KeyboardInterrupt) else excerpt(error)
+        return (), (Note("pairs", f"pairs were not measured: {why}"),)
+
     def measure(self, pairs: Any) -> tuple[RefitPair, ...]:
         """Measure pairs of features in all trainings, in the same cells."""
         asked = read_same_pairs(pairs)
         first = self._measure(0, asked)
         if first.provenance["ways"].get("corners") and asked == "all":
-            LOG.warning("and so for each of %d trainings", len(self.models))
+            LOG.warning("and as much for each of %d trainings", len(self.models))
         # by name: all have the same, and the price is told once
         named = [pair.names for pair in first.pairs[:: len(first.outputs)]]
         others = [self._measure(place, named) for place in range(1, len(self.models))]
@@ -821,4 +831,5 @@ class Trained:
         options = {name: getattr(asked, name) for name in PAIR_OPTIONS}
         options |= {"n_jobs": self.work.n_jobs, "pairs": pairs}
         features = asked.features if isinstance(pairs, str) else None
-        return interactions(self.models[place], self.work.data, features=features, **options)
+        with naming(f"training {place + 1}"):
+            return interactions(self.models[place], self.work.data, features=features, **options)

@@ -1,6 +1,9 @@
 """refit() and refits(): the whole way, with learners whose effects are known in closed form."""
 
 import logging
+import re
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -443,6 +446,31 @@ def test_an_interrupt_before_two_are_done_is_raised(rows, target, n_jobs):
     assert threading.active_count() == before
 
 
+def test_control_c_is_heard_while_threads_learn():
+    code = """
+import os, signal, threading
+import numpy as np
+import rhale
+from rhale.models.predictor import STOP
+x = np.random.default_rng(0).normal(size=(60, 2))
+calls = []
+def learn(rows, target):
+    calls.append(1)
+    if len(calls) >= 6:
+        if len(calls) == 6:
+            os.kill(os.getpid(), signal.SIGINT)
+        STOP.get().wait(60)
+    slope = np.mean(rows[:, 0] * target)
+    return lambda asked: slope * asked[:, 0]
+rx = rhale.refit(learn, x, x[:, 0], n_refits=40, n_jobs=2)
+print(2 <= rx.n_trainings <= 6, len(calls) <= 8, threading.active_count(), rx.notes[0][:12])
+"""
+    run = subprocess.run(  # noqa: S603 - our own code
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert run.stdout == "True True 1 interrupted:\n"
+
+
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_progress_counts_all_trainings_also_those_that_fail(rows, target, n_jobs):
     told = []
@@ -685,7 +713,7 @@ def test_all_pairs_of_a_black_box_are_priced_once(rows, caplog):
     assert rx.pairs[1].strength == 0
     assert [r.getMessage() for r in caplog.records] == [
         "pairs='all' asks the model about 4 x 3 pairs x 60 rows = 720 rows",
-        "and so for each of 6 trainings",
+        "and as much for each of 6 trainings",
     ]
 
 
@@ -698,3 +726,35 @@ def test_pairs_can_be_asked_for_later(rows):
     for wrong in (3, [("x0", "x9")]):
         with pytest.raises((BadSettingError, UnknownFeatureError)):
             rx.replication(pairs=wrong)
+
+
+@pytest.mark.parametrize(
+    ("stop", "said"),
+    [
+        (KeyboardInterrupt, "interrupted"),
+        (OSError("gone"), "training 3: the model failed on .* OSError: gone"),
+    ],
+)
+def test_what_stops_the_pairs_leaves_the_trainings(rows, stop, said):
+    models, told = [], []
+
+    def learn_and_stop(x, y):
+        number, model = len(models), learn(x, y)
+
+        def predict(z):
+            if number == 2 and told[-1:] == [(4, 4)]:
+                raise stop
+            return model(z)
+
+        models.append(predict)
+
+        return predict
+
+    rx = rhale.refit(
+        learn_and_stop, rows, rows @ SLOPES, n_refits=4, pairs=[("x0", "x1")],
+        progress=lambda *now: told.append(now),
+    )  # fmt: skip
+    assert rx.n_trainings == 4
+    assert rx.pairs == ()
+    (note,) = [note for note in rx.notes if note.kind == "pairs"]
+    assert re.fullmatch(f"pairs were not measured: {said}", note)
