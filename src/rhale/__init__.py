@@ -12,14 +12,14 @@ from rhale.explanation import Explanation
 from rhale.kernels import partitions as _partitions
 from rhale.kernels.partitions import *  # a new one is named in that list alone
 from rhale.kernels.regions import By, Regions
-from rhale.pairs import Interactions, load
+from rhale.pairs import Interactions
 from rhale.results.effect import Effect
 from rhale.results.level_effect import LevelEffect
 from rhale.results.pair_effect import PairEffect
 from rhale.results.profile import Profile
 from rhale.results.refit_effect import RefitEffect
 from rhale.results.region_tree import RegionTree
-from rhale.trainings import Refits
+from rhale.trainings import Refits, load
 
 __all__ = [
     "By",

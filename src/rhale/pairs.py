@@ -11,7 +11,6 @@ from typing import Any, cast
 import numpy as np
 
 from rhale.errors import BadSettingError, UnknownFeatureError, UnknownNameError, UnknownOutputError
-from rhale.explanation import Explanation
 from rhale.kernels import FloatArray
 from rhale.kernels.records import freeze, same_value
 from rhale.names import find_feature, find_output, near_names
@@ -320,39 +319,3 @@ class Interactions:
         from rhale.report.pair_notebook import pairs_as_html
 
         return pairs_as_html(self.ranked(), self.provenance, self.notes)
-
-
-def load(path: str | PathLike[str]) -> Explanation | Interactions:
-    """Read what `Explanation.save` or `Interactions.save` wrote.
-
-    Parameters
-    ----------
-    path : path-like
-        The JSON file.
-
-    Returns
-    -------
-    Explanation or Interactions
-        The file says which.
-
-    Raises
-    ------
-    BadFileError
-        If the file is of another program, or anything in it is not as `save` writes it. What is
-        loaded can be used like any other result, wherever it comes from.
-    """
-    return unpacked(store.read(path), str(path))
-
-
-def unpacked(content: Any, source: str) -> Explanation | Interactions:
-    """Make a result of the plain values in a file or a message, which may be hostile.
-
-    Parameters
-    ----------
-    content : dict
-        What `store.pack` or `store.pack_interactions` gave, with the version of its format.
-    source : str
-        Where it came from, for messages.
-    """
-    held, found = store.unpack_any(content, source)
-    return Explanation(**found) if held == "explanation" else Interactions(**found)

@@ -17,6 +17,7 @@ from rhale.kernels import FloatArray
 from rhale.kernels.overlap import Overlap
 from rhale.kernels.records import same_value
 from rhale.names import find_feature, find_output, near_names
+from rhale.pairs import Interactions
 from rhale.results import refit_listing, store, summary
 from rhale.results.effect import NO_SAMPLE, Effect
 from rhale.results.note import as_notes
@@ -230,6 +231,12 @@ class Refits:
         key = feature if output is None else (feature, output)
         return draw(plots.plot_refits, self[key], ax=ax, **options)
 
+    def _repr_html_(self) -> str:
+        """The table of what would come back, for notebooks."""
+        from rhale.report.refit_notebook import refits_as_html
+
+        return refits_as_html(self.ranked(), self.provenance, self._remarks())
+
     def report(self, path: str | PathLike[str], *, title: str | None = None) -> Path:
         """Write one HTML page that needs no network: what would come back, and all curves.
 
@@ -285,3 +292,56 @@ def select_pairs(known: Sequence[RefitPair], asked: Any) -> list[RefitPair]:
         )
         raise BadSettingError(msg)
     return found
+
+
+def load(path: str | PathLike[str]) -> Explanation | Interactions | Refits:
+    """Read what `Explanation.save`, `Interactions.save` or `Refits.save` wrote.
+
+    Parameters
+    ----------
+    path : path-like
+        The JSON file.
+
+    Returns
+    -------
+    Explanation, Interactions or Refits
+        The file says which.
+
+    Raises
+    ------
+    BadFileError
+        If the file is of another program, or anything in it is not as `save` writes it. What is
+        loaded can be used like any other result, wherever it comes from.
+    """
+    return unpacked(store.read(path), str(path))
+
+
+def unpacked(content: Any, source: str) -> Explanation | Interactions | Refits:
+    """Make a result of the plain values in a file or a message, which may be hostile.
+
+    Parameters
+    ----------
+    content : dict
+        What `store.pack`, `store.pack_interactions` or `store.pack_refits` gave, with the version
+        of its format. It is used up.
+    source : str
+        Where it came from, for messages.
+    """
+    held, found = store.unpack_any(content, source)
+    if held == "explanation":
+        return Explanation(**found)
+    return Interactions(**found) if held == "interactions" else make_refits(found)
+
+
+def make_refits(found: Mapping[str, Any]) -> Refits:
+    """Make refits of the fields that a file holds."""
+    own = found["own"]
+    return Refits(
+        explanations=tuple(Explanation(**one) for one in found["explanations"]),
+        overlap=found["overlap"],
+        own=None if own is None else Explanation(**own),
+        pairs=found["pairs"],
+        failures=tuple(Failure(*one) for one in found["failures"]),
+        provenance=found["provenance"],
+        notes=found["notes"],
+    )

@@ -27,9 +27,9 @@ from rhale.cli.request import Request
 from rhale.errors import BadFileError, MissingExtraError, RhaleError
 from rhale.explanation import load, unpacked
 from rhale.pairs import Interactions
-from rhale.pairs import load as load_any
-from rhale.pairs import unpacked as unpacked_any
 from rhale.system.processes import can_limit
+from rhale.trainings import load as load_any
+from rhale.trainings import unpacked as unpacked_any
 
 app = typer.Typer(
     name="rhale",

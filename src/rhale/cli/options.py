@@ -10,9 +10,11 @@ from typing import Annotated, Any, Literal
 import typer
 
 from rhale.cli.bins import KNOWN
+from rhale.cli.learner import require_named
 from rhale.cli.request import Request, Task
 from rhale.cli.sizes import size_of
 from rhale.cli.which_pairs import pairs_as_typed
+from rhale.cli.which_trainings import DRAWN, read_scheme, trainings_as_typed
 from rhale.cli.who_differs import regions_as_typed
 from rhale.errors import BadSettingError
 from rhale.kernels.pair_settings import PairSettings
@@ -21,12 +23,22 @@ from rhale.settings import Settings
 from rhale.system.processes import usual_memory
 
 EXPLAINED, WRITTEN, GUARDED = "What is explained", "What is written", "What is allowed"
+TRAINED = "What is trained"
 MODEL_HELP = (
     "ONNX (.onnx), XGBoost (.json, .ubj), LightGBM (.txt), CatBoost (.cbm), skops (.skops), torch "
     "exported program (.pt2), or module:object for code on the path."
 )
 DATA_HELP = "Parquet, CSV, Arrow or Feather; files, folders, quoted patterns are one table."
+LEARNER_HELP = (
+    "module:name, on the path or in this folder: an estimator with fit, a function without arguments "
+    "that returns one, or a function (rows, target) that returns a fitted model."
+)
+FILES_HELP = (
+    "By its ending: page (.html), numbers (.json), table of what comes back (.csv, .parquet), "
+    "picture of it (.png, .svg, .pdf). Repeatable."
+)
 RESPONSES = "auto, predict, predict_proba, decision_function, margin or log_odds"
+NOT_EXPLAINED = ("scheme", *DRAWN, "groups", "pairs")  # what only `refit` knows
 Model = Annotated[str, typer.Argument(metavar="MODEL", help=MODEL_HELP, show_default=False)]
 Data = Annotated[list[str], typer.Argument(metavar="DATA", help=DATA_HELP, show_default=False)]
 Target = Annotated[
@@ -164,6 +176,110 @@ Even = Annotated[
         show_default=False,
     ),
 ]
+Estimator = Annotated[str, typer.Argument(metavar="LEARNER", help=LEARNER_HELP, show_default=False)]
+Learned = Annotated[
+    str,
+    typer.Option(
+        "--target",
+        metavar="COLUMN",
+        help="Column that is learned.",
+        rich_help_panel=TRAINED,
+        show_default=False,
+    ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B,...",
+        help="Columns to learn from; all others by default.",
+        rich_help_panel=TRAINED,
+    ),
+]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Rows that belong together (a customer, a patient) are trained on together.",
+        rich_help_panel=TRAINED,
+    ),
+]
+SchemeName = Annotated[
+    Literal["half-samples", "subsamples", "folds", "bootstraps"],
+    typer.Option(
+        "--scheme",
+        metavar="NAME",
+        help="Rows of a training: half-samples, subsamples, folds or bootstraps.",
+        rich_help_panel=TRAINED,
+    ),
+]
+NRefits = Annotated[
+    int, typer.Option(min=2, metavar="N", help="How many trainings.", rich_help_panel=TRAINED)
+]
+Share = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SHARE", help="Of the rows in a subsample; 2/3 usually.", rich_help_panel=TRAINED
+    ),
+]
+Folds = Annotated[
+    int | None,
+    typer.Option(min=2, metavar="N", help="Of one round; 5 usually.", rich_help_panel=TRAINED),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", help="Trainings at a time; -1 for one a core.", rich_help_panel=TRAINED
+    ),
+]
+TrainedSeed = Annotated[
+    int,
+    typer.Option(
+        "--seed", min=0, metavar="N", help="Of the draw of the rows.", rich_help_panel=TRAINED
+    ),
+]
+RefitPairs = Annotated[
+    str | None,
+    typer.Option(
+        "--pairs",
+        metavar="A:B,...",
+        help="Pairs whose interaction is measured in every training; or all.",
+        rich_help_panel=EXPLAINED,
+    ),
+]
+RefitRows = Annotated[
+    int | None,
+    typer.Option(
+        "--rows",
+        min=2,
+        metavar="N",
+        help="Explain on N rows, drawn with --seed; trainings take from all.",
+        rich_help_panel=EXPLAINED,
+    ),
+]
+RefitWeights = Annotated[
+    str | None,
+    typer.Option(
+        "--weights",
+        metavar="COLUMN",
+        help="Says how much each row matters to the effects; the learner is not told.",
+        rich_help_panel=EXPLAINED,
+    ),
+]
+Outs = Annotated[
+    list[Path],
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="FILE",
+        help=FILES_HELP,
+        rich_help_panel=WRITTEN,
+        show_default=False,
+    ),
+]
+Title = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="Heading of the page.", rich_help_panel=WRITTEN),
+]
 Checkpoint = Annotated[
     str | None,
     typer.Option(
@@ -240,7 +356,7 @@ def request(task: Task, given: Mapping[str, Any]) -> Request:
 
     Parameters
     ----------
-    task : {"explain", "check", "interactions"}
+    task : {"explain", "check", "interactions", "refit"}
         What to do.
     given : mapping of str to object
         Values of the command's options, by name.
@@ -261,12 +377,14 @@ def request(task: Task, given: Mapping[str, Any]) -> Request:
 
 def _checked(task: Task, given: Mapping[str, Any], memory: int) -> Request:
     """The request, if its settings make sense together."""
+    if task == "refit":
+        require_named(given["model"])
     found = Request(
         task,
         model=given["model"],
         data=tuple(given["data"]),
         target=given["target"],
-        asked=_pair_arguments(given) if task == "interactions" else _arguments(given),
+        asked=_asked(task, given),
         trust=tuple(given["trust"]),
         allow_pickle=given["allow_pickle"],
         max_memory=memory,
@@ -278,13 +396,24 @@ def _checked(task: Task, given: Mapping[str, Any], memory: int) -> Request:
 
 def _check(request: Request) -> None:
     """Refuse settings that make no sense, before a process is started for them."""
+    asked = request.arguments
+    if request.task == "refit":
+        read_scheme(asked)
+        asked = {name: value for name, value in asked.items() if name not in NOT_EXPLAINED}
     if request.task != "interactions":
-        Settings(**request.arguments)
+        Settings(**asked)
         return
     names = {field.name for field in fields(PairSettings)}
-    asked = request.arguments
     pairing = PairSettings(**{name: asked[name] for name in asked if name in names})
     Settings(**{n: v for n, v in asked.items() if n not in names}, pairing=pairing)
+
+
+def _asked(task: Task, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of the call that does the task."""
+    if task == "interactions":
+        return _pair_arguments(given)
+    own = trainings_as_typed(given) if task == "refit" else {}
+    return {**_arguments(given), **own}
 
 
 def _pair_arguments(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from subprocess import Popen
 from typing import Any
 
@@ -26,6 +27,7 @@ from rhale.system.processes import (
 
 COMMAND = (sys.executable, "-P", "-m", "rhale.cli.child")  # -P: imports nothing from this folder
 STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # what a terminal does not take for text
+INTERRUPTED = "interrupted; trainings that are done are kept, Ctrl-C again ends at once"
 Hear = Callable[[dict[str, Any]], None]
 
 
@@ -48,16 +50,55 @@ def run_child(request: Request, hear: Hear, *, debug: bool = False) -> dict[str,
     """
     with started(COMMAND) as child, echoed(child, debug=debug):
         send(child, request.written())
-        try:
-            for words in heard(child, request.max_seconds):
-                if isinstance(words.get("result"), dict):
-                    return dict(words["result"])
-                if isinstance(words.get("error"), dict):
-                    raise retold(words["error"], debug=debug)
-                hear(words)
-        except (SilentError, TooLongError, NotUnderstoodError) as error:
-            raise stopped(error, request) from error
+        if request.task != "refit":
+            return listen(child, request, hear, debug=debug)
+        with passing_on(child, hear) as interrupts:
+            try:
+                return listen(child, request, hear, debug=debug)
+            except RhaleError as error:
+                if interrupts:  # it had nothing to give yet
+                    raise KeyboardInterrupt from error
+                raise
+
+
+def listen(
+    child: Popen[bytes], request: Request, hear: Hear, *, debug: bool = False
+) -> dict[str, Any]:
+    """Hear a child until it answers, fails or ends."""
+    try:
+        for words in heard(child, request.max_seconds):
+            if isinstance(words.get("result"), dict):
+                return dict(words["result"])
+            if isinstance(words.get("error"), dict):
+                raise retold(words["error"], debug=debug)
+            hear(words)
+    except (SilentError, TooLongError, NotUnderstoodError) as error:
+        raise stopped(error, request) from error
     raise AssertionError  # a child is heard until it answers or ends
+
+
+@contextmanager
+def passing_on(child: Popen[bytes], hear: Hear) -> Iterator[list[int]]:
+    """Let the child, which keeps what is done, have the first Ctrl-C; the next one ends all.
+
+    Gives a list of the signals that came.
+    """
+    came, former = list[int](), signal.getsignal(signal.SIGINT)
+
+    def pass_on(number: int, _frame: object) -> None:
+        came.append(number)
+        signal.signal(signal.SIGINT, former)
+        if sys.platform != "win32":  # where the console tells both
+            child.send_signal(signal.SIGINT)
+        with suppress(RuntimeError):  # of a stream that was being written to
+            hear({"note": INTERRUPTED})
+
+    if former is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, pass_on)
+    try:
+        yield came
+    finally:
+        signal.signal(signal.SIGINT, former)
 
 
 @contextmanager

@@ -27,7 +27,7 @@ UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 class RateColumn(ProgressColumn):
-    """Rows done, and rows in a second."""
+    """Rows, or trainings, done, and those in a second."""
 
     def render(self, task: Task) -> Text:
         """Nothing before the number of rows is known."""
@@ -35,7 +35,8 @@ class RateColumn(ProgressColumn):
             return Text("")
         speed = task.finished_speed or task.speed
         rate = f", {shortened(speed)}/s" if speed else ""
-        return Text(f"{shortened(task.completed)} of {shortened(task.total)} rows{rate}")
+        unit = task.fields["unit"]
+        return Text(f"{shortened(task.completed)} of {shortened(task.total)} {unit}{rate}")
 
 
 class LeftColumn(TimeRemainingColumn):
@@ -77,7 +78,7 @@ def shown() -> Iterator[Callable[[dict[str, Any]], None]]:
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True, expand=True) as bar:
-        task = bar.add_task("starting", total=None)
+        task = bar.add_task("starting", total=None, unit="rows")
 
         def hear(words: dict[str, Any]) -> None:
             if "note" in words:
@@ -85,6 +86,7 @@ def shown() -> Iterator[Callable[[dict[str, Any]], None]]:
             if "doing" in words:
                 bar.update(task, description=words["doing"])
             if "of" in words:
-                bar.update(task, completed=words["done"], total=words["of"])
+                unit = words.get("unit", "rows")
+                bar.update(task, completed=words["done"], total=words["of"], unit=unit)
 
         yield hear

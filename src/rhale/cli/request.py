@@ -8,9 +8,10 @@ from typing import Any, Literal
 
 from rhale.cli.bins import read_bins
 from rhale.cli.which_pairs import read_typed_pairs
+from rhale.cli.which_trainings import read_typed_trainings
 from rhale.cli.who_differs import read_typed_regions
 
-Task = Literal["explain", "check", "interactions"]
+Task = Literal["explain", "check", "interactions", "refit"]
 
 
 @dataclass(frozen=True)
@@ -19,15 +20,16 @@ class Request:
 
     Attributes
     ----------
-    task : {"explain", "check", "interactions"}
+    task : {"explain", "check", "interactions", "refit"}
         What to do.
     model, data : str, tuple of str
-        The files.
+        The files; of refits, the name of the learner and the files.
     target : str or None
-        A column that is not shown to the model.
+        A column that is not shown to the model, and that trainings learn.
     asked : dict
         Arguments of `rhale.explain` by name, as `rhale.settings.Settings` has them, or those of
-        `rhale.interactions`; bins and cells as text, regions and pairs as plain values.
+        `rhale.interactions` or `rhale.refit`; bins and cells as text, regions and pairs as plain
+        values.
     trust, allow_pickle, max_memory, max_seconds
         As the options of the command.
     """
@@ -44,9 +46,11 @@ class Request:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """Arguments of `explain`, or of `interactions`."""
+        """Arguments of `explain`, `interactions` or `refit`."""
         if self.task == "interactions":
             return read_typed_pairs(self.asked)
+        if self.task == "refit":
+            return read_typed_trainings(self.asked)
         bins, regions = self.asked.get("bins"), self.asked.get("regions")
         return {**self.asked, "bins": read_bins(bins), "regions": read_typed_regions(regions)}
 

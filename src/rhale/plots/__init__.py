@@ -9,7 +9,9 @@ from rhale.plots.pair_lines import plot_pair_lines
 from rhale.plots.pair_map import plot_pair_map
 from rhale.plots.pair_overview import plot_interactions
 from rhale.plots.profile_plot import plot_profile
+from rhale.plots.refit_plot import plot_refits
 from rhale.plots.region_plot import plot_regions
+from rhale.plots.replication_plot import plot_replication
 from rhale.plots.small_pictures import plot_all
 from rhale.plots.strength_matrix import plot_matrix
 from rhale.plots.strength_ranking import plot_ranking
@@ -25,5 +27,7 @@ __all__ = [
     "plot_pair_map",
     "plot_profile",
     "plot_ranking",
+    "plot_refits",
     "plot_regions",
+    "plot_replication",
 ]

@@ -182,9 +182,9 @@ def label_pair(top: Board, bottom: Board, words: tuple[str, str], name: str) -> 
         top.ax.set_xlabel(name, **LITERAL)
 
 
-def explain(board: Board, artists: list[Artist], *, new: bool) -> None:
+def explain(board: Board, artists: list[Artist], *, new: bool, title: str = "") -> None:
     """Write a legend; below a new figure whose levels have long names."""
     if new and board.turned:
-        canvas.add_figure_legend(cast(Figure, board.ax.figure), artists, title="")
+        canvas.add_figure_legend(cast(Figure, board.ax.figure), artists, title=title)
     else:
-        canvas.add_legend(board.ax, artists, outside=new)
+        canvas.add_legend(board.ax, artists, outside=new, title=title)

@@ -22,6 +22,8 @@ from rhale.errors import BadSettingError
 from rhale.plots import style
 from rhale.plots.lettering import LITERAL, number, shown
 
+MANY_LINES = ("rhale:rows", "rhale:trainings")
+BESIDE_LEGEND = 0.8  # inches of a figure beside a legend above its axes
 SMALLEST = 1e-300  # Matplotlib cannot write ticks nearer to zero
 
 
@@ -127,10 +129,20 @@ def letters(ax: Axes, side: Literal["width", "height"]) -> int:
     return min(style.LABEL_LENGTH, max(8, int(inches * style.LETTERS_PER_INCH)))
 
 
+def label_letters(ax: Axes) -> int:
+    """Tell how many letters a label in the legend of the axes may have."""
+    return max(28, letters(ax, "width") - 6)
+
+
 def wide_letters(inches: float, size: str) -> int:
     """Tell how many letters of a size fit into a line, however many that are."""
     letter = style.MEAN_LETTER * FontProperties(size=size).get_size_in_points() / 72
     return max(24, int(inches / letter))
+
+
+def magnify() -> float:
+    """How much larger than usual a figure is, for larger letters."""
+    return max(1.0, FontProperties(size="medium").get_size_in_points() / style.LETTER_POINTS)
 
 
 def split(ax: Axes, *, sideways: bool = False) -> tuple[Axes, Axes]:
@@ -258,6 +270,8 @@ def add_legend(
     if not artists:
         return
     if outside:
+        inches = ax.figure.bbox.width / ax.figure.dpi - BESIDE_LEGEND
+        line = min(line, wide_letters(inches, style.LEGEND_TEXT))  # of large letters fewer
         lengths = [len(str(artist.get_label())) + 6 for artist in artists]
         columns = 3 + (len(artists) > 6)
         if sum(lengths) <= line:
@@ -289,14 +303,15 @@ def add_legend(
             labelspacing=0.25,
             borderpad=0.3,
         )
-    write_labels(legend, artists, title, max(28, letters(ax, "width") - 6))
+    write_labels(legend, artists, title, label_letters(ax))
 
 
 def add_figure_legend(figure: Figure, artists: Sequence[Artist], title: str) -> None:
     """Explain the artists once, below all panels."""
     if not artists:
         return
-    columns = min(len(artists), max(1, int(figure.get_figwidth() / style.ENTRY_WIDTH)))
+    columns = int(figure.get_figwidth() / (magnify() * style.ENTRY_WIDTH))
+    columns = min(len(artists), max(1, columns))
     artists = by_columns(artists, columns)
     legend = figure.legend(
         artists,
@@ -325,7 +340,7 @@ def write_labels(legend: Legend, artists: Sequence[Artist], title: str, length: 
     for text, artist in zip(legend.get_texts(), artists, strict=True):
         text.set(text=shown(str(artist.get_label()), length), **LITERAL)
     for handle, artist in zip(legend.legend_handles, artists, strict=True):
-        if isinstance(handle, Line2D) and artist.get_gid() == "rhale:rows":
+        if isinstance(handle, Line2D) and artist.get_gid() in MANY_LINES:
             handle.set_alpha(1.0)  # one thin line of many would hardly be seen
     if title:
         legend.set_title(title)

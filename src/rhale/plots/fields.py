@@ -16,11 +16,13 @@ from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center
 from rhale.plots import canvas, dots, missing_panel, style, ticks
 from rhale.plots.board import Board, new_board
 from rhale.plots.labels import interval_name
 from rhale.plots.slots import Slots, gather_slots
+from rhale.plots.training_marks import LineMarks, PointMarks
 from rhale.results.result import Result, Trace, is_constant, reach
 
 FEW_VALUES = 4
@@ -177,6 +179,14 @@ class LineField(NamedTuple):
     def place_missing(self, point: Trace) -> tuple[Axes, Trace]:
         """Find the narrow panel."""
         return missing_panel.find_side(self.ax), point._replace(x=np.zeros(1))
+
+    def mark_trainings(self) -> LineMarks:
+        """Draw trainings as lines."""
+        return LineMarks(self.ax)
+
+    def locate(self, result: Result, x: FloatArray) -> FloatArray:  # noqa: ARG002
+        """Find places of a result on the axis: numbers are their own."""
+        return x
 
     def fit(self) -> None:
         """Let the axes reach as far as what is drawn."""
@@ -357,6 +367,14 @@ class SlotField(NamedTuple):
     def place_missing(self, point: Trace) -> tuple[Axes, Trace]:
         """Find their slot."""
         return self.board.ax, point._replace(x=np.array([self.slots.missing]))
+
+    def mark_trainings(self) -> PointMarks:
+        """Draw trainings as dots at the levels."""
+        return PointMarks(self.board, self.dot_width(), self.room, self.slots.is_number)
+
+    def locate(self, result: Result, x: FloatArray) -> FloatArray:
+        """Find the slots of the levels of a result."""
+        return self.slots.locate(result, x)
 
     def fit(self) -> None:
         """Let the axes reach over all levels, and as far as what is drawn."""

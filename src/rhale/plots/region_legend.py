@@ -66,12 +66,9 @@ def room_above(*, turned: bool) -> Room:
         Whether names of levels stand beside the axes.
     """
     inches = style.REGION_SIZE[0] - (NAMES_BESIDE if turned else NUMBERS_BESIDE)
-    return Room(outside=True, line=canvas.wide_letters(magnify() * inches, style.LEGEND_TEXT))
-
-
-def magnify() -> float:
-    """How much larger than usual a figure is, for larger letters."""
-    return max(1.0, FontProperties(size="medium").get_size_in_points() / style.LETTER_POINTS)
+    return Room(
+        outside=True, line=canvas.wide_letters(canvas.magnify() * inches, style.LEGEND_TEXT)
+    )
 
 
 def add_columns(ax: Axes, columns: Sequence[Sequence[Artist]], title: str, room: Room) -> None:

@@ -27,7 +27,6 @@ from rhale.plots.region_legend import (
     BOLD,
     add_columns,
     blank_entry,
-    magnify,
     room_above,
     room_inside,
 )
@@ -148,7 +147,7 @@ def new_panels(
     tree: RegionTree | None, slots: Slots | None, *, turned: bool
 ) -> tuple[Board, Axes | None]:
     """Make a figure for the curves, and for the tree beside them."""
-    width, height = (magnify() * inches for inches in style.REGION_SIZE)
+    width, height = (canvas.magnify() * inches for inches in style.REGION_SIZE)
     if turned and slots is not None:
         height = max(height, turned_height(slots, 1.6))
     if tree is None:
@@ -157,7 +156,7 @@ def new_panels(
     else:
         tree_width, tree_height = tree_size(tree)
         figure = canvas.new_figure(
-            (width + tree_width, max(height, tree_height + magnify() * HEAD))
+            (width + tree_width, max(height, tree_height + canvas.magnify() * HEAD))
         )
         cast(ConstrainedLayoutEngine, figure.get_layout_engine()).set(w_pad=EDGE)
         columns = figure.add_gridspec(1, 2, width_ratios=SLIVER)

@@ -9,6 +9,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from rhale.results import inks
 
 EFFECT, SPREAD, UNCERTAINTY, COUNT = inks.EFFECT, inks.SPREAD, inks.UNCERTAINTY, inks.COUNT
+BETWEEN = inks.BETWEEN
 TRUTH = "#000000"
 SINGLE_ROW = "#777777"
 NOTE = "#555555"
@@ -26,6 +27,7 @@ DARK = 0.6  # of a scale of colours: letters on it are white
 THIN_RIBBON_ALPHA = 0.25
 PALE_RIBBON_ALPHA = 0.15  # where ribbons of several lines lie over each other
 STROKE_ALPHA = 0.35  # spread of one level
+BETWEEN_ALPHA, TRAINING_ALPHA = 0.28, 0.55  # interval between trainings; each of them
 
 LINE_WIDTH = 1.6
 THIN_LINE = 0.8
@@ -77,6 +79,7 @@ MAP_SIZE = (6.6, 5.2)
 MATRIX_ROOM, MATRIX_SLOT, MATRIX_REACH = 1.6, 0.42, (3.6, 11.0)  # beside tiles, a tile, all
 MATRIX_SCALES = 1.2  # of colours, beside a matrix without numbers
 RANKING_WIDTH, RANKING_HEAD, RANKING_LINE = 5.0, 1.3, 0.3
+REPLICATION_WIDTH, REPLICATION_HEAD = 6.4, 1.55
 PANEL_HEIGHTS = (3.0, 2.0)
 STRIP_HEIGHT = 0.07
 STRIP_FLOOR = 0.15  # of the strip: a single row is still seen

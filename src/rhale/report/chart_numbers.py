@@ -280,18 +280,25 @@ def simplify(path: Trace, most: int = MOST_POINTS, height: float | None = None) 
     The point that is farthest off comes first, so that of too many steps the smallest are lost.
     """
     lines = np.array([path.curve, path.low, path.high, path.curve + path.spread])
+    return thin(path.x, lines, most, height)
+
+
+def thin(
+    x: FloatArray, lines: FloatArray, most: int = MOST_POINTS, height: float | None = None
+) -> IntArray:
+    """Do the same for any lines over the same places, (n_lines, n_x); unknown ones do not count."""
     lines = lines[np.isfinite(lines).all(axis=1)]
     if not lines.size:
-        return np.arange(path.x.size)
+        return np.arange(x.size)
     height = float(np.ptp(lines)) if height is None else height
-    least, kept = TOLERANCE * height, [0, path.x.size - 1]
-    todo = [farthest(path.x, lines, 0, path.x.size - 1)]
+    least, kept = TOLERANCE * height, [0, x.size - 1]
+    todo = [farthest(x, lines, 0, x.size - 1)]
     while todo and len(kept) < most:
         off, first, worst, last = heappop(todo)
         if -off > least:
             kept.append(worst)
-            heappush(todo, farthest(path.x, lines, first, worst))
-            heappush(todo, farthest(path.x, lines, worst, last))
+            heappush(todo, farthest(x, lines, first, worst))
+            heappush(todo, farthest(x, lines, worst, last))
     return np.array(sorted(kept))
 
 

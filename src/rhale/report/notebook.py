@@ -72,8 +72,13 @@ def named(name: str) -> str:
 
 def picture(effect: Result) -> str:
     """Draw the shape of the curve."""
+    return drawn(path_of(shape_of(effect)))
+
+
+def drawn(path: str) -> str:
+    """Draw the path of a curve."""
     return (
         f'<svg width="{WIDTH:g}" height="{HEIGHT:g}" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" '
-        f'aria-hidden="true"><path d="{path_of(shape_of(effect))}" fill="none" '
+        f'aria-hidden="true"><path d="{path}" fill="none" '
         f'stroke="{inks.EFFECT}" stroke-width="1.6"/></svg>'
     )

@@ -22,7 +22,16 @@ from rhale.report.page import (
 )
 from rhale.report.pair_numbers import LinesShape, MapShape, lines_of, map_of
 from rhale.report.pair_sentences import tell_surface
-from rhale.report.wording import UNKNOWN, clean, fixed, isolated, listed, number, unbroken
+from rhale.report.wording import (
+    UNKNOWN,
+    chance_in_words,
+    clean,
+    fixed,
+    isolated,
+    listed,
+    number,
+    unbroken,
+)
 from rhale.results.pair_effect import PairResult
 from rhale.results.pair_sections import PairSurface, lay_along, with_surface
 
@@ -65,7 +74,6 @@ MOST_ROWS, MOST_PAIRS, MOST_FEATURES = 30, 5, 30
 NUMBERED = 12  # features of a matrix: with more, cells have no room for numbers
 TIMES = " \u00d7 "  # between the names of a pair
 N_SHADES = 10
-SMALL_P = 1e-4
 
 
 class PairTable(Protocol):
@@ -247,19 +255,6 @@ def rank(pair: PairResult, scale: float, part: int | None, notes: Sequence[int])
         part=part,
         notes=tuple(notes),
     )
-
-
-def chance_in_words(p: float) -> str:
-    r"""Write a p-value.
-
-    Examples
-    --------
-    >>> chance_in_words(0.0312), chance_in_words(1e-30), chance_in_words(1.0)
-    ('0.031', '<\xa00.0001', '1')
-    """
-    if not math.isfinite(p):
-        return UNKNOWN
-    return f"<\u00a0{SMALL_P:.4f}" if p < SMALL_P else number(p, 2)
 
 
 def strength_in_words(row: RankedPair, largest: float) -> str:

@@ -19,7 +19,7 @@ from rhale.report.render import (
 from rhale.report.wording import shortened
 from rhale.results import inks
 
-SCRIPTS = ("format.js", "chart.js", "pair_page.js")
+SCRIPTS = ("format.js", "elements.js", "chart.js", "parts.js", "pair_page.js")
 STYLES = ("style.css", "pair_style.css")
 PAIR_COLOURS = {
     **COLOURS,

@@ -14,12 +14,12 @@ from typing import Any
 from rhale.report.charts import compile_charts, vl_convert
 from rhale.report.extras import load
 from rhale.report.page import Page, Part, Section
-from rhale.report.wording import clean, fixed
+from rhale.report.wording import clean, fixed_or_dash
 from rhale.results import inks
 
 jinja2 = load("jinja2")
 
-SCRIPTS = ("format.js", "chart.js", "page.js")
+SCRIPTS = ("format.js", "elements.js", "chart.js", "page.js")
 SNIPPET = "window.vegaEmbed = vegaEmbed;"
 UNSAFE = {c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}  # in JSON within a script element
 COLOURS = {
@@ -92,11 +92,6 @@ def template(name: str) -> str:
 def parts_as_is(text: str) -> Any:
     """Mark a text of our own (style, scripts, escaped JSON), which is not to be escaped."""
     return load("markupsafe").Markup(text)
-
-
-def fixed_or_dash(value: float | None, largest: float) -> str:
-    """Write a number of a column; a dash if it is not known."""
-    return fixed(float("nan") if value is None else value, largest)
 
 
 def size_in_words(part: Part, largest: float) -> str:

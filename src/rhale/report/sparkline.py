@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-from rhale.report.chart_numbers import Shape
+from typing import Protocol
+
+from rhale.report.chart_numbers import Numbers
 
 WIDTH, HEIGHT, MARGIN = 96.0, 24.0, 2.0
 
 
-def path_of(shape: Shape) -> str:
+class Curve(Protocol):
+    """What a tiny picture needs to know of a shape."""
+
+    @property
+    def x(self) -> Numbers:
+        """Places."""
+
+    @property
+    def y(self) -> Numbers:
+        """Heights."""
+
+    @property
+    def dots(self) -> bool:
+        """Whether the points are all there is."""
+
+
+def path_of(shape: Curve) -> str:
     """Write the curve as the path of a picture of WIDTH by HEIGHT; levels become short strokes.
 
     Examples
     --------
+    >>> from rhale.report.chart_numbers import Shape
     >>> path_of(Shape("curve", x=(0.0, 1.0), y=(0.0, 1.0)))
     'M2 22L94 2'
     """

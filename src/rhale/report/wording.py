@@ -11,6 +11,7 @@ from rhale.kernels.times import DAY, AxisKind, written
 
 MINUS, UNKNOWN, INSTEAD = "\u2212", "\u2013", "\ufffd"
 LONGEST = 1_000  # letters of a name
+SMALL_P = 1e-4  # a smaller chance is but called small
 PLAIN = (1e-4, 1e6)  # numbers between these are written without a power of ten
 STEERING = {"Cc", "Cs"}  # control signs and halves of letters, which no page can hold
 TURNING = {"R", "AL", "AN", "RLE", "LRE", "RLO", "LRO", "RLI", "LRI", "FSI", "PDF", "PDI"}
@@ -78,8 +79,8 @@ def trimmed(value: float, decimals: int) -> str:
     return shown.replace("-", MINUS)
 
 
-def fixed(value: float, largest: float) -> str:
-    """Write a number of a column whose largest one has four digits, so that the points align.
+def fixed(value: float, largest: float, digits: int = 4) -> str:
+    """Write a number of a column whose largest one has so many digits, so that the points align.
 
     Examples
     --------
@@ -88,8 +89,13 @@ def fixed(value: float, largest: float) -> str:
     """
     if not math.isfinite(value) or not PLAIN[0] <= largest < PLAIN[1]:
         return number(value)
-    decimals = max(0, 3 - math.floor(math.log10(largest)))
+    decimals = max(0, digits - 1 - math.floor(math.log10(largest)))
     return f"{value:,.{decimals}f}".replace("-", MINUS)
+
+
+def fixed_or_dash(value: float | None, largest: float, digits: int = 4) -> str:
+    """Write a number of a column; a dash if it is not known."""
+    return fixed(float("nan") if value is None else value, largest, digits)
 
 
 def plus_minus(value: float, error: float) -> str:
@@ -106,6 +112,19 @@ def plus_minus(value: float, error: float) -> str:
         return f"{number(value)} ± {number(error, 1)}"
     decimals = max(0, -math.floor(math.log10(error)))
     return f"{value:,.{decimals}f} ± {error:,.{decimals}f}".replace("-", MINUS)
+
+
+def chance_in_words(p: float) -> str:
+    r"""Write a p-value.
+
+    Examples
+    --------
+    >>> chance_in_words(0.0312), chance_in_words(1e-30), chance_in_words(1.0)
+    ('0.031', '<\xa00.0001', '1')
+    """
+    if not math.isfinite(p):
+        return UNKNOWN
+    return f"<\u00a0{SMALL_P:.4f}" if p < SMALL_P else number(p, 2)
 
 
 def isolated(name: str) -> str:

@@ -134,7 +134,9 @@ class Numbers:
     rising: bool = False
 
     def read(self, value: Any, where: str, lengths: Lengths) -> Any:
-        """Make an array, once its lengths are known to agree."""
+        """Make an array, once its lengths are known to agree; one from a pool is there already."""
+        if isinstance(value, np.ndarray):
+            return self._pooled(value, where, lengths)
         keys = {"array", "type", "shape"}
         if type(value) is not dict or value.keys() != keys or type(value["array"]) is not list:
             refuse(f"{where} is {shown(value)}, not an array of numbers")
@@ -142,6 +144,18 @@ class Numbers:
         array = self._array(value["array"], value["type"], where)
         self.check(array, where)
         return array.reshape(value["shape"])
+
+    def _pooled(self, array: Any, where: str, lengths: Lengths) -> Any:
+        """Take an array that many fields may share, if it may stand here."""
+        if array.dtype.name not in self._types:
+            refuse(f"{where} has numbers of the type {shown(array.dtype.name)}")
+        self.agree(list(array.shape), array.size, where, lengths)
+        self.check(array, where)
+        return array
+
+    @property
+    def _types(self) -> tuple[str, ...]:
+        return ("int64", "int32") if self.whole else ("float64",)
 
     def agree(self, shape: Any, size: int, where: str, lengths: Lengths) -> None:
         """Refuse so many numbers if they do not fill the shape, or that one does not agree."""
@@ -153,7 +167,7 @@ class Numbers:
             side.agree(n, f"{where} has {n} {word}", lengths)
 
     def _array(self, flat: list[Any], name: Any, where: str) -> Any:
-        if name not in (("int64", "int32") if self.whole else ("float64",)):
+        if name not in self._types:
             refuse(f"{where} has numbers of the type {shown(name)}")
         types = set(map(type, flat))  # one fast look at all of them: text and nan are rare
         if (
@@ -255,6 +269,8 @@ class Anything:
 
     def read(self, value: Any, where: str, lengths: Lengths) -> Any:
         """Read what is inside, down to a limit."""
+        if isinstance(value, np.ndarray):
+            refuse(f"{where} is {shown(value)}, where plain values belong")
         if not isinstance(value, list | dict):
             return value
         if self.depth == 0:
@@ -354,6 +370,8 @@ def shown(value: Any) -> str:
     >>> shown("two\nlines"), shown(True), shown([1, 2]), shown({})
     ("'two\\nlines'", 'true', 'a list', 'an object')
     """
+    if isinstance(value, np.ndarray):
+        return "an array"
     if isinstance(value, list | dict):
         return "a list" if isinstance(value, list) else "an object"
     if value is None or isinstance(value, bool):

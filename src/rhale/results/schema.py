@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import MISSING as MISSING_DEFAULT
 from dataclasses import fields
 from itertools import product
@@ -215,7 +216,7 @@ def _agree_partners(matrix: PartnerMatrix, where: str) -> None:
         refuse(f"{where}proxy_of names a partner that is not there")
 
 
-def _agree_explanation(found: dict[str, Any], where: str) -> None:
+def agree_explanation(found: dict[str, Any], where: str) -> None:
     """Each feature and output has its result, in order; results and cells are of the same kind."""
     features, outputs, effects = found["features"], found["outputs"], found["effects"]
     if len(effects) != len(features) * len(outputs):
@@ -233,7 +234,7 @@ def _agree_explanation(found: dict[str, Any], where: str) -> None:
     if matrix is not None and matrix.rows.size != len(effects):
         refuse(f"{where}partner_matrix has {matrix.rows.size} rows for {len(effects)} effects")
     binned = {e.name for e in effects if e.parts == "bins"}
-    for name, moments in found["cells"].items():
+    for name, moments in found.get("cells", {}).items():
         n_series = moments.mean.shape[0]
         if name not in binned or n_series not in [n * len(outputs) for n in (1, 3, 4)]:
             refuse(f"{where}cells[{shown(name)}] belongs to no effect with bins")
@@ -387,24 +388,39 @@ LEVEL_FIELDS: dict[str, Kind] = {
 }
 
 
-def _effects(changes: dict[str, Kind]) -> dict[str, Record]:
-    """Records of effects with bins and with levels, of all rows or of a region."""
-    effect = Record(
-        Effect,
-        EFFECT_FIELDS | changes,
-        _agree_effect,
-        _build_effect,
-        later=EFFECT_DEFAULTS,
-        former=("mean",),
-    )
+def effect_records(
+    changes: Mapping[str, Kind], binned: Mapping[str, Kind] | None = None
+) -> dict[str, Record]:
+    """Records of effects with bins and with levels, of all rows or of a region.
+
+    Parameters
+    ----------
+    changes : mapping of str to Kind
+        Fields that are of another kind than usual.
+    binned : mapping of str to Kind, optional
+        Fields of effects with bins where only those of today are read; of any format if not given.
+    """
+    if binned is not None:
+        effect = Record(Effect, {**binned, **changes}, _agree_effect)
+    else:
+        effect = Record(
+            Effect,
+            {**EFFECT_FIELDS, **changes},
+            _agree_effect,
+            _build_effect,
+            later=EFFECT_DEFAULTS,
+            former=("mean",),
+        )
     return {
         "effect": effect,
-        "level_effect": Record(LevelEffect, LEVEL_FIELDS | changes, _agree_levels, later=("down",)),
+        "level_effect": Record(
+            LevelEffect, {**LEVEL_FIELDS, **changes}, _agree_levels, later=("down",)
+        ),
     }
 
 
 REGIONS = region_records(
-    _effects({"regions": Nothing(), "sample": Part({**SAMPLES, "part_rows": PART_ROWS})})
+    effect_records({"regions": Nothing(), "sample": Part({**SAMPLES, "part_rows": PART_ROWS})})
 )
 PROFILE = Record(
     Profile,
@@ -429,7 +445,7 @@ PROFILE = Record(
     _agree_profile,
 )
 RECORDS = {
-    **_effects({"regions": Maybe(Part({"region_tree": REGIONS["region_tree"]}))}),
+    **effect_records({"regions": Maybe(Part({"region_tree": REGIONS["region_tree"]}))}),
     **REGIONS,
     "profile": PROFILE,
     "moments": MOMENTS,
@@ -475,6 +491,6 @@ EXPLANATION = Record(
         "notes": NOTES,
         "partner_matrix": Maybe(Part({"partner_matrix": PARTNER_MATRIX})),
     },
-    _agree_explanation,
+    agree_explanation,
     later=("partner_matrix",),
 )

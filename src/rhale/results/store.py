@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from os import PathLike
 from pathlib import Path
@@ -15,28 +15,34 @@ from rhale.errors import BadFileError, BadSettingError
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.curve import fill_gaps, middles
 from rhale.kernels.uncertainty import bridge_levels
+from rhale.results.array_pool import ArrayPool, put_back, read_arrays
 from rhale.results.effect import NO_SAMPLE, Effect, LocalEffects
 from rhale.results.note import as_notes
 from rhale.results.packed_numbers import pack_numbers
 from rhale.results.pair_schema import INTERACTIONS, PAIR_RECORDS
 from rhale.results.plain_values import RECORD, refuse, shown
+from rhale.results.refit_schema import REFIT_RECORDS, REFITS, TRAINING
 from rhale.results.region_tree import Region
 from rhale.results.schema import EXPLANATION, FAR, RECORDS, PartRows, SampledRows
 from rhale.results.stored_pairs import FilledCells, OtherOutput, store_pairs
 from rhale.results.stored_profiles import FilledStands
+from rhale.results.stored_refits import require_storable, store_refit_pairs
 from rhale.system.strict_json import once_each
 from rhale.system.writing import write_text
 
 VERSION = "rhale_format"
-FORMAT = 8
+FORMAT = 9
 READABLE = tuple(range(1, FORMAT + 1))
 NOTED = ("local_notes", "bin_notes", "notes")  # fields that hold notes
-ALL_RECORDS = {**RECORDS, **PAIR_RECORDS}
+ALL_RECORDS = {**RECORDS, **PAIR_RECORDS, **REFIT_RECORDS}
 NAMES = {record.make: name for name, record in ALL_RECORDS.items()}
 KIND = "kind"
 Held = Literal[
-    "explanation", "interactions"
+    "explanation", "interactions", "refits"
 ]  # what a file is about; those without a word: the first
+
+
+Put = Callable[[np.ndarray[Any, Any]], Any]
 
 
 class Rows(NamedTuple):
@@ -71,7 +77,7 @@ def pack(explanation: Any) -> dict[str, Any]:
         _pack_effect(e, Rows(explanation.sample_x[:, i // n_outputs], weight))
         for i, e in enumerate(explanation.effects)
     ]
-    return _fields(explanation) | {"effects": short}
+    return _all_fields(explanation) | {"effects": short}
 
 
 def _pack_effect(effect: Any, rows: Rows) -> dict[str, Any]:
@@ -130,13 +136,35 @@ def _pack_region(region: Region, rows: Rows) -> dict[str, Any]:
     if region.effect.regions is not None:
         msg = f"region {region.rule!r} of {region.effect.name!r} has regions of its own; give none"
         raise BadSettingError(msg)
-    return {RECORD: "region", **_fields(region), "effect": _pack_effect(region.effect, rows)}
+    return {RECORD: "region", **_all_fields(region), "effect": _pack_effect(region.effect, rows)}
 
 
 def pack_interactions(interactions: Any) -> dict[str, Any]:
     """Turn interactions into plain values; cells without rows are left out."""
     short = [plain(pair) for pair in store_pairs(interactions.pairs)]
-    return {KIND: "interactions", **_fields(replace(interactions, pairs=())), "pairs": short}
+    return {KIND: "interactions", **_all_fields(replace(interactions, pairs=())), "pairs": short}
+
+
+def pack_refits(refits: Any) -> dict[str, Any]:
+    """Turn refits into plain values, with every array once; models and cells are left out."""
+    require_storable(refits.n_trainings, len(refits.explanations[0].sample_weight))
+    pool = ArrayPool()
+    trainings = [_pack_training(fx, pool) for fx in refits.explanations]
+    content = {
+        "overlap": plain(refits.overlap, pool.put),
+        "explanations": trainings,
+        "own": None if refits.own is None else _pack_training(refits.own, pool),
+        "pairs": [plain(pair, pool.put) for pair in store_refit_pairs(refits.pairs)],
+        "failures": [[f.number, f.reason] for f in refits.failures],
+        "provenance": plain(refits.provenance),
+        "notes": _notes(refits.notes),
+    }
+    return {KIND: "refits", "arrays": pool.written, **content}
+
+
+def _pack_training(explanation: Any, pool: ArrayPool) -> dict[str, Any]:
+    """Turn the explanation of one training into plain values."""
+    return {RECORD: "explanation", **_fields(explanation, TRAINING.names, pool.put)}
 
 
 def unpack_any(content: Any, source: str) -> tuple[Held, dict[str, Any]]:
@@ -147,9 +175,9 @@ def unpack_any(content: Any, source: str) -> tuple[Held, dict[str, Any]]:
     content, source
         As in `unpack`; of `pack_interactions`, too.
     """
-    if find_held(content, source) == "explanation":
-        return "explanation", unpack(content, source)
-    return "interactions", _unpack_interactions(content, source)
+    held = find_held(content, source)
+    readers = {"interactions": _unpack_interactions, "refits": _unpack_refits}
+    return held, readers.get(held, unpack)(content, source)
 
 
 def find_held(content: Any, source: str) -> Held:
@@ -170,6 +198,21 @@ def _unpack_interactions(content: Any, source: str) -> dict[str, Any]:
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         msg = f"{source} is damaged: {error}; save the interactions again"
         raise BadFileError(msg) from error
+
+
+def _unpack_refits(content: Any, source: str) -> dict[str, Any]:
+    """Turn plain values, which are used up, back into the fields of refits."""
+    try:
+        plain_values = _without_marks(content)
+        put_back(plain_values, read_arrays(plain_values.pop("arrays", None)))
+        found = REFITS.read(plain_values, "")
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        msg = f"{source} is damaged: {error}; save the refits again"
+        raise BadFileError(msg) from error
+    nowhere = Rows(*NO_SAMPLE[:2])
+    for one in (*found["explanations"], found["own"] or {"effects": ()}):
+        one["effects"] = tuple(_with_rows(effect, nowhere) for effect in one["effects"])
+    return dict(found)
 
 
 def _without_marks(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -271,20 +314,29 @@ def _from_format_1(effect: Any) -> Any:
     )
 
 
-def plain(value: Any) -> Any:
-    """Turn arrays and records into lists and dictionaries, so that `unpack` can undo it."""
+def plain(value: Any, put: Put | None = None) -> Any:
+    """Turn arrays and records into lists and dictionaries, so that `unpack` can undo it.
+
+    Parameters
+    ----------
+    value : object
+        What is to be written.
+    put : callable, optional
+        What to write for an array; its numbers by default.
+    """
     if isinstance(value, np.ndarray):
-        return {"array": _numbers(value), "type": value.dtype.name, "shape": list(value.shape)}
+        return _array(value) if put is None else put(value)
     if isinstance(value, FilledCells | FilledStands | OtherOutput):
         return {RECORD: NAMES[type(value)], **_packed_fields(value)}
     if type(value) in NAMES:
-        return {RECORD: NAMES[type(value)], **_fields(value)}
+        name = NAMES[type(value)]
+        return {RECORD: name, **_fields(value, ALL_RECORDS[name].names, put)}
     if isinstance(value, Mapping):
-        return {"mapping": [[k, plain(v)] for k, v in value.items()]}
+        return {"mapping": [[k, plain(v, put)] for k, v in value.items()]}
     if isinstance(value, tuple):
-        return {"tuple": _field(value)}
+        return {"tuple": _field(value, put)}
     if isinstance(value, list):
-        return [plain(v) for v in value]
+        return [plain(v, put) for v in value]
     if isinstance(value, np.generic):
         return plain(value.item())
     if isinstance(value, float) and not np.isfinite(value):
@@ -292,14 +344,21 @@ def plain(value: Any) -> Any:
     return str(value) if isinstance(value, str) else value  # a note by itself is its text
 
 
-def _fields(record: Any) -> dict[str, Any]:
+def _fields(record: Any, names: Sequence[str], put: Put | None = None) -> dict[str, Any]:
     """Write the fields of a record by their names, notes with their kinds."""
-    known = NAMES.get(type(record))
-    names = ALL_RECORDS[known].names if known else [f.name for f in fields(record)]
     return {
-        name: [[n.kind, n.text] for n in as_notes(value)] if name in NOTED else _field(value)
+        name: _notes(value) if name in NOTED else _field(value, put)
         for name, value in ((name, getattr(record, name)) for name in names)
     }
+
+
+def _all_fields(record: Any) -> dict[str, Any]:
+    """Write all fields of a result, which is no record."""
+    return _fields(record, [f.name for f in fields(record)])
+
+
+def _notes(notes: Any) -> list[list[str]]:
+    return [[note.kind, note.text] for note in as_notes(notes)]
 
 
 def _packed_fields(cells: FilledCells | FilledStands | OtherOutput) -> dict[str, Any]:
@@ -311,9 +370,13 @@ def _packed_fields(cells: FilledCells | FilledStands | OtherOutput) -> dict[str,
     }
 
 
-def _field(value: Any) -> Any:
+def _field(value: Any, put: Put | None = None) -> Any:
     """Write a field of a record: a list there is always a tuple, so that it needs no mark."""
-    return [plain(v) for v in value] if type(value) is tuple else plain(value)
+    return [plain(v, put) for v in value] if type(value) is tuple else plain(value, put)
+
+
+def _array(array: np.ndarray[Any, Any]) -> dict[str, Any]:
+    return {"array": _numbers(array), "type": array.dtype.name, "shape": list(array.shape)}
 
 
 def _numbers(array: np.ndarray[Any, Any]) -> list[Any]:

@@ -11,7 +11,7 @@ from rhale.cli.child import columns_left, described, work
 from rhale.cli.request import Request
 from rhale.errors import BadTableError, ModelFileError
 from rhale.explanation import unpacked
-from rhale.pairs import unpacked as unpacked_any
+from rhale.trainings import unpacked as unpacked_any
 
 MODEL = "def predict(rows):\n    return 2 * rows['a'].to_numpy() + rows['b'].to_numpy() ** 2\n"
 ROWS = pd.DataFrame(np.random.default_rng(1).normal(size=(200, 4)), columns=["a", "b", "y", "w"])

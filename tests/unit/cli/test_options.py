@@ -122,3 +122,43 @@ def test_arguments_of_interactions_are_those_that_were_given():
 def test_pairs_that_make_no_sense_are_wrong_usage(given, message):
     with pytest.raises(typer.BadParameter, match=message):
         asked_for_pairs(**given)
+
+
+def asked_for_trainings(**given):
+    usual = {
+        **USUAL,
+        **dict.fromkeys(("columns", "groups", "share", "folds", "jobs", "pairs")),
+        "model": "shop:make",
+        "target": "price",
+        "scheme": "half-samples",
+        "n_refits": 20,
+    }
+    return request("refit", {**usual, **given})
+
+
+def test_arguments_of_refit_are_those_that_were_given():
+    found = asked_for_trainings()
+    usual = {"method": "rhale", "seed": 0, "response": "auto"}
+    assert found.asked == {**usual, "scheme": "half-samples", "n_refits": 20}
+    assert (found.model, found.target) == ("shop:make", "price")
+    found = asked_for_trainings(columns="a,b", jobs=2, pairs="a:b", rows=50, by="a", bins="5")
+    assert found.asked["columns"] == ["a", "b"]
+    assert (found.asked["n_jobs"], found.asked["n_rows"]) == (2, 50)
+    assert found.arguments["pairs"] == [("a", "b")]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"model": "model.onnx"}, "model.onnx names no learner; write module:name"),
+        ({"scheme": "folds", "n_refits": 7}, "n_refits=7 is no whole number of rounds"),
+        ({"share": 0.5}, "share=0.5 is for scheme='subsamples'"),
+        ({"scheme": "subsamples", "share": 1.5}, "share=1.5 is not a share of the rows"),
+        ({"pairs": "a"}, "--pairs 'a' is no pair"),
+        ({"bins": "many"}, "--bins many"),
+        ({"method": "pdp", "regions": True}, "method='pdp' has none"),
+    ],
+)
+def test_trainings_that_make_no_sense_are_wrong_usage(given, message):
+    with pytest.raises(typer.BadParameter, match=message):
+        asked_for_trainings(**given)

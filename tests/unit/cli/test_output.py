@@ -8,7 +8,7 @@ import pytest
 
 import rhale
 from rhale.explanation import unpacked
-from rhale.pairs import unpacked as unpacked_any
+from rhale.trainings import unpacked as unpacked_any
 
 typer = pytest.importorskip("typer")
 

@@ -1,12 +1,15 @@
 """A child that does the work: what it answers, how it ends, what is shown of its words."""
 
+import os
+import signal
 import sys
+from dataclasses import replace
 
 import pytest
 from tests.children import PATIENCE
 
 from rhale.cli import parent
-from rhale.cli.parent import retold, run_child, stopped
+from rhale.cli.parent import INTERRUPTED, retold, run_child, stopped
 from rhale.cli.request import Request, read_request
 from rhale.errors import BadTableError, ModelStoppedError
 from rhale.system.processes import ExitedError, NotUnderstoodError, SilentError, TooLongError
@@ -23,10 +26,10 @@ def say(**words): print(json.dumps(words), flush=True)
 def asked(monkeypatch):
     """What comes of a request that a few lines of Python answer, and what is heard on the way."""
 
-    def ask(code, **options):
+    def ask(code, *, task="check", hear=None, **options):
         monkeypatch.setattr(parent, "COMMAND", (sys.executable, "-c", CHILD + code))
         words = []
-        return run_child(REQUEST, words.append, **options), words
+        return run_child(replace(REQUEST, task=task), hear or words.append, **options), words
 
     return ask
 
@@ -87,3 +90,56 @@ def test_each_end_of_the_child_has_its_sentence(error, words):
     request = Request("check", "m", ("t",), max_memory=2**30, max_seconds=9)
     with pytest.raises(ModelStoppedError, match=words):
         raise stopped(error, request)
+
+
+KEEPING = """
+import time
+try:
+    say(doing='training')
+    time.sleep(600)
+except KeyboardInterrupt:
+    {then}
+"""
+
+
+def pressing(words):
+    """Hear what is said, and answer with Ctrl-C once the work has begun."""
+
+    def hear(said):
+        words.append(said)
+        if "doing" in said:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    return hear
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="consoles tell both processes")
+@pytest.mark.usefixtures("interrupts")
+def test_the_first_interrupt_of_trainings_is_the_childs_which_gives_what_it_has(asked):
+    words = []
+    code = KEEPING.format(then="say(result={'kept': 3})")
+    answer, _ = asked(code, task="refit", hear=pressing(words))
+    assert answer == {"kept": 3}
+    assert words == [{"doing": "training"}, {"note": INTERRUPTED}]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="consoles tell both processes")
+@pytest.mark.usefixtures("interrupts")
+@pytest.mark.parametrize(
+    "then",
+    [
+        "say(error={'kind': 'ModelFailedError', 'message': 'm', 'trace': 't'})",
+        "sys.exit(1)",
+        "say(doing='ignoring it'); time.sleep(600)",  # which is answered with the second one
+    ],
+)
+def test_a_child_that_has_nothing_to_give_is_an_interrupt(asked, then):
+    with pytest.raises(KeyboardInterrupt):
+        asked(KEEPING.format(then=then), task="refit", hear=pressing([]))
+
+
+@pytest.mark.usefixtures("interrupts")
+def test_without_an_interrupt_errors_of_trainings_are_errors(asked):
+    with pytest.raises(ModelStoppedError, match="exit code 3"):
+        asked("sys.exit(3)", task="refit")

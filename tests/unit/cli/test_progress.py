@@ -11,6 +11,7 @@ from rhale.cli.progress import LeftColumn, RateColumn, shortened, shown
 
 def task(**fields):
     usual = {"total": None, "completed": 0, "speed": None, "finished_speed": None}
+    usual["fields"] = {"unit": fields.pop("unit", "rows")}
     return SimpleNamespace(**{**usual, **fields})
 
 
@@ -25,6 +26,8 @@ def test_large_numbers_are_written_in_few_letters(number, text):
 def test_rows_are_counted_once_their_number_is_known():
     assert RateColumn().render(task()).plain == ""
     assert RateColumn().render(task(total=2_000, completed=500)).plain == "500 of 2k rows"
+    of_refits = task(total=20, completed=3, unit="trainings")
+    assert RateColumn().render(of_refits).plain == "3 of 20 trainings"
 
 
 def test_the_speed_at_the_end_counts_more_than_the_last_one():

@@ -12,7 +12,7 @@ from rhale.cli.request import Request, read_request
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 REQUESTS = st.builds(
     Request,
-    task=st.sampled_from(["explain", "check"]),
+    task=st.sampled_from(["explain", "check", "interactions", "refit"]),
     model=TEXTS,
     data=st.lists(TEXTS).map(tuple),
     target=st.none() | TEXTS,
@@ -70,3 +70,15 @@ def test_pairs_travel_as_lists_and_arrive_as_pairs():
     asked = {"pairs": [["a", "b"]], "cells": "quantile:9", "seed": 3}
     request = read_request(Request("interactions", "m", ("t",), asked=asked).written())
     assert request.arguments == {"pairs": [("a", "b")], "cells": rhale.Quantile(9), "seed": 3}
+
+
+def test_trainings_travel_as_plain_values_and_arrive_as_refit_takes_them():
+    asked = {"scheme": "folds", "pairs": [["a", "b"]], "bins": "9", "regions": {"depth": 1}}
+    request = read_request(Request("refit", "m:f", ("t",), target="y", asked=asked).written())
+    assert request.asked == asked
+    assert request.arguments == {
+        "scheme": "folds",
+        "pairs": [("a", "b")],
+        "bins": 9,
+        "regions": rhale.Regions(depth=1),
+    }

@@ -9,6 +9,7 @@ import pytest
 
 from rhale.kernels.grid import Grid, uniform_edges
 from rhale.kernels.moments import measure
+from rhale.kernels.overlap import Overlap
 from rhale.kernels.pair_axis import PairAxis
 from rhale.kernels.pair_moments import measure_pair
 from rhale.kernels.pair_strength import PairFit, Square
@@ -17,7 +18,9 @@ from rhale.pairs import Interactions
 from rhale.results.effect import NO_SAMPLE, LocalEffects, fit_effect
 from rhale.results.pair_effect import PairEffect, PairIndex
 from rhale.results.profile import Profile
+from rhale.results.refit_effect import RefitEffect
 from rhale.results.region_tree import Region, RegionTree, Split
+from rhale.results.result import Result
 
 
 @pytest.fixture(autouse=True)
@@ -45,6 +48,26 @@ def effect(make_effect):
     rng = np.random.default_rng(0)
     x = rng.random(300)
     return make_effect(x, np.sin(6 * x) + rng.normal(size=300), [0, 0.2, 0.5, 0.6, 1])
+
+
+@pytest.fixture
+def make_refits(make_effect):
+    """Straight lines of given slopes, learned from rows that no two trainings share, or from the same."""
+
+    def make(slopes, *, same_rows=False, own=None, results=None, **fields):
+        x = np.linspace(0, 1, 101)
+        if results is None:
+            results = [make_effect(x, np.full(101, slope), **fields) for slope in slopes]
+        n_rows = 10 * len(results)
+        rows = [np.arange(10 * i, 10 * i + 10) * (not same_rows) for i in range(len(results))]
+        overlap = Overlap.of(rows, n_rows)
+        curves = np.stack([result.height(result.axis) for result in results])
+        if own is not None and not isinstance(own, Result):
+            own = make_effect(x, np.full(101, own), **fields)
+        gram = curves @ curves.T / curves.shape[1]
+        return RefitEffect(tuple(results), overlap, gram, own)
+
+    return make
 
 
 @pytest.fixture

@@ -3,12 +3,12 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from rhale.plots import canvas
 from rhale.plots.region_legend import (
     MOST_ROOM,
     Room,
     add_columns,
     lift_above,
-    magnify,
     room_above,
     room_inside,
 )
@@ -47,7 +47,7 @@ def test_a_narrow_legend_has_one_column_and_short_names():
 def test_figures_grow_with_letters_and_legends_with_figures():
     usual = room_above(turned=False)
     with rc_context({"font.size": 20}):
-        assert magnify() == 2
+        assert canvas.magnify() == 2
         assert abs(room_above(turned=False).line - usual.line) <= 1
     with rc_context({"font.size": 6}):
-        assert magnify() == 1
+        assert canvas.magnify() == 1

@@ -1,4 +1,3 @@
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +10,6 @@ from rhale.report.pair_page import (
     MOST_FEATURES,
     MOST_ROWS,
     PairPage,
-    chance_in_words,
     make_pair_page,
     percent,
     strength_in_words,
@@ -148,7 +146,6 @@ def test_a_page_holds_plain_values():
 
 
 def test_small_numbers_are_told_as_such():
-    assert chance_in_words(math.nan) == UNKNOWN
     assert percent(None) == UNKNOWN
     row = make_pair_page(indices(3)).outputs[0].ranking[0]
     assert strength_in_words(row, 3.0) == "3.000"

@@ -1,6 +1,10 @@
+import math
+
 import pytest
 
 from rhale.report.wording import (
+    UNKNOWN,
+    chance_in_words,
     clean,
     fixed,
     isolated,
@@ -66,3 +70,8 @@ def test_a_name_that_turns_the_writing_is_kept_apart():
     assert isolated("plain") == "plain"
     for name in ("\u202eturned", "عمر", "\u2067inside"):
         assert isolated(name) == f"\u2068{name}\u2069"
+
+
+def test_a_chance_that_is_not_known_is_a_dash():
+    assert chance_in_words(math.nan) == UNKNOWN
+    assert chance_in_words(9e-5) == "<\u00a00.0001"

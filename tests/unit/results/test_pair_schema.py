@@ -9,11 +9,12 @@ import pytest
 from tests.pairs_by_hand import as_profile, grid, make_interactions
 
 from rhale.errors import BadFileError
-from rhale.pairs import Interactions, unpacked
+from rhale.pairs import Interactions
 from rhale.results.pair_effect import PairEffect, PairIndex
 from rhale.results.pair_profile import PairProfile
 from rhale.results.pair_schema import INTERACTIONS, PAIR_RECORDS
 from rhale.results.store import FORMAT, VERSION, pack_interactions
+from rhale.trainings import unpacked
 
 ROWS = grid(np.arange(6.0), np.arange(5.0), np.arange(2))
 

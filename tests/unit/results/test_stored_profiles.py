@@ -12,12 +12,12 @@ from rhale.errors import BadFileError, BadSettingError
 from rhale.kernels.pair_axis import PairAxis
 from rhale.kernels.pair_moments import PairMoments
 from rhale.kernels.records import same_fields
-from rhale.pairs import unpacked
 from rhale.results.pair_profile import PairProfile
 from rhale.results.pair_schema import PAIR_RECORDS
 from rhale.results.plain_values import RECORD
 from rhale.results.store import FORMAT, VERSION, pack_interactions
 from rhale.results.stored_profiles import fill_stands, list_stands
+from rhale.trainings import unpacked
 
 RNG = np.random.default_rng(2)
 TABLE = pd.DataFrame({"a": RNG.normal(size=60), "s": RNG.choice(["p", "q"], 60)})

@@ -1,8 +1,5 @@
 // The page: outputs, sorting, searching, drawing what is in view, light and dark.
 
-const find = (selector, inside = document) => inside.querySelector(selector);
-const findAll = (selector, inside = document) => [...inside.querySelectorAll(selector)];
-const PAGE = JSON.parse(find("#page-data").textContent);
 const sections = new Map(findAll(".feature").map((section) => [Number(section.dataset.feature), section]));
 const lines = new Map(findAll("#ranking tbody tr").map((line) => [Number(line.dataset.feature), line]));
 const charts = new Map(); // drawn charts by feature
@@ -32,14 +29,6 @@ function regionShapeOf(part) {
     rule: part.regions.rows[row].rule, path: (state.smooth && smooth) || path,
   }));
   return (part[name] ??= { ...own, lines: lines(), room: [...heightsOf(part.shape), ...regionHeights(part)] });
-}
-
-// A new element; its text is never read as HTML.
-function make(tag, text = "", classes = "") {
-  const element = document.createElement(tag);
-  element.textContent = text;
-  if (classes) element.className = classes;
-  return element;
 }
 
 // ---- the ranking ----
@@ -144,20 +133,6 @@ function legendItem(...parts) {
   const item = make("li");
   item.append(...parts);
   return item;
-}
-
-// A short piece of a line, or a dot, as in the chart.
-function keyOf(shape, name) {
-  const draw = (tag, values) => {
-    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [key, value] of Object.entries(values)) element.setAttribute(key, value);
-    return element;
-  };
-  const dot = shape.form === "levels" && name !== "common-tick";
-  const line = dot ? { cx: 14, cy: 5, r: 4 } : name === "common-tick" ? { x1: 14, x2: 14, y1: 0, y2: 10 } : { x1: 0, x2: 28, y1: 5, y2: 5 };
-  const key = draw("svg", { viewBox: "0 0 28 10", width: 28, height: 10, class: `region-key ${name}`, "aria-hidden": "true" });
-  key.append(draw(dot ? "circle" : "line", line));
-  return key;
 }
 
 function regionsTable(part) {
@@ -371,12 +346,6 @@ function openHash() {
     clearSearch();
     section.scrollIntoView();
   }
-}
-
-function switchTheme() {
-  const root = document.documentElement;
-  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  root.dataset.theme = dark ? "light" : "dark";
 }
 
 let lastWidth = 0;

@@ -1,19 +1,7 @@
 // The page of interactions: outputs, lines and maps of what is in view, light and dark.
 
-const find = (selector, inside = document) => inside.querySelector(selector);
-const findAll = (selector, inside = document) => [...inside.querySelectorAll(selector)];
-const PAGE = JSON.parse(find("#page-data").textContent);
 const KEYS_OF_LINES = ["first", "second", "third", "fourth"];
 const MAP_ROOM = 76; // as in pair_charts.py
-const drawn = new Map(); // lines and map of each part that has been in view
-
-// A new element; its text is never read as HTML.
-function make(tag, text = "", classes = "") {
-  const element = document.createElement(tag);
-  element.textContent = text;
-  if (classes) element.className = classes;
-  return element;
-}
 
 // ---- lines ----
 
@@ -52,20 +40,6 @@ function legend(shape) {
   if (!shape.lines.some(({ path }) => path.half.some((half) => half > 0))) return [...items, own];
   const sure = shape.form === "levels" ? "thin lines" : "shaded";
   return [...items, own, make("li", `${sure}: 95 % intervals of the pair's part`)];
-}
-
-// A short piece of a line, or a dot, as in the chart.
-function keyOf(shape, name) {
-  const draw = (tag, values) => {
-    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [key, value] of Object.entries(values)) element.setAttribute(key, value);
-    return element;
-  };
-  const dot = shape.form === "levels" && name !== "common-tick";
-  const line = dot ? { cx: 14, cy: 5, r: 4 } : name === "common-tick" ? { x1: 14, x2: 14, y1: 0, y2: 10 } : { x1: 0, x2: 28, y1: 5, y2: 5 };
-  const key = draw("svg", { viewBox: "0 0 28 10", width: 28, height: 10, class: `region-key ${name}`, "aria-hidden": "true" });
-  key.append(draw(dot ? "circle" : "line", line));
-  return key;
 }
 
 // ---- the map ----
@@ -173,50 +147,6 @@ function drawPart(section) {
   drawn.set(section, [chart, surface]);
   listen(find(".chart", left), () => chart);
   listenToMap(find(".chart", right), surface);
-}
-
-const watcher = new IntersectionObserver(
-  (entries) => {
-    for (const { target, isIntersecting } of entries) if (isIntersecting) drawPart(target);
-  },
-  { rootMargin: "300px" },
-);
-
-// ---- everything together ----
-
-function showOutput(output) {
-  for (const part of findAll(".output")) part.hidden = Number(part.dataset.output) !== output;
-}
-
-function switchTheme() {
-  const root = document.documentElement;
-  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  root.dataset.theme = dark ? "light" : "dark";
-}
-
-function drawAll() {
-  for (const part of findAll(".output:not([hidden]) .pair-part")) drawPart(part);
-}
-
-let lastWidth = 0;
-function resize() {
-  const width = find("main").clientWidth;
-  if (width === lastWidth) return;
-  lastWidth = width;
-  for (const [section, charts] of drawn) if (section.offsetParent) charts.forEach((chart) => chart.resize());
-}
-
-async function start() {
-  const kinds = Object.keys(PAGE.charts);
-  if (kinds.length) await prepare(kinds);
-  lastWidth = find("main").clientWidth;
-  showOutput(0);
-  find("#output")?.addEventListener("change", (event) => showOutput(Number(event.target.value)));
-  find("#theme").addEventListener("click", switchTheme);
-  addEventListener("beforeprint", drawAll);
-  new ResizeObserver(() => requestAnimationFrame(resize)).observe(find("main"));
-  for (const part of findAll(".pair-part")) watcher.observe(part);
-  document.documentElement.dataset.ready = "true";
 }
 
 start();

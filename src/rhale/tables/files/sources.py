@@ -358,3 +358,33 @@ def read_some(table: PiecedTable, n_rows: int, settings: Mapping[str, Any]) -> A
     drawn = table.take(places, table.source.part_rows)
     (chunk,) = drawn.chunks(n_rows)
     return drawn.settle(chunk.facts()).settle_chunk(chunk).rows
+
+
+def read_all(table: PiecedTable) -> Any:
+    """Read all rows into memory, as models see them.
+
+    Parameters
+    ----------
+    table : PiecedTable
+        Files that are open, with the columns that are wanted.
+
+    Returns
+    -------
+    pandas data frame
+        A table of Arrow where pandas is not installed.
+    """
+    (chunk,) = table.chunks(sum(table.source.part_rows))
+    return table.settle(chunk.facts()).settle_chunk(chunk).rows
+
+
+def least_size(table: PiecedTable) -> int:
+    """Bytes that all rows take in memory, at least: what has no width, such as text, has eight."""
+    widths = [_width(table.source.schema.field(name).type) for name in table.names]
+    return sum(table.source.part_rows) * sum(widths)
+
+
+def _width(kind: Any) -> int:
+    try:
+        return -(-int(kind.bit_width) // 8)
+    except ValueError:
+        return 8

@@ -13,7 +13,7 @@ import pytest
 import rhale
 from rhale.errors import BadTableError, MissingExtraError
 from rhale.tables.files import sources as files
-from rhale.tables.files.sources import names_files, open_files, read_some
+from rhale.tables.files.sources import least_size, names_files, open_files, read_all, read_some
 from rhale.tables.pieces import ahead
 
 pa = pytest.importorskip("pyarrow")
@@ -568,3 +568,33 @@ def test_few_rows_are_drawn_from_all_files_into_memory():
     assert list(found.columns) == ["n"]
     wanted = np.sort(np.random.default_rng(3).choice(800, 50, replace=False))
     assert found["n"].tolist() == wanted.tolist()
+
+
+def test_all_rows_of_all_files_come_as_pandas_reads_them():
+    ROWS.to_parquet("a.parquet")
+    ROWS[::-1].to_parquet("b.parquet")
+    found = read_all(open_files(["a.parquet", "b.parquet"]))
+    wanted = pd.concat([ROWS, ROWS[::-1]], ignore_index=True)
+    pd.testing.assert_frame_equal(found, wanted, check_dtype=False)
+    assert [found[name].dtype.kind for name in "xn"] == ["f", "i"]
+    assert list(read_all(open_files("a.parquet").only(["n", "x"])).columns) == ["n", "x"]
+
+
+@pytest.mark.parametrize("many", [70_000, 200_000])
+def test_many_rows_are_one_table_too(many):
+    rows = pd.DataFrame({"x": np.arange(many, dtype=np.float64)})
+    rows.to_csv("a.csv", index=False)
+    assert read_all(open_files("a.csv"))["x"].tolist() == rows["x"].tolist()
+
+
+def test_the_least_size_of_rows_is_known_before_they_are_read():
+    columns = {
+        "x": pa.array([1.5, 2.5, 3.5]),
+        "small": pa.array([1, 2, 3], pa.int16()),
+        "truth": pa.array([True, False, None]),
+        "text": pa.array(["a", "b" * 100, None]),
+    }
+    pq.write_table(pa.table(columns), "a.parquet")
+    table = open_files("a.parquet")
+    assert least_size(table) == 3 * (8 + 2 + 1 + 8)
+    assert least_size(table.only(["small"])) == 3 * 2

@@ -1,0 +1,83 @@
+"""What would come back as a small piece of HTML for notebooks: no script, no style sheet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from rhale.report.notebook import LONGEST_NOTE, MOST_ROWS, NUMBER, WORD, drawn, named
+from rhale.report.refit_numbers import shape_of_refits, trace_refits
+from rhale.report.refit_page import (
+    RefitRow,
+    effect_row,
+    end_of_bars,
+    replicated_in_words,
+    size_with_interval,
+)
+from rhale.report.sparkline import path_of
+from rhale.report.wording import clean
+from rhale.results import inks
+from rhale.results.refit_effect import RefitEffect
+from rhale.results.refit_listing import refit_title
+
+WORDS = ("feature", "output", "mean curve", "", "comes back")  # columns that are no numbers
+WIDTH, HEIGHT = 96, 12  # of a bar
+
+
+def refits_as_html(
+    ranked: Sequence[RefitEffect], provenance: Mapping[str, Any], remarks: Sequence[str]
+) -> str:
+    """Write what would come back as a table.
+
+    Parameters
+    ----------
+    ranked : sequence of RefitEffect
+        Largest replicated importance first.
+    provenance : mapping
+        What was trained, and how.
+    remarks : sequence of str
+        Notes about the whole, and trainings that failed.
+    """
+    several, shown = len({effect.output for effect in ranked}) > 1, ranked[:MOST_ROWS]
+    scale = max((effect.importance for effect in shown), default=0.0)
+    rows = [effect_row(effect, effect.importance_ci(), scale) for effect in shown]
+    largest = end_of_bars(rows)
+    heads = ["feature", *(["output"] if several else []), "mean curve", ""]
+    heads += ["importance [95 %]", "replicated", "p", "comes back"]
+    body = "".join(
+        line(row, effect, largest, several=several) for row, effect in zip(rows, shown, strict=True)
+    )
+    more = len(ranked) - len(shown)
+    after = [f"and {more} more: rx.replication() has all"] if more > 0 else []
+    after += [clean(remark, LONGEST_NOTE) for remark in remarks]
+    return (
+        f"<div><p>{escape(clean(refit_title(provenance), LONGEST_NOTE))}</p><table><thead><tr>"
+        + "".join(f"<th{WORD if h in WORDS else NUMBER}>{h}</th>" for h in heads)
+        + f"</tr></thead><tbody>{body}</tbody></table>"
+        + "".join(f"<p>{escape(text)}</p>" for text in after)
+        + "</div>"
+    )
+
+
+def line(row: RefitRow, effect: RefitEffect, largest: float, *, several: bool) -> str:
+    """Write one line of the table."""
+    shape = shape_of_refits(effect, trace_refits(effect))
+    words = [named(row.names[0]), *([named(effect.output)] if several else [])]
+    words += [drawn(path_of(shape)), bar(row, largest)]
+    numbers = [size_with_interval(row, largest), replicated_in_words(row, largest), row.p]
+    cells = [f"<td{WORD}>{word}</td>" for word in words]
+    cells += [f"<td{NUMBER}>{escape(text)}</td>" for text in numbers]
+    return f"<tr>{''.join(cells)}<td{WORD}>{row.comes_back}</td></tr>"
+
+
+def bar(row: RefitRow, largest: float) -> str:
+    """Draw the importance, and its interval between trainings."""
+    size, low, high = (
+        WIDTH * (v or 0.0) / largest if largest > 0 else 0.0 for v in (row.size, row.low, row.high)
+    )
+    return (
+        f'<svg width="{WIDTH}" height="{HEIGHT}" aria-hidden="true">'
+        f'<rect y="3" width="{size:.3g}" height="6" fill="{inks.EFFECT}" opacity="0.35"/>'
+        f'<path d="M{low:.3g} 6H{high:.3g}" stroke="{inks.BETWEEN}" stroke-width="2"/></svg>'
+    )

@@ -1,0 +1,152 @@
+"""One feature in several trainings as few plain numbers: the mean curve, its interval, all curves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rhale.kernels import IntArray
+from rhale.report.chart_numbers import (
+    LEVEL,
+    LONGEST_LEVEL,
+    N_POINTS,
+    Form,
+    Numbers,
+    axis_unit,
+    form_of,
+    on_scale,
+    places,
+    rounded,
+    thin,
+    where_rows_are,
+)
+from rhale.report.wording import clean
+from rhale.results.refit_effect import RefitEffect, RefitTrace
+from rhale.results.result import is_constant
+
+MOST_CURVES = 20
+MOST_POINTS = 48  # of one thin curve among many
+FEW_DIGITS = 2  # of its heights
+COARSE = 2.0  # times what the bends of a single curve have to be, to be drawn
+
+
+@dataclass(frozen=True)
+class TrainingCurve:
+    """The curve of one training: heights, and at which places of `RefitShape.grid` they are."""
+
+    at: tuple[int, ...]
+    y: Numbers
+
+
+@dataclass(frozen=True)
+class RefitShape:
+    """What is drawn of one feature in several trainings.
+
+    Attributes
+    ----------
+    form, dots, unit, limits, rows, labels
+        As in `Shape`.
+    x, y, low, high, between : tuple of float
+        The mean of the trainings, its interval, and the deviation between trainings.
+    grid : tuple of float
+        All places that curves may have points at.
+    curves : tuple of TrainingCurve
+        Some trainings, evenly chosen where there are many.
+    n_trainings : int
+        How many there are.
+    own : TrainingCurve or None
+        The user's own model, where it was given.
+    """
+
+    form: Form
+    x: Numbers = ()
+    y: Numbers = ()
+    low: Numbers = ()
+    high: Numbers = ()
+    between: Numbers = ()
+    dots: bool = False
+    unit: str = ""
+    limits: Numbers = ()
+    rows: Numbers = ()
+    labels: tuple[str, ...] = ()
+    grid: Numbers = ()
+    curves: tuple[TrainingCurve, ...] = ()
+    n_trainings: int = 0
+    own: TrainingCurve | None = None
+
+
+def trace_refits(effect: RefitEffect) -> RefitTrace | None:
+    """What is drawn, at as many places as a page needs; None where the feature has one value."""
+    return None if is_constant(effect.effects[0]) else effect.trace("mean", LEVEL, N_POINTS)
+
+
+def shape_of_refits(effect: RefitEffect, path: RefitTrace | None) -> RefitShape:
+    """Read off one feature in several trainings, and its `trace_refits`, what is drawn of it."""
+    first = effect.effects[0]
+    if path is None:
+        return RefitShape("constant", n_trainings=effect.n_trainings)
+    middle = np.stack([path.curve, path.low, path.high])
+    kept = np.arange(path.x.size) if first.labels else thin(path.x, middle)
+    limits, rows = where_rows_are(first)
+    form = form_of(first)
+    heights = [values[kept] for values in (path.curve, path.low, path.high, path.between)]
+    y, low, high, between = on_scale(heights)
+    used, curves = thin_curves(path, has_levels=bool(first.labels))
+    return RefitShape(
+        form,
+        places(first, path.x[kept]),
+        y,
+        low,
+        high,
+        between,
+        dots=bool(first.labels),
+        unit=axis_unit(first),
+        limits=limits,
+        rows=rows,
+        labels=tuple(clean(label, LONGEST_LEVEL) for label in first.labels) * (form == "levels"),
+        grid=places(first, path.x[used]),
+        curves=curves if path.own is None else curves[:-1],
+        n_trainings=effect.n_trainings,
+        own=None if path.own is None else curves[-1],
+    )
+
+
+def choose_evenly(n: int, most: int) -> list[int]:
+    """Choose at most so many of n numbers.
+
+    Examples
+    --------
+    >>> choose_evenly(3, 20), choose_evenly(9, 3)
+    ([0, 1, 2], [0, 4, 8])
+    """
+    return [int(i) for i in np.unique(np.rint(np.linspace(0, n - 1, min(n, most))))]
+
+
+def thin_curves(
+    path: RefitTrace, *, has_levels: bool
+) -> tuple[IntArray, tuple[TrainingCurve, ...]]:
+    """Points of single curves that can be seen beside the others.
+
+    Returns
+    -------
+    ndarray, and tuple of TrainingCurve
+        Which of the path's places are used; curves of some trainings, and of the user's model last.
+    """
+    shown = [path.curves[i] for i in choose_evenly(len(path.curves), MOST_CURVES)]
+    shown += [] if path.own is None else [path.own]
+    finite = path.curves[np.isfinite(path.curves)]
+    span = float(np.ptp(finite)) if finite.size else 1.0
+    kept = [
+        np.arange(path.x.size)
+        if has_levels
+        else thin(path.x, curve[None], MOST_POINTS, COARSE * span)
+        for curve in shown
+    ]
+    used = np.unique(np.concatenate(kept))
+    return used, tuple(
+        TrainingCurve(
+            tuple(np.searchsorted(used, some).tolist()), rounded(curve[some], span, FEW_DIGITS)
+        )
+        for curve, some in zip(shown, kept, strict=True)
+    )

@@ -1,0 +1,405 @@
+"""Refits to a page: frozen, plain numbers and words, and no word of HTML."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from rhale.kernels import FloatArray
+from rhale.kernels.overlap import Overlap
+from rhale.report.chart_numbers import LONGEST_LEVEL
+from rhale.report.page import (
+    LONGEST_FACT,
+    METHODS,
+    Footnote,
+    argument,
+    footnotes,
+    known,
+    rows_in_words,
+    versions,
+)
+from rhale.report.refit_numbers import RefitShape, shape_of_refits, trace_refits
+from rhale.report.refit_sentences import comes_back_in_words, tell_count, tell_refits
+from rhale.report.sparkline import path_of
+from rhale.report.wording import chance_in_words, clean, fixed, fixed_or_dash, isolated, listed
+from rhale.results.refit_effect import RefitEffect
+from rhale.results.refit_pair import RefitPair
+from rhale.results.refit_table import find_correlated
+
+MOST_PAIRS = 30  # in their table
+DIGITS = 3
+LONGEST_REASON = 300  # letters of why a training failed
+SCHEMES = {
+    "half-samples": "on a random half of the rows",
+    "subsamples": "on a random part of the rows",
+    "folds": "on all rows but one fold",
+    "bootstraps": "on rows that were drawn with replacement",
+    "own rows": "on the rows that were given for it",
+}
+GIVEN = "models as given"
+LONGEST_SCHEME = 60
+HIDDEN = ("moved limits",)  # notes: every training has them, since all have the same bins
+
+
+class Sample(Protocol):
+    """One training, of which a page asks for the rows that were kept."""
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Names of the columns."""
+
+    @property
+    def sample_x(self) -> FloatArray:
+        """Some rows."""
+
+    @property
+    def sample_weight(self) -> FloatArray:
+        """Their weights."""
+
+
+class Trouble(Protocol):
+    """A training that failed."""
+
+    @property
+    def number(self) -> int:
+        """Which."""
+
+    @property
+    def reason(self) -> str:
+        """Why."""
+
+
+class RefitTable(Protocol):
+    """What a page asks of the refits that it shows."""
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of outputs."""
+
+    @property
+    def explanations(self) -> Sequence[Sample]:
+        """One for each training."""
+
+    @property
+    def effects(self) -> tuple[RefitEffect, ...]:
+        """Features first, outputs within them."""
+
+    @property
+    def pairs(self) -> tuple[RefitPair, ...]:
+        """Pairs that were measured."""
+
+    @property
+    def overlap(self) -> Overlap:
+        """Which rows the trainings share."""
+
+    @property
+    def failures(self) -> Sequence[Trouble]:
+        """Trainings that failed."""
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """What was trained and explained, and how."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """About the whole."""
+
+    def ranked(self, output: str | int | None = None) -> list[RefitEffect]:
+        """Largest replicated importance first."""
+
+
+@dataclass(frozen=True)
+class RefitRow:
+    """One row of a table of what would come back; numbers are None where they are not known.
+
+    `size` is the mean importance of a feature or the mean strength of a pair, `low` and `high` its
+    interval, `notes` are places among the page's notes.
+    """
+
+    names: tuple[str, ...]
+    size: float | None
+    low: float | None
+    high: float | None
+    replicated: float | None
+    p: str
+    comes_back: str
+    correlated: str = ""
+    sparkline: str = ""
+    notes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class RefitPart:
+    """A feature that is drawn."""
+
+    row: RefitRow
+    reading: str
+    shape: RefitShape
+
+
+@dataclass(frozen=True)
+class RefitOutput:
+    """All that is said of one output; `n_left` pairs are but counted.
+
+    `largest` and `largest_pair` are the ends of the axes of the bars.
+    """
+
+    name: str
+    reading: str
+    parts: tuple[RefitPart, ...]
+    largest: float
+    pairs: tuple[RefitRow, ...]
+    n_left: int
+    largest_pair: float
+
+
+@dataclass(frozen=True)
+class RefitPage:
+    """Everything that the page of refits says."""
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    trained: str
+    outputs: tuple[RefitOutput, ...]
+    notes: tuple[Footnote, ...]
+    code: str
+    has_intervals: bool
+
+    @property
+    def has_correlated(self) -> bool:
+        """Whether some features can hardly be told from others."""
+        return any(part.row.correlated for output in self.outputs for part in output.parts)
+
+    @property
+    def has_own(self) -> bool:
+        """Whether the user's own model is drawn."""
+        return any(part.shape.own for output in self.outputs for part in output.parts)
+
+
+def make_refit_page(table: RefitTable, title: str | None = None) -> RefitPage:
+    """Gather what a page of refits shows.
+
+    Parameters
+    ----------
+    table : Refits
+        Effects of all trainings, and how they came about.
+    title : str, optional
+        Heading of the page.
+    """
+    first = table.explanations[0]
+    alike = find_correlated(first.features, first.sample_x, first.sample_weight)
+    notes = gather_notes(table)
+    learner = clean(table.provenance.get("learner", "model"), LONGEST_FACT)
+    return RefitPage(
+        clean(title or f"What would come back if a {learner} were trained again"),
+        tuple(facts(table)),
+        trained_in_words(table),
+        tuple(make_output(table, output, alike, notes) for output in table.outputs),
+        tuple(notes),
+        code(table),
+        has_intervals=math.isfinite(table.overlap.factor),
+    )
+
+
+def make_output(
+    table: RefitTable, output: str, alike: Mapping[str, list[str]], notes: Sequence[Footnote]
+) -> RefitOutput:
+    """Gather what is said of one output."""
+    texts = [note.text for note in notes]
+    ranked = table.ranked(output)
+    scale = max((effect.importance for effect in ranked), default=0.0)
+    parts = tuple(make_part(effect, alike[effect.name], scale, texts) for effect in ranked)
+    pairs = rank_pairs([pair for pair in table.pairs if pair.output == output])
+    strongest = max((pair.strength for pair in pairs), default=0.0)
+    rows = tuple(pair_row(pair, strongest) for pair in pairs[:MOST_PAIRS])
+    return RefitOutput(
+        clean(output),
+        tell_count(ranked),
+        parts,
+        end_of_bars([part.row for part in parts]),
+        rows,
+        len(pairs) - len(rows),
+        end_of_bars(rows),
+    )
+
+
+def rank_pairs(pairs: Sequence[RefitPair]) -> list[RefitPair]:
+    """Pairs with the largest replicated strength first."""
+    return sorted(pairs, key=lambda pair: (-np.nan_to_num(pair.replicated), -pair.strength))
+
+
+def make_part(
+    effect: RefitEffect, alike: list[str], scale: float, texts: Sequence[str]
+) -> RefitPart:
+    """Gather what is drawn and said of one feature and output."""
+    path, ends = trace_refits(effect), effect.importance_ci()
+    shape = shape_of_refits(effect, path)
+    row = replace(
+        effect_row(effect, ends, scale),
+        correlated=listed([isolated(clean(name, 60)) for name in alike], most=3),
+        sparkline=path_of(shape),
+        notes=tuple(texts.index(clean(text)) for text in texts_of(effect)),
+    )
+    return RefitPart(row, tell_refits(effect, path, ends, alike), shape)
+
+
+def effect_row(effect: RefitEffect, ends: tuple[float, float], scale: float) -> RefitRow:
+    """One feature as a row, with the interval of its importance.
+
+    What is but rounding of the largest importance, `scale`, is zero.
+    """
+    return RefitRow(
+        (clean(effect.name),),
+        known(effect.importance, scale),
+        known(ends[0], scale),
+        known(ends[1], scale),
+        known(effect.replicated, scale),
+        p=chance_in_words(effect.p_value),
+        comes_back=comes_back_in_words(effect),
+    )
+
+
+def pair_row(pair: RefitPair, scale: float) -> RefitRow:
+    """One pair as a row."""
+    low, high = pair.strength_ci()
+    return RefitRow(
+        (clean(pair.names[0]), clean(pair.names[1])),
+        known(pair.strength, scale),
+        known(low, scale),
+        known(high, scale),
+        known(pair.replicated, scale),
+        p=chance_in_words(pair.p_value),
+        comes_back=comes_back_in_words(pair),
+    )
+
+
+def end_of_bars(rows: Sequence[RefitRow]) -> float:
+    """The largest number that bars have to reach."""
+    return max((row.high or row.size or 0.0 for row in rows), default=0.0)
+
+
+def size_with_interval(row: RefitRow, largest: float) -> str:
+    r"""Importance or strength, and between what its mean over trainings is.
+
+    Examples
+    --------
+    >>> row = RefitRow(("age",), 0.62, 0.52, 0.72, 0.6, "0.01", "yes")
+    >>> size_with_interval(row, 0.72)
+    '0.620 [0.520,\xa00.720]'
+    """
+    size = fixed_or_dash(row.size, largest, DIGITS)
+    if row.low is None or row.high is None:
+        return size
+    low, high = fixed(row.low, largest, DIGITS), fixed(row.high, largest, DIGITS)
+    return f"{size} [{low},\u00a0{high}]"
+
+
+def replicated_in_words(row: RefitRow, largest: float) -> str:
+    """What trainings agree on."""
+    return fixed_or_dash(row.replicated, largest, DIGITS)
+
+
+def gather_notes(table: RefitTable) -> list[Footnote]:
+    """All that a reader should know: trainings that failed, the whole, and single features."""
+    found = [
+        Footnote(clean(f"Training {one.number} failed: {one.reason}", LONGEST_REASON), "")
+        for one in table.failures
+    ]
+    found += [Footnote(clean(text), "") for text in table.notes]
+    names: dict[str, dict[str, None]] = {}
+    for effect in table.effects:
+        for text in texts_of(effect):
+            names.setdefault(clean(text), {})[effect.name] = None
+    everyone = {effect.name for effect in table.effects}
+    for text, some in names.items():
+        told = listed([isolated(clean(name, 60)) for name in some])
+        found.append(Footnote(text, "all features" if len(some) == len(everyone) > 1 else told))
+    return found
+
+
+def texts_of(effect: RefitEffect) -> list[str]:
+    """Notes of a feature, one of each kind: those of trainings differ by little but numbers."""
+    first: dict[str, str] = {}
+    for one in effect.effects:
+        for note in footnotes(one):
+            first.setdefault(note.kind, str(note))
+    return [text for kind, text in first.items() if kind not in HIDDEN]
+
+
+def trained_in_words(table: RefitTable) -> str:
+    """Say what was trained, how often, and on which rows."""
+    learner = isolated(clean(table.provenance.get("learner", "model"), LONGEST_FACT))
+    scheme, n_trainings = str(table.provenance.get("scheme", "")), table.overlap.n_trainings
+    how = SCHEMES.get(scheme, clean(scheme, LONGEST_SCHEME))
+    if not table.overlap.n_rows:
+        told = f"{n_trainings} models ({learner}) were given, each trained on data of its own."
+    elif scheme == GIVEN:
+        told = f"{n_trainings} models ({learner}) were given, and the rows that each was trained on ({train_sizes(table)})."
+    else:
+        told = f"{learner} was trained {n_trainings} times, each time {how} ({train_sizes(table)})."
+    where = "with the same bins" if table.effects[0].quantity == "effect" else "at the same places"
+    return (
+        f"{told} Every training was explained on the same {rows_in_words(table.provenance)} rows, "
+        f"{where}, so that curves differ by what was learned and by nothing else."
+    )
+
+
+def train_sizes(table: RefitTable) -> str:
+    """Say how many rows trainings had."""
+    least, most = int(table.overlap.n_train.min()), int(table.overlap.n_train.max())
+    some = f"{most:,}" if least == most else f"{least:,} to {most:,}"
+    return f"{some} of {table.overlap.n_rows:,}"
+
+
+def facts(table: RefitTable) -> list[tuple[str, str]]:
+    """Say what was trained and explained, how, when and with what; names and words."""
+    provenance = table.provenance
+    method = str(provenance.get("method", ""))
+    n_failed = len(table.failures)
+    failed = f", {n_failed} failed" if n_failed else ""
+    scheme = clean(provenance.get("scheme", ""), LONGEST_SCHEME)
+    found = [
+        ("Learner", provenance.get("learner", "")),
+        ("Trainings", f"{table.overlap.n_trainings}, {scheme}{failed}"),
+        ("Rows of a training", train_sizes(table) if table.overlap.n_rows else ""),
+        ("Explained on", f"{rows_in_words(provenance)} rows"),
+        ("Method", METHODS.get(method, method)),
+        ("Features", f"{len({effect.name for effect in table.effects})}"),
+        ("Outputs", listed([clean(output, 60) for output in table.outputs])),
+        ("Made", str(provenance.get("created", "")).replace("T", " ").replace("+00:00", " UTC")),
+        ("Versions", versions(provenance)),
+    ]
+    return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
+
+
+def code(table: RefitTable) -> str:
+    """Write how to make the same again, from the arguments that were given."""
+    provenance, scheme = table.provenance, str(table.provenance.get("scheme", ""))
+    asked = provenance.get("asked")
+    asked = {
+        "method": repr(provenance.get("method", "rhale")),
+        **(asked if isinstance(asked, Mapping) else {}),
+    }
+    asked = {name: text for name, text in asked.items() if name != "partners"}
+    n_trainings = provenance.get("trainings_asked", table.overlap.n_trainings)
+    if scheme == GIVEN:
+        call, rows = "rhale.refits(\n    models,\n    X,\n", {"train": "train"}
+    elif scheme == "own rows":
+        call, rows = "rhale.refit(\n    estimator,\n    X,\n    y,\n", {"train": "train"}
+    else:
+        call = "rhale.refit(\n    estimator,\n    X,\n    y,\n"
+        rows = {"scheme": repr(scheme), "n_refits": repr(n_trainings)}
+    inside = "".join(f"    {argument(name, text)},\n" for name, text in (rows | asked).items())
+    name = clean(table.effects[0].name, LONGEST_LEVEL)
+    key = ", ".join(map(repr, [name, *table.outputs[: len(table.outputs) > 1]]))
+    return (
+        f"import rhale  # version {clean(provenance.get('rhale', '?'), 40)}\n\n"
+        f"rx = {call}{inside})\n"
+        f"rx[{clean(key)}]  # the numbers of one feature\n"
+        "rx.replication()  # the table above\n"
+        'rx.report("refits.html")  # this page\n'
+    )

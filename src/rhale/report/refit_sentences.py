@@ -1,0 +1,115 @@
+"""What trainings say about one feature, in plain sentences: whether it comes back, and how large it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from rhale.report.page import ROUNDING
+from rhale.report.sentences import at
+from rhale.report.wording import UNKNOWN, chance_in_words, clean, isolated, listed, number, unbroken
+from rhale.results.refit_effect import LEVEL, RefitEffect, RefitTrace
+from rhale.results.refit_pair import RefitPair
+
+SHORT_NAME = 60
+MANY = 20  # features: one in twenty comes back by chance
+YES, NO = "yes", "no"
+
+
+def comes_back_in_words(effect: RefitEffect | RefitPair) -> str:
+    """Say whether something comes back; a dash where that cannot be told."""
+    if not math.isfinite(effect.p_value):
+        return UNKNOWN
+    return YES if effect.comes_back else NO
+
+
+def tell_count(effects: Sequence[RefitEffect]) -> str:
+    """Say how many features come back, and how many would by chance alone."""
+    tested = [effect for effect in effects if math.isfinite(effect.p_value)]
+    if not tested:
+        return "Whether features come back is not known: all trainings had the same rows."
+    n_back, n = sum(effect.comes_back for effect in tested), len(tested)
+    told = f"{n_back} of {n} {'feature comes' if n == 1 else 'features come'} back"
+    if n < MANY:
+        return f"{told}."
+    return f"{told}; if none of them did anything, chance would still let about {LEVEL * n:.0f} come back."
+
+
+def tell_refits(
+    effect: RefitEffect, path: RefitTrace | None, ends: tuple[float, float], alike: list[str]
+) -> str:
+    """Say what the trainings show.
+
+    Parameters
+    ----------
+    effect : RefitEffect
+        One feature and output.
+    path : RefitTrace or None
+        What is drawn of it; None where the feature has one value.
+    ends : pair of float
+        Of the interval of its importance.
+    alike : list of str
+        Features that it can hardly be told from.
+    """
+    name = isolated(clean(effect.name, SHORT_NAME))
+    if path is None:
+        return f"{name} has one value in these rows: no training can tell what it does."
+    if not effect.importances.any():
+        return f"{name} does nothing in any training."
+    told = [tell_replication(effect, name), tell_size(effect, ends)]
+    if not effect.p_value > LEVEL:  # trainings share rows: they agree on chance, too
+        told += tell_course(effect, path)
+    return unbroken(" ".join(told + tell_alike(alike)))
+
+
+def tell_replication(effect: RefitEffect, name: str) -> str:
+    """Say whether the effect comes back, and by which evidence."""
+    chance = chance_in_words(effect.p_value)
+    p = f"p\u00a0{chance}" if chance.startswith("<") else f"p\u00a0=\u00a0{chance}"
+    if not math.isfinite(effect.p_value):
+        return f"Whether {name} comes back is not known: all trainings had the same rows."
+    if effect.comes_back:
+        return f"{name} comes back: the trainings agree better than chance would let them ({p})."
+    return f"{name} does not come back: chance may let trainings agree as well as these ({p})."
+
+
+def tell_size(effect: RefitEffect, ends: tuple[float, float]) -> str:
+    """Say how large the effect is, on average over trainings and in single ones."""
+    low, high = ends
+    least, most = float(effect.importances.min()), float(effect.importances.max())
+    sure = (
+        f", between {number(low)} and {number(high)} for the average of all such trainings (95 %)"
+        if math.isfinite(high)
+        else ", without an interval"
+    )
+    return (
+        f"Importance {number(effect.importance)}{sure}; "
+        f"single trainings gave {number(least)} to {number(most)}."
+    )
+
+
+def tell_course(effect: RefitEffect, path: RefitTrace) -> list[str]:
+    """Say where the mean curve is lowest and highest, and how many trainings have the same order."""
+    finite = path.curve[np.isfinite(path.curve)]
+    if not finite.size or np.ptp(finite) <= ROUNDING * np.nanmax(np.abs(path.curves)):
+        return []
+    least, most = int(np.nanargmin(path.curve)), int(np.nanargmax(path.curve))
+    higher = path.curves[:, most] > path.curves[:, least]
+    some = f"{int(higher.sum())} of {effect.n_trainings} trainings"
+    low, high = (at(effect.effects[0], float(path.x[i])) for i in (least, most))
+    size = number(float(path.curve[most] - path.curve[least]))
+    if effect.column_kind == "categories":
+        told = f"{high} is {size} above {low}, the lowest, on average, and above it in {some}."
+    elif least < most:
+        told = f"The mean curve rises by {size} from its lowest, at {low}, to its highest, at {high}, and so do {some}."
+    else:
+        told = f"The mean curve falls by {size} from its highest, at {high}, to its lowest, at {low}, and so do {some}."
+    return [told]
+
+
+def tell_alike(alike: list[str]) -> list[str]:
+    """Say which features a learner may take for this one; nothing if none."""
+    names = listed([isolated(clean(name, SHORT_NAME)) for name in alike])
+    return [f"It goes closely with {names}: a learner may take one for the other."] if alike else []

@@ -1,0 +1,106 @@
+"""The page of refits in a real browser: nothing is asked of a network, all can be used."""
+
+import pytest
+from tests.end_to_end.browser import Report, open_browser
+from tests.unit.report.refit_cases import renamed, straight, two_outputs, with_levels, with_pairs
+
+from rhale.report.wording import number
+
+pytestmark = pytest.mark.browser
+NASTY = (
+    "<script>document.title = 'broken'</script>",
+    "\"'><img src=x onerror=\"document.title = 'broken'\">",
+    "a" * 900,
+    "\u202eright to left\u202d",
+    "datum.x || (document.title = 'broken')",
+)
+RIGHT = "\ue014"
+
+
+@pytest.fixture(scope="module")
+def page():
+    for name in ("jinja2", "altair", "vl_convert"):
+        pytest.importorskip(name)
+    driver = open_browser()
+    yield Report(driver)
+    driver.quit()
+
+
+@pytest.fixture
+def opened(page, tmp_path):
+    def open_page(rx):
+        page.open(rx.report(tmp_path / "rx.html"))
+        return page
+
+    yield open_page
+    assert page.complaints() == []
+    assert page.requests() == []
+
+
+def count(page, selector):
+    return page.ask("document.querySelectorAll(arguments[0]).length", selector)
+
+
+def test_every_training_is_a_line_and_so_is_the_own_model(opened):
+    page = opened(straight(own=True))
+    page.show("#p0-0")
+    assert count(page, "#p0-0 .training-line path") == 6
+    assert count(page, "#p0-0 .own-line path") == 1
+    assert count(page, "#p0-0 .effect-line path") == 1
+    assert count(page, "#p0-0 .between-area path") == 1
+
+
+def test_every_kind_of_feature_is_drawn(opened):
+    page = opened(with_levels())
+    for part in ("#p0-0", "#p0-1", "#p0-2"):
+        page.show(part)
+    assert count(page, "#p0-0 .training-tick path") == 18  # three cities, six trainings
+    assert count(page, "#p0-0 .own-dot path") == 3
+    assert count(page, ".training-part") == 4
+    assert count(page, ".training-part .drawing") == 3  # a feature with one value has no chart
+
+
+def test_arrow_keys_read_the_mean_and_its_interval(opened):
+    rx = straight()
+    page = opened(rx)
+    page.show("#p0-0")
+    page.find("#p0-0 .chart").send_keys(RIGHT)
+    low, high = rx["age"].ci([0.0])
+    (told,) = page.texts("#p0-0 .readout")
+    assert told.startswith("0: mean of the trainings \u22121 (")
+    assert f"({number(low[0])} to {number(high[0])})" in told
+    assert f"± {number(rx['age'].between([0.0])[0])}" in told
+
+
+def test_names_are_but_names(opened):
+    page = opened(renamed(with_levels(), NASTY))
+    page.show("#p0-0")
+    assert page.ask("document.title").startswith("What would come back")
+    assert count(page, "img") == 0
+
+
+def test_outputs_take_turns(opened):
+    page = opened(two_outputs())
+    assert len(page.texts(".ranking")) == 1
+    page.find("#output").send_keys("y1")
+    assert page.texts("h2 bdi")[0] == "y1"
+    page.show("#p1-0")
+
+
+def test_printing_draws_all_charts(opened):
+    page = opened(with_pairs(straight()))
+    page.driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
+    page.wait("document.querySelectorAll('.training-part svg').length === 2")
+
+
+def test_a_phone_shows_what_comes_back_without_scrolling_sideways(opened):
+    page = opened(straight())
+    device = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", device)
+    try:
+        box = "document.querySelector('.scroll')"
+        page.wait(f"document.documentElement.clientWidth === 390 && {box}.clientWidth < 390")
+        assert page.ask(f"{box}.scrollWidth <= {box}.clientWidth")
+        assert page.ask("document.documentElement.scrollWidth") <= 390
+    finally:
+        page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -1,0 +1,141 @@
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.unit.report.refit_cases import SLOPES, X, straight, two_outputs, with_levels, with_pairs
+
+import rhale
+from rhale.kernels.overlap import Overlap
+from rhale.report.refit_page import MOST_PAIRS, RefitPage, make_refit_page, size_with_interval
+from rhale.report.wording import UNKNOWN
+
+
+def same_rows():
+    """All trainings had the same rows: there is no interval, and nothing is known to come back."""
+    rx = straight()
+    n_trainings = rx.n_trainings
+    sizes = np.full(n_trainings, 50)
+    return replace(rx, overlap=Overlap(np.full((n_trainings, n_trainings), 0.02), sizes, 101))
+
+
+def test_rows_have_the_numbers_of_the_refits():
+    rx = straight()
+    (output,) = make_refit_page(rx).outputs
+    for part, effect in zip(output.parts, rx.ranked(), strict=True):
+        assert part.row.names == (effect.name,)
+        assert part.row.size == effect.importance
+        assert (part.row.low, part.row.high) == effect.importance_ci()
+        assert part.row.replicated == effect.replicated
+        assert part.row.comes_back == ("yes" if effect.comes_back else "no")
+
+
+def test_a_straight_line_has_the_size_of_its_slope():
+    (output,) = make_refit_page(straight()).outputs
+    assert output.parts[0].row.size == pytest.approx(SLOPES.mean() * X.std())
+
+
+def test_without_other_rows_nothing_is_known_to_come_back():
+    page = make_refit_page(same_rows())
+    assert not page.has_intervals
+    row = page.outputs[0].parts[0].row
+    assert row.comes_back == row.p == UNKNOWN
+    assert row.high is None
+    assert size_with_interval(row, 0.9) == f"{row.size:.3f}"
+    assert page.outputs[0].largest == row.size
+
+
+def test_pairs_are_ranked_by_what_comes_back():
+    page = make_refit_page(with_pairs(straight()))
+    names = [row.names for row in page.outputs[0].pairs]
+    assert names == [("age", "noise"), ("noise", "age")]
+    assert [row.comes_back for row in page.outputs[0].pairs] == ["yes", "no"]
+
+
+def test_pairs_beyond_the_table_are_counted():
+    rx = with_pairs(straight())
+    many = replace(rx, pairs=rx.pairs * MOST_PAIRS)
+    (output,) = make_refit_page(many).outputs
+    assert len(output.pairs) == MOST_PAIRS
+    assert output.n_left == MOST_PAIRS
+
+
+def test_failures_come_before_notes_and_name_the_training():
+    page = make_refit_page(with_pairs(straight()))
+    assert page.notes[0].text == "Training 3 failed: it <b>broke</b>"
+    assert page.notes[1].text == straight().notes[0]
+    assert ("Trainings", "6, models as given, 1 failed") in page.facts
+
+
+def test_notes_of_trainings_are_told_once_a_kind():
+    page = make_refit_page(with_levels())
+    texts = [note.text for note in page.notes]
+    assert len(texts) == len(set(texts))
+    assert not [text for text in texts if "limits moved" in text]
+    for part in page.outputs[0].parts:
+        assert all(0 <= place < len(texts) for place in part.row.notes)
+
+
+def test_copies_are_named():
+    rows = np.random.default_rng(0).normal(size=(100, 2))
+    rows[:, 1] = rows[:, 0] + 0.01 * rows[:, 1]
+    models = [lambda r, a=a: a * r[:, 0] for a in SLOPES]
+    rx = rhale.refits(models, rows, scheme="independent")
+    page = make_refit_page(rx)
+    assert page.has_correlated
+    assert {part.row.names[0]: part.row.correlated for part in page.outputs[0].parts} == {
+        "x0": "x1",
+        "x1": "x0",
+    }
+    assert "each trained on data of its own." in page.trained
+
+
+def test_each_output_is_ranked_by_itself():
+    first, second = make_refit_page(two_outputs()).outputs
+    assert [part.row.names[0] for part in first.parts] == ["x0", "x1"]
+    assert [part.row.names[0] for part in second.parts] == ["x1", "x0"]
+
+
+def test_a_page_says_what_was_trained_and_how_to_do_so_again():
+    page = make_refit_page(straight(own=True), "A title")
+    assert isinstance(page, RefitPage)
+    assert page.title == "A title"
+    assert page.has_own
+    assert not make_refit_page(straight()).has_own
+    assert page.trained.startswith("6 models (function) were given")
+    assert "(50 to 51 of 101)" in page.trained
+    assert "rhale.refits(\n    models,\n    X,\n    train=train,\n" in page.code
+    assert make_refit_page(straight()).title.startswith("What would come back if a function")
+
+
+@pytest.mark.parametrize(
+    ("scheme", "words", "call"),
+    [
+        ("half-samples", "a random half", "scheme='half-samples',\n    n_refits=6"),
+        ("own rows", "the rows that were given", "y,\n    train=train"),
+    ],
+)
+def test_schemes_are_told_in_words(scheme, words, call):
+    rx = straight()
+    page = make_refit_page(replace(rx, provenance={**rx.provenance, "scheme": scheme}))
+    assert f"was trained 6 times, each time on {words}" in page.trained
+    assert call in page.code
+
+
+def test_no_number_of_a_row_is_nan():
+    for rx in (straight(), same_rows(), with_levels(), two_outputs()):
+        for output in make_refit_page(rx).outputs:
+            for part in output.parts:
+                row = part.row
+                for value in (row.size, row.low, row.high, row.replicated):
+                    assert value is None or math.isfinite(value)
+
+
+def test_profiles_have_places_and_no_bins():
+    rows = np.random.default_rng(0).normal(size=(60, 1))
+    models = [lambda r, a=a: a * r[:, 0] for a in SLOPES]
+    rx = rhale.refits(models, rows, scheme="independent", method="pdp")
+    page = make_refit_page(rx)
+    assert "at the same places" in page.trained
+    assert "with the same bins" in make_refit_page(straight()).trained
+    assert page.outputs[0].parts[0].shape.form == "curve"
