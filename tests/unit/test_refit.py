@@ -11,12 +11,16 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import threadpoolctl
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import cross_validate
 
 import rhale
+from rhale._refit import read_rows
 from rhale.errors import (
     BadSettingError,
     BadTableError,
@@ -25,6 +29,7 @@ from rhale.errors import (
     UnknownModelError,
 )
 from rhale.kernels.splits import Scheme
+from rhale.settings import Settings
 
 N = 60
 SLOPES = np.array([2.0, -1.0, 0.5])
@@ -237,6 +242,22 @@ def test_columns_by_name_are_no_features_and_the_learner_sees_the_users_kind(mak
     assert frame.equals(before)
 
 
+@settings(max_examples=30, deadline=None)
+@given(
+    order=st.permutations(["a", "b", "c", "d"]), uses=st.lists(st.sampled_from("abcd"), max_size=3)
+)
+def test_features_are_the_columns_that_serve_for_nothing_else(order, uses):
+    made = pd.DataFrame(np.arange(12.0).reshape(3, 4), columns=order)
+    names = dict(zip(("target", "groups", "weights"), uses, strict=False))
+    asked = Settings(weights=names.pop("weights", None))
+    found = read_rows(made, asked, **names)
+    assert list(found.table.names) == [name for name in order if name not in uses]
+    for use, name in names.items():
+        assert getattr(found, use).tolist() == made[name].tolist()
+    if asked.weights is not None:
+        assert found.asked.weights.tolist() == made[asked.weights].tolist()
+
+
 def test_the_target_as_a_column_is_the_target_as_an_array(frame, rows, target):
     by_name = rhale.refit(learn, frame[["age", "bmi", "fare", "price"]], "price", n_refits=2)
     by_array = rhale.refit(learn, frame[["age", "bmi", "fare"]], target, n_refits=2)
@@ -316,6 +337,24 @@ def test_as_many_learn_at_a_time_as_were_asked_for(rows, target):
         return learn(x, y)
 
     assert rhale.refit(together, rows, target, n_refits=4, n_jobs=2).n_trainings == 4
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_no_more_threads_work_than_were_asked_for(rows, target, n_jobs):
+    seen, at_work, most = [], [], []
+
+    def watch(x, y):
+        at_work.append(1)
+        most.append(len(at_work))
+        seen.extend(pool["num_threads"] for pool in threadpoolctl.threadpool_info())
+        at_work.pop()
+        return learn(x, y)
+
+    before = threadpoolctl.threadpool_info()
+    rhale.refit(watch, rows, target, n_refits=4, n_jobs=n_jobs)
+    assert set(seen) == {1}
+    assert max(most) <= n_jobs
+    assert threadpoolctl.threadpool_info() == before
 
 
 def test_models_that_are_there_are_explained_several_at_a_time(rows):
