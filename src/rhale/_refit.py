@@ -158,6 +158,11 @@ def refit(
         Of the trainings that succeeded; those that failed are named in `failures`. An interrupted
         run gives those that are done, and says so, if there are two.
 
+    Notes
+    -----
+    With `n_jobs`, libraries are kept to the thread that calls them. CatBoost cannot be while it
+    learns: give it `thread_count=1`.
+
     Examples
     --------
     >>> import numpy as np
@@ -209,7 +214,8 @@ def refits(
         What you have; or what scikit-learn's `cross_validate(..., return_estimator=True,
         return_indices=True)` returned.
     data : table
-        All rows, as in `rhale.explain`; every model is explained on all of them.
+        All rows, as in `rhale.explain`; every model is explained on all of them. In memory, unless
+        models are independent.
     train, test : sequence of arrays of int or bool, optional
         Rows that each model was trained on, or those that were left out.
     scheme : {"auto", "independent"}
