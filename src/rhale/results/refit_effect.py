@@ -17,6 +17,7 @@ from rhale.kernels.records import freeze, same_fields
 from rhale.kernels.replication import Replication, replicate
 from rhale.kernels.student import student_quantile
 from rhale.kernels.times import ColumnKind
+from rhale.kernels.training_noise import mean_factor
 from rhale.results.note import Note
 from rhale.results.result import (
     N_POINTS,
@@ -212,9 +213,9 @@ class RefitEffect:
         Notes
         -----
         The half-width is the root of t² F S² + h²: S the deviation between trainings, F and the
-        degrees of freedom of Student's t from the rows that trainings share (`Overlap`), and h the
-        mean half-width of the trainings' own intervals, which is the draw of the rows that are
-        explained.
+        degrees of freedom of Student's t from the rows that trainings share (`Overlap`; of what is
+        the learner's own chance only 1/m counts, `mean_factor`), and h the mean half-width of the
+        trainings' own intervals, which is the draw of the rows that are explained.
         """
         curves = self.curves(x, center=center)
         ends = np.array([effect.ci(x, level=level, center=center) for effect in self.effects])
@@ -225,10 +226,14 @@ class RefitEffect:
     def _half_width(self, values: FloatArray, rows: FloatArray, level: float) -> FloatArray:
         """Half-width of the interval of a mean over the trainings, the draw of rows included."""
         require_level(level)
-        overlap = self.overlap
-        quantile = student_quantile(level, np.array([overlap.degrees]))[0]
-        variance = overlap.factor * deviate(values) ** 2
+        quantile = student_quantile(level, np.array([self.overlap.degrees]))[0]
+        variance = self.factor * deviate(values) ** 2
         return np.asarray(np.sqrt(quantile**2 * variance + rows**2))
+
+    @cached_property
+    def factor(self) -> float:
+        """Variance of the mean of the trainings, in squared deviations between them; nan if unknown."""
+        return mean_factor(self.gram, self.overlap)
 
     @property
     def importances(self) -> FloatArray:

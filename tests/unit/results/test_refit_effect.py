@@ -5,6 +5,7 @@ from tests.unit.results.refitted import N_ROWS, SLOPES, TRAIN, make_table, refit
 
 import rhale
 from rhale.kernels.overlap import Overlap
+from rhale.kernels.training_noise import mean_factor
 from rhale.results.refit_effect import average, deviate
 
 stats = pytest.importorskip("scipy.stats")
@@ -56,7 +57,8 @@ def test_the_interval_covers_trainings_and_rows(lines):
     """By hand: Student's t of the overlap for the one, the trainings' own intervals for the other."""
     x, effect = np.array([-1.0, 0.5]), lines["x0"]
     t = stats.t.ppf(0.95, effect.overlap.degrees)
-    trained = t * np.sqrt(5 / 6) * effect.between(x)
+    assert effect.factor == mean_factor(effect.gram, effect.overlap) <= 5 / 6
+    trained = t * np.sqrt(effect.factor) * effect.between(x)
     low, high = np.array([one.ci(x, level=0.9) for one in effect.effects]).mean(axis=0)
     expected = np.hypot(trained, (high - low) / 2)
     found = effect.ci(x, level=0.9)

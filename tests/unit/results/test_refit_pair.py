@@ -4,6 +4,7 @@ from tests.unit.results.refitted import N_ROWS, SLOPES, TRAIN
 
 import rhale
 from rhale.kernels.overlap import Overlap
+from rhale.kernels.training_noise import mean_factor
 from rhale.results.refit_pair import RefitPair, compare_surfaces
 
 stats = pytest.importorskip("scipy.stats")
@@ -45,7 +46,8 @@ def test_strengths_and_their_interval(pairs, pair):
     assert pair.strength == pytest.approx(pair.strengths.mean())
     assert pair.strength_between == pytest.approx(pair.strengths.std(ddof=1))
     low, high = pair.strength_ci(0.9)
-    half = stats.t.ppf(0.95, pair.overlap.degrees) * np.sqrt(5 / 6) * pair.strength_between
+    factor = mean_factor(pair.gram, pair.overlap)
+    half = stats.t.ppf(0.95, pair.overlap.degrees) * np.sqrt(factor) * pair.strength_between
     assert high - pair.strength == pytest.approx(half, rel=0.01)
     assert (low + high) / 2 == pytest.approx(pair.strength)
     with pytest.raises(rhale.errors.BadSettingError, match="between 0 and 1"):
