@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -15,6 +16,7 @@ from rhale.errors import (
     UnknownOutputError,
 )
 from rhale.kernels import FloatArray
+from rhale.kernels.axis import Axis
 from rhale.kernels.curve import Center
 from rhale.kernels.fixed import Edges
 from rhale.kernels.moments import Moments
@@ -25,7 +27,7 @@ from rhale.names import find_feature, find_output, near_names
 from rhale.results import listing, store, summary
 from rhale.results.effect import Effect
 from rhale.results.explained import SampledCurves
-from rhale.results.fit import ModelCells, bin_alike
+from rhale.results.fit import MOVED_LIMITS, ModelCells, bin_alike
 from rhale.results.note import Note, as_notes
 from rhale.results.partners import PartnerMatrix, Partners, partners_of_regions
 from rhale.results.read_only import as_read_only
@@ -365,7 +367,7 @@ class Explanation:
                 "call explain again with the bins you want"
             )
             raise BadSettingError(msg)
-        (made,) = rebin_alike([self], bins)
+        (made,) = rebin_alike([self], bins, is_told=True)
         return made
 
     def copy_bins(self, feature: str, output: str) -> Partition | None:
@@ -445,7 +447,13 @@ class Explanation:
         return find_output(output, self.outputs)
 
 
-def rebin_alike(explanations: Sequence[Explanation], bins: Bins) -> tuple[Explanation, ...]:
+def rebin_alike(
+    explanations: Sequence[Explanation],
+    bins: Bins,
+    *,
+    axes: Mapping[str, Axis] | None = None,
+    is_told: bool = False,
+) -> tuple[Explanation, ...]:
     """Choose bins anew for models of one table: the same for all, from the moments of all.
 
     Parameters
@@ -454,15 +462,23 @@ def rebin_alike(explanations: Sequence[Explanation], bins: Bins) -> tuple[Explan
         Of the same features, outputs and rows.
     bins : Partition, int, Explanation or mapping
         As in `Explanation.rebin`, where the rules for what stays as it is are.
+    axes : mapping of str to Axis, optional
+        Where the rows of each feature are; described by the cells if not given.
+    is_told : bool
+        Whether notes say what stays and which limits moved, to a reader who knows other bins.
     """
     first = explanations[0]
     bins = name_keys(bins, first.features)
-    rebinned = [_rebin_effects(explanations, place, bins) for place in range(len(first.effects))]
+    rebinned = [
+        _rebin_effects(explanations, place, bins, (axes or {}).get(effect.name))
+        for place, effect in enumerate(first.effects)
+    ]
+    carry = carry_regions if is_told else _carry_quietly
     return tuple(
         note_explained(
             replace(
                 fx,
-                effects=tuple(map(carry_regions, fx.effects, effects)),
+                effects=tuple(map(carry, fx.effects, effects)),
                 provenance={**fx.provenance, "bins": describe_bins(bins)},
             )
         )
@@ -471,7 +487,7 @@ def rebin_alike(explanations: Sequence[Explanation], bins: Bins) -> tuple[Explan
 
 
 def _rebin_effects(
-    explanations: Sequence[Explanation], place: int, bins: Bins
+    explanations: Sequence[Explanation], place: int, bins: Bins, axis: Axis | None
 ) -> tuple[Result, ...]:
     """Choose the bins of one feature and output for all explanations."""
     effects = tuple(fx.effects[place] for fx in explanations)
@@ -487,13 +503,12 @@ def _rebin_effects(
         return tuple(map(_stay, effects))
     if partition is None:
         return effects
+    choose = partial(bin_alike, name, output, partition=partition, axis=axis)
     if len(known) == len(models) and all(m.cells.cells == known[0].cells.cells for m in known):
-        return tuple(map(_carry, effects, bin_alike(name, output, known, partition)))
+        return tuple(map(_carry, effects, choose(known)))
     # models of several kinds: each has bins of its own
     return tuple(
-        _stay(effect)
-        if model is None
-        else _carry(effect, *bin_alike(name, output, [model], partition))
+        _stay(effect) if model is None else _carry(effect, *choose([model]))
         for effect, model in zip(effects, models, strict=True)
     )
 
@@ -525,6 +540,17 @@ def carry_regions(before: Result, result: Result) -> Result:
     if not np.array_equal(before.axis, effect.axis):
         effect = replace(effect, bin_notes=(*effect.bin_notes, REGIONS_STAY))
     return replace(effect, regions=tree)
+
+
+def _carry_quietly(before: Result, result: Result) -> Result:
+    """The same without notes on what other bins would be."""
+    found = carry_regions(before, result)
+    if found.parts != "bins":
+        return found
+    effect = cast(Effect, found)
+    told = (TIED, REGIONS_STAY)
+    kept = [n for n in effect.bin_notes if n not in told and n.kind != MOVED_LIMITS]
+    return replace(effect, bin_notes=tuple(kept))
 
 
 def note_explained(fx: Explanation) -> Explanation:

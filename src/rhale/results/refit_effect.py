@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -159,8 +160,9 @@ class RefitEffect:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What a reader should know, each note once."""
-        return tuple(dict.fromkeys(note for effect in self.effects for note in effect.notes))
+        """What a reader should know: notes that more than half of the trainings have."""
+        found = Counter(note for effect in self.effects for note in effect.notes)
+        return tuple(note for note, n_times in found.items() if 2 * n_times > self.n_trainings)
 
     @property
     def n_trainings(self) -> int:
