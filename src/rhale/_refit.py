@@ -510,21 +510,15 @@ class FirstLook:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._columns: Columns | None = None
+        self.seen: Columns | None = None
 
     def columns(self, run: Run) -> Columns:
         """What the first pass learned; others wait for it."""
         with self._lock:
-            if self._columns is None:
+            if self.seen is None:
                 first = FirstPass.plan(run.table, run.asked)
-                self._columns = first.settle(run.survey(first.task))
-            return self._columns
-
-    @property
-    def axes(self) -> dict[str, Axis]:
-        """Where the rows of each feature are, once somebody has looked."""
-        known = () if self._columns is None else self._columns.features
-        return {feature.name: feature.axis for feature in known}
+                self.seen = first.settle(run.survey(first.task))
+            return self.seen
 
 
 @dataclass(frozen=True, eq=False)
@@ -650,6 +644,16 @@ class Work:
             measured = run.measure(asker, columns, choice.measures)
         return conclude(run, columns, asker, choice, measured)
 
+    def find_axes(self) -> dict[str, Axis]:
+        """Where the rows of each feature are; looked up anew if all trainings were there before."""
+        columns = self.first_look.seen
+        if columns is None:
+            # what only models of some kinds can be asked says nothing about columns
+            asked = replace(self.asked, output=None, response="auto", local="auto", device=None)
+            with open_run(answer_nothing, self.data, asked) as run:
+                columns = self.first_look.columns(run)
+        return {feature.name: feature.axis for feature in columns.features}
+
     def _take(self, done: Done, training: Training) -> None:
         """Keep what came of a training; raise what concerns them all."""
         number, fx = training.number, training.explanation
@@ -774,6 +778,11 @@ def check_outputs(number: int, fx: Explanation, first: Explanation) -> None:
 # --- the whole -------------------------------------------------------------------------------------
 
 
+def answer_nothing(rows: Any) -> Any:
+    """A model for looking at columns, which ask none."""
+    return np.zeros(len(rows))
+
+
 def gather(work: Work, done: Done, overlap: Overlap, told: Mapping[str, Any]) -> Refits:
     """Give all trainings the same bins, and put them together with the record of how they came."""
     numbers = list_alike(done)
@@ -782,7 +791,7 @@ def gather(work: Work, done: Done, overlap: Overlap, told: Mapping[str, Any]) ->
     found += [] if done.own is None else [done.own]
     if any(fx.cells for fx in found):
         bins = bins_of_all(work.asked, found[0])
-        found = list(rebin_alike(found, bins, axes=work.first_look.axes))
+        found = list(rebin_alike(found, bins, axes=work.find_axes()))
     own = None if done.own is None else lighten(found.pop())
     source = Trained([done.models[n] for n in numbers if n in done.models], work, overlap)
     left, lost = say_left(work, source), tuple[Note, ...]()

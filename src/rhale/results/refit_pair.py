@@ -85,7 +85,12 @@ class RefitPair:
     @cached_property
     def replication(self) -> Replication:
         """What trainings without a common row agree on."""
-        return replicate(self.gram, self.overlap)
+        return replicate(self.gram, self.overlap, self.drawn)
+
+    @property
+    def drawn(self) -> float:
+        """Mean square of what the draw of the rows adds to a surface: what strengths leave out."""
+        return float(np.mean(np.maximum(np.diag(self.gram) - self.strengths**2, 0.0)))
 
     @property
     def replicated(self) -> float:

@@ -4,6 +4,7 @@ from tests.unit.results.refitted import N_ROWS, SLOPES, TRAIN
 
 import rhale
 from rhale.kernels.overlap import Overlap
+from rhale.kernels.replication import replicate
 from rhale.kernels.training_noise import mean_factor
 from rhale.results.refit_pair import RefitPair, compare_surfaces
 
@@ -66,3 +67,17 @@ def test_trainings_on_the_same_rows_have_no_interval(pairs):
     same = RefitPair.of(pairs, Overlap.of([np.arange(9)] * SLOPES.size, N_ROWS))
     assert np.isnan([*same.strength_ci(), same.p_value, same.replicated]).all()
     assert not same.comes_back
+
+
+def test_what_the_rows_add_to_all_surfaces_is_no_interaction():
+    """Of x0 x1 x2 the mean effect of two is none: all that trainings agree on are the rows."""
+    table = np.random.default_rng(8).normal(size=(300, 3))
+    models = [lambda rows, s=s: s * rows.prod(axis=1) for s in SLOPES]
+    found = [rhale.interactions(one, table, pairs=[("x0", "x1")])["x0", "x1"] for one in models]
+    pair = RefitPair.of(found, Overlap.independent(SLOPES.size))
+    assert pair.drawn == pytest.approx(
+        np.mean([min(one.square.raw, one.square.noise) for one in found])
+    )
+    assert replicate(pair.gram, pair.overlap).p_value < 1e-4
+    assert pair.p_value > 0.05
+    assert not pair.comes_back
