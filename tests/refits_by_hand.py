@@ -56,6 +56,12 @@ def refits_of_every_kind(seed=0):
         "frame": make_refits(of_frame, frame, weights=weights),
         "regions": make_refits(curve, table, regions=rhale.By("x1", cuts=[0.0])),
     }
+    parted = rng.normal(size=(400, 2))
+    thirds = [np.arange(400) % 3 != part for part in range(3)]
+    made["search"] = make_refits(
+        lambda r: r[:, 0] * np.sign(r[:, 1]), parted, factors=(1.0, 1.1, 0.9), train=thirds,
+        regions=True,
+    )  # fmt: skip
     for method in ("ale", "pdp", "ice", "mplot"):
         made[method] = make_refits(of_frame, frame, method=method)
     return made

@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import chain, count
+from os import PathLike
 from threading import Lock
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rhale._interact import interactions, pairs_among
-from rhale._run import Run, conclude, open_run
+from rhale._run import Run, conclude, open_run, say_settings
 from rhale.engines import open_on_engine
 from rhale.engines.fold import Progress
 from rhale.engines.thread_limits import limit_libraries
@@ -25,6 +26,7 @@ from rhale.engines.threads import count_jobs, map_in_threads
 from rhale.errors import (
     BadSettingError,
     BadTableError,
+    CheckpointError,
     MissingExtraError,
     ModelFailedError,
     NotDifferentiableError,
@@ -75,6 +77,11 @@ LEFT = Note(
     f"the models take more than {KEPT_BYTES // 2**30} GiB and were not kept: interactions are "
     "measured with the trainings only, by pairs=",
 )
+RESUMED = Note(
+    "models",
+    "some trainings come from the folder of a call before, which keeps no models: interactions are "
+    "measured with the trainings only, by pairs=",
+)
 PAIR_OPTIONS = (
     *("output", "response", "weights", "columns", "categorical"),
     *("n_rows", "seed", "batch_size", "device"),
@@ -104,6 +111,7 @@ def refit(
     pairs: Any = None,
     seed: int = 0,
     n_jobs: int | None = None,
+    checkpoint: str | PathLike[str] | None = None,
     progress: bool | Progress | None = None,
     **options: Any,
 ) -> Refits:
@@ -145,6 +153,11 @@ def refit(
         Trainings at a time, -1 for one per core: each is fitted and explained in one thread of this
         process, and numbers are the same for any of them. By default one after the other, with as
         many threads as the learner likes.
+    checkpoint : path, optional
+        Folder where finished trainings are kept, without their models. The same call, made again
+        after an interruption, goes on from there and ends with the same numbers; trainings that
+        failed are tried again. A learner is known by its class and parameters, a function by its
+        name.
     progress : bool or callable, optional
         True shows a bar with the time that is left; a callable gets (trainings done, all).
     **options
@@ -186,7 +199,8 @@ def refit(
     else:
         parts = check_indices(train, None, n_rows)
     work = Work(rows.table, rows.asked, len(parts), n_jobs, progress, pairs)
-    done = work.explain_all(lambda number: lesson.train(parts[number]), own=model)
+    with keep_trainings(work, lesson, parts, checkpoint) as keeping:
+        done = keeping.explain_all(lambda number: lesson.train(parts[number]), own=model)
     told = {"learner": lesson.trainer.name, "scheme": drawn.name if train is None else "own rows"}
     return gather(work, done, Overlap.of(parts, n_rows, rows.units), told)
 
@@ -466,6 +480,7 @@ class Training:
     number: int
     model: Any = None
     explanation: Explanation | None = None
+    pairs: Interactions | None = None
     error: Exception | None = None
 
 
@@ -477,8 +492,9 @@ class Done:
     ----------
     own : Explanation or None
         Effects of the user's own model.
-    models, explanations : dict
-        By the number of the training, from 0 on.
+    models, explanations, pairs : dict
+        By the number of the training, from 0 on; no models of trainings that a folder had kept,
+        and no pairs where they are measured later.
     failures : list of Failure
         Trainings that gave nothing.
     is_interrupted : bool
@@ -488,16 +504,18 @@ class Done:
     own: Explanation | None = None
     models: dict[int, Any] = field(default_factory=dict)
     explanations: dict[int, Explanation] = field(default_factory=dict)
+    pairs: dict[int, Interactions] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
     is_interrupted: bool = False
 
 
 class FirstLook:
-    """What is known of the columns: whoever comes first looks, for all trainings."""
+    """What is known of the columns, and of their pairs: whoever comes first looks, for all."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._columns: Columns | None = None
+        self.pairs: list[tuple[str, str]] | None = None
 
     def columns(self, run: Run) -> Columns:
         """What the first pass learned; others wait for it."""
@@ -528,6 +546,10 @@ class Work:
         Pairs of features that are measured, too.
     are_given : bool
         Whether models are the user's: none of them may fail.
+    first_look : FirstLook
+        What is known of the columns.
+    kept : KeptTrainings or None
+        Where finished trainings are kept.
     """
 
     data: Any
@@ -538,6 +560,7 @@ class Work:
     pairs: Any = None
     are_given: bool = False
     first_look: FirstLook = field(default_factory=FirstLook)
+    kept: Any = None
 
     def explain_all(self, make: Callable[[int], Any], own: Any = None) -> Done:
         """Explain every model as soon as it is there; keep what is done, whatever happens.
@@ -583,10 +606,44 @@ class Work:
     def _try(self, make: Callable[[int], Any], number: int) -> Training:
         """Train and explain one model."""
         try:
-            model = make(number)
-            return Training(number, model, self._explain(model))
+            return self._recall(number) or self._train(number, make)
         except Exception as error:  # noqa: BLE001 - learners fail as they like
             return Training(number, error=error)
+
+    def _train(self, number: int, make: Callable[[int], Any]) -> Training:
+        """Train and explain one model, and keep what came of it where that is asked for."""
+        model = make(number)
+        fx, pairs = self._explain(model), None
+        if self.kept is not None:
+            pairs = (
+                None
+                if self.pairs is None
+                else self.measure_pairs(model, self.pairs, self.asked.n_jobs)
+            )
+            self.kept.save(number, fx, pairs)
+        return Training(number, model, fx, pairs)
+
+    def _recall(self, number: int) -> Training | None:
+        """A training that was kept before."""
+        found = None if self.kept is None else self.kept.load(number)
+        if found is None:
+            return None
+        pairs = None if found.pairs is None else Interactions(**found.pairs)
+        return Training(number, None, Explanation(**found.explanation), pairs)
+
+    def measure_pairs(self, model: Any, pairs: Any, n_jobs: int | None) -> Interactions:
+        """Measure pairs of one training, in so many threads; the price of all is told once."""
+        options = {name: getattr(self.asked, name) for name in PAIR_OPTIONS}
+        is_all = isinstance(pairs, str)
+        features = self.asked.features if is_all else None
+        named = (self.first_look.pairs or pairs) if is_all else pairs
+        options |= {"n_jobs": n_jobs, "pairs": named, "features": features}
+        found = interactions(model, self.data, **options)
+        if named == "all":
+            self.first_look.pairs = [pair.names for pair in found.pairs[:: len(found.outputs)]]
+            if found.provenance["ways"].get("corners"):
+                LOG.warning("and as much for each of %d trainings", self.n_trainings)
+        return found
 
     def _explain(self, model: Any) -> Explanation:
         """Explain one model; what is known of the columns serves all of them."""
@@ -610,11 +667,16 @@ class Work:
             check_own(done.own, fx)
         elif self.are_given:
             check_outputs(number, fx, done.explanations[0])
-        done.models[number] = training.model
+        if training.model is not None:
+            done.models[number] = training.model
+        if training.pairs is not None:
+            done.pairs[number] = training.pairs
         done.explanations[number] = fx
 
     def _fail(self, done: Done, number: int, error: Exception) -> None:
         """Note a training that failed; what no training would answer is an error of the call."""
+        if isinstance(error, CheckpointError):
+            raise error
         is_first = not done.explanations and done.own is None
         if isinstance(error, WRONG) and is_first and not (self.are_given and number):
             raise error
@@ -643,6 +705,29 @@ class Work:
 
             with tqdm(total=self.n_trainings, unit="training", desc="rhale, refits") as bar:
                 yield bar.update
+
+
+@contextmanager
+def keep_trainings(
+    work: Work, lesson: Lesson, parts: Sequence[IntArray], folder: Any
+) -> Iterator[Work]:
+    """Work that keeps finished trainings in a folder, if the user names one."""
+    if folder is None:
+        yield work
+        return
+    from rhale.engines.checkpoint.folder import Checkpoint  # a tenth of the time of all imports
+    from rhale.engines.checkpoint.kept_trainings import (
+        KeptTrainings,
+        describe,
+        identify_trainings,
+    )
+
+    asked = work.asked
+    said = say_settings(asked, lesson.table.names) | {"pairs": work.pairs}
+    for name in ("n_rows", "batch_size", "n_jobs", "gradient", "weights"):
+        said[name] = describe(getattr(asked, name))
+    with Checkpoint.open(folder, identify_trainings(lesson, parts, said)) as memory:
+        yield replace(work, kept=KeptTrainings(memory))
 
 
 @contextmanager
@@ -704,9 +789,11 @@ def gather(work: Work, done: Done, overlap: Overlap, told: Mapping[str, Any]) ->
     if any(fx.cells for fx in found):
         found = list(rebin_alike(found, bins_of_all(work.asked, found[0])))
     own = None if done.own is None else lighten(found.pop())
-    source = Trained([done.models[number] for number in numbers], work, overlap)
-    pairs, lost = source.try_to_measure(work.pairs)
-    is_kept = work.are_given or not is_larger(source.models, KEPT_BYTES)
+    source = Trained([done.models[n] for n in numbers if n in done.models], work, overlap)
+    left = say_left(work, source)
+    known = [done.pairs[n] for n in numbers if n in done.pairs]
+    pairs, lost = source.try_to_measure(None if known else work.pairs)
+    pairs += compare_pairs(known, overlap)
     return Refits(
         explanations=tuple(map(lighten, found)),
         overlap=overlap,
@@ -714,8 +801,8 @@ def gather(work: Work, done: Done, overlap: Overlap, told: Mapping[str, Any]) ->
         pairs=pairs,
         failures=tuple(sorted(done.failures)),
         provenance=record(found[0], work, overlap, told),
-        notes=(*tell(work, done, overlap, is_kept=is_kept), *lost),
-        trained=source if is_kept else None,
+        notes=(*tell(work, done, overlap, left), *lost),
+        trained=source if left is None else None,
     )
 
 
@@ -763,8 +850,16 @@ def record(
     }
 
 
-def tell(work: Work, done: Done, overlap: Overlap, *, is_kept: bool) -> tuple[Note, ...]:
-    """What a reader should know about the trainings."""
+def say_left(work: Work, source: Trained) -> Note | None:
+    """Why models can be asked no more; None if they can."""
+    if len(source.models) < source.overlap.n_trainings:
+        return RESUMED
+    is_kept = work.are_given or not is_larger(source.models, KEPT_BYTES)
+    return None if is_kept else LEFT
+
+
+def tell(work: Work, done: Done, overlap: Overlap, left: Note | None) -> tuple[Note, ...]:
+    """What a reader should know about the trainings, and why models are not there."""
     n_done, notes = overlap.n_trainings, list[Note]()
     if done.is_interrupted:
         text = f"interrupted: {n_done} of {work.n_trainings} trainings are done"
@@ -772,8 +867,11 @@ def tell(work: Work, done: Done, overlap: Overlap, *, is_kept: bool) -> tuple[No
     if n_done < ENOUGH:
         text = f"{n_done} trainings tell little about how trainings differ; 20 are usual"
         notes.append(Note("few trainings", text))
-    due = {SAME_ROWS: overlap.is_same, NO_HALVES: len(overlap.halves) < FEWEST, LEFT: not is_kept}
-    return (*notes, *(note for note, is_due in due.items() if is_due))
+    due = {SAME_ROWS: overlap.is_same, NO_HALVES: len(overlap.halves) < FEWEST}
+    notes += [note for note, is_due in due.items() if is_due]
+    if left is not None and not (left is RESUMED and done.pairs):
+        notes.append(left)
+    return tuple(notes)
 
 
 # --- pairs -----------------------------------------------------------------------------------------
@@ -821,21 +919,14 @@ class Trained:
 
     def measure(self, pairs: Any) -> tuple[RefitPair, ...]:
         """Measure pairs of features in all trainings, in the same cells."""
-        asked = read_same_pairs(pairs)
-        first = self._measure(0, asked)
-        if first.provenance["ways"].get("corners") and asked == "all":
-            LOG.warning("and as much for each of %d trainings", len(self.models))
-        # by name: all have the same, and the price is told once
-        named = [pair.names for pair in first.pairs[:: len(first.outputs)]]
-        others = [self._measure(place, named) for place in range(1, len(self.models))]
-        alike = zip(*(ix.pairs for ix in (first, *others)), strict=True)
-        return tuple(RefitPair.of(same, self.overlap) for same in alike)
+        asked, found = read_same_pairs(pairs), list[Interactions]()
+        for number, model in enumerate(self.models, start=1):
+            with naming(f"model {number} of {len(self.models)}"):
+                found.append(self.work.measure_pairs(model, asked, self.work.n_jobs))
+        return compare_pairs(found, self.overlap)
 
-    def _measure(self, place: int, pairs: Any) -> Interactions:
-        """Measure pairs of one training."""
-        asked = self.work.asked
-        options = {name: getattr(asked, name) for name in PAIR_OPTIONS}
-        options |= {"n_jobs": self.work.n_jobs, "pairs": pairs}
-        features = asked.features if isinstance(pairs, str) else None
-        with naming(f"training {place + 1}"):
-            return interactions(self.models[place], self.work.data, features=features, **options)
+
+def compare_pairs(found: Sequence[Interactions], overlap: Overlap) -> tuple[RefitPair, ...]:
+    """Compare pairs of all trainings, which were measured in the same cells."""
+    alike = zip(*(ix.pairs for ix in found), strict=True)
+    return tuple(RefitPair.of(same, overlap) for same in alike)

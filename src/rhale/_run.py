@@ -339,13 +339,22 @@ def _keep(run: Run) -> Iterator[Any]:
         raise BadSettingError(msg)
     from rhale.engines.checkpoint.folder import Checkpoint  # a tenth of the time of all imports
 
-    said = {name: getattr(run.asked, name) for name in IDENTITY}
-    said |= {"bins": plain_bins(run.asked.bins), "regions": plain_regions(run.asked.regions)}
-    said |= {"features": find_columns(run.table.names, run.asked.features)}
-    said |= {"pairing": None if run.asked.pairing is None else vars(run.asked.pairing)}
-    said |= {"batch": run.batch_rows, "rhale": own_version(), "numpy": np.__version__}
+    said = say_settings(run.asked, run.table.names) | {"batch": run.batch_rows}
     with Checkpoint.open(run.asked.checkpoint, identify(run.table, said)) as memory:
         yield memory
+
+
+def say_settings(asked: Settings, names: Sequence[str]) -> dict[str, Any]:
+    """What was asked that numbers depend on, and versions, to tell a run from another one."""
+    return {
+        **{name: getattr(asked, name) for name in IDENTITY},
+        "bins": plain_bins(asked.bins),
+        "regions": plain_regions(asked.regions),
+        "features": find_columns(names, asked.features),
+        "pairing": None if asked.pairing is None else vars(asked.pairing),
+        "rhale": own_version(),
+        "numpy": np.__version__,
+    }
 
 
 def plain_bins(bins: Any) -> Any:

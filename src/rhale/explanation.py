@@ -25,7 +25,7 @@ from rhale.names import find_feature, find_output, near_names
 from rhale.results import listing, store, summary
 from rhale.results.effect import Effect
 from rhale.results.explained import SampledCurves
-from rhale.results.fit import ModelCells, bin_alike
+from rhale.results.fit import MOVED_LIMITS, ModelCells, bin_alike
 from rhale.results.note import Note, as_notes
 from rhale.results.partners import PartnerMatrix, Partners, partners_of_regions
 from rhale.results.read_only import as_read_only
@@ -365,7 +365,7 @@ class Explanation:
                 "call explain again with the bins you want"
             )
             raise BadSettingError(msg)
-        (made,) = rebin_alike([self], bins)
+        (made,) = rebin_alike([self], bins, is_told=True)
         return made
 
     def copy_bins(self, feature: str, output: str) -> Partition | None:
@@ -445,7 +445,9 @@ class Explanation:
         return find_output(output, self.outputs)
 
 
-def rebin_alike(explanations: Sequence[Explanation], bins: Bins) -> tuple[Explanation, ...]:
+def rebin_alike(
+    explanations: Sequence[Explanation], bins: Bins, *, is_told: bool = False
+) -> tuple[Explanation, ...]:
     """Choose bins anew for models of one table: the same for all, from the moments of all.
 
     Parameters
@@ -454,15 +456,18 @@ def rebin_alike(explanations: Sequence[Explanation], bins: Bins) -> tuple[Explan
         Of the same features, outputs and rows.
     bins : Partition, int, Explanation or mapping
         As in `Explanation.rebin`, where the rules for what stays as it is are.
+    is_told : bool
+        Whether notes say what stays and which limits moved, to a reader who knows other bins.
     """
     first = explanations[0]
     bins = name_keys(bins, first.features)
     rebinned = [_rebin_effects(explanations, place, bins) for place in range(len(first.effects))]
+    carry = carry_regions if is_told else _carry_quietly
     return tuple(
         note_explained(
             replace(
                 fx,
-                effects=tuple(map(carry_regions, fx.effects, effects)),
+                effects=tuple(map(carry, fx.effects, effects)),
                 provenance={**fx.provenance, "bins": describe_bins(bins)},
             )
         )
@@ -525,6 +530,17 @@ def carry_regions(before: Result, result: Result) -> Result:
     if not np.array_equal(before.axis, effect.axis):
         effect = replace(effect, bin_notes=(*effect.bin_notes, REGIONS_STAY))
     return replace(effect, regions=tree)
+
+
+def _carry_quietly(before: Result, result: Result) -> Result:
+    """The same without notes on what other bins would be."""
+    found = carry_regions(before, result)
+    if found.parts != "bins":
+        return found
+    effect = cast(Effect, found)
+    told = (TIED, REGIONS_STAY)
+    kept = [n for n in effect.bin_notes if n not in told and n.kind != MOVED_LIMITS]
+    return replace(effect, bin_notes=tuple(kept))
 
 
 def note_explained(fx: Explanation) -> Explanation:

@@ -13,19 +13,18 @@ import numpy as np
 
 from rhale.errors import BadSettingError, UnknownOutputError
 from rhale.explanation import Explanation
-from rhale.kernels import FloatArray
 from rhale.kernels.overlap import Overlap
 from rhale.kernels.records import same_value
 from rhale.names import find_feature, find_output, near_names
 from rhale.pairs import Interactions
 from rhale.results import refit_listing, store, summary
-from rhale.results.effect import NO_SAMPLE, Effect
 from rhale.results.note import as_notes
 from rhale.results.read_only import as_read_only
+from rhale.results.refit_comparison import SampledRows, compare_trainings, drop_sample
 from rhale.results.refit_effect import RefitEffect
 from rhale.results.refit_pair import RefitPair
-from rhale.results.refit_table import effect_rows, pair_rows, part_rows
-from rhale.results.result import Result, heights
+from rhale.results.refit_regions import rule_rows
+from rhale.results.refit_table import effect_rows, find_correlated, pair_rows, part_rows
 from rhale.system.writing import write_text
 
 
@@ -104,8 +103,8 @@ class Refits:
             results = tuple(fx.effects[place] for fx in self.explanations)
             own = None if self.own is None else self.own.effects[place]
             x = first.sample_x[:, place // len(self.outputs)]
-            gram = multiply_curves(results, x, first.sample_weight)
-            found.append(RefitEffect(results, self.overlap, gram, own))
+            rows = SampledRows(x, first.sample_weight)
+            found.append(compare_trainings(results, self.overlap, rows, own))
         return tuple(found)
 
     def __len__(self) -> int:
@@ -140,9 +139,17 @@ class Refits:
         return self.effects[place * len(self.outputs) + find_output(output, self.outputs)]
 
     def __str__(self) -> str:
-        return refit_listing.refits_as_text(self.ranked(), self.provenance, self._remarks())
+        return refit_listing.refits_as_text(
+            self.ranked(), self.provenance, self._remarks(), self._correlated
+        )
 
     __repr__ = __str__
+
+    @cached_property
+    def _correlated(self) -> dict[str, list[str]]:
+        """Features that each feature can hardly be told from."""
+        first = self.explanations[0]
+        return find_correlated(first.features, first.sample_x, first.sample_weight)
 
     def _remarks(self) -> tuple[str, ...]:
         """Notes, and trainings that failed."""
@@ -150,9 +157,14 @@ class Refits:
 
     def ranked(self, output: str | int | None = None) -> list[RefitEffect]:
         """Effects with the largest replicated importance first; of one output, or of all."""
+        return sorted(
+            self._of_output(output), key=lambda e: (-np.nan_to_num(e.replicated), -e.importance)
+        )
+
+    def _of_output(self, output: str | int | None) -> list[RefitEffect]:
+        """Effects on one output, or on all."""
         label = None if output is None else self.outputs[find_output(output, self.outputs)]
-        wanted = [effect for effect in self.effects if label in (None, effect.output)]
-        return sorted(wanted, key=lambda e: (-np.nan_to_num(e.replicated), -e.importance))
+        return [effect for effect in self.effects if label in (None, effect.output)]
 
     def replication(self, pairs: Any = None, backend: str | None = None) -> Any:
         """What would come back: one row per feature and output, or per pair.
@@ -169,13 +181,13 @@ class Refits:
         -------
         data frame
             `importance` (or `strength`) is the mean over the trainings, with its interval between
-            trainings; `replicated` is what trainings without a common row agree on; `p_value` says
-            how likely they would agree so well by chance; `comes_back` is p of .05 or less.
+            trainings; `replicated` is what is left of it without what the learner took from
+            chance; `p_value` says how likely trainings would agree so well if there were no
+            effect; `comes_back` is p of .05 or less, and nothing where p is not known.
             `correlated_with` names features that a feature can hardly be told from.
         """
         if pairs is None:
-            first = self.explanations[0]
-            rows = effect_rows(self.ranked(), first.features, first.sample_x, first.sample_weight)
+            rows = effect_rows(self.ranked(), self._correlated)
         else:
             rows = pair_rows(self._pairs_asked(pairs))
         return summary.as_frame(rows, backend or self._backend)
@@ -189,6 +201,48 @@ class Refits:
         else:
             found = tuple(select_pairs(self.pairs, pairs))
         return sorted(found, key=lambda pair: (-np.nan_to_num(pair.replicated), -pair.strength))
+
+    def regions(
+        self,
+        feature: str | int | None = None,
+        *,
+        output: str | int | None = None,
+        backend: str | None = None,
+    ) -> Any:
+        """Which rules come back, where every training searched regions for itself.
+
+        Parameters
+        ----------
+        feature : str or int, optional
+            Whose effect; all features by default.
+        output : str or int, optional
+            Which output; all by default.
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Kind of table; that of the explained table if not given.
+
+        Returns
+        -------
+        data frame
+            One row per feature, output and splitter: `found_in` is the share of the trainings
+            that split rows by it, `threshold` the mean of their first such thresholds (`at` in
+            words, or the levels that part), `threshold_between` its deviation between trainings,
+            `share` how much of the spread it explains in them on average.
+
+        Raises
+        ------
+        BadSettingError
+            If regions were not searched. Groups that you named are in `rx["age"].regions`.
+        """
+        trees = [e.regions for e in self.explanations[0].effects if e.regions is not None]
+        if any(tree.state == "given" for tree in trees):
+            msg = f"regions were named, not searched: see rx[{self.features[0]!r}].regions"
+            raise BadSettingError(msg)
+        if not trees:
+            msg = "regions were not asked for; call rhale.refit(..., regions=True)"
+            raise BadSettingError(msg)
+        name = None if feature is None else self.features[find_feature(feature, self.features)]
+        wanted = [one for one in self._of_output(output) if name in (None, one.name)]
+        return summary.as_frame(rule_rows(wanted), backend or self._backend)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per feature, output and bin (level or point), with what differs between trainings.
@@ -262,19 +316,9 @@ class Refits:
         return cast("str | None", self.provenance.get("table"))
 
 
-def multiply_curves(results: Sequence[Result], x: FloatArray, weight: FloatArray) -> FloatArray:
-    """Mean over some rows of the product of every two curves, (n_curves, n_curves)."""
-    curves = np.stack([heights(result, x) for result in results])
-    known = np.isfinite(curves).all(axis=0) & (weight > 0)
-    share = weight[known] / weight[known].sum()
-    return np.asarray((curves[:, known] * share) @ curves[:, known].T)
-
-
 def lighten(fx: Explanation) -> Explanation:
     """Leave out what only one training by itself needs: cells, and local effects of single rows."""
-    effects = tuple(
-        replace(e, sample=NO_SAMPLE) if isinstance(e, Effect) else e for e in fx.effects
-    )
+    effects = tuple(map(drop_sample, fx.effects))
     return replace(fx, effects=effects, cells={}, partner_matrix=None)
 
 

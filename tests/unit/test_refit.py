@@ -756,6 +756,17 @@ def test_all_pairs_of_a_black_box_are_priced_once(rows, caplog):
     ]
 
 
+def test_pairs_that_are_kept_are_priced_once_and_the_same(rows, caplog, tmp_path):
+    x = np.abs(rows)
+    asked = {"pairs": "all", "n_refits": 4}
+    plain = rhale.refit(learn_product, x, 2 * x[:, 0] * x[:, 1], **asked)
+    caplog.clear()
+    with caplog.at_level(logging.WARNING, logger="rhale"):
+        kept = rhale.refit(learn_product, x, 2 * x[:, 0] * x[:, 1], checkpoint=tmp_path, **asked)
+    assert kept.pairs == plain.pairs
+    assert len(caplog.records) == 2
+
+
 def test_pairs_can_be_asked_for_later(rows):
     x = np.abs(rows)
     rx = rhale.refit(learn_product, x, 2 * x[:, 0] * x[:, 1], n_refits=6)
@@ -771,7 +782,7 @@ def test_pairs_can_be_asked_for_later(rows):
     ("stop", "said"),
     [
         (KeyboardInterrupt, "interrupted"),
-        (OSError("gone"), "training 3: the model failed on .* OSError: gone"),
+        (OSError("gone"), "model 3 of 4: the model failed on .* OSError: gone"),
     ],
 )
 def test_what_stops_the_pairs_leaves_the_trainings(rows, stop, said):

@@ -91,15 +91,14 @@ class Overlap:
     @cached_property
     def _deviations(self) -> FloatArray:
         """Products of the shares as deviations from their mean over the trainings."""
-        means = self.shared.mean(axis=0)
-        return np.asarray(self.shared - means - means[:, None] + means.mean())
+        return as_deviations(self.shared)
 
-    @property
+    @cached_property
     def is_same(self) -> bool:
         """Whether all trainings have the same rows, so that they say nothing about other ones."""
         return float(np.trace(self._deviations)) <= ROUNDING * float(np.trace(self.shared))
 
-    @property
+    @cached_property
     def factor(self) -> float:
         """Variance of the mean of the trainings, in squared deviations between them; nan if unknown."""
         if self.is_same:
@@ -107,7 +106,7 @@ class Overlap:
         between = float(np.trace(self._deviations)) / (self.n_trainings - 1)
         return float(self.shared.mean()) / between
 
-    @property
+    @cached_property
     def degrees(self) -> float:
         """Degrees of freedom of the deviation between trainings (Satterthwaite)."""
         if self.is_same:
@@ -116,17 +115,28 @@ class Overlap:
 
     @cached_property
     def halves(self) -> IntArray:
-        """Pairs of trainings without a common row, each in one pair at most, (n_pairs, 2)."""
-        left, found = list(range(self.n_trainings)), list[tuple[int, int]]()
-        while left:
-            first = left.pop(0)
-            partner = next((k for k in left if self.shared[first, k] == 0), None)
-            if partner is not None:
-                left.remove(partner)
-                found.append((first, partner))
-        return np.array(found, dtype=np.intp).reshape(-1, 2)
+        """All pairs of trainings without a common row, (n_pairs, 2)."""
+        return np.argwhere(np.triu(self.shared == 0)).astype(np.intp)
 
     def take(self, kept: Sequence[int]) -> Overlap:
         """Some of the trainings."""
         places = np.asarray(kept, dtype=np.intp)
         return Overlap(self.shared[np.ix_(places, places)], self.n_train[places], self.n_rows)
+
+
+def as_deviations(products: FloatArray) -> FloatArray:
+    """Products of every two of some things, as if each were its deviation from their mean.
+
+    Parameters
+    ----------
+    products : ndarray of shape (n, n)
+        Symmetric.
+
+    Examples
+    --------
+    >>> as_deviations(np.outer([1.0, 3.0], [1.0, 3.0]))
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+    means = products.mean(axis=0)
+    return np.asarray(products - means - means[:, None] + means.mean())

@@ -8,9 +8,10 @@ import numpy as np
 
 from rhale.kernels import FloatArray
 from rhale.kernels.f_tail import f_tail
-from rhale.kernels.overlap import Overlap
+from rhale.kernels.overlap import Overlap, as_deviations
 
 MOST_WAYS = 1e3  # in which curves may differ by chance
+MOST_DEGREES, SMALLEST, TINY = 1e5, 1e-6, 1e-300  # more are as good as all
 
 
 class Replication(NamedTuple):
@@ -37,7 +38,7 @@ class Replication(NamedTuple):
 NOT_KNOWN = Replication(float("nan"), float("nan"))
 
 
-def replicate(gram: FloatArray, overlap: Overlap) -> Replication:
+def replicate(gram: FloatArray, overlap: Overlap, drawn: float = 0.0) -> Replication:
     """Compare the mean curve of the trainings with what chance would make of it.
 
     Parameters
@@ -46,6 +47,9 @@ def replicate(gram: FloatArray, overlap: Overlap) -> Replication:
         Mean over the rows of the product of every two curves.
     overlap : Overlap
         Which rows the trainings share.
+    drawn : float
+        Mean square of what the draw of the rows that are explained adds to a curve. All trainings
+        are explained on the same ones and have it in common, so their deviations do not show it.
 
     Notes
     -----
@@ -54,20 +58,31 @@ def replicate(gram: FloatArray, overlap: Overlap) -> Replication:
     factor of the overlap; with one it has the square of the effect besides. Curves may differ in
     several ways, by chance alone in about (1 + w) / 2 of them where w is the number of ways that
     the deviations show (`count_ways`); the ratio of both mean squares is compared with Fisher's F.
-    For a straight line and complementary halves that is exact.
+    For a straight line and complementary halves that is exact. What rows add counts the same way,
+    and can only make p larger.
+
+    Examples
+    --------
+    >>> slopes = np.array([1.0, 1.2, 0.9, 1.1])
+    >>> found = replicate(np.outer(slopes, slopes), Overlap.independent(4))
+    >>> round(found.size, 3), round(found.p_value, 4)
+    (1.048, 0.0005)
     """
-    if overlap.is_same:
+    scale = float(np.abs(gram).max())
+    if scale == 0 and not overlap.is_same:
+        return Replication(0.0, 1.0)
+    if overlap.is_same or not np.isfinite(scale + drawn):
         return NOT_KNOWN
-    means = gram.mean(axis=0)
-    deviations = gram - means - means[:, None] + means.mean()
-    found = float(means.mean())
-    chance = overlap.factor * max(float(np.trace(deviations)), 0.0) / (overlap.n_trainings - 1)
-    if chance <= 0:
-        return Replication(found, 0.0 if found > 0 else 1.0)
-    ways = (1 + count_ways(deviations, overlap.degrees)) / 2
-    ratio = np.array([max(found / chance, 0.0)])
-    tail = f_tail(ratio, np.array([ways]), np.array([ways * overlap.degrees]))
-    return Replication(found - chance, float(tail[0]))
+    deviations, found = as_deviations(gram / scale), float(gram.mean()) / scale
+    between = max(float(np.trace(deviations)), 0.0) / (overlap.n_trainings - 1)
+    chance = overlap.factor * between + np.array([0.0, drawn / scale])  # of trainings; rows, too
+    ways = (1 + count_ways(deviations, overlap.degrees)) / 2 if between > 0 else 1.0
+    # what rows add is known from all of them: it makes chance larger, and better known
+    degrees = overlap.degrees * (chance / max(chance[0], SMALLEST * chance[1], TINY)) ** 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(found > 0, found / chance, 0.0)
+    tails = f_tail(ratio, np.full(2, ways), np.clip(ways * degrees, 1.0, MOST_DEGREES))
+    return Replication((found - float(chance[1])) * scale, float(tails.max()))
 
 
 def count_ways(deviations: FloatArray, degrees: float) -> float:
@@ -84,7 +99,10 @@ def count_ways(deviations: FloatArray, degrees: float) -> float:
     -----
     (tr C)² / tr C², C the covariance of the curves, from the squared sum of the diagonal and the
     sum of all squares of the products, both without their bias (moments of Wishart's distribution).
+    With one degree of freedom all deviations are multiples of one curve: one way.
     """
+    if degrees <= 1:
+        return 1.0
     sums, squares = float(np.trace(deviations)) ** 2, float(np.sum(deviations**2))
     of_square = (squares - sums / degrees) / (1 + 1 / degrees - 2 / degrees**2)
     of_sums = sums - 2 / degrees * of_square

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,8 +18,18 @@ from rhale.kernels.records import freeze, same_fields
 from rhale.kernels.replication import Replication, replicate
 from rhale.kernels.student import student_quantile
 from rhale.kernels.times import ColumnKind
+from rhale.kernels.training_noise import mean_factor
 from rhale.results.note import Note
-from rhale.results.result import N_POINTS, Parts, Quantity, Result, require_level
+from rhale.results.result import (
+    N_POINTS,
+    Parts,
+    Quantity,
+    Result,
+    axis_kind,
+    normal_quantile,
+    require_level,
+)
+from rhale.results.table_rows import MISSING, Columns, add_row, name_places
 
 LEVEL = 0.05  # an effect comes back where chance would make one as large in fewer cases
 
@@ -37,6 +50,30 @@ class RefitTrace(NamedTuple):
     own: FloatArray | None = None
 
 
+@dataclass(frozen=True)
+class RefitMissing:
+    """What happens without a value, in every training.
+
+    Attributes
+    ----------
+    count, share : int and float
+        Rows that have no value, and their share of the weight.
+    curve : float
+        Where they stand beside the mean curve: the mean change when the value is removed.
+    low, high : float
+        Its interval, as that of the curve.
+    between : float
+        Its deviation between trainings.
+    """
+
+    count: int
+    share: float
+    curve: float
+    low: float
+    high: float
+    between: float
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class RefitEffect:
     """How one feature moves one output, in every training.
@@ -51,6 +88,10 @@ class RefitEffect:
         Mean over the rows of the product of every two curves.
     own : Result or None
         The effect in the user's own model, where it was given.
+    drawn : float
+        Mean square of what the draw of the rows that are explained adds to a curve.
+    inside : tuple of RefitEffect
+        The effect in each group of rows, where groups were given; see `regions`.
 
     Notes
     -----
@@ -63,6 +104,8 @@ class RefitEffect:
     overlap: Overlap
     gram: FloatArray
     own: Result | None = None
+    drawn: float = 0.0
+    inside: tuple[RefitEffect, ...] = ()
 
     def __post_init__(self) -> None:
         freeze(self)
@@ -117,8 +160,9 @@ class RefitEffect:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What a reader should know, each note once."""
-        return tuple(dict.fromkeys(note for effect in self.effects for note in effect.notes))
+        """What a reader should know: notes that more than half of the trainings have."""
+        found = Counter(note for effect in self.effects for note in effect.notes)
+        return tuple(note for note, n_times in found.items() if 2 * n_times > self.n_trainings)
 
     @property
     def n_trainings(self) -> int:
@@ -140,16 +184,15 @@ class RefitEffect:
             Where each curve is zero: on average over the rows, at the first limit, or on average
             over x.
         """
-        return np.asarray(self.curves(x, center=center).mean(axis=0))[()]
+        return average(self.curves(x, center=center))[()]
 
     def between(self, x: Any, *, center: Center = "mean") -> FloatArray:
         """Deviation between trainings: how far one of them lies from their mean."""
-        return np.asarray(self.curves(x, center=center).std(axis=0, ddof=1))[()]
+        return deviate(self.curves(x, center=center))[()]
 
     def spread(self, x: Any, *, center: Center = "mean") -> FloatArray:
         """How rows differ at x: mean over the trainings of their `spread`."""
-        spreads = [effect.spread(x, center=center) for effect in self.effects]
-        return np.asarray(np.mean(spreads, axis=0))[()]
+        return average(np.stack([e.spread(x, center=center) for e in self.effects]))[()]
 
     def ci(
         self, x: Any, *, level: float = 0.95, center: Center = "mean"
@@ -172,23 +215,27 @@ class RefitEffect:
         Notes
         -----
         The half-width is the root of t² F S² + h²: S the deviation between trainings, F and the
-        degrees of freedom of Student's t from the rows that trainings share (`Overlap`), and h the
-        mean half-width of the trainings' own intervals, which is the draw of the rows that are
-        explained.
+        degrees of freedom of Student's t from the rows that trainings share (`Overlap`; of what is
+        the learner's own chance only 1/m counts, `mean_factor`), and h the mean half-width of the
+        trainings' own intervals, which is the draw of the rows that are explained.
         """
         curves = self.curves(x, center=center)
         ends = np.array([effect.ci(x, level=level, center=center) for effect in self.effects])
-        rows = np.mean(ends[:, 1] - ends[:, 0], axis=0) / 2
-        mean, half = curves.mean(axis=0), self._half_width(curves, rows, level)
+        rows = average(ends[:, 1] - ends[:, 0]) / 2
+        mean, half = average(curves), self._half_width(curves, rows, level)
         return (mean - half)[()], (mean + half)[()]
 
     def _half_width(self, values: FloatArray, rows: FloatArray, level: float) -> FloatArray:
         """Half-width of the interval of a mean over the trainings, the draw of rows included."""
         require_level(level)
-        overlap = self.overlap
-        quantile = student_quantile(level, np.array([overlap.degrees]))[0]
-        variance = overlap.factor * values.var(axis=0, ddof=1)
-        return np.asarray(np.sqrt(quantile**2 * variance + np.nan_to_num(rows) ** 2))
+        quantile = student_quantile(level, np.array([self.overlap.degrees]))[0]
+        variance = self.factor * deviate(values) ** 2
+        return np.asarray(np.sqrt(quantile**2 * variance + rows**2))
+
+    @cached_property
+    def factor(self) -> float:
+        """Variance of the mean of the trainings, in squared deviations between them; nan if unknown."""
+        return mean_factor(self.gram, self.overlap)
 
     @property
     def importances(self) -> FloatArray:
@@ -198,20 +245,20 @@ class RefitEffect:
     @property
     def importance(self) -> float:
         """Mean over the trainings of the deviation of the curve over the rows."""
-        return float(self.importances.mean())
+        return float(average(self.importances))
 
     @property
     def importance_between(self) -> float:
         """Deviation of the importance between trainings."""
-        return float(self.importances.std(ddof=1))
+        return float(deviate(self.importances))
 
     def importance_ci(self, level: float = 0.95) -> tuple[float, float]:
         """Where the mean importance of all possible trainings is, as `ci`; never below zero."""
         require_level(level)
-        normal = student_quantile(level, np.array([np.inf]))[0]
-        rows = normal * np.mean([effect.importance_error for effect in self.effects])
+        errors = [effect.importance_error for effect in self.effects]
+        rows = normal_quantile(level) * np.mean(errors)
         half = float(self._half_width(self.importances, np.asarray(rows), level))
-        return max(self.importance - half, 0.0), self.importance + half
+        return float(np.maximum(self.importance - half, 0.0)), self.importance + half
 
     @property
     def typical_spread(self) -> float:
@@ -221,7 +268,7 @@ class RefitEffect:
     @cached_property
     def replication(self) -> Replication:
         """What trainings without a common row agree on."""
-        return replicate(self.gram, self.overlap)
+        return replicate(self.gram, self.overlap, self.drawn)
 
     @property
     def replicated(self) -> float:
@@ -235,24 +282,90 @@ class RefitEffect:
 
     @property
     def comes_back(self) -> bool:
-        """Whether trainings on other rows show the effect again: p of .05 or less."""
+        """Whether other rows would show the effect again: p of .05 or less; not if p is not known."""
         return self.p_value <= LEVEL
+
+    @property
+    def missing(self) -> RefitMissing | None:
+        """What happens without a value, where every training tells."""
+        return self.missing_point()
+
+    def missing_point(self, center: Center = "mean", level: float = 0.95) -> RefitMissing | None:
+        """The one point of missing values beside the curve; None where it was not measured."""
+        found = [effect.missing_trace(center, level) for effect in self.effects]
+        shown = [one for one in found if one is not None]
+        known = self.effects[0].missing
+        if known is None or len(shown) < self.n_trainings:
+            return None
+        values = np.array([one.curve[0] for one in shown])
+        rows = average(np.array([one.high[0] - one.low[0] for one in shown])) / 2
+        mean, half = float(average(values)), float(self._half_width(values, rows, level))
+        between = float(deviate(values))
+        return RefitMissing(known.count, known.share, mean, mean - half, mean + half, between)
+
+    @property
+    def regions(self) -> Mapping[str, RefitEffect]:
+        """The effect in each group of rows, by its rule, where groups were given: `regions=By(...)`.
+
+        None where regions were searched: every training has its own; see `Refits.regions`.
+        """
+        tree = self.effects[0].regions
+        rules = [] if tree is None or not self.inside else [region.rule for region in tree]
+        return MappingProxyType(dict(zip(rules, self.inside, strict=True)))
 
     def trace(
         self, center: Center = "mean", level: float = 0.95, n_points: int = N_POINTS
     ) -> RefitTrace:
         """What is drawn: of numbers at some hundred places, of levels and points at their own."""
         if self.parts == "bins":
-            x = np.union1d(self.axis, np.linspace(self.axis[0], self.axis[-1], n_points))
-            low, high = self.ci(x, level=level, center=center)
-            curves = self.curves(x, center=center)
-            own = None if self.own is None else self.own.curve(x, center=center)
-        else:
-            shown = [effect.trace(center, level) for effect in self.effects]
-            x, curves = shown[0].x, np.stack([one.curve for one in shown])
-            rows = np.mean([one.high - one.low for one in shown], axis=0) / 2
-            half = self._half_width(curves, rows, level)
-            low, high = curves.mean(axis=0) - half, curves.mean(axis=0) + half
-            own = None if self.own is None else self.own.trace(center, level).curve
-        between = curves.std(axis=0, ddof=1)
-        return RefitTrace(x, curves.mean(axis=0), low, high, between, curves, own)
+            low, high = self.axis[0], self.axis[-1]
+            return self._trace_at(
+                np.union1d(self.axis, np.linspace(low, high, n_points)), center, level
+            )
+        shown = [effect.trace(center, level) for effect in self.effects]
+        curves = np.stack([one.curve for one in shown])
+        rows = average(np.stack([one.high - one.low for one in shown])) / 2
+        own = None if self.own is None else self.own.trace(center, level).curve
+        return self._gather(shown[0].x, curves, self._half_width(curves, rows, level), own)
+
+    def _trace_at(self, x: FloatArray, center: Center, level: float) -> RefitTrace:
+        """The same at given numbers."""
+        low, high = self.ci(x, level=level, center=center)
+        own = None if self.own is None else self.own.curve(x, center=center)
+        return self._gather(x, self.curves(x, center=center), (high - low) / 2, own)
+
+    def _gather(
+        self, x: FloatArray, curves: FloatArray, half: FloatArray, own: FloatArray | None
+    ) -> RefitTrace:
+        mean = average(curves)
+        return RefitTrace(x, mean, mean - half, mean + half, deviate(curves), curves, own)
+
+    def table(self) -> Columns:
+        """One row for each limit of a bin, level or point, and one for missing values."""
+        places, gone = self.axis, self.missing
+        is_cut = self.parts == "bins"
+        trace = self._trace_at(places, "mean", 0.95) if is_cut else self.trace()
+        at = np.arange(places.size) if is_cut else np.searchsorted(trace.x, places)
+        columns: Columns = {
+            "at": list(name_places(places, self.labels, axis_kind(self.effects[0]))),
+            "x": places.tolist(),
+        }
+        for name in TRACED:
+            columns[name] = getattr(trace, name)[at].tolist()
+        if gone is None:
+            return columns
+        return add_row(columns, {"at": MISSING, **{name: getattr(gone, name) for name in TRACED}})
+
+
+TRACED = ("curve", "low", "high", "between")
+
+
+def average(values: FloatArray) -> FloatArray:
+    """Mean over the trainings, the first axis; that of equal values is any of them, exactly."""
+    first = values[0]
+    return np.asarray(first + (values - first).mean(axis=0))
+
+
+def deviate(values: FloatArray) -> FloatArray:
+    """Deviation between trainings, the first axis; that of equal values is exactly zero."""
+    return np.asarray((values - values[0]).std(axis=0, ddof=1))

@@ -5,30 +5,76 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rhale.results.listing import aligned, shorten
+import numpy as np
+
+from rhale.results.listing import MOST_NAMED, aligned, shorten
+from rhale.results.pair_effect import write_p
 from rhale.results.refit_effect import RefitEffect
+
+LEGEND = (
+    "importance: mean of the trainings [95 % interval]; replicated: the same without chance; "
+    "p: that chance alone agrees so well"
+)
 
 
 def refits_as_text(
-    effects: Sequence[RefitEffect], provenance: Mapping[str, Any], remarks: Sequence[str]
+    effects: Sequence[RefitEffect],
+    provenance: Mapping[str, Any],
+    remarks: Sequence[str],
+    correlated: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
-    """Write what would come back, the largest replicated effect first."""
+    """Write what would come back, in the order of the effects.
+
+    Parameters
+    ----------
+    effects : sequence of RefitEffect
+        The largest replicated importance first.
+    provenance : mapping
+        What was trained and explained, how, on how many rows.
+    remarks : sequence of str
+        What follows the table.
+    correlated : mapping of str to sequence of str, optional
+        Features that each feature can hardly be told from.
+    """
     columns = {"feature": [shorten(e.name) for e in effects]}
     if len({e.output for e in effects}) > 1:
         columns["output"] = [shorten(e.output) for e in effects]
     n_left = len(columns)
     columns["importance [95 %]"] = [write_interval(e) for e in effects]
-    columns["replicated"] = [f"{e.replicated:.4g}" for e in effects]
-    columns["p"] = [f"{e.p_value:.2g}" for e in effects]
-    columns["comes back"] = ["yes" if e.comes_back else "no" for e in effects]
+    columns["replicated"] = [write_known(e.replicated) for e in effects]
+    columns["p"] = [write_p(e.p_value) or "?" for e in effects]
+    columns["comes back"] = [write_answer(e) for e in effects]
+    copies = [name_few((correlated or {}).get(e.name, ())) for e in effects]
+    if any(copies):
+        columns["hardly told from"] = copies
     table = aligned([list(columns), *zip(*columns.values(), strict=True)], n_left=n_left)
-    return "\n".join([refit_title(provenance), *table, *remarks])
+    return "\n".join([refit_title(provenance), *table, LEGEND, *remarks])
+
+
+def write_answer(effect: RefitEffect) -> str:
+    """Say whether an effect comes back; "?" where nobody knows."""
+    if np.isnan(effect.p_value):
+        return "?"
+    return "yes" if effect.comes_back else "no"
+
+
+def write_known(number: float) -> str:
+    """Write a number; "?" where it is not known."""
+    return "?" if np.isnan(number) else f"{number:.4g}"
 
 
 def write_interval(effect: RefitEffect) -> str:
-    """Importance with its interval between trainings."""
+    """Importance with its interval between trainings, where that is known."""
     low, high = effect.importance_ci()
+    if np.isnan(low):
+        return write_known(effect.importance)
     return f"{effect.importance:.4g} [{low:.3g}, {high:.3g}]"
+
+
+def name_few(names: Sequence[str]) -> str:
+    """Name some features, and say how many more there are."""
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(map(shorten, names[:MOST_NAMED])) + more
 
 
 def refit_title(provenance: Mapping[str, Any]) -> str:

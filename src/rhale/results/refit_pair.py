@@ -13,6 +13,7 @@ from rhale.kernels.overlap import Overlap
 from rhale.kernels.records import freeze, same_fields
 from rhale.kernels.replication import Replication, replicate
 from rhale.kernels.student import student_quantile
+from rhale.kernels.training_noise import mean_factor
 from rhale.results.pair_effect import PairEffect
 from rhale.results.refit_effect import LEVEL
 from rhale.results.result import require_level
@@ -77,8 +78,9 @@ class RefitPair:
         """Where the mean strength of all possible trainings is; never below zero."""
         require_level(level)
         quantile = student_quantile(level, np.array([self.overlap.degrees]))[0]
-        half = float(quantile * np.sqrt(self.overlap.factor)) * self.strength_between
-        return max(self.strength - half, 0.0), self.strength + half
+        factor = mean_factor(self.gram, self.overlap)
+        half = float(quantile * np.sqrt(factor)) * self.strength_between
+        return float(np.maximum(self.strength - half, 0.0)), self.strength + half
 
     @cached_property
     def replication(self) -> Replication:

@@ -39,7 +39,12 @@ from rhale.results.schema import (
     agree_explanation,
     effect_records,
 )
-from rhale.results.stored_refits import StoredRefitPair, describe_excess, restore_refit_pairs
+from rhale.results.stored_refits import (
+    MOST_TRAININGS,
+    StoredRefitPair,
+    describe_excess,
+    restore_refit_pairs,
+)
 
 TEXT, COUNT = Text(), Number(0, whole=True)
 WHOLE = 1 + 1e-9  # shares of the rows add up to one, to rounding
@@ -85,9 +90,19 @@ def _agree_kinds(one: Any, first: Any, where: str) -> None:
         here = f"{where}.effects[{place}]"
         if type(effect) is not type(other) or effect.quantity != other.quantity:
             refuse(f"{here} is of another kind than in the first training")
-        is_alike = effect.parts == "bins" or np.array_equal(effect.axis, other.axis)
-        if not is_alike or effect.labels != other.labels:
+        if not _stand_alike(effect, other):
             refuse(f"{here} has other places than in the first training")
+
+
+def _stand_alike(effect: Any, other: Any) -> bool:
+    """Whether levels or points that have a curve are the same; bins need not be."""
+    if effect.parts == "bins":
+        return True
+    same = effect.labels == other.labels and np.array_equal(effect.axis, other.axis)
+    if same and effect.parts == "points":
+        same = effect.method == other.method
+        same = same and np.array_equal(np.isnan(effect.mean), np.isnan(other.mean))
+    return bool(same)
 
 
 def _agree_refits(found: dict[str, Any], where: str) -> None:
@@ -162,7 +177,7 @@ REFITS = Record(
         "explanations": Several(Part({"explanation": TRAINING}), TRAININGS),
         "own": Maybe(Part({"explanation": TRAINING})),
         "pairs": Several(Part({"refit_pair": STORED_REFIT_PAIR})),
-        "failures": Several(Miss()),
+        "failures": Several(Miss(), Side("failures", most=MOST_TRAININGS)),
         "provenance": Named(Anything(), OF_ALL),
         "notes": NOTES,
     },

@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from rhale.kernels import FloatArray
-from rhale.results.refit_effect import RefitEffect
+from rhale.results.refit_effect import TRACED, RefitEffect
 from rhale.results.refit_pair import RefitPair
-from rhale.results.result import axis_kind
-from rhale.results.table_rows import Columns, name_places
+from rhale.results.table_rows import Columns
 
 CORRELATED = 0.8  # from here on, a learner may take one feature for the other
 
 
-def effect_rows(
-    effects: Sequence[RefitEffect],
-    features: Sequence[str],
-    sample: FloatArray,
-    weight: FloatArray,
-) -> Columns:
+def effect_rows(effects: Sequence[RefitEffect], correlated: Mapping[str, Sequence[str]]) -> Columns:
     """One row per feature and output: what would come back.
 
     Parameters
     ----------
     effects : sequence of RefitEffect
         In the order of the rows.
-    features : sequence of str
-        Names of the columns of the sample.
-    sample, weight : ndarrays of shape (n_sample, n_features) and (n_sample,)
-        Some rows, by which features are compared.
+    correlated : mapping of str to sequence of str
+        Features that each feature can hardly be told from (`find_correlated`).
     """
     ends = [effect.importance_ci() for effect in effects]
-    proxies = find_correlated(features, sample, weight)
     return {
         "feature": [effect.name for effect in effects],
         "output": [effect.output for effect in effects],
@@ -43,9 +34,14 @@ def effect_rows(
         "importance_between": [effect.importance_between for effect in effects],
         "replicated": [effect.replicated for effect in effects],
         "p_value": [effect.p_value for effect in effects],
-        "comes_back": [effect.comes_back for effect in effects],
-        "correlated_with": [", ".join(proxies[effect.name]) for effect in effects],
+        "comes_back": [known(effect) for effect in effects],
+        "correlated_with": [", ".join(correlated[effect.name]) for effect in effects],
     }
+
+
+def known(result: RefitEffect | RefitPair) -> bool | None:
+    """Whether it comes back; None where nobody knows."""
+    return None if np.isnan(result.p_value) else result.comes_back
 
 
 def pair_rows(pairs: Sequence[RefitPair]) -> Columns:
@@ -61,27 +57,23 @@ def pair_rows(pairs: Sequence[RefitPair]) -> Columns:
         "strength_between": [pair.strength_between for pair in pairs],
         "replicated": [pair.replicated for pair in pairs],
         "p_value": [pair.p_value for pair in pairs],
-        "comes_back": [pair.comes_back for pair in pairs],
+        "comes_back": [known(pair) for pair in pairs],
     }
 
 
 def part_rows(effects: Sequence[RefitEffect]) -> Columns:
-    """One row per feature, output and place of the axis: limits of bins, levels or points."""
+    """One row per feature, output and place: limits of bins, levels or points; missing values."""
     columns: Columns = {name: [] for name in PART_COLUMNS}
     for effect in effects:
-        places = effect.axis
-        trace = effect.trace()
-        at = np.searchsorted(trace.x, places)
-        columns["feature"] += [effect.name] * places.size
-        columns["output"] += [effect.output] * places.size
-        columns["at"] += name_places(places, effect.labels, axis_kind(effect.effects[0]))
-        columns["x"] += places.tolist()
-        for name in ("curve", "low", "high", "between"):
-            columns[name] += getattr(trace, name)[at].tolist()
+        own = effect.table()
+        n_rows = len(own["at"])
+        own = {"feature": [effect.name] * n_rows, "output": [effect.output] * n_rows, **own}
+        for name, cells in columns.items():
+            cells += own[name]
     return columns
 
 
-PART_COLUMNS = ("feature", "output", "at", "x", "curve", "low", "high", "between")
+PART_COLUMNS = ("feature", "output", "at", "x", *TRACED)
 
 
 def find_correlated(

@@ -6,7 +6,9 @@ from rhale.kernels.cells import Cells
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import (
     BLOCK_ROWS,
+    SUMS,
     Moments,
+    average,
     check_magnitude,
     empty,
     measure,
@@ -379,3 +381,39 @@ def test_each_axis_is_united_by_itself():
     assert wide.count.tolist() == [1, 1, 0, 2]
     assert wide.mean.tolist() == [[1.0, 3.0, 0.0, 7.0]]
     assert wide.sxd[1].tolist() == [[0.0, 0.0, 0.0, 20.0]]  # (-5)(-2) + 5 · 2
+
+
+def several_models(n_models):
+    """The same rows under several models: x and weights alike, local effects not."""
+    rng = np.random.default_rng(8)
+    grid, x, weights = Grid(np.linspace(0, 1, 6)), rng.uniform(0, 0.8, 60), rng.uniform(0.5, 2, 60)
+    effects = rng.normal(np.arange(n_models)[:, None], 1, (n_models, 60))
+    return grid, x, effects, weights
+
+
+def test_the_average_of_equal_moments_is_any_of_them():
+    grid, x, (effects,), weights = several_models(1)
+    one = measure(grid, x, effects, weights)
+    found = average([one] * 7)
+    assert np.array_equal(found.count, one.count)
+    for name in SUMS:
+        np.testing.assert_allclose(getattr(found, name), getattr(one, name), rtol=1e-13)
+
+
+def test_the_average_is_that_of_every_row_shared_between_the_models():
+    grid, x, effects, weights = several_models(3)
+    found = average([measure(grid, x, d, weights) for d in effects])
+    shared = measure(grid, np.tile(x, 3), effects.ravel(), np.tile(weights, 3) / 3)
+    for name in ("weight", "mean_x", "sxx", "low", "high", "mean", "sxd", "sdd"):
+        np.testing.assert_allclose(getattr(found, name), getattr(shared, name), rtol=1e-12)
+    alone = measure(grid, x, effects[0], weights)
+    assert np.array_equal(found.count, alone.count)  # rows count once
+    np.testing.assert_allclose(found.rows, alone.rows, rtol=1e-12)
+
+
+def test_the_order_of_what_is_averaged_does_not_matter():
+    grid, x, effects, weights = several_models(5)
+    parts = [measure(grid, x, d, weights) for d in effects]
+    one, other = average(parts), average(parts[::-1])
+    for name in SUMS:
+        np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-12)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from rhale.errors import BadSettingError
+from rhale.kernels.adaptive import Adaptive
 from rhale.kernels.axis import Axis
 from rhale.kernels.fixed import Edges, Fixed, Quantile
 from rhale.kernels.grid import Grid
@@ -11,7 +12,9 @@ from rhale.kernels.real_jumps import Jump
 from rhale.kernels.staircase import Staircase
 from rhale.results.fit import (
     FINE_CELLS,
+    ModelCells,
     axis_of,
+    bin_alike,
     bin_cells,
     fine_grid,
     nearest_limits,
@@ -202,3 +205,37 @@ def test_rows_differ_where_they_move_and_at_a_jump_by_that_at_least(deviation, e
     assert effect.std[[0, 2, 3]].tolist() == [0.0, 0.0, 0.0]
     np.testing.assert_array_equal(effect.spread([1.6, 3.9], center="start"), effect.std[1])
     assert effect.spread(1.4, center="start") == 0.0
+
+
+def several_models(*jumps, n_rows=2_000):
+    """Cells of models whose effect jumps from 0 to 1 at different places, on the same rows."""
+    rng = np.random.default_rng(5)
+    x, noise = np.sort(rng.uniform(0, 1, n_rows)), rng.normal(0, 0.2, n_rows)
+    grid = fine_grid(axis(x), Adaptive().candidates(axis(x)), "left")
+    return [ModelCells(measure(grid, x, (x > jump) + noise)) for jump in jumps]
+
+
+@pytest.mark.parametrize("partition", [Adaptive(), Optimal(20), Fixed(7), Quantile(5)])
+def test_copies_of_one_model_have_its_bins(partition):
+    (one,) = several_models(0.4)
+    alone = bin_cells("x", "y", one.cells, partition)
+    alike = bin_alike("x", "y", [one] * 5, partition)
+    assert all(np.array_equal(effect.edges, alone.edges) for effect in alike)
+    np.testing.assert_allclose([effect.mean for effect in alike], [alone.mean] * 5, rtol=1e-12)
+
+
+def test_models_that_jump_at_two_places_have_the_limits_of_both():
+    first, second = bin_alike("x", "y", several_models(0.3, 0.7), Adaptive())
+    assert np.array_equal(first.edges, second.edges)
+    for jump in (0.3, 0.7):
+        assert np.abs(first.edges - jump).min() < 0.01
+    assert first.mean[first.edges[:-1] >= 0.35] == pytest.approx(1, abs=0.05)
+    assert second.mean[second.edges[1:] <= 0.65] == pytest.approx(0, abs=0.05)
+
+
+def test_the_order_of_the_models_does_not_move_limits():
+    models = several_models(0.2, 0.5, 0.6)
+    forth, back = (bin_alike("x", "y", order, Adaptive()) for order in (models, models[::-1]))
+    for one, other in zip(forth, back[::-1], strict=True):
+        np.testing.assert_allclose(one.edges, other.edges)
+        np.testing.assert_allclose(one.mean, other.mean)

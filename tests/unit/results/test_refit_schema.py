@@ -156,6 +156,7 @@ DAMAGE = {
     "pairs[1] is there twice": lambda c: c["pairs"].append(
         {**c["pairs"][0], "names": c["pairs"][0]["names"][::-1]}
     ),
+    "failures has 10001 entries, more than 10000": lambda c: c.update(failures=[[1, ""]] * 10_001),
     "failures[0] is 3, not the number": lambda c: c.update(failures=[3]),
     "failures[0][0] is 0, which it cannot be": lambda c: c.update(failures=[[0, "why"]]),
     "failures[0][0] is 1.0, not a whole number": lambda c: c.update(failures=[[1.0, "why"]]),
@@ -183,6 +184,15 @@ def test_damage_is_told_by_the_name_of_the_field(content, expected):
 def test_too_many_numbers_to_compare_are_refused(content, monkeypatch):
     monkeypatch.setattr("rhale.results.stored_refits.MOST_HEIGHTS", 4 * 60 - 1)
     assert told(content) == "explanations has 4 trainings at 60 rows, more than 239 numbers"
+
+
+def test_points_without_a_curve_are_the_same_in_all_trainings():
+    rx = make_refits(of_frame, make_frame(np.random.default_rng(0)), features=["gap"], method="pdp")
+    content = json.loads(json.dumps({VERSION: FORMAT, **pack_refits(rx)}))
+    effect = content["explanations"][1]["effects"][0]
+    mean = numbers(content, effect["mean"])
+    effect["mean"] = pooled(content, np.where(np.arange(mean.size) == 2, np.nan, mean))
+    assert told(content).startswith("explanations[1].effects[0] has other places")
 
 
 def test_trainings_on_halves_are_as_they_were(content):

@@ -1,0 +1,124 @@
+"""From one result a training to a RefitEffect: curves compared at the rows, region by region."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from rhale.kernels import BoolArray, FloatArray
+from rhale.kernels.overlap import Overlap
+from rhale.results.effect import NO_SAMPLE, Effect
+from rhale.results.level_effect import LevelEffect
+from rhale.results.refit_effect import RefitEffect
+from rhale.results.region_tree import RegionTree
+from rhale.results.result import Result, heights, normal_quantile
+
+LEVEL, N_POINTS = 0.95, 33  # of the intervals by which errors are read
+
+
+class SampledRows(NamedTuple):
+    """Values of one feature and weights of some rows, both of shape (n_sample,)."""
+
+    x: FloatArray
+    weight: FloatArray
+
+    def take(self, kept: BoolArray) -> SampledRows:
+        """Some of the rows."""
+        return SampledRows(self.x[kept], self.weight[kept])
+
+
+def compare_trainings(
+    results: Sequence[Result], overlap: Overlap, rows: SampledRows, own: Result | None = None
+) -> RefitEffect:
+    """Compare one effect in several trainings, and in each group of rows if groups were given.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        One a training, all of the same feature, output and rows.
+    overlap : Overlap
+        Which rows the trainings share.
+    rows : SampledRows
+        Rows at which curves are compared.
+    own : Result, optional
+        The effect in the user's own model.
+    """
+    return RefitEffect(
+        effects=tuple(results),
+        overlap=overlap,
+        gram=multiply_curves(results, rows),
+        own=own,
+        drawn=mean_square_error(results, rows),
+        inside=compare_groups(results, overlap, rows, own),
+    )
+
+
+def compare_groups(
+    results: Sequence[Result], overlap: Overlap, rows: SampledRows, own: Result | None
+) -> tuple[RefitEffect, ...]:
+    """The same inside the groups that the user named; nothing where there are none."""
+    compared = [*results] if own is None else [*results, own]
+    trees = [tree for one in compared if (tree := one.regions) is not None]
+    if len(trees) < len(compared) or not have_same_groups(trees):
+        return ()
+    found = []
+    for number, alike in enumerate(zip(*trees, strict=True)):
+        inside = [region.effect for region in alike]
+        own_inside = None if own is None else inside.pop()
+        sampled = trees[0].sampled
+        here = rows.take(sampled == number) if sampled.size else rows
+        found.append(compare_trainings(inside, overlap, here, own_inside))
+    return tuple(found)
+
+
+def have_same_groups(trees: Sequence[RegionTree]) -> bool:
+    """Whether all trainings have the same groups of rows, since the user named them."""
+    rules = {tuple(region.rule for region in tree) for tree in trees}
+    return len(rules) == 1 and all(tree.state == "given" for tree in trees)
+
+
+def multiply_curves(results: Sequence[Result], rows: SampledRows) -> FloatArray:
+    """Mean over some rows of the product of every two curves, (n_curves, n_curves).
+
+    Rows count at which all curves are known; nan where there are none.
+    """
+    curves = np.stack([heights(result, rows.x) for result in results])
+    known = np.isfinite(curves).all(axis=0) & (rows.weight > 0)
+    if not known.any():
+        return np.full((len(results), len(results)), np.nan)
+    share = rows.weight[known] / rows.weight[known].sum()
+    return np.asarray((curves[:, known] * share) @ curves[:, known].T)
+
+
+def mean_square_error(results: Sequence[Result], rows: SampledRows) -> float:
+    """Mean square of what the draw of the rows adds to a curve: of its standard error, at the rows.
+
+    Nan where no error is known.
+    """
+    known = np.isfinite(rows.x) & (rows.weight > 0)
+    if not known.any():
+        return float("nan")
+    squares = []
+    for result in results:
+        trace = result.trace("mean", LEVEL, N_POINTS)
+        error = (trace.high - trace.low) / (2 * normal_quantile(LEVEL))
+        told = np.isfinite(error)
+        if not told.any():
+            return float("nan")
+        at = np.interp(rows.x[known], trace.x[told], error[told])
+        squares.append(np.average(at**2, weights=rows.weight[known]))
+    return float(np.mean(squares))
+
+
+def drop_sample(result: Result) -> Result:
+    """Leave out local effects of single rows, which only one training by itself needs."""
+    tree = result.regions
+    if isinstance(result, Effect | LevelEffect):
+        result = replace(result, sample=NO_SAMPLE)
+        if tree is not None:
+            kept = tuple(replace(one, effect=drop_sample(one.effect)) for one in tree)
+            result = replace(result, regions=replace(tree, regions=kept))
+    return result

@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+from tests.unit.results.refitted import SLOPES, TRAIN, make_table, refit_lines
+
+import rhale
+from rhale.results.refit_listing import LEGEND, name_few, refits_as_text
+
+
+@pytest.fixture(scope="module")
+def lines():
+    return refit_lines()
+
+
+def listed(rx, correlated=None, remarks=()):
+    return refits_as_text(rx.effects, rx.provenance, remarks, correlated).split("\n")
+
+
+def test_every_feature_has_a_line_and_columns_are_aligned(lines):
+    head, names, first, second, legend, last = listed(lines, remarks=["a remark"])
+    assert head == "6 trainings of function, models as given, explained on 80 rows by rhale"
+    assert names.split("  ")[0] == "feature"
+    assert first.startswith("x0 ")
+    assert second.split() == ["x1", "0", "[0,", "0]", "0", "1", "no"]
+    assert (legend, last) == (LEGEND, "a remark")
+    end = names.index("replicated") + len("replicated")
+    assert all(line[end - 1] != " " and line[end] == " " for line in (names, first, second))
+
+
+def test_small_p_values_are_written_as_elsewhere(lines):
+    assert f" {lines['x0'].p_value:.2g} " in listed(lines)[2]
+    certain = refit_lines(slopes=2 + SLOPES / 1000)
+    assert " < 0.001 " in listed(certain)[2]
+    assert listed(certain)[2].endswith(" yes")
+
+
+def test_what_nobody_knows_is_a_question():
+    rx = refit_lines(train=[np.arange(9)] * SLOPES.size)
+    line = listed(rx)[2].split()
+    assert line[0] == "x0"
+    assert line[2:] == ["?", "?", "?"]
+
+
+def test_features_that_can_hardly_be_told_apart_are_named(lines):
+    _, names, first, second, *_ = listed(lines, {"x0": ["x1"], "x1": []})
+    assert names.endswith("hardly told from")
+    assert first.endswith("  x1")
+    assert second.endswith(" no")
+    assert name_few([*"abcde"]) == "a, b, c and 2 more"
+
+
+def test_outputs_are_named_where_there_are_several():
+    def two(slope):
+        return lambda rows: np.column_stack([slope * rows[:, 0], rows[:, 1]])
+
+    rx = rhale.refits([two(s) for s in SLOPES], make_table(), train=TRAIN)
+    lines = listed(rx)
+    assert lines[1].split()[:2] == ["feature", "output"]
+    assert len(lines) == 2 + 4 + 1
