@@ -634,9 +634,8 @@ class Work:
     def measure_pairs(self, model: Any, pairs: Any, n_jobs: int | None) -> Interactions:
         """Measure pairs of one training, in so many threads; the price of all is told once."""
         options = {name: getattr(self.asked, name) for name in PAIR_OPTIONS}
-        is_all = isinstance(pairs, str)
-        features = self.asked.features if is_all else None
-        named = (self.first_look.pairs or pairs) if is_all else pairs
+        named = (self.first_look.pairs or pairs) if isinstance(pairs, str) else pairs
+        features = self.asked.features if named == "all" else None
         options |= {"n_jobs": n_jobs, "pairs": named, "features": features}
         found = interactions(model, self.data, **options)
         if named == "all":

@@ -756,6 +756,13 @@ def test_all_pairs_of_a_black_box_are_priced_once(rows, caplog):
     ]
 
 
+def test_all_pairs_are_those_of_the_features_that_are_explained(rows):
+    x = np.abs(rows)
+    options = {"features": [2, 0], "pairs": "all", "n_refits": 4}
+    rx = rhale.refit(learn_product, x, 2 * x[:, 0] * x[:, 1], **options)
+    assert [pair.names for pair in rx.pairs] == [("x0", "x2")]
+
+
 def test_pairs_that_are_kept_are_priced_once_and_the_same(rows, caplog, tmp_path):
     x = np.abs(rows)
     asked = {"pairs": "all", "n_refits": 4}
