@@ -39,6 +39,7 @@ from rhale.errors import (
 from rhale.explanation import Explanation, rebin_alike
 from rhale.features.first_pass import Columns, FirstPass
 from rhale.kernels import IntArray
+from rhale.kernels.axis import Axis
 from rhale.kernels.overlap import Overlap
 from rhale.kernels.pair_settings import read_pairs
 from rhale.kernels.splits import Scheme, as_units, check_indices
@@ -66,11 +67,6 @@ SAME_ROWS = Note(
     "same rows",
     "all trainings had the same rows: what differs between them is the learner's own chance, and "
     "nothing is known about training on other rows, so there is no interval",
-)
-NO_HALVES = Note(
-    "no halves",
-    "replication compares trainings without a common row, and there are none here; half-samples "
-    "have them",
 )
 LEFT = Note(
     "models",
@@ -127,8 +123,8 @@ def refit(
     target : array-like of shape (n_rows,) or str
         What is learned; or the column that holds it, which is then no feature.
     scheme : {"half-samples", "subsamples", "folds", "bootstraps"}
-        Which rows a training has. Half-samples come as complementary halves, which is what
-        `Refits.replication` needs.
+        Which rows a training has. Half-samples come as complementary halves, which tell most about
+        a training on other rows.
     n_refits : int
         How many trainings.
     share : float, optional
@@ -525,6 +521,12 @@ class FirstLook:
                 self._columns = first.settle(run.survey(first.task))
             return self._columns
 
+    @property
+    def axes(self) -> dict[str, Axis]:
+        """Where the rows of each feature are, once somebody has looked."""
+        known = () if self._columns is None else self._columns.features
+        return {feature.name: feature.axis for feature in known}
+
 
 @dataclass(frozen=True, eq=False)
 class Work:
@@ -786,13 +788,15 @@ def gather(work: Work, done: Done, overlap: Overlap, told: Mapping[str, Any]) ->
     found = [done.explanations[number] for number in numbers]
     found += [] if done.own is None else [done.own]
     if any(fx.cells for fx in found):
-        found = list(rebin_alike(found, bins_of_all(work.asked, found[0])))
+        bins = bins_of_all(work.asked, found[0])
+        found = list(rebin_alike(found, bins, axes=work.first_look.axes))
     own = None if done.own is None else lighten(found.pop())
     source = Trained([done.models[n] for n in numbers if n in done.models], work, overlap)
-    left = say_left(work, source)
-    known = [done.pairs[n] for n in numbers if n in done.pairs]
-    pairs, lost = source.try_to_measure(None if known else work.pairs)
-    pairs += compare_pairs(known, overlap)
+    left, lost = say_left(work, source), tuple[Note, ...]()
+    if work.pairs is None or done.pairs:
+        pairs = compare_pairs([done.pairs[n] for n in numbers if n in done.pairs], overlap)
+    else:
+        pairs, lost = source.try_to_measure(work.pairs)
     return Refits(
         explanations=tuple(map(lighten, found)),
         overlap=overlap,
@@ -866,8 +870,8 @@ def tell(work: Work, done: Done, overlap: Overlap, left: Note | None) -> tuple[N
     if n_done < ENOUGH:
         text = f"{n_done} trainings tell little about how trainings differ; 20 are usual"
         notes.append(Note("few trainings", text))
-    due = {SAME_ROWS: overlap.is_same, NO_HALVES: len(overlap.halves) < FEWEST}
-    notes += [note for note, is_due in due.items() if is_due]
+    if overlap.is_same:
+        notes.append(SAME_ROWS)
     if left is not None and not (left is RESUMED and done.pairs):
         notes.append(left)
     return tuple(notes)
@@ -907,9 +911,7 @@ class Trained:
     overlap: Overlap
 
     def try_to_measure(self, pairs: Any) -> tuple[tuple[RefitPair, ...], tuple[Note, ...]]:
-        """Measure pairs if any are asked for; what stops that must not cost the trainings."""
-        if pairs is None:
-            return (), ()
+        """Measure pairs; what stops that must not cost the trainings."""
         try:
             return self.measure(pairs), ()
         except (KeyboardInterrupt, RhaleError) as error:
