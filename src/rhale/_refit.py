@@ -175,7 +175,7 @@ def refit(
     Examples
     --------
     >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
+    >>> rng = np.random.default_rng(1)
     >>> x = rng.normal(size=(200, 2))
     >>> def learn(rows, target):
     ...     slopes = np.linalg.lstsq(rows, target, rcond=None)[0]
@@ -246,8 +246,8 @@ def refits(
     >>> x = np.random.default_rng(0).normal(size=(100, 2))
     >>> models = [lambda rows: 2.0 * rows[:, 0], lambda rows: 2.2 * rows[:, 0]]
     >>> rx = refits(models, x, train=[np.arange(50), np.arange(50, 100)])
-    >>> rx["x0"].curve([0.0, 1.0], center="start").round(2)
-    array([0. , 2.1])
+    >>> np.diff(rx["x0"].curve([0.0, 1.0])).round(2)
+    array([2.1])
     """
     models, train, test = read_models(models, train, test)
     asked = read_options(options, seed, n_jobs)
