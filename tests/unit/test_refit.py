@@ -767,6 +767,24 @@ def test_all_pairs_of_a_black_box_are_priced_once(rows, caplog):
     ]
 
 
+def test_all_pairs_are_those_of_the_features_that_are_explained(rows):
+    x = np.abs(rows)
+    options = {"features": [2, 0], "pairs": "all", "n_refits": 4}
+    rx = rhale.refit(learn_product, x, 2 * x[:, 0] * x[:, 1], **options)
+    assert [pair.names for pair in rx.pairs] == [("x0", "x2")]
+
+
+def test_pairs_that_are_kept_are_priced_once_and_the_same(rows, caplog, tmp_path):
+    x = np.abs(rows)
+    asked = {"pairs": "all", "n_refits": 4}
+    plain = rhale.refit(learn_product, x, 2 * x[:, 0] * x[:, 1], **asked)
+    caplog.clear()
+    with caplog.at_level(logging.WARNING, logger="rhale"):
+        kept = rhale.refit(learn_product, x, 2 * x[:, 0] * x[:, 1], checkpoint=tmp_path, **asked)
+    assert kept.pairs == plain.pairs
+    assert len(caplog.records) == 2
+
+
 def test_pairs_can_be_asked_for_later(rows):
     x = np.abs(rows)
     rx = rhale.refit(learn_product, x, 2 * x[:, 0] * x[:, 1], n_refits=6)
@@ -782,7 +800,7 @@ def test_pairs_can_be_asked_for_later(rows):
     ("stop", "said"),
     [
         (KeyboardInterrupt, "interrupted"),
-        (OSError("gone"), "training 3: the model failed on .* OSError: gone"),
+        (OSError("gone"), "model 3 of 4: the model failed on .* OSError: gone"),
     ],
 )
 def test_what_stops_the_pairs_leaves_the_trainings(rows, stop, said):
