@@ -60,7 +60,7 @@ def tell_refits(
         return f"{name} does nothing in any training."
     told = [tell_replication(effect, name), tell_size(effect, ends)]
     if not effect.p_value > LEVEL:  # trainings share rows: they agree on chance, too
-        told += tell_course(effect, path)
+        told += tell_course(effect, path) + tell_missing(effect)
     return unbroken(" ".join(told + tell_alike(alike)))
 
 
@@ -107,6 +107,15 @@ def tell_course(effect: RefitEffect, path: RefitTrace) -> list[str]:
     else:
         told = f"The mean curve falls by {size} from its highest, at {high}, to its lowest, at {low}, and so do {some}."
     return [told]
+
+
+def tell_missing(effect: RefitEffect) -> list[str]:
+    """Say where rows without a value stand; nothing where that was not measured."""
+    found = effect.missing
+    if found is None or not math.isfinite(found.curve):
+        return []
+    sure = f" ({number(found.low)} to {number(found.high)})" if math.isfinite(found.low) else ""
+    return [f"Without a value the mean is {number(found.curve)}{sure}."]
 
 
 def tell_alike(alike: list[str]) -> list[str]:

@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.unit.report.refit_cases import straight, two_outputs, with_levels
+from tests.unit.report.refit_cases import straight, two_outputs, with_levels, with_missing
 from tests.unit.report.test_refit_page import same_rows
 
 from rhale.report.refit_numbers import trace_refits
@@ -78,3 +78,10 @@ def test_what_is_but_rounding_has_no_course():
 
 def test_a_feature_that_no_training_uses_is_told_in_few_words():
     assert told(two_outputs()["x1", "y0"]) == "x1 does nothing in any training."
+
+
+def test_missing_values_are_told():
+    found = with_missing()["x"].missing
+    words = f"Without a value the mean is {number(found.curve)} ({number(found.low)} to "
+    assert words in told(with_missing()["x"])
+    assert "Without a value" not in told(straight()["age"])
