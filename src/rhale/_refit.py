@@ -39,6 +39,7 @@ from rhale.errors import (
 from rhale.explanation import Explanation, rebin_alike
 from rhale.features.first_pass import Columns, FirstPass
 from rhale.kernels import IntArray
+from rhale.kernels.axis import Axis
 from rhale.kernels.overlap import Overlap
 from rhale.kernels.pair_settings import read_pairs
 from rhale.kernels.splits import Scheme, as_units, check_indices
@@ -66,11 +67,6 @@ SAME_ROWS = Note(
     "same rows",
     "all trainings had the same rows: what differs between them is the learner's own chance, and "
     "nothing is known about training on other rows, so there is no interval",
-)
-NO_HALVES = Note(
-    "no halves",
-    "replication compares trainings without a common row, and there are none here; half-samples "
-    "have them",
 )
 LEFT = Note(
     "models",
@@ -127,8 +123,8 @@ def refit(
     target : array-like of shape (n_rows,) or str
         What is learned; or the column that holds it, which is then no feature.
     scheme : {"half-samples", "subsamples", "folds", "bootstraps"}
-        Which rows a training has. Half-samples come as complementary halves, which is what
-        `Refits.replication` needs.
+        Which rows a training has. Half-samples come as complementary halves, which tell most about
+        a training on other rows.
     n_refits : int
         How many trainings.
     share : float, optional
@@ -170,6 +166,11 @@ def refit(
     Refits
         Of the trainings that succeeded; those that failed are named in `failures`. An interrupted
         run gives those that are done, and says so, if there are two.
+
+    Notes
+    -----
+    With `n_jobs`, libraries are kept to the thread that calls them. CatBoost cannot be while it
+    learns: give it `thread_count=1`.
 
     Examples
     --------
@@ -223,7 +224,8 @@ def refits(
         What you have; or what scikit-learn's `cross_validate(..., return_estimator=True,
         return_indices=True)` returned.
     data : table
-        All rows, as in `rhale.explain`; every model is explained on all of them.
+        All rows, as in `rhale.explain`; every model is explained on all of them. In memory, unless
+        models are independent.
     train, test : sequence of arrays of int or bool, optional
         Rows that each model was trained on, or those that were left out.
     scheme : {"auto", "independent"}
@@ -518,6 +520,12 @@ class FirstLook:
                 self._columns = first.settle(run.survey(first.task))
             return self._columns
 
+    @property
+    def axes(self) -> dict[str, Axis]:
+        """Where the rows of each feature are, once somebody has looked."""
+        known = () if self._columns is None else self._columns.features
+        return {feature.name: feature.axis for feature in known}
+
 
 @dataclass(frozen=True, eq=False)
 class Work:
@@ -773,14 +781,15 @@ def gather(work: Work, done: Done, overlap: Overlap, told: Mapping[str, Any]) ->
     found = [done.explanations[number] for number in numbers]
     found += [] if done.own is None else [done.own]
     if any(fx.cells for fx in found):
-        found = list(rebin_alike(found, bins_of_all(work.asked, found[0])))
+        bins = bins_of_all(work.asked, found[0])
+        found = list(rebin_alike(found, bins, axes=work.first_look.axes))
     own = None if done.own is None else lighten(found.pop())
     source = Trained([done.models[n] for n in numbers if n in done.models], work, overlap)
-    left = say_left(work, source)
+    left, lost = say_left(work, source), tuple[Note, ...]()
     if work.pairs is None or done.pairs:
         pairs = compare_pairs([done.pairs[n] for n in numbers if n in done.pairs], overlap)
     else:
-        pairs = source.measure(work.pairs)
+        pairs, lost = source.try_to_measure(work.pairs)
     return Refits(
         explanations=tuple(map(lighten, found)),
         overlap=overlap,
@@ -788,7 +797,7 @@ def gather(work: Work, done: Done, overlap: Overlap, told: Mapping[str, Any]) ->
         pairs=pairs,
         failures=tuple(sorted(done.failures)),
         provenance=record(found[0], work, overlap, told),
-        notes=tell(work, done, overlap, left),
+        notes=(*tell(work, done, overlap, left), *lost),
         trained=source if left is None else None,
     )
 
@@ -854,8 +863,8 @@ def tell(work: Work, done: Done, overlap: Overlap, left: Note | None) -> tuple[N
     if n_done < ENOUGH:
         text = f"{n_done} trainings tell little about how trainings differ; 20 are usual"
         notes.append(Note("few trainings", text))
-    due = {SAME_ROWS: overlap.is_same, NO_HALVES: len(overlap.halves) < FEWEST}
-    notes += [note for note, is_due in due.items() if is_due]
+    if overlap.is_same:
+        notes.append(SAME_ROWS)
     if left is not None and not (left is RESUMED and done.pairs):
         notes.append(left)
     return tuple(notes)
@@ -894,19 +903,29 @@ class Trained:
     work: Work
     overlap: Overlap
 
+    def try_to_measure(self, pairs: Any) -> tuple[tuple[RefitPair, ...], tuple[Note, ...]]:
+        """Measure pairs; what stops that must not cost the trainings."""
+        try:
+            return self.measure(pairs), ()
+        except (KeyboardInterrupt, RhaleError) as error:
+            why = "interrupted" if isinstance(error, KeyboardInterrupt) else excerpt(error)
+        return (), (Note("pairs", f"pairs were not measured: {why}"),)
+
     def measure(self, pairs: Any) -> tuple[RefitPair, ...]:
         """Measure pairs of features in all trainings, in the same cells."""
         asked = read_same_pairs(pairs)
         first = self._measure(0, asked)
         if first.provenance["ways"].get("corners") and asked == "all":
-            LOG.warning("and so for each of %d trainings", len(self.models))
+            LOG.warning("and as much for each of %d trainings", len(self.models))
         # by name: all have the same, and the price is told once
         named = [pair.names for pair in first.pairs[:: len(first.outputs)]]
         others = [self._measure(place, named) for place in range(1, len(self.models))]
         return compare_pairs((first, *others), self.overlap)
 
     def _measure(self, place: int, pairs: Any) -> Interactions:
-        return self.work.measure_pairs(self.models[place], pairs, self.work.n_jobs)
+        """Measure pairs of one training."""
+        with naming(f"training {place + 1}"):
+            return self.work.measure_pairs(self.models[place], pairs, self.work.n_jobs)
 
 
 def compare_pairs(found: Sequence[Interactions], overlap: Overlap) -> tuple[RefitPair, ...]:
