@@ -2,7 +2,14 @@
 
 import pytest
 from tests.end_to_end.browser import Report, open_browser
-from tests.unit.report.refit_cases import renamed, straight, two_outputs, with_levels, with_pairs
+from tests.unit.report.refit_cases import (
+    renamed,
+    straight,
+    two_outputs,
+    with_levels,
+    with_missing,
+    with_pairs,
+)
 
 from rhale.report.wording import number
 
@@ -70,6 +77,20 @@ def test_arrow_keys_read_the_mean_and_its_interval(opened):
     assert told.startswith("0: mean of the trainings \u22121 (")
     assert f"({number(low[0])} to {number(high[0])})" in told
     assert f"± {number(rx['age'].between([0.0])[0])}" in told
+
+
+def test_missing_values_have_a_point_and_a_level_of_their_own(opened):
+    rx = with_missing()
+    page = opened(rx)
+    names = [effect.name for effect in rx.ranked()]
+    curve, city = f"#p0-{names.index('x')}", f"#p0-{names.index('city')}"
+    page.show(curve)
+    assert count(page, f"{curve} .missing-dot path") == 1
+    page.show(city)
+    assert count(page, f"{city} .missing-dot path") == 1
+    page.find(f"{city} .chart").send_keys("\ue010")  # end
+    (told,) = page.texts(f"{city} .readout")
+    assert told.startswith(f"missing: mean of the trainings {number(rx['city'].missing.curve)}")
 
 
 def test_names_are_but_names(opened):

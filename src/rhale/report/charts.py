@@ -222,22 +222,34 @@ def level_region_chart() -> Any:
 
 def missing_layers(y: Any) -> list[Any]:
     """The point of missing values, right of the panel."""
-    side, rows = alt.value(alt.ExprRef("width + 30")), data("missing")
-    whisker = {"x": side}
+    rows, side = data("missing"), beside_panel()
     return [
         rows.mark_rule(style="spread-rule", strokeWidth=5).encode(
-            y=y_axis("", "a"), y2="b", **whisker
+            y=y_axis("", "a"), y2="b", **side
         ),
         rows.mark_rule(style="mean-rule", strokeWidth=LINE).encode(
-            y=y_axis("", "low"), y2="high", **whisker
+            y=y_axis("", "low"), y2="high", **side
         ),
+        *missing_dot(y),
+    ]
+
+
+def missing_dot(y: Any) -> list[Any]:
+    """That point alone, and its name."""
+    rows, side = data("missing"), beside_panel()
+    return [
         rows.mark_point(
             style="missing-dot", size=DOT, filled=False, opacity=1, strokeWidth=LINE
-        ).encode(y=y, **whisker),
+        ).encode(y=y, **side),
         rows.mark_text(style="plain-text", text="missing", baseline="top", fontSize=11).encode(
-            y=alt.value(alt.ExprRef("concat_0_height - 12")), **whisker
+            y=alt.value(alt.ExprRef("concat_0_height - 12")), **side
         ),
     ]
+
+
+def beside_panel() -> dict[str, Any]:
+    """A place right of the panel."""
+    return {"x": alt.value(alt.ExprRef("width + 30"))}
 
 
 def no_effect(channel: str = "y") -> Any:

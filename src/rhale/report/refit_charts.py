@@ -15,13 +15,14 @@ from rhale.report.charts import (
     WIDTH,
     ZOOM,
     alt,
+    beside_panel,
     data,
     hover_band,
     hover_line,
     level_axis,
     level_place,
+    missing_dot,
     no_effect,
-    room_layer,
     settled,
     strip_panel,
     to_vega,
@@ -82,7 +83,10 @@ def trainings_panel(x: Any) -> Any:
         dots.mark_point(style="effect-dot", size=DOT, filled=True, opacity=1, clip=True).encode(
             x, y
         ),
-        room_layer(y),
+        data("missing")
+        .mark_rule(style="between-rule", strokeWidth=3 * LINE)
+        .encode(y=y_axis("", "low"), y2="high", **beside_panel()),
+        *missing_dot(y),
         hover_line(x),
     ]
     return alt.layer(*layers).properties(width=WIDTH, height=TOP)
@@ -103,7 +107,12 @@ def level_trainings_chart() -> Any:
             level_axis("", "low"), y, x2="high"
         ),
         strokes.encode(x, y),
-        dots.mark_point(style="effect-dot", size=DOT, filled=True, opacity=1).encode(x, y),
+        dots.transform_filter("!datum.m")
+        .mark_point(style="effect-dot", size=DOT, filled=True, opacity=1)
+        .encode(x, y),
+        dots.transform_filter("datum.m")
+        .mark_point(style="missing-dot", size=DOT, strokeWidth=LINE, opacity=1)
+        .encode(x, y),
         own.encode(x, y),
     ]
     return settled(

@@ -15,6 +15,7 @@ from rhale.report.chart_numbers import (
     Numbers,
     axis_unit,
     form_of,
+    known,
     on_scale,
     places,
     rounded,
@@ -40,6 +41,16 @@ class TrainingCurve:
 
 
 @dataclass(frozen=True)
+class MissingMean:
+    """Where predictions without a value stand on the scale of the mean curve; as in `RefitShape`."""
+
+    y: float | None
+    low: float | None
+    high: float | None
+    between: float | None
+
+
+@dataclass(frozen=True)
 class RefitShape:
     """What is drawn of one feature in several trainings.
 
@@ -57,6 +68,8 @@ class RefitShape:
         How many there are.
     own : TrainingCurve or None
         The user's own model, where it was given.
+    missing : MissingMean or None
+        The point of missing values, where all trainings tell.
     """
 
     form: Form
@@ -74,6 +87,7 @@ class RefitShape:
     curves: tuple[TrainingCurve, ...] = ()
     n_trainings: int = 0
     own: TrainingCurve | None = None
+    missing: MissingMean | None = None
 
 
 def trace_refits(effect: RefitEffect) -> RefitTrace | None:
@@ -109,7 +123,16 @@ def shape_of_refits(effect: RefitEffect, path: RefitTrace | None) -> RefitShape:
         curves=curves if path.own is None else curves[:-1],
         n_trainings=effect.n_trainings,
         own=None if path.own is None else curves[-1],
+        missing=missing_mean(effect),
     )
+
+
+def missing_mean(effect: RefitEffect) -> MissingMean | None:
+    """The point of missing values, if it was measured."""
+    found = effect.missing
+    if found is None:
+        return None
+    return MissingMean(*map(known, (found.curve, found.low, found.high, found.between)))
 
 
 def choose_evenly(n: int, most: int) -> list[int]:

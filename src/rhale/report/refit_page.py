@@ -23,9 +23,23 @@ from rhale.report.page import (
     versions,
 )
 from rhale.report.refit_numbers import RefitShape, shape_of_refits, trace_refits
-from rhale.report.refit_sentences import comes_back_in_words, tell_count, tell_refits
+from rhale.report.refit_sentences import (
+    NO,
+    comes_back_in_words,
+    tell_count,
+    tell_nothing,
+    tell_refits,
+)
 from rhale.report.sparkline import path_of
-from rhale.report.wording import chance_in_words, clean, fixed, fixed_or_dash, isolated, listed
+from rhale.report.wording import (
+    UNKNOWN,
+    chance_in_words,
+    clean,
+    fixed,
+    fixed_or_dash,
+    isolated,
+    listed,
+)
 from rhale.results.refit_effect import RefitEffect
 from rhale.results.refit_pair import RefitPair
 from rhale.results.refit_table import find_correlated
@@ -218,7 +232,7 @@ def make_output(
     rows = tuple(pair_row(pair, strongest) for pair in pairs[:MOST_PAIRS])
     return RefitOutput(
         clean(output),
-        tell_count(ranked),
+        tell_count([part.row.comes_back for part in parts]),
         parts,
         end_of_bars([part.row for part in parts]),
         rows,
@@ -244,20 +258,25 @@ def make_part(
         sparkline=path_of(shape),
         notes=tuple(texts.index(clean(text)) for text in texts_of(effect)),
     )
-    return RefitPart(row, tell_refits(effect, path, ends, alike), shape)
+    told = (
+        tell_refits(effect, path, ends, alike) if row.size or path is None else tell_nothing(effect)
+    )
+    return RefitPart(row, told, shape)
 
 
 def effect_row(effect: RefitEffect, ends: tuple[float, float], scale: float) -> RefitRow:
     """One feature as a row, with the interval of its importance.
 
-    What is but rounding of the largest importance, `scale`, is zero.
+    What is but rounding of the largest importance, `scale`, is zero, and does not come back.
     """
+    if known(effect.importance, scale) == 0:
+        return nothing_row((clean(effect.name),), effect)
     return RefitRow(
         (clean(effect.name),),
-        known(effect.importance, scale),
-        known(ends[0], scale),
-        known(ends[1], scale),
-        known(effect.replicated, scale),
+        known(effect.importance, 0.0),
+        known(ends[0], 0.0),
+        known(ends[1], 0.0),
+        known(effect.replicated, 0.0),
         p=chance_in_words(effect.p_value),
         comes_back=comes_back_in_words(effect),
     )
@@ -265,16 +284,26 @@ def effect_row(effect: RefitEffect, ends: tuple[float, float], scale: float) -> 
 
 def pair_row(pair: RefitPair, scale: float) -> RefitRow:
     """One pair as a row."""
+    names = clean(pair.names[0]), clean(pair.names[1])
+    if known(pair.strength, scale) == 0:
+        return nothing_row(names, pair)
     low, high = pair.strength_ci()
     return RefitRow(
-        (clean(pair.names[0]), clean(pair.names[1])),
-        known(pair.strength, scale),
-        known(low, scale),
-        known(high, scale),
-        known(pair.replicated, scale),
+        names,
+        known(pair.strength, 0.0),
+        known(low, 0.0),
+        known(high, 0.0),
+        known(pair.replicated, 0.0),
         p=chance_in_words(pair.p_value),
         comes_back=comes_back_in_words(pair),
     )
+
+
+def nothing_row(names: tuple[str, ...], found: RefitEffect | RefitPair) -> RefitRow:
+    """A row of zeros; p of what is but rounding tells nothing."""
+    is_known = math.isfinite(found.p_value)
+    none = 0.0 if is_known else None
+    return RefitRow(names, 0.0, none, none, none, UNKNOWN, NO if is_known else UNKNOWN)
 
 
 def end_of_bars(rows: Sequence[RefitRow]) -> float:

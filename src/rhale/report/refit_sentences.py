@@ -25,16 +25,21 @@ def comes_back_in_words(effect: RefitEffect | RefitPair) -> str:
     return YES if effect.comes_back else NO
 
 
-def tell_count(effects: Sequence[RefitEffect]) -> str:
-    """Say how many features come back, and how many would by chance alone."""
-    tested = [effect for effect in effects if math.isfinite(effect.p_value)]
+def tell_count(found: Sequence[str]) -> str:
+    """Say how many features come back, told in words, and how many would by chance alone."""
+    tested = [words for words in found if words != UNKNOWN]
     if not tested:
         return "Whether features come back is not known: all trainings had the same rows."
-    n_back, n = sum(effect.comes_back for effect in tested), len(tested)
+    n_back, n = tested.count(YES), len(tested)
     told = f"{n_back} of {n} {'feature comes' if n == 1 else 'features come'} back"
     if n < MANY:
         return f"{told}."
     return f"{told}; if none of them did anything, chance would still let about {LEVEL * n:.0f} come back."
+
+
+def tell_nothing(effect: RefitEffect) -> str:
+    """Say that a feature moves nothing, but for rounding."""
+    return f"{isolated(clean(effect.name, SHORT_NAME))} does nothing in any training."
 
 
 def tell_refits(
@@ -56,11 +61,9 @@ def tell_refits(
     name = isolated(clean(effect.name, SHORT_NAME))
     if path is None:
         return f"{name} has one value in these rows: no training can tell what it does."
-    if not effect.importances.any():
-        return f"{name} does nothing in any training."
     told = [tell_replication(effect, name), tell_size(effect, ends)]
     if not effect.p_value > LEVEL:  # trainings share rows: they agree on chance, too
-        told += tell_course(effect, path)
+        told += tell_course(effect, path) + tell_missing(effect)
     return unbroken(" ".join(told + tell_alike(alike)))
 
 
@@ -107,6 +110,15 @@ def tell_course(effect: RefitEffect, path: RefitTrace) -> list[str]:
     else:
         told = f"The mean curve falls by {size} from its highest, at {high}, to its lowest, at {low}, and so do {some}."
     return [told]
+
+
+def tell_missing(effect: RefitEffect) -> list[str]:
+    """Say where rows without a value stand; nothing where that was not measured."""
+    found = effect.missing
+    if found is None or not math.isfinite(found.curve):
+        return []
+    sure = f" ({number(found.low)} to {number(found.high)})" if math.isfinite(found.low) else ""
+    return [f"Without a value the mean is {number(found.curve)}{sure}."]
 
 
 def tell_alike(alike: list[str]) -> list[str]:

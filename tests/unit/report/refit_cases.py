@@ -71,6 +71,20 @@ def two_outputs():
     return rhale.refits(models, rows, train=halves(120, len(models)))
 
 
+@cache
+def with_missing():
+    """A quarter of one feature is missing, where the models answer as they do at 3; of levels, too."""
+    x = np.linspace(0.0, 1.0, 80)
+    x[::4] = np.nan
+    city = np.array(["north", "south", None, "south"] * 20, dtype=object)
+    models = [
+        lambda rows, a=a: a * (rows["x"].fillna(3.0) + (rows["city"] == "south")).to_numpy()
+        for a in SLOPES
+    ]
+    table = pd.DataFrame({"x": x, "city": city})
+    return rhale.refits(models, table, train=halves(80, len(models)))
+
+
 def with_pairs(rx):
     """The same with one pair that comes back and one that does not, and a training that failed."""
     same, chance = np.outer(SLOPES, SLOPES), np.outer(CHANCE, CHANCE)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.report.refit_cases import SLOPES, straight, with_levels
+from tests.unit.report.refit_cases import SLOPES, straight, with_levels, with_missing
 
 from rhale.report.refit_numbers import (
     MOST_POINTS,
@@ -64,6 +64,17 @@ def test_few_numbers_keep_their_lines_and_one_value_has_none():
     assert shape_of(rx["rooms"]).dots
     assert shape_of(rx["rooms"]).labels == ()
     assert shape_of(rx["one"]).form == "constant"
+
+
+def test_missing_values_are_a_point_beside_the_curve():
+    rx = with_missing()
+    point = shape_of(rx["x"]).missing
+    known = np.delete(np.linspace(0.0, 1.0, 80), np.arange(0, 80, 4))
+    assert point.y == pytest.approx(SLOPES.mean() * (3.0 - known.mean()))
+    assert point.between == pytest.approx(SLOPES.std(ddof=1) * (3.0 - known.mean()))
+    assert point.low < point.y < point.high
+    assert shape_of(rx["city"]).missing is not None
+    assert shape_of(straight()["age"]).missing is None
 
 
 @given(st.integers(1, 200), st.integers(1, 30))

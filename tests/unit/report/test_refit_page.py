@@ -139,3 +139,25 @@ def test_profiles_have_places_and_no_bins():
     assert "at the same places" in page.trained
     assert "with the same bins" in make_refit_page(straight()).trained
     assert page.outputs[0].parts[0].shape.form == "curve"
+
+
+def test_what_is_but_rounding_does_not_come_back():
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    models = [lambda r, a=a: a * (r[:, 0] + 1e-13 * r[:, 1]) for a in SLOPES]
+    rx = rhale.refits(models, rows, scheme="independent")
+    page = make_refit_page(rx)
+    first, second = (part.row for part in page.outputs[0].parts)
+    assert first.comes_back == "yes"
+    assert (second.size, second.low, second.high, second.replicated) == (0.0, 0.0, 0.0, 0.0)
+    assert (second.p, second.comes_back) == (UNKNOWN, "no")
+    assert page.outputs[0].parts[1].reading == "x1 does nothing in any training."
+    assert page.outputs[0].reading == "1 of 2 features come back."
+
+
+def test_small_effects_keep_their_interval():
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    models = [lambda r, a=a: a * (1e6 * r[:, 0] + 2e-3 * r[:, 1]) for a in SLOPES]
+    rx = rhale.refits(models, rows, scheme="independent")
+    row = make_refit_page(rx).outputs[0].parts[1].row
+    assert (row.low, row.high) == rx["x1"].importance_ci()
+    assert 0 < row.low < row.size < row.high

@@ -2,11 +2,11 @@ import math
 
 import numpy as np
 import pytest
-from tests.unit.report.refit_cases import straight, two_outputs, with_levels
+from tests.unit.report.refit_cases import straight, two_outputs, with_levels, with_missing
 from tests.unit.report.test_refit_page import same_rows
 
 from rhale.report.refit_numbers import trace_refits
-from rhale.report.refit_sentences import comes_back_in_words, tell_count, tell_refits
+from rhale.report.refit_sentences import comes_back_in_words, tell_count, tell_nothing, tell_refits
 from rhale.report.wording import UNKNOWN, number
 
 
@@ -61,14 +61,13 @@ def test_copies_are_warned_of():
 
 
 def test_how_many_come_back_is_told_beside_what_chance_would_do():
-    rx = straight()
-    assert tell_count(rx.effects) == "1 of 2 features come back."
-    assert tell_count([rx["noise"]]) == "0 of 1 feature comes back."
-    assert tell_count([rx["noise"]] * 40) == (
+    assert tell_count(["yes", "no"]) == "1 of 2 features come back."
+    assert tell_count(["no"]) == "0 of 1 feature comes back."
+    assert tell_count(["no"] * 40) == (
         "0 of 40 features come back; if none of them did anything, chance would still let about 2 "
         "come back."
     )
-    assert "is not known" in tell_count(same_rows().effects)
+    assert "is not known" in tell_count([UNKNOWN, UNKNOWN])
 
 
 def test_what_is_but_rounding_has_no_course():
@@ -77,4 +76,11 @@ def test_what_is_but_rounding_has_no_course():
 
 
 def test_a_feature_that_no_training_uses_is_told_in_few_words():
-    assert told(two_outputs()["x1", "y0"]) == "x1 does nothing in any training."
+    assert tell_nothing(two_outputs()["x1", "y0"]) == "x1 does nothing in any training."
+
+
+def test_missing_values_are_told():
+    found = with_missing()["x"].missing
+    words = f"Without a value the mean is {number(found.curve)} ({number(found.low)} to "
+    assert words in told(with_missing()["x"])
+    assert "Without a value" not in told(straight()["age"])

@@ -14,20 +14,25 @@ class TrainingsChart extends RegionChart {
     const pointsOf = ({ at, y }, k) => at.map((place, i) => ({ k, x: shape.grid[place], y: y[i] }));
     const own = shape.own ? pointsOf(shape.own, 0) : [];
     const trainings = shape.curves.flatMap(pointsOf);
-    if (this.levels) return { dots: points, trainings, own };
+    const missing = shape.missing ? [shape.missing] : [];
+    if (this.levels) return { dots: [...points, ...missing.map((row) => ({ ...row, x: points.length, m: true }))], trainings, own };
     const lines = shape.dots ? { band: [], line: points, dots: points } : { band: points, line: points, dots: [] };
-    return { ...lines, trainings, own, ...countRows(shape) };
+    return { ...lines, trainings, own, missing, ...countRows(shape) };
   }
 
   settle() {
     if (!this.levels) this.view.signal("zoom", this.whole());
   }
 
+  labels() {
+    return this.shape.missing ? [...this.shape.labels, "missing"] : this.shape.labels;
+  }
+
   words(index) {
-    const { shape } = this;
-    const [y, low, high, between] = ["y", "low", "high", "between"].map((name) => shape[name][index]);
+    const { shape } = this, lost = index === shape.x.length;
+    const [y, low, high, between] = ["y", "low", "high", "between"].map((name) => (lost ? shape.missing[name] : shape[name][index]));
     const sure = low === null ? "" : ` (${number(low)} to ${number(high)})`;
-    return `${place(shape, shape.x[index])}: mean of the trainings ${number(y)}${sure}, they differ by ± ${number(between)}`;
+    return `${lost ? "missing" : place(shape, shape.x[index])}: mean of the trainings ${number(y)}${sure}, they differ by ± ${number(between)}`;
   }
 }
 
