@@ -177,18 +177,21 @@ def draw_rows(field: Field, own: Result, marks: Marks, wanted: Wanted) -> list[A
 
 def read_missing(effect: RefitEffect, wanted: Wanted) -> RefitTrace | None:
     """Read the points of missing values in all trainings; None where they were not measured."""
-    points = [one.missing_trace(wanted.center, wanted.level) for one in effect.effects]
-    heights = np.array([[np.nan] if point is None else point.curve for point in points])
-    if not np.isfinite(heights).all():
+    point = effect.missing_point(wanted.center, wanted.level)
+    if point is None:
         return None
-    unknown, own = np.full(1, np.nan), None
-    if (
-        effect.own is not None
-        and (gone := effect.own.missing_trace(wanted.center, wanted.level)) is not None
-    ):
-        own = gone.curve
-    between = heights.std(axis=0, ddof=1)
-    return RefitTrace(np.zeros(1), heights.mean(axis=0), unknown, unknown, between, heights, own)
+    results = (*effect.effects, *([] if effect.own is None else [effect.own]))
+    traces = [result.missing_trace(wanted.center, wanted.level) for result in results]
+    heights = np.stack([np.full(1, np.nan) if one is None else one.curve for one in traces])
+    return RefitTrace(
+        x=np.zeros(1),
+        curve=np.array([point.curve]),
+        low=np.array([point.low]),
+        high=np.array([point.high]),
+        between=np.array([point.between]),
+        curves=heights[: effect.n_trainings],
+        own=None if effect.own is None or traces[-1] is None else heights[-1],
+    )
 
 
 def draw_missing(field: Field, effect: RefitEffect, path: RefitTrace, wanted: Wanted) -> None:

@@ -72,6 +72,12 @@ def test_trainings_on_the_same_rows_have_no_interval_and_it_is_said(make_refits,
     assert "same rows" in given.get_title("left")
 
 
+def test_two_trainings_are_drawn(make_refits, one, render):
+    ax = plot_refits(make_refits([1.0, 1.3]))
+    assert len(one(ax, "trainings").get_segments()) == 2
+    assert render(ax)
+
+
 def test_a_very_wide_interval_is_cut_and_it_is_said(make_refits, legend):
     effect = make_refits([1.0, 1.3, 1.1])
     ax = plot_refits(effect, level=0.9999)
@@ -141,9 +147,14 @@ def test_missing_values_are_drawn_aside(kind, make_refits, make_effect, make_lev
         results = [replace(make_effect(x, x + 1), missing=m) for m in gone]
     else:
         results = [make_levels(("a", "b"), 1.0, missing=m) for m in gone]
-    ax = plot_refits(make_refits([], results=results))
+    effect = make_refits([], results=results)
+    ax = plot_refits(effect, level=0.8)
     (dot,) = find(ax, "missing")
     assert dot.get_offsets()[0, 1] == pytest.approx(0.4)
+    point = effect.missing_point(level=0.8)
+    (ends,) = find(ax, "between")[-1].get_segments()
+    assert ends[:, 1] == pytest.approx([point.low, point.high])
+    assert point.low < 0.2
     aside = find(ax, "trainings")[-1].get_offsets()
     assert sorted(aside[:, 1]) == pytest.approx([0.2, 0.4, 0.6])
 
