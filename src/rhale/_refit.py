@@ -171,6 +171,11 @@ def refit(
         Of the trainings that succeeded; those that failed are named in `failures`. An interrupted
         run gives those that are done, and says so, if there are two.
 
+    Notes
+    -----
+    With `n_jobs`, libraries are kept to the thread that calls them. CatBoost cannot be while it
+    learns: give it `thread_count=1`.
+
     Examples
     --------
     >>> import numpy as np
@@ -223,7 +228,8 @@ def refits(
         What you have; or what scikit-learn's `cross_validate(..., return_estimator=True,
         return_indices=True)` returned.
     data : table
-        All rows, as in `rhale.explain`; every model is explained on all of them.
+        All rows, as in `rhale.explain`; every model is explained on all of them. In memory, unless
+        models are independent.
     train, test : sequence of arrays of int or bool, optional
         Rows that each model was trained on, or those that were left out.
     scheme : {"auto", "independent"}
@@ -776,11 +782,11 @@ def gather(work: Work, done: Done, overlap: Overlap, told: Mapping[str, Any]) ->
         found = list(rebin_alike(found, bins_of_all(work.asked, found[0])))
     own = None if done.own is None else lighten(found.pop())
     source = Trained([done.models[n] for n in numbers if n in done.models], work, overlap)
-    left = say_left(work, source)
+    left, lost = say_left(work, source), tuple[Note, ...]()
     if work.pairs is None or done.pairs:
         pairs = compare_pairs([done.pairs[n] for n in numbers if n in done.pairs], overlap)
     else:
-        pairs = source.measure(work.pairs)
+        pairs, lost = source.try_to_measure(work.pairs)
     return Refits(
         explanations=tuple(map(lighten, found)),
         overlap=overlap,
@@ -788,7 +794,7 @@ def gather(work: Work, done: Done, overlap: Overlap, told: Mapping[str, Any]) ->
         pairs=pairs,
         failures=tuple(sorted(done.failures)),
         provenance=record(found[0], work, overlap, told),
-        notes=tell(work, done, overlap, left),
+        notes=(*tell(work, done, overlap, left), *lost),
         trained=source if left is None else None,
     )
 
@@ -894,19 +900,29 @@ class Trained:
     work: Work
     overlap: Overlap
 
+    def try_to_measure(self, pairs: Any) -> tuple[tuple[RefitPair, ...], tuple[Note, ...]]:
+        """Measure pairs; what stops that must not cost the trainings."""
+        try:
+            return self.measure(pairs), ()
+        except (KeyboardInterrupt, RhaleError) as error:
+            why = "interrupted" if isinstance(error, KeyboardInterrupt) else excerpt(error)
+        return (), (Note("pairs", f"pairs were not measured: {why}"),)
+
     def measure(self, pairs: Any) -> tuple[RefitPair, ...]:
         """Measure pairs of features in all trainings, in the same cells."""
         asked = read_same_pairs(pairs)
         first = self._measure(0, asked)
         if first.provenance["ways"].get("corners") and asked == "all":
-            LOG.warning("and so for each of %d trainings", len(self.models))
+            LOG.warning("and as much for each of %d trainings", len(self.models))
         # by name: all have the same, and the price is told once
         named = [pair.names for pair in first.pairs[:: len(first.outputs)]]
         others = [self._measure(place, named) for place in range(1, len(self.models))]
         return compare_pairs((first, *others), self.overlap)
 
     def _measure(self, place: int, pairs: Any) -> Interactions:
-        return self.work.measure_pairs(self.models[place], pairs, self.work.n_jobs)
+        """Measure pairs of one training."""
+        with naming(f"training {place + 1}"):
+            return self.work.measure_pairs(self.models[place], pairs, self.work.n_jobs)
 
 
 def compare_pairs(found: Sequence[Interactions], overlap: Overlap) -> tuple[RefitPair, ...]:

@@ -56,6 +56,6 @@ def test_the_page_names_every_command_and_option():
 
     for name, command in get_command(app).commands.items():
         assert f"rhale {name}" in PAGE
-        if name == "explain":
+        if name in ("explain", "refit"):
             options = {option for p in command.params for option in p.opts if option[:2] == "--"}
             assert {o for o in options if o not in PAGE} <= {"--help"}

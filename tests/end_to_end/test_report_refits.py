@@ -93,6 +93,15 @@ def test_printing_draws_all_charts(opened):
     page.wait("document.querySelectorAll('.training-part svg').length === 2")
 
 
+def test_a_dark_page_has_the_ink_of_trainings_in_a_lighter_shade(opened):
+    page = opened(straight())
+    page.show("#p0-0")
+    line = "getComputedStyle(document.querySelector('#p0-0 .training-line path')).stroke"
+    assert page.ask(line) == "rgb(204, 121, 167)"  # inks.BETWEEN
+    page.driver.execute_script("document.documentElement.dataset.theme = 'dark'")
+    assert page.ask(line) == "rgb(224, 156, 196)"
+
+
 def test_a_phone_shows_what_comes_back_without_scrolling_sideways(opened):
     page = opened(straight())
     device = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": False}

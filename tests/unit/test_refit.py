@@ -1,6 +1,9 @@
 """refit() and refits(): the whole way, with learners whose effects are known in closed form."""
 
 import logging
+import re
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -8,12 +11,16 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import threadpoolctl
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import cross_validate
 
 import rhale
+from rhale._refit import read_rows
 from rhale.errors import (
     BadSettingError,
     BadTableError,
@@ -22,6 +29,7 @@ from rhale.errors import (
     UnknownModelError,
 )
 from rhale.kernels.splits import Scheme
+from rhale.settings import Settings
 
 N = 60
 SLOPES = np.array([2.0, -1.0, 0.5])
@@ -234,6 +242,22 @@ def test_columns_by_name_are_no_features_and_the_learner_sees_the_users_kind(mak
     assert frame.equals(before)
 
 
+@settings(max_examples=30, deadline=None)
+@given(
+    order=st.permutations(["a", "b", "c", "d"]), uses=st.lists(st.sampled_from("abcd"), max_size=3)
+)
+def test_features_are_the_columns_that_serve_for_nothing_else(order, uses):
+    made = pd.DataFrame(np.arange(12.0).reshape(3, 4), columns=order)
+    names = dict(zip(("target", "groups", "weights"), uses, strict=False))
+    asked = Settings(weights=names.pop("weights", None))
+    found = read_rows(made, asked, **names)
+    assert list(found.table.names) == [name for name in order if name not in uses]
+    for use, name in names.items():
+        assert getattr(found, use).tolist() == made[name].tolist()
+    if asked.weights is not None:
+        assert found.asked.weights.tolist() == made[asked.weights].tolist()
+
+
 def test_the_target_as_a_column_is_the_target_as_an_array(frame, rows, target):
     by_name = rhale.refit(learn, frame[["age", "bmi", "fare", "price"]], "price", n_refits=2)
     by_array = rhale.refit(learn, frame[["age", "bmi", "fare"]], target, n_refits=2)
@@ -313,6 +337,24 @@ def test_as_many_learn_at_a_time_as_were_asked_for(rows, target):
         return learn(x, y)
 
     assert rhale.refit(together, rows, target, n_refits=4, n_jobs=2).n_trainings == 4
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_no_more_threads_work_than_were_asked_for(rows, target, n_jobs):
+    seen, at_work, most = [], [], []
+
+    def watch(x, y):
+        at_work.append(1)
+        most.append(len(at_work))
+        seen.extend(pool["num_threads"] for pool in threadpoolctl.threadpool_info())
+        at_work.pop()
+        return learn(x, y)
+
+    before = threadpoolctl.threadpool_info()
+    rhale.refit(watch, rows, target, n_refits=4, n_jobs=n_jobs)
+    assert set(seen) == {1}
+    assert max(most) <= n_jobs
+    assert threadpoolctl.threadpool_info() == before
 
 
 def test_models_that_are_there_are_explained_several_at_a_time(rows):
@@ -441,6 +483,31 @@ def test_an_interrupt_before_two_are_done_is_raised(rows, target, n_jobs):
     with pytest.raises(KeyboardInterrupt):
         rhale.refit(interrupting(1), rows, target, n_refits=4, n_jobs=n_jobs)
     assert threading.active_count() == before
+
+
+def test_control_c_is_heard_while_threads_learn():
+    code = """
+import os, signal, threading
+import numpy as np
+import rhale
+from rhale.models.predictor import STOP
+x = np.random.default_rng(0).normal(size=(60, 2))
+calls = []
+def learn(rows, target):
+    calls.append(1)
+    if len(calls) >= 6:
+        if len(calls) == 6:
+            os.kill(os.getpid(), signal.SIGINT)
+        STOP.get().wait(60)
+    slope = np.mean(rows[:, 0] * target)
+    return lambda asked: slope * asked[:, 0]
+rx = rhale.refit(learn, x, x[:, 0], n_refits=40, n_jobs=2)
+print(2 <= rx.n_trainings <= 6, len(calls) <= 8, threading.active_count(), rx.notes[0][:12])
+"""
+    run = subprocess.run(  # noqa: S603 - our own code
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert run.stdout == "True True 1 interrupted:\n"
 
 
 @pytest.mark.parametrize("n_jobs", [None, 2])
@@ -685,7 +752,7 @@ def test_all_pairs_of_a_black_box_are_priced_once(rows, caplog):
     assert rx.pairs[1].strength == 0
     assert [r.getMessage() for r in caplog.records] == [
         "pairs='all' asks the model about 4 x 3 pairs x 60 rows = 720 rows",
-        "and so for each of 6 trainings",
+        "and as much for each of 6 trainings",
     ]
 
 
@@ -698,3 +765,35 @@ def test_pairs_can_be_asked_for_later(rows):
     for wrong in (3, [("x0", "x9")]):
         with pytest.raises((BadSettingError, UnknownFeatureError)):
             rx.replication(pairs=wrong)
+
+
+@pytest.mark.parametrize(
+    ("stop", "said"),
+    [
+        (KeyboardInterrupt, "interrupted"),
+        (OSError("gone"), "training 3: the model failed on .* OSError: gone"),
+    ],
+)
+def test_what_stops_the_pairs_leaves_the_trainings(rows, stop, said):
+    models, told = [], []
+
+    def learn_and_stop(x, y):
+        number, model = len(models), learn(x, y)
+
+        def predict(z):
+            if number == 2 and told[-1:] == [(4, 4)]:
+                raise stop
+            return model(z)
+
+        models.append(predict)
+
+        return predict
+
+    rx = rhale.refit(
+        learn_and_stop, rows, rows @ SLOPES, n_refits=4, pairs=[("x0", "x1")],
+        progress=lambda *now: told.append(now),
+    )  # fmt: skip
+    assert rx.n_trainings == 4
+    assert rx.pairs == ()
+    (note,) = [note for note in rx.notes if note.kind == "pairs"]
+    assert re.fullmatch(f"pairs were not measured: {said}", note)

@@ -6,13 +6,14 @@ import sys
 import traceback
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from rhale.cli import options as opt
 from rhale.cli.output import (
     Destinations,
+    check_endings,
     error_line,
     note_line,
     show_check,
@@ -20,6 +21,7 @@ from rhale.cli.output import (
     write_differences,
     write_explanation,
     write_interactions,
+    write_refits,
 )
 from rhale.cli.parent import run_child
 from rhale.cli.progress import shown
@@ -27,7 +29,9 @@ from rhale.cli.request import Request
 from rhale.errors import BadFileError, MissingExtraError, RhaleError
 from rhale.explanation import load, unpacked
 from rhale.pairs import Interactions
+from rhale.results.note import Note
 from rhale.system.processes import can_limit
+from rhale.trainings import Refits
 from rhale.trainings import load as load_any
 from rhale.trainings import unpacked as unpacked_any
 
@@ -43,6 +47,8 @@ app = typer.Typer(
 STATE = {"debug": False}
 DEMO_NEEDS = ("sklearn", "torch", "pandas")
 ANSWER = "the answer of the model's process"
+ENDED = 130  # the exit code after Ctrl-C
+INTERRUPTED = "interrupted"  # kind of the note of refits that are not complete
 NO_LIMITS = "this system cannot limit memory: a model may take all of it (time is limited)"
 
 
@@ -135,6 +141,54 @@ def interactions(
 
 
 @app.command()
+def refit(
+    estimator: opt.Estimator,
+    data: opt.Data,
+    *,
+    target: opt.Learned,
+    columns: opt.Columns = None,
+    groups: opt.Groups = None,
+    scheme: opt.SchemeName = "half-samples",
+    n_refits: opt.NRefits = 20,
+    share: opt.Share = None,
+    folds: opt.Folds = None,
+    seed: opt.TrainedSeed = 0,
+    jobs: opt.Jobs = None,
+    features: opt.Features = None,
+    method: opt.Method = "rhale",
+    bins: opt.Bins = None,
+    output: opt.Output = None,
+    weights: opt.RefitWeights = None,
+    rows: opt.RefitRows = None,
+    response: opt.Response = "auto",
+    pairs: opt.RefitPairs = None,
+    regions: opt.Regions = False,
+    depth: opt.Depth = None,
+    splitters: opt.Splitters = None,
+    by: opt.GroupedBy = None,
+    cuts: opt.Cuts = None,
+    out: opt.Outs = [],  # noqa: B006 - never changed
+    title: opt.Title = None,
+    json: opt.Json = None,
+    plots: opt.Plots = None,
+    checkpoint: opt.Checkpoint = None,
+    max_memory: opt.MaxMemory = "",
+    max_seconds: opt.MaxSeconds = 86_400.0,
+    debug: opt.Debug = False,
+) -> None:
+    """Train a learner again and again on part of the rows, and tell which effects would come back."""
+    given = {**locals(), "model": estimator, "trust": (), "allow_pickle": None}
+    request = opt.request("refit", given)
+    STATE["debug"] |= debug
+    places = Destinations(None, json, plots)
+    check_endings(out)
+    rx = _as_refits(_ask(request))
+    write_refits(rx, out, places, title)
+    if any(isinstance(note, Note) and note.kind == INTERRUPTED for note in rx.notes):
+        raise typer.Exit(ENDED)
+
+
+@app.command()
 def check(
     model: opt.Model,
     data: opt.Data,
@@ -170,7 +224,7 @@ def check(
 @app.command()
 def report(
     numbers: Annotated[
-        Path, typer.Argument(help="A file that `explain --json` or `interactions --json` wrote.")
+        Path, typer.Argument(help="A file that --json of explain, interactions or refit wrote.")
     ],
     *,
     out: Annotated[
@@ -225,6 +279,15 @@ def _as_interactions(answer: dict[str, Any]) -> Interactions:
     return found
 
 
+def _as_refits(answer: dict[str, Any]) -> Refits:
+    """Read an answer, which may be hostile, and be about something else."""
+    found = unpacked_any(answer, ANSWER)
+    if not isinstance(found, Refits):
+        msg = f"{ANSWER} holds no refits, which were asked for"
+        raise BadFileError(msg)
+    return found
+
+
 def _ask(request: Request) -> dict[str, Any]:
     """Have the work done by a child, with progress where someone watches."""
     if not can_limit():
@@ -248,7 +311,7 @@ def in_words(error: Exception) -> str:
 
 def run(arguments: list[str] | None = None) -> None:
     """Run a command; an error is one sentence and exit code 1."""
-    code: Literal[1, 130] = 1
+    code = 1
     try:
         app(arguments)
         return
@@ -257,5 +320,5 @@ def run(arguments: list[str] | None = None) -> None:
         if STATE["debug"]:
             traceback.print_exception(error)
     except KeyboardInterrupt:
-        code = 130
+        code = ENDED
     sys.exit(code)

@@ -1,4 +1,4 @@
-"""The process that holds the model: reads the files, explains, and answers in plain JSON.
+"""The process that holds the model: reads the files, explains or trains, and answers in plain JSON.
 
 A model that crashes, hangs or eats memory ends this process, and nothing else.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,8 @@ from typing import Any
 
 from rhale._explain import explain
 from rhale._interact import interactions
+from rhale._refit import refit
+from rhale.cli.learner import find_learner
 from rhale.cli.rehearse import rehearse
 from rhale.cli.request import Request, read_request
 from rhale.cli.sizes import written_size
@@ -32,12 +35,14 @@ from rhale.system.processes import (
     limit_this_process,
     speaker,
 )
-from rhale.tables.files.sources import open_files
+from rhale.tables.files.sources import least_size, open_files, read_all
+from rhale.tables.pieces.table import PiecedTable
 
 DOING = {
     "explain": "explaining",
     "check": "trying a few rows",
     "interactions": "measuring pairs",
+    "refit": "training",
 }
 
 
@@ -57,9 +62,11 @@ def main() -> None:
 
 
 def work(request: Request, say: Say) -> dict[str, Any]:
-    """Read the files, and explain, rehearse or measure pairs."""
+    """Read the files, and explain, rehearse, measure pairs or train."""
     say(doing="reading the table")
     table = open_files(request.data)
+    if request.task == "refit":
+        return train_again(request, table, say)
     say(doing="reading the model")
     if is_named_object(request.model):
         model = load_named(request.model)
@@ -83,6 +90,52 @@ def work(request: Request, say: Say) -> dict[str, Any]:
     else:
         found = store.pack(explain(model, table, **settings))
     return {store.VERSION: store.FORMAT, **found}
+
+
+def train_again(request: Request, table: PiecedTable, say: Say) -> dict[str, Any]:
+    """Read the learner and all rows, train and explain; Ctrl-C keeps what is done."""
+    table = columns_needed(table, request)
+    say(doing="reading the learner")
+    learner = find_learner(request.model)
+    say(doing="reading the rows")
+    rows = read_rows(table, request.max_memory)
+
+    def tell(done: int, n_trainings: int) -> None:
+        say(done=done, of=n_trainings, unit="trainings")
+        if done == n_trainings:  # what is left is to answer, which needs no haste
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    say(doing=DOING[request.task])
+    with told(say):
+        found = refit(learner, rows, request.target, **request.arguments, progress=tell)
+    return {store.VERSION: store.FORMAT, **store.pack_refits(found)}
+
+
+def columns_needed(table: PiecedTable, request: Request) -> PiecedTable:
+    """The columns that trainings learn from, with the target, the groups and the weights."""
+    asked = {"target": request.target, **{n: request.asked.get(n) for n in ("groups", "weights")}}
+    named = {option: name for option, name in asked.items() if name is not None}
+    for option, name in named.items():
+        if name not in table.names:
+            msg = f"--{option} {name}: the table has no such column; "
+            raise BadTableError(msg + near_names(name, table.names))
+    columns = request.asked.get("columns")
+    if columns is None:
+        return table
+    return table.only(list(dict.fromkeys([*columns, *named.values()])))
+
+
+def read_rows(table: PiecedTable, max_memory: int) -> Any:
+    """Read all rows, if there can be room for them."""
+    size = least_size(table)
+    if size > max_memory:
+        msg = (
+            f"{table.n_rows:,} rows of {len(table.names)} columns take {written_size(size)} or more, "
+            f"and {written_size(max_memory)} are allowed; trainings need all rows in memory: write "
+            "some of them to a file, name fewer --columns, or allow more by --max-memory"
+        )
+        raise BadTableError(msg)
+    return read_all(table)
 
 
 @contextmanager

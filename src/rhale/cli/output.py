@@ -10,20 +10,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rhale.cli.pictures import write_comparisons, write_pair_pictures, write_pictures
+from rhale.cli.pictures import (
+    write_comparisons,
+    write_overview,
+    write_pair_pictures,
+    write_pictures,
+    write_refit_pictures,
+)
 from rhale.explanation import Explanation
 from rhale.pairs import Interactions
 from rhale.results import listing, pair_listing, store, summary
 from rhale.results.differences import difference_rows, only_in
 from rhale.system.writing import whole, write_text
+from rhale.trainings import Refits
 
 Pair = tuple[Explanation, Explanation]
 LONGEST = 2_000  # letters of a message
+PAGES, NUMBERS = (".html", ".htm"), (".json",)  # endings of files
+TABLES, PICTURES = (".csv", ".parquet"), (".png", ".svg", ".pdf")
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # beginnings of cells that spreadsheets run
 
 
@@ -87,6 +97,88 @@ def write_interactions(ix: Interactions, places: Destinations) -> None:
         places.plots.mkdir(parents=True, exist_ok=True)
         n_pictures = write_pair_pictures(ix, places.plots, whole)
         note_line(f"wrote {n_pictures} pictures to {places.plots}")
+
+
+def check_endings(paths: Sequence[Path]) -> None:
+    """Refuse files that cannot be written, or of which nobody knows what they are to hold."""
+    known = (*PAGES, *NUMBERS, *TABLES, *PICTURES)
+    for path in paths:
+        if path.suffix.lower() not in known:
+            msg = f"--out {path}: the ending says what is written; use one of {', '.join(known)}"
+            raise typer.BadParameter(msg)
+        Destinations(path, None, None)
+
+
+def write_refits(
+    rx: Refits, files: Sequence[Path], places: Destinations, title: str | None = None
+) -> None:
+    """Show what would come back, and write what was asked for."""
+    if places.json == "-":
+        content = {store.VERSION: store.FORMAT, **store.pack_refits(rx)}
+        sys.stdout.write(json.dumps(content, allow_nan=False) + "\n")
+    else:
+        sys.stdout.write(f"{rx}\n")
+        show_refit_pairs(rx)
+    is_told = sys.stdout.isatty() and places.json != "-"  # with the table, to the same reader
+    for failure in () if is_told else rx.failures:
+        note_line(f"training {failure.number} failed: {failure.reason}")
+    named = [Path(places.json)] if places.json and places.json != "-" else []
+    for path in named:
+        rx.save(path)
+        note_line(f"wrote {path}")
+    for path in files:
+        _write_refit_file(rx, path, title)
+        note_line(f"wrote {path}")
+    if places.plots:
+        places.plots.mkdir(parents=True, exist_ok=True)
+        n_pictures = write_refit_pictures(rx, places.plots, whole)
+        note_line(f"wrote {n_pictures} pictures to {places.plots}")
+
+
+def show_refit_pairs(rx: Refits) -> None:
+    """Print which interactions would come back, where pairs were measured."""
+    ranked = sorted(rx.pairs, key=lambda pair: (-np.nan_to_num(pair.replicated), -pair.strength))
+    shown = ranked[: pair_listing.MOST_PAIRS]
+    if not shown:
+        return
+    columns = {"pair": [listing.shorten(" x ".join(pair.names)) for pair in shown]}
+    if len(rx.outputs) > 1:
+        columns["output"] = [listing.shorten(pair.output) for pair in shown]
+    n_left = len(columns)
+    ends = [pair.strength_ci() for pair in shown]
+    columns["strength [95 %]"] = [
+        f"{pair.strength:.4g} [{low:.3g}, {high:.3g}]"
+        for pair, (low, high) in zip(shown, ends, strict=True)
+    ]
+    columns["replicated"] = [f"{pair.replicated:.4g}" for pair in shown]
+    columns["p"] = [f"{pair.p_value:.2g}" for pair in shown]
+    columns["comes back"] = ["yes" if pair.comes_back else "no" for pair in shown]
+    lines = listing.aligned([list(columns), *zip(*columns.values(), strict=True)], n_left)
+    if len(ranked) > len(shown):
+        lines.append(f"and {len(ranked) - len(shown):,} weaker ones")
+    sys.stdout.write("\n" + "\n".join(lines) + "\n")
+
+
+def _write_refit_file(rx: Refits, path: Path, title: str | None) -> None:
+    """Write what the ending of a file says."""
+    ending = path.suffix.lower()
+    if ending in PAGES:
+        rx.report(path, title=title)
+    elif ending in NUMBERS:
+        rx.save(path)
+    elif ending in PICTURES:
+        write_overview(rx, path, whole)
+    else:
+        _write_table(rx.replication(backend="pandas"), path)
+
+
+def _write_table(frame: Any, path: Path) -> None:
+    with whole(path) as part:
+        if path.suffix.lower() == ".csv":
+            rows = without_formulas(frame.to_dict("list"))
+            summary.as_frame(rows, "pandas").to_csv(part, index=False)
+        else:
+            frame.to_parquet(part, index=False)
 
 
 def show_pairs(ix: Interactions) -> None:

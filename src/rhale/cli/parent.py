@@ -93,8 +93,10 @@ def passing_on(child: Popen[bytes], hear: Hear) -> Iterator[list[int]]:
         with suppress(RuntimeError):  # of a stream that was being written to
             hear({"note": INTERRUPTED})
 
-    if former is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, pass_on)
+    if former in (signal.SIG_IGN, None):  # of nohup, for one, or of a program around Python
+        yield came
+        return
+    signal.signal(signal.SIGINT, pass_on)
     try:
         yield came
     finally:
@@ -116,9 +118,12 @@ def echoed(child: Popen[bytes], *, debug: bool) -> Iterator[None]:
 def stopped(error: Exception, request: Request) -> ModelStoppedError:
     """Say in one sentence how a child ended without an answer."""
     if isinstance(error, TooLongError):
+        less = (
+            "--checkpoint keeps trainings" if request.task == "refit" else "--rows uses fewer rows"
+        )
         msg = (
             f"the model took longer than {request.max_seconds:g} seconds and was stopped; "
-            "--max-seconds allows more, --rows uses fewer rows"
+            f"--max-seconds allows more, {less}"
         )
     elif isinstance(error, NotUnderstoodError):
         msg = "the process of the model answered in a way that rhale does not understand"

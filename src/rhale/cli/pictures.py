@@ -14,6 +14,7 @@ from rhale.errors import RhaleError
 from rhale.explanation import Explanation
 from rhale.pairs import Interactions
 from rhale.results.pair_sections import with_surface
+from rhale.trainings import Refits
 
 Whole = Callable[[Path], AbstractContextManager[Path]]
 DOTS = 120  # an inch
@@ -77,6 +78,26 @@ def write_pair_pictures(ix: Interactions, folder: Path, whole: Whole) -> int:
                 _save(axes, folder / file_name(number, name, f"_{kind}{what}"), whole)
         drawn += 1 + 2 * len(strong[:MOST_PAIRS])
     return drawn
+
+
+def write_refit_pictures(rx: Refits, folder: Path, whole: Whole) -> int:
+    """Draw what would come back, and every feature in all trainings; tell how many."""
+    drawn = 0
+    for place, output in enumerate(rx.outputs, start=1):
+        what = f"_{place}" if len(rx.outputs) > 1 else ""
+        write_overview(rx, folder / f"all_features{what}.png", whole, output=output)
+        ranked = rx.ranked(output)[:MOST]
+        for number, effect in enumerate(ranked, start=1):
+            axes = rx.plot(effect.name, output=output)
+            _save(axes, folder / file_name(number, effect.name, what), whole)
+        drawn += 1 + len(ranked)
+    return drawn
+
+
+def write_overview(rx: Refits, path: Path, whole: Whole, *, output: str | None = None) -> None:
+    """Draw what would come back, of one output or of all."""
+    _without_window()
+    _save(rx.plot(output=output), path, whole)
 
 
 def write_comparisons(

@@ -90,6 +90,14 @@ def test_a_report_stands_beside_its_numbers(saved):
         ["explain", "m.txt", "d.csv", "--regions", "--depth", "9"],
         ["explain", "m.txt", "d.csv", "--regions", "--by", "sex"],
         ["check", "m.txt", "d.csv", "--splitters", "sex"],
+        ["refit", "shop:make", "d.csv"],
+        ["refit", "m.onnx", "d.csv", "--target", "y"],
+        ["refit", "shop:make", "d.csv", "--target", "y", "--scheme", "thirds"],
+        ["refit", "shop:make", "d.csv", "--target", "y", "--scheme", "folds", "--n-refits", "7"],
+        ["refit", "shop:make", "d.csv", "--target", "y", "--n-refits", "1"],
+        ["refit", "shop:make", "d.csv", "--target", "y", "--share", "0.5"],
+        ["refit", "shop:make", "d.csv", "--target", "y", "--out", "page.docx"],
+        ["refit", "shop:make", "d.csv", "--target", "y", "--out", "no/such/page.html"],
         ["predict"],
     ],
 )
@@ -129,6 +137,8 @@ def test_an_answer_about_something_else_is_refused(monkeypatch, capsys):
     monkeypatch.setattr("rhale.cli.app.run_child", lambda *_, **__: answer)
     assert ended("interactions", "m.onnx", "a.csv") == 1
     assert "holds no interactions" in capsys.readouterr().err
+    assert ended("refit", "shop:make", "a.csv", "--target", "y") == 1
+    assert "holds no refits" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("saved")

@@ -1,18 +1,27 @@
 """The process that holds the model, asked in this one: what it does, says and tells of errors."""
 
 import json
+import signal
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import rhale
-from rhale.cli.child import columns_left, described, work
+from rhale.cli.child import columns_left, columns_needed, described, read_rows, work
 from rhale.cli.request import Request
 from rhale.errors import BadTableError, ModelFileError
 from rhale.explanation import unpacked
+from rhale.tables.files.sources import open_files
 from rhale.trainings import unpacked as unpacked_any
 
+LEARNER = """
+import numpy as np
+
+def learn(rows, target):
+    slopes = np.linalg.lstsq(rows.to_numpy(), np.asarray(target), rcond=None)[0]
+    return lambda asked: asked.to_numpy() @ slopes
+"""
 MODEL = "def predict(rows):\n    return 2 * rows['a'].to_numpy() + rows['b'].to_numpy() ** 2\n"
 ROWS = pd.DataFrame(np.random.default_rng(1).normal(size=(200, 4)), columns=["a", "b", "y", "w"])
 
@@ -123,3 +132,72 @@ def test_what_all_pairs_cost_is_told_before_it_is_paid(asked):
     assert "4 x 3 pairs x 200 rows = 2,400 rows" in price  # a, b and w
     place = said.index({"note": price})
     assert place < max(i for i, words in enumerate(said) if "done" in words)
+
+
+# --- trainings ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def trained(tmp_path, monkeypatch, interrupts):  # noqa: ARG001 - the last one ignores them
+    """A request for trainings, with what is said while it is done."""
+    (tmp_path / "taught_by_tests.py").write_text(LEARNER)
+    monkeypatch.syspath_prepend(tmp_path)
+    table = ROWS.assign(w=1.0, y=2 * ROWS["a"] - ROWS["b"] + ROWS["y"], who=np.arange(200) // 4)
+    table.to_parquet(tmp_path / "rows.parquet")
+
+    def ask(target="y", **options):
+        said = []
+        model, data = "taught_by_tests:learn", (str(tmp_path / "rows.parquet"),)
+        request = Request("refit", model, data, target=target, **options)
+        return work(request, lambda **words: said.append(words)), said
+
+    return ask
+
+
+def test_trainings_come_back_as_numbers_that_can_be_read_again(trained):
+    asked = {"n_refits": 4, "groups": "who", "weights": "w", "seed": 3}
+    answer, said = trained(asked=asked)
+    found = unpacked_any(json.loads(json.dumps(answer)), "the answer")
+    assert isinstance(found, rhale.Refits)
+    assert (found.features, found.n_trainings) == (("a", "b"), 4)
+    x = np.array([-1.0, 1.0])
+    curves = [np.diff(found[name].curve(x))[0] for name in "ab"]
+    assert curves == pytest.approx([4, -2], abs=3 * 2 / np.sqrt(200))  # slopes 2 and -1, noise 1
+    doing = [words["doing"] for words in said if "doing" in words]
+    assert doing[1:] == ["reading the learner", "reading the rows", "training"]
+    assert said[-1] == {"done": 4, "of": 4, "unit": "trainings"}
+
+
+def test_once_all_trainings_are_done_an_interrupt_comes_too_late(trained):
+    trained(asked={"n_refits": 2})
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+def test_columns_that_are_named_are_read_with_what_else_is_needed(trained):
+    answer, _ = trained(asked={"n_refits": 2, "columns": ["b", "a"], "groups": "who"})
+    found = unpacked_any(answer, "the answer")
+    assert found.features == ("b", "a")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"target": "yy"}, "--target yy: the table has no such column; did you mean 'y'"),
+        ({"asked": {"groups": "wo"}}, "--groups wo: the table has no such column.*'who'"),
+        ({"asked": {"weights": "v"}}, "--weights v: the table has no such column"),
+    ],
+)
+def test_columns_that_are_not_there_are_answered_with_near_names(trained, options, words):
+    with pytest.raises(BadTableError, match=words):
+        trained(**options)
+
+
+def test_rows_that_cannot_fit_are_refused_before_they_are_read(tmp_path):
+    ROWS.assign(who=1).to_parquet(tmp_path / "rows.parquet")
+    table = open_files(str(tmp_path / "rows.parquet"))
+    assert len(read_rows(table, 200 * 5 * 8)) == 200
+    words = r"200 rows of 5 columns take 0\.00763 MiB or more, and 0\.00762 MiB are allowed"
+    with pytest.raises(BadTableError, match=words):
+        read_rows(table, 200 * 5 * 8 - 10)
+    few = columns_needed(table, Request("refit", "m", ("t",), "y", asked={"columns": ["a"]}))
+    assert list(read_rows(few, 200 * 5 * 8 - 10).columns) == ["a", "y"]

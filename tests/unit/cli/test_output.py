@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ typer = pytest.importorskip("typer")
 
 from rhale.cli.output import (
     Destinations,
+    check_endings,
     error_line,
     harmless,
     note_line,
@@ -27,6 +29,7 @@ from rhale.cli.output import (
     write_differences,
     write_explanation,
     write_interactions,
+    write_refits,
 )
 
 X = np.random.default_rng(0).uniform(-1, 1, (200, 2))
@@ -237,8 +240,9 @@ def test_pairs_can_be_piped_as_json(capsys):
 def test_numbers_and_page_of_pairs_are_written_where_they_are_asked_for(tmp_path, capsys):
     pytest.importorskip("altair")
     numbers, page = tmp_path / "ix.json", tmp_path / "ix.html"
-    write_interactions(paired(), Destinations(page, str(numbers), None))
-    assert rhale.load(numbers) == paired()
+    ix = paired()
+    write_interactions(ix, Destinations(page, str(numbers), None))
+    assert rhale.load(numbers) == ix
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert "wrote " in capsys.readouterr().err
 
@@ -249,3 +253,76 @@ def test_pairs_are_laid_out_on_a_terminal(monkeypatch, capsys):
     told = capsys.readouterr().out
     assert "pairs by ale" in told
     assert "x0 x x1" in told
+
+
+# --- refits ------------------------------------------------------------------------------------
+
+
+def trained(pairs=None, n_refits=4):
+    """Trainings by least squares, of which the third one fails."""
+    numbers = iter(range(n_refits))
+
+    def learn(rows, target):
+        if next(numbers) == 2:
+            msg = "a bad draw"
+            raise ArithmeticError(msg)
+        slopes = np.linalg.lstsq(rows, target, rcond=None)[0]
+        return lambda asked: asked @ slopes
+
+    return rhale.refit(learn, X, X[:, 0] + X[:, 1], n_refits=n_refits, pairs=pairs)
+
+
+def test_what_would_come_back_is_shown_and_failures_are_named_beside_it(capsys):
+    rx = trained()
+    write_refits(rx, [], NOWHERE)
+    told = capsys.readouterr()
+    assert told.out == f"{rx}\n"
+    assert told.err == "training 3 failed: ArithmeticError: a bad draw\n"
+
+
+def test_pairs_that_were_measured_follow_the_features(capsys):
+    write_refits(trained(pairs="all"), [], NOWHERE)
+    header, row = capsys.readouterr().out.splitlines()[-2:]
+    assert header.split("  ")[0] == "pair"
+    assert header.split()[-2:] == ["comes", "back"]
+    assert row.startswith("x0 x x1")
+    assert row.split()[-1] == "no"  # a plane has none
+
+
+@pytest.mark.parametrize(
+    ("name", "verb"),
+    [("a.html", "report"), ("a.HTM", "report"), ("a.json", "save"), ("a.svg", "plot")],
+)
+def test_the_ending_of_a_file_says_what_is_written(name, verb, tmp_path, monkeypatch, capsys):
+    asked = []
+    for one in ("report", "save"):
+        monkeypatch.setattr(
+            rhale.Refits, one, lambda _, path, one=one, **more: asked.append((one, path, more))
+        )
+    monkeypatch.setattr(
+        "rhale.cli.output.write_overview", lambda _, path, __: asked.append(("plot", path, {}))
+    )
+    path = tmp_path / name
+    write_refits(trained(), [path], NOWHERE, "Prices")
+    assert asked == [(verb, path, {"title": "Prices"} if verb == "report" else {})]
+    assert f"wrote {path}" in capsys.readouterr().err
+
+
+def test_tables_hold_what_would_come_back(tmp_path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    rx = trained()
+    write_refits(rx, [tmp_path / "a.csv", tmp_path / "a.parquet"], NOWHERE)
+    wanted = rx.replication(backend="pandas")
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "a.parquet"), wanted)
+    found = pd.read_csv(tmp_path / "a.csv")
+    assert list(found.columns) == list(wanted.columns)
+    assert found["importance"].tolist() == pytest.approx(wanted["importance"].tolist())
+
+
+def test_files_without_a_known_ending_or_place_are_told_before_the_work(tmp_path):
+    check_endings([tmp_path / "a.html", tmp_path / "a.PDF"])
+    with pytest.raises(typer.BadParameter, match=r"a\.xls: the ending says what is written; use"):
+        check_endings([tmp_path / "a.xls"])
+    with pytest.raises(typer.BadParameter, match="cannot be written"):
+        check_endings([Path("none/a.csv")])

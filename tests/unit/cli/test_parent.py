@@ -143,3 +143,19 @@ def test_a_child_that_has_nothing_to_give_is_an_interrupt(asked, then):
 def test_without_an_interrupt_errors_of_trainings_are_errors(asked):
     with pytest.raises(ModelStoppedError, match="exit code 3"):
         asked("sys.exit(3)", task="refit")
+
+
+def test_trainings_that_took_too_long_are_told_how_to_keep_them():
+    request = Request("refit", "m:f", ("t",), max_seconds=9)
+    with pytest.raises(ModelStoppedError, match=r"9 seconds .* --checkpoint keeps trainings"):
+        raise stopped(TooLongError(), request)
+
+
+@pytest.mark.usefixtures("interrupts")
+def test_interrupts_that_are_ignored_stay_so(asked):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    found = []
+    hear = lambda _: found.append(signal.getsignal(signal.SIGINT))
+    answer, _ = asked("say(doing='training'); say(result={'kept': 2})", task="refit", hear=hear)
+    assert (answer, found) == ({"kept": 2}, [signal.SIG_IGN])
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN

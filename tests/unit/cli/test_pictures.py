@@ -22,6 +22,7 @@ from rhale.cli.pictures import (
     write_comparisons,
     write_pair_pictures,
     write_pictures,
+    write_refit_pictures,
 )
 from rhale.results.differences import difference_rows
 from rhale.results.region_tree import Region, RegionTree
@@ -163,3 +164,15 @@ def test_pairs_are_drawn_as_maps_and_lines_the_strongest_first(tmp_path):
         "02_x1_x_x2_map.png",
         "all_pairs.png",
     ]
+
+
+def test_trainings_come_in_one_overview_and_a_picture_a_feature(tmp_path):
+    def learn(rows, target):
+        slopes = np.linalg.lstsq(rows, target, rcond=None)[0]
+        return lambda asked: asked @ slopes
+
+    noise = np.random.default_rng(1).normal(size=len(X))
+    rx = rhale.refit(learn, X, X[:, 0] + 9 * X[:, 1] + noise, n_refits=4)
+    assert write_refit_pictures(rx, tmp_path, plainly) == 3
+    assert {p.name for p in tmp_path.iterdir()} == {"all_features.png", "01_x1.png", "02_x0.png"}
+    assert all(p.read_bytes().startswith(b"\x89PNG") for p in tmp_path.iterdir())

@@ -380,7 +380,8 @@ def read_all(table: PiecedTable) -> Any:
 def least_size(table: PiecedTable) -> int:
     """Bytes that all rows take in memory, at least: what has no width, such as text, has eight."""
     widths = [_width(table.source.schema.field(name).type) for name in table.names]
-    return sum(table.source.part_rows) * sum(widths)
+    n_rows: int = sum(table.source.part_rows)
+    return n_rows * sum(widths)
 
 
 def _width(kind: Any) -> int:
