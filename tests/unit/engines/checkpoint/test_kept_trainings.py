@@ -194,7 +194,7 @@ def test_a_damaged_file_is_refused_by_its_name(folder, damage):
 
 
 @pytest.mark.parametrize(
-    "content", [b"{}", b"3", b"\xff", b'{"explanation": {}, "pairs": null}', 4]
+    "content", [b"[" * 100_000, b"{}", b"3", b"\xff", b'{"explanation": {}, "pairs": null}', 4]
 )
 def test_a_whole_file_with_other_content_is_refused_by_its_name(folder, content):
     with Checkpoint.open(folder, {}) as memory:
