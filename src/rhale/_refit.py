@@ -39,6 +39,7 @@ from rhale.errors import (
 from rhale.explanation import Explanation, rebin_alike
 from rhale.features.first_pass import Columns, FirstPass
 from rhale.kernels import IntArray
+from rhale.kernels.axis import Axis
 from rhale.kernels.overlap import Overlap
 from rhale.kernels.pair_settings import read_pairs
 from rhale.kernels.splits import Scheme, as_units, check_indices
@@ -66,11 +67,6 @@ SAME_ROWS = Note(
     "same rows",
     "all trainings had the same rows: what differs between them is the learner's own chance, and "
     "nothing is known about training on other rows, so there is no interval",
-)
-NO_HALVES = Note(
-    "no halves",
-    "replication compares trainings without a common row, and there are none here; half-samples "
-    "have them",
 )
 LEFT = Note(
     "models",
@@ -127,8 +123,8 @@ def refit(
     target : array-like of shape (n_rows,) or str
         What is learned; or the column that holds it, which is then no feature.
     scheme : {"half-samples", "subsamples", "folds", "bootstraps"}
-        Which rows a training has. Half-samples come as complementary halves, which is what
-        `Refits.replication` needs.
+        Which rows a training has. Half-samples come as complementary halves, which tell most about
+        a training on other rows.
     n_refits : int
         How many trainings.
     share : float, optional
@@ -524,6 +520,12 @@ class FirstLook:
                 self._columns = first.settle(run.survey(first.task))
             return self._columns
 
+    @property
+    def axes(self) -> dict[str, Axis]:
+        """Where the rows of each feature are, once somebody has looked."""
+        known = () if self._columns is None else self._columns.features
+        return {feature.name: feature.axis for feature in known}
+
 
 @dataclass(frozen=True, eq=False)
 class Work:
@@ -778,7 +780,8 @@ def gather(work: Work, done: Done, overlap: Overlap, told: Mapping[str, Any]) ->
     found = [done.explanations[number] for number in numbers]
     found += [] if done.own is None else [done.own]
     if any(fx.cells for fx in found):
-        found = list(rebin_alike(found, bins_of_all(work.asked, found[0])))
+        bins = bins_of_all(work.asked, found[0])
+        found = list(rebin_alike(found, bins, axes=work.first_look.axes))
     own = None if done.own is None else lighten(found.pop())
     source = Trained([done.models[n] for n in numbers if n in done.models], work, overlap)
     left, lost = say_left(work, source), tuple[Note, ...]()
@@ -859,8 +862,8 @@ def tell(work: Work, done: Done, overlap: Overlap, left: Note | None) -> tuple[N
     if n_done < ENOUGH:
         text = f"{n_done} trainings tell little about how trainings differ; 20 are usual"
         notes.append(Note("few trainings", text))
-    due = {SAME_ROWS: overlap.is_same, NO_HALVES: len(overlap.halves) < FEWEST}
-    notes += [note for note, is_due in due.items() if is_due]
+    if overlap.is_same:
+        notes.append(SAME_ROWS)
     if left is not None and not (left is RESUMED and done.pairs):
         notes.append(left)
     return tuple(notes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -15,6 +16,7 @@ from rhale.errors import (
     UnknownOutputError,
 )
 from rhale.kernels import FloatArray
+from rhale.kernels.axis import Axis
 from rhale.kernels.curve import Center
 from rhale.kernels.fixed import Edges
 from rhale.kernels.moments import Moments
@@ -446,7 +448,11 @@ class Explanation:
 
 
 def rebin_alike(
-    explanations: Sequence[Explanation], bins: Bins, *, is_told: bool = False
+    explanations: Sequence[Explanation],
+    bins: Bins,
+    *,
+    axes: Mapping[str, Axis] | None = None,
+    is_told: bool = False,
 ) -> tuple[Explanation, ...]:
     """Choose bins anew for models of one table: the same for all, from the moments of all.
 
@@ -456,12 +462,17 @@ def rebin_alike(
         Of the same features, outputs and rows.
     bins : Partition, int, Explanation or mapping
         As in `Explanation.rebin`, where the rules for what stays as it is are.
+    axes : mapping of str to Axis, optional
+        Where the rows of each feature are; described by the cells if not given.
     is_told : bool
         Whether notes say what stays and which limits moved, to a reader who knows other bins.
     """
     first = explanations[0]
     bins = name_keys(bins, first.features)
-    rebinned = [_rebin_effects(explanations, place, bins) for place in range(len(first.effects))]
+    rebinned = [
+        _rebin_effects(explanations, place, bins, (axes or {}).get(effect.name))
+        for place, effect in enumerate(first.effects)
+    ]
     carry = carry_regions if is_told else _carry_quietly
     return tuple(
         note_explained(
@@ -476,7 +487,7 @@ def rebin_alike(
 
 
 def _rebin_effects(
-    explanations: Sequence[Explanation], place: int, bins: Bins
+    explanations: Sequence[Explanation], place: int, bins: Bins, axis: Axis | None
 ) -> tuple[Result, ...]:
     """Choose the bins of one feature and output for all explanations."""
     effects = tuple(fx.effects[place] for fx in explanations)
@@ -492,13 +503,12 @@ def _rebin_effects(
         return tuple(map(_stay, effects))
     if partition is None:
         return effects
+    choose = partial(bin_alike, name, output, partition=partition, axis=axis)
     if len(known) == len(models) and all(m.cells.cells == known[0].cells.cells for m in known):
-        return tuple(map(_carry, effects, bin_alike(name, output, known, partition)))
+        return tuple(map(_carry, effects, choose(known)))
     # models of several kinds: each has bins of its own
     return tuple(
-        _stay(effect)
-        if model is None
-        else _carry(effect, *bin_alike(name, output, [model], partition))
+        _stay(effect) if model is None else _carry(effect, *choose([model]))
         for effect, model in zip(effects, models, strict=True)
     )
 

@@ -216,6 +216,30 @@ def test_what_is_light_has_the_same_effects():
     np.testing.assert_array_equal(light.sample_x, fx.sample_x)
 
 
+@pytest.mark.parametrize("bins", [None, 5, rhale.Quantile(4)])
+def test_copies_of_one_model_have_the_bins_of_its_explanation(bins):
+    def model(rows):
+        return np.maximum(rows[:, 0], 0) ** 2 + np.sin(4 * rows[:, 1])
+
+    table = np.random.default_rng(7).normal(size=(400, 2))
+    fx = rhale.explain(model, table, bins=bins)
+    rx = rhale.refits([model] * 3, table, scheme="independent", bins=bins)
+    for name in fx.features:
+        assert np.array_equal(rx[name].axis, fx[name].edges)
+        assert rx[name].notes == fx[name].notes
+        np.testing.assert_allclose(rx[name].curve(fx[name].edges), fx[name].curve(fx[name].edges))
+
+
+def test_notes_are_those_of_most_trainings():
+    """A jump at another place in every training is no note of all of them."""
+    table = np.random.default_rng(7).integers(0, 3, size=(60, 1)) + 0.0
+    piled = np.where(np.arange(60) < 40, 0.0, np.linspace(-1, 1, 60))
+    models = [lambda rows, s=s: s * rows[:, 0] for s in (1.0, 2.0, 3.0)]
+    rx = rhale.refits(models, np.column_stack([piled, table]), scheme="independent", method="ale")
+    assert not [note for note in rx["x0"].notes if "bins stay" in note]
+    assert len(rx["x0"].notes) == len(set(rx["x0"].notes))
+
+
 def test_trainings_are_explained_with_the_same_bins():
     models = [lambda rows, at=at: np.maximum(rows[:, 0] - at, 0) for at in (-0.5, 0.0, 0.5)]
     rx = rhale.refits(models, make_table(), train=TRAIN[:3])

@@ -113,11 +113,6 @@ class Overlap:
             return float("nan")
         return float(np.trace(self._deviations) ** 2 / np.sum(self._deviations**2))
 
-    @cached_property
-    def halves(self) -> IntArray:
-        """All pairs of trainings without a common row, (n_pairs, 2)."""
-        return np.argwhere(np.triu(self.shared == 0)).astype(np.intp)
-
     def take(self, kept: Sequence[int]) -> Overlap:
         """Some of the trainings."""
         places = np.asarray(kept, dtype=np.intp)

@@ -56,8 +56,9 @@ def replicate(gram: FloatArray, overlap: Overlap, drawn: float = 0.0) -> Replica
     Trainings differ by the draw of their rows. Without an effect the mean curve has a mean square
     over the rows of F S², with S² the mean square of the deviations between trainings and F the
     factor of the overlap; with one it has the square of the effect besides. Curves may differ in
-    several ways, by chance alone in about (1 + w) / 2 of them where w is the number of ways that
-    the deviations show (`count_ways`); the ratio of both mean squares is compared with Fisher's F.
+    several ways, which `count_ways` tells from the deviations; the ratio of both mean squares is
+    compared with Fisher's F, with that many degrees of freedom above, and as many times those of
+    the deviations below.
     For a straight line and complementary halves that is exact. What rows add counts the same way,
     and can only make p larger.
 
@@ -76,7 +77,7 @@ def replicate(gram: FloatArray, overlap: Overlap, drawn: float = 0.0) -> Replica
     deviations, found = as_deviations(gram / scale), float(gram.mean()) / scale
     between = max(float(np.trace(deviations)), 0.0) / (overlap.n_trainings - 1)
     chance = overlap.factor * between + np.array([0.0, drawn / scale])  # of trainings; rows, too
-    ways = (1 + count_ways(deviations, overlap.degrees)) / 2 if between > 0 else 1.0
+    ways = count_ways(deviations, overlap.degrees) if between > 0 else 1.0
     # what rows add is known from all of them: it makes chance larger, and better known
     degrees = overlap.degrees * (chance / max(chance[0], SMALLEST * chance[1], TINY)) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -52,7 +52,6 @@ def test_trainings_that_share_nothing_are_independent():
     assert overlap.degrees == pytest.approx(6, rel=1e-12)
     told = Overlap.independent(7)
     assert (told.factor, told.degrees) == (pytest.approx(1 / 7), pytest.approx(6))
-    assert np.array_equal(told.halves, overlap.halves)
 
 
 @pytest.mark.parametrize(
@@ -95,8 +94,7 @@ def test_rows_of_a_group_count_as_one():
 def test_groups_in_several_trainings_are_shared_though_no_row_is():
     units = np.array([0, 1, 0, 1])
     train = [np.array([0, 1]), np.array([2, 3])]
-    assert len(Overlap.of(train, 4).halves) == 1
-    assert len(Overlap.of(train, 4, units).halves) == 0
+    assert Overlap.of(train, 4).shared[0, 1] == 0
     assert Overlap.of(train, 4, units).is_same
 
 
@@ -104,14 +102,6 @@ def test_the_same_rows_tell_nothing_of_other_rows():
     overlap = Overlap.of([np.arange(10)] * 4, 20)
     assert overlap.is_same
     assert np.isnan([overlap.factor, overlap.degrees]).all()
-    assert len(overlap.halves) == 0
-
-
-def test_pairs_are_all_trainings_without_a_common_row():
-    train = [[0, 1], [2, 3], [1, 2], [4], [0, 3]]
-    overlap = Overlap.of([np.array(rows) for rows in train], 5)
-    expected = [[0, 1], [0, 3], [1, 3], [2, 3], [2, 4], [3, 4]]
-    assert overlap.halves.tolist() == expected
 
 
 def test_some_trainings_are_those_trainings():

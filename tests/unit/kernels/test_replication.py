@@ -142,3 +142,19 @@ def test_the_square_is_right_on_average(name):
     curves = rows @ shares(SCHEMES[name]).T
     found = np.array([replicate(np.outer(one, one), overlap).square for one in curves])
     assert abs(found.mean() - 1) < 4 * found.std() / np.sqrt(found.size)
+
+
+@pytest.mark.parametrize("n_ways", [1, 6])
+def test_the_level_is_met_where_curves_differ_by_chance_in_several_ways(n_ways):
+    """Without an effect, curves whose coefficients are means over the training rows."""
+    rng = np.random.default_rng(11)
+    train = Scheme().draw(60, seed=3)
+    overlap = Overlap.of(train, 60)
+    shares = np.array([np.bincount(rows, minlength=60) / rows.size for rows in train])
+    found = []
+    for _ in range(1500):
+        curves = shares @ rng.normal(size=(60, n_ways))
+        found.append(replicate(curves @ curves.T, overlap).p_value)
+
+    assert np.mean(np.array(found) <= 0.05) == pytest.approx(0.05, abs=0.017)  # 3 deviations
+    assert np.mean(np.array(found) <= 0.5) == pytest.approx(0.5, abs=0.06)
