@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from itertools import chain, count
+from itertools import chain, combinations, count
 from os import PathLike
 from threading import Lock
 from typing import Any
@@ -610,12 +610,11 @@ class Work:
         """Train and explain one model, and keep what came of it where that is asked for."""
         model = make(number)
         fx, pairs = self._explain(model), None
+        if self.kept is not None and self.pairs is not None:
+            as_asked = number == 0 or not isinstance(self.pairs, str)  # the price is told once
+            asked = self.pairs if as_asked else list(combinations(fx.features, 2))
+            pairs = self.measure_pairs(model, asked, self.asked.n_jobs)
         if self.kept is not None:
-            pairs = (
-                None
-                if self.pairs is None
-                else self.measure_pairs(model, self.pairs, self.asked.n_jobs)
-            )
             self.kept.save(number, fx, pairs)
         return Training(number, model, fx, pairs)
 

@@ -20,7 +20,7 @@ from rhale.pairs import Interactions
 from rhale.results import refit_listing, store, summary
 from rhale.results.note import as_notes
 from rhale.results.read_only import as_read_only
-from rhale.results.refit_comparison import SampledRows, compare_trainings, drop_sample
+from rhale.results.refit_comparison import SampledRows, compare_trainings, lighten_result
 from rhale.results.refit_effect import RefitEffect
 from rhale.results.refit_pair import RefitPair
 from rhale.results.refit_regions import rule_rows
@@ -317,8 +317,8 @@ class Refits:
 
 
 def lighten(fx: Explanation) -> Explanation:
-    """Leave out what only one training by itself needs: cells, and local effects of single rows."""
-    effects = tuple(map(drop_sample, fx.effects))
+    """Leave out what only one training by itself needs: cells, single rows, digits of chance."""
+    effects = tuple(map(lighten_result, fx.effects))
     return replace(fx, effects=effects, cells={}, partner_matrix=None)
 
 

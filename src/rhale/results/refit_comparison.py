@@ -113,12 +113,14 @@ def mean_square_error(results: Sequence[Result], rows: SampledRows) -> float:
     return float(np.mean(squares))
 
 
-def drop_sample(result: Result) -> Result:
-    """Leave out local effects of single rows, which only one training by itself needs."""
+def lighten_result(result: Result) -> Result:
+    """Leave out what only one training by itself needs: single rows, digits of what chance does."""
     tree = result.regions
     if isinstance(result, Effect | LevelEffect):
         result = replace(result, sample=NO_SAMPLE)
         if tree is not None:
-            kept = tuple(replace(one, effect=drop_sample(one.effect)) for one in tree)
+            kept = tuple(replace(one, effect=lighten_result(one.effect)) for one in tree)
             result = replace(result, regions=replace(tree, regions=kept))
+    if isinstance(result, Effect) and result.stairs is not None:
+        result = replace(result, stairs=result.stairs.rounded())
     return result

@@ -13,7 +13,7 @@ import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.cells import as_cells
-from rhale.kernels.curve import CellMeans, middles
+from rhale.kernels.curve import BinFits, CellMeans, RowEnds, middles, stretch
 from rhale.kernels.gaps import Gaps
 from rhale.kernels.grid import Closed, Grid
 from rhale.kernels.moments import LARGEST, Moments
@@ -93,7 +93,19 @@ def _agree_effect(effect: Effect, where: str) -> None:
         refuse(f"{where}spread_std has no limits, or limits without it")
     if effect.cells is not None:
         _agree_cells(effect.cells, effect.edges, f"{where}cells.")
+    if effect.stairs is None:
+        _agree_ends(effect, where)
     agree_regions(effect, where)
+
+
+def _agree_ends(effect: Effect, where: str) -> None:
+    """Lines end where rows do, within their bins: pieces of the curve follow each other."""
+    rows = RowEnds(effect.mean_x, effect.low_x, effect.high_x)
+    with np.errstate(over="ignore", invalid="ignore"):
+        fits = BinFits.of(effect.edges, np.zeros(effect.level.size), effect.slope, rows)
+        starts = stretch(fits, effect.cells, effect.row_places).edges
+    if starts.size > 2 and not np.all(np.diff(starts) > 0):
+        refuse(f"{where}low_x and {where}high_x do not lie within the bins")
 
 
 def _agree_stairs(stairs: Staircase, where: str) -> None:

@@ -37,11 +37,8 @@ NOTED = ("local_notes", "bin_notes", "notes")  # fields that hold notes
 ALL_RECORDS = {**RECORDS, **PAIR_RECORDS, **REFIT_RECORDS}
 NAMES = {record.make: name for name, record in ALL_RECORDS.items()}
 KIND = "kind"
-Held = Literal[
-    "explanation", "interactions", "refits"
-]  # what a file is about; those without a word: the first
-
-
+# what a file is about; those without a word: the first
+Held = Literal["explanation", "interactions", "refits"]
 Put = Callable[[np.ndarray[Any, Any]], Any]
 
 
@@ -173,7 +170,7 @@ def unpack_any(content: Any, source: str) -> tuple[Held, dict[str, Any]]:
     Parameters
     ----------
     content, source
-        As in `unpack`; of `pack_interactions`, too.
+        As in `unpack`; of `pack_interactions` and `pack_refits`, too.
     """
     held = find_held(content, source)
     readers = {"interactions": _unpack_interactions, "refits": _unpack_refits}

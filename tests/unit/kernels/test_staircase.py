@@ -353,3 +353,16 @@ def test_what_one_group_adds_to_a_square_is_not_known():
     x, cells, jumps, _, weight = make(4)
     stairs = stairs_of(x, cells, jumps, np.zeros(x.size, dtype=int), weight)
     assert np.isnan(stairs.added_square())
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(-300, 300))
+def test_rounding_keeps_seven_digits_of_what_chance_does_at_any_scale(seed, power):
+    x, cells, jumps, group, weight = make(seed)
+    stairs = stairs_of(x, cells, jumps, group, weight)
+    scaled = replace(stairs, influence=np.ldexp(stairs.influence, power))
+    rounded = scaled.rounded()
+    np.testing.assert_allclose(rounded.influence, scaled.influence, rtol=2.0**-24, atol=0)
+    np.testing.assert_array_equal(rounded.influence, np.ldexp(stairs.rounded().influence, power))
+    short = stairs.rounded().influence
+    np.testing.assert_array_equal(short.astype(np.float32).astype(np.float64), short)
+    assert rounded.jumps is scaled.jumps

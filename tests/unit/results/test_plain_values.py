@@ -133,3 +133,37 @@ def test_plain_values_are_read_down_to_a_limit():
 def test_a_value_in_a_message_is_short_and_on_one_line(value):
     assert len(shown(value)) <= 60
     assert shown(value).isprintable()
+
+
+def test_an_array_of_a_pool_is_taken_as_it_is():
+    array, lengths = np.array([0.0, 0.5]), {}
+    assert Numbers((Side("rows"),), 0, 1).read(array, "x", lengths) is array
+    assert lengths == {"rows": 2}
+    with pytest.raises(BadFileError, match="x has 2 numbers for 3 rows"):
+        Numbers((Side("rows"),)).read(array, "x", {"rows": 3})
+
+
+@pytest.mark.parametrize(
+    ("array", "told"),
+    [
+        (np.array([2.0]), "x holds 2.0, which it cannot"),
+        (np.array([np.nan]), "x holds nan, which it cannot"),
+        (np.array([1]), "x has numbers of the type 'int64'"),
+        (np.array([True]), "x has numbers of the type 'bool'"),
+        (np.array([1.0], dtype=np.float32), "x has numbers of the type 'float32'"),
+        (np.array([[1.0]]), "x has 1 numbers for the shape"),
+        (np.array(1.0), "x has 1 numbers for the shape"),
+    ],
+)
+def test_an_array_of_a_pool_is_checked_like_any_other(array, told):
+    with pytest.raises(BadFileError, match=told):
+        Numbers((Side("rows"),), 0, 1).read(array, "x", {})
+
+
+def test_an_array_stands_nowhere_but_where_numbers_stand():
+    array = np.zeros(3)
+    for kind in (Text(), Truth(), Number(unknown=True), Named(Anything()), Several(Text())):
+        with pytest.raises(BadFileError, match="x is an array, not"):
+            kind.read(array, "x", {})
+    with pytest.raises(BadFileError, match="x is an array, where plain values belong"):
+        Anything().read([array], "x", {})

@@ -8,8 +8,8 @@ from rhale.results.effect import NO_SAMPLE
 from rhale.results.refit_comparison import (
     SampledRows,
     compare_trainings,
-    drop_sample,
     have_same_groups,
+    lighten_result,
     mean_square_error,
     multiply_curves,
 )
@@ -86,11 +86,22 @@ def test_searched_regions_are_not_compared(results):
 def test_local_effects_of_single_rows_are_left_out():
     by = rhale.By("x1", cuts=[0.0])
     whole = explain(lambda t: t[:, 0] * (t[:, 1] > 0), regions=by)
-    light = drop_sample(whole)
+    light = lighten_result(whole)
     assert whole.sample.x.size
     assert light.sample == NO_SAMPLE
     assert [one.effect.sample for one in light.regions] == [NO_SAMPLE] * 2
     assert light.importance == whole.importance
     profile = explain(line(1.0), method="pdp")
-    assert drop_sample(profile) is profile
+    assert lighten_result(profile) is profile
     assert OVERLAP.n_trainings == SLOPES.size
+
+
+def test_digits_of_what_chance_does_to_jumps_are_left_out():
+    stepped = pytest.importorskip("sklearn.tree").DecisionTreeRegressor(max_depth=3)
+    table = np.random.default_rng(0).normal(size=(200, 2))
+    stepped.fit(table, table[:, 0])
+    whole = rhale.explain(stepped, table)["x0"]
+    light = lighten_result(whole)
+    np.testing.assert_array_equal(light.stairs.influence, whole.stairs.rounded().influence)
+    assert light.curve(0.5) == whole.curve(0.5)
+    np.testing.assert_allclose(light.ci(0.5), whole.ci(0.5), rtol=1e-6)

@@ -72,6 +72,14 @@ def test_some_followed_cells_of_a_bin_must_be_measured(wavy):
     assert "is unknown in all cells of a bin" in told(with_cells(wavy, error=unknown))
 
 
+@pytest.mark.parametrize(("name", "place"), [("low_x", 0.9), ("high_x", -0.9)])
+def test_lines_end_within_their_bins(name, place):
+    """A line that ends elsewhere would have pieces of no or of negative length."""
+    fx = rhale.explain(lambda x: x[:, 0] ** 2, np.linspace(-1, 1, 60)[:, None], bins=3)
+    same = with_first(fx, **{"slope": np.ones(3), name: np.full(3, place)})
+    assert told(same) == "effects[0].low_x and effects[0].high_x do not lie within the bins"
+
+
 def test_moments_have_as_many_numbers_as_cells(wavy):
     cells = wavy.cells["x0"]
     grid = replace(cells.grid, edges=cells.grid.edges[:-1])

@@ -78,7 +78,14 @@ class KeptTrainings:
                 store.unpack(content[EFFECTS], EFFECTS),
                 None if pairs is None else store.unpack_any(pairs, PAIRS)[1],
             )
-        except (AttributeError, BadFileError, LookupError, TypeError, ValueError) as error:
+        except (
+            AttributeError,
+            BadFileError,
+            LookupError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ) as error:
             raise self.memory.damaged(name, f"{error}"[:200]) from error
 
 

@@ -3,6 +3,7 @@
 import errno
 import json
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -123,6 +124,16 @@ def test_without_pairs_a_note_says_that_models_were_not_kept(folder):
     assert "pairs=" in told
 
 
+def test_all_pairs_are_the_same_whether_trainings_are_kept_or_not(folder, caplog):
+    table = np.column_stack([TABLE, TABLE[:, 0].round(), np.ones(len(TABLE))])
+    options = {"table": table, "pairs": "all", "n_refits": 3}
+    whole = train(**options)
+    caplog.clear()
+    assert same(train(checkpoint=folder, **options), whole)
+    assert [pair.names for pair in whole.pairs] == list(combinations(whole.features, 2))
+    assert len([text for text in caplog.messages if "pairs='all' asks" in text]) == 1
+
+
 def test_trainings_that_failed_are_tried_again(folder, whole):
     learner = Learner()
     learner.fail = (1, 4)
@@ -194,7 +205,7 @@ def test_a_damaged_file_is_refused_by_its_name(folder, damage):
 
 
 @pytest.mark.parametrize(
-    "content", [b"{}", b"3", b"\xff", b'{"explanation": {}, "pairs": null}', 4]
+    "content", [b"[" * 100_000, b"{}", b"3", b"\xff", b'{"explanation": {}, "pairs": null}', 4]
 )
 def test_a_whole_file_with_other_content_is_refused_by_its_name(folder, content):
     with Checkpoint.open(folder, {}) as memory:
