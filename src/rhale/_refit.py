@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
@@ -13,13 +13,11 @@ from os import PathLike
 from threading import Lock
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
 from rhale._interact import interactions, pairs_among
 from rhale._run import Run, conclude, open_run, say_settings
-from rhale.engines import open_on_engine
 from rhale.engines.fold import Progress
 from rhale.engines.thread_limits import limit_libraries
 from rhale.engines.threads import count_jobs, map_in_threads
@@ -31,37 +29,33 @@ from rhale.errors import (
     ModelFailedError,
     NotDifferentiableError,
     RhaleError,
-    UnknownFeatureError,
     UnknownModelError,
     UnknownNameError,
     excerpt,
 )
 from rhale.explanation import Explanation, rebin_alike
 from rhale.features.first_pass import Columns, FirstPass
+from rhale.features.rows_apart import read_rows
 from rhale.kernels import IntArray
 from rhale.kernels.axis import Axis
 from rhale.kernels.overlap import Overlap
 from rhale.kernels.pair_settings import read_pairs
-from rhale.kernels.splits import Scheme, as_units, check_indices
+from rhale.kernels.splits import Scheme, check_indices
 from rhale.measures.choose import choose, postpone_bins
-from rhale.models.expected_columns import columns_of
 from rhale.models.fitting import as_trainer, check_target
+from rhale.models.given_models import FEWEST, read_models, refuse_rows, require_rows
 from rhale.models.lesson import Lesson
 from rhale.models.model_size import is_larger
-from rhale.names import find_feature, list_asked, near_names
+from rhale.names import find_feature, near_names
 from rhale.pairs import Interactions
 from rhale.results.note import Note
 from rhale.results.refit_pair import RefitPair
 from rhale.settings import USUAL_BINS, Settings, name_keys
-from rhale.tables import open_table
-from rhale.tables.chunk import TableInMemory, find_columns
-from rhale.tables.columns import column_at
-from rhale.tables.files.sources import names_files
-from rhale.tables.weights import find_weights
+from rhale.tables.chunk import TableInMemory
 from rhale.trainings import Failure, Refits, lighten
 
 LOG = logging.getLogger("rhale")
-FEWEST, ENOUGH = 2, 10  # trainings
+ENOUGH = 10  # trainings
 KEPT_BYTES = 2**30  # of all models together, for questions about pairs
 SAME_ROWS = Note(
     "same rows",
@@ -283,187 +277,6 @@ def read_options(options: Mapping[str, Any], seed: int, n_jobs: int | None) -> S
         msg = f"features= names pairs, {named[0]!r}; name them in pairs=, beside the features"
         raise BadSettingError(msg)
     return asked
-
-
-# --- rows ------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows that are explained, and what is known of them beside their features.
-
-    Attributes
-    ----------
-    table : TableInMemory
-        All rows, with the columns that models see.
-    asked : Settings
-        What is asked of every model; weights are numbers.
-    target, groups : array-like or None
-        What is learned, and which rows belong together, one entry a row.
-    """
-
-    table: TableInMemory
-    asked: Settings
-    target: Any = None
-    groups: Any = None
-
-    @property
-    def units(self) -> IntArray | None:
-        """Number of the group of each row; None where rows stand for themselves."""
-        return None if self.groups is None else as_units(self.groups, self.table.n_rows)[0]
-
-
-def read_rows(data: Any, asked: Settings, *, target: Any = None, groups: Any = None) -> Rows:
-    """Open the table, and take columns out of it that are no features: target, groups, weights."""
-    table = open_in_memory(data)
-    given = {"target": target, "groups": groups, "weights": asked.weights}
-    taken = {
-        use: find_column(use, name, table) for use, name in given.items() if isinstance(name, str)
-    }
-    given |= {use: read_column(table, place) for use, place in taken.items()}
-    kept = keep_features(table.names, taken, asked)
-    asked = replace(asked, weights=given["weights"], columns=None)
-    table = table if kept is None else table.select(kept)
-    check_question(table, asked)
-    return Rows(table, asked, given["target"], given["groups"])
-
-
-def open_in_memory(data: Any) -> TableInMemory:
-    """Open rows that are in memory, since trainings have part of them."""
-    if names_files(data) or open_on_engine(data) is not None:
-        msg = (
-            "trainings have part of the rows, which must be in memory; read the table first. Models "
-            f"that share no row do without: rhale.refits(models, data, scheme='independent'). Found "
-            f"{data!r:.200}"
-        )
-        raise BadTableError(msg)
-    return open_table(data)
-
-
-def find_column(use: str, name: str, table: TableInMemory) -> int:
-    """Find the column that holds something else than a feature."""
-    if name not in table.names:
-        msg = f"{use}={name!r} is no column of the table; {near_names(name, table.names)}"
-        raise UnknownFeatureError(msg)
-    return find_weights(name, table) if use == "weights" else table.names.index(name)
-
-
-def read_column(table: TableInMemory, place: int) -> Any:
-    """One column, in the user's kind of table."""
-    rows = table.select([place]).chunk(0, table.n_rows).rows
-    if isinstance(rows, np.ndarray):
-        return rows[:, 0]
-    return column_at(nw.from_native(rows, eager_only=True), 0).to_native()
-
-
-def keep_features(
-    names: Sequence[str], taken: Mapping[str, int], asked: Settings
-) -> list[int] | None:
-    """Columns that models see, None for all; refuse those that are taken for something else."""
-    if asked.columns is None:
-        kept = [place for place in range(len(names)) if place not in taken.values()]
-    else:
-        kept = find_columns(names, asked.columns)
-    named = [] if asked.features is None else list_asked(asked.features, "features")
-    for use, place in taken.items():
-        wrong = "features" if names[place] in named else "columns" if place in kept else None
-        if wrong is not None:
-            msg = (
-                f"{wrong}= names {names[place]!r}, which is the {use} and no feature; leave it out"
-            )
-            raise BadSettingError(msg)
-    if not kept:
-        msg = f"the table has no column beside {', '.join(taken)}; a model needs features"
-        raise BadTableError(msg)
-    return None if kept == list(range(len(names))) else kept
-
-
-def check_question(table: TableInMemory, asked: Settings) -> None:
-    """Refuse what no training could answer, before one is paid for."""
-    weighed = open_table(table, asked.weights)
-    asked = asked.by_name(table.names)
-    FirstPass.plan(weighed, asked)
-
-
-# --- models that are there -------------------------------------------------------------------------
-
-
-def read_models(models: Any, train: Any, test: Any) -> tuple[list[Any], Any, Any]:
-    """Read models, or what scikit-learn's `cross_validate` returned."""
-    if isinstance(models, Mapping):
-        return read_validated(models, train, test)
-    is_one = callable(models) or hasattr(models, "predict")
-    if is_one or isinstance(models, str) or not isinstance(models, Iterable):
-        what = "one model" if is_one else "no sequence of models"
-        msg = (
-            f"models={models!r:.60} is {what}; give a list of models that were trained on different "
-            "rows, or let rhale.refit train them"
-        )
-        raise BadSettingError(msg)
-    models = list(models)
-    if len(models) < FEWEST:
-        msg = f"{len(models)} models were given, which tell nothing about other trainings; give two or more, 20 are usual"
-        raise BadSettingError(msg)
-    require_same_columns(models)
-    return models, train, test
-
-
-def read_validated(found: Mapping[str, Any], train: Any, test: Any) -> tuple[list[Any], Any, Any]:
-    """Read what scikit-learn's `cross_validate` returned; rows that the user gives come first."""
-    wanted = {"estimator": "return_estimator"}
-    if train is None and test is None:
-        wanted["indices"] = "return_indices"
-    for name, option in wanted.items():
-        if name not in found:
-            known = ", ".join(repr(key) for key in list(found)[:6])
-            msg = f"models= is a dict of {known} without {name!r}; call cross_validate(..., {option}=True)"
-            raise BadSettingError(msg)
-    if "indices" in wanted:
-        train, test = (found["indices"].get(name) for name in ("train", "test"))
-    return read_models(found["estimator"], train, test)
-
-
-def require_same_columns(models: Sequence[Any]) -> None:
-    """Refuse models that say they were fitted on other columns than the first."""
-    first, *others = map(describe_columns, models)
-    for number, own in enumerate(others, start=2):
-        if first and own and own != first:
-            msg = (
-                f"model 1 was fitted on {first}, model {number} on {own}; trainings are compared on "
-                "the same columns"
-            )
-            raise BadSettingError(msg)
-
-
-def describe_columns(model: Any) -> str:
-    """Columns of a model by their names, or else their number; nothing if it does not say."""
-    names, n_columns = columns_of(model), getattr(model, "n_features_in_", None)
-    if names is not None:
-        return f"({', '.join(names)})"
-    return "" if n_columns is None else f"{n_columns} columns"
-
-
-def refuse_rows(**given: Any) -> None:
-    """Refuse what is said about rows of trainings that share none."""
-    for name, value in given.items():
-        if value is not None:
-            msg = f"scheme='independent' says that no two models share a row; leave {name}= out"
-            raise BadSettingError(msg)
-
-
-def require_rows(models: Sequence[Any], train: Any, test: Any, n_rows: int) -> tuple[IntArray, ...]:
-    """Rows of each training, one entry a model."""
-    if train is None and test is None:
-        msg = (
-            "which rows was each model trained on? Give train= (or test=, the rows left out), one "
-            "array of row numbers a model; scheme='independent' if no two share a row"
-        )
-        raise BadSettingError(msg)
-    rows = check_indices(train, test, n_rows)
-    if len(rows) != len(models):
-        msg = f"there are {len(models)} models, and rows of {len(rows)} trainings; give one array a model"
-        raise BadSettingError(msg)
-    return rows
 
 
 # --- trainings, one after the other or several at a time -------------------------------------------

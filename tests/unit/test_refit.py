@@ -20,7 +20,6 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import cross_validate
 
 import rhale
-from rhale._refit import read_rows
 from rhale.errors import (
     BadSettingError,
     BadTableError,
@@ -28,6 +27,7 @@ from rhale.errors import (
     UnknownFeatureError,
     UnknownModelError,
 )
+from rhale.features.rows_apart import read_rows
 from rhale.kernels.splits import Scheme
 from rhale.settings import Settings
 
