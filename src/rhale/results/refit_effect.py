@@ -267,7 +267,7 @@ class RefitEffect:
 
     @cached_property
     def replication(self) -> Replication:
-        """What trainings without a common row agree on."""
+        """What trainings agree on beyond chance."""
         return replicate(self.gram, self.overlap, self.drawn)
 
     @property
@@ -307,7 +307,7 @@ class RefitEffect:
     def regions(self) -> Mapping[str, RefitEffect]:
         """The effect in each group of rows, by its rule, where groups were given: `regions=By(...)`.
 
-        None where regions were searched: every training has its own; see `Refits.regions`.
+        Empty where regions were searched: every training has its own; see `Refits.regions`.
         """
         tree = self.effects[0].regions
         rules = [] if tree is None or not self.inside else [region.rule for region in tree]

@@ -84,7 +84,7 @@ class RefitPair:
 
     @cached_property
     def replication(self) -> Replication:
-        """What trainings without a common row agree on."""
+        """What trainings agree on beyond chance."""
         return replicate(self.gram, self.overlap, self.drawn)
 
     @property
