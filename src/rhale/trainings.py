@@ -13,6 +13,7 @@ import numpy as np
 
 from rhale.errors import BadSettingError, UnknownOutputError
 from rhale.explanation import Explanation
+from rhale.kernels import IntArray
 from rhale.kernels.overlap import Overlap
 from rhale.kernels.records import same_value
 from rhale.names import find_feature, find_output, near_names
@@ -93,6 +94,16 @@ class Refits:
     def n_trainings(self) -> int:
         """How many trainings there are."""
         return len(self.explanations)
+
+    @property
+    def n_train(self) -> IntArray:
+        """Rows of each training, shape (n_trainings,)."""
+        return self.overlap.n_train
+
+    @property
+    def factor(self) -> float:
+        """Variance of a mean over the trainings, in squared deviations between them, by their rows alone."""
+        return self.overlap.factor
 
     @cached_property
     def effects(self) -> tuple[RefitEffect, ...]:

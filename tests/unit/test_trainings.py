@@ -247,3 +247,14 @@ def test_trainings_are_explained_with_the_same_bins():
     assert all(np.array_equal(one, edges[0]) for one in edges)
     fixed = rhale.refits(models, make_table(), train=TRAIN[:3], bins=4)
     assert [fx["x0"].n_parts for fx in fixed.explanations] == [4] * 3
+
+
+def test_rows_of_trainings_and_their_factor_are_told():
+    rows = np.random.default_rng(0).normal(size=(40, 2))
+    folds = [np.setdiff1d(np.arange(40), part) for part in np.split(np.arange(40), 4)]
+    models = [lambda seen, k=k: k * seen[:, 0] for k in range(4)]
+
+    rx = rhale.refits(models, rows, train=folds)
+
+    assert rx.n_train.tolist() == [30] * 4
+    assert rx.factor == pytest.approx((1 - 1 / 4) * 30 / 10)  # the grouped jackknife
