@@ -83,10 +83,11 @@ def have_same_groups(trees: Sequence[RegionTree]) -> bool:
 def multiply_curves(results: Sequence[Result], rows: SampledRows) -> FloatArray:
     """Mean over some rows of the product of every two curves, (n_curves, n_curves).
 
-    Rows count at which all curves are known; nan where there are none.
+    Rows count that have a value, as in the importance, and at which all curves are known; nan where
+    there are none.
     """
     curves = np.stack([heights(result, rows.x) for result in results])
-    known = np.isfinite(curves).all(axis=0) & (rows.weight > 0)
+    known = np.isfinite(rows.x) & np.isfinite(curves).all(axis=0) & (rows.weight > 0)
     if not known.any():
         return np.full((len(results), len(results)), np.nan)
     share = rows.weight[known] / rows.weight[known].sum()

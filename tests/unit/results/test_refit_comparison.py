@@ -47,6 +47,21 @@ def test_rows_count_by_their_weight_and_only_where_curves_are_known(results):
     np.testing.assert_allclose(found, [[expected]], rtol=1e-9)
 
 
+def test_rows_without_a_value_do_not_count_as_in_the_importance():
+    """A model that answers 5 for missing values has a point for them, beside its line."""
+
+    def answer(rows):
+        return np.where(np.isnan(rows[:, 0]), 5.0, rows[:, 0])
+
+    table = make_table()
+    table[::5, 0] = np.nan
+    effect = rhale.explain(answer, table)["x0"]
+    assert effect.missing is not None
+    found = multiply_curves([effect], rows(table[:, 0]))
+    np.testing.assert_allclose(found, [[np.nanvar(table[:, 0])]], rtol=1e-9)
+    assert effect.importance == pytest.approx(np.nanstd(table[:, 0]), rel=1e-9)
+
+
 def test_no_rows_give_no_products(results):
     assert np.isnan(multiply_curves(results, rows([np.nan]))).all()
     assert np.isnan(mean_square_error(results, rows([np.nan])))
