@@ -104,8 +104,8 @@ def count_ways(deviations: FloatArray, degrees: float) -> float:
     With one degree of freedom all deviations are multiples of one curve: one way. With a few, two or
     three deviations that happen to be perpendicular look like ways without end, and p would be
     nothing; so no more ways are believed than the square of the degrees. Without that, of effects
-    that are none 8 to 24 of 100 came back in 3 to 6 trainings, and 2 to 19 with p below .001; with
-    it 0 to 8, and 0 to 1. It changes nothing from 20 trainings on, but for 90 ways and more.
+    that are none up to 24 of 100 came back in 3 to 6 trainings, and up to 19 with p below .001; with
+    it up to 8, and 1. It changes nothing from 20 trainings on, but for 90 ways and more.
     """
     most = float(min(degrees**WAYS_TOLD, MOST_WAYS))
     if degrees <= 1:
