@@ -15,6 +15,7 @@ from rhale.errors import BadSettingError, UnknownOutputError
 from rhale.explanation import Explanation
 from rhale.kernels import IntArray
 from rhale.kernels.overlap import Overlap
+from rhale.kernels.pair_settings import read_pairs
 from rhale.kernels.records import same_value
 from rhale.names import find_feature, find_output, near_names
 from rhale.pairs import Interactions
@@ -210,7 +211,8 @@ class Refits:
         elif self.trained is not None:
             found = self.trained.measure("all" if pairs is True else pairs)
         else:
-            found = tuple(select_pairs(self.pairs, pairs))
+            columns = self.provenance.get("columns", self.features)
+            found = tuple(select_pairs(self.pairs, pairs, columns))
         return sorted(found, key=lambda pair: (-np.nan_to_num(pair.replicated), -pair.strength))
 
     def regions(
@@ -333,14 +335,17 @@ def lighten(fx: Explanation) -> Explanation:
     return replace(fx, effects=effects, cells={}, partner_matrix=None)
 
 
-def select_pairs(known: Sequence[RefitPair], asked: Any) -> list[RefitPair]:
+def select_pairs(known: Sequence[RefitPair], asked: Any, columns: Sequence[str]) -> list[RefitPair]:
     """Pairs that were measured, of those that are asked for; refuse others."""
-    if asked in (True, "all") and known:
-        return list(known)
-    wanted = [] if asked in (True, "all") else [frozenset(pair) for pair in asked]
-    found = [pair for pair in known if frozenset(pair.names) in wanted]
-    lacking = [pair for pair in wanted if pair not in [frozenset(p.names) for p in found]]
-    if lacking or not found:
+    wanted = read_pairs("all" if asked is True else asked)
+    if isinstance(wanted, tuple):
+        named = [frozenset(columns[find_feature(one, columns)] for one in pair) for pair in wanted]
+        found = [pair for pair in known if frozenset(pair.names) in named]
+        are_there = {frozenset(pair.names) for pair in found} == set(named)
+    else:
+        found = list(known)
+        are_there = wanted == "all" and bool(found)
+    if not are_there:
         msg = (
             f"pairs={asked!r:.60} were not measured, and the models are not in memory; measure "
             "them with the trainings: rhale.refit(..., pairs='all')"

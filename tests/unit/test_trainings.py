@@ -143,7 +143,19 @@ def test_pairs_are_those_that_were_measured_or_are_measured_now(lines):
     kept = replace(lines, trained=None)
     assert len(kept.replication(pairs=[("x1", "x0")])) == 1
     with pytest.raises(BadSettingError, match="were not measured"):
-        select_pairs(kept.pairs, [("x0", "x5")])
+        select_pairs(kept.pairs, [("x0", "x5")], ["x0", "x1", "x5"])
+
+
+def test_pairs_of_loaded_refits_are_asked_for_as_those_of_models(lines):
+    kept = replace(lines, trained=None)
+    assert len(kept.replication(pairs=[(0, "x1")])) == 1
+    with pytest.raises(UnknownFeatureError, match="there is no feature 'x7'"):
+        kept.replication(pairs=[("x0", "x7")])
+    for wrong in (False, 1.5, "top", [1], [("x0",)], [("x0", "x0")], ("x0", "x1"), []):
+        with pytest.raises(BadSettingError, match="pairs="):
+            kept.replication(pairs=wrong)
+    with pytest.raises(BadSettingError, match="pairs=5 were not measured"):
+        kept.replication(pairs=5)
 
 
 def test_models_stay_in_this_process(lines):

@@ -93,6 +93,8 @@ def cut_outliers(squares: FloatArray, rows: FloatArray) -> FloatArray:
 
 def excess(squares: FloatArray, rows: FloatArray) -> float:
     """Variance of a squared residual, as a multiple of that of normal ones; at least 1."""
+    # squares are squared again, which need not fit into a number; a power of two changes no digit
+    squares = np.ldexp(squares, -int(np.frexp(squares.max())[1]))
     # a normal residual's square has the variance 2 v²; v is that of both neighbours, so that
     # a slow change of the spread does not look like heavy tails
     pooled = (squares[1:] * rows[1:] + squares[:-1] * rows[:-1]) / (rows[1:] + rows[:-1])

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rhale.errors import BadSettingError, BadTableError, UnknownModelError
-from rhale.kernels import IntArray
+from rhale.kernels import BoolArray, IntArray
 from rhale.kernels.splits import find_missing, read_labels
 from rhale.models.ancestry import classes_of
 
@@ -281,14 +281,25 @@ def check_target(target: Any, n_rows: int) -> Any:
     if len(values) != n_rows:
         msg = f"target has {len(values)} values, the table has {n_rows} rows; give one per row"
         raise BadTableError(msg)
-    missing = find_missing(values)
+    missing = find_missing(values) | find_masked(target, n_rows)
     if missing.any():
         msg = (
             f"target is missing in row {int(np.argmax(missing))} ({int(missing.sum())} of {n_rows} "
             "rows); leave these rows out of the table and the target"
         )
         raise BadTableError(msg)
+    # two columns may be limits, of which infinity is one
+    if values.dtype.kind == "f" and values.ndim == 1 and np.isinf(values).any():
+        row = int(np.argmax(np.isinf(values)))
+        msg = f"target is infinite in row {row}; leave such rows out of the table and the target"
+        raise BadTableError(msg)
     if n_rows and bool(np.all(values == values[0])):
         msg = f"target is {values[0]!s:.60} in all {n_rows} rows; there is nothing to learn"
         raise BadTableError(msg)
     return target
+
+
+def find_masked(target: Any, n_rows: int) -> BoolArray:
+    """Tell which rows of NumPy's masked arrays are masked, below which there may be any number."""
+    masked = np.ma.getmaskarray(target) if np.ma.isMaskedArray(target) else np.zeros(n_rows, bool)
+    return np.asarray(masked.reshape(n_rows, -1).any(axis=1))

@@ -12,9 +12,10 @@ from rhale.kernels import BoolArray, FloatArray
 from rhale.kernels.overlap import Overlap
 from rhale.results.effect import NO_SAMPLE, Effect
 from rhale.results.level_effect import LevelEffect
+from rhale.results.profile import Profile
 from rhale.results.refit_effect import RefitEffect
 from rhale.results.region_tree import RegionTree
-from rhale.results.result import Result, heights, normal_quantile
+from rhale.results.result import Result, heights, normal_quantile, reach
 
 LEVEL, N_POINTS = 0.95, 33  # of the intervals by which errors are read
 
@@ -46,12 +47,13 @@ def compare_trainings(
     own : Result, optional
         The effect in the user's own model.
     """
+    counted = place_rows(rows, results[0])
     return RefitEffect(
         effects=tuple(results),
         overlap=overlap,
-        gram=multiply_curves(results, rows),
+        gram=multiply_curves(results, counted),
         own=own,
-        drawn=mean_square_error(results, rows),
+        drawn=mean_square_error(results, counted),
         inside=compare_groups(results, overlap, rows, own),
     )
 
@@ -80,13 +82,27 @@ def have_same_groups(trees: Sequence[RegionTree]) -> bool:
     return len(rules) == 1 and all(tree.state == "given" for tree in trees)
 
 
+def place_rows(rows: SampledRows, result: Result) -> SampledRows:
+    """Place rows where the importance of a result has them.
+
+    Marginal plots have them at their points, and a partial dependence has those beyond its grid at
+    the nearest end.
+    """
+    if not isinstance(result, Profile):
+        return rows
+    if result.row_places is None:
+        return SampledRows(result.grid, result.share)
+    return SampledRows(np.clip(rows.x, *reach(result)), rows.weight)
+
+
 def multiply_curves(results: Sequence[Result], rows: SampledRows) -> FloatArray:
     """Mean over some rows of the product of every two curves, (n_curves, n_curves).
 
-    Rows count at which all curves are known; nan where there are none.
+    Rows count that have a value, as in the importance, and at which all curves are known; nan where
+    there are none.
     """
     curves = np.stack([heights(result, rows.x) for result in results])
-    known = np.isfinite(curves).all(axis=0) & (rows.weight > 0)
+    known = np.isfinite(rows.x) & np.isfinite(curves).all(axis=0) & (rows.weight > 0)
     if not known.any():
         return np.full((len(results), len(results)), np.nan)
     share = rows.weight[known] / rows.weight[known].sum()

@@ -242,6 +242,11 @@ def test_excess_of_two_cells_by_hand():
     assert excess(np.zeros(4), np.ones(4)) == 1.0
 
 
+@pytest.mark.parametrize("scale", [2.0**930, 2.0**-930])
+def test_excess_is_the_same_on_any_scale(scale):
+    assert excess(scale * np.array([1.0, 9.0]), np.array([3.0, 1.0])) == 48 / 18
+
+
 def test_a_jump_of_the_spread_between_large_cells_is_no_heavy_tail():
     """One of 19 steps is a jump of 10,000 rows' squares: it counts as 20 times its usual square."""
     squares, rows = np.repeat([1.0, 9.0], 10), np.full(20, 1e4)

@@ -120,7 +120,20 @@ def test_ways_to_differ_are_counted(n_ways):
 
 def test_ways_are_at_least_one_and_bounded():
     assert count_ways(np.outer([1.0, -1.0], [1.0, -1.0]), 1.0) == 1
-    assert count_ways(as_deviations(np.eye(5)), 4.0) == 1e3
+    assert count_ways(as_deviations(np.eye(5)), 4.0) == 4.0**2
+    assert count_ways(as_deviations(np.eye(50)), 49.0) == 1e3
+
+
+@pytest.mark.parametrize("n_ways", [1, 2, 5, 20])
+@pytest.mark.parametrize("n_trainings", [2, 3, 4, 6])
+def test_a_few_trainings_do_not_make_something_of_nothing(n_trainings, n_ways):
+    """Two deviations that happen to be perpendicular must not look like ways without end."""
+    train = Scheme("half-samples", n_trainings).draw(N_ROWS, seed=4)
+    rows = np.random.default_rng(5).normal(size=(400, N_ROWS, n_ways))
+    curves = shares(train) @ rows
+    p = np.array([replicate(one @ one.T, Overlap.of(train, N_ROWS)).p_value for one in curves])
+    assert np.mean(p <= 0.05) < 0.05 + 0.04
+    assert np.mean(p <= 0.001) < 0.001 + 0.019
 
 
 @pytest.mark.parametrize("sizes", [(1,), (1, 1), (1, 0.5, 0.25)])

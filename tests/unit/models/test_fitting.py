@@ -456,6 +456,8 @@ def test_targets_are_given_back_as_they_are():
         ["a", "b"],
         np.array([True, False]),
         np.array([[1.0, 1.0], [1.0, 2.0]]),
+        np.array([[1.0, np.inf], [1.0, 2.0]]),  # limits of what is only known to lie between
+        np.ma.array([1, 2], mask=False),
         records,
         pandas.Series(["a", "b"], dtype="category"),
         pandas.DataFrame({"a": [1, 1], "b": [1, 2]}),
@@ -478,6 +480,8 @@ def test_targets_are_given_back_as_they_are():
         (["a", "b", None, "c"], r"target is missing in row 2 \(1 of 4 rows\)"),
         (["a", "b", float("nan"), "c"], "target is missing in row 2"),
         (np.array([[1.0, 2.0], [3.0, np.nan], [4.0, 5.0], [6.0, 7.0]]), "missing in row 1"),
+        (np.ma.masked_equal([1, 2, 9, 9], 9), r"target is missing in row 2 \(2 of 4 rows\)"),
+        ([1.0, 2.0, 3.0, -np.inf], "target is infinite in row 3"),
         ([7, 7, 7, 7], "target is 7 in all 4 rows; there is nothing to learn"),
         (["a"] * 4, "target is a in all 4 rows"),
         (np.ones((4, 2)), "in all 4 rows"),

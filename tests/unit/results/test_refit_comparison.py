@@ -47,6 +47,32 @@ def test_rows_count_by_their_weight_and_only_where_curves_are_known(results):
     np.testing.assert_allclose(found, [[expected]], rtol=1e-9)
 
 
+def test_rows_without_a_value_do_not_count_as_in_the_importance():
+    """A model that answers 5 for missing values has a point for them, beside its line."""
+
+    def answer(rows):
+        return np.where(np.isnan(rows[:, 0]), 5.0, rows[:, 0])
+
+    table = make_table()
+    table[::5, 0] = np.nan
+    effect = rhale.explain(answer, table)["x0"]
+    assert effect.missing is not None
+    found = multiply_curves([effect], rows(table[:, 0]))
+    np.testing.assert_allclose(found, [[np.nanvar(table[:, 0])]], rtol=1e-9)
+    assert effect.importance == pytest.approx(np.nanstd(table[:, 0]), rel=1e-9)
+
+
+@pytest.mark.parametrize("limits", [None, {"x0": (0.25, 0.75)}])
+@pytest.mark.parametrize("method", ["pdp", "ice", "mplot", "rhale"])
+def test_curves_and_importance_have_the_rows_at_the_same_places(method, limits):
+    """Most rows share one value at the end, which no point of a marginal plot lies on."""
+    table = make_table()
+    table[::2, 0] = 0.0
+    effect = rhale.explain(np.square, table[:, :1], method=method, limits=limits)["x0"]
+    found = compare_trainings([effect, effect], Overlap.independent(2), rows(table[:, 0]))
+    np.testing.assert_allclose(np.sqrt(found.gram), effect.importance, rtol=1e-6)
+
+
 def test_no_rows_give_no_products(results):
     assert np.isnan(multiply_curves(results, rows([np.nan]))).all()
     assert np.isnan(mean_square_error(results, rows([np.nan])))
