@@ -36,6 +36,13 @@ def pytest_runtest_setup():
     begin_anew()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown():
+    """Close what a test drew: Matplotlib warns of many open figures, and warnings are errors."""
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+
+
 @pytest.fixture(scope="session")
 def shared_locks():
     """Skip where processes cannot share locks: Linux keeps them in /dev/shm."""

@@ -502,6 +502,7 @@ import os, signal, threading
 import numpy as np
 import rhale
 from rhale.models.predictor import STOP
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by what nohup starts
 x = np.random.default_rng(0).normal(size=(60, 2))
 calls = []
 def learn(rows, target):

@@ -90,10 +90,10 @@ def test_a_maker_that_fails_is_told_with_its_reason_and_how_to_write_one_that_tr
 
 
 def test_learners_are_found_in_installed_modules_and_in_this_folder(tmp_path, monkeypatch):
-    (tmp_path / "taught_by_tests.py").write_text("def train(rows, target):\n    return None\n")
+    (tmp_path / "found_by_tests.py").write_text("def train(rows, target):\n    return None\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    assert find_learner("taught_by_tests:train").__name__ == "train"
+    assert find_learner("found_by_tests:train").__name__ == "train"
     found = find_learner("sklearn.linear_model:LinearRegression")
     assert isinstance(found, linear_model.LinearRegression)
 
