@@ -239,7 +239,7 @@ class Explanation:
             rows = summary.region_rows(self.effects)
         else:
             rows = summary.bin_rows(self.effects)
-        return summary.as_frame(rows, backend or self._backend)
+        return summary.as_frame(rows, backend, self._backend)
 
     def splits_frame(self, backend: str | None = None) -> Any:
         """One row per feature, output and split; arguments as in `to_frame`.
@@ -249,7 +249,7 @@ class Explanation:
         splitter has levels.
         """
         self._require_regions()
-        return summary.as_frame(summary.split_rows(self.effects), backend or self._backend)
+        return summary.as_frame(summary.split_rows(self.effects), backend, self._backend)
 
     def partners(self, feature: str | int, output: str | int | None = None) -> Partners:
         """With whom the spread of a feature goes, and what goes with nobody; no model is asked.
@@ -308,7 +308,7 @@ class Explanation:
 
     def summary(self, backend: str | None = None) -> Any:
         """One row per feature and output, largest effect first; arguments as in `to_frame`."""
-        return summary.as_frame(summary.effect_rows(self.ranked()), backend or self._backend)
+        return summary.as_frame(summary.effect_rows(self.ranked()), backend, self._backend)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write one JSON file that `rhale.load` reads back exactly."""

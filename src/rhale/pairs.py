@@ -267,7 +267,7 @@ class Interactions:
             nan if not.
         """
         rows = pair_table.pair_rows(self.ranked(), errors=errors)
-        return summary.as_frame(rows, backend or self._backend)
+        return summary.as_frame(rows, backend, self._backend)
 
     def cells_to_frame(self, backend: str | None = None) -> Any:
         """One row per pair, output and cell of the surface; columns as in `PairEffect.table`.
@@ -283,7 +283,7 @@ class Interactions:
                 "use to_frame, or method='ale'"
             )
             raise BadSettingError(msg)
-        return summary.as_frame(pair_table.cell_rows(self.pairs), backend or self._backend)
+        return summary.as_frame(pair_table.cell_rows(self.pairs), backend, self._backend)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write one JSON file that `rhale.load` reads back exactly."""

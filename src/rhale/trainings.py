@@ -202,7 +202,7 @@ class Refits:
             rows = effect_rows(self.ranked(), self._correlated)
         else:
             rows = pair_rows(self._pairs_asked(pairs))
-        return summary.as_frame(rows, backend or self._backend)
+        return summary.as_frame(rows, backend, self._backend)
 
     def _pairs_asked(self, pairs: Any) -> list[RefitPair]:
         """Pairs that were measured before, or are measured now."""
@@ -255,7 +255,7 @@ class Refits:
             raise BadSettingError(msg)
         name = None if feature is None else self.features[find_feature(feature, self.features)]
         wanted = [one for one in self._of_output(output) if name in (None, one.name)]
-        return summary.as_frame(rule_rows(wanted), backend or self._backend)
+        return summary.as_frame(rule_rows(wanted), backend, self._backend)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per feature, output and bin (level or point), with what differs between trainings.
@@ -265,7 +265,7 @@ class Refits:
         backend : {"pandas", "polars", "pyarrow"}, optional
             Kind of table; that of the explained table if not given.
         """
-        return summary.as_frame(part_rows(self.effects), backend or self._backend)
+        return summary.as_frame(part_rows(self.effects), backend, self._backend)
 
     def plot(
         self,

@@ -156,7 +156,7 @@ class Partners:
         backend : {"pandas", "polars", "pyarrow"}, optional
             Kind of table; that of the explained table if not given.
         """
-        return summary.as_frame(self.columns(), backend or self.table)
+        return summary.as_frame(self.columns(), backend, self.table)
 
 
 def _cells(partner: Partner) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any, cast
 
-from rhale.errors import MissingExtraError
+from rhale.errors import BadSettingError, MissingExtraError
 from rhale.results.listing import name_differing, share_told
 from rhale.results.result import STATISTICS, Result, axis_kind, reach
 from rhale.results.rules_in_words import ALL_ROWS
@@ -116,14 +116,27 @@ def _region_columns(effects: Sequence[Result]) -> Columns:
     }
 
 
-def as_frame(rows: Columns, backend: str | None) -> Any:
-    """Turn rows into a data frame of the given kind, or of the first kind that is installed."""
+def as_frame(rows: Columns, backend: str | None, usual: str | None = None) -> Any:
+    """Turn rows into a data frame of the given kind, else of the usual one, else of any installed.
+
+    Parameters
+    ----------
+    rows : Columns
+        The rows.
+    backend : {"pandas", "polars", "pyarrow"}, optional
+        What the user asks for.
+    usual : str, optional
+        Kind of the explained table, which need not be a data frame.
+    """
     import narwhals.stable.v2 as nw
 
-    known = backend if backend in FRAMES else None
-    chosen = known or next((name for name in FRAMES if find_spec(name)), None)
+    if backend is not None and backend not in FRAMES:
+        msg = f"backend={backend!r:.60} is not known; use one of {', '.join(FRAMES)}"
+        raise BadSettingError(msg)
+    asked = backend or (usual if usual in FRAMES else None)
+    chosen = asked or next((name for name in FRAMES if find_spec(name)), None)
     if chosen is None or not find_spec(chosen):
-        msg = f"a data frame needs {backend or 'pandas, polars or pyarrow'}: pip install pandas"
+        msg = f"a data frame needs {asked or 'pandas, polars or pyarrow'}: pip install pandas"
         raise MissingExtraError(msg)
     shown = {name: [_readable(value) for value in values] for name, values in rows.items()}
     return nw.from_dict(shown, backend=cast(Any, chosen)).to_native()

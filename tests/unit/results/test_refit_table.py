@@ -82,3 +82,15 @@ def test_rows_without_weight_and_without_values_do_not_count():
     sample = np.column_stack([x[:, 0], second, np.full(N_ROWS, np.nan)])
     found = find_correlated(["a", "b", "c"], sample, weight)
     assert found == {"a": ["b"], "b": ["a"], "c": []}
+
+
+def test_features_are_correlated_from_four_fifths_on():
+    """Ranks of y differ from those of x by d² in all: Spearman's 1 - 6 d² / (n (n² - 1))."""
+    x = np.arange(10.0)
+    nearly = np.array([2.0, 1, 0, 3, 4, 5, 6, 9, 8, 7])  # d² = 16: .903
+    hardly = np.array([5.0, 1, 2, 3, 4, 0, 6, 7, 8, 9])  # d² = 50: .697
+    sample = np.column_stack([x, nearly, hardly])
+
+    found = find_correlated(["x", "nearly", "hardly"], sample, np.ones(10))
+
+    assert found == {"x": ["nearly"], "nearly": ["x"], "hardly": []}

@@ -7,7 +7,7 @@ from tests.unit.results.conftest import MISSING, X
 from tests.unit.results.with_regions import make_regional
 
 import rhale
-from rhale.errors import MissingExtraError
+from rhale.errors import BadSettingError, MissingExtraError
 from rhale.results import summary
 
 RNG = np.random.default_rng(0)
@@ -56,15 +56,26 @@ def test_frames_are_of_the_kind_asked_for(backend):
 
 def test_without_any_library_for_frames_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setattr(summary, "find_spec", lambda name: None)  # noqa: ARG005
-    for backend in (None, "numpy", "polars"):
+    for backend, usual in ((None, None), (None, "numpy"), ("polars", None), (None, "polars")):
         with pytest.raises(MissingExtraError, match="pip install"):
-            summary.as_frame({"a": [1]}, backend)
+            summary.as_frame({"a": [1]}, backend, usual)
+
+
+@pytest.mark.parametrize("backend", ["zz", "numpy", 3])
+def test_a_kind_of_frame_that_is_not_known_is_refused(backend):
+    with pytest.raises(BadSettingError, match="is not known; use one of pandas, polars, pyarrow"):
+        summary.as_frame({"a": [1]}, backend, "pandas")
+
+
+def test_the_usual_kind_is_that_of_the_table():
+    pytest.importorskip("polars")
+    assert type(summary.as_frame({"a": [1]}, None, "polars")).__module__.startswith("polars")
 
 
 def test_the_first_library_that_is_there_is_used(monkeypatch):
     pytest.importorskip("polars")
     monkeypatch.setattr(summary, "find_spec", lambda name: name == "polars" or None)
-    frame = summary.as_frame({"a": [1]}, "numpy")
+    frame = summary.as_frame({"a": [1]}, None, "numpy")
     assert type(frame).__module__.startswith("polars")
 
 
