@@ -90,7 +90,7 @@ def refit(
     data: Any,
     target: Any,
     *,
-    scheme: str = "half-samples",
+    scheme: str | None = None,
     n_refits: int = 20,
     share: float | None = None,
     folds: int = 5,
@@ -116,9 +116,9 @@ def refit(
         Rows to train and to explain on, in memory. Every training is explained on all of them.
     target : array-like of shape (n_rows,) or str
         What is learned; or the column that holds it, which is then no feature.
-    scheme : {"half-samples", "subsamples", "folds", "bootstraps"}
-        Which rows a training has. Half-samples come as complementary halves, which tell most about
-        a training on other rows.
+    scheme : {"half-samples", "subsamples", "folds", "bootstraps"}, optional
+        Which rows a training has: half-samples if not given, or subsamples where `share` is.
+        Half-samples come as complementary halves, which tell most about a training on other rows.
     n_refits : int
         How many trainings.
     share : float, optional
@@ -184,7 +184,8 @@ def refit(
         as_trainer(estimator), rows.table, check_target(rows.target, n_rows), fit_params
     )
     if train is None:
-        drawn = Scheme(scheme, n_refits, share, folds)
+        usual = "half-samples" if share is None else "subsamples"
+        drawn = Scheme(usual if scheme is None else scheme, n_refits, share, folds)
         parts = drawn.draw(n_rows, groups=rows.groups, strata=lesson.strata, seed=seed)
     else:
         parts = check_indices(train, None, n_rows)

@@ -106,6 +106,13 @@ def test_every_training_has_the_slopes_of_its_own_rows(rows, target):
     assert rise(rx["x1"]) == pytest.approx(expected[:, 1].mean())
 
 
+def test_a_share_makes_subsamples(rows, target):
+    rx = rhale.refit(learn, rows, target, n_refits=3, share=0.8)
+
+    assert rx.provenance["scheme"] == "subsamples"
+    assert set(rx.n_train) == {round(0.8 * len(rows))}
+
+
 def test_an_estimator_is_left_as_it_was(rows, target):
     estimator = LinearRegression()
     rx = rhale.refit(estimator, rows, target, n_refits=2)
@@ -553,7 +560,7 @@ def never(*_):
         ({"scheme": "halfs"}, BadSettingError, "'halfs' is not known; use one of half-samples"),
         ({"n_refits": 1}, BadSettingError, "n_refits=1 is not a whole number of 2 or more"),
         ({"scheme": "subsamples", "share": 1.5}, BadSettingError, "share=1.5 .* between 0 and 1"),
-        ({"share": 0.5}, BadSettingError, "share=0.5 is for scheme='subsamples'"),
+        ({"scheme": "folds", "share": 0.5}, BadSettingError, "share=0.5 is for scheme='subsamples'"),
         ({"scheme": "folds", "n_refits": 7}, BadSettingError, "n_refits=7 .* folds=5; use n_refits"),
         ({"train": [[0, 1], [N]]}, BadSettingError, f"train 2 names row {N}.* the table has {N}"),
         ({"train": [[0, 1], []]}, BadSettingError, "train 2 has no rows"),
