@@ -85,17 +85,18 @@ def name_differing(tree: RegionTree) -> str:
     """Name the features that tell rows apart; how, where they do so gradually or perhaps."""
     if tree.state == "doubtful":
         doubted = dict.fromkeys(split.feature for split in tree.doubtful)
-        return f"perhaps {_name_few(list(doubted))}" if doubted else ""
+        return f"perhaps {name_few(list(doubted))}" if doubted else ""
     if tree.groups is not None:
         return shorten(tree.groups.feature)
     names = [name for name in tree.splitters if name != tree.gradual]
     if tree.gradual is None:
-        return _name_few(names)
+        return name_few(names)
     gradual = f"gradually with {shorten(tree.gradual)}"
-    return f"{gradual}, {_name_few(names)}" if names else gradual
+    return f"{gradual}, {name_few(names)}" if names else gradual
 
 
-def _name_few(names: Sequence[str]) -> str:
+def name_few(names: Sequence[str]) -> str:
+    """Name some features, and say how many more there are."""
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return ", ".join(map(shorten, names[:MOST_NAMED])) + more
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rhale.results.listing import MOST_NAMED, aligned, shorten
+from rhale.results.listing import aligned, name_few, shorten
 from rhale.results.pair_effect import write_p
 from rhale.results.refit_effect import RefitEffect
 
@@ -69,12 +69,6 @@ def write_interval(effect: RefitEffect) -> str:
     if np.isnan(low):
         return write_known(effect.importance)
     return f"{effect.importance:.4g} [{low:.3g}, {high:.3g}]"
-
-
-def name_few(names: Sequence[str]) -> str:
-    """Name some features, and say how many more there are."""
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(map(shorten, names[:MOST_NAMED])) + more
 
 
 def refit_title(provenance: Mapping[str, Any]) -> str:
