@@ -12,6 +12,7 @@ import numpy as np
 from rhale.errors import WrongShapeError
 from rhale.models.adapter import Adapter
 from rhale.models.answers import as_array
+from rhale.models.output_words import Answer
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,8 @@ class FunctionModel(Adapter):
         Gives the context in which the function is called.
     columns : tuple of str, optional
         Columns that it takes, in its order.
+    answers : str
+        What the numbers are, for people.
     """
 
     function: Callable[[Any], Any]
@@ -43,6 +46,7 @@ class FunctionModel(Adapter):
     kind: str = "function"
     open_session: Callable[[], AbstractContextManager[None]] = nullcontext
     columns: tuple[str, ...] | None = None
+    answers: Answer = "prediction"
 
     @property
     def is_differentiable(self) -> bool:
