@@ -278,7 +278,7 @@ def test_other_names_and_too_few_columns_are_refused(name):
         with pytest.raises(BadTableError, match=r"no column 'a', which .* at the first question"):
             rhale.explain(model, data)
     with pytest.raises(
-        ModelFailedError, match="^the model failed on 32 rows at the first question"
+        ModelFailedError, match=r"^the model failed on 32 rows at the first question"
     ):
         rhale.explain(model, X[:, :2])
 
