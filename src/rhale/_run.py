@@ -295,7 +295,7 @@ def open_run(model: Any, data: Any, asked: Settings) -> Iterator[Run]:
     jobs = count_jobs(asked.n_jobs)
     adapter = wrap(model, gradient=asked.gradient, response=asked.response)
     adapter, placed = place(adapter, table, asked.device)
-    table = placed if asked.checkpoint is None else table  # checkpoints keep rows of the host
+    host, table = table, placed if asked.checkpoint is None else table  # checkpoints keep its rows
     run = Run(
         asked, table, adapter, _batch_rows(asked, table, adapter), n_in_table, jobs, notes=notes
     )
@@ -303,7 +303,7 @@ def open_run(model: Any, data: Any, asked: Settings) -> Iterator[Run]:
         _keep(run) as memory,
         limit_threads(adapter, jobs) as alone,
         alone.session(),
-        telling_why(adapter.columns, table),
+        telling_why(adapter.columns, host),
     ):
         yield replace(run, adapter=alone, memory=memory)
 
