@@ -31,8 +31,8 @@ from rhale.results.explained import SampledCurves
 from rhale.results.fit import MOVED_LIMITS, ModelCells, bin_alike
 from rhale.results.note import Note, as_notes
 from rhale.results.partners import PartnerMatrix, Partners, partners_of_regions
-from rhale.results.read_only import as_read_only
 from rhale.results.plain_bins import find_other_bins
+from rhale.results.read_only import as_read_only
 from rhale.results.result import Result, is_constant
 from rhale.settings import PROFILES, describe_bins, name_keys, partition_for
 from rhale.system.writing import write_text

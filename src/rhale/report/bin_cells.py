@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,9 +12,8 @@ from rhale.report.chart_numbers import Bins, Numbers, bins_of, factor, known, sl
 from rhale.results.plain_bins import OtherBins, PlainCells
 from rhale.results.result import Result
 
-LARGEST_SHARE = 400_000  # letters of a page that may be cells and finished bins
-COLUMNS = 10  # of numbers for each cell; two more where rows have weights
 DIGITS = 7
+SMALLEST = 1e-12  # of the mean effect: smaller differences are rounding
 
 
 @dataclass(frozen=True)
@@ -49,39 +47,13 @@ class Choice:
     finished: tuple[Bins, ...] = ()
 
 
-def choices_of(
-    effects: Sequence[Result], others: Sequence[OtherBins | None]
-) -> tuple[Choice | None, ...]:
-    """Say how the bins of each effect may be changed; the largest effects first, as far as room is.
-
-    Parameters
-    ----------
-    effects : sequence of Result
-        All that the page shows.
-    others : sequence of OtherBins or None
-        Of each; none at all if they were not asked for.
-    """
-    made: dict[int, Choice] = {}
-    room = LARGEST_SHARE
-    order = sorted(range(len(others)), key=lambda i: -np.nan_to_num(effects[i].importance))
-    for place in order:
-        other = others[place]
-        if other is None or room <= 0:
-            continue
-        made[place] = write_choice(effects[place], other)
-        room -= length(made[place])
-    return tuple(made.get(place) for place in range(len(effects)))
-
-
-def length(choice: Choice) -> int:
-    """About how many letters it takes."""
-    return len(choice.cells) + sum(60 * len(bins.mean) for bins in choice.finished)
-
-
-def write_choice(effect: Result, other: OtherBins) -> Choice:
-    """Write down the cells, or the finished bins."""
+def write_choice(effect: Result, other: OtherBins | None) -> Choice | None:
+    """Write down the cells, or the finished bins; None where bins stay."""
+    if other is None:
+        return None
     if other.cells is None:
-        return Choice(finished=tuple(bins_of(made) for made in other.finished))
+        finished = tuple(bins_of(made) for made in other.finished)
+        return Choice(finished=finished) if finished else None
     return write_cells(effect, other.cells)
 
 
@@ -102,7 +74,7 @@ def write_cells(effect: Result, plain: PlainCells) -> Choice:
     level = float(np.average(m.mean[0], weights=m.weight))
     step, noise = np.where(filled, m.mean[0] - level, 0.0), np.sqrt(plain.noise)
     std = np.sqrt(m.sdd[0] / weight)
-    unit = float(np.max([np.abs(step), std, noise])) or 1.0
+    unit = max(float(np.max([np.abs(step), std, noise])), SMALLEST * abs(level)) or 1.0
     reach = float(edges[-1] - edges[0])
     columns = [
         wide / reach,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rhale.report.bin_cells import Choice, choices_of
+from rhale.report.bin_cells import Choice, write_choice
 from rhale.report.chart_numbers import LONGEST_LEVEL, Shape, shape_of
 from rhale.report.region_numbers import RegionPart, regions_of
 from rhale.report.sentences import at, curve_range, read
@@ -183,7 +183,9 @@ def with_choices(
     sections: Sequence[Section], effects: Sequence[Result], others: Sequence[OtherBins | None]
 ) -> tuple[Section, ...]:
     """Let readers change bins, where they may."""
-    choices = iter(choices_of(effects, others))
+    if not others:
+        return tuple(sections)
+    choices = iter(map(write_choice, effects, others))
     return tuple(
         replace(one, parts=tuple(replace(part, choice=next(choices)) for part in one.parts))
         for one in sections

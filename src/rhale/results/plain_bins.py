@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, cast
 
+import numpy as np
+
 from rhale.kernels import FloatArray
 from rhale.kernels.adaptive import Adaptive
 from rhale.kernels.gaps import Sides, read_sides
@@ -18,7 +20,8 @@ from rhale.results.fit import ModelCells, follow_stairs, offer_cells
 from rhale.results.result import Result, is_constant
 
 N_LIMITS = 60  # of each kind: a page has room for so many cells
-PRICES = tuple(4.0**power / 8 for power in range(8))  # of a parameter, where bins come finished
+PRICES = tuple(2.0**power for power in range(-1, 12, 2))  # of a parameter, where bins come finished
+MOST_EFFECTS = 60  # whose bins may be changed: a page stays small, and is soon made
 FEWEST_ROWS = 20.0  # below that there is nothing to choose
 
 
@@ -69,8 +72,17 @@ def find_other_bins(
         Fine cells of the features, with the series of all outputs.
     outputs : sequence of str
         All outputs, in the order of the series.
+
+    Notes
+    -----
+    Of many effects the largest ones, over all outputs.
     """
-    return tuple(_find_one(effect, cells.get(effect.name), outputs) for effect in effects)
+    sizes = np.nan_to_num([effect.importance for effect in effects])
+    largest = set(np.argsort(-sizes, kind="stable")[:MOST_EFFECTS].tolist())
+    return tuple(
+        _find_one(effect, cells.get(effect.name), outputs) if place in largest else None
+        for place, effect in enumerate(effects)
+    )
 
 
 def _find_one(effect: Result, cells: Moments | None, outputs: Sequence[str]) -> OtherBins | None:

@@ -107,7 +107,7 @@ function cheapestBins(runs, cost) {
   return bins;
 }
 
-// Bins for one price after another, from many bins to one; each number of bins once.
+// Bins for one price after another, until there is one bin left; each number of bins once, at its lowest price.
 function searchBins(cells, level) {
   const runs = measureRuns(cells, level), logRows = Math.log(Math.max(rowsOfRun(cells.reduce(merge)), 2));
   const found = new Map();
@@ -116,7 +116,7 @@ function searchBins(cells, level) {
     if (!found.has(bins.length)) found.set(bins.length, { price, bins });
     if (bins.length === 1) break;
   }
-  return [...found.values()].reverse();
+  return [...found.values()].sort((a, b) => a.bins.length - b.bins.length);
 }
 
 // ---- fits ----

@@ -1,7 +1,7 @@
 // The slider below a chart: merges and splits bins, and back to the bins as chosen.
 
-const ABOUT_CELLS = "Curve and table follow; what a bin’s line misses counts as spread. Sentences and ranking speak of the bins as chosen.";
-const ABOUT_FINISHED = "The table follows; the curve is the model’s own. Sentences and ranking speak of the bins as chosen.";
+const ABOUT_CELLS = "Curve, bars and table follow; what a bin’s line misses counts as spread. Sentences and ranking speak of the bins as chosen.";
+const ABOUT_FINISHED = "Bars and table follow; the curve is the model’s own, and its spread that of the bins as chosen. Sentences and ranking speak of the bins as chosen.";
 
 // Numbers of bins that can be had, from few to many: those as chosen have no `change`.
 function positionsOf(part) {
@@ -56,12 +56,14 @@ function showSlider(section, part, ready = true) {
   if (!box) return;
   box.hidden = !part.choice;
   if (!part.choice) return;
-  if (ready) Object.assign(range, { max: positionsOf(part).length - 1, value: part.position ?? chosenPosition(part) });
+  if (ready) {
+    box.hidden = positionsOf(part).length < 2; // nothing to choose
+    Object.assign(range, { max: positionsOf(part).length - 1, value: part.position ?? chosenPosition(part) });
+  }
   const changed = ready && isChanged(part), n = changed ? positionsOf(part)[part.position].n : part.n_bins;
   const told = `${counted(n, "bins")}, ${changed ? "changed on this page" : "as chosen"}`;
   range.setAttribute("aria-valuetext", told);
   find(".bins-told", box).textContent = told;
   find(".bins-about", box).textContent = !changed ? "" : part.choice.finished ? ABOUT_FINISHED : ABOUT_CELLS;
-  find("button", box).hidden = !changed;
   box.classList.toggle("changed", changed);
 }
