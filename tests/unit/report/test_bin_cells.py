@@ -67,11 +67,11 @@ def problem(axis, shape, *, seed, noise, weighted):
     return offer_plain(cells_of(x, effects, weight))
 
 
+ROWS = [(0.0, False), (0.3, False), (1.0, True)]  # noise, and whether rows have weights
 PROBLEMS = [
-    (axis, shape, noise, weighted)
-    for axis in AXES
-    for shape in EFFECTS
-    for noise, weighted in ((0.0, False), (0.3, False), (1.0, True))
+    (axis, shape, *ROWS[(i + j) % 3])
+    for i, axis in enumerate(AXES)
+    for j, shape in enumerate(EFFECTS)
 ]
 
 
@@ -122,7 +122,7 @@ def close(one, other, scale, digits):
 
 
 def test_the_script_finds_the_bins_of_python(found):
-    assert len(found) > 300
+    assert len(found) > 100
     for plain, position in found:
         cuts = plain_search(plain.moments, position["price"])(plain.moments)
         bins = position["bins"]
@@ -163,7 +163,7 @@ def test_its_curve_has_pythons_numbers(found):
 
 
 def test_units_of_the_axis_are_those_of_the_page(plains):
-    plain = plains[PROBLEMS.index(("bell", "waves", 0.3, False))]
+    plain = plains[PROBLEMS.index(("long tail", "waves", 0.3, False))]
     effect = fit_plain("x", "y", plain, 2.0)
     for kind in ("number", "date", "duration"):
         own = replace(effect, kind=kind)
@@ -199,7 +199,7 @@ def test_a_page_of_fifty_features_stays_below_two_megabytes(tmp_path):
     for name in ("jinja2", "altair", "vl_convert"):
         pytest.importorskip(name)
     rng = np.random.default_rng(0)
-    rows = rng.normal(size=(3_000, 50))
+    rows = rng.normal(size=(1_000, 50))
     rows[:, ::2] = np.exp(rows[:, ::2])  # long tails
     fx = rhale.explain(
         lambda r: np.sin(r).sum(axis=1) + r[:, 1] * np.tanh(r[:, :-1]).sum(axis=1), rows
