@@ -14,7 +14,7 @@ from rhale.kernels.curve import Center
 from rhale.plots import canvas, style
 from rhale.plots.board import Board
 from rhale.plots.fields import Field, Item, Layers, place_field, read_item
-from rhale.plots.lettering import LITERAL, number, wrapped
+from rhale.plots.lettering import LITERAL, number, number_with_error, wrapped
 from rhale.plots.region_curves import RegionCurve, describe_briefly, name_regions, read_regions
 from rhale.plots.region_plot import draw_curves, make_key
 from rhale.results.result import Result, Trace
@@ -127,15 +127,15 @@ def write_title(ax: Axes, feature: Panel) -> None:
     size = FontProperties(size=style.NUMBER_TEXT).get_size_in_points()
     above = 2.0
     if feature.curves and tree is not None:
-        words = f"importance {number(one.importance)} ± {number(one.importance_error, 2)}"
+        words = f"importance {number_with_error(one.importance, one.importance_error)}"
         inches = ax.get_window_extent().width / ax.figure.dpi
         length = canvas.wide_letters(inches, style.NUMBER_TEXT)
         words += f"\n{describe_briefly(tree, length)}"
         above += 72 * feature.head
         name_curves(ax, feature, name_regions(tree, length - 6, ""))
     elif len(feature.items) == 1:
-        error, spread = number(one.importance_error, 2), number(one.typical_spread)
-        words = f"importance {number(one.importance)} ± {error}\ntypical spread {spread}"
+        both = number_with_error(one.importance, one.importance_error)
+        words = f"importance {both}\ntypical spread {number(one.typical_spread)}"
     else:
         words = f"importance up to {number(max(i.result.importance for i in feature.items))}"
     note = ax.annotate(
