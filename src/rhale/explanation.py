@@ -32,6 +32,7 @@ from rhale.results.explained import SampledCurves
 from rhale.results.fit import MOVED_LIMITS, ModelCells, bin_alike
 from rhale.results.note import Note, as_notes
 from rhale.results.partners import PartnerMatrix, Partners, partners_of_regions
+from rhale.results.plain_bins import find_other_bins
 from rhale.results.read_only import as_read_only
 from rhale.results.result import Result, is_constant
 from rhale.settings import PROFILES, describe_bins, name_keys, partition_for
@@ -437,7 +438,9 @@ class Explanation:
         from rhale.report.page import make_page
         from rhale.report.render import render
 
-        write_text(path, render(make_page(self.effects, self.provenance, **self._told(title))))
+        others = find_other_bins(self.effects, self.cells, self.outputs)
+        told = self._told(title)
+        write_text(path, render(make_page(self.effects, self.provenance, others=others, **told)))
         return Path(path)
 
     def _told(self, title: str | None = None) -> dict[str, Any]:
