@@ -16,7 +16,7 @@ from rhale.plots.board import Board, explain, label_board
 from rhale.plots.fields import Field, open_field, read_item
 from rhale.plots.lettering import LITERAL, folded
 from rhale.plots.region_legend import lift_above
-from rhale.plots.training_marks import MEAN_LOOK, Marks, PointMarks
+from rhale.plots.training_marks import Marks, PointMarks
 from rhale.plots.verdict import interval_between, tell_verdict
 from rhale.results.refit_effect import RefitEffect, RefitTrace
 from rhale.results.result import Result, Trace, is_constant, require_level
@@ -207,7 +207,7 @@ def draw_missing(field: Field, effect: RefitEffect, path: RefitTrace, wanted: Wa
     marks.draw_interval(path)
     marks.draw_own(path, "")
     mean = Trace(path.x, path.curve, path.between, path.low, path.high)
-    dots.draw_missing_dot(board, mean, style.LARGEST_DOT, MEAN_LOOK)
+    dots.draw_missing_dot(board, mean, style.LARGEST_DOT, style.ALONE)
     if aside:
         for values in (*path.curves, path.low, path.high):
             missing_panel.reserve(field.board.ax, mean._replace(curve=values), spread=False)
