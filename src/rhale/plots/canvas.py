@@ -88,9 +88,7 @@ def new_sides(height: float) -> TwoPanels:
     return TwoPanels(left, right)
 
 
-def find_pair(
-    ax: Axes | Sequence[Axes] | None, *, sideways: float | None = None
-) -> TwoPanels:
+def find_pair(ax: Axes | Sequence[Axes] | None, *, sideways: float | None = None) -> TwoPanels:
     """Find or make the two panels of an effect.
 
     Parameters

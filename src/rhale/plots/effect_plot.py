@@ -123,7 +123,10 @@ def plot_effect(
     'age'
     """
     kind, sort = choose_kind(effect, kind, sort, ax)
-    view, layers = read_view([effect], limits, xscale, sort), Layers(center, level, spread, uncertainty)
+    view, layers = (
+        read_view([effect], limits, xscale, sort),
+        Layers(center, level, spread, uncertainty),
+    )
     if isinstance(effect, LevelEffect):
         return plot_levels(effect, layers, view, kind=kind, ax=ax, truth=truth, turned=turned)
     top, bottom = find_panels(ax, kind)

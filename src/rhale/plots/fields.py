@@ -71,7 +71,9 @@ def trace_at(
     """Read what is drawn at given numbers."""
     if not x.size:
         return NO_CURVE
-    zero: Center = "mean" if center is None and result.quantity == "effect" else cast(Center, center)
+    zero: Center = (
+        "mean" if center is None and result.quantity == "effect" else cast(Center, center)
+    )
     low, high = result.ci(x, level=level, center=zero, smooth=smooth)
     curve = result.curve(x, center=zero, smooth=smooth)
     return Trace(x, curve, result.spread(x, center=zero), low, high)
@@ -114,7 +116,10 @@ class LineField(NamedTuple):
         """Draw the ribbon that says how well the mean is known; nothing where it is not known."""
         if not np.isfinite(path.low).any():
             return []
-        ribbon, colour = self.ax.fill_between(path.x, path.low, path.high), colour or style.UNCERTAINTY
+        ribbon, colour = (
+            self.ax.fill_between(path.x, path.low, path.high),
+            colour or style.UNCERTAINTY,
+        )
         ribbon.set(facecolor=colour, edgecolor=colour, alpha=style.UNCERTAINTY_ALPHA, zorder=3)
         ribbon.set(linewidth=style.HAIR_LINE, gid="rhale:ci", label=interval_name(level))
         return [ribbon]
@@ -250,6 +255,11 @@ class SlotField(NamedTuple):
             rule = self.board.rule((self.slots.places[-1] + self.slots.missing) / 2)
             rule.set(color=style.ZERO_LINE, linewidth=style.THIN_LINE, linestyle=":", zorder=0.5)
             rule.set_gid("rhale:apart")
+
+    @property
+    def view(self) -> View:
+        """All levels, in the order of their slots."""
+        return PLAIN
 
     @property
     def room(self) -> float:

@@ -154,7 +154,9 @@ def name_axes(
     if top is not None:
         words[0] = value_label([effect], center, _letters(top))
     if bottom is not None:
-        words[1] = f"step to the next\nchange of {shown(effect.output, max(8, _letters(bottom) - 10))}"
+        words[1] = (
+            f"step to the next\nchange of {shown(effect.output, max(8, _letters(bottom) - 10))}"
+        )
     for field in (top, bottom):
         if field is not None:
             field.name_places(effect)

@@ -156,7 +156,9 @@ def draw_level_rows(
     if slots.is_number:
         paths = [board.points(slots.places, curve) for curve in curves[chosen]]
     else:
-        ends = slots.locate(profile, profile.grid)[:, None] + 0.3 * slots.gap * np.array([-1.0, 1.0])
+        ends = slots.locate(profile, profile.grid)[:, None] + 0.3 * slots.gap * np.array(
+            [-1.0, 1.0]
+        )
         paths = [
             board.points(end, np.full(2, value))
             for curve in curves[chosen]

@@ -137,7 +137,10 @@ def open_panels(
 ) -> tuple[Field, Axes | None]:
     """Find or make the axes of the curves, and those of the tree where it is drawn."""
     results = [effect, *(curve.item.result for curve in curves)]
-    slots, tree = gather_slots(results, view.order) if effect.labels else None, require_regions(effect)
+    slots, tree = (
+        gather_slots(results, view.order) if effect.labels else None,
+        require_regions(effect),
+    )
     has_tree = bool(tree.splits) and not tree.thirds and bool(curves)
     if ax is None:
         turned = slots is not None and should_turn(slots, None)

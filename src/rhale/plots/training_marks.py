@@ -111,7 +111,9 @@ class PointMarks(NamedTuple):
         if self.joined:
             (line,) = self.board.ax.plot(x, y, color=style.ALONE.colour, linewidth=style.THIN_LINE)
             line.set(zorder=3.6, gid="rhale:curve")
-        marks = self.board.ax.scatter(x, y, s=(MEAN_DOT * self.width) ** 2, marker=style.ALONE.marker)
+        marks = self.board.ax.scatter(
+            x, y, s=(MEAN_DOT * self.width) ** 2, marker=style.ALONE.marker
+        )
         marks.set(color=style.ALONE.colour, linewidth=0, zorder=4, gid="rhale:levels", label=label)
         return [marks]
 

@@ -184,7 +184,9 @@ def read_limits(result: Result, limits: Any) -> tuple[float, float] | None:
         start, stop = read_ends(result, limits)
     if not (start < stop and start < high and stop > low):
         first, last = (written(end, axis_kind(result)) for end in (low, high))
-        msg = f"limits={limits!r} leave nothing of {result.name!r}, which goes from {first} to {last}"
+        msg = (
+            f"limits={limits!r} leave nothing of {result.name!r}, which goes from {first} to {last}"
+        )
         raise BadSettingError(msg)
     return float(start), float(stop)
 
