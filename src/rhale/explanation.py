@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
 from os import PathLike
@@ -458,7 +459,7 @@ class Explanation:
             return self._by_importance(self.features, output)
         names = list(dict.fromkeys(self.features[self._feature(f)] for f in features))
         ranked = self._by_importance(names, output)
-        if isinstance(features, Set):
+        if isinstance(features, AbstractSet):
             return ranked
         return sorted(ranked, key=lambda result: names.index(result.name))
 

@@ -142,7 +142,9 @@ def plot_effect(
         if panel is not None:
             LineField(panel, view=view).name_places(effect)
     name_axes(top, bottom, effect, center)
-    LineField(top if bottom is None else bottom, view=view).name_scale()
+    for panel in (top, bottom):
+        if panel is not None and panel.get_xlabel():
+            LineField(panel, view=view).name_scale()
     return give_back(top, bottom)
 
 
@@ -216,7 +218,7 @@ def draw_bars(ax: Axes, effect: Effect, view: View = PLAIN) -> list[Artist]:
     known = np.isfinite(effect.mean) & (effect.measured | (effect.stairs is not None))
     shown = np.flatnonzero(known & (left < right))
     slope = effect.slope if effect.stairs is None else np.zeros(effect.mean.size)
-    outlines = [outline(effect, k, slope[k], view) for k in shown]
+    outlines = [outline(effect, int(k), float(slope[k]), view) for k in shown]
     bars = PolyCollection(outlines, gid="rhale:bars", label="bin effect")
     bars.set_facecolor((style.EFFECT, style.BAR_ALPHA))
     width = style.THIN_LINE if shown.size <= MANY_BINS else style.HAIR_LINE
@@ -284,7 +286,7 @@ def cut_jumps(ax: Axes, effect: Effect, view: View = PLAIN) -> None:
     if reach is None:
         return
     ax.set_ylim(canvas.widen(*reach, style.MARGIN, style.MARGIN), auto=True)
-    middle = view.unscaled(np.mean(view.scaled(np.array(view.ends(effect)))))
+    middle = view.evenly(*view.ends(effect), 3)[1]
     seen = [jump for jump in effect.jumps if view.shows(np.array([jump.start, jump.stop])).all()]
     for jump in sorted(seen, key=lambda jump: -abs(jump.size))[:MOST_JUMPS]:
         is_left, is_up = jump.stop < middle, jump.size > 0
