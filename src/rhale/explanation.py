@@ -441,12 +441,12 @@ class Explanation:
         Path
             The file.
         """
-        from rhale.report.page import make_page
+        from rhale.report.page import make_page, with_choices
         from rhale.report.render import render
 
+        page = make_page(self.effects, self.provenance, **self._told(title))
         others = find_other_bins(self.effects, self.cells, self.outputs)
-        told = self._told(title)
-        write_text(path, render(make_page(self.effects, self.provenance, others=others, **told)))
+        write_text(path, render(with_choices(page, self.effects, others)))
         return Path(path)
 
     def _told(self, title: str | None = None) -> dict[str, Any]:
