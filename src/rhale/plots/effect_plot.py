@@ -91,8 +91,8 @@ def plot_effect(
         these values, of which one may be None. The y axes follow what is seen.
     xscale : {"auto", "linear", "log"}
         Scale of an axis of numbers. "auto" is logarithmic where all values are positive, the middle
-        90 % of the rows would stand on less than a quarter of a plain axis, and a logarithmic one
-        gives them twice the room. The axis says "log scale" then.
+        90 % of the rows would stand on less than a third of a plain axis, and a logarithmic one
+        gives them half as much room again. The axis says "log scale" then.
     sort : {"effect", "order"}, optional
         How levels stand: by their effect, the highest first, or in the order in which their steps
         were measured. If not given, by effect where that order means nothing, as that of names does.
@@ -325,7 +325,8 @@ def violin(effect: Effect, k: int, inside: BoolArray, view: View = PLAIN) -> Flo
     bandwidth = 1.06 * std * values.size**-0.2  # Silverman's rule
     levels = np.linspace(low, high, N_LEVELS)
     density = np.exp(-0.5 * ((levels[:, None] - values) / bandwidth) ** 2) @ weight
-    left, right, at = view.scaled(np.array([effect.edges[k], effect.edges[k + 1], middle]))
+    shown = view.clip(effect.edges[k], effect.edges[k + 1])
+    left, right, at = view.scaled(np.array([*shown, middle]))
     span = np.diff(view.scaled(np.array(view.ends(effect))))[0]
     half = min(style.VIOLIN_SHARE_OF_BIN * (right - left), style.VIOLIN_SHARE_OF_AXIS * span)
     sides = min(half, right - at) * density / density.max()

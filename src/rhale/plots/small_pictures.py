@@ -116,7 +116,12 @@ def plot_all(
         explained += draw_panel(ax, feature, outputs, level)
         write_title(ax, feature)
     explained += set_heights(panels, kept, sharey=sharey)
-    note = some_of(len(kept), len({effect.name for effect in effects}), "features", ": the largest")
+    note = some_of(
+        len(kept),
+        len({effect.name for effect in effects}),
+        "features",
+        ", those with the largest effects",
+    )
     note += some_of(len(outputs), len({effect.output for effect in effects}), "outputs")
     length = canvas.letters(panels[0], "height")
     label = value_label(effects, center, length, each=len(outputs) > 1)
