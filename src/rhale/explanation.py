@@ -36,13 +36,13 @@ from rhale.results.partners import PartnerMatrix, Partners, partners_of_regions
 from rhale.results.plain_bins import find_other_bins
 from rhale.results.read_only import as_read_only
 from rhale.results.result import Result, is_constant
-from rhale.settings import PROFILES, describe_bins, name_keys, partition_for
+from rhale.settings import PROFILES, describe_bins, name_keys, partition_for, read_bins
 from rhale.system.writing import write_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Bins = Any  # Partition, int, Explanation, or a mapping from feature to one of these
+Bins = Any  # Partition, int, limits, Explanation, or a mapping from feature to one of these
 
 TIED = Note(
     "bins",
@@ -230,6 +230,13 @@ class Explanation:
         """
         from rhale import plots
 
+        given: Any = others
+        if not isinstance(given, Mapping):
+            msg = (
+                f"{type(given).__name__} has no name to show beside {name!r}; name each of them: "
+                "fx.compare({'other': fx2}, 'age')"
+            )
+            raise BadSettingError(msg)
         key = feature if output is None else (feature, output)
         items = {name: self[key], **{n: fx[key] for n, fx in others.items()}}
         return plots.plot_compare(items, ax=ax, center=center, smooth=smooth)
@@ -470,7 +477,7 @@ class Explanation:
 
         Parameters
         ----------
-        bins : Partition, int, Explanation or mapping
+        bins : Partition, int, sequence of limits, Explanation or mapping
             As in `explain`. Limits that are not limits of cells move to the nearest one, and the
             notes say so. Bins that end beside a value that many rows share stay, and so do levels.
             Regions stay with the bins that they have, as their cells are not kept; a note says so.
@@ -601,7 +608,7 @@ def rebin_alike(
         Whether notes say what stays and which limits moved, to a reader who knows other bins.
     """
     first = explanations[0]
-    bins = name_keys(bins, first.features)
+    bins = name_keys(read_bins(bins), first.features)
     rebinned = [
         _rebin_effects(explanations, place, bins, (axes or {}).get(effect.name))
         for place, effect in enumerate(first.effects)
