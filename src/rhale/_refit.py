@@ -46,6 +46,7 @@ from rhale.models.fitting import as_trainer, check_target
 from rhale.models.given_models import FEWEST, read_models, refuse_rows, require_rows
 from rhale.models.lesson import Lesson
 from rhale.models.model_size import is_larger
+from rhale.models.units import describe_units
 from rhale.names import find_feature, near_names
 from rhale.pairs import Interactions
 from rhale.results.note import Note
@@ -73,7 +74,7 @@ RESUMED = Note(
     "measured with the trainings only, by pairs=",
 )
 PAIR_OPTIONS = (
-    *("output", "response", "weights", "columns", "categorical"),
+    *("output", "response", "transform", "weights", "columns", "categorical"),
     *("n_rows", "seed", "batch_size", "device"),
 )
 # of one explanation alone, or read beside the options; a gradient is that of one model
@@ -151,7 +152,8 @@ def refit(
     progress : bool or callable, optional
         True shows a bar with the time that is left; a callable gets (trainings done, all).
     **options
-        As in `rhale.explain`: features, method, bins, local, output, response, columns, weights
+        As in `rhale.explain`: features, method, bins, local, output, response, transform (the
+        learner sees the table as it is), columns, weights
         (for the explanation; learners get theirs by `fit_params`), categorical, limits, window,
         spread_window, regions, n_rows (that are explained), batch_size, device.
 
@@ -544,6 +546,8 @@ def keep_trainings(
     said = say_settings(asked, lesson.table.names) | {"pairs": work.pairs}
     for name in ("n_rows", "batch_size", "n_jobs", "gradient", "weights"):
         said[name] = describe(getattr(asked, name))
+    if asked.transform is not None:
+        said["transform"] = describe_units(lesson.table, asked.transform)
     with Checkpoint.open(folder, identify_trainings(lesson, parts, said)) as memory:
         yield replace(work, kept=KeptTrainings(memory))
 

@@ -308,8 +308,8 @@ class FrozenResult:
         """
         from rhale.results.summary import curve_frame
 
-        options = {"n": n, "center": center, "level": level, "smooth": smooth}
-        return curve_frame([self], backend, **options)
+        asked: dict[str, Any] = {"n": n, "center": center, "level": level, "smooth": smooth}
+        return curve_frame([self], backend, **asked)
 
 
 def reach(result: Result) -> tuple[float, float]:
