@@ -25,6 +25,7 @@ from rhale.kernels.records import same_fields, same_value
 from rhale.measures.notes import ENOUGH, EXPLAINED, describe_explained
 from rhale.names import find_feature, find_output, list_asked, near_names
 from rhale.results import listing, store, summary
+from rhale.results.captions import Captions, caption, captions_of
 from rhale.results.contributions import Outside, as_table_like, contribute
 from rhale.results.effect import Effect
 from rhale.results.explained import SampledCurves
@@ -92,6 +93,8 @@ class Explanation:
         object.__setattr__(self, "cells", as_read_only(self.cells))
         object.__setattr__(self, "provenance", as_read_only(self.provenance))
         object.__setattr__(self, "notes", as_notes(self.notes))
+        captioned = caption(self.effects, captions_of(self.provenance))
+        object.__setattr__(self, "effects", captioned)
 
     def __len__(self) -> int:
         return len(self.effects)
@@ -124,6 +127,11 @@ class Explanation:
         place = self._feature(feature)
         number = self._one_output(output, f"fx[{feature!r}, {self.outputs[0]!r}]")
         return self.effects[place * len(self.outputs) + number]
+
+    @property
+    def captions(self) -> Captions:
+        """What people read for features and outputs; `features` and `outputs` are keys."""
+        return self.effects[0].captions
 
     def ranked(self, output: str | int | None = None) -> list[Result]:
         """Effects with the largest first; of one output, or of all."""
@@ -538,10 +546,10 @@ class Explanation:
         return self.outputs[self._output(output)]
 
     def _feature(self, feature: Any) -> int:
-        return find_feature(feature, self.features)
+        return find_feature(self.captions.feature_key(feature), self.features)
 
     def _output(self, output: Any) -> int:
-        return find_output(output, self.outputs)
+        return find_output(self.captions.output_key(output), self.outputs)
 
     def _one_output(self, output: Any, example: str) -> int:
         """Place of an output, which need not be named where there is one."""

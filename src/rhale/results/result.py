@@ -16,6 +16,7 @@ from rhale.kernels.real_jumps import Jump
 from rhale.kernels.records import freeze, same_fields
 from rhale.kernels.staircase import Staircase
 from rhale.kernels.times import AxisKind, ColumnKind, as_axis_kind, as_numbers
+from rhale.results.captions import Captions
 from rhale.results.missing import Missing
 from rhale.results.note import Note, as_notes
 from rhale.results.region_tree import RegionTree
@@ -98,6 +99,11 @@ class Result(Protocol):
     @property
     def output(self) -> str:
         """What is moved."""
+        ...
+
+    @property
+    def captions(self) -> Captions:
+        """What people read for features and outputs; `name` and `output` are keys."""
         ...
 
     @property
