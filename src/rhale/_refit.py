@@ -42,11 +42,11 @@ from rhale.kernels.overlap import Overlap
 from rhale.kernels.pair_settings import read_pairs
 from rhale.kernels.splits import Scheme, check_indices
 from rhale.measures.choose import choose, postpone_bins
+from rhale.models.conversions import describe_conversions
 from rhale.models.fitting import as_trainer, check_target
 from rhale.models.given_models import FEWEST, read_models, refuse_rows, require_rows
 from rhale.models.lesson import Lesson
 from rhale.models.model_size import is_larger
-from rhale.models.units import describe_units
 from rhale.names import find_feature, near_names
 from rhale.pairs import Interactions
 from rhale.results.note import Note
@@ -555,7 +555,7 @@ def keep_trainings(
     for name in ("n_rows", "batch_size", "n_jobs", "gradient", "weights"):
         said[name] = describe(getattr(asked, name))
     if asked.transform is not None:
-        said["transform"] = describe_units(lesson.table, asked.transform)
+        said["transform"] = describe_conversions(lesson.table, asked.transform)
     with Checkpoint.open(folder, identify_trainings(lesson, parts, said)) as memory:
         yield replace(work, kept=KeptTrainings(memory))
 

@@ -35,9 +35,9 @@ from rhale.measures.questions import Asker
 from rhale.measures.region_plan import Search, search_regions
 from rhale.measures.whole_rows import WholeRows, WholeRowsTask
 from rhale.models import Adapter, Predictor, meet, wrap
+from rhale.models.conversions import convert
 from rhale.models.converted import ConvertedModel
 from rhale.models.expected_columns import columns_for
-from rhale.models.units import convert
 from rhale.models.wrap import read_model
 from rhale.results import store
 from rhale.results.captions import WHERE
@@ -290,8 +290,8 @@ def open_run(model: Any, data: Any, asked: Settings) -> Iterator[Run]:
     jobs = count_jobs(asked.n_jobs)
     adapter = wrap(model, gradient=asked.gradient, response=asked.response)
     if asked.transform is not None:
-        table, units = convert(table, asked.transform)
-        adapter = ConvertedModel(adapter, units)
+        table, ways = convert(table, asked.transform, asked.output_names)
+        adapter = ConvertedModel(adapter, ways)
     adapter, placed = place(adapter, table, asked.device)
     table = placed if asked.checkpoint is None else table  # checkpoints keep rows of the host
     run = Run(asked, table, adapter, _batch_rows(asked, table, adapter), n_in_table, jobs)

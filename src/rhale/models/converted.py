@@ -13,10 +13,11 @@ import numpy as np
 from rhale.kernels import FloatArray
 from rhale.models.adapter import Adapter, Walker
 from rhale.models.answers import check_answer
+from rhale.models.conversions import Conversions, Outputs
+from rhale.models.output_words import Answer
 from rhale.models.trees.model import BLACK_BOX, WHAT_IS_LOST
 from rhale.models.trees.walker import RAW, TreeWalker
 from rhale.models.unit_maps import size_of
-from rhale.models.units import Units
 from rhale.results.note import Note
 
 SHARED_SUMS = ("softmax",)  # links whose answers depend on the sums of all outputs
@@ -34,7 +35,7 @@ class ConvertedModel(Adapter):
     ----------
     inner : Adapter
         The model, in units of its own.
-    units : Units
+    ways : Conversions
         The way to these, and from its answers to people's.
     scale : ndarray of shape (n_outputs,) or float
         Size of its answers, by which steps of differences are measured.
@@ -43,7 +44,7 @@ class ConvertedModel(Adapter):
     """
 
     inner: Adapter
-    units: Units
+    ways: Conversions
     scale: FloatArray | float = 1.0
     walker: Walker | None = None
 
@@ -73,6 +74,12 @@ class ConvertedModel(Adapter):
         if self.walker is not None or self.inner.walker is None:
             return self.inner.notes
         return (*self.inner.notes, Note(BLACK_BOX, f"{WHAT_IS_LOST}: {WHY_ASKED}"))
+
+    @property
+    def answers(self) -> Answer:
+        """What the numbers are, for people; a margin that is mapped is none any more."""
+        is_mapped = bool(self.ways.outputs) and self.inner.answers != "probability"
+        return "prediction" if is_mapped else self.inner.answers
 
     @property
     def is_differentiable(self) -> bool:
@@ -115,31 +122,33 @@ class ConvertedModel(Adapter):
 
     def predict(self, rows: Any) -> Any:
         """Ask about rows in the model's units, and give answers in people's."""
-        answer = self.inner.predict(self.units.model_rows(rows))
-        if not self.units.outputs:
+        answer = self.inner.predict(self.ways.model_rows(rows))
+        if not self.ways.outputs:
             return answer
         own = check_answer(answer, len(rows))
-        return self.units.people_answers(self._names(own.shape[1]), own)
+        return self.ways.people_answers(Outputs.of(self.inner, own.shape[1]), own)
 
     def gradient(self, rows: Any, outputs: Sequence[int]) -> tuple[Any, Any]:
         """Answers, and slopes of people's answers along people's numbers, by the chain rule."""
-        numbers = self.units.model_numbers(rows)
-        answer, found = self.inner.gradient(self.units.model_rows(rows, numbers), outputs)
+        numbers = self.ways.model_numbers(rows)
+        answer, found = self.inner.gradient(self.ways.model_rows(rows, numbers), outputs)
         slopes = np.array(found, dtype=np.float64)
-        for (places, one), own in zip(self.units.columns, numbers, strict=True):
+        for (places, one), own in zip(self.ways.columns, numbers, strict=True):
             with np.errstate(divide="ignore"):
                 stretch = 1 / one.slope(own)
             # a row without a value has a slope all the same, which counts for nothing
             slopes[:, :, list(places)] *= np.where(np.isnan(own), 1.0, stretch)[:, None]
-        if not self.units.outputs:
+        if not self.ways.outputs:
             return answer, slopes
         own = check_answer(answer, len(rows))
         steepness = self._steepness(own)[:, list(outputs), None]
-        return self.units.people_answers(self._names(own.shape[1]), own), slopes * steepness
+        return self.ways.people_answers(
+            Outputs.of(self.inner, own.shape[1]), own
+        ), slopes * steepness
 
     def recognise(self, rows: Any, answer: Any) -> Adapter:  # noqa: ARG002
         """Let the model see an answer of its own, and learn how large its answers are."""
-        seen = self.units.model_rows(rows)
+        seen = self.ways.model_rows(rows)
         own = self.inner.predict(seen)
         inner = self.inner.recognise(seen, own)
         answers = check_answer(own, len(rows))
@@ -151,34 +160,28 @@ class ConvertedModel(Adapter):
     def _walk_between(self, walker: TreeWalker, rows: Any, n_outputs: int) -> Walker | None:
         """The walker of the model between the ways to its units and from them."""
         reading, after = walker.reading, None
-        if self.units.outputs:
+        if self.ways.outputs:
             if walker.response not in RAW and reading.link in SHARED_SUMS:
                 return None
-            after = partial(self.units.people_answers, self._names(n_outputs))
-        if not self.units.columns:
+            after = partial(self.ways.people_answers, Outputs.of(self.inner, n_outputs))
+        if not self.ways.columns:
             return replace(walker, after=after)
         columns = np.arange(np.shape(rows)[1]) if reading.columns is None else reading.columns
-        transform = partial(_in_turn, self.units, reading.transform)
+        transform = partial(_in_turn, self.ways, reading.transform)
         reading = replace(reading, columns=columns, transform=transform)
         return replace(walker, reading=reading, after=after)
-
-    def _names(self, n_outputs: int) -> tuple[str, ...]:
-        """What outputs are called: the model's own names, if there are as many."""
-        known = self.inner.labels
-        is_named = known is not None and len(known) == n_outputs
-        return known if known and is_named else tuple(f"y{i}" for i in range(n_outputs))
 
     def _steepness(self, answers: FloatArray) -> FloatArray:
         """How steeply people's answers follow the model's, shape (n_rows, n_outputs)."""
         found, scale = np.ones_like(answers), np.broadcast_to(self.scale, answers.shape[1:])
-        for place, one in self.units.find_outputs(self._names(answers.shape[1])).items():
+        for place, one in self.ways.find_outputs(Outputs.of(self.inner, answers.shape[1])).items():
             own = replace(one, scale=float(scale[place]))
             with np.errstate(all="ignore"):  # what is not finite is refused, with its row
                 found[:, place] = own.slope(answers[:, place])
         return found
 
 
-def _in_turn(units: Units, transform: Any, rows: Any) -> Any:
+def _in_turn(ways: Conversions, transform: Any, rows: Any) -> Any:
     """Rows as the trees see them: in the model's units, and through its own steps."""
-    seen = units.model_rows(rows)
+    seen = ways.model_rows(rows)
     return seen if transform is None else transform(seen)

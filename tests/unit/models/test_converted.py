@@ -6,8 +6,8 @@ import pytest
 import rhale
 from rhale.errors import BadSettingError
 from rhale.models import wrap
+from rhale.models.conversions import convert
 from rhale.models.converted import ConvertedModel
-from rhale.models.units import convert
 from rhale.tables import open_table
 
 RNG = np.random.default_rng(0)
@@ -22,9 +22,9 @@ def standard_scaler():
 
 
 def wrapped(model, table, transform, **options):
-    opened, units = convert(open_table(table), transform)
+    opened, ways = convert(open_table(table), transform)
     chunk = opened.chunk(0, 50)
-    made = ConvertedModel(wrap(model, **options), units)
+    made = ConvertedModel(wrap(model, **options), ways)
     return made.recognise(chunk.rows, made.predict(chunk.rows)), chunk.rows
 
 
@@ -33,6 +33,27 @@ def test_the_slope_of_a_line_is_divided_by_the_deviation():
     np.testing.assert_allclose(fx["x0"].mean, 2 / STD[0], rtol=1e-9)
     assert fx["x0"].axis[[0, -1]] == pytest.approx([RAW[:, 0].min(), RAW[:, 0].max()])
     assert fx.provenance["asked"] == {"transform": "transform"}
+
+
+def test_an_output_is_found_and_read_by_its_name_for_people():
+    fx = rhale.explain(
+        lambda rows: 0.01 * rows[:, 0],
+        RAW,
+        transform={"price": np.exp},
+        output_names="price",
+        units={"price": "$"},
+    )
+    assert fx["x0"].captions.value_axis("y0") == "price ($)"
+    rise = np.diff(fx["x0"].curve([25.0, 75.0]))[0]
+    assert rise == pytest.approx(np.exp(0.75) - np.exp(0.25), rel=0.01)
+
+
+def test_a_margin_that_is_mapped_is_read_as_a_prediction():
+    model = counts_model()
+    fx = rhale.explain(model, Z, response="margin", transform={"y0": np.exp})
+    assert fx["x0"].captions.output("y0") == "prediction"
+    fx = rhale.explain(model, Z, response="margin", transform={"x0": LINES[0]})
+    assert fx["x0"].captions.output("y0") == "margin"
 
 
 def test_a_logged_column_gives_a_logarithm():

@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from rhale.errors import BadSettingError, BadTableError, UnknownOutputError
-from rhale.models.units import convert, describe_units, read_map
+from rhale.models import wrap
+from rhale.models.conversions import Outputs, convert, describe_conversions, read_map
 from rhale.tables import open_table
 
 RNG = np.random.default_rng(0)
@@ -29,11 +32,11 @@ def test_a_fitted_scaler_gives_back_the_raw_table(number, kind):
     raw = frame() if "frame" in kind else RAW
     z = scaler.fit(raw).transform(raw)
     z = frame(z) if kind == "frame" else z
-    table, units = convert(open_table(z), scaler)
+    table, ways = convert(open_table(z), scaler)
     chunk = table.chunk(0, 300)
     np.testing.assert_array_equal(chunk.column(0), RAW[:, 0])  # years are whole
     np.testing.assert_allclose(chunk.column(1), RAW[:, 1], rtol=1e-9)
-    np.testing.assert_allclose(units.model_rows(chunk.rows), z, atol=1e-9)
+    np.testing.assert_allclose(ways.model_rows(chunk.rows), z, atol=1e-9)
 
 
 def test_a_scaler_of_some_columns_is_followed_by_their_names():
@@ -42,36 +45,57 @@ def test_a_scaler_of_some_columns_is_followed_by_their_names():
     scaler = preprocessing.StandardScaler().fit(own[["income", "age"]])
     z = own.copy()
     z[["income", "age"]] = scaler.transform(own[["income", "age"]])
-    table, units = convert(open_table(z), scaler)
+    table, ways = convert(open_table(z), scaler)
     np.testing.assert_allclose(table.chunk(0, 300).column(1), RAW[:, 1], rtol=1e-12)
-    rows = units.model_rows(table.chunk(0, 5).rows)
+    rows = ways.model_rows(table.chunk(0, 5).rows)
     assert rows["city"].tolist() == ["b"] * 5
     np.testing.assert_allclose(rows["age"], z["age"][:5], rtol=1e-12)
 
 
 def test_a_mapping_names_features_by_name_or_place_and_the_rest_are_outputs():
-    table, units = convert(
+    table, ways = convert(
         open_table(frame(np.log(RAW))), {"income": np.exp, 0: np.exp, "y": np.exp}
     )
     np.testing.assert_allclose(table.chunk(0, 300).keys(), RAW, rtol=1e-12)
-    assert list(units.outputs) == ["y"]
+    assert list(ways.outputs) == ["y"]
 
 
 def test_outputs_are_found_by_label_or_as_the_one_prediction():
-    _, units = convert(open_table(RAW), {"prediction": np.exp})
-    assert list(units.find_outputs(["y0"])) == [0]
+    one, two = Outputs(("y0",), (0,)), Outputs(("y0", "y1"), (0, 1))
+    _, ways = convert(open_table(RAW), {"prediction": np.exp})
+    assert list(ways.find_outputs(one)) == [0]
     with pytest.raises(UnknownOutputError, match="names 'prediction', which is neither a feature"):
-        units.find_outputs(["y0", "y1"])
-    _, units = convert(open_table(RAW), {"yes": np.exp})
-    answers = units.people_answers(["no", "yes"], np.array([[1.0, 0.0]]))
+        ways.find_outputs(two)
+    _, ways = convert(open_table(RAW), {"yes": np.exp})
+    answers = ways.people_answers(Outputs(("no", "yes"), (1,)), np.array([[1.0, 0.0]]))
     assert answers.tolist() == [[1.0, 1.0]]
+
+
+@pytest.mark.parametrize("words", ["price", ["price"], {"y0": "price"}, {0: "price"}])
+def test_outputs_are_found_by_what_people_read(words):
+    _, ways = convert(open_table(RAW), {"price": np.exp}, words)
+    assert list(ways.find_outputs(Outputs(("y0",), (0,)))) == [0]
+    two = Outputs(("y0", "y1"), (0, 1))
+    if isinstance(words, dict):
+        assert list(ways.find_outputs(two)) == [0]
+    else:
+        with pytest.raises(UnknownOutputError, match="names 'price'"):
+            ways.find_outputs(two)
+
+
+def test_outputs_of_a_model_are_its_classes_or_numbered():
+    model = wrap(lambda rows: rows)
+    assert Outputs.of(model, 2) == (("y0", "y1"), (0, 1))
+    named = replace(model, labels=("no", "yes"), usual_outputs=(1,))
+    assert Outputs.of(named, 2) == (("no", "yes"), (1,))
+    assert Outputs.of(named, 3).labels == ("y0", "y1", "y2")
 
 
 def test_a_table_without_mapped_columns_is_the_same_table():
     table = open_table(RAW)
-    found, units = convert(table, {"y0": np.exp})
+    found, ways = convert(table, {"y0": np.exp})
     assert found is table
-    assert units.model_rows(RAW) is RAW
+    assert ways.model_rows(RAW) is RAW
 
 
 def test_the_users_scaler_keeps_its_names():
@@ -132,7 +156,7 @@ def test_names_and_truths_have_no_units():
 def test_transforms_are_told_apart_by_what_they_do():
     table = open_table(RAW)
     found = [
-        describe_units(table, {"x0": lambda z, k=k: k * z, "y0": lambda z, k=k: k + z})
+        describe_conversions(table, {"x0": lambda z, k=k: k * z, "y0": lambda z, k=k: k + z})
         for k in (2.0, 2.0, 3.0)
     ]
     assert found[0] == found[1] != found[2]

@@ -1,17 +1,18 @@
-"""Units: what `transform=` says about the columns of a table and the answers of a model."""
+"""Conversions: what `transform=` says about the columns of a table and the answers of a model."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
 from rhale.errors import BadSettingError, BadTableError, UnknownOutputError, excerpt
 from rhale.kernels import FloatArray
+from rhale.models.adapter import Adapter
 from rhale.models.unit_maps import KNOWN, UnitMap, settle
 from rhale.names import find, near_names
 from rhale.tables import Table, TableInMemory
@@ -30,7 +31,7 @@ PIPELINE = (
 
 
 @dataclass(frozen=True, eq=False)
-class Units:
+class Conversions:
     """How rows in people's units become rows of the model, and its answers those for people.
 
     Attributes
@@ -41,11 +42,14 @@ class Units:
         Maps of the answers, by what the user calls the outputs.
     types : RowTypes
         Types of the model's rows.
+    words : str, sequence, mapping or None
+        What people read for outputs, as in `rhale.explain`.
     """
 
     columns: tuple[tuple[tuple[int, ...], UnitMap], ...]
     outputs: Mapping[str, UnitMap]
     types: RowTypes = field(default_factory=lambda: RowTypes(np.dtype(np.float64), {}))
+    words: Any = None
 
     def model_numbers(self, rows: Any) -> list[FloatArray]:
         """Numbers of the model for each of `columns`, shape (n_rows, n_columns)."""
@@ -62,29 +66,54 @@ class Units:
         }
         return self.types.write(rows, new) if new else rows
 
-    def people_answers(self, labels: Sequence[str], answers: FloatArray) -> FloatArray:
+    def people_answers(self, named: Outputs, answers: FloatArray) -> FloatArray:
         """Answers of the model, shape (..., n_outputs), as people read them."""
         mapped = np.array(answers)
         with np.errstate(all="ignore"):  # what is not finite is refused, with its row
-            for place, one in self.find_outputs(labels).items():
+            for place, one in self.find_outputs(named).items():
                 mapped[..., place] = one.people(answers[..., place])
         return mapped
 
-    def find_outputs(self, labels: Sequence[str]) -> dict[int, UnitMap]:
+    def find_outputs(self, named: Outputs) -> dict[int, UnitMap]:
         """Maps of the answers by the place of the output, once outputs are known."""
-        found = {}
-        for name, one in self.outputs.items():
-            place = find(name, labels)
-            if place is None and len(labels) == 1 and name == PREDICTION:
-                place = 0
-            if place is None:
-                msg = f"transform= names {name!r}, which is neither a feature nor an output; outputs: "
-                raise UnknownOutputError(msg + near_names(str(name), list(labels)))
-            found[place] = one
-        return found
+        return {named.find(name, self.words): one for name, one in self.outputs.items()}
 
 
-def convert(table: Table, transform: Any) -> tuple[TableInMemory, Units]:
+class Outputs(NamedTuple):
+    """What a model calls its outputs, and which are explained unless others are asked for."""
+
+    labels: tuple[str, ...]
+    usual: tuple[int, ...]
+
+    @classmethod
+    def of(cls, adapter: Adapter, n_outputs: int) -> Outputs:
+        """Those of a model that gives so many answers; y0, y1, ... where it has no names."""
+        labels, usual = adapter.labels, adapter.usual_outputs
+        if labels is None or len(labels) != n_outputs:
+            labels, usual = tuple(f"y{i}" for i in range(n_outputs)), None
+        return cls(labels, tuple(range(n_outputs)) if usual is None else usual)
+
+    def find(self, asked: str, words: Any) -> int:
+        """Place of an output: by its label, or by what people read (`output_names=`)."""
+        place = find(asked, self.labels)
+        if place is not None:
+            return place
+        if isinstance(words, Mapping):
+            told = {word: find(label, self.labels) for label, word in words.items()}
+        else:
+            listed = [words] if isinstance(words, str) or words is None else list(words)
+            is_one_each = len(listed) == len(self.usual)
+            told = dict(zip(listed, self.usual, strict=True)) if is_one_each else {}
+        if len(self.usual) == 1:
+            told.setdefault(PREDICTION, self.usual[0])
+        place = told.get(asked)
+        if place is None:
+            msg = f"transform= names {asked!r}, which is neither a feature nor an output; outputs: "
+            raise UnknownOutputError(msg + near_names(asked, list(self.labels)))
+        return place
+
+
+def convert(table: Table, transform: Any, words: Any = None) -> tuple[TableInMemory, Conversions]:
     """Bring a table from the model's units to people's, and learn the way back.
 
     Parameters
@@ -93,6 +122,8 @@ def convert(table: Table, transform: Any) -> tuple[TableInMemory, Units]:
         Rows as the model takes them; in memory, and never modified.
     transform : fitted scaler or mapping
         What the user gave; see `rhale.explain`.
+    words : str, sequence, mapping or None
+        Its `output_names`.
     """
     if not isinstance(table, TableInMemory) or not table.storage.is_memory:
         msg = (
@@ -107,18 +138,18 @@ def convert(table: Table, transform: Any) -> tuple[TableInMemory, Units]:
         settled, people = settle(one, values, precision_of(table, places))
         columns.append((places, settled))
         new |= {place: people[:, i] for i, place in enumerate(places)}
-    units = Units(tuple(columns), outputs, RowTypes.of(table, list(new)))
-    return replace_columns(table, new) if new else table, units
+    ways = Conversions(tuple(columns), outputs, RowTypes.of(table, list(new)), words)
+    return replace_columns(table, new) if new else table, ways
 
 
-def describe_units(table: TableInMemory, transform: Any) -> dict[str, Any]:
+def describe_conversions(table: TableInMemory, transform: Any) -> dict[str, Any]:
     """Tell a transform from others by what it does to a few numbers, as plain values."""
-    made, units = convert(table, transform)
+    made, ways = convert(table, transform)
     chunk = made.chunk(0, min(made.n_rows, FEW_ROWS))
-    places = [place for several, _ in units.columns for place in several]
+    places = [place for several, _ in ways.columns for place in several]
     columns = {made.names[place]: chunk.column(place).tolist() for place in places}
     some = np.linspace(-1.0, 1.0, FEW_ROWS)
-    return columns | {name: one.people(some).tolist() for name, one in units.outputs.items()}
+    return columns | {name: one.people(some).tolist() for name, one in ways.outputs.items()}
 
 
 def read_model_numbers(table: TableInMemory, places: Sequence[int]) -> FloatArray:
