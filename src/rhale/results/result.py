@@ -336,8 +336,8 @@ class FrozenResult:
         """
         from rhale.results.summary import curve_frame
 
-        options = {"n": n, "center": center, "level": level, "smooth": smooth}
-        return curve_frame([self], backend, **options)
+        asked: dict[str, Any] = {"n": n, "center": center, "level": level, "smooth": smooth}
+        return curve_frame([self], backend, **asked)
 
     def plot(self, **options: Any) -> Any:
         """Draw this feature in detail, as `Explanation.plot` does.
