@@ -272,6 +272,51 @@ class FrozenResult:
         """The one feature."""
         return (self.name,)
 
+    def to_frame(self: Any, backend: str | None = None) -> Any:
+        """One tidy row per bin, step between levels or point, as `Explanation.to_frame` has them.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Kind of table; the first of these that is installed if not given.
+        """
+        from rhale.results.summary import as_frame, bin_rows
+
+        return as_frame(bin_rows([self]), backend)
+
+    def curve_frame(
+        self: Any,
+        n: int | None = None,
+        *,
+        center: Center | None = "mean",
+        level: float = 0.95,
+        smooth: bool = False,
+        backend: str | None = None,
+    ) -> Any:
+        """The curve on a grid as a table: how rows differ and how sure it is beside it.
+
+        Parameters
+        ----------
+        n : int, optional
+            So many places, evenly from end to end; by default wherever the curve bends. Levels
+            are all there, whatever is asked.
+        center, level, smooth
+            As in `ci`.
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            As in `to_frame`.
+
+        Returns
+        -------
+        data frame
+            Columns `feature`, `output`, `x`, `at`, `curve`, `spread`, `low` and `high`. `x` is a
+            number (of dates the day since 1970, of levels their place), `at` the same as text; the
+            last row is that of missing values, where they were measured.
+        """
+        from rhale.results.summary import curve_frame
+
+        options = {"n": n, "center": center, "level": level, "smooth": smooth}
+        return curve_frame([self], backend, **options)
+
 
 def reach(result: Result) -> tuple[float, float]:
     """First and last value of the feature."""
