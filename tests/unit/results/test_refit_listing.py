@@ -18,7 +18,10 @@ def listed(rx, correlated=None, remarks=()):
 
 def test_every_feature_has_a_line_and_columns_are_aligned(lines):
     head, names, first, second, legend, last = listed(lines, remarks=["a remark"])
-    assert head == "6 trainings of function, models as given, explained on 80 rows by rhale; on prediction"
+    assert (
+        head
+        == "6 trainings of function, models as given, explained on 80 rows by rhale; on prediction"
+    )
     assert names.split("  ")[0] == "feature"
     assert first.startswith("x0 ")
     assert second.split() == ["x1", "0", "[0,", "0]", "0", "1", "no"]

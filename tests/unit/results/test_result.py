@@ -9,6 +9,7 @@ from rhale.results.result import (
     STATISTICS,
     Result,
     axis_kind,
+    drop_rounding,
     heights,
     is_constant,
     reach,
