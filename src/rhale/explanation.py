@@ -423,7 +423,7 @@ class Explanation:
             return ()
         curves = [self._curves(i) for i in range(len(self.outputs))]
         shares = [(one.explained(), one.explained_with_regions()) for one in curves]
-        return listing.tell_shares(self.outputs, shares)
+        return listing.tell_shares(list(map(self.captions.output, self.outputs)), shares)
 
     def summary(self, backend: str | None = None) -> Any:
         """One row per feature and output, largest effect first; arguments as in `to_frame`."""
