@@ -156,7 +156,8 @@ def label_board(board: Board, results: Sequence[Result], center: Center | None) 
     value = value_label(
         results, center, canvas.letters(board.ax, "width" if board.turned else "height")
     )
-    name = joined([result.name for result in results], style.LABEL_LENGTH)
+    names = [result.captions.axis(result.name) for result in results]
+    name = joined(names, style.LABEL_LENGTH)
     x, y = (value, name) if board.turned else (name, value)
     board.ax.set_xlabel(x, **LITERAL)
     board.ax.set_ylabel(y, **LITERAL)

@@ -24,6 +24,8 @@ from rhale.plots.lettering import LITERAL, number, shown
 
 MANY_LINES = ("rhale:rows", "rhale:trainings")
 BESIDE_LEGEND = 0.8  # inches of a figure beside a legend above its axes
+BESIDE_FIGURE = 0.1  # inches beside a legend below all panels
+KEY_LETTERS = 7  # room of a key and the gap behind an entry, in letters
 SMALLEST = 1e-300  # Matplotlib cannot write ticks nearer to zero
 
 
@@ -127,6 +129,14 @@ def letters(ax: Axes, side: Literal["width", "height"]) -> int:
     """Tell how many letters of a label fit along a side of the axes."""
     inches: float = getattr(ax.get_window_extent(), side) / ax.figure.dpi
     return min(style.LABEL_LENGTH, max(8, int(inches * style.LETTERS_PER_INCH)))
+
+
+def frame_letters(ax: Axes, *, new: bool) -> int:
+    """Tell the same of a label beside all panels of a new figure; else of the first alone."""
+    if not new:
+        return letters(ax, "height")
+    inches = ax.figure.bbox.height / ax.figure.dpi
+    return max(8, int(inches * style.LETTERS_PER_INCH) - 10)
 
 
 def label_letters(ax: Axes) -> int:
@@ -272,12 +282,7 @@ def add_legend(
     if outside:
         inches = ax.figure.bbox.width / ax.figure.dpi - BESIDE_LEGEND
         line = min(line, wide_letters(inches, style.LEGEND_TEXT))  # of large letters fewer
-        lengths = [len(str(artist.get_label())) + 6 for artist in artists]
-        columns = 3 + (len(artists) > 6)
-        if sum(lengths) <= line:
-            columns = len(artists)
-        elif line < style.LINE_LENGTH:
-            columns = max(1, line // max(lengths))
+        columns = balance(entry_lengths(artists), line)
         artists = by_columns(artists, columns)
         legend = ax.legend(
             artists,
@@ -310,8 +315,8 @@ def add_figure_legend(figure: Figure, artists: Sequence[Artist], title: str) -> 
     """Explain the artists once, below all panels."""
     if not artists:
         return
-    columns = int(figure.get_figwidth() / (magnify() * style.ENTRY_WIDTH))
-    columns = min(len(artists), max(1, columns))
+    line = wide_letters(figure.get_figwidth() - 2 * BESIDE_FIGURE, style.LEGEND_TEXT)
+    columns = balance(entry_lengths(artists), line)
     artists = by_columns(artists, columns)
     legend = figure.legend(
         artists,
@@ -323,6 +328,37 @@ def add_figure_legend(figure: Figure, artists: Sequence[Artist], title: str) -> 
         columnspacing=1.4,
     )
     write_labels(legend, artists, title, style.LABEL_LENGTH)
+
+
+def entry_lengths(artists: Sequence[Artist]) -> list[int]:
+    """Letters of the entries of a legend; a key takes as much room as some of them."""
+    longest = style.LABEL_LENGTH
+    return [min(len(str(artist.get_label())), longest) + KEY_LETTERS for artist in artists]
+
+
+def balance(lengths: Sequence[int], line: int) -> int:
+    """Choose how many entries of a legend stand in a line, so that none is alone in the last.
+
+    Parameters
+    ----------
+    lengths : sequence of int
+        Letters of the entries, in their order.
+    line : int
+        Letters of a line.
+
+    Examples
+    --------
+    >>> balance([17, 27, 31, 20], 100), balance([17, 27, 31, 20], 84), balance([20] * 7, 90)
+    (4, 2, 4)
+    """
+    n_entries = len(lengths)
+    choices = list(dict.fromkeys(-(-n_entries // rows) for rows in range(1, n_entries + 1)))
+    for columns in choices:
+        widths = [max(lengths[first::columns]) for first in range(columns)]
+        is_lonely = 1 < columns < n_entries and n_entries % columns == 1
+        if sum(widths) <= line and not is_lonely:
+            return columns
+    return 1
 
 
 def by_columns(artists: Sequence[Artist], columns: int) -> list[Artist]:
@@ -344,4 +380,4 @@ def write_labels(legend: Legend, artists: Sequence[Artist], title: str, length: 
             handle.set_alpha(1.0)  # one thin line of many would hardly be seen
     if title:
         legend.set_title(title)
-        legend.get_title().set(fontsize=style.LEGEND_TEXT)
+        legend.get_title().set(fontsize=style.LEGEND_TEXT, **LITERAL)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.collections import PolyCollection
+from matplotlib.collections import LineCollection, PolyCollection
 
 from rhale.kernels import BoolArray, FloatArray
 from rhale.kernels.curve import Center, middles
@@ -18,9 +18,10 @@ from rhale.plots.fields import Layers, LineField, read_item
 from rhale.plots.labels import slope_label, value_label
 from rhale.plots.lettering import LITERAL, number
 from rhale.plots.level_plot import plot_levels
+from rhale.plots.proportion import keep_in_proportion, tell_size
 from rhale.results.effect import Effect
 from rhale.results.level_effect import LevelEffect
-from rhale.results.result import is_constant
+from rhale.results.result import Result, is_constant
 from rhale.results.slope_reach import reach_slopes
 
 Truth = Callable[[FloatArray], FloatArray]
@@ -43,6 +44,7 @@ def plot_effect(
     violins: bool = True,
     truth: Truth | None = None,
     turned: bool | None = None,
+    among: Sequence[Result] = (),
 ) -> tuple[Axes, Axes]:
     """Draw one effect as the paper does: the curve on top, its bins below.
 
@@ -74,12 +76,15 @@ def plot_effect(
     turned : bool, optional
         Write levels below one another, the two panels side by side. If not given, this is done
         where there are many levels or long names, unless a pair of axes is given.
+    among : sequence of results
+        All of the same output, as `Explanation.plot` gives them: a small effect does not fill its
+        picture then as a large one does, and the legend of a new figure says how large it is.
 
     Returns
     -------
     top, bottom : Axes
         The given ones, or new ones. Artists carry a gid: rhale:curve, rhale:spread, rhale:ci,
-        rhale:counts, rhale:truth, rhale:missing; rhale:bars, rhale:whiskers, rhale:violins,
+        rhale:counts, rhale:truth, rhale:missing; rhale:bars, rhale:tops, rhale:whiskers, rhale:violins,
         rhale:dots, rhale:empty, rhale:jumps; for levels rhale:levels and rhale:steps.
 
     Notes
@@ -102,7 +107,7 @@ def plot_effect(
     """
     if isinstance(effect, LevelEffect):
         layers = Layers(center, level, spread, uncertainty)
-        return plot_levels(effect, layers, ax=ax, truth=truth, turned=turned)
+        return plot_levels(effect, layers, ax=ax, truth=truth, turned=turned, among=among)
     top, bottom = canvas.find_pair(ax)
     new, field = ax is None, LineField(top)
     item = read_item(effect, center, level, smooth=smooth)
@@ -117,7 +122,10 @@ def plot_effect(
         explained += field.draw_counts(effect) + draw_truth(top, effect, center, truth)
         missing_panel.draw_result(top, effect, item.missing, level, **drawn)
         field.fit()
-        canvas.add_legend(top, explained, outside=new)
+        keep_in_proportion(field.board, among)
+        canvas.add_legend(
+            top, explained, outside=new, title=tell_size(effect, among) if new else ""
+        )
         explained = draw_bottom(bottom, effect, violins=violins)
         canvas.fit_limits(bottom, strip=False)
         cut_jumps(bottom, effect)
@@ -169,10 +177,20 @@ def draw_bars(ax: Axes, effect: Effect) -> list[Artist]:
     corners = np.stack([left, zero, left, start, right, end, right, zero], axis=1)
     bars = PolyCollection(corners.reshape(-1, 4, 2).tolist(), gid="rhale:bars", label="bin effect")
     bars.set_facecolor((style.EFFECT, style.BAR_ALPHA))
-    width = style.THIN_LINE if left.size <= MANY_BINS else style.HAIR_LINE
-    bars.set(edgecolor=style.EFFECT, linewidth=width, zorder=2)
+    bars.set(edgecolor=(style.EFFECT, style.BAR_EDGE_ALPHA), linewidth=style.HAIR_LINE, zorder=2)
     ax.add_collection(bars)
+    draw_tops(ax, corners[:, 2:6].reshape(-1, 2, 2))
+    if np.any(slope != 0):
+        bars.set_label("bin effect, a line in each bin")
     return [bars]
+
+
+def draw_tops(ax: Axes, ends: FloatArray) -> None:
+    """Draw the tops of bars, shape (n_bins, 2, 2), which say it all; the sides but lead to them."""
+    width = style.LINE_WIDTH if len(ends) <= MANY_BINS else style.THIN_LINE
+    tops = LineCollection(list(ends), colors=style.EFFECT, linewidths=width)
+    tops.set(zorder=2.5, gid="rhale:tops", capstyle="butt")
+    ax.add_collection(tops)
 
 
 def draw_whiskers(ax: Axes, effect: Effect) -> list[Artist]:
@@ -289,6 +307,6 @@ def name_axes(top: Axes, bottom: Axes, effect: Effect, center: Center) -> None:
     """Name the axes of both panels."""
     value = value_label([effect], center, canvas.letters(top, "height"))
     slope = slope_label(effect, canvas.letters(bottom, "height"))
-    words = (value, f"local effect\n{slope}")
+    words = (value, slope)
     name = ticks.axis_name(effect, style.LABEL_LENGTH)
     label_pair(Board(top), Board(bottom), words, name)

@@ -32,7 +32,7 @@ NO_CURVE = Trace(*np.empty((5, 0)))
 class Layers(NamedTuple):
     """What is drawn of a result besides its mean, and where that is zero."""
 
-    center: Center = "mean"
+    center: Center | None = "mean"
     level: float = 0.95
     spread: bool = True
     uncertainty: bool = True

@@ -15,11 +15,13 @@ from rhale.kernels.student import student_quantile
 from rhale.plots import canvas, dots, style
 from rhale.plots.board import Board, explain, label_pair, should_turn, turned_height
 from rhale.plots.fields import Layers, SlotField, read_item
-from rhale.plots.labels import value_label
-from rhale.plots.lettering import shown
+from rhale.plots.labels import in_sentence, value_label
+from rhale.plots.lettering import folded_first
+from rhale.plots.proportion import keep_in_proportion, tell_size
 from rhale.plots.slots import gather_slots
+from rhale.plots.ticks import axis_name
 from rhale.results.level_effect import LevelEffect
-from rhale.results.result import Trace, is_constant
+from rhale.results.result import Result, Trace, is_constant
 
 Side = Literal["width", "height"]
 LevelTruth = Callable[[Any], FloatArray]
@@ -32,6 +34,7 @@ def plot_levels(
     ax: Axes | Sequence[Axes] | None = None,
     truth: LevelTruth | None = None,
     turned: bool | None = None,
+    among: Sequence[Result] = (),
 ) -> tuple[Axes, Axes]:
     """Draw the effect of a feature that has levels; arguments as in `plot_effect`."""
     center, level, spread, uncertainty = layers
@@ -48,9 +51,11 @@ def plot_levels(
         above = top.draw_one(item, "mean effect", level, spread=spread, uncertainty=uncertainty)
         above += top.draw_counts(effect) + draw_truth(top.board, effect, center, truth)
         top.fit()
+        keep_in_proportion(top.board, among)
         below = draw_steps(bottom, effect, level)
         bottom.board.fit(slots, strip=False)
-        write_legends(top.board, bottom.board, above, below, new=ax is None)
+        told = tell_size(effect, among) if ax is None else ""
+        write_legends((top.board, bottom.board), above, below, new=ax is None, title=told)
     name_axes(top, bottom, effect, center)
     return pair
 
@@ -87,13 +92,14 @@ def draw_truth(
 
 
 def write_legends(
-    top: Board, bottom: Board, above: list[Artist], below: list[Artist], *, new: bool
+    boards: tuple[Board, Board], above: list[Artist], below: list[Artist], *, new: bool, title: str
 ) -> None:
     """Explain both panels: each by itself, or both below where they stand side by side."""
+    top, bottom = boards
     if new and top.turned:
-        explain(top, above + [a for a in below if a.get_gid() != "rhale:ci"], new=True)
+        explain(top, above + [a for a in below if a.get_gid() != "rhale:ci"], new=True, title=title)
         return
-    explain(top, above, new=new)
+    explain(top, above, new=new, title=title)
     explain(bottom, below, new=new)
 
 
@@ -101,8 +107,9 @@ def name_axes(top: SlotField, bottom: SlotField, effect: LevelEffect, center: Ce
     """Name the axes of both panels, and the levels."""
     side: Side = "width" if top.board.turned else "height"
     value = value_label([effect], center, canvas.letters(top.board.ax, side))
-    output = shown(effect.output, max(8, canvas.letters(bottom.board.ax, side) - 10))
+    step = "step to the next level"
+    steps = [f"{step}, change of {in_sentence(effect)}", step]
+    step = folded_first(steps, canvas.letters(bottom.board.ax, side), lines=3)
     for field in (top, bottom):
         field.name_places(effect)
-    words = (value, f"step to the next\nchange of {output}")
-    label_pair(top.board, bottom.board, words, shown(effect.name, style.LABEL_LENGTH))
+    label_pair(top.board, bottom.board, (value, step), axis_name(effect, style.LABEL_LENGTH))

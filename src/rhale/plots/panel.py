@@ -14,16 +14,23 @@ from rhale.kernels.curve import Center
 from rhale.plots import canvas, style
 from rhale.plots.board import Board
 from rhale.plots.fields import Field, Item, Layers, place_field, read_item
+from rhale.plots.labels import tell_apart
 from rhale.plots.lettering import LITERAL, number, wrapped
-from rhale.plots.region_curves import RegionCurve, describe_briefly, name_regions, read_regions
+from rhale.plots.region_curves import (
+    RegionCurve,
+    describe_briefly,
+    name_regions,
+    read_regions,
+    require_regions,
+)
 from rhale.plots.region_plot import draw_curves, make_key
 from rhale.results.result import Result, Trace
 
 
 class Panel(NamedTuple):
-    """What one panel shows: the results of one feature."""
+    """What one panel shows: the results of one feature, under a title."""
 
-    name: str
+    title: str
     items: list[Item]
     curves: tuple[RegionCurve, ...] = ()
 
@@ -78,7 +85,7 @@ def without_spread(path: Trace) -> Trace:
 
 
 def read_feature(
-    name: str,
+    title: str,
     results: list[Result],
     center: Center,
     level: float,
@@ -89,9 +96,9 @@ def read_feature(
     """Read what one panel shows: with `regions` their curves, where there is one output."""
     items = [read_item(result, center, level, smooth=smooth) for result in results]
     if not (regions and len(results) == 1 and results[0].regions is not None):
-        return Panel(name, items)
+        return Panel(title, items)
     curves = read_regions(results[0], Layers(center, level), smooth=smooth)
-    return Panel(name, items, tuple(curves))
+    return Panel(title, items, tuple(curves))
 
 
 def draw_panel(ax: Axes, feature: Panel, outputs: list[str], level: float) -> list[Artist]:
@@ -107,9 +114,10 @@ def draw_panel(ax: Axes, feature: Panel, outputs: list[str], level: float) -> li
         field.draw_constant(feature.items, level)
     else:
         field.begin()
+        names = tell_apart([feature.first.captions.output(output) for output in outputs])
         for item, place in zip(feature.items, places, strict=True):
             if several:
-                explained += field.draw_among(item, outputs[place], level, place, len(outputs))
+                explained += field.draw_among(item, names[place], level, place, len(outputs))
             else:
                 explained += field.draw_one(item, "mean effect", level)
         explained += field.explain_intervals(level, len(outputs)) if several else []
@@ -123,10 +131,11 @@ def draw_panel(ax: Axes, feature: Panel, outputs: list[str], level: float) -> li
 
 def write_title(ax: Axes, feature: Panel) -> None:
     """Write the feature's name, and under it its importance and typical spread."""
-    one, tree = feature.first, feature.first.regions
+    one = feature.first
     size = FontProperties(size=style.NUMBER_TEXT).get_size_in_points()
     above = 2.0
-    if feature.curves and tree is not None:
+    if feature.curves:
+        tree = require_regions(one)
         words = f"importance {number(one.importance)} ± {number(one.importance_error, 2)}"
         inches = ax.get_window_extent().width / ax.figure.dpi
         length = canvas.wide_letters(inches, style.NUMBER_TEXT)
@@ -143,8 +152,8 @@ def write_title(ax: Axes, feature: Panel) -> None:
     )
     note.set(fontsize=style.NUMBER_TEXT, color=style.NOTE, gid="rhale:numbers", va="bottom")
     pad = 2 + above + 1.35 * size * (1 + words.count("\n"))
-    name = wrapped(feature.name, canvas.letters(ax, "width"))
-    ax.set_title(name, loc="left", fontsize=style.NAME_TEXT, pad=pad, fontweight="bold", **LITERAL)
+    words = wrapped(feature.title, canvas.letters(ax, "width"))
+    ax.set_title(words, loc="left", fontsize=style.NAME_TEXT, pad=pad, fontweight="bold", **LITERAL)
 
 
 def name_curves(ax: Axes, feature: Panel, labels: Sequence[str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -13,12 +15,13 @@ from rhale.kernels.curve import Center
 from rhale.kernels.student import student_quantile
 from rhale.plots import canvas, missing_panel, style, ticks
 from rhale.plots.board import Board, explain, label_board, new_board
-from rhale.plots.fields import LineField, SlotField, read_item
+from rhale.plots.fields import Layers, LineField, SlotField, read_item
 from rhale.plots.labels import slope_label, value_label
 from rhale.plots.lettering import LITERAL
+from rhale.plots.proportion import keep_in_proportion, tell_size
 from rhale.plots.slots import Slots, gather_slots
 from rhale.results.profile import Profile, differentiate
-from rhale.results.result import Trace, is_constant
+from rhale.results.result import Result, Trace, is_constant
 
 MEANS = {"pdp": "partial dependence", "ice": "partial dependence", "mplot": "mean of rows near x"}
 
@@ -32,6 +35,7 @@ def plot_profile(
     level: float = 0.95,
     max_curves: int = 200,
     smooth: bool = False,  # noqa: ARG001
+    among: Sequence[Result] = (),
 ) -> Axes:
     """Draw a profile: its mean, spread and interval, and the curves of single rows it kept.
 
@@ -52,6 +56,8 @@ def plot_profile(
         how many of those kept are drawn.
     smooth : bool
         Changes nothing: averages of predictions are drawn as they are.
+    among : sequence of results
+        As in `plot_effect`.
 
     Returns
     -------
@@ -65,7 +71,7 @@ def plot_profile(
     >>> X = np.linspace(0, 1, 60).reshape(30, 2)
     >>> profile = rhale.explain(lambda X: X[:, 0] ** 2, X, method="ice")["x0"]
     >>> plot_profile(profile, center=None).get_ylabel()
-    'prediction of y0'
+    'prediction'
     """
     if derivatives and profile.method == "mplot":
         msg = "a marginal plot has no curves of rows to differentiate; use method='ice' or 'pdp'"
@@ -74,7 +80,7 @@ def plot_profile(
         msg = f"the levels of {profile.name!r} are no numbers, so that there are no slopes"
         raise BadSettingError(msg)
     if profile.labels and not derivatives:
-        return plot_level_profile(profile, ax, center, level, max_curves)
+        return plot_level_profile(profile, Layers(center, level), max_curves, ax=ax, among=among)
     new = ax is None
     ax = canvas.new_axes(style.PROFILE_SIZE) if ax is None else ax
     item, field = read_item(profile, center, level), LineField(ax)
@@ -91,7 +97,11 @@ def plot_profile(
         if not derivatives:
             missing_panel.draw_result(ax, profile, item.missing, level)
         field.fit()
-        canvas.add_legend(ax, explained, outside=new)
+        if not derivatives:
+            keep_in_proportion(field.board, among)
+        canvas.add_legend(
+            ax, explained, outside=new, title=tell_size(profile, among) if new else ""
+        )
     ticks.dress(ax, profile)
     ax.set_xlabel(ticks.axis_name(profile, style.LABEL_LENGTH), **LITERAL)
     ax.set_ylabel(y_label(ax, profile, center, derivatives=derivatives), **LITERAL)
@@ -99,9 +109,15 @@ def plot_profile(
 
 
 def plot_level_profile(
-    profile: Profile, ax: Axes | None, center: Center | None, level: float, max_curves: int
+    profile: Profile,
+    layers: Layers,
+    max_curves: int,
+    *,
+    ax: Axes | None,
+    among: Sequence[Result] = (),
 ) -> Axes:
     """Draw a profile of levels: dots instead of lines."""
+    center, level, *_ = layers
     slots = gather_slots([profile])
     board = new_board(slots, ax)
     field, item = SlotField(board, slots), read_item(profile, center, level)
@@ -113,7 +129,9 @@ def plot_level_profile(
         explained += draw_level_rows(board, slots, profile, center, max_curves)
         explained += field.draw_counts(profile)
         field.fit()
-        explain(board, explained, new=ax is None)
+        keep_in_proportion(board, among)
+        told = tell_size(profile, among) if ax is None else ""
+        explain(board, explained, new=ax is None, title=told)
     field.name_places(profile)
     label_board(board, [profile], center)
     return board.ax
@@ -143,7 +161,7 @@ def y_label(ax: Axes, profile: Profile, center: Center | None, *, derivatives: b
     """Say what the y axis shows."""
     length = canvas.letters(ax, "height")
     if derivatives:
-        return f"slope of the prediction\n{slope_label(profile, length)}"
+        return slope_label(profile, length)
     return value_label([profile], center, length)
 
 

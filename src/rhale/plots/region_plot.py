@@ -15,6 +15,7 @@ from rhale.kernels.curve import Center
 from rhale.plots import canvas, style
 from rhale.plots.board import Board, label_board, should_turn, turned_height
 from rhale.plots.fields import Field, Item, Layers, LineField, SlotField, read_item
+from rhale.plots.proportion import keep_in_proportion
 from rhale.plots.region_curves import (
     RegionCurve,
     count_rest,
@@ -48,6 +49,7 @@ def plot_regions(
     level: float = 0.95,
     smooth: bool = False,
     uncertainty: bool = True,
+    among: Sequence[Result] = (),
 ) -> Axes:
     """Draw the curves of an effect's regions over the common one, and the tree of their rules.
 
@@ -68,6 +70,8 @@ def plot_regions(
         As in `plot_effect`.
     uncertainty : bool
         Draw the intervals of the regions' curves, as bands of their colours.
+    among : sequence of results
+        As in `plot_effect`.
 
     Returns
     -------
@@ -109,6 +113,7 @@ def plot_regions(
         field.draw_constant([common], level)
     else:
         columns = draw_curves(field, common, curves, layers)
+        keep_in_proportion(board, among)
         if curves and ax is not None:  # no room for much: the tree tells regions by colour, too
             columns = ([] if beside else columns[0], columns[1][:1])
         title = describe_tree(tree, int(BOLD * room.line))

@@ -100,7 +100,7 @@ def plot_all(
     explained += set_heights(panels, kept, sharey=sharey)
     note = some_of(len(kept), len(features), "features")
     note += some_of(len(outputs), len({effect.output for effect in effects}), "outputs")
-    length = canvas.letters(panels[0], "height")
+    length = canvas.frame_letters(panels[0], new=axes is None)
     label = value_label(effects, center, length, each=len(outputs) > 1)
     write_frame(panels, explained, label, ", ".join(note), new=axes is None)
     return panels
@@ -133,7 +133,9 @@ def gather(
         if effect.output in outputs:
             groups.setdefault(effect.name, []).append(effect)
     return [
-        read_feature(name, group, center, level, smooth=smooth, regions=regions)
+        read_feature(
+            group[0].captions.axis(name), group, center, level, smooth=smooth, regions=regions
+        )
         for name, group in groups.items()
     ]
 

@@ -17,9 +17,11 @@ from rhale.kernels import FloatArray, IntArray
 from rhale.names import find_output
 from rhale.plots import canvas, style
 from rhale.plots.board import Board
+from rhale.plots.labels import in_words
 from rhale.plots.lettering import LITERAL, shown
 from rhale.plots.slots import Slots
 from rhale.plots.tiles import Tiles, has_room, hatch_tiles, write_tiles
+from rhale.results.captions import Captions
 from rhale.results.pair_effect import PairMethod, PairResult
 
 MOST_NUMBERS = 12  # features whose tiles have numbers; more have scales
@@ -43,6 +45,10 @@ class PairCollection(Protocol):
     @property
     def outputs(self) -> tuple[str, ...]:
         """Names of the outputs."""
+
+    @property
+    def captions(self) -> Captions:
+        """What people read for features and outputs."""
 
     @property
     def method(self) -> PairMethod:
@@ -110,12 +116,17 @@ def plot_matrix(
     order = order_features(full)
     kept = order[:MOST_FEATURES]
     values = full[np.ix_(kept, kept)]
-    names = tuple(pairs.features[k] for k in kept)
+    names = tuple(pairs.captions.feature(pairs.features[k]) for k in kept)
     ax = canvas.new_axes(matrix_size(names)) if ax is None else ax
     drawn = draw_tiles(ax, values, STRENGTHS[pairs.method])
     name_tiles(ax, names)
-    explain_tiles(ax, drawn, (pairs.outputs[place], len(kept), len(full)))
+    explain_tiles(ax, drawn, (sentence_of(pairs, place), len(kept), len(full)))
     return ax
+
+
+def sentence_of(pairs: PairCollection, place: int) -> str:
+    """Name an output behind "effect on"."""
+    return in_words(pairs.captions, pairs.outputs[place])
 
 
 def order_features(matrix: FloatArray) -> IntArray:
