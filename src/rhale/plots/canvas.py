@@ -25,7 +25,7 @@ from rhale.plots.lettering import LITERAL, number, shown
 MANY_LINES = ("rhale:rows", "rhale:trainings")
 BESIDE_LEGEND = 0.8  # inches of a figure beside a legend above its axes
 BESIDE_FIGURE = 0.1  # inches beside a legend below all panels
-KEY_LETTERS = 7  # room of a key and the gap behind an entry, in letters
+KEY_LETTERS = 6  # room of a key and the gap behind an entry, in letters
 SMALLEST = 1e-300  # Matplotlib cannot write ticks nearer to zero
 
 
@@ -135,8 +135,8 @@ def frame_letters(ax: Axes, *, new: bool) -> int:
     """Tell the same of a label beside all panels of a new figure; else of the first alone."""
     if not new:
         return letters(ax, "height")
-    inches = ax.figure.bbox.height / ax.figure.dpi
-    return max(8, int(inches * style.LETTERS_PER_INCH) - 10)
+    inches = ax.figure.bbox.height / ax.figure.dpi - style.LEGEND_HEIGHT
+    return max(8, int(inches * style.LETTERS_PER_INCH))
 
 
 def label_letters(ax: Axes) -> int:

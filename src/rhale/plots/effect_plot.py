@@ -18,7 +18,7 @@ from rhale.plots.fields import Layers, LineField, read_item
 from rhale.plots.labels import slope_label, value_label
 from rhale.plots.lettering import LITERAL, number
 from rhale.plots.level_plot import plot_levels
-from rhale.plots.proportion import keep_in_proportion, tell_size
+from rhale.plots.proportion import is_rounding, keep_in_proportion, tell_size
 from rhale.results.effect import Effect
 from rhale.results.level_effect import LevelEffect
 from rhale.results.result import Result, is_constant
@@ -129,6 +129,8 @@ def plot_effect(
         explained = draw_bottom(bottom, effect, violins=violins)
         canvas.fit_limits(bottom, strip=False)
         cut_jumps(bottom, effect)
+        if is_rounding(effect, among):
+            keep_in_proportion(Board(bottom), among, per=float(np.ptp(effect.edges)))
         bottom.set_xlim(top.get_xlim(), auto=True)
         canvas.add_legend(bottom, explained, outside=new)
     for panel in (top, bottom):
@@ -181,7 +183,7 @@ def draw_bars(ax: Axes, effect: Effect) -> list[Artist]:
     ax.add_collection(bars)
     draw_tops(ax, corners[:, 2:6].reshape(-1, 2, 2))
     if np.any(slope != 0):
-        bars.set_label("bin effect, a line in each bin")
+        bars.set_label("bin effect (sloped)")
     return [bars]
 
 

@@ -142,7 +142,9 @@ def slope_label(result: Result, length: int) -> str:
     captions = result.captions
     per = UNITS[axis_kind(result)] or f"unit of {captions.axis(result.name)}"
     return folded_first(
-        [f"change of {in_sentence(result)} per {per}", f"change per {per}"], length, lines=3
+        [f"change of {in_sentence(result)} per {per}", f"change per {per}", "change per unit"],
+        length,
+        lines=3,
     )
 
 

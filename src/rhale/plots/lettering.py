@@ -110,7 +110,8 @@ def folded_first(sentences: Sequence[str], length: int, lines: int = 2) -> str:
     unit of age
     """
     for sentence in sentences:
-        if len(wrap(_tied(shown(sentence, 10_000)), length)) <= lines:
+        parts = wrap(_tied(shown(sentence, 10_000)), length, break_long_words=False)
+        if len(parts) <= lines and all(len(part) <= length for part in parts):
             return folded(sentence, length, lines)
     return folded(sentences[-1], length, lines)
 

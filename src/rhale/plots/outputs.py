@@ -67,7 +67,7 @@ def plot_outputs(
     explained: list[Artist] = []
     for ax, feature in zip(panels, kept, strict=True):
         explained += panel.draw_panel(ax, feature, [feature.first.output], level)
-        panel.write_title(ax, feature)
+        panel.write_title(ax, feature, effects)
     explained += small_pictures.set_heights(panels, kept, sharey=sharey)
     note = ", ".join(small_pictures.some_of(len(kept), len(shown), "outputs"))
     length = canvas.frame_letters(panels[0], new=axes is None)

@@ -22,6 +22,11 @@ def largest_importance(results: Sequence[Result]) -> float:
     return max(known, default=0.0)
 
 
+def is_rounding(result: Result, among: Sequence[Result]) -> bool:
+    """Tell whether an effect is nothing but rounding beside the largest one."""
+    return bool(result.importance < NOTHING * largest_importance(among))
+
+
 def tell_size(result: Result, among: Sequence[Result]) -> str:
     """Say how important a feature is, beside the most important one; nothing where it is alone.
 
@@ -36,7 +41,7 @@ def tell_size(result: Result, among: Sequence[Result]) -> str:
     if len(among) < 2 or not largest > 0 or not np.isfinite(result.importance):
         return ""
     share = result.importance / largest
-    if share < NOTHING:
+    if is_rounding(result, among):
         return "importance 0: no effect but rounding"
     size = f"importance {number(result.importance)} ± {number(result.importance_error, 2)}"
     if share == 1:
@@ -46,10 +51,20 @@ def tell_size(result: Result, among: Sequence[Result]) -> str:
     return f"{size}, {percent} of the largest"
 
 
-def keep_in_proportion(board: Board, among: Sequence[Result]) -> None:
-    """Let the axis of values reach over a tenth of what the largest effect takes, or more."""
+def keep_in_proportion(board: Board, among: Sequence[Result], *, per: float = 1.0) -> None:
+    """Let the axis of values reach over a tenth of what the largest effect takes, or more.
+
+    Parameters
+    ----------
+    board : Board
+        Which axis.
+    among : sequence of Result
+        All effects.
+    per : float
+        Length over which it takes that, where the axis shows slopes.
+    """
     low, high = board.ax.get_xlim() if board.turned else board.ax.get_ylim()
-    more = (LEAST_SPAN * largest_importance(among) - (high - low)) / 2
+    more = (LEAST_SPAN * largest_importance(among) / per - (high - low)) / 2
     if more > 0:
         set_limits = board.ax.set_xlim if board.turned else board.ax.set_ylim
         set_limits(low - more, high + more, auto=True)
