@@ -17,7 +17,13 @@ from rhale.kernels import FloatArray
 from rhale.kernels.curve import middles
 from rhale.plots import canvas, style
 from rhale.plots.labels import in_sentence
-from rhale.plots.lettering import LITERAL, folded, plain_number, small_percent
+from rhale.plots.lettering import (
+    LITERAL,
+    folded,
+    number_with_error,
+    plain_number,
+    small_percent,
+)
 from rhale.plots.pair_sides import (
     Along,
     DrawnPair,
@@ -208,10 +214,10 @@ def tell_strength(pair: DrawnPair) -> tuple[str, str, str]:
     """
     least = ROUNDING * pair.variance**0.5
     size, error = (x if x > least else 0.0 for x in (pair.strength, pair.strength_error))
-    sure = f" ± {plain_number(error, 2)}" if error else ""
     share = small_percent(pair.share if size else 0.0)
     words, by = f"strength {plain_number(size)}", BY.get(pair.method, "")
-    return f"{words}{sure}{by}, {share} of the variance", words + sure, words
+    both = f"strength {number_with_error(size, error)}" if error else words
+    return f"{both}{by}, {share} of the variance", both, words
 
 
 def add_scale(ax: Axes, cells: ScalarMappable, pair: DrawnPair) -> None:

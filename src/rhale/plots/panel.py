@@ -15,7 +15,8 @@ from rhale.plots import canvas, style
 from rhale.plots.board import Board
 from rhale.plots.fields import Field, Item, Layers, place_field, read_item
 from rhale.plots.labels import tell_apart
-from rhale.plots.lettering import LITERAL, number, wrapped
+from rhale.plots.lettering import LITERAL, number, number_with_error, wrapped
+from rhale.plots.proportion import is_rounding
 from rhale.plots.region_curves import (
     RegionCurve,
     describe_briefly,
@@ -129,24 +130,29 @@ def draw_panel(ax: Axes, feature: Panel, outputs: list[str], level: float) -> li
     return explained
 
 
-def write_title(ax: Axes, feature: Panel) -> None:
-    """Write the feature's name, and under it its importance and typical spread."""
+def write_title(ax: Axes, feature: Panel, among: Sequence[Result] = ()) -> None:
+    """Write the feature's name, and under it its importance and typical spread.
+
+    Parameters
+    ----------
+    ax : Axes
+        Where.
+    feature : Panel
+        What it shows.
+    among : sequence of Result
+        All that is drawn: what is rounding beside it is nothing.
+    """
     one = feature.first
     size = FontProperties(size=style.NUMBER_TEXT).get_size_in_points()
     above = 2.0
+    words = tell_importance(feature, among)
     if feature.curves:
         tree = require_regions(one)
-        words = f"importance {number(one.importance)} ± {number(one.importance_error, 2)}"
         inches = ax.get_window_extent().width / ax.figure.dpi
         length = canvas.wide_letters(inches, style.NUMBER_TEXT)
         words += f"\n{describe_briefly(tree, length)}"
         above += 72 * feature.head
         name_curves(ax, feature, name_regions(tree, length - 6, ""))
-    elif len(feature.items) == 1:
-        error, spread = number(one.importance_error, 2), number(one.typical_spread)
-        words = f"importance {number(one.importance)} ± {error}\ntypical spread {spread}"
-    else:
-        words = f"importance up to {number(max(i.result.importance for i in feature.items))}"
     note = ax.annotate(
         words, (0, 1), (0, above), "axes fraction", textcoords="offset points", **LITERAL
     )
@@ -154,6 +160,18 @@ def write_title(ax: Axes, feature: Panel) -> None:
     pad = 2 + above + 1.35 * size * (1 + words.count("\n"))
     words = wrapped(feature.title, canvas.letters(ax, "width"))
     ax.set_title(words, loc="left", fontsize=style.NAME_TEXT, pad=pad, fontweight="bold", **LITERAL)
+
+
+def tell_importance(feature: Panel, among: Sequence[Result]) -> str:
+    """Say how important a feature is, and how much rows differ; of several outputs the largest."""
+    results = [item.result for item in feature.items]
+    if all(is_rounding(result, among) for result in results):
+        return "importance 0"
+    if len(results) > 1:
+        return f"importance up to {number(max(result.importance for result in results))}"
+    (one,) = results
+    words = f"importance {number_with_error(one.importance, one.importance_error)}"
+    return words if feature.curves else f"{words}\ntypical spread {number(one.typical_spread)}"
 
 
 def name_curves(ax: Axes, feature: Panel, labels: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rhale.plots.board import Board
-from rhale.plots.lettering import number
+from rhale.plots.lettering import number_with_error
 from rhale.results.listing import write_share
 from rhale.results.result import Result
 
@@ -43,7 +43,7 @@ def tell_size(result: Result, among: Sequence[Result]) -> str:
     share = result.importance / largest
     if is_rounding(result, among):
         return "importance 0: no effect but rounding"
-    size = f"importance {number(result.importance)} ± {number(result.importance_error, 2)}"
+    size = f"importance {number_with_error(result.importance, result.importance_error)}"
     if share == 1:
         return f"{size}, the largest of {len(among)} features"
     percent = f"{write_share(share)}" if share >= 0.01 else f"{100 * share:.1f} %"

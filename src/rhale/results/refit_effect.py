@@ -21,6 +21,7 @@ from rhale.kernels.times import ColumnKind
 from rhale.kernels.training_noise import mean_factor
 from rhale.results.captions import Captions
 from rhale.results.note import Note
+from rhale.results.numerals import write_between, write_number
 from rhale.results.result import (
     N_POINTS,
     Parts,
@@ -120,8 +121,8 @@ class RefitEffect:
         low, high = self.importance_ci()
         return (
             f"RefitEffect({self.name!r}, output={self.output!r}, {len(self.effects)} trainings, "
-            f"importance={self.importance:.4g} [{low:.4g}, {high:.4g}], "
-            f"replicated={self.replicated:.4g}, p={self.p_value:.2g})"
+            f"importance={write_between(self.importance, low, high)}, "
+            f"replicated={write_number(self.replicated)}, p={self.p_value:.2g})"
         )
 
     @property
