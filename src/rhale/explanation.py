@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 from os import PathLike
@@ -144,7 +144,7 @@ class Explanation:
 
     def plot(
         self,
-        feature: str | int | Sequence[str | int] | None = None,
+        feature: str | int | Iterable[str | int] | None = None,
         *,
         output: str | int | None = None,
         ax: Any = None,
@@ -152,14 +152,14 @@ class Explanation:
         smooth: bool = False,
         **options: Any,
     ) -> Any:
-        """Draw one feature in detail, or all of them, largest effect first.
+        """Draw one feature in detail, several in the order asked for, or all, the largest first.
 
         Parameters
         ----------
-        feature : str, int or sequence of these, optional
+        feature : str, int or list of these, optional
             One feature gives the two panels of the paper (or its curves), or small pictures of
-            all outputs where there are several; several features, or none for all, give small
-            pictures with a shared y axis.
+            all outputs where there are several. Several features give small pictures in this
+            order, with a shared y axis; none gives those with the largest effect, 20 at most.
         output : str or int, optional
             Which output; all if not given.
         ax : matplotlib Axes or a sequence of them, optional
@@ -170,8 +170,14 @@ class Explanation:
             Of a model that moves in steps, such as trees: False draws its own curve, flat but for
             its jumps; True evens out small steps and keeps the real jumps, as in `Effect.curve`.
         **options
-            Passed on to `rhale.plots`: `regions=True` draws the curves of regions over the common
-            one, with the tree of their rules, or in small pictures.
+            Of one feature: `kind="curve"`, "bins" or "both" chooses its panels. Of several: `top=12`
+            draws the largest, `columns` and `sharey` arrange them. Of both: `limits="1%..99%"` or
+            (low, high) shows a part of the axis, `xscale="log"` or "linear" is chosen otherwise,
+            `sort="effect"` or "order" orders levels, `regions=True` draws the curves of regions over
+            the common one. Of every picture: `colors` (of the effect, "black"; of several curves, a
+            list; or by role, {"spread": "grey"}), `figsize`, `legend=False`, `title`. The others
+            are those of `rhale.plots.plot_effect`, `plot_profile`, `plot_all`, `plot_outputs` and
+            `plot_regions`; docs/plots.md shows all.
 
         Returns
         -------
@@ -187,12 +193,11 @@ class Explanation:
                 results = [self[name, label] for label in self.outputs]
                 return draw(plots.plot_outputs, results, axes=ax, **options)
             result = self[name] if output is None else self[name, output]
-            among = [effect for effect in self.effects if effect.output == result.output]
+            among = tuple(effect for effect in self.effects if effect.output == result.output)
             return draw(choose_plot(result), result, ax=ax, among=among, **options)
-        names = (
-            self.features if feature is None else [self.features[self._feature(f)] for f in feature]
-        )
-        chosen = self._by_importance([n for n in self.features if n in names], output)
+        chosen = self._results_of(feature, output)
+        if feature is not None:
+            options = {"top": len({result.name for result in chosen}) or None, **options}
         return draw(plots.plot_all, chosen, axes=ax, **options)
 
     def compare(
@@ -452,6 +457,18 @@ class Explanation:
         }
         order = sorted(wanted, key=lambda name: -size[name])
         return [effect for name in order for effect in wanted[name]]
+
+    def _results_of(
+        self, features: Iterable[str | int] | None, output: str | int | None
+    ) -> list[Result]:
+        """Results in the order asked for; the largest first where all are, or a set."""
+        if features is None:
+            return self._by_importance(self.features, output)
+        names = list(dict.fromkeys(self.features[self._feature(f)] for f in features))
+        ranked = self._by_importance(names, output)
+        if isinstance(features, Set):
+            return ranked
+        return sorted(ranked, key=lambda result: names.index(result.name))
 
     def _label(self, output: str | int) -> str:
         return self.outputs[self._output(output)]

@@ -42,13 +42,14 @@ FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # beginnings of cells that spreadsh
 class Destinations:
     """Where results go; a place that cannot be written to is told before the work begins.
 
-    Pictures are drawn with small steps evened out where `smooth` says so.
+    Pictures are drawn with small steps evened out where `smooth` says so; `title` is that of a page.
     """
 
     out: Path | None
     json: str | None
     plots: Path | None
     smooth: bool = False
+    title: str | None = None
 
     def __post_init__(self) -> None:
         files = [self.out, Path(self.json) if self.json and self.json != "-" else None]
@@ -73,7 +74,7 @@ def write_explanation(fx: Explanation, places: Destinations) -> None:
         fx.save(places.json)
         note_line(f"wrote {places.json}")
     if places.out:
-        fx.report(places.out)
+        fx.report(places.out, title=places.title)
         note_line(f"wrote {places.out}")
     if places.plots:
         places.plots.mkdir(parents=True, exist_ok=True)
@@ -92,7 +93,7 @@ def write_interactions(ix: Interactions, places: Destinations) -> None:
         ix.save(places.json)
         note_line(f"wrote {places.json}")
     if places.out:
-        ix.report(places.out)
+        ix.report(places.out, title=places.title)
         note_line(f"wrote {places.out}")
     if places.plots:
         places.plots.mkdir(parents=True, exist_ok=True)

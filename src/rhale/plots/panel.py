@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
 
 from rhale.kernels.curve import Center
-from rhale.plots import canvas, style
+from rhale.plots import canvas, style, theme
 from rhale.plots.board import Board
 from rhale.plots.fields import Field, Item, Layers, place_field, read_item
 from rhale.plots.labels import tell_apart
@@ -25,6 +25,7 @@ from rhale.plots.region_curves import (
     require_regions,
 )
 from rhale.plots.region_plot import draw_curves, make_key
+from rhale.plots.view import PLAIN, View
 from rhale.results.result import Result, Trace
 
 
@@ -34,6 +35,7 @@ class Panel(NamedTuple):
     title: str
     items: list[Item]
     curves: tuple[RegionCurve, ...] = ()
+    view: View = PLAIN
 
     @property
     def first(self) -> Result:
@@ -76,7 +78,8 @@ class Panel(NamedTuple):
 
     def place(self, ax: Axes) -> Field:
         """Choose how the results are drawn on small axes."""
-        return place_field(Board(ax), [item.result for item in self.items], small=True)
+        results = [item.result for item in self.items]
+        return place_field(Board(ax), results, small=True, view=self.view)
 
 
 def without_spread(path: Trace) -> Trace:
@@ -93,13 +96,14 @@ def read_feature(
     *,
     smooth: bool = False,
     regions: bool = False,
+    view: View = PLAIN,
 ) -> Panel:
     """Read what one panel shows: with `regions` their curves, where there is one output."""
-    items = [read_item(result, center, level, smooth=smooth) for result in results]
+    items = [read_item(result, center, level, smooth=smooth, view=view) for result in results]
     if not (regions and len(results) == 1 and results[0].regions is not None):
-        return Panel(title, items)
-    curves = read_regions(results[0], Layers(center, level), smooth=smooth)
-    return Panel(title, items, tuple(curves))
+        return Panel(title, items, view=view)
+    curves = read_regions(results[0], Layers(center, level), smooth=smooth, view=view)
+    return Panel(title, items, tuple(curves), view)
 
 
 def draw_panel(ax: Axes, feature: Panel, outputs: list[str], level: float) -> list[Artist]:
@@ -110,6 +114,7 @@ def draw_panel(ax: Axes, feature: Panel, outputs: list[str], level: float) -> li
     if feature.curves and feature.paths:
         _, explained = draw_curves(field, feature.items[0], feature.curves, Layers(level=level))
         field.name_places(feature.first)
+        field.name_scale()
         return explained
     if not feature.paths:
         field.draw_constant(feature.items, level)
@@ -127,6 +132,7 @@ def draw_panel(ax: Axes, feature: Panel, outputs: list[str], level: float) -> li
     if feature.paths:
         field.fit()
     field.name_places(feature.first)
+    field.name_scale()
     return explained
 
 
@@ -176,6 +182,8 @@ def tell_importance(feature: Panel, among: Sequence[Result]) -> str:
 
 def name_curves(ax: Axes, feature: Panel, labels: Sequence[str]) -> None:
     """Name the curves of regions above a small panel."""
+    if not theme.current().legend:
+        return
     common, curves = feature.items[0], feature.curves
     lines = [make_key(curve, 4.0, is_point=curve.is_point(common)) for curve in curves]
     legend = ax.legend(

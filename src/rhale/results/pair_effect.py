@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -21,6 +20,7 @@ from rhale.kernels.records import freeze, same_fields
 from rhale.kernels.times import as_numbers
 from rhale.names import find_level
 from rhale.results.captions import NOT_WRITTEN, PLAIN, Captions
+from rhale.results.door_to_plots import draw_surface
 from rhale.results.effect_statistics import Size, Statistics, gather_statistics
 from rhale.results.listing import shorten, write_share
 from rhale.results.note import as_notes
@@ -607,13 +607,6 @@ class PairIndex:
     def transposed(self) -> PairIndex:
         """The same pair, names exchanged."""
         return replace(self, names=self.names[::-1])
-
-
-def draw_surface(pair: Any, kind: str, options: Mapping[str, Any]) -> Any:
-    """Draw a pair that has a surface."""
-    from rhale.plots.choice import draw_pair  # the one door upwards, see pyproject.toml
-
-    return draw_pair(pair, kind, **options)
 
 
 def read_places(name: str, axis: PairAxis, values: Any) -> FloatArray:

@@ -17,6 +17,7 @@ from rhale.kernels.records import freeze, same_fields
 from rhale.kernels.staircase import Staircase
 from rhale.kernels.times import AxisKind, ColumnKind, as_axis_kind, as_numbers
 from rhale.results.captions import Captions
+from rhale.results.door_to_plots import draw_result
 from rhale.results.missing import Missing
 from rhale.results.note import Note, as_notes
 from rhale.results.region_tree import RegionTree
@@ -241,6 +242,10 @@ class Result(Protocol):
         """One row for each part, and one for missing values."""
         ...
 
+    def plot(self, **options: Any) -> Any:
+        """Draw it in detail."""
+        ...
+
 
 # what a result says in one number; tables of results have a column for each
 STATISTICS: dict[str, Callable[[Result], float]] = {
@@ -271,6 +276,22 @@ class FrozenResult:
     def features(self) -> tuple[str, ...]:
         """The one feature."""
         return (self.name,)
+
+    def plot(self, **options: Any) -> Any:
+        """Draw this feature in detail, as `Explanation.plot` does.
+
+        Parameters
+        ----------
+        **options
+            Those of `Explanation.plot` for one feature: `ax`, `kind`, `center`, `smooth`, `limits`,
+            `xscale`, `sort`, `regions`, `colors`, `figsize`, `legend`, `title`, and the others of
+            `rhale.plots.plot_effect` or `rhale.plots.plot_profile`.
+
+        Returns
+        -------
+        Axes, or a pair of them
+        """
+        return draw_result(self, options)
 
 
 def reach(result: Result) -> tuple[float, float]:
