@@ -17,6 +17,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
+from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from rhale.errors import BadSettingError
@@ -27,8 +28,8 @@ from rhale.plots.view import PLAIN, View
 
 MANY_LINES = ("rhale:rows", "rhale:trainings")
 BESIDE_LEGEND = 0.8  # inches of a figure beside a legend above its axes
-BESIDE_FIGURE = 0.1  # inches beside a legend below all panels
-KEY_LETTERS = 6  # room of a key and the gap behind an entry, in letters
+BESIDE_FIGURE = 0.3  # inches beside a legend below all panels
+ENTRY = {"handlelength": 1.6, "handletextpad": 0.8, "columnspacing": 1.2}  # by the size of letters
 SMALLEST = 1e-300  # Matplotlib cannot write ticks nearer to zero
 
 
@@ -279,7 +280,7 @@ def add_legend(
     *,
     outside: bool,
     title: str = "",
-    line: int = style.LINE_LENGTH,
+    room: float | None = None,
 ) -> None:
     """Explain the artists by their labels: above the panel, or where the panel is emptiest.
 
@@ -293,15 +294,14 @@ def add_legend(
         Above the panel.
     title : str
         Above all labels.
-    line : int
-        Letters that fit into a line above the panel.
+    room : float, optional
+        Inches of a line above the panel; nearly all of the figure if not given.
     """
     if not artists or not theme.current().legend:
         return
     if outside:
-        inches = ax.figure.bbox.width / ax.figure.dpi - BESIDE_LEGEND
-        line = min(line, wide_letters(inches, style.LEGEND_TEXT))  # of large letters fewer
-        columns = balance(entry_lengths(artists), line)
+        widest = ax.figure.bbox.width / ax.figure.dpi - BESIDE_LEGEND
+        columns = balance(entry_widths(artists), widest if room is None else min(room, widest))
         artists = by_columns(artists, columns)
         legend = ax.legend(
             artists,
@@ -313,8 +313,7 @@ def add_legend(
             bbox_to_anchor=(-0.07, 1.0),
             borderaxespad=0.2,
             ncols=columns,
-            columnspacing=1.2,
-            handlelength=1.6,
+            **ENTRY,
         )
     else:
         legend = ax.legend(
@@ -338,8 +337,7 @@ def add_figure_legend(figure: Figure, artists: Sequence[Artist], title: str) -> 
         return
     if not artists:
         return
-    line = wide_letters(figure.get_figwidth() - 2 * BESIDE_FIGURE, style.LEGEND_TEXT)
-    columns = balance(entry_lengths(artists), line)
+    columns = balance(entry_widths(artists), figure.get_figwidth() - BESIDE_FIGURE)
     artists = by_columns(artists, columns)
     legend = figure.legend(
         artists,
@@ -348,38 +346,41 @@ def add_figure_legend(figure: Figure, artists: Sequence[Artist], title: str) -> 
         frameon=False,
         loc="outside lower center",
         ncols=columns,
-        columnspacing=1.4,
+        **ENTRY,
     )
     write_labels(legend, artists, title, style.LABEL_LENGTH)
 
 
-def entry_lengths(artists: Sequence[Artist]) -> list[int]:
-    """Letters of the entries of a legend; a key takes as much room as some of them."""
-    longest = style.LABEL_LENGTH
-    return [min(len(str(artist.get_label())), longest) + KEY_LETTERS for artist in artists]
+def entry_widths(artists: Sequence[Artist]) -> list[float]:
+    """Widths of the entries of a legend in inches: a key, the words, the gap behind them."""
+    font = FontProperties(size=style.LEGEND_TEXT)
+    words = [shown(str(artist.get_label()), style.LABEL_LENGTH) for artist in artists]
+    written = (text_to_path.get_text_width_height_descent(w, font, ismath=False) for w in words)
+    beside = sum(ENTRY.values()) * font.get_size_in_points()
+    return [(width + beside) / 72 for width, *_ in written]
 
 
-def balance(lengths: Sequence[int], line: int) -> int:
+def balance(widths: Sequence[float], line: float) -> int:
     """Choose how many entries of a legend stand in a line, so that none is alone in the last.
 
     Parameters
     ----------
-    lengths : sequence of int
-        Letters of the entries, in their order.
-    line : int
-        Letters of a line.
+    widths : sequence of float
+        Of the entries, in their order.
+    line : float
+        Of a line.
 
     Examples
     --------
     >>> balance([17, 27, 31, 20], 100), balance([17, 27, 31, 20], 84), balance([20] * 7, 90)
     (4, 2, 4)
     """
-    n_entries = len(lengths)
+    n_entries = len(widths)
     choices = list(dict.fromkeys(-(-n_entries // rows) for rows in range(1, n_entries + 1)))
     for columns in choices:
-        widths = [max(lengths[first::columns]) for first in range(columns)]
+        widest = [max(widths[first::columns]) for first in range(columns)]
         is_lonely = 1 < columns < n_entries and n_entries % columns == 1
-        if sum(widths) <= line and not is_lonely:
+        if sum(widest) <= line and not is_lonely:
             return columns
     return 1
 

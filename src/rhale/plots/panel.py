@@ -16,7 +16,7 @@ from rhale.plots.board import Board
 from rhale.plots.fields import Field, Item, Layers, place_field, read_item
 from rhale.plots.labels import tell_apart
 from rhale.plots.lettering import LITERAL, number, number_with_error, wrapped
-from rhale.plots.proportion import is_rounding
+from rhale.plots.proportion import NOTHING, is_rounding, largest_importance
 from rhale.plots.region_curves import (
     RegionCurve,
     describe_briefly,
@@ -177,7 +177,9 @@ def tell_importance(feature: Panel, among: Sequence[Result]) -> str:
         return f"importance up to {number(max(result.importance for result in results))}"
     (one,) = results
     words = f"importance {number_with_error(one.importance, one.importance_error)}"
-    return words if feature.curves else f"{words}\ntypical spread {number(one.typical_spread)}"
+    spread = one.typical_spread
+    spread = 0.0 if spread < NOTHING * largest_importance(among) else spread
+    return words if feature.curves else f"{words}\ntypical spread {number(spread)}"
 
 
 def name_curves(ax: Axes, feature: Panel, labels: Sequence[str]) -> None:

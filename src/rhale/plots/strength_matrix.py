@@ -214,10 +214,11 @@ def explain_tiles(ax: Axes, drawn: Sequence[Artist], what: tuple[str, int, int])
     """Say what the numbers are, of how many features, and what has which colour."""
     output, n_shown, n_features = what
     counts = f" ({n_shown} of {n_features} features)" if n_shown < n_features else ""
-    room = canvas.wide_letters(ax.get_window_extent().width / ax.figure.dpi, style.LEGEND_TEXT)
+    inches = ax.get_window_extent().width / ax.figure.dpi
+    room = canvas.wide_letters(inches, style.LEGEND_TEXT)
     start = "deviation of effects on "
     title = f"{start}{shown(output, max(8, room - len(start) - len(counts)))}{counts}"
     if drawn:
-        canvas.add_legend(ax, drawn, outside=True, title=title, line=min(room, style.LINE_LENGTH))
+        canvas.add_legend(ax, drawn, outside=True, title=title, room=inches)
     else:
         ax.set_title(title, loc="left", fontsize=style.LEGEND_TEXT, **LITERAL)

@@ -100,7 +100,6 @@ PANEL_SHAPE = 0.58
 PANEL_HEAD = 0.6
 REGION_LINE = 1.35  # of the name of a region above a small panel, by the size of its letters
 LEGEND_HEIGHT = 0.4
-LINE_LENGTH = 84  # of a legend above a panel, in characters
 LABEL_DEPTH = 0.9  # of turned names of levels below a small panel
 SMALL_TICKS = 4
 SPREAD_ROOM = 0.5  # how far the spread may widen a shared axis, as a share of the curves' range
