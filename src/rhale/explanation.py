@@ -191,7 +191,8 @@ class Explanation:
                 results = [self[name, label] for label in self.outputs]
                 return draw(plots.plot_outputs, results, axes=ax, **options)
             result = self[name] if output is None else self[name, output]
-            return draw(choose_plot(result), result, ax=ax, **options)
+            among = tuple(effect for effect in self.effects if effect.output == result.output)
+            return draw(choose_plot(result), result, ax=ax, among=among, **options)
         chosen = self._results_of(feature, output)
         if feature is not None:
             options = {"top": len({result.name for result in chosen}) or None, **options}
@@ -550,12 +551,19 @@ class Explanation:
         return cast("str | None", self.provenance.get("table"))
 
     def _by_importance(self, names: Sequence[str], output: str | int | None) -> list[Result]:
-        """Effects of some features, features with the largest effect on any output first."""
+        """Effects of some features, the largest first: on any of those outputs that are drawn."""
+        from rhale.plots.small_pictures import main_outputs
+
         wanted = {e.name: [] for e in self.effects if e.name in names}  # type: dict[str, list[Result]]
         for effect in self.effects:
             if effect.name in wanted and (output is None or effect.output == self._label(output)):
                 wanted[effect.name].append(effect)
-        order = sorted(wanted, key=lambda n: -max(np.nan_to_num(e.importance) for e in wanted[n]))
+        drawn = main_outputs([effect for some in wanted.values() for effect in some])
+        size = {
+            name: max(np.nan_to_num(e.importance) for e in some if e.output in drawn)
+            for name, some in wanted.items()
+        }
+        order = sorted(wanted, key=lambda name: -size[name])
         return [effect for name in order for effect in wanted[name]]
 
     def _results_of(
