@@ -32,6 +32,7 @@ def explain(
     bins: Bins = None,
     output: str | int | Sequence[str | int] | None = None,
     response: Response = "auto",
+    transform: Any = None,
     columns: Sequence[str] | None = None,
     weights: npt.ArrayLike | str | None = None,
     categorical: Any = None,
@@ -58,6 +59,7 @@ def explain(
     gradient: Callable[[Any], Any] | None = None,
     output: str | int | Sequence[str | int] | None = None,
     response: Response = "auto",
+    transform: Any = None,
     columns: Sequence[str] | None = None,
     weights: npt.ArrayLike | str | None = None,
     categorical: Any = None,
@@ -89,6 +91,7 @@ def explain(
     gradient: Callable[[Any], Any] | None = None,
     output: str | int | Sequence[str | int] | None = None,
     response: Response = "auto",
+    transform: Any = None,
     columns: Sequence[str] | None = None,
     weights: npt.ArrayLike | str | None = None,
     categorical: Any = None,
@@ -143,6 +146,12 @@ def explain(
         Which answer of an estimator to explain: "auto" is `predict`, and `predict_proba` for
         classifiers; "margin" is the answer before the link function, "log_odds" is
         log(p / (1 - p)).
+    transform : fitted scaler, or mapping of feature or output to a function or scaler, optional
+        From the model's units to people's, for a model of standardised or logged columns: axes,
+        bins, curves and everything else are then in people's units. A scaler with
+        `inverse_transform` for the table; or `{"income": np.exp, "y0": scaler}`, where a function
+        of columns may be a pair (to_people, to_model). Tables in memory; `limits` and `bins` are in
+        people's units, too. See docs/units.md.
     columns : sequence of str, optional
         Columns that the model sees, in its order; only they are read. By default those that the
         model was fitted on, where it says so; a note names what is left out of a table in memory.
@@ -215,6 +224,7 @@ def explain(
         gradient=gradient,
         output=output,
         response=response,
+        transform=transform,
         columns=columns,
         weights=weights,
         categorical=categorical,

@@ -74,6 +74,7 @@ def interactions(
     output: str | int | Sequence[str | int] | None = None,
     response: Response = "auto",
     gradient: Callable[[Any], Any] | None = None,
+    transform: Any = None,
     columns: Sequence[str] | None = None,
     weights: npt.ArrayLike | str | None = None,
     categorical: Any = None,
@@ -115,7 +116,7 @@ def interactions(
         cells.
     smooth : bool
         Even out the slopes of neighbouring cells; helps with trees, but makes p-values too small.
-    output, response, gradient, columns, weights, categorical
+    output, response, gradient, transform, columns, weights, categorical
         As in `rhale.explain`; but of tree ensembles that classify, "auto" takes the margin.
     explanation : Explanation, optional
         Effects of the same model and table, by which pairs are chosen; made first where they are
@@ -146,6 +147,7 @@ def interactions(
         output=output,
         response=response,
         gradient=gradient,
+        transform=transform,
         columns=columns,
         weights=weights,
         categorical=categorical,

@@ -42,6 +42,7 @@ from rhale.kernels.overlap import Overlap
 from rhale.kernels.pair_settings import read_pairs
 from rhale.kernels.splits import Scheme, check_indices
 from rhale.measures.choose import choose, postpone_bins
+from rhale.models.conversions import describe_conversions
 from rhale.models.fitting import as_trainer, check_target
 from rhale.models.given_models import FEWEST, read_models, refuse_rows, require_rows
 from rhale.models.lesson import Lesson
@@ -74,7 +75,7 @@ RESUMED = Note(
     "measured with the trainings only, by pairs=",
 )
 PAIR_OPTIONS = (
-    *("output", "response", "weights", "columns", "categorical"),
+    *("output", "response", "transform", "weights", "columns", "categorical"),
     *("n_rows", "seed", "batch_size", "device"),
 )
 # of one explanation alone, or read beside the options; a gradient is that of one model
@@ -154,7 +155,8 @@ def refit(
     progress : bool or callable, optional
         True shows a bar with the time that is left; a callable gets (trainings done, all).
     **options
-        As in `rhale.explain`: features, method, bins, local, output, response, columns, weights
+        As in `rhale.explain`: features, method, bins, local, output, response, transform (the
+        learner sees the table as it is), columns, weights
         (for the explanation; learners get theirs by `fit_params`), categorical, limits, window,
         spread_window, regions, n_rows (that are explained), batch_size, device, feature_names,
         output_names (by default the name of the target, if it has one), units.
@@ -554,6 +556,8 @@ def keep_trainings(
     said = say_settings(asked, lesson.table.names) | {"pairs": work.pairs}
     for name in ("n_rows", "batch_size", "n_jobs", "gradient", "weights"):
         said[name] = describe(getattr(asked, name))
+    if asked.transform is not None:
+        said["transform"] = describe_conversions(lesson.table, asked.transform)
     with Checkpoint.open(folder, identify_trainings(lesson, parts, said)) as memory:
         yield replace(work, kept=KeptTrainings(memory))
 

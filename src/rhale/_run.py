@@ -35,6 +35,8 @@ from rhale.measures.questions import Asker
 from rhale.measures.region_plan import Search, search_regions
 from rhale.measures.whole_rows import WholeRows, WholeRowsTask
 from rhale.models import Adapter, Predictor, meet, wrap
+from rhale.models.conversions import convert
+from rhale.models.converted import ConvertedModel
 from rhale.models.expected_columns import columns_for, match_columns, tell_left_out
 from rhale.models.why_it_failed import telling_why
 from rhale.models.wrap import read_model, unbind
@@ -294,6 +296,9 @@ def open_run(model: Any, data: Any, asked: Settings) -> Iterator[Run]:
     name_splitters(table.names, asked)
     jobs = count_jobs(asked.n_jobs)
     adapter = wrap(model, gradient=asked.gradient, response=asked.response)
+    if asked.transform is not None:
+        table, ways = convert(table, asked.transform, asked.output_names)
+        adapter = ConvertedModel(adapter, ways)
     adapter, placed = place(adapter, table, asked.device)
     host, table = table, placed if asked.checkpoint is None else table  # checkpoints keep its rows
     run = Run(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
 from os import PathLike
@@ -32,6 +33,7 @@ from rhale.results.explained import SampledCurves
 from rhale.results.fit import MOVED_LIMITS, ModelCells, bin_alike
 from rhale.results.note import Note, as_notes
 from rhale.results.partners import PartnerMatrix, Partners, partners_of_regions
+from rhale.results.plain_bins import find_other_bins
 from rhale.results.read_only import as_read_only
 from rhale.results.result import Result, is_constant
 from rhale.settings import PROFILES, describe_bins, name_keys, partition_for, read_bins
@@ -140,7 +142,7 @@ class Explanation:
 
     def plot(
         self,
-        feature: str | int | Sequence[str | int] | None = None,
+        feature: str | int | Iterable[str | int] | None = None,
         *,
         output: str | int | None = None,
         ax: Any = None,
@@ -148,14 +150,14 @@ class Explanation:
         smooth: bool = False,
         **options: Any,
     ) -> Any:
-        """Draw one feature in detail, or all of them, largest effect first.
+        """Draw one feature in detail, several in the order asked for, or all, the largest first.
 
         Parameters
         ----------
-        feature : str, int or sequence of these, optional
+        feature : str, int or list of these, optional
             One feature gives the two panels of the paper (or its curves), or small pictures of
-            all outputs where there are several; several features, or none for all, give small
-            pictures with a shared y axis.
+            all outputs where there are several. Several features give small pictures in this
+            order, with a shared y axis; none gives those with the largest effect, 20 at most.
         output : str or int, optional
             Which output; all if not given.
         ax : matplotlib Axes or a sequence of them, optional
@@ -166,8 +168,14 @@ class Explanation:
             Of a model that moves in steps, such as trees: False draws its own curve, flat but for
             its jumps; True evens out small steps and keeps the real jumps, as in `Effect.curve`.
         **options
-            Passed on to `rhale.plots`: `regions=True` draws the curves of regions over the common
-            one, with the tree of their rules, or in small pictures.
+            Of one feature: `kind="curve"`, "bins" or "both" chooses its panels. Of several: `top=12`
+            draws the largest, `columns` and `sharey` arrange them. Of both: `limits="1%..99%"` or
+            (low, high) shows a part of the axis, `xscale="log"` or "linear" is chosen otherwise,
+            `sort="effect"` or "order" orders levels, `regions=True` draws the curves of regions over
+            the common one. Of every picture: `colors` (of the effect, "black"; of several curves, a
+            list; or by role, {"spread": "grey"}), `figsize`, `legend=False`, `title`. The others
+            are those of `rhale.plots.plot_effect`, `plot_profile`, `plot_all`, `plot_outputs` and
+            `plot_regions`; docs/plots.md shows all.
 
         Returns
         -------
@@ -183,11 +191,11 @@ class Explanation:
                 results = [self[name, label] for label in self.outputs]
                 return draw(plots.plot_outputs, results, axes=ax, **options)
             result = self[name] if output is None else self[name, output]
-            return draw(choose_plot(result), result, ax=ax, **options)
-        names = (
-            self.features if feature is None else [self.features[self._feature(f)] for f in feature]
-        )
-        chosen = self._by_importance([n for n in self.features if n in names], output)
+            among = tuple(effect for effect in self.effects if effect.output == result.output)
+            return draw(choose_plot(result), result, ax=ax, among=among, **options)
+        chosen = self._results_of(feature, output)
+        if feature is not None:
+            options = {"top": len({result.name for result in chosen}) or None, **options}
         return draw(plots.plot_all, chosen, axes=ax, **options)
 
     def compare(
@@ -416,7 +424,7 @@ class Explanation:
             return ()
         curves = [self._curves(i) for i in range(len(self.outputs))]
         shares = [(one.explained(), one.explained_with_regions()) for one in curves]
-        return listing.tell_shares(self.outputs, shares)
+        return listing.tell_shares(list(map(self.captions.output, self.outputs)), shares)
 
     def summary(self, backend: str | None = None) -> Any:
         """One row per feature and output, largest effect first; arguments as in `to_frame`."""
@@ -441,10 +449,12 @@ class Explanation:
         Path
             The file.
         """
-        from rhale.report.page import make_page
+        from rhale.report.page import make_page, with_choices
         from rhale.report.render import render
 
-        write_text(path, render(make_page(self.effects, self.provenance, **self._told(title))))
+        page = make_page(self.effects, self.provenance, **self._told(title))
+        others = find_other_bins(self.effects, self.cells, self.outputs)
+        write_text(path, render(with_choices(page, self.effects, others)))
         return Path(path)
 
     def _told(self, title: str | None = None) -> dict[str, Any]:
@@ -541,13 +551,32 @@ class Explanation:
         return cast("str | None", self.provenance.get("table"))
 
     def _by_importance(self, names: Sequence[str], output: str | int | None) -> list[Result]:
-        """Effects of some features, features with the largest effect on any output first."""
+        """Effects of some features, the largest first: on any of those outputs that are drawn."""
+        from rhale.plots.small_pictures import main_outputs
+
         wanted = {e.name: [] for e in self.effects if e.name in names}  # type: dict[str, list[Result]]
         for effect in self.effects:
             if effect.name in wanted and (output is None or effect.output == self._label(output)):
                 wanted[effect.name].append(effect)
-        order = sorted(wanted, key=lambda n: -max(np.nan_to_num(e.importance) for e in wanted[n]))
+        drawn = main_outputs([effect for some in wanted.values() for effect in some])
+        size = {
+            name: max(np.nan_to_num(e.importance) for e in some if e.output in drawn)
+            for name, some in wanted.items()
+        }
+        order = sorted(wanted, key=lambda name: -size[name])
         return [effect for name in order for effect in wanted[name]]
+
+    def _results_of(
+        self, features: Iterable[str | int] | None, output: str | int | None
+    ) -> list[Result]:
+        """Results in the order asked for; the largest first where all are, or a set."""
+        if features is None:
+            return self._by_importance(self.features, output)
+        names = list(dict.fromkeys(self.features[self._feature(f)] for f in features))
+        ranked = self._by_importance(names, output)
+        if isinstance(features, AbstractSet):
+            return ranked
+        return sorted(ranked, key=lambda result: names.index(result.name))
 
     def _label(self, output: str | int) -> str:
         return self.outputs[self._output(output)]

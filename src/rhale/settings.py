@@ -65,6 +65,7 @@ class Settings:
     gradient: Callable[[Any], Any] | None = None
     output: Any = None
     response: Response = "auto"
+    transform: Any = None
     columns: Sequence[str] | None = None
     weights: Any = None
     categorical: Any = None

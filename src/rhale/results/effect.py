@@ -44,6 +44,7 @@ from rhale.results.captions import NOT_WRITTEN, PLAIN, Captions
 from rhale.results.effect_statistics import Statistics, gather_statistics, remove_noise
 from rhale.results.missing import Missing
 from rhale.results.note import Note, as_notes
+from rhale.results.numerals import write_number
 from rhale.results.region_tree import RegionTree
 from rhale.results.result import (
     N_POINTS,
@@ -58,6 +59,7 @@ from rhale.results.result import (
     Trace,
     as_points,
     count_rows,
+    drop_rounding,
     find_beyond,
     require_level,
     trace_missing,
@@ -188,7 +190,7 @@ class Effect(FrozenResult):
         return (
             f"Effect({self.name!r}, output={self.output!r}, {self.mean.size} bins on "
             f"[{written(self.edges[0], self.kind)}, {written(self.edges[-1], self.kind)}], "
-            f"importance={self.importance:.4g})"
+            f"importance={write_number(self.importance)})"
         )
 
     @property
@@ -520,7 +522,7 @@ class Effect(FrozenResult):
     @property
     def importance_error(self) -> float:
         """Standard error of `importance`, over rows drawn from the same population."""
-        return float(np.sqrt(self.doubt.of_importance()))
+        return drop_rounding(float(np.sqrt(self.doubt.of_importance())), self.importance)
 
     def statistics(self, y: Any = None) -> Statistics:
         """ALED, ALER and the same in percentiles of the target: the effect in plain numbers.
@@ -571,22 +573,24 @@ class Effect(FrozenResult):
     def heterogeneity(self) -> float:
         """How much rows differ: root of the row-weighted mean of std²; nan if no bin has one.
 
-        In units of the output per unit of the feature, as `std`.
+        In units of the output per unit of the feature, as `std`. Rounding is zero.
         """
-        return weighted_root_mean_square(self.std, self.weight)
+        size = weighted_root_mean_square(self.mean, self.weight)
+        return drop_rounding(weighted_root_mean_square(self.std, self.weight), size)
 
     @property
     def typical_spread(self) -> float:
         """How much rows differ: standard deviation over the rows of S, the accumulated `std`.
 
         In units of the output, as `importance`, and comparable between features: a product of two
-        independent features has the same for both.
+        independent features has the same for both. Where rows differ by rounding, it is zero.
         """
         rows = self.fit.rows
         if self.stairs is None:
-            return rows.deviation(self._accumulate(rows.x))
+            return drop_rounding(rows.deviation(self._accumulate(rows.x)), self.importance)
         share, steps = self.stairs.row_shares, self._spread_steps
-        return float(np.sqrt(share @ (steps - share @ steps) ** 2))
+        found = float(np.sqrt(share @ (steps - share @ steps) ** 2))
+        return drop_rounding(found, self.importance)
 
     def height(self, x: FloatArray) -> FloatArray:
         """The curve, zero on average, at places between the limits."""
@@ -893,7 +897,8 @@ def describe_jumps(jumps: Sequence[Jump], kind: AxisKind) -> tuple[Note, ...]:
     """Say where the curve jumps, and how far."""
     return tuple(
         Note(
-            "jump", f"jumps by {jump.size:.3g} at {write_short((jump.start + jump.stop) / 2, kind)}"
+            "jump",
+            f"jumps by {write_number(jump.size, 3)} at {write_short((jump.start + jump.stop) / 2, kind)}",
         )
         for jump in jumps
     )

@@ -22,6 +22,7 @@ from rhale.results.effect import NO_SAMPLE, LocalEffects
 from rhale.results.effect_statistics import Statistics, gather_statistics, remove_noise
 from rhale.results.missing import Missing
 from rhale.results.note import Note, as_notes
+from rhale.results.numerals import write_number
 from rhale.results.region_tree import RegionTree
 from rhale.results.result import (
     N_POINTS,
@@ -34,6 +35,7 @@ from rhale.results.result import (
     Support,
     Trace,
     count_rows,
+    drop_rounding,
     find_beyond,
     require_level,
     trace_missing,
@@ -128,7 +130,7 @@ class LevelEffect(FrozenResult):
     def __repr__(self) -> str:
         return (
             f"LevelEffect({self.name!r}, output={self.output!r}, {len(self.levels)} levels, "
-            f"importance={self.importance:.4g})"
+            f"importance={write_number(self.importance)})"
         )
 
     @property
@@ -322,7 +324,8 @@ class LevelEffect(FrozenResult):
         pull = (self.share * curve) @ self._map("mean")
         tails = max(float(self.share @ curve**4) - 1.0, 0.0)
         drawn = size**2 * tails / (4 * self._all_rows)
-        return float(np.sqrt(np.maximum(pull @ self._covariance @ pull, 0.0) + drawn))
+        found = float(np.sqrt(np.maximum(pull @ self._covariance @ pull, 0.0) + drawn))
+        return drop_rounding(found, size)
 
     def statistics(self, y: Any = None, *, sides: Sides = "both") -> Statistics:
         """ALED, ALER and the same in percentiles of the target: the effect in plain numbers.
@@ -370,7 +373,8 @@ class LevelEffect(FrozenResult):
     @property
     def heterogeneity(self) -> float:
         """How much the steps of rows differ: root of the row-weighted mean of std², per unit of `edges`."""
-        return weighted_root_mean_square(self.std, self.weight)
+        size = weighted_root_mean_square(self.mean, self.weight)
+        return drop_rounding(weighted_root_mean_square(self.std, self.weight), size)
 
     @property
     def typical_spread(self) -> float:
@@ -380,7 +384,7 @@ class LevelEffect(FrozenResult):
         """
         if len(self.levels) == 1:
             return float("nan")
-        return weighted_root_mean_square(self.spread(), self.share)
+        return drop_rounding(weighted_root_mean_square(self.spread(), self.share), self.importance)
 
     def height(self, x: FloatArray) -> FloatArray:
         """The curve, zero on average, at places between the levels: straight from one to the next."""

@@ -21,6 +21,7 @@ from rhale.results.captions import NOT_WRITTEN, PLAIN, Captions
 from rhale.results.effect_statistics import Statistics, gather_statistics, remove_noise
 from rhale.results.missing import Missing
 from rhale.results.note import Note
+from rhale.results.numerals import write_number
 from rhale.results.result import (
     N_POINTS,
     Difference,
@@ -34,6 +35,7 @@ from rhale.results.result import (
     Trace,
     as_points,
     count_rows,
+    drop_rounding,
     find_beyond,
     require_level,
     trace_missing,
@@ -123,7 +125,7 @@ class Profile(FrozenResult):
         return (
             f"Profile({self.name!r}, output={self.output!r}, {self.method}, {self.grid.size} "
             f"points on [{written(self.grid[0], self.kind)}, {written(self.grid[-1], self.kind)}], "
-            f"importance={self.importance:.4g})"
+            f"importance={write_number(self.importance)})"
         )
 
     @property
@@ -298,7 +300,8 @@ class Profile(FrozenResult):
         pull /= np.sqrt(np.where(self.rows > 0, self.rows, 1.0))
         of_curve = max(float(pull @ np.nan_to_num(self.covariance) @ pull), 0.0)
         tails = max(float(weight @ values**4) - 1.0, 0.0)
-        return float(np.sqrt(of_curve + size**2 * tails / (4 * self._rows_with_value)))
+        drawn = size**2 * tails / (4 * self._rows_with_value)
+        return drop_rounding(float(np.sqrt(of_curve + drawn)), size)
 
     def statistics(self, y: Any = None) -> Statistics:
         """ALED, ALER and the same in percentiles of the target, of the centred profile.
@@ -340,7 +343,8 @@ class Profile(FrozenResult):
         if self.method == "mplot":
             return weighted_root_mean_square(self.std, self.share)
         place, weight = self._standing
-        return float(np.sqrt(weight @ variance_between(self._covariance("mean"), place)))
+        found = float(np.sqrt(weight @ variance_between(self._covariance("mean"), place)))
+        return drop_rounding(found, self.importance)
 
     @property
     def typical_spread(self) -> float:

@@ -18,6 +18,7 @@ from rhale.kernels.staircase import Staircase
 from rhale.kernels.times import AxisKind, ColumnKind, as_axis_kind, as_numbers, written
 from rhale.names import read_word
 from rhale.results.captions import Captions
+from rhale.results.door_to_plots import draw_result
 from rhale.results.missing import Missing
 from rhale.results.note import Note, as_notes
 from rhale.results.region_tree import RegionTree
@@ -29,6 +30,7 @@ Quantity = Literal["effect", "prediction"]
 Outside = Literal["extend", "nan", "raise"]  # what is said beyond the ends of a curve
 N_POINTS = 401  # between the limits, besides the limits: a quadratic looks smooth
 N_SUPPORT_CELLS = 80
+ROUNDING = 2.0**-30  # of an effect: what is less is made by the arithmetic of the model
 
 
 class Trace(NamedTuple):
@@ -258,6 +260,10 @@ class Result(Protocol):
         """One row for each part, and one for missing values."""
         ...
 
+    def plot(self, **options: Any) -> Any:
+        """Draw it in detail."""
+        ...
+
 
 # what a result says in one number; tables of results have a column for each
 STATISTICS: dict[str, Callable[[Result], float]] = {
@@ -283,6 +289,11 @@ class FrozenResult:
         return same_fields(self, other)
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self: Any) -> str:
+        from rhale.results.listing import tell_effect
+
+        return tell_effect(self)
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -325,14 +336,31 @@ class FrozenResult:
         Returns
         -------
         data frame
-            Columns `feature`, `output`, `x`, `at`, `curve`, `spread`, `low` and `high`. `x` is a
-            number (of dates the day since 1970, of levels their place), `at` the same as text; the
-            last row is that of missing values, where they were measured.
+            Columns `feature`, `output`, `x`, `at`, `curve`, `spread`, `low` and `high`, and what
+            people read for the first two. `x` is a number (of dates the day since 1970, of levels
+            their place), `at` the same as text; the last row is that of missing values, where
+            they were measured.
         """
         from rhale.results.summary import curve_frame
 
-        options = {"n": n, "center": center, "level": level, "smooth": smooth}
-        return curve_frame([self], backend, **options)
+        asked: dict[str, Any] = {"n": n, "center": center, "level": level, "smooth": smooth}
+        return curve_frame([self], backend, **asked)
+
+    def plot(self, **options: Any) -> Any:
+        """Draw this feature in detail, as `Explanation.plot` does.
+
+        Parameters
+        ----------
+        **options
+            Those of `Explanation.plot` for one feature: `ax`, `kind`, `center`, `smooth`, `limits`,
+            `xscale`, `sort`, `regions`, `colors`, `figsize`, `legend`, `title`, and the others of
+            `rhale.plots.plot_effect` or `rhale.plots.plot_profile`.
+
+        Returns
+        -------
+        Axes, or a pair of them
+        """
+        return draw_result(self, options)
 
 
 def reach(result: Result) -> tuple[float, float]:
@@ -444,6 +472,17 @@ def normal_quantile(level: float) -> float:
     """Half-width of a two-sided normal interval, in standard errors."""
     require_level(level)
     return NormalDist().inv_cdf(0.5 + level / 2)
+
+
+def drop_rounding(value: float, scale: float) -> float:
+    """A number, zero if it is but rounding beside the scale; nan stays what it is.
+
+    Examples
+    --------
+    >>> drop_rounding(2.6e-14, 37.68), drop_rounding(2.6e-14, 0.0), drop_rounding(0.1, 37.68)
+    (0.0, 2.6e-14, 0.1)
+    """
+    return 0.0 if value <= ROUNDING * scale else value
 
 
 def weighted_root_mean_square(values: FloatArray, weight: FloatArray) -> float:

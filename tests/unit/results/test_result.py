@@ -10,6 +10,7 @@ from rhale.results.result import (
     STATISTICS,
     Result,
     axis_kind,
+    drop_rounding,
     find_beyond,
     heights,
     is_constant,
@@ -188,3 +189,23 @@ def test_a_value_that_is_missing_lies_nowhere():
     effect = rhale.effect([0.0, 1.0, 2.0], [1.0, 1.0, 1.0])
     assert not find_beyond(effect, np.array([np.nan, 1.0]), "raise").any()
     assert find_beyond(effect, np.array([-1.0, 0.0, 2.0, 2.1]), "nan").tolist() == [1, 0, 0, 1]
+
+
+@pytest.mark.parametrize("method", ["rhale", "ale", "pdp"])
+@pytest.mark.parametrize("power", [-20, 0, 20])
+def test_rows_of_a_linear_model_do_not_differ_whatever_its_scale(method, power):
+    """Differences of a linear function are off by rounding only, and this is no spread."""
+    rows = np.random.default_rng(0).normal(size=(200, 3))
+    slopes = np.array([0.1, 3.3, 47.7])
+    fx = rhale.explain(lambda r: 2.0**power * (1.1 + r @ slopes), rows, method=method)
+    for effect in fx:
+        assert effect.typical_spread == 0.0
+        assert effect.heterogeneity == 0.0
+        assert effect.importance > 0
+
+
+def test_rounding_is_told_from_what_is_small():
+    assert drop_rounding(1e-12, 1.0) == 0.0
+    assert drop_rounding(1e-8, 1.0) == 1e-8
+    assert drop_rounding(1e-300, 0.0) == 1e-300
+    assert np.isnan(drop_rounding(np.nan, 1.0))
