@@ -302,10 +302,10 @@ class Explanation:
         regions : bool
             Whether rows have the curves of their regions instead of the common ones: of features
             where that explains more, as in `explained_with_regions`.
-        outside : {"nan", "extend"}
-            Of a value beyond the explained range, or a level that no explained row had: nan; or the
-            curve as it goes on (`Effect.curve`), whole numbers at their last level, names with the
-            rare ones where some are pooled.
+        outside : {"nan", "extend", "raise"}
+            Of a value beyond the explained range, or a level that no explained row had: nan; or, as
+            a guess, the outermost bins as they go on, and new names with the rare ones where some
+            are pooled; or an error.
         backend : {"pandas", "polars", "pyarrow"}, optional
             Kind of table; that of X if not given, an array for an array.
 
