@@ -16,6 +16,7 @@ from rhale.features.first_pass import FirstPass
 from rhale.kernels.regions import By, Regions
 from rhale.measures.choose import choose
 from rhale.measures.given import read_given
+from rhale.names import answering_unknown
 from rhale.pairs import Interactions
 from rhale.results.effect import Effect
 from rhale.settings import Local, Method, Response, Settings
@@ -78,6 +79,7 @@ def explain(
     output_names: str | Sequence[str] | Mapping[str | int, str] | None = None,
     units: Mapping[str, str] | None = None,
 ) -> Explanation: ...
+@answering_unknown()
 def explain(
     model: Any,
     data: Any,
@@ -128,8 +130,9 @@ def explain(
         "rhale": local effects and bins chosen by the method. "dale": gradients in equal bins.
         "ale": secants over quantile bins. The others are profiles of predictions.
     bins : Adaptive, Optimal, Fixed, Quantile, Ceilings, Edges, int, Explanation or mapping, optional
-        How bins are chosen; a mapping goes from feature to any of these. For profiles their
-        limits are the grid, or all values of a feature that has no more; `Edges` stay as given.
+        How bins are chosen; limits that are listed, [18, 25, 30], are `Edges`, and a mapping goes
+        from feature to any of these. For profiles their limits are the grid, or all values of a
+        feature that has no more; `Edges` stay as given.
     local : {"auto", "gradient", "secant"}
         Local effects; "auto" takes gradients where the model has useful ones.
     gradient : callable, optional
@@ -250,6 +253,7 @@ def explain(
     return conclude(run, found, asker, choice, measured)
 
 
+@answering_unknown()
 def effect(
     x: npt.ArrayLike,
     local_effects: npt.ArrayLike,
@@ -267,7 +271,7 @@ def effect(
         Feature values.
     local_effects : array-like of shape (n_rows,)
         Local effect of every row.
-    bins : Adaptive, Optimal, Fixed, Quantile, Edges or int, optional
+    bins : Adaptive, Optimal, Fixed, Quantile, Edges, int or sequence of limits, optional
         How bins are chosen; the usual bins of method "rhale" by default.
     weights : array-like of shape (n_rows,), optional
         How much each row matters.

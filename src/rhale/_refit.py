@@ -47,9 +47,10 @@ from rhale.models.fitting import as_trainer, check_target
 from rhale.models.given_models import FEWEST, read_models, refuse_rows, require_rows
 from rhale.models.lesson import Lesson
 from rhale.models.model_size import is_larger
-from rhale.names import find_feature, near_names
+from rhale.models.wrap import unbind
+from rhale.names import answering_unknown, find_feature
 from rhale.pairs import Interactions
-from rhale.results.note import Note
+from rhale.results.note import Note, as_notes
 from rhale.results.refit_pair import RefitPair
 from rhale.settings import USUAL_BINS, Settings, name_keys
 from rhale.tables.chunk import TableInMemory
@@ -79,6 +80,7 @@ PAIR_OPTIONS = (
 )
 # of one explanation alone, or read beside the options; a gradient is that of one model
 NOT_OPTIONS = (*("checkpoint", "progress", "pairing", "partners", "n_jobs", "seed", "gradient"),)
+OPTIONS = tuple(one.name for one in fields(Settings) if one.name not in NOT_OPTIONS)
 # questions that no training would answer
 WRONG = (
     *(BadSettingError, BadTableError, UnknownNameError, MissingExtraError),
@@ -86,6 +88,7 @@ WRONG = (
 )
 
 
+@answering_unknown(*OPTIONS)
 def refit(
     estimator: Any,
     data: Any,
@@ -200,6 +203,7 @@ def refit(
     return gather(work, done, Overlap.of(parts, n_rows, rows.units), told)
 
 
+@answering_unknown(*OPTIONS)
 def refits(
     models: Any,
     data: Any,
@@ -265,7 +269,8 @@ def refits(
         raise BadSettingError(msg)
     work = Work(table, asked, len(models), n_jobs, progress, pairs, are_given=True)
     done = work.explain_all(models.__getitem__, own=model)
-    learner = Counter(type(one).__name__ for one in models).most_common(1)[0][0]
+    names = [type(unbind(one, "auto")[0]).__name__ for one in models]
+    learner = Counter(names).most_common(1)[0][0]
     return gather(work, done, overlap, {"learner": learner, "scheme": "models as given"})
 
 
@@ -277,11 +282,6 @@ def name_target(options: Mapping[str, Any], target: Any) -> Mapping[str, Any]:
 
 def read_options(options: Mapping[str, Any], seed: int, n_jobs: int | None) -> Settings:
     """Read what is asked of every training; those at work at the same time have a thread each."""
-    known = [one.name for one in fields(Settings) if one.name not in NOT_OPTIONS]
-    for name in options:
-        if name not in known:
-            msg = f"{name}= is no option of refits; {near_names(name, known, len(known))}"
-            raise BadSettingError(msg)
     threads = None if count_jobs(n_jobs) is None else 1
     asked = Settings(**options, seed=seed, n_jobs=threads, partners=False)
     if named := pairs_among(asked.features):
@@ -340,7 +340,7 @@ class FirstLook:
     def columns(self, run: Run) -> Columns:
         """What the first pass learned; others wait for it."""
         with self._lock:
-            if self.seen is None:
+            if self.seen is None or self.seen.table.names != run.table.names:
                 first = FirstPass.plan(run.table, run.asked)
                 self.seen = first.settle(run.survey(first.task))
             return self.seen
@@ -589,6 +589,12 @@ def describe_failure(error: Exception) -> str:
 
 def check_own(own: Explanation | None, fx: Explanation) -> None:
     """Refuse a model of the user's own that answers something else than the trainings."""
+    if own is not None and own.features != fx.features:
+        msg = (
+            f"model= was fitted on {', '.join(own.features)}, and the trainings on "
+            f"{', '.join(fx.features)}; pass a model of the same columns, or leave model= out"
+        )
+        raise BadSettingError(msg)
     if own is not None and own.outputs != fx.outputs:
         msg = (
             f"model= answers {', '.join(own.outputs)}, and the trainings {', '.join(fx.outputs)}; "
@@ -638,7 +644,7 @@ def gather(work: Work, done: Done, overlap: Overlap, told: Mapping[str, Any]) ->
         pairs=pairs,
         failures=tuple(sorted(done.failures)),
         provenance=record(found[0], work, overlap, told),
-        notes=(*tell(work, done, overlap, left), *lost),
+        notes=(*note_columns(found[0]), *tell(work, done, overlap, left), *lost),
         trained=source if left is None else None,
     )
 
@@ -693,6 +699,11 @@ def say_left(work: Work, source: Trained) -> Note | None:
         return RESUMED
     is_kept = work.are_given or not is_larger(source.models, KEPT_BYTES)
     return None if is_kept else LEFT
+
+
+def note_columns(first: Explanation) -> tuple[Note, ...]:
+    """Which columns of the table no model saw."""
+    return tuple(note for note in as_notes(first.notes) if note.kind == "columns")
 
 
 def tell(work: Work, done: Done, overlap: Overlap, left: Note | None) -> tuple[Note, ...]:
