@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Any, cast, get_args
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
 from rhale.errors import BadSettingError, BadTableError
 from rhale.kernels import FloatArray
+from rhale.names import read_word
 from rhale.results.explained import SampledCurves
 from rhale.results.level_effect import LevelEffect
 from rhale.results.new_rows import GONE, UNNAMED, NewRows, read_rows
 from rhale.results.region_heights import align
-from rhale.results.result import Result, axis_kind, heights, reach
+from rhale.results.result import Outside, Result, axis_kind, heights, reach
 from rhale.results.summary import as_frame
 
-Outside = Literal["nan", "extend", "raise"]
 # a region may end before its feature does, and has the common curve there
 OUTSIDE_REGION: dict[Outside, Outside] = {"nan": "nan", "extend": "extend", "raise": "nan"}
 USE = "is explained"  # what the columns do, for messages
@@ -52,9 +52,7 @@ def contribute(
     ndarray of shape (n_rows, n_features)
         One column for each feature.
     """
-    if outside not in get_args(Outside):
-        msg = f"outside={outside!r:.60} is not known; use one of {', '.join(get_args(Outside))}"
-        raise BadSettingError(msg)
+    outside = cast(Outside, read_word("outside", outside, get_args(Outside)))
     table = read_rows(rows, USE)
     _require_columns(table, columns)
     moved = curves.moved() if regions else ()
