@@ -260,6 +260,22 @@ class Result(Protocol):
         """One row for each part, and one for missing values."""
         ...
 
+    def to_frame(self, backend: str | None = None) -> Any:
+        """The same as a data frame."""
+        ...
+
+    def curve_frame(
+        self,
+        n: int | None = None,
+        *,
+        center: Center | None = "mean",
+        level: float = 0.95,
+        smooth: bool = False,
+        backend: str | None = None,
+    ) -> Any:
+        """The curve on a grid as a data frame, spread and interval beside it."""
+        ...
+
     def plot(self, **options: Any) -> Any:
         """Draw it in detail."""
         ...
