@@ -27,6 +27,7 @@ from rhale.explanation import Explanation
 from rhale.pairs import Interactions
 from rhale.results import listing, pair_listing, store, summary
 from rhale.results.differences import difference_rows, only_in
+from rhale.results.numerals import write_between, write_number, write_with_error
 from rhale.system.writing import whole, write_text
 from rhale.trainings import Refits
 
@@ -142,16 +143,20 @@ def show_refit_pairs(rx: Refits) -> None:
     shown = ranked[: pair_listing.MOST_PAIRS]
     if not shown:
         return
-    columns = {"pair": [listing.shorten(" x ".join(pair.names)) for pair in shown]}
+    columns = {
+        "pair": [
+            listing.shorten(pair_listing.name_pair(pair_listing.captioned(pair))) for pair in shown
+        ]
+    }
     if len(rx.outputs) > 1:
-        columns["output"] = [listing.shorten(pair.output) for pair in shown]
+        columns["output"] = [listing.shorten(pair.captions.output(pair.output)) for pair in shown]
     n_left = len(columns)
     ends = [pair.strength_ci() for pair in shown]
     columns["strength [95 %]"] = [
-        f"{pair.strength:.4g} [{low:.3g}, {high:.3g}]"
+        write_between(pair.strength, low, high)
         for pair, (low, high) in zip(shown, ends, strict=True)
     ]
-    columns["replicated"] = [f"{pair.replicated:.4g}" for pair in shown]
+    columns["replicated"] = [write_number(pair.replicated) for pair in shown]
     columns["p"] = [f"{pair.p_value:.2g}" for pair in shown]
     columns["comes back"] = ["yes" if pair.comes_back else "no" for pair in shown]
     lines = listing.aligned([list(columns), *zip(*columns.values(), strict=True)], n_left)
@@ -203,11 +208,12 @@ def show_pairs(ix: Interactions) -> None:
 def show_ranking(fx: Explanation) -> None:
     """Print the ranked table: plain where it is piped, laid out where it is looked at."""
     if not sys.stdout.isatty():
-        sys.stdout.write(f"{fx}\n")
+        told = (*shares_in_words(fx), *fx.notes)
+        sys.stdout.write(listing.as_text(fx.effects, fx.provenance, told, most=None) + "\n")
         return
     columns, n_left, remarks = listing.ranking(fx.effects)
     console = Console()
-    console.print(Text(listing.title(fx.provenance), style="bold"))
+    console.print(Text(listing.head(fx.effects, fx.provenance), style="bold"))
     console.print(_table(columns, n_left, numbered=True))
     for number, remark in enumerate(remarks, start=1):
         console.print(_remark(str(number), remark))
@@ -223,7 +229,8 @@ def shares_in_words(fx: Explanation) -> tuple[str, ...]:
         share if isinstance(share, dict) else {fx.outputs[0]: share}
         for share in (fx.explained_variance, fx.explained_with_regions)
     ]
-    return listing.tell_shares(fx.outputs, [(found[0][o], found[1][o]) for o in fx.outputs])
+    shares = [(found[0][o], found[1][o]) for o in fx.outputs]
+    return listing.tell_shares(list(map(fx.captions.output, fx.outputs)), shares)
 
 
 def _table(columns: Mapping[str, Sequence[str]], n_left: int, *, numbered: bool = False) -> Table:
@@ -250,7 +257,7 @@ def show_check(found: Mapping[str, Any], place: str | None) -> None:
     if place is not None:
         _write_json(dict(found), place)
         return
-    answers = ", ".join("/".join(f"{v:.4g}" for v in row) for row in found["predictions"])
+    answers = ", ".join("/".join(write_number(v) for v in row) for row in found["predictions"])
     lines = {
         "model": found["model"],
         "table": f"{found['rows']:,} rows, {found['columns']} columns",
@@ -329,13 +336,13 @@ def show_differences(pair: Pair, names: tuple[str, str], *, quiet: bool) -> None
     if len(set(rows["output"])) > 1:
         columns["output"] = [listing.shorten(o) for o in rows["output"]]
     n_left = len(columns)
-    columns["curves apart"] = [f"{v:.3g}" for v in rows["apart"]]
+    columns["curves apart"] = [write_number(v, 3) for v in rows["apart"]]
     columns["of effect"] = [f"{100 * v:.0f} %" for v in rows["apart_share"]]
     for side in "ab":
         pairs = zip(rows[f"importance_{side}"], rows[f"error_{side}"], strict=True)
-        columns[f"effect {side}"] = [f"{v:.3g} ± {e:.1g}" for v, e in pairs]
+        columns[f"effect {side}"] = [write_with_error(v, e) for v, e in pairs]
     for side in "ab":
-        columns[f"spread {side}"] = [f"{v:.3g}" for v in rows[f"spread_{side}"]]
+        columns[f"spread {side}"] = [write_number(v, 3) for v in rows[f"spread_{side}"]]
     sys.stdout.write(f"a: {harmless(a)}, b: {harmless(b)}\n")
     _print_table(columns, n_left)
     for mine, other, name in ((pair[0], pair[1], a), (pair[1], pair[0], b)):

@@ -24,6 +24,7 @@ from rhale.results.door_to_plots import draw_surface
 from rhale.results.effect_statistics import Size, Statistics, gather_statistics
 from rhale.results.listing import shorten, write_share
 from rhale.results.note import as_notes
+from rhale.results.numerals import write_with_error
 from rhale.results.result import normal_quantile
 from rhale.results.table_rows import Columns, name_places
 
@@ -679,7 +680,7 @@ def _share_of(strength: float, variance: float) -> float:
     return 0.0 if variance == 0 else strength**2 / variance
 
 
-def write_strength(pair: PairResult, digits: int = 4) -> str:
+def write_strength(pair: PairResult) -> str:
     """Write a strength, with its error where that is known.
 
     Examples
@@ -687,9 +688,7 @@ def write_strength(pair: PairResult, digits: int = 4) -> str:
     >>> write_strength(PairIndex(("a", "b"), "y", "h", 0.25, 1.0))
     '0.25'
     """
-    error = pair.strength_error
-    told = "" if np.isnan(error) else f" ± {error:.2g}"
-    return f"{pair.strength:.{digits}g}{told}"
+    return write_with_error(pair.strength, pair.strength_error)
 
 
 def write_p(p_value: float) -> str:
