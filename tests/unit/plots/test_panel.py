@@ -4,6 +4,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from rhale.plots import style
+from rhale.plots.fields import Layers
 from rhale.plots.panel import draw_panel, read_feature, write_title
 from rhale.results.missing import Missing
 
@@ -14,7 +15,7 @@ def ax():
 
 
 def read(*results):
-    return read_feature(results[0].name, list(results), "mean", 0.95)
+    return read_feature(results[0].name, list(results), Layers())
 
 
 def test_only_numbers_have_missing_values_beside_them(effect, make_levels):
