@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 MOST_NAMED = 4
 
 
-class AxesArray(np.ndarray):  # type: ignore[type-arg]
+class AxesArray(np.ndarray):
     """An array of axes, which says how many there are instead of listing them."""
 
     def __repr__(self) -> str:

@@ -243,7 +243,8 @@ def fit_limits(ax: Axes, *, strip: bool, view: View = PLAIN) -> None:
     if view.limits is not None:
         ax.set_xlim(view.limits, auto=True)
     elif view.is_log:
-        ax.set_xlim(np.exp(widen(np.log(x[0]), np.log(x[1]), 0.02, 0.02)), auto=True)
+        low, high = np.exp(widen(np.log(x[0]), np.log(x[1]), 0.02, 0.02))
+        ax.set_xlim(low, high, auto=True)
     else:
         ax.set_xlim(widen(x[0], x[1], 0.02, 0.02), auto=True)
     ax.set_ylim(widen(y[0], y[1], below, style.MARGIN), auto=True)

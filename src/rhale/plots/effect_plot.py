@@ -93,8 +93,8 @@ def plot_effect(
         these values, of which one may be None. The y axes follow what is seen.
     xscale : {"auto", "linear", "log"}
         Scale of an axis of numbers. "auto" is logarithmic where all values are positive, the middle
-        90 % of the rows would stand on less than a quarter of a plain axis, and a logarithmic one
-        gives them twice the room. The axis says "log scale" then.
+        90 % of the rows would stand on less than a third of a plain axis, and a logarithmic one
+        gives them half as much room again. The axis says "log scale" then.
     sort : {"effect", "order"}, optional
         How levels stand: by their effect, the highest first, or in the order in which their steps
         were measured. If not given, by effect where that order means nothing, as that of names does.
@@ -147,7 +147,9 @@ def plot_effect(
         if panel is not None:
             LineField(panel, view=view).name_places(effect)
     name_axes(top, bottom, effect, center)
-    LineField(top if bottom is None else bottom, view=view).name_scale()
+    for panel in (top, bottom):
+        if panel is not None and panel.get_xlabel():
+            LineField(panel, view=view).name_scale()
     return give_back(top, bottom)
 
 
@@ -227,7 +229,7 @@ def draw_bars(ax: Axes, effect: Effect, view: View = PLAIN) -> list[Artist]:
     known = np.isfinite(effect.mean) & (effect.measured | (effect.stairs is not None))
     shown = np.flatnonzero(known & (left < right))
     slope = effect.slope if effect.stairs is None else np.zeros(effect.mean.size)
-    outlines = [outline(effect, k, slope[k], view) for k in shown]
+    outlines = [outline(effect, int(k), float(slope[k]), view) for k in shown]
     bars = PolyCollection(outlines, gid="rhale:bars", label="bin effect")
     bars.set_facecolor((style.EFFECT, style.BAR_ALPHA))
     bars.set(edgecolor=(style.EFFECT, style.BAR_EDGE_ALPHA), linewidth=style.HAIR_LINE, zorder=2)
@@ -305,7 +307,7 @@ def cut_jumps(ax: Axes, effect: Effect, view: View = PLAIN) -> None:
     if reach is None:
         return
     ax.set_ylim(canvas.widen(*reach, style.MARGIN, style.MARGIN), auto=True)
-    middle = view.unscaled(np.mean(view.scaled(np.array(view.ends(effect)))))
+    middle = view.evenly(*view.ends(effect), 3)[1]
     seen = [jump for jump in effect.jumps if view.shows(np.array([jump.start, jump.stop])).all()]
     for jump in sorted(seen, key=lambda jump: -abs(jump.size))[:MOST_JUMPS]:
         is_left, is_up = jump.stop < middle, jump.size > 0
@@ -344,7 +346,8 @@ def violin(effect: Effect, k: int, inside: BoolArray, view: View = PLAIN) -> Flo
     bandwidth = 1.06 * std * values.size**-0.2  # Silverman's rule
     levels = np.linspace(low, high, N_LEVELS)
     density = np.exp(-0.5 * ((levels[:, None] - values) / bandwidth) ** 2) @ weight
-    left, right, at = view.scaled(np.array([effect.edges[k], effect.edges[k + 1], middle]))
+    shown = view.clip(effect.edges[k], effect.edges[k + 1])
+    left, right, at = view.scaled(np.array([*shown, middle]))
     span = np.diff(view.scaled(np.array(view.ends(effect))))[0]
     half = min(style.VIOLIN_SHARE_OF_BIN * (right - left), style.VIOLIN_SHARE_OF_AXIS * span)
     sides = min(half, right - at) * density / density.max()

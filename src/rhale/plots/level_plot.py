@@ -48,7 +48,8 @@ def plot_levels(
 ) -> Any:
     """Draw the effect of a feature that has levels; arguments as in `plot_effect`."""
     slots = gather_slots([effect], view.order)
-    top, bottom = open_fields(slots, kind, ax, turned)
+    turn = should_turn(slots, ax) if turned is None else turned
+    top, bottom = open_fields(slots, kind, ax, turn=turn)
     above: list[Artist] = []
     below: list[Artist] = []
     if top is not None:
@@ -62,10 +63,9 @@ def plot_levels(
 
 
 def open_fields(
-    slots: Slots, kind: Kind, ax: Axes | Sequence[Axes] | None, turned: bool | None
+    slots: Slots, kind: Kind, ax: Axes | Sequence[Axes] | None, *, turn: bool
 ) -> tuple[SlotField | None, SlotField | None]:
     """Find or make the panels: levels and the steps between them, of which one may be none."""
-    turn = should_turn(slots, ax) if turned is None else turned
     if kind == "both":
         pair = canvas.find_pair(ax, sideways=turned_height(slots) if turn else None)
         first, second = (SlotField(Board(panel, turn), slots) for panel in pair)

@@ -61,7 +61,7 @@ def plot_outputs(
     ['prediction 1', 'prediction 2']
     """
     if isinstance(axes, Axes):
-        shown = {"limits": limits, "xscale": xscale, "sort": sort}
+        shown: dict[str, Any] = {"limits": limits, "xscale": xscale, "sort": sort}
         return small_pictures.plot_all(
             effects, axes=axes, center=center, level=level, smooth=smooth, regions=regions, **shown
         )

@@ -98,8 +98,8 @@ def plot_all(
     if regions:
         refuse_regions(effects, outputs)
     groups = keep_largest(gather(effects, outputs), top or (MOST_PANELS if axes is None else None))
-    for option, setting in (("limits", limits), ("xscale", xscale)):
-        require_known(setting, option, list(groups))
+    require_known(limits, "limits", list(groups))
+    require_known(xscale, "xscale", list(groups))
     kept = [
         read_feature(
             group[0].captions.axis(name),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, cast
 
 import matplotlib as mpl
 from matplotlib.colors import is_color_like
@@ -113,7 +113,8 @@ STYLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         },
     ),
 }
-_THEME: ContextVar[Theme] = ContextVar("rhale theme", default=Theme())
+USUAL = Theme()
+_THEME: ContextVar[Theme] = ContextVar("rhale theme", default=USUAL)
 
 
 def current() -> Theme:
@@ -180,7 +181,8 @@ def style(
         settings |= theirs
     changes |= read_colors(colors)
     changes |= {} if figsize is None else {"figsize": require_size(figsize)}
-    with mpl.rc_context({**settings, **(rc or {})}), changed(**changes):
+    settings |= rc or {}
+    with mpl.rc_context(cast(Any, settings)), changed(**changes):
         yield
 
 

@@ -142,7 +142,7 @@ def log_text(value: float, position: int | None) -> str:  # noqa: ARG001
 
 def name_log(ax: Axes, *, small: bool = False) -> None:
     """Say below an axis that it is logarithmic, after what stands there."""
-    size = {"fontsize": style.NUMBER_TEXT} if small else {}
+    size: dict[str, Any] = {"fontsize": style.NUMBER_TEXT} if small else {}
     ax.set_xlabel(f"{ax.get_xlabel()} (log scale)".strip(), **size, **LITERAL)
 
 

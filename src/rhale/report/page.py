@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from rhale.report.bin_cells import Choice, write_choice
 from rhale.report.chart_numbers import LONGEST_LEVEL, Shape, shape_of
 from rhale.report.region_numbers import RegionPart, regions_of
 from rhale.report.sentences import at, curve_range, read
@@ -16,6 +17,7 @@ from rhale.report.sparkline import path_of
 from rhale.report.wording import clean, listed, number, straight, unbroken, without_steering
 from rhale.results.listing import differs_by
 from rhale.results.note import Note
+from rhale.results.plain_bins import OtherBins
 from rhale.results.result import Result, is_constant, reach
 
 METHODS = {
@@ -53,6 +55,8 @@ class Part:
         By whom rows differ, in a few words; nothing where that is not known.
     regions : RegionPart or None
         Who differs; None where nobody asked.
+    choice : Choice or None
+        How a reader may change the bins; None where they stay.
     """
 
     size: float | None
@@ -65,6 +69,7 @@ class Part:
     sparkline: str
     differs: str = ""
     regions: RegionPart | None = None
+    choice: Choice | None = None
 
 
 @dataclass(frozen=True)
@@ -102,6 +107,11 @@ class Page:
     def has_steps(self) -> bool:
         """Whether some curves can be drawn in two ways."""
         return any(part.shape.smooth for feature in self.features for part in feature.parts)
+
+    @property
+    def has_choices(self) -> bool:
+        """Whether some bins may be changed."""
+        return any(part.choice for feature in self.features for part in feature.parts)
 
     @property
     def has_regions(self) -> bool:
@@ -150,6 +160,24 @@ def make_page(
         code(effects, provenance),
         all(effect.quantity == "prediction" for effect in effects),
     )
+
+
+def with_choices(page: Page, effects: Sequence[Result], others: Sequence[OtherBins | None]) -> Page:
+    """Let readers change bins.
+
+    Parameters
+    ----------
+    page : Page
+        Of the effects.
+    effects, others : sequence of Result, and of OtherBins or None
+        As in `make_page`, and how the bins of each may be changed; None where they stay.
+    """
+    choices = map(write_choice, effects, others)
+    features = [
+        replace(one, parts=tuple(replace(part, choice=next(choices)) for part in one.parts))
+        for one in page.features
+    ]
+    return replace(page, features=tuple(features))
 
 
 def largest_range(effects: Any) -> float:

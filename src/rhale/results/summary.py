@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, cast
 
+import numpy as np
+
 from rhale.errors import BadSettingError, MissingExtraError
+from rhale.kernels import FloatArray
+from rhale.results.curve_rows import curve_rows
 from rhale.results.listing import name_differing, share_told
 from rhale.results.result import STATISTICS, Result, axis_kind, reach
 from rhale.results.rules_in_words import ALL_ROWS
-from rhale.results.table_rows import NAN, Columns, name_places
+from rhale.results.table_rows import NAN, Columns, add_labels, name_places, short_notes
 
 FRAMES = ("pandas", "polars", "pyarrow")
 
@@ -27,7 +31,8 @@ def bin_rows(effects: Sequence[Result]) -> Columns:
     is "missing", its places are nan, `mean` is the change of the prediction (of a profile: the
     prediction) without a value, `count` and `weight` are those of the rows that have none.
     """
-    return _stacked([({"feature": e.name, "output": e.output}, e.table()) for e in effects])
+    parts = [({"feature": e.name, "output": e.output}, e.table()) for e in effects]
+    return _labelled(stack(parts), effects)
 
 
 def region_rows(effects: Sequence[Result]) -> Columns:
@@ -40,15 +45,22 @@ def region_rows(effects: Sequence[Result]) -> Columns:
         for number, rule, own in named:
             first = {"region": number, "rule": rule, "feature": own.name, "output": own.output}
             parts.append((first, own.table()))
-    return _stacked(parts)
+    return _labelled(stack(parts), effects)
 
 
-def _stacked(parts: Sequence[tuple[dict[str, Any], Columns]]) -> Columns:
+def _labelled(columns: Columns, effects: Sequence[Result]) -> Columns:
+    """Add what people read for the features and outputs of a table."""
+    captions = effects[0].captions
+    words = {"feature": captions.feature, "output": captions.output}
+    return add_labels(columns, {key: list(map(read, columns[key])) for key, read in words.items()})
+
+
+def stack(parts: Sequence[tuple[dict[str, Any], Columns]]) -> Columns:
     """Tables one below the other, each with columns that are alike in all of its rows."""
     named, table = parts[0]
     columns: Columns = {name: [] for name in (*named, *table)}
     for named, table in parts:
-        n_rows = len(table["mean"])
+        n_rows = len(next(iter(table.values())))
         for name, value in named.items():
             columns[name] += [value] * n_rows
         for name, values in table.items():
@@ -56,10 +68,28 @@ def _stacked(parts: Sequence[tuple[dict[str, Any], Columns]]) -> Columns:
     return columns
 
 
+def curve_frame(
+    effects: Sequence[Result], backend: str | None, usual: str | None = None, **options: Any
+) -> Any:
+    """The curves of some effects on a grid, one below the other, as a data frame.
+
+    Parameters
+    ----------
+    effects : sequence of Result
+        Whose curves.
+    backend, usual
+        As in `as_frame`.
+    **options
+        As in `curve_rows`.
+    """
+    parts = [({"feature": e.name, "output": e.output}, curve_rows(e, **options)) for e in effects]
+    return as_frame(_labelled(stack(parts), effects), backend, usual)
+
+
 def split_rows(effects: Sequence[Result]) -> Columns:
     """One row per feature, output and split."""
     splits = [(e, split) for e in effects if e.regions is not None for split in e.regions.splits]
-    return {
+    columns: Columns = {
         "feature": [e.name for e, _ in splits],
         "output": [e.output for e, _ in splits],
         "depth": [split.depth for _, split in splits],
@@ -71,6 +101,7 @@ def split_rows(effects: Sequence[Result]) -> Columns:
         "standard_error": [float(split.standard_error) for _, split in splits],
         "rows": [int(split.rows) for _, split in splits],
     }
+    return _labelled(columns, effects)
 
 
 def effect_rows(effects: Sequence[Result]) -> Columns:
@@ -82,11 +113,12 @@ def effect_rows(effects: Sequence[Result]) -> Columns:
     levels of the last two, and the points of profiles. `low` and `high` are numbers, `from` and
     `to` the same as text. `missing_share` and `missing_mean` are nan where not measured. Where
     regions were asked for, `differs_by` names who differs, `share` and `share_error` say how much
-    of the spread that explains, and `regions` counts them.
+    of the spread that explains, and `regions` counts them. `notes` says what the notes are about;
+    `effect.notes` has them in full. What people read for `feature` and `output` comes last.
     """
     measured = [e.missing for e in effects]
     places = [name_places(e.axis, e.labels, axis_kind(e)) for e in effects]
-    return {
+    columns: Columns = {
         "feature": [e.name for e in effects],
         "output": [e.output for e in effects],
         "kind": [e.column_kind for e in effects],
@@ -99,8 +131,9 @@ def effect_rows(effects: Sequence[Result]) -> Columns:
         "missing_share": [float(m.share) if m else NAN for m in measured],
         "missing_mean": [float(m.mean) if m else NAN for m in measured],
         **_region_columns(effects),
-        "notes": ["; ".join(e.notes) for e in effects],
+        "notes": [short_notes(e.notes) for e in effects],
     }
+    return _labelled(columns, effects)
 
 
 def _region_columns(effects: Sequence[Result]) -> Columns:
@@ -116,13 +149,15 @@ def _region_columns(effects: Sequence[Result]) -> Columns:
     }
 
 
-def as_frame(rows: Columns, backend: str | None, usual: str | None = None) -> Any:
+def as_frame(
+    rows: Mapping[str, list[Any] | FloatArray], backend: str | None, usual: str | None = None
+) -> Any:
     """Turn rows into a data frame of the given kind, else of the usual one, else of any installed.
 
     Parameters
     ----------
-    rows : Columns
-        The rows.
+    rows : mapping of str to list or ndarray
+        The columns; arrays are of numbers.
     backend : {"pandas", "polars", "pyarrow"}, optional
         What the user asks for.
     usual : str, optional
@@ -138,7 +173,10 @@ def as_frame(rows: Columns, backend: str | None, usual: str | None = None) -> An
     if chosen is None or not find_spec(chosen):
         msg = f"a data frame needs {asked or 'pandas, polars or pyarrow'}: pip install pandas"
         raise MissingExtraError(msg)
-    shown = {name: [_readable(value) for value in values] for name, values in rows.items()}
+    shown = {
+        _readable(name): values if isinstance(values, np.ndarray) else [*map(_readable, values)]
+        for name, values in rows.items()
+    }
     return nw.from_dict(shown, backend=cast(Any, chosen)).to_native()
 
 
