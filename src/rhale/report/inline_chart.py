@@ -133,8 +133,8 @@ def draw_frame(held: Area, shape: Shape | RefitShape, text: Words) -> Iterator[s
     unit = "" if shape.form == "dates" or not shape.unit else f", {shape.unit}"
     middle = (LEFT + held.right) / 2
     yield words((middle, HEIGHT - 5), shortened(text.along, LONGEST_LABEL) + unit)
-    longest = int((held.floor - TOP) / LETTER)
-    yield words((12, (TOP + held.floor) / 2), shortened(text.upward, longest), turned=True)
+    longest = int((HEIGHT - 2 * TOP) / LETTER)
+    yield words((12, HEIGHT / 2), shortened(text.upward, longest), turned=True)
 
 
 def draw_lines(held: Area, shape: Shape | RefitShape, bands: Sequence[Band]) -> Iterator[str]:

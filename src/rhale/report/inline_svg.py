@@ -15,7 +15,7 @@ Point = tuple[float, float]
 MOST_TICKS = 5
 MOST_DATES = 4
 DAYS = (1, 2, 5, 10, 20, 50, 100, 200, 365.25, 730.5, 1826.25, 3652.5, 7305.0, 18262.5)
-LETTER = 6.2  # width of a letter of a label
+LETTER = 5.8  # width of a letter of a label
 
 
 @dataclass(frozen=True)
