@@ -18,6 +18,7 @@ from rhale.kernels.staircase import Staircase
 from rhale.kernels.times import AxisKind, ColumnKind, as_axis_kind, as_numbers, written
 from rhale.names import read_word
 from rhale.results.captions import Captions
+from rhale.results.door_to_notebooks import show_result
 from rhale.results.door_to_plots import draw_result
 from rhale.results.missing import Missing
 from rhale.results.note import Note, as_notes
@@ -310,6 +311,10 @@ class FrozenResult:
         from rhale.results.listing import tell_effect
 
         return tell_effect(self)
+
+    def _repr_html_(self: Any) -> str:
+        """A small page, for notebooks."""
+        return show_result(self)
 
     @property
     def features(self) -> tuple[str, ...]:
