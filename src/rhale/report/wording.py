@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 
 import numpy as np
@@ -12,9 +13,10 @@ from rhale.kernels.times import DAY, AxisKind, written
 MINUS, UNKNOWN, INSTEAD = "\u2212", "\u2013", "\ufffd"
 LONGEST = 1_000  # letters of a name
 SMALL_P = 1e-4  # a smaller chance is but called small
-PLAIN = (1e-4, 1e6)  # numbers between these are written without a power of ten
+PLAIN = (1e-4, 1e9)  # numbers between these are written without a power of ten
 STEERING = {"Cc", "Cs"}  # control signs and halves of letters, which no page can hold
 TURNING = {"R", "AL", "AN", "RLE", "LRE", "RLO", "LRO", "RLI", "LRI", "FSI", "PDF", "PDI"}
+ANSWERS = ("prediction", "probability", "log-odds", "margin", "score")  # of models, in words
 UNITS = {"d": DAY, "h": 3_600.0, "min": 60.0, "s": 1.0}
 
 
@@ -52,8 +54,8 @@ def number(value: float, digits: int = 3) -> str:
 
     Examples
     --------
-    >>> number(0.12345), number(12345.6), number(2.5e7), number(float("nan")) == UNKNOWN
-    ('0.123', '12,346', '2.5e7', True)
+    >>> number(0.12345), number(12345.6), number(2.5e9), number(float("nan")) == UNKNOWN
+    ('0.123', '12,346', '2.5e9', True)
     """
     if not math.isfinite(value):
         return UNKNOWN
@@ -103,15 +105,22 @@ def plus_minus(value: float, error: float) -> str:
 
     Examples
     --------
-    >>> plus_minus(0.3123, 0.0214), plus_minus(0.3123, 1e-9)
-    ('0.31 ± 0.02', '0.312')
+    >>> plus_minus(0.3123, 0.0214), plus_minus(0.3123, 1e-9), plus_minus(97466.3, 781.2)
+    ('0.31 ± 0.02', '0.312', '97,470 ± 780')
     """
     if not math.isfinite(error) or error < 5e-4 * abs(value) or error == 0:
         return number(value)
     if not PLAIN[0] <= max(abs(value), error) < PLAIN[1]:
         return f"{number(value)} ± {number(error, 1)}"
-    decimals = max(0, -math.floor(math.log10(error)))
-    return f"{value:,.{decimals}f} ± {error:,.{decimals}f}".replace("-", MINUS)
+    power = math.floor(math.log10(error))
+    decimals = -power if power <= 0 else 1 - power  # two digits of what is ten or more
+    return f"{padded(value, decimals)} ± {padded(error, decimals)}"
+
+
+def padded(value: float, decimals: int) -> str:
+    """Write a number with exactly so many decimals; below zero, with so many zeros at its end."""
+    shown = f"{round(value, decimals) + 0.0:,.{max(decimals, 0)}f}"
+    return (shown if abs(value) >= 10_000 else shown.replace(",", "")).replace("-", MINUS)
 
 
 def chance_in_words(p: float) -> str:
@@ -137,6 +146,28 @@ def isolated(name: str) -> str:
     """
     turns = any(unicodedata.bidirectional(letter) in TURNING for letter in name)
     return f"\u2068{name}\u2069" if turns else name
+
+
+def named_output(words: str) -> str:
+    """Name an output within a sentence; a name that the user gave stands as it is.
+
+    Examples
+    --------
+    >>> named_output("probability of churn = 1"), named_output("price")
+    ('the probability of churn = 1', 'price')
+    """
+    return f"the {words}" if words.startswith(ANSWERS) else words
+
+
+def breakable(name: str) -> list[str]:
+    """Cut a long name where a line may end: behind an underscore, before a hump.
+
+    Examples
+    --------
+    >>> breakable("HistGradientBoosting"), breakable("body_mass")
+    (['Hist', 'Gradient', 'Boosting'], ['body_', 'mass'])
+    """
+    return re.split(r"(?<=[_/.,;:)\]])(?=\w)|(?<=[a-z])(?=[A-Z])", name)
 
 
 def unbroken(text: str) -> str:
