@@ -34,7 +34,8 @@ REGIONS = {  # classes of the style sheet, and dashes, so that a grey print stil
 SHORT = (  # very large numbers along an axis are millions, very small ones have a power of ten
     "abs(datum.value) >= 1e12 || (datum.value != 0 && abs(datum.value) < 1e-4)"
     " ? format(datum.value, '.3~e') : abs(datum.value) >= 1e6"
-    " ? replace(format(datum.value, '.4~s'), 'G', 'B') : datum.label"
+    " ? replace(format(datum.value, '.4~s'), 'G', 'B')"
+    " : abs(datum.value) < 1e4 ? replace(datum.label, ',', '') : datum.label"  # years, too
 )
 VALUE, PLACE, SLOPE = "@value", "@place", "@slope"  # titles of axes, which are the user's words
 TITLES = {VALUE: "value_title", PLACE: "place_title", SLOPE: "slope_title"}  # and their parameters

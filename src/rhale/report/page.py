@@ -206,7 +206,7 @@ def default_title(groups: Sequence[Sequence[Result]]) -> str:
 
 def lead(groups: Sequence[Sequence[Result]], provenance: Mapping[str, Any]) -> str:
     """Say in one sentence what was explained."""
-    model = isolated(clean(provenance.get("model", "model"), LONGEST_FACT))
+    model = short_model(provenance)
     rows = rows_in_words(provenance)
     where = f", on average over {rows} rows" if rows else ""
     first = ": the features that move it most come first" if len(groups) > 1 else ""
@@ -214,6 +214,11 @@ def lead(groups: Sequence[Sequence[Result]], provenance: Mapping[str, Any]) -> s
     what = output_of(groups[0][0]) if len(groups[0]) == 1 else "its predictions"
     each = "each feature" if len(groups) > 1 else "one feature"
     return f"{who} was asked how {each} moves {what}{where}{first}."
+
+
+def short_model(provenance: Mapping[str, Any]) -> str:
+    """The model without what was asked of it."""
+    return isolated(clean(provenance.get("model", "model"), LONGEST_FACT).partition(", ")[0])
 
 
 def add_partners(page: Page, found: Mapping[tuple[str, str], str]) -> Page:
@@ -241,9 +246,7 @@ def make_feature(
     first = group[0]
     parts = tuple(make_part(effect, texts, largest[effect.output]) for effect in group)
     name = clean(first.captions.feature(first.name))
-    return Section(
-        name, first.name, first.column_kind, range_in_words(first), first.parts, parts
-    )
+    return Section(name, first.name, first.column_kind, range_in_words(first), first.parts, parts)
 
 
 def make_part(effect: Result, texts: Sequence[str], largest: float) -> Part:

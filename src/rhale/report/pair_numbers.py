@@ -141,7 +141,7 @@ def titles_of_pair(pair: PairSurface) -> tuple[str, ...]:
     place, unit = captions.axis(pair.names[0]), unit_of_axis(axis)
     if axis.kind == "duration":
         place = f"{captions.feature(pair.names[0])} ({unit})"
-    value = f"effect on {named_output(captions.value_axis(pair.output))}"
+    value = f"effect on {named_output(captions, pair.output, unit=True)}"
     return clean(value, LONGEST_TITLE), clean(place, LONGEST_TITLE), ""
 
 

@@ -19,6 +19,7 @@ from rhale.report.page import (
     known,
     rows_in_words,
     shares_in_words,
+    short_model,
     versions,
 )
 from rhale.report.pair_numbers import LinesShape, MapShape, lines_of, map_of
@@ -216,9 +217,10 @@ class Limits(NamedTuple):
     pairs: int = MOST_PAIRS
 
 
-def make_pair_page(
-    table: PairTable, title: str | None = None, limits: Limits = Limits()
-) -> PairPage:
+USUAL = Limits()
+
+
+def make_pair_page(table: PairTable, title: str | None = None, limits: Limits = USUAL) -> PairPage:
     """Gather what a page of interactions shows.
 
     Parameters
@@ -249,16 +251,14 @@ def make_pair_page(
 
 def lead(table: PairTable) -> str:
     """Say in one sentence what was explained."""
-    model = isolated(clean(table.provenance.get("model", "model"), LONGEST_FACT))
+    model = short_model(table.provenance)
     rows = rows_in_words(table.provenance)
     where = f", over {rows} rows" if rows else ""
     who = f"a {model}" if model != "function" else "a model"
     return f"What two features of {who} do together that neither does alone{where}: the strongest pairs come first."
 
 
-def make_output(
-    table: PairTable, output: str, texts: Sequence[str], limits: Limits
-) -> OutputPart:
+def make_output(table: PairTable, output: str, texts: Sequence[str], limits: Limits) -> OutputPart:
     """Gather what is said of one output."""
     ranked = table.ranked(output)
     scale = math.sqrt(float(table.variance[table.outputs.index(output)]))

@@ -122,7 +122,7 @@ def tell_changes(pair: PairEffect, found: Contrast, names: Sequence[str]) -> str
     start, stop = (written(pair.axes[0], end) for end in (found.start, found.stop))
     where = [f"{about}{written(pair.axes[1], value)}" for value in found.values]
     size = plus_minus(abs(found.apart), found.error)
-    output = named_output(isolated(clean(pair.captions.output(pair.output), SHORT_NAME)))
+    output = named_output(pair.captions, pair.output)
     return (
         f"from {start} to {stop} {output} {first} where {names[1]} is {where[0]}, "
         f"and {second} where it is {where[1]} ({size} apart)"

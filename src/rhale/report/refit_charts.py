@@ -31,7 +31,12 @@ from rhale.report.charts import (
     y_axis,
 )
 
-KINDS = {"curve": "trainings", "log": "log trainings", "dates": "date trainings", "levels": "level trainings"}
+KINDS = {
+    "curve": "trainings",
+    "log": "log trainings",
+    "dates": "date trainings",
+    "levels": "level trainings",
+}
 OWN_DASH = [6, 3]  # of the user's model, so that a grey print still tells
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from rhale.report.region_courses import Comparison, Course, compare_regions, known_error
-from rhale.report.sentences import SURE, capital, is_sure, output_of
+from rhale.report.sentences import SURE, capital, is_sure
 from rhale.report.wording import clean, isolated, listed, number, plus_minus, shortened
 from rhale.results.listing import share_told, write_share
 from rhale.results.region_tree import Region, RegionTree

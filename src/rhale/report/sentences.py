@@ -9,6 +9,7 @@ import numpy as np
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.real_jumps import Jump
 from rhale.report.wording import (
+    SHORT_UNIT,
     clean,
     isolated,
     listed,
@@ -27,7 +28,7 @@ TURN = 0.1  # of the range: smaller turns are no turns
 FLAT = 0.02  # of the largest range among the features: less is hardly an effect
 MOSTLY = 0.6  # of a stretch: most of the change happens in less than this
 SURE = 1.96  # standard errors
-SHORT_LEVEL, SHORT_OUTPUT, SHORT_UNIT = 60, 80, 20
+SHORT_LEVEL = 60
 WORDS = (  # below these shares of the average change
     (0.1, "rows hardly differ"),
     (0.25, "rows differ a little"),
@@ -240,8 +241,7 @@ def differ(change: Difference) -> str:
 
 def output_of(result: Result) -> str:
     """Name the output within a sentence."""
-    words = clean(result.captions.output(result.output), SHORT_OUTPUT)
-    return named_output(isolated(words))
+    return named_output(result.captions, result.output)
 
 
 def unit_of_output(result: Result) -> str:

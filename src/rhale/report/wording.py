@@ -9,14 +9,18 @@ import unicodedata
 import numpy as np
 
 from rhale.kernels.times import DAY, AxisKind, written
+from rhale.results.captions import Captions
 
 MINUS, UNKNOWN, INSTEAD = "\u2212", "\u2013", "\ufffd"
 LONGEST = 1_000  # letters of a name
 SMALL_P = 1e-4  # a smaller chance is but called small
 PLAIN = (1e-4, 1e9)  # numbers between these are written without a power of ten
+APART = 10_000  # thousands are set apart from here on: years are below
 STEERING = {"Cc", "Cs"}  # control signs and halves of letters, which no page can hold
 TURNING = {"R", "AL", "AN", "RLE", "LRE", "RLO", "LRO", "RLI", "LRI", "FSI", "PDF", "PDI"}
 ANSWERS = ("prediction", "probability", "log-odds", "margin", "score")  # of models, in words
+BARE = re.compile(r"y\d*")  # keys of outputs without a name
+SHORT_OUTPUT, SHORT_UNIT = 80, 20
 UNITS = {"d": DAY, "h": 3_600.0, "min": 60.0, "s": 1.0}
 
 
@@ -76,7 +80,7 @@ def trimmed(value: float, decimals: int) -> str:
     """
     shown = f"{round(value, decimals) + 0.0:,.{max(decimals, 0)}f}"
     shown = shown.rstrip("0").rstrip(".") if "." in shown else shown
-    if abs(value) < 10_000:
+    if abs(value) < APART:
         shown = shown.replace(",", "")
     return shown.replace("-", MINUS)
 
@@ -92,7 +96,7 @@ def fixed(value: float, largest: float, digits: int = 4) -> str:
     if not math.isfinite(value) or not PLAIN[0] <= largest < PLAIN[1]:
         return number(value)
     decimals = max(0, digits - 1 - math.floor(math.log10(largest)))
-    return f"{value:,.{decimals}f}".replace("-", MINUS)
+    return padded(value, decimals, apart=largest >= APART)
 
 
 def fixed_or_dash(value: float | None, largest: float, digits: int = 4) -> str:
@@ -114,13 +118,14 @@ def plus_minus(value: float, error: float) -> str:
         return f"{number(value)} ± {number(error, 1)}"
     power = math.floor(math.log10(error))
     decimals = -power if power <= 0 else 1 - power  # two digits of what is ten or more
-    return f"{padded(value, decimals)} ± {padded(error, decimals)}"
+    apart = max(abs(value), error) >= APART
+    return " ± ".join(padded(part, decimals, apart=apart) for part in (value, error))
 
 
-def padded(value: float, decimals: int) -> str:
+def padded(value: float, decimals: int, *, apart: bool) -> str:
     """Write a number with exactly so many decimals; below zero, with so many zeros at its end."""
     shown = f"{round(value, decimals) + 0.0:,.{max(decimals, 0)}f}"
-    return (shown if abs(value) >= 10_000 else shown.replace(",", "")).replace("-", MINUS)
+    return (shown if apart else shown.replace(",", "")).replace("-", MINUS)
 
 
 def chance_in_words(p: float) -> str:
@@ -148,15 +153,20 @@ def isolated(name: str) -> str:
     return f"\u2068{name}\u2069" if turns else name
 
 
-def named_output(words: str) -> str:
-    """Name an output within a sentence; a name that the user gave stands as it is.
+def named_output(captions: Captions, output: str, *, unit: bool = False) -> str:
+    """Name an output within a sentence, perhaps with its unit; a given name stands as it is.
 
     Examples
     --------
-    >>> named_output("probability of churn = 1"), named_output("price")
-    ('the probability of churn = 1', 'price')
+    >>> captions = Captions(outputs={"1": "probability of churn = 1", "y0": "price"})
+    >>> [named_output(captions, name) for name in ("1", "y0", "y1")]
+    ['the probability of churn = 1', 'price', 'the prediction']
     """
-    return f"the {words}" if words.startswith(ANSWERS) else words
+    is_bare = output not in captions.outputs and BARE.fullmatch(output)
+    words = "prediction" if is_bare else isolated(clean(captions.output(output), SHORT_OUTPUT))
+    own = clean(captions.unit(output), SHORT_UNIT) if unit else ""
+    named = f"the {words}" if words.startswith(ANSWERS) else words
+    return f"{named} ({isolated(own)})" if own else named
 
 
 def breakable(name: str) -> list[str]:
@@ -167,7 +177,7 @@ def breakable(name: str) -> list[str]:
     >>> breakable("HistGradientBoosting"), breakable("body_mass")
     (['Hist', 'Gradient', 'Boosting'], ['body_', 'mass'])
     """
-    return re.split(r"(?<=[_/.,;:)\]])(?=\w)|(?<=[a-z])(?=[A-Z])", name)
+    return re.split(r"(?<=_)(?=\w)|(?<=[a-z])(?=[A-Z])", name)
 
 
 def unbroken(text: str) -> str:

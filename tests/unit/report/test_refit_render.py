@@ -13,8 +13,8 @@ pytest.importorskip("jinja2")
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
-from rhale.report.refit_render import along, render_refits
-from rhale.report.render import bundle
+from rhale.report.refit_render import render_refits
+from rhale.report.render import along, bundle
 
 KILOBYTE = 1_000
 

@@ -26,7 +26,7 @@ function whole(count) {
 function fixed(value, largest) {
   if (value === null || !(largest >= 1e-4 && largest < 1e9)) return number(value);
   const decimals = Math.max(0, 3 - Math.floor(Math.log10(largest)));
-  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals, useGrouping: largest >= 10000 };
   return signed(value.toLocaleString("en", digits));
 }
 

@@ -45,8 +45,8 @@ function fillRanking() {
     find(".size", line).textContent = plusMinus(part.size, part.error, most);
     find(".bar rect", line).setAttribute("width", (100 * (part.size ?? 0)) / most);
     find(".spread", line).textContent = fixed(part.spread, most);
-    find(".bins", line).textContent = part.n_bins;
-    const differs = find(".differs", line);
+    const [bins, differs] = [".bins", ".differs"].map((name) => find(name, line));
+    if (bins) bins.textContent = part.n_bins;
     if (differs) differs.textContent = part.differs ?? "";
   }
 }
@@ -263,18 +263,18 @@ const watcher = new IntersectionObserver(
 // Labels that fit: the largest effects first, each unless it would cover another.
 function labelled(points, width, height) {
   const [right, top] = [largest("spread"), largest("size")];
-  const taken = [];
+  const placeOf = ({ s, e }) => [(width * s) / right, height * (1 - e / top)];
+  const taken = points.map((point) => [placeOf(point)[0] - 8, placeOf(point)[0] + 8, placeOf(point)[1], point]);
   for (const point of points) {
-    const [x, y] = [(width * point.s) / right, height * (1 - point.e / top)];
+    const [x, y] = placeOf(point);
     const name = PAGE.features[point.feature].name;
     const text = shorten(name, 24);
     const long = 10 + 7 * text.length;
     const left = x + long > width;
     const box = left ? [x - long, x] : [x, x + long];
-    const free = taken.every(([a, b, v]) => box[1] < a || box[0] > b || Math.abs(y - v) > 16);
+    const free = taken.every(([a, b, v, dot]) => dot === point || box[1] < a || box[0] > b || Math.abs(y - v) > 12);
     Object.assign(point, { left, label: free ? text : "" });
     if (free) taken.push([...box, y]);
-    taken.push([x - 8, x + 8, y]);
   }
   return points;
 }

@@ -2,6 +2,7 @@
 
 const KEYS_OF_LINES = ["first", "second", "third", "fourth"];
 const MAP_ROOM = 76, MAP_DRAWN = 210; // as in pair_charts.py
+const MAP_LABELS = 17; // below a map; an empty one has none
 const mapWidth = (frame) => Math.max(120, frame.clientWidth - MAP_ROOM - 16);
 const mapHeight = (frame) => Math.min(260, Math.max(190, 0.8 * mapWidth(frame)));
 
@@ -160,6 +161,6 @@ function leaveRoomForPairs(parts) {
     find(".lines .legend", section).replaceChildren(...pairLegend(lines));
     reserve(find(".lines .drawing", section), regionKind(lines), levels, regionStep(lines));
     const frame = find(".map .drawing", section);
-    frame.style.minHeight = `${heights.get("pair map") - MAP_DRAWN + mapHeight(frame)}px`;
+    frame.style.minHeight = `${heights.get("pair map") - MAP_DRAWN + mapHeight(frame) + MAP_LABELS}px`;
   }
 }
