@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from rhale.report.bin_cells import Choice, write_choice
 from rhale.report.chart_numbers import LONGEST_LEVEL, Shape, shape_of
 from rhale.report.region_numbers import RegionPart, regions_of
 from rhale.report.sentences import at, curve_range, output_of, read, with_unit
@@ -24,6 +25,7 @@ from rhale.report.wording import (
 )
 from rhale.results.listing import differs_by
 from rhale.results.note import Note
+from rhale.results.plain_bins import OtherBins
 from rhale.results.result import Result, is_constant, reach
 from rhale.results.spoken_regions import speak_regions
 
@@ -66,6 +68,8 @@ class Part:
         By whom rows differ, in a few words; nothing where that is not known.
     regions : RegionPart or None
         Who differs; None where nobody asked.
+    choice : Choice or None
+        How a reader may change the bins; None where they stay.
     partners : str
         With whom the spread goes, where no regions tell it.
     """
@@ -80,6 +84,7 @@ class Part:
     sparkline: str
     differs: str = ""
     regions: RegionPart | None = None
+    choice: Choice | None = None
     partners: str = ""
 
 
@@ -146,6 +151,11 @@ class Page:
         return any(part.shape.smooth for feature in self.features for part in feature.parts)
 
     @property
+    def has_choices(self) -> bool:
+        """Whether some bins may be changed."""
+        return any(part.choice for feature in self.features for part in feature.parts)
+
+    @property
     def has_regions(self) -> bool:
         """Whether regions were asked for."""
         return any(part.regions for feature in self.features for part in feature.parts)
@@ -159,6 +169,7 @@ def make_page(
     explained: Mapping[str, float] | None = None,
     explained_with_regions: Mapping[str, float] | None = None,
     title: str | None = None,
+    others: Sequence[OtherBins | None] = (),
 ) -> Page:
     """Gather what a page shows.
 
@@ -176,6 +187,8 @@ def make_page(
         The same where every row takes the curve of its region.
     title : str, optional
         Heading of the page.
+    others : sequence of OtherBins or None, optional
+        How the bins of each effect may be changed; they stay if not given.
     """
     outputs = tuple(dict.fromkeys(effect.output for effect in effects))
     groups = [effects[i : i + len(outputs)] for i in range(0, len(effects), len(outputs))]
@@ -186,7 +199,9 @@ def make_page(
         lead=lead(groups, provenance),
         facts=tuple(facts(groups, provenance, explained or {}, explained_with_regions or {})),
         settings=tuple(settings(provenance)),
-        features=tuple(make_feature(group, texts, largest) for group in groups),
+        features=with_choices(
+            [make_feature(group, texts, largest) for group in groups], effects, others
+        ),
         outputs=tuple(clean(effect.captions.output(effect.output)) for effect in groups[0]),
         keys=outputs,
         notes=tuple(Footnote(clean(text), about(text, groups)) for text in texts)
@@ -247,6 +262,19 @@ def make_feature(
     parts = tuple(make_part(effect, texts, largest[effect.output]) for effect in group)
     name = clean(first.captions.feature(first.name))
     return Section(name, first.name, first.column_kind, range_in_words(first), first.parts, parts)
+
+
+def with_choices(
+    sections: Sequence[Section], effects: Sequence[Result], others: Sequence[OtherBins | None]
+) -> tuple[Section, ...]:
+    """Let readers change bins, where they may."""
+    if not others:
+        return tuple(sections)
+    choices = iter(map(write_choice, effects, others))
+    return tuple(
+        replace(one, parts=tuple(replace(part, choice=next(choices)) for part in one.parts))
+        for one in sections
+    )
 
 
 def make_part(effect: Result, texts: Sequence[str], largest: float) -> Part:

@@ -106,14 +106,14 @@ def test_what_is_not_covered_is_said(html):
 def test_every_output_has_its_own_table():
     html = render_refits(make_refit_page(two_outputs()))
     assert html.count('class="ranking"') == 2
-    assert len(page_data(html)["outputs"]) == 2
+    assert len(page_data(html)["trainings"]) == 2
 
 
 def test_ten_features_are_small_beyond_vega(html):
     rows = len(html) - len(bundle())
     assert rows < 90 * KILOBYTE
     data = page_data(html)
-    for shape in data["outputs"][0]:
+    for shape in data["trainings"][0]:
         assert len(json.dumps(shape)) < 5 * KILOBYTE
 
 
