@@ -6,7 +6,8 @@ from tests.unit.report.conftest import divide
 
 import rhale
 from rhale.report.chart_numbers import Line
-from rhale.report.page import make_page
+from rhale.report.page import add_partners, make_page
+from rhale.results.captions import Captions
 from rhale.results.note import Note
 from rhale.results.region_tree import Region, RegionTree
 
@@ -139,3 +140,21 @@ def test_doubtful_regions_are_told_in_the_sentence_and_not_again_in_notes():
     page = make_page([replace(noted, regions=tree)], {})
     assert [note.text for note in page.notes] == ["few rows"]
     assert "hints" in page.features[0].parts[0].regions.reading
+
+
+def test_the_title_says_what_moves_in_words_for_people(fx):
+    words = Captions({"x0": "Age"}, {"y0": "probability of churn = 1"})
+    effects = [replace(e, captions=words) for e in fx.effects if e.output == "y0"]
+    page = make_page(effects, fx.provenance)
+    assert page.title == "How 2 features move the probability of churn = 1"
+    assert page.outputs == ("probability of churn = 1",)
+    assert [section.name for section in page.features] == ["Age", "x1"]
+    assert make_page(effects[:1], {}).title == "How Age moves the probability of churn = 1"
+    assert make_page(fx.effects, {}).title == "How 2 features move 2 predictions"
+    assert "300 rows" in page.lead
+
+
+def test_partners_are_told_where_no_regions_are(fx):
+    page = add_partners(make_page(fx.effects, fx.provenance), {("x0", "y1"): "With x1."})
+    assert [part.partners for part in page.features[0].parts] == ["", "With x1."]
+    assert {part.partners for part in page.features[1].parts} == {""}
