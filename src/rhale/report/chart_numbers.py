@@ -203,8 +203,7 @@ def titles_of(result: Result) -> tuple[str, str, str]:
     place = captions.axis(result.name)
     if kind == "duration":
         place = f"{captions.feature(result.name)} ({axis_unit(result)})"
-    own = captions.unit(result.output)
-    slope = f"slope: change{f' ({own})' if own else ''} per {unit or 'unit'}"
+    slope = f"slope: change per {unit or 'unit'}"
     value = f"effect on {named_output(captions, result.output, unit=True)}"
     return tuple(clean(words, LONGEST_TITLE) for words in (value, place, slope))  # type: ignore[return-value]
 

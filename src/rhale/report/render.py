@@ -188,6 +188,7 @@ def content(page: Page) -> dict[str, Any]:
             "name": feature.name,
             **({"key": clean(feature.key)} if clean(feature.key) != feature.name else {}),
             "counted": feature.counted,
+            "titles": feature.parts[0].shape.titles[1:],
             "parts": [without_empty(asdict(part)) for part in feature.parts],
         }
         for feature in page.features
@@ -195,6 +196,7 @@ def content(page: Page) -> dict[str, Any]:
     found = {
         "features": features,
         "outputs": page.outputs,
+        "effects": effect_titles(page),
         "notes": [note.text for note in page.notes],
         "charts": compile_charts(chart_kinds(page)),
     }
@@ -219,11 +221,18 @@ def pair_forms(page: PairPage) -> set[str]:
     return {pair.lines.form for output in page.outputs for pair in output.pairs}
 
 
+def effect_titles(page: Page) -> list[str]:
+    """What stands beside the axis of each output; nothing where no feature has one."""
+    known = [feature.parts for feature in page.features if feature.parts[0].shape.titles]
+    return [part.shape.titles[0] for part in known[0]] if known else []
+
+
 def without_empty(part: dict[str, Any]) -> dict[str, Any]:
-    """Leave out empty columns of the shape, and bins where there are none."""
+    """Leave out empty columns of the shape, bins where there are none, titles that all share."""
     shape = {
         name: value for name, value in part["shape"].items() if value not in ((), "", None, False)
     }
+    shape.pop("titles", None)
     if not part["shape"]["bins"]["mean"]:
         del shape["bins"]
     if part["choice"] is None:

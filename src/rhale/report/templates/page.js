@@ -7,6 +7,9 @@ const regionCharts = new Map(); // and those of their regions
 const state = { output: 0, sort: "size", down: true, query: "", smooth: false };
 let mapView = null, pairParts = null, refitParts = null;
 
+// Words beside the axes are those of the feature and of the output.
+PAGE.features.forEach(({ titles, parts }) => parts.forEach(({ shape }, o) => (shape.titles = [PAGE.effects[o] ?? "", ...titles])));
+
 const partOf = (feature) => PAGE.features[feature].parts[state.output];
 
 // What is drawn of a part: its curve as the model has it, or the smooth one, where there are two.
