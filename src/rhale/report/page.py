@@ -27,7 +27,7 @@ from rhale.results.listing import differs_by
 from rhale.results.note import Note
 from rhale.results.plain_bins import OtherBins
 from rhale.results.result import Result, is_constant, reach
-from rhale.results.spoken_regions import speak_regions
+from rhale.results.rules_in_words import call_features
 
 if TYPE_CHECKING:
     from rhale.report.pair_page import PairPage
@@ -169,7 +169,6 @@ def make_page(
     explained: Mapping[str, float] | None = None,
     explained_with_regions: Mapping[str, float] | None = None,
     title: str | None = None,
-    others: Sequence[OtherBins | None] = (),
 ) -> Page:
     """Gather what a page shows.
 
@@ -187,8 +186,6 @@ def make_page(
         The same where every row takes the curve of its region.
     title : str, optional
         Heading of the page.
-    others : sequence of OtherBins or None, optional
-        How the bins of each effect may be changed; they stay if not given.
     """
     outputs = tuple(dict.fromkeys(effect.output for effect in effects))
     groups = [effects[i : i + len(outputs)] for i in range(0, len(effects), len(outputs))]
@@ -199,9 +196,7 @@ def make_page(
         lead=lead(groups, provenance),
         facts=tuple(facts(groups, provenance, explained or {}, explained_with_regions or {})),
         settings=tuple(settings(provenance)),
-        features=with_choices(
-            [make_feature(group, texts, largest) for group in groups], effects, others
-        ),
+        features=tuple(make_feature(group, texts, largest) for group in groups),
         outputs=tuple(clean(effect.captions.output(effect.output)) for effect in groups[0]),
         keys=outputs,
         notes=tuple(Footnote(clean(text), about(text, groups)) for text in texts)
@@ -249,6 +244,24 @@ def add_partners(page: Page, found: Mapping[tuple[str, str], str]) -> Page:
     return replace(page, features=tuple(replace(s, parts=told(s)) for s in page.features))
 
 
+def with_choices(page: Page, effects: Sequence[Result], others: Sequence[OtherBins | None]) -> Page:
+    """Let readers change bins.
+
+    Parameters
+    ----------
+    page : Page
+        Of the effects.
+    effects, others : sequence of Result, and of OtherBins or None
+        As in `make_page`, and how the bins of each may be changed; None where they stay.
+    """
+    choices = map(write_choice, effects, others)
+    features = [
+        replace(one, parts=tuple(replace(part, choice=next(choices)) for part in one.parts))
+        for one in page.features
+    ]
+    return replace(page, features=tuple(features))
+
+
 def largest_range(effects: Any) -> float:
     """Largest range of a curve; 0 if none is known."""
     return float(np.nanmax([0.0, *(curve_range(effect) for effect in effects)]))
@@ -262,19 +275,6 @@ def make_feature(
     parts = tuple(make_part(effect, texts, largest[effect.output]) for effect in group)
     name = clean(first.captions.feature(first.name))
     return Section(name, first.name, first.column_kind, range_in_words(first), first.parts, parts)
-
-
-def with_choices(
-    sections: Sequence[Section], effects: Sequence[Result], others: Sequence[OtherBins | None]
-) -> tuple[Section, ...]:
-    """Let readers change bins, where they may."""
-    if not others:
-        return tuple(sections)
-    choices = iter(map(write_choice, effects, others))
-    return tuple(
-        replace(one, parts=tuple(replace(part, choice=next(choices)) for part in one.parts))
-        for one in sections
-    )
 
 
 def make_part(effect: Result, texts: Sequence[str], largest: float) -> Part:
@@ -303,7 +303,7 @@ def with_spoken_regions(effect: Result) -> Result:
     """The same effect, whose regions name features by what people read."""
     if effect.regions is None:
         return effect
-    regions = speak_regions(effect.regions, effect.captions)
+    regions = call_features(effect.regions, effect.captions)
     return cast("Result", replace(cast("Any", effect), regions=regions))
 
 
