@@ -42,6 +42,9 @@ from rhale.system.writing import write_text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from rhale.report.pair_page import PairTable
+    from rhale.report.refit_page import RefitTable
+
 Bins = Any  # Partition, int, limits, Explanation, or a mapping from feature to one of these
 
 TIED = Note(
@@ -434,7 +437,14 @@ class Explanation:
         """Write one JSON file that `rhale.load` reads back exactly."""
         store.write(path, store.pack(self))
 
-    def report(self, path: str | PathLike[str], *, title: str | None = None) -> Path:
+    def report(
+        self,
+        path: str | PathLike[str],
+        *,
+        title: str | None = None,
+        interactions: PairTable | None = None,
+        refits: RefitTable | None = None,
+    ) -> Path:
         """Write one HTML page that needs no network: ranking, charts, sentences, notes.
 
         Parameters
@@ -443,19 +453,39 @@ class Explanation:
             The file, for example "effects.html".
         title : str, optional
             Heading of the page.
+        interactions : Interactions, optional
+            Of the same outputs: the strongest pairs get a section, three of them with charts.
+        refits : Refits, optional
+            Of the same outputs: a section says what would come back after another training.
 
         Returns
         -------
         Path
             The file.
         """
-        from rhale.report.page import make_page, with_choices
+        from rhale.report.page import add_partners, make_page, with_choices
         from rhale.report.render import render
+        from rhale.report.sections import add_interactions, add_refits
 
         page = make_page(self.effects, self.provenance, **self._told(title))
         others = find_other_bins(self.effects, self.cells, self.outputs)
-        write_text(path, render(with_choices(page, self.effects, others)))
+        page = with_choices(page, self.effects, others)
+        page = add_partners(page, self._partners_told())
+        page = page if interactions is None else add_interactions(page, interactions)
+        page = page if refits is None else add_refits(page, refits)
+        write_text(path, render(page))
         return Path(path)
+
+    def _partners_told(self) -> dict[tuple[str, str], str]:
+        """With whom spreads go, in words, by feature and output; nothing where nobody knows."""
+        from rhale.report.partner_words import tell_partners
+
+        if self.partner_matrix is None:
+            return {}
+        return {
+            (e.name, e.output): tell_partners(self.partners(e.name, e.output), e.captions)
+            for e in self.effects
+        }
 
     def _told(self, title: str | None = None) -> dict[str, Any]:
         """What a page says besides the effects."""
