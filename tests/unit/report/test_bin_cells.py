@@ -162,6 +162,21 @@ def test_its_curve_has_pythons_numbers(found):
         close(shape["high"], high, scale, 4)
 
 
+def test_steps_of_a_black_box_have_pythons_numbers():
+    rows = np.random.default_rng(0).normal(size=(900, 2))
+    fx = rhale.explain(lambda r: np.floor(3 * r[:, 0]) * (1 + 0.5 * r[:, 1]), rows)
+    plain = find_other_bins(fx.effects, fx.cells, fx.outputs)[0].cells
+    assert plain.moments.is_stepped
+    (many,) = in_node([asdict(write_cells(fx["x0"], plain))])
+    assert len(many) > 3
+    for position in many:
+        effect, bins = fitted(plain, position), position["shape"]["bins"]
+        close(bins["left"], effect.edges[:-1], np.ptp(effect.edges), 6)
+        close(bins["mean"], effect.mean, np.abs(effect.mean).max(), 5)
+        close(bins["std"], effect.std, effect.std.max(), 4)
+        close(bins["error"], effect.standard_error, effect.standard_error.max(), 4)
+
+
 def test_units_of_the_axis_are_those_of_the_page(plains):
     plain = plains[PROBLEMS.index(("long tail", "waves", 0.3, False))]
     effect = fit_plain("x", "y", plain, 2.0)
