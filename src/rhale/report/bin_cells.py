@@ -9,11 +9,12 @@ import numpy as np
 
 from rhale.kernels import FloatArray
 from rhale.kernels.moments import Moments
-from rhale.report.chart_numbers import Bins, Numbers, bins_of, factor, known, slope_unit
+from rhale.report.chart_numbers import Bins, bins_of, factor, slope_unit
 from rhale.results.plain_bins import OtherBins, PlainCells
 from rhale.results.result import Result
 
 DIGITS = 7
+LARGEST = 1e38  # of numbers in four bytes
 SMALLEST = 1e-12  # of the mean effect: smaller differences are rounding
 
 
@@ -45,7 +46,7 @@ class Choice:
     size: float = 0.0
     effect: float = 0.0
     level: float = 0.0
-    gaps: tuple[Numbers, ...] = ()
+    gaps: tuple[tuple[float, ...], ...] = ()
     finished: tuple[Bins, ...] = ()
 
 
@@ -59,8 +60,8 @@ def write_choice(effect: Result, other: OtherBins | None) -> Choice | None:
     return write_cells(effect, other.cells)
 
 
-def write_cells(effect: Result, plain: PlainCells) -> Choice:
-    """Write cells down.
+def write_cells(effect: Result, plain: PlainCells) -> Choice | None:
+    """Write cells down; None where numbers of a damaged file are too large for that.
 
     Notes
     -----
@@ -84,22 +85,28 @@ def write_cells(effect: Result, plain: PlainCells) -> Choice:
     if m.is_stepped:
         columns += [*series_columns(m.named("wide")) / unit]
         columns += [*series_columns(m.named("noise")) / unit]
-    left, right = ((side - edges[0]) / reach for side in plain.sides[:2])
+    units = {
+        "start": factor(effect) * float(edges[0]),
+        "range": factor(effect) * reach,
+        "size": unit * reach,
+        "effect": unit * slope_unit(effect),
+        "level": level / unit,
+    }
+    numbers, gaps = np.stack(columns), gap_numbers(plain, level, unit)
+    has_room = np.isfinite([*units.values(), *np.ravel(gaps)]).all()
+    if not (has_room and np.abs(numbers).max() < LARGEST):
+        return None
+    cells = base64.b64encode(numbers.astype("<f4").tobytes())  # the low byte first
+    return Choice(cells.decode("ascii"), is_weighted, m.is_stepped, gaps=gaps, **units)
+
+
+def gap_numbers(plain: PlainCells, level: float, unit: float) -> tuple[tuple[float, ...], ...]:
+    """Wide gaps as shares of the axis, and what the rows beside them suggest."""
+    edges = plain.moments.grid.edges
+    left, right = ((side - edges[0]) / (edges[-1] - edges[0]) for side in plain.sides[:2])
     low, high = ((side - level) / unit for side in plain.sides[2:])
-    return Choice(
-        cells=as_text(np.stack(columns)),
-        weighted=is_weighted,
-        stepped=m.is_stepped,
-        start=factor(effect) * float(edges[0]),
-        range=factor(effect) * reach,
-        size=unit * reach,
-        effect=unit * slope_unit(effect),
-        level=level / unit,
-        gaps=tuple(
-            tuple(known(float(f"{v:.{DIGITS}g}")) for v in gap)
-            for gap in zip(left, right, low, high, strict=True)
-        ),
-    )
+    gaps = zip(left, right, low, high, strict=True)
+    return tuple(tuple(float(f"{value:.{DIGITS}g}") for value in gap) for gap in gaps)
 
 
 def place_columns(cells: Moments) -> list[FloatArray]:
@@ -107,23 +114,15 @@ def place_columns(cells: Moments) -> list[FloatArray]:
     edges = cells.grid.edges
     wide, filled = np.diff(edges), cells.weight > 0
     weight = np.where(filled, cells.weight, 1.0)
-    places = (
+    middle, low, high = (
         np.where(filled, v - edges[:-1], 0.0) / wide for v in (cells.mean_x, cells.low, cells.high)
     )
-    middle, low, high = places
-    deviation = np.sqrt(cells.sxx / weight) / wide
-    return [
-        wide / (edges[-1] - edges[0]),
-        cells.count.astype(np.float64),
-        middle,
-        deviation,
-        low,
-        high,
-    ]
+    share, deviation = wide / (edges[-1] - edges[0]), np.sqrt(cells.sxx / weight) / wide
+    return [share, cells.count.astype(np.float64), middle, deviation, low, high]
 
 
 def series_columns(cells: Moments) -> FloatArray:
-    """Mean of the first series less that of all rows, its deviation, and its mean product with places."""
+    """Mean of the first series less that of all rows, its deviation, mean product with places."""
     filled = cells.weight > 0
     weight = np.where(filled, cells.weight, 1.0)
     step = np.where(filled, cells.mean[0] - mean_effect(cells), 0.0)
@@ -134,8 +133,3 @@ def series_columns(cells: Moments) -> FloatArray:
 def mean_effect(cells: Moments) -> float:
     """Mean of the first series over all rows."""
     return float(np.average(cells.mean[0], weights=cells.weight))
-
-
-def as_text(columns: FloatArray) -> str:
-    """Four bytes for each number, the low one first, as text."""
-    return base64.b64encode(columns.astype("<f4").tobytes()).decode("ascii")

@@ -19,6 +19,7 @@ from rhale.report.chart_numbers import bins_of
 from rhale.results.fit import fine_grid
 from rhale.results.plain_bins import (
     OtherBins,
+    PlainCells,
     find_other_bins,
     fit_plain,
     offer_plain,
@@ -208,6 +209,12 @@ def test_four_bytes_keep_seven_digits(plains):
 def test_what_stays_has_no_choice(fx):
     assert write_choice(fx.effects[0], None) is None
     assert write_choice(fx.effects[0], OtherBins()) is None
+
+
+def test_numbers_that_four_bytes_cannot_hold_give_no_choice(plains):
+    effect, (moments, noise, sides) = fit_plain("x", "y", plains[0], 2.0), plains[0]
+    huge = replace(moments, sxd=moments.sxd * 1e60)  # as a damaged file may have it
+    assert write_cells(effect, PlainCells(huge, noise, sides)) is None
 
 
 def test_a_page_of_fifty_features_stays_below_two_megabytes(tmp_path):

@@ -104,7 +104,7 @@ function cheapestBins(runs, cost) {
   for (let last = n; last > 0; last = bins[0].first) {
     const most = best[last] + SAME * Math.abs(best[last]);
     let first = 0; // where no bins can be had, one bin of all cells
-    if (best[n] < Infinity) while (!(reach(first, last) <= most)) first++;
+    if (best[n] < Infinity) while (first < last - 1 && !(reach(first, last) <= most)) first++;
     bins.unshift({ first, last, linear: isLine(runs[first][last - 1 - first], cost) });
   }
   return bins;
