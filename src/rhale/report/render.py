@@ -193,7 +193,7 @@ def content(page: Page) -> dict[str, Any]:
         }
         for feature in page.features
     ]
-    found = {
+    found: dict[str, Any] = {
         "features": features,
         "outputs": page.outputs,
         "effects": effect_titles(page),
