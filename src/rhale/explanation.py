@@ -27,7 +27,7 @@ from rhale.measures.notes import ENOUGH, EXPLAINED, describe_explained
 from rhale.names import find_feature, find_output, list_asked, near_names
 from rhale.results import listing, store, summary
 from rhale.results.captions import Captions, caption, captions_of
-from rhale.results.contributions import Outside, as_table_like, contribute
+from rhale.results.contributions import as_table_like, contribute
 from rhale.results.effect import Effect
 from rhale.results.explained import SampledCurves
 from rhale.results.fit import MOVED_LIMITS, ModelCells, bin_alike
@@ -35,7 +35,7 @@ from rhale.results.note import Note, as_notes
 from rhale.results.partners import PartnerMatrix, Partners, partners_of_regions
 from rhale.results.plain_bins import find_other_bins
 from rhale.results.read_only import as_read_only
-from rhale.results.result import Result, is_constant
+from rhale.results.result import Outside, Result, is_constant
 from rhale.settings import PROFILES, describe_bins, name_keys, partition_for, read_bins
 from rhale.system.writing import write_text
 
@@ -313,10 +313,10 @@ class Explanation:
         regions : bool
             Whether rows have the curves of their regions instead of the common ones: of features
             where that explains more, as in `explained_with_regions`.
-        outside : {"nan", "extend"}
-            Of a value beyond the explained range, or a level that no explained row had: nan; or the
-            curve as it goes on (`Effect.curve`), whole numbers at their last level, names with the
-            rare ones where some are pooled.
+        outside : {"nan", "extend", "raise"}
+            Of a value beyond the explained range, or a level that no explained row had: nan; or, as
+            a guess, the outermost bins as they go on, and new names with the rare ones where some
+            are pooled; or an error.
         backend : {"pandas", "polars", "pyarrow"}, optional
             Kind of table; that of X if not given, an array for an array.
 
