@@ -233,6 +233,8 @@ def without_empty(part: dict[str, Any]) -> dict[str, Any]:
         name: value for name, value in part["shape"].items() if value not in ((), "", None, False)
     }
     shape.pop("titles", None)
+    if not part["partners"]:
+        del part["partners"]
     if not part["shape"]["bins"]["mean"]:
         del shape["bins"]
     if part["choice"] is None:
