@@ -41,6 +41,9 @@ def explain(
     device: Any = None,
     checkpoint: str | PathLike[str] | None = None,
     progress: bool | Progress | None = None,
+    feature_names: Sequence[str] | Mapping[str | int, str] | None = None,
+    output_names: str | Sequence[str] | Mapping[str | int, str] | None = None,
+    units: Mapping[str, str] | None = None,
 ) -> Interactions: ...
 @overload
 def explain(
@@ -69,6 +72,9 @@ def explain(
     device: Any = None,
     checkpoint: str | PathLike[str] | None = None,
     progress: bool | Progress | None = None,
+    feature_names: Sequence[str] | Mapping[str | int, str] | None = None,
+    output_names: str | Sequence[str] | Mapping[str | int, str] | None = None,
+    units: Mapping[str, str] | None = None,
 ) -> Explanation: ...
 def explain(
     model: Any,
@@ -96,6 +102,9 @@ def explain(
     device: Any = None,
     checkpoint: str | PathLike[str] | None = None,
     progress: bool | Progress | None = None,
+    feature_names: Sequence[str] | Mapping[str | int, str] | None = None,
+    output_names: str | Sequence[str] | Mapping[str | int, str] | None = None,
+    units: Mapping[str, str] | None = None,
 ) -> Explanation | Interactions:
     """Explain how each feature moves a model's predictions, how rows differ, and how sure we are.
 
@@ -171,6 +180,15 @@ def explain(
     progress : bool or callable, optional
         True shows a bar; a callable gets (rows done, rows in all). Tables that are not in memory
         are read twice, with regions three times, and all readings count.
+    feature_names : sequence of str or mapping, optional
+        What people read for the columns: one for each, in order, or a mapping from some of them.
+        Columns of an array have no other names and are found by these; other columns are still
+        found by their own, too.
+    output_names : str, sequence of str or mapping, optional
+        The same for outputs. One text is the name of the target: of a classifier for "churn" the
+        output reads "probability of churn = 1".
+    units : mapping of str to str, optional
+        Units of features and outputs, by either name: {"price": "$"}.
 
     Returns
     -------
@@ -207,6 +225,9 @@ def explain(
         device=device,
         checkpoint=checkpoint,
         progress=progress,
+        feature_names=feature_names,
+        output_names=output_names,
+        units=units,
     )
     if (of_pairs := explain_pairs(model, data, asked)) is not None:
         return of_pairs

@@ -84,6 +84,9 @@ def interactions(
     device: Any = None,
     checkpoint: str | PathLike[str] | None = None,
     progress: bool | Progress | None = None,
+    feature_names: Sequence[str] | Mapping[str | int, str] | None = None,
+    output_names: str | Sequence[str] | Mapping[str | int, str] | None = None,
+    units: Mapping[str, str] | None = None,
 ) -> Interactions:
     """Tell which features act together, how strongly, and what they do: second-order effects.
 
@@ -116,7 +119,7 @@ def interactions(
     explanation : Explanation, optional
         Effects of the same model and table, by which pairs are chosen; made first where they are
         needed and not given.
-    n_rows, seed, batch_size, n_jobs, device, checkpoint, progress
+    n_rows, seed, batch_size, n_jobs, device, checkpoint, progress, feature_names, output_names, units
         As in `rhale.explain`.
 
     Returns
@@ -152,6 +155,9 @@ def interactions(
         device=device,
         checkpoint=checkpoint,
         progress=progress,
+        feature_names=feature_names,
+        output_names=output_names,
+        units=units,
         pairing=pairing,
     )
     if method == "pdp":

@@ -153,7 +153,8 @@ def refit(
     **options
         As in `rhale.explain`: features, method, bins, local, output, response, columns, weights
         (for the explanation; learners get theirs by `fit_params`), categorical, limits, window,
-        spread_window, regions, n_rows (that are explained), batch_size, device.
+        spread_window, regions, n_rows (that are explained), batch_size, device, feature_names,
+        output_names (by default the name of the target, if it has one), units.
 
     Returns
     -------
@@ -178,7 +179,8 @@ def refit(
     >>> [effect.name for effect in rx if effect.comes_back]
     ['x0']
     """
-    rows = read_rows(data, read_options(options, seed, n_jobs), target=target, groups=groups)
+    asked = read_options(name_target(options, target), seed, n_jobs)
+    rows = read_rows(data, asked, target=target, groups=groups)
     n_rows = rows.table.n_rows
     lesson = Lesson(
         as_trainer(estimator), rows.table, check_target(rows.target, n_rows), fit_params
@@ -263,6 +265,12 @@ def refits(
     done = work.explain_all(models.__getitem__, own=model)
     learner = Counter(type(one).__name__ for one in models).most_common(1)[0][0]
     return gather(work, done, overlap, {"learner": learner, "scheme": "models as given"})
+
+
+def name_target(options: Mapping[str, Any], target: Any) -> Mapping[str, Any]:
+    """Let outputs be called by the target, where it has a name and the user says nothing else."""
+    name = target if isinstance(target, str) else getattr(target, "name", None)
+    return {"output_names": name, **options} if isinstance(name, str) and name else options
 
 
 def read_options(options: Mapping[str, Any], seed: int, n_jobs: int | None) -> Settings:

@@ -21,6 +21,7 @@ from rhale.engines.threads import count_jobs
 from rhale.errors import BadSettingError
 from rhale.explanation import Explanation, note_explained
 from rhale.features.first_pass import Columns, name_splitters
+from rhale.features.naming import make_captions, name_columns
 from rhale.features.survey import Survey, SurveyTask
 from rhale.gpu.task import DeviceTask, cuda_of, most_rows, on_device, place, survey_on_device
 from rhale.kernels import FloatArray
@@ -37,6 +38,7 @@ from rhale.models import Adapter, Predictor, meet, wrap
 from rhale.models.expected_columns import columns_for
 from rhale.models.wrap import read_model
 from rhale.results import store
+from rhale.results.captions import WHERE
 from rhale.results.missing import Missing
 from rhale.results.note import Note
 from rhale.results.partners import PartnerMatrix
@@ -297,7 +299,7 @@ def _open(model: Any, data: Any, asked: Settings) -> Opened:
     columns = asked.columns
     pieced = open_files(data) if names_files(data) else open_on_engine(data)
     if pieced is None:
-        table = open_table(data, asked.weights)
+        table = name_columns(open_table(data, asked.weights), asked)
         return table if columns is None else table.select(find_columns(table.names, columns))
     pieced = pieced.weigh_by(asked.weights)
     wanted = columns_for(model, pieced.names) if columns is None else list(columns)
@@ -426,6 +428,7 @@ def describe_run(run: Run, columns: Columns, predictor: Predictor) -> dict[str, 
         "seed": asked.seed,
         "rhale": own_version(),
         "numpy": np.__version__,
+        WHERE: make_captions(asked, columns.table, predictor).plain(),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 

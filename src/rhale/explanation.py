@@ -25,6 +25,7 @@ from rhale.kernels.records import same_fields, same_value
 from rhale.measures.notes import ENOUGH, EXPLAINED, describe_explained
 from rhale.names import find_feature, find_output, near_names
 from rhale.results import listing, store, summary
+from rhale.results.captions import Captions, caption, captions_of
 from rhale.results.effect import Effect
 from rhale.results.explained import SampledCurves
 from rhale.results.fit import MOVED_LIMITS, ModelCells, bin_alike
@@ -91,6 +92,8 @@ class Explanation:
         object.__setattr__(self, "cells", as_read_only(self.cells))
         object.__setattr__(self, "provenance", as_read_only(self.provenance))
         object.__setattr__(self, "notes", as_notes(self.notes))
+        captioned = caption(self.effects, captions_of(self.provenance))
+        object.__setattr__(self, "effects", captioned)
 
     def __len__(self) -> int:
         return len(self.effects)
@@ -128,6 +131,11 @@ class Explanation:
                 raise UnknownOutputError(msg)
             output = self.outputs[0]
         return self.effects[place * len(self.outputs) + self._output(output)]
+
+    @property
+    def captions(self) -> Captions:
+        """What people read for features and outputs; `features` and `outputs` are keys."""
+        return self.effects[0].captions
 
     def ranked(self, output: str | int | None = None) -> list[Result]:
         """Effects with the largest first; of one output, or of all."""
@@ -441,10 +449,10 @@ class Explanation:
         return self.outputs[self._output(output)]
 
     def _feature(self, feature: Any) -> int:
-        return find_feature(feature, self.features)
+        return find_feature(self.captions.feature_key(feature), self.features)
 
     def _output(self, output: Any) -> int:
-        return find_output(output, self.outputs)
+        return find_output(self.captions.output_key(output), self.outputs)
 
 
 def rebin_alike(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any, cast
@@ -15,6 +16,7 @@ from rhale.kernels import FloatArray
 from rhale.kernels.records import freeze, same_value
 from rhale.names import find_feature, find_output, near_names
 from rhale.results import pair_listing, pair_table, store, summary
+from rhale.results.captions import Captions, caption, captions_of
 from rhale.results.note import as_notes
 from rhale.results.pair_effect import PairMethod, PairResult
 from rhale.results.read_only import as_read_only
@@ -54,6 +56,7 @@ class Interactions:
         freeze(self)
         object.__setattr__(self, "provenance", as_read_only(self.provenance))
         object.__setattr__(self, "notes", as_notes(self.notes))
+        object.__setattr__(self, "pairs", caption(self.pairs, self.captions))
 
     @classmethod
     def from_shap(
@@ -89,6 +92,14 @@ class Interactions:
             provenance={"method": "shap", "rows": found.n_rows, "pairs": len(found.pairs)},
             notes=tell_shap(found),
         )
+
+    @cached_property
+    def captions(self) -> Captions:
+        """What people read for features and outputs; `features` and `outputs` are keys."""
+        return captions_of(self.provenance)
+
+    def _output(self, output: Any) -> int:
+        return find_output(self.captions.output_key(output), self.outputs)
 
     @property
     def method(self) -> PairMethod:
@@ -145,14 +156,17 @@ class Interactions:
         if not isinstance(key, tuple) or len(key) not in (2, 3):
             msg = f"ix[{key!r}] names no pair; name two features, ix['a', 'b'], and one of several outputs"
             raise BadSettingError(msg)
-        first, second = (self.features[find_feature(name, self.features)] for name in key[:2])
+        first, second = (
+            self.features[find_feature(self.captions.feature_key(name), self.features)]
+            for name in key[:2]
+        )
         if first == second:
             msg = (
                 f"{first!r} twice is no pair; name two features, or read what it does alone: "
                 "ix.importance, rhale.explain"
             )
             raise BadSettingError(msg)
-        output = self.outputs[find_output(key[2], self.outputs)] if len(key) == 3 else None
+        output = self.outputs[self._output(key[2])] if len(key) == 3 else None
         return (first, second), output
 
     def _find(self, names: tuple[str, str], output: str | None) -> PairResult | None:
@@ -164,9 +178,7 @@ class Interactions:
 
     def ranked(self, output: str | int | None = None) -> list[PairResult]:
         """Pairs with the strongest first, unknown ones last; of one output, or of all."""
-        wanted = (
-            self.outputs if output is None else (self.outputs[find_output(output, self.outputs)],)
-        )
+        wanted = self.outputs if output is None else (self.outputs[self._output(output)],)
         pairs = [pair for pair in self.pairs if pair.output in wanted]
         return sorted(pairs, key=lambda pair: -np.nan_to_num(pair.strength, nan=-1.0))
 
@@ -182,7 +194,7 @@ class Interactions:
         -------
         ndarray of shape (n_features, n_features)
         """
-        place = 0 if output is None else find_output(output, self.outputs)
+        place = 0 if output is None else self._output(output)
         found = np.full((len(self.features), len(self.features)), np.nan)
         np.fill_diagonal(found, self.importance[:, place])
         for pair in self.pairs[place :: len(self.outputs)]:

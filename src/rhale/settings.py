@@ -80,6 +80,9 @@ class Settings:
     device: Any = None
     checkpoint: Any = None
     progress: Any = None
+    feature_names: Any = None
+    output_names: Any = None
+    units: Any = None
     pairing: PairSettings | None = None
 
     def __post_init__(self) -> None:
@@ -90,10 +93,22 @@ class Settings:
         self._check_counts()
         self._check_regions()
         _require_one_of("partners", self.partners, (True, False))
+        self._check_names()
         gradient: Any = self.gradient
         if gradient is not None and not callable(gradient):
             msg = f"gradient={gradient!r:.60} is not callable; pass rows -> (n_rows, n_features)"
             raise BadSettingError(msg)
+
+    def _check_names(self) -> None:
+        units: Any = self.units
+        if units is not None and not isinstance(units, Mapping):
+            msg = f"units={units!r:.60} is no mapping; say whose units, as in {{'price': '$'}}"
+            raise BadSettingError(msg)
+        for name in ("feature_names", "output_names"):
+            words = getattr(self, name)
+            if words is not None and not isinstance(words, str | Mapping | Sequence | np.ndarray):
+                msg = f"{name}={words!r:.60} is not understood; pass a list of names, or a mapping"
+                raise BadSettingError(msg)
 
     def _check_windows(self) -> None:
         for name in ("window", "spread_window"):

@@ -20,6 +20,7 @@ from rhale.kernels.records import same_value
 from rhale.names import find_feature, find_output, near_names
 from rhale.pairs import Interactions
 from rhale.results import refit_listing, store, summary
+from rhale.results.captions import Captions, caption
 from rhale.results.note import as_notes
 from rhale.results.read_only import as_read_only
 from rhale.results.refit_comparison import SampledRows, compare_trainings, lighten_result
@@ -80,6 +81,7 @@ class Refits:
     def __post_init__(self) -> None:
         object.__setattr__(self, "provenance", as_read_only(self.provenance))
         object.__setattr__(self, "notes", as_notes(self.notes))
+        object.__setattr__(self, "pairs", caption(self.pairs, self.captions))
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -90,6 +92,11 @@ class Refits:
     def outputs(self) -> tuple[str, ...]:
         """Names of the outputs, in the model's order."""
         return self.explanations[0].outputs
+
+    @property
+    def captions(self) -> Captions:
+        """What people read for features and outputs; `features` and `outputs` are keys."""
+        return self.explanations[0].captions
 
     @property
     def n_trainings(self) -> int:
@@ -142,13 +149,19 @@ class Refits:
 
     def __getitem__(self, key: Any) -> RefitEffect:
         feature, output = key if isinstance(key, tuple) else (key, None)
-        place = find_feature(feature, self.features)
+        place = self._feature(feature)
         if output is None:
             if len(self.outputs) > 1:
                 msg = f"there are several outputs, name one: rx[{feature!r}, {self.outputs[0]!r}]; "
                 raise UnknownOutputError(msg + near_names("", list(self.outputs)))
             output = self.outputs[0]
-        return self.effects[place * len(self.outputs) + find_output(output, self.outputs)]
+        return self.effects[place * len(self.outputs) + self._output(output)]
+
+    def _feature(self, feature: Any) -> int:
+        return find_feature(self.captions.feature_key(feature), self.features)
+
+    def _output(self, output: Any) -> int:
+        return find_output(self.captions.output_key(output), self.outputs)
 
     def __str__(self) -> str:
         return refit_listing.refits_as_text(
@@ -175,7 +188,7 @@ class Refits:
 
     def _of_output(self, output: str | int | None) -> list[RefitEffect]:
         """Effects on one output, or on all."""
-        label = None if output is None else self.outputs[find_output(output, self.outputs)]
+        label = None if output is None else self.outputs[self._output(output)]
         return [effect for effect in self.effects if label in (None, effect.output)]
 
     def replication(self, pairs: Any = None, backend: str | None = None) -> Any:
@@ -253,7 +266,7 @@ class Refits:
         if not trees:
             msg = "regions were not asked for; call rhale.refit(..., regions=True)"
             raise BadSettingError(msg)
-        name = None if feature is None else self.features[find_feature(feature, self.features)]
+        name = None if feature is None else self.features[self._feature(feature)]
         wanted = [one for one in self._of_output(output) if name in (None, one.name)]
         return summary.as_frame(rule_rows(wanted), backend, self._backend)
 

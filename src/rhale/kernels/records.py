@@ -44,10 +44,10 @@ def as_frozen(array: FloatArray) -> FloatArray:
 
 
 def same_fields(a: object, b: object) -> bool:
-    """Compare two dataclasses field by field; arrays by value, nan equal to nan."""
+    """Compare two dataclasses by the fields that count; arrays by value, nan equal to nan."""
     if type(a) is not type(b):
         return False
-    names = [f.name for f in fields(a)]  # type: ignore[arg-type]
+    names = [f.name for f in fields(a) if f.compare]  # type: ignore[arg-type]
     return all(same_value(getattr(a, n), getattr(b, n)) for n in names)
 
 

@@ -12,6 +12,7 @@ from rhale.kernels import FloatArray
 from rhale.kernels.dependences import DependenceQuestion, Dependences
 from rhale.kernels.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.kernels.pair_question import PairQuestion, PairReply
+from rhale.models.output_words import Answer
 from rhale.results.note import Note
 from rhale.tables.chunk import Change, Chunk
 
@@ -102,6 +103,11 @@ class Adapter(Protocol):
     def labels(self) -> tuple[str, ...] | None:
         """Names of all outputs, where the model has names for them."""
         return None
+
+    @default
+    def answers(self) -> Answer:
+        """What the numbers are, for people."""
+        return "prediction"
 
     @default
     def usual_outputs(self) -> tuple[int, ...] | None:

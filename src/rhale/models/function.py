@@ -11,6 +11,7 @@ import numpy as np
 
 from rhale.errors import WrongShapeError
 from rhale.models.adapter import Adapter
+from rhale.models.output_words import Answer
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +34,8 @@ class FunctionModel(Adapter):
         Gives the context in which the function is called.
     columns : tuple of str, optional
         Columns that it takes, in its order.
+    answers : str
+        What the numbers are, for people.
     """
 
     function: Callable[[Any], Any]
@@ -42,6 +45,7 @@ class FunctionModel(Adapter):
     kind: str = "function"
     open_session: Callable[[], AbstractContextManager[None]] = nullcontext
     columns: tuple[str, ...] | None = None
+    answers: Answer = "prediction"
 
     @property
     def is_differentiable(self) -> bool:

@@ -20,6 +20,7 @@ from rhale.errors import (
     excerpt,
 )
 from rhale.models.adapter import Adapter
+from rhale.models.output_words import Answer
 from rhale.tables import as_matrix
 
 ERRORS_ONLY = 3  # level of onnxruntime's own log
@@ -58,6 +59,11 @@ class OnnxModel(Adapter):
     weights: Mapping[str, bytes] = field(default_factory=dict, repr=False)
 
     kind = "ONNX graph"
+
+    @property
+    def answers(self) -> Answer:
+        """What the numbers are, for people."""
+        return "prediction" if self.labels is None else "probability"
 
     @property
     def usual_outputs(self) -> tuple[int, ...] | None:

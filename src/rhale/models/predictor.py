@@ -24,6 +24,7 @@ from rhale.models.answers import (
     has_bad_numbers,
     in_words,
 )
+from rhale.models.output_words import word_class, word_number
 from rhale.names import find_output, list_asked
 from rhale.results.note import Note
 from rhale.tables.chunk import Change, Chunk
@@ -90,6 +91,22 @@ class Predictor:
     def notes(self) -> tuple[Note, ...]:
         """What the adapter has to say about how the model is asked."""
         return self.adapter.notes
+
+    def word(self, output: str, target: str = "") -> str:
+        """What people read for one of the chosen outputs.
+
+        Parameters
+        ----------
+        output : str
+            Its label.
+        target : str
+            What the model was made to predict, where that is known.
+        """
+        answers, labels = self.adapter.answers, self.adapter.labels
+        if labels is not None and output in labels and len(labels) == self.n_all:
+            return word_class(answers, output, target)
+        place = self.chosen[self.outputs.index(output)]
+        return word_number(answers, place, self.n_all, target)
 
     def walk(
         self, walker: Walker, chunk: Chunk, changes: Sequence[Change], question: object

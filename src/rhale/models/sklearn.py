@@ -11,6 +11,7 @@ import numpy as np
 from rhale.errors import BadPredictionError, BadSettingError, UnknownModelError
 from rhale.kernels import FloatArray
 from rhale.models.function import FunctionModel
+from rhale.models.output_words import ANSWERS
 from rhale.settings import Response
 
 BY_CLASS = ("predict_proba", "log_odds")  # one number for each class
@@ -46,15 +47,17 @@ def estimator_model(
     ask = _answer_of(estimator, chosen)
     known = type(estimator if model is None else model)
     kind = f"{known.__module__.partition('.')[0]} {known.__name__}, {chosen}"
+    answers = ANSWERS.get(chosen, "prediction")
     targets = _targets(estimator)
     if by_class and len(targets) > 1:
-        return FunctionModel(partial(_join_targets, ask), gradient, *_name_targets(targets), kind)
+        named = _name_targets(targets)
+        return FunctionModel(partial(_join_targets, ask), gradient, *named, kind, answers=answers)
     labels = _classes(estimator) if chosen != "predict" else None
     two = labels is not None and len(labels) == 2
     if two and not by_class:
         labels = labels[1:] if labels else None  # one number for two classes
     usual = (1,) if two and by_class else None
-    return FunctionModel(ask, gradient, labels, usual, kind)
+    return FunctionModel(ask, gradient, labels, usual, kind, answers=answers)
 
 
 def choose_response(estimator: Any, response: Response = "auto") -> Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -40,6 +40,7 @@ from rhale.kernels.staircase import Staircase
 from rhale.kernels.student import student_quantile
 from rhale.kernels.times import AxisKind, write_short, written
 from rhale.kernels.uncertainty import Estimate, Uncertainty, bridge_levels
+from rhale.results.captions import NOT_WRITTEN, PLAIN, Captions
 from rhale.results.effect_statistics import Statistics, gather_statistics, remove_noise
 from rhale.results.missing import Missing
 from rhale.results.note import Note, as_notes
@@ -134,6 +135,8 @@ class Effect(FrozenResult):
         The curve itself, where the model's own jumps are known; bins are then of slopes of rows.
     regions : RegionTree or None
         Who differs, where that was asked for.
+    captions : Captions
+        What people read for features and outputs.
     parts, quantity
         As in `Result`, which it answers.
 
@@ -175,6 +178,7 @@ class Effect(FrozenResult):
     missing: Missing | None = None
     stairs: Staircase | None = None
     regions: RegionTree | None = None
+    captions: Captions = field(default=PLAIN, compare=False, metadata=NOT_WRITTEN)
     parts: ClassVar[Parts] = "bins"
     quantity: ClassVar[Quantity] = "effect"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Literal, get_args
 
@@ -20,6 +20,7 @@ from rhale.kernels.student import student_quantile
 from rhale.kernels.times import ColumnKind
 from rhale.kernels.uncertainty import Estimate
 from rhale.names import find_level
+from rhale.results.captions import NOT_WRITTEN, PLAIN, Captions
 from rhale.results.effect import NO_SAMPLE, LocalEffects
 from rhale.results.effect_statistics import Statistics, gather_statistics, remove_noise
 from rhale.results.missing import Missing
@@ -121,6 +122,7 @@ class LevelEffect(FrozenResult):
     covariance: FloatArray | None = None
     regions: RegionTree | None = None
     down: FloatArray | None = None
+    captions: Captions = field(default=PLAIN, compare=False, metadata=NOT_WRITTEN)
     parts: ClassVar[Parts] = "levels"
     quantity: ClassVar[Quantity] = "effect"
 

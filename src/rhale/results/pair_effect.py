@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from typing import Any, Literal, NamedTuple, Protocol
@@ -20,6 +20,7 @@ from rhale.kernels.pair_strength import PairFit, Reading, Square
 from rhale.kernels.records import freeze, same_fields
 from rhale.kernels.times import as_numbers
 from rhale.names import find_level
+from rhale.results.captions import NOT_WRITTEN, PLAIN, Captions
 from rhale.results.effect_statistics import Size, Statistics, gather_statistics
 from rhale.results.listing import shorten, write_share
 from rhale.results.note import as_notes
@@ -58,6 +59,10 @@ class PairResult(Protocol):
     @property
     def output(self) -> str:
         """The output of the model."""
+
+    @property
+    def captions(self) -> Captions:
+        """What people read for features and outputs; `names` and `output` are keys."""
 
     @property
     def method(self) -> PairMethod:
@@ -147,6 +152,8 @@ class PairEffect:
         How mixed differences were found.
     notes : tuple of Note
         What a reader should know.
+    captions : Captions
+        What people read for features and outputs.
     """
 
     names: tuple[str, str]
@@ -161,6 +168,7 @@ class PairEffect:
     smooth: bool = False
     way: Way = "corners"
     notes: tuple[str, ...] = ()
+    captions: Captions = field(default=PLAIN, compare=False, metadata=NOT_WRITTEN)
 
     def __post_init__(self) -> None:
         freeze(self.moments)
@@ -514,6 +522,8 @@ class PairIndex:
         Rows without a value of one of the two.
     notes : tuple of Note
         What a reader should know.
+    captions : Captions
+        What people read for features and outputs.
     """
 
     names: tuple[str, str]
@@ -524,6 +534,7 @@ class PairIndex:
     h2: float = NAN
     n_left_out: int = 0
     notes: tuple[str, ...] = ()
+    captions: Captions = field(default=PLAIN, compare=False, metadata=NOT_WRITTEN)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "notes", as_notes(self.notes))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ from rhale.kernels.pair_axis import PairAxis, Standing
 from rhale.kernels.pair_moments import PairMoments
 from rhale.kernels.pair_surface import Ground
 from rhale.kernels.records import freeze, same_fields
+from rhale.results.captions import NOT_WRITTEN, PLAIN, Captions
 from rhale.results.note import as_notes
 from rhale.results.pair_effect import (
     HOW,
@@ -57,6 +58,8 @@ class PairProfile:
         Rows without a value of one of the two, or off the axes: averaged, but they stand nowhere.
     notes : tuple of Note
         What a reader should know.
+    captions : Captions
+        What people read for features and outputs.
 
     Notes
     -----
@@ -74,6 +77,7 @@ class PairProfile:
     variance: float
     n_left_out: int = 0
     notes: tuple[str, ...] = ()
+    captions: Captions = field(default=PLAIN, compare=False, metadata=NOT_WRITTEN)
 
     def __post_init__(self) -> None:
         freeze(self)

@@ -30,6 +30,11 @@ class Kind(Protocol):
         ...
 
 
+def written_fields(record: Any) -> tuple[str, ...]:
+    """Names of the fields of a dataclass that files hold, in its order."""
+    return tuple(f.name for f in fields(record) if f.metadata.get("is_written", True))
+
+
 @dataclass(frozen=True)
 class Side:
     """How long one side of an array is: as many as there are of something, and `more`."""
@@ -305,7 +310,7 @@ class Record:
         """Names of the fields, in the order of the class."""
         if self.build is not None or not is_dataclass(self.make):
             return tuple(name for name in self.fields if name not in self.former)
-        return tuple(f.name for f in fields(self.make))
+        return written_fields(self.make)
 
     @cached_property
     def required(self) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from rhale.kernels.student import student_quantile
 from rhale.kernels.times import AxisKind, ColumnKind, written
 from rhale.kernels.uncertainty import Estimate
 from rhale.names import find_level
+from rhale.results.captions import NOT_WRITTEN, PLAIN, Captions
 from rhale.results.effect_statistics import Statistics, gather_statistics, remove_noise
 from rhale.results.missing import Missing
 from rhale.results.note import Note
@@ -118,6 +119,7 @@ class Profile(FrozenResult):
     row_places: RowPlaces | None = None
     known_rows: float | None = None
     own_covariance: FloatArray | None = None
+    captions: Captions = field(default=PLAIN, compare=False, metadata=NOT_WRITTEN)
     parts: ClassVar[Parts] = "points"
     quantity: ClassVar[Quantity] = "prediction"
 

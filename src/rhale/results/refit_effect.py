@@ -19,6 +19,7 @@ from rhale.kernels.replication import Replication, replicate
 from rhale.kernels.student import student_quantile
 from rhale.kernels.times import ColumnKind
 from rhale.kernels.training_noise import mean_factor
+from rhale.results.captions import Captions
 from rhale.results.note import Note
 from rhale.results.result import (
     N_POINTS,
@@ -132,6 +133,11 @@ class RefitEffect:
     def output(self) -> str:
         """What is moved."""
         return self.effects[0].output
+
+    @property
+    def captions(self) -> Captions:
+        """What people read for features and outputs."""
+        return self.effects[0].captions
 
     @property
     def parts(self) -> Parts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +14,7 @@ from rhale.kernels.records import freeze, same_fields
 from rhale.kernels.replication import Replication, replicate
 from rhale.kernels.student import student_quantile
 from rhale.kernels.training_noise import mean_factor
+from rhale.results.captions import NOT_WRITTEN, PLAIN, Captions
 from rhale.results.pair_effect import PairEffect
 from rhale.results.refit_effect import LEVEL
 from rhale.results.result import require_level
@@ -35,6 +36,8 @@ class RefitPair:
         Mean over the rows of the product of every two surfaces.
     overlap : Overlap
         Which rows the trainings share.
+    captions : Captions
+        What people read for features and outputs.
     """
 
     names: tuple[str, str]
@@ -42,6 +45,7 @@ class RefitPair:
     strengths: FloatArray
     gram: FloatArray
     overlap: Overlap
+    captions: Captions = field(default=PLAIN, compare=False, metadata=NOT_WRITTEN)
 
     def __post_init__(self) -> None:
         freeze(self)

@@ -18,6 +18,7 @@ from rhale.kernels.row_places import RowPlaces
 from rhale.kernels.staircase import Staircase
 from rhale.kernels.times import AxisKind, ColumnKind, as_axis_kind, as_numbers
 from rhale.kernels.uncertainty import Estimate
+from rhale.results.captions import Captions
 from rhale.results.missing import Missing
 from rhale.results.note import Note, as_notes
 from rhale.results.region_tree import RegionTree
@@ -100,6 +101,11 @@ class Result(Protocol):
     @property
     def output(self) -> str:
         """What is moved."""
+        ...
+
+    @property
+    def captions(self) -> Captions:
+        """What people read for features and outputs; `name` and `output` are keys."""
         ...
 
     @property

@@ -15,6 +15,7 @@ from rhale.kernels.pair_strength import Reading, Square
 from rhale.kernels.records import same_value
 from rhale.results.pair_effect import PairEffect, PairIndex, PairResult, Way
 from rhale.results.pair_profile import PairProfile
+from rhale.results.plain_values import written_fields
 from rhale.results.stored_profiles import (
     FilledStands,
     StoredProfile,
@@ -128,7 +129,7 @@ def _store(pair: PairEffect, before: PairEffect | None) -> StoredPair:
     cells: FilledCells | OtherOutput | None = None
     if before is not None and before.names == pair.names:
         cells = list_other_output(pair.moments, before.moments)
-    named = {f.name: getattr(pair, f.name) for f in fields(pair)}
+    named = {name: getattr(pair, name) for name in written_fields(pair)}
     return StoredPair(**{**named, "moments": cells or list_cells(pair.moments)})
 
 
@@ -152,7 +153,7 @@ def restore_pairs(stored: Sequence[StoredPair | StoredProfile | PairIndex]) -> l
         else:
             _require_same_rows(pair, before, stands.size, f"pairs[{i}].moments")
             moments = fill_other_output(pair.moments, stands, before.moments)  # type: ignore[union-attr]
-        named = {f.name: getattr(pair, f.name) for f in fields(pair)}
+        named = {name: getattr(pair, name) for name in written_fields(pair)}
         before = PairEffect(**{**named, "moments": moments})
         made.append(before)
     return made

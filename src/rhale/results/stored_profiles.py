@@ -10,6 +10,7 @@ from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.pair_axis import PairAxis
 from rhale.kernels.pair_moments import POWERS, PairMoments
 from rhale.results.pair_profile import PairProfile
+from rhale.results.plain_values import written_fields
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +63,7 @@ class StoredProfile:
 
 def store_profile(pair: PairProfile) -> StoredProfile:
     """Leave out cells without rows."""
-    named = {f.name: getattr(pair, f.name) for f in fields(pair)}
+    named = {name: getattr(pair, name) for name in written_fields(pair)}
     return StoredProfile(**{**named, "moments": list_stands(pair.moments)})
 
 

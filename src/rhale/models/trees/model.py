@@ -9,6 +9,7 @@ from typing import Any
 
 from rhale.errors import RhaleError
 from rhale.models.adapter import Adapter
+from rhale.models.output_words import ANSWERS, Answer
 from rhale.models.own_threads import limit_own_threads
 from rhale.models.trees.check_walker import Ask, check_walker
 from rhale.models.trees.read_walker import read_walker
@@ -53,6 +54,11 @@ class TreeModel(Adapter):
     walker: TreeWalker | None = None
     checked_rows: int = 0
     notes: tuple[Note, ...] = ()
+
+    @property
+    def answers(self) -> Answer:
+        """What the numbers are, for people."""
+        return ANSWERS.get(self.response, "prediction")
 
     @property
     def n_threads(self) -> int:

@@ -1,0 +1,117 @@
+"""What people read for columns and outputs: what the user says, or else what the model answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from rhale.errors import BadSettingError
+from rhale.models import Predictor
+from rhale.names import find, near_names
+from rhale.results.captions import Captions
+from rhale.settings import Settings
+from rhale.tables.chunk import NumbersAlone, Table, TableInMemory
+from rhale.tables.columns import repeated_in
+
+
+def name_columns(table: TableInMemory, asked: Settings) -> TableInMemory:
+    """Give columns of an array, which have no names of their own, those that the user says."""
+    if asked.feature_names is None or not has_bare_columns(table):
+        return table
+    words = list_words("feature_names", asked.feature_names, table.names)
+    named: Any = table
+    return cast(
+        TableInMemory,
+        replace(named, column_names=tuple(words.get(name, name) for name in table.names)),
+    )
+
+
+def has_bare_columns(table: Any) -> bool:
+    """Tell whether columns are those of an array."""
+    return isinstance(table, NumbersAlone)
+
+
+def make_captions(asked: Settings, table: Table, predictor: Predictor) -> Captions:
+    """Say what people read for the columns of a table and for what the model answers.
+
+    Parameters
+    ----------
+    asked : Settings
+        What the user says.
+    table : Table
+        The rows; columns of an array are called as the user says already.
+    predictor : Predictor
+        The model, whose outputs are known.
+    """
+    features = dict[str, str]()
+    if asked.feature_names is not None and not has_bare_columns(table):
+        features = list_words("feature_names", asked.feature_names, table.names)
+    outputs = word_outputs(asked.output_names, predictor)
+    told = {**{name: name for name in (*table.names, *predictor.outputs)}, **features, **outputs}
+    return Captions(features, outputs, read_units(asked.units, told))
+
+
+def word_outputs(asked: Any, predictor: Predictor) -> dict[str, str]:
+    """Words for every output that is explained: the user's, or what the model says of itself."""
+    target = asked if isinstance(asked, str) else ""
+    usual = {label: predictor.word(label, target) for label in predictor.outputs}
+    if asked is None or target:
+        return usual
+    return usual | list_words("output_names", asked, predictor.outputs)
+
+
+def list_words(argument: str, asked: Any, keys: Sequence[str]) -> dict[str, str]:
+    """Words by key: one for each key, in order, or a mapping by name or position.
+
+    Examples
+    --------
+    >>> list_words("feature_names", ["Age", "Sex"], ["x0", "x1"])
+    {'x0': 'Age', 'x1': 'Sex'}
+    >>> list_words("feature_names", {1: "Sex"}, ["x0", "x1"])
+    {'x1': 'Sex'}
+    """
+    if isinstance(asked, Mapping):
+        words = {keys[_find(argument, key, keys)]: word for key, word in asked.items()}
+    else:
+        given = [asked] if isinstance(asked, str) else list(asked)
+        if len(given) != len(keys):
+            msg = (
+                f"{argument}= has {len(given)} names for {len(keys)}: {', '.join(keys[:8])}; give "
+                "one for each, in this order, or a mapping from some of them"
+            )
+            raise BadSettingError(msg)
+        words = dict(zip(keys, given, strict=True))
+    for key, word in words.items():
+        if not isinstance(word, str) or not word.strip():
+            msg = f"{argument}= calls {key!r} {word!r:.60}; give a text that people can read"
+            raise BadSettingError(msg)
+    repeated = repeated_in([words.get(key, key) for key in keys])
+    if repeated:
+        msg = f"{argument}= calls two by the same name, {repeated}; names must differ"
+        raise BadSettingError(msg)
+    return words
+
+
+def read_units(asked: Any, told: Mapping[str, str]) -> dict[str, str]:
+    """Units by key; the user may name features and outputs by what people read, too."""
+    units = dict[str, str]()
+    for name, unit in (asked or {}).items():
+        found = [key for key, word in told.items() if name in (key, word)]
+        if not found:
+            known = list(dict.fromkeys(word for pair in told.items() for word in pair))
+            msg = f"units= names {name!r:.60}, which is no feature and no output; "
+            raise BadSettingError(msg + near_names(str(name), known))
+        if not isinstance(unit, str):
+            msg = f"units= gives {unit!r:.60} for {name!r}; give a text, say '$'"
+            raise BadSettingError(msg)
+        units[found[0]] = unit
+    return units
+
+
+def _find(argument: str, key: Any, keys: Sequence[str]) -> int:
+    place = find(key, keys)
+    if place is None:
+        msg = f"{argument}= names {key!r:.60}, which is not there; {near_names(str(key), keys)}"
+        raise BadSettingError(msg)
+    return place
