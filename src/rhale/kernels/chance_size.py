@@ -9,7 +9,6 @@ import numpy as np
 from rhale.kernels import FloatArray
 from rhale.kernels.f_tail import f_tail
 
-
 MANY = 1e7  # degrees of freedom: more make no difference
 
 

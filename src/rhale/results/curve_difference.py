@@ -26,7 +26,8 @@ from rhale.results.result import Result, as_points, axis_kind, is_constant, requ
 from rhale.results.row_drift import Drift, measure_drift
 
 ROUNDING = 1e-9  # of the larger curve: curves that differ by less do not differ
-MOST_PLACES = 32  # that stand for the rows where errors are added up
+RESOLUTION = 0.01  # of the larger effect: binning reads curves that well, however many rows
+MOST_PLACES = 40  # that stand for the rows, each for as many
 N_POINTS = 101  # of a difference that is drawn
 
 
@@ -60,6 +61,8 @@ class CurveDifference:
         Their results of one feature and output.
     standing : Result
         Whose rows count: where the difference is zero on average, and for its size.
+    rows : tuple of RowPlaces or None
+        Feature values of known rows of both, for the drift; None where only the results tell.
     zero_at : float or None
         A place where the difference is zero instead.
     level : float
@@ -80,6 +83,7 @@ class CurveDifference:
     first: Result
     second: Result
     standing: Result
+    rows: tuple[RowPlaces, RowPlaces] | None = None
     zero_at: float | None = None
     level: float = 0.95
 
@@ -137,7 +141,7 @@ class CurveDifference:
         """Places of the first axis on the second: levels by name, numbers as they are."""
         if not can_be_named(self.first):
             return x
-        to = {label: place for label, place in zip(self.second.labels, self.second.axis, strict=True)}
+        to = dict(zip(self.second.labels, self.second.axis, strict=True))
         names = [self.first.labels[i] for i in np.searchsorted(self.first.axis, x)]
         return np.array([to.get(name, np.nan) for name in names])
 
@@ -225,43 +229,49 @@ class CurveDifference:
         return np.asarray(low.reshape(shape)[()]), np.asarray(high.reshape(shape)[()])
 
     @cached_property
+    def few(self) -> SharedPlaces:
+        """Places that stand for the rows, each for as many: curves are compared there.
+
+        Behind the last of them on either side, one row in eighty, curves are hardly known.
+        """
+        return thin_places(self.places, MOST_PLACES)
+
+    @cached_property
+    def _few_gaps(self) -> FloatArray:
+        """The difference there."""
+        return self._gap(self.few.x, self.few.other_x)
+
+    @cached_property
     def size(self) -> float:
         """Size of the difference: its standard deviation over the rows; nan if it is not known."""
         if not self.is_known:
             return float("nan")
-        x, other, weight, _ = self.places
-        gap = self._gap(x, other)
-        known = np.isfinite(gap)
-        share = weight[known] / weight[known].sum()
-        return float(np.sqrt(share @ (gap[known] - share @ gap[known]) ** 2))
+        share, gap = self.few.weight, self._few_gaps
+        return float(np.sqrt(share @ (gap - share @ gap) ** 2))
 
     @cached_property
-    def _few(self) -> tuple[SharedPlaces, FloatArray, FloatArray]:
-        """Few places that stand for the rows, the centred difference there, and its covariance."""
-        places, _ = thin_places(self.places, MOST_PLACES)
-        gap = self._gap(places.x, places.other_x)
-        changes = sum(
-            np.stack([one.errors_from(x, RowPlaces(x[j : j + 1], np.ones(1))).variance for j in range(x.size)])
-            for one, x in ((self.first, places.x), (self.second, places.other_x))
-        )
-        covariance = covariance_from_changes(np.asarray(changes), places.weight)
-        return places, gap - places.weight @ gap, covariance
+    def _covariance(self) -> FloatArray:
+        """Covariance of the errors of the difference at these places, less their mean."""
+        changes = np.zeros((self.few.x.size, self.few.x.size))
+        for one, x in ((self.first, self.few.x), (self.second, self.few.other_x)):
+            for row, place in zip(changes, x, strict=True):
+                row += one.errors_from(x, RowPlaces(np.array([place]), np.ones(1))).variance
+        return covariance_from_changes(changes, self.few.weight)
 
     @cached_property
     def by_chance(self) -> ChanceSize:
         """What the errors of both curves would make of `size`, were the curves the same."""
         if not self.is_known:
             return ChanceSize(float("nan"), 1.0, 1.0)
-        places, _, covariance = self._few
-        found = size_by_chance(covariance, places.weight, self._degrees(places))
+        found = size_by_chance(self._covariance, self.few.weight, self._degrees())
         return found if found.square > self._rounding**2 else found._replace(square=0.0)
 
-    def _degrees(self, places: SharedPlaces) -> float:
+    def _degrees(self) -> float:
         """Degrees of freedom behind the errors of both, over all places."""
-        squares, inverse = [], []
-        for one, x in ((self.first, places.x), (self.second, places.other_x)):
-            found = one.errors_from(x, RowPlaces(x, places.weight))
-            parts = places.weight * np.nan_to_num(found.variance)
+        squares, inverse, weight = [], [], self.few.weight
+        for one, x in ((self.first, self.few.x), (self.second, self.few.other_x)):
+            found = one.errors_from(x, RowPlaces(x, weight))
+            parts = weight * np.nan_to_num(found.variance)
             squares.append(float(parts.sum()))
             inverse.append(float(parts @ (1 / np.maximum(found.degrees, 1.0))))
         total = sum(squares)
@@ -280,35 +290,44 @@ class CurveDifference:
         """Standard error of `size`; of curves that may be the same, `chance_size` tells more."""
         if not self.is_known or not self.size > 0:
             return 0.0 if self.is_known else float("nan")
-        places, gap, covariance = self._few
-        pull = places.weight * gap / self.size
-        tails = float(places.weight @ (gap / self.size) ** 4) - 1.0
+        weight, unit = (
+            self.few.weight,
+            (self._few_gaps - self.few.weight @ self._few_gaps) / self.size,
+        )
+        pull, tails = weight * unit, float(weight @ unit**4) - 1.0
         drawn = self.size**2 * max(tails, 0.0) / (4 * self._n_standing)
-        return float(np.sqrt(max(float(pull @ covariance @ pull), 0.0) + drawn))
+        return float(np.sqrt(max(float(pull @ self._covariance @ pull), 0.0) + drawn))
 
     @cached_property
     def p_value(self) -> float:
         """Chance of a difference of this size between curves that are the same."""
         if not self.is_known:
             return float("nan")
-        places, gap, _ = self._few
-        return self.by_chance.p_value(float(places.weight @ gap**2))
+        return self.by_chance.p_value(self.size**2)
+
+    @property
+    def share(self) -> float:
+        """The size over the larger importance of both curves; 0 where both do nothing."""
+        largest = max(self.first.importance, self.second.importance)
+        return self.size / largest if largest > 0 or not self.is_known else 0.0
 
     @property
     def differs(self) -> bool:
-        """Whether the curves differ by more than the draw of the rows explains."""
-        return self.p_value < 1 - self.level
+        """Whether the curves differ by more than the draw of the rows explains.
+
+        And by more than a hundredth of the larger effect: curves are not read better than that.
+        """
+        return self.p_value < 1 - self.level and self.share > RESOLUTION
 
     @cached_property
     def peak(self) -> Peak:
         """Where the curves are farthest apart, among places that stand for the rows."""
         if not self.is_known:
             return Peak(*[float("nan")] * 4)
-        places, _ = thin_places(self.places, MOST_PLACES)
-        gap = self._gap(places.x, places.other_x)
-        at = int(np.nanargmax(np.abs(gap)))
-        low, high = self._ends(places.x[at : at + 1], places.other_x[at : at + 1])
-        return Peak(float(places.x[at]), float(gap[at]), float(low[0]), float(high[0]))
+        at = int(np.nanargmax(np.abs(self._few_gaps)))
+        x, other = self.few.x[at : at + 1], self.few.other_x[at : at + 1]
+        low, high = self._ends(x, other)
+        return Peak(float(x[0]), float(self._few_gaps[at]), float(low[0]), float(high[0]))
 
     def _ends(self, x: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Ends of the interval at places."""
@@ -341,4 +360,4 @@ class CurveDifference:
         """How the rows moved from the first to the second; None where the axes are not the same."""
         if not can_compare(self.first, self.second):
             return None
-        return measure_drift(self.first, self.second, 1 - self.level)
+        return measure_drift(self.first, self.second, 1 - self.level, self.rows)

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from rhale.kernels import FloatArray
-from rhale.kernels.row_places import RowPlaces
 from rhale.results.result import Result, axis_kind, is_constant, reach
 
 
@@ -121,7 +120,7 @@ def offset(first: Result, second: Result, standing: Result | None = None) -> flo
     return float(share @ np.nan_to_num(gap) / share.sum()) if share.sum() > 0 else 0.0
 
 
-def thin_places(places: SharedPlaces, most: int) -> tuple[SharedPlaces, RowPlaces]:
+def thin_places(places: SharedPlaces, most: int) -> SharedPlaces:
     """Few places that stand for all: each for as many rows, none where no row is.
 
     Parameters
@@ -130,19 +129,12 @@ def thin_places(places: SharedPlaces, most: int) -> tuple[SharedPlaces, RowPlace
         In any number.
     most : int
         How many to keep.
-
-    Returns
-    -------
-    SharedPlaces, RowPlaces
-        What is kept, and the same on the axis of the second result.
     """
-    if places.x.size > most:
-        order = np.argsort(places.x, kind="stable")
-        passed = np.cumsum(places.weight[order])
-        asked = (np.arange(most) + 0.5) / most
-        found = order[np.minimum(np.searchsorted(passed, asked), order.size - 1)]
-        kept, times = np.unique(found, return_counts=True)
-        places = SharedPlaces(
-            places.x[kept], places.other_x[kept], times / times.sum(), places.part
-        )
-    return places, RowPlaces(places.other_x, places.weight)
+    if places.x.size <= most:
+        return places
+    order = np.argsort(places.x, kind="stable")
+    passed = np.cumsum(places.weight[order])
+    asked = (np.arange(most) + 0.5) / most
+    found = order[np.minimum(np.searchsorted(passed, asked), order.size - 1)]
+    kept, times = np.unique(found, return_counts=True)
+    return SharedPlaces(places.x[kept], places.other_x[kept], times / times.sum(), places.part)

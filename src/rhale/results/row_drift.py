@@ -62,7 +62,12 @@ class Drift(NamedTuple):
 NAMES = Standing(*[float("nan")] * 4)
 
 
-def measure_drift(first: Result, second: Result, chance: float = 0.05) -> Drift:
+def measure_drift(
+    first: Result,
+    second: Result,
+    chance: float = 0.05,
+    rows: tuple[RowPlaces, RowPlaces] | None = None,
+) -> Drift:
     """Compare where the rows of two results stand.
 
     Parameters
@@ -71,18 +76,26 @@ def measure_drift(first: Result, second: Result, chance: float = 0.05) -> Drift:
         Of one feature on one kind of axis.
     chance : float
         How often draws from the same rows may be farther apart than `by_chance`.
+    rows : pair of RowPlaces, optional
+        Feature values of known rows of both; else what results keep of them, which is rough where
+        many rows share a value.
 
     Notes
     -----
     The bound for numbers is that of Dvoretzky, Kiefer, Wolfowitz and Massart. For levels it is the
-    mean of what chance gives, and what a change of single rows can add to it (McDiarmid). Rows
-    inside a fine cell of the axis are known by three places, so that distances below a third of
-    the rows of a cell are not seen.
+    mean of what chance gives, and what a change of single rows can add to it (McDiarmid).
     """
     inverse = 1 / max(first.total_rows, 1.0) + 1 / max(second.total_rows, 1.0)
     if can_be_named(first):
         return _drift_of_levels(first, second, inverse, chance)
-    before, after = first.rows_along(), second.rows_along()
+    if rows is None or (first.labels and second.labels):  # which are counted exactly
+        before, after = first.rows_along(), second.rows_along()
+    else:
+        before, after = rows
+        inverse = sum(
+            1 / max(min(one.total_rows, effective_rows(known)), 1.0)
+            for one, known in zip((first, second), rows, strict=True)
+        )
     return Drift(
         stand(before),
         stand(after),
@@ -106,6 +119,11 @@ def _drift_of_levels(first: Result, second: Result, inverse: float, chance: floa
         names[int(change.argmax())] if change.max() > 0 else "",
         names[int(change.argmin())] if change.min() < 0 else "",
     )
+
+
+def effective_rows(rows: RowPlaces) -> float:
+    """How many rows of equal weight places would be, were each a row."""
+    return float(rows.weight.sum() ** 2 / np.sum(rows.weight**2))
 
 
 def stand(rows: RowPlaces) -> Standing:
