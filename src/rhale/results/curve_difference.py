@@ -309,7 +309,9 @@ class CurveDifference:
     def share(self) -> float:
         """The size over the larger importance of both curves; 0 where both do nothing."""
         largest = max(self.first.importance, self.second.importance)
-        return self.size / largest if largest > 0 or not self.is_known else 0.0
+        if not self.is_known:
+            return float("nan")
+        return self.size / largest if largest > 0 else 0.0
 
     @property
     def differs(self) -> bool:
