@@ -31,7 +31,7 @@ KINDS = {"curve": "compared", "dates": "date compared", "levels": "level compare
 NARROW = "narrow compared"  # levels on a small screen
 CURVES, GAPS, STRIP = 210, 130, 22  # heights of panels, and of the rows of one explanation
 DASHES = ([1, 0], [8, 3], [2, 2], [9, 3, 2, 3], [12, 3], [5, 2, 1, 2], [4, 4], [10, 2, 4, 2])
-ROWS_WIDTH = 70
+GAPS_WIDTH, ROWS_WIDTH = 480, 70
 EFFECT, DIFFERENCE = "effect on the prediction", "difference to the first"
 
 
@@ -132,7 +132,9 @@ def level_panel(name: str, title: str, n_compared: int, *, labels: bool) -> Any:
         layers.append(points.encode(x, y, yOffset=beside()))
     room = data(f"{name}-room").mark_point(opacity=0).encode(x=x, y=alt.value(0))
     size = alt.Step(LEVEL_HEIGHT, **{"for": "position"})
-    return alt.layer(*layers, room).properties(width=WIDTH, height=size)
+    # panels of one width would share a signal, and could not be given their own
+    width = WIDTH if name == "lines" else GAPS_WIDTH
+    return alt.layer(*layers, room).properties(width=width, height=size)
 
 
 def level_rows_panel(n_compared: int) -> Any:
