@@ -49,9 +49,13 @@ __all__ += _partitions.__all__
 
 
 def __getattr__(name: str) -> _Any:
-    """Load on first use what `import rhale` should not wait for: the version, and the plots."""
+    """Load on first use what `import rhale` should not wait for: the version, plots and their style."""
     if name == "__version__":
         return _own_version()
+    if name == "style":
+        from rhale.plots.theme import style
+
+        return style
     if name in ("plots", "problems"):
         from importlib import import_module
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
 from os import PathLike
@@ -23,14 +24,16 @@ from rhale.kernels.moments import Moments
 from rhale.kernels.partition import Partition
 from rhale.kernels.records import same_fields, same_value
 from rhale.measures.notes import ENOUGH, EXPLAINED, describe_explained
-from rhale.names import find_feature, find_output, near_names
+from rhale.names import find_feature, find_output, list_asked, near_names
 from rhale.results import listing, store, summary
 from rhale.results.captions import Captions, caption, captions_of
+from rhale.results.contributions import Outside, as_table_like, contribute
 from rhale.results.effect import Effect
 from rhale.results.explained import SampledCurves
 from rhale.results.fit import MOVED_LIMITS, ModelCells, bin_alike
 from rhale.results.note import Note, as_notes
 from rhale.results.partners import PartnerMatrix, Partners, partners_of_regions
+from rhale.results.plain_bins import find_other_bins
 from rhale.results.read_only import as_read_only
 from rhale.results.result import Result, is_constant
 from rhale.settings import PROFILES, describe_bins, name_keys, partition_for
@@ -124,13 +127,8 @@ class Explanation:
     def __getitem__(self, key: Any) -> Result:
         feature, output = key if isinstance(key, tuple) else (key, None)
         place = self._feature(feature)
-        if output is None:
-            if len(self.outputs) > 1:
-                msg = f"there are several outputs, name one: fx[{feature!r}, {self.outputs[0]!r}]; "
-                msg += near_names("", list(self.outputs))
-                raise UnknownOutputError(msg)
-            output = self.outputs[0]
-        return self.effects[place * len(self.outputs) + self._output(output)]
+        number = self._one_output(output, f"fx[{feature!r}, {self.outputs[0]!r}]")
+        return self.effects[place * len(self.outputs) + number]
 
     @property
     def captions(self) -> Captions:
@@ -144,7 +142,7 @@ class Explanation:
 
     def plot(
         self,
-        feature: str | int | Sequence[str | int] | None = None,
+        feature: str | int | Iterable[str | int] | None = None,
         *,
         output: str | int | None = None,
         ax: Any = None,
@@ -152,14 +150,14 @@ class Explanation:
         smooth: bool = False,
         **options: Any,
     ) -> Any:
-        """Draw one feature in detail, or all of them, largest effect first.
+        """Draw one feature in detail, several in the order asked for, or all, the largest first.
 
         Parameters
         ----------
-        feature : str, int or sequence of these, optional
+        feature : str, int or list of these, optional
             One feature gives the two panels of the paper (or its curves), or small pictures of
-            all outputs where there are several; several features, or none for all, give small
-            pictures with a shared y axis.
+            all outputs where there are several. Several features give small pictures in this
+            order, with a shared y axis; none gives those with the largest effect, 20 at most.
         output : str or int, optional
             Which output; all if not given.
         ax : matplotlib Axes or a sequence of them, optional
@@ -170,8 +168,14 @@ class Explanation:
             Of a model that moves in steps, such as trees: False draws its own curve, flat but for
             its jumps; True evens out small steps and keeps the real jumps, as in `Effect.curve`.
         **options
-            Passed on to `rhale.plots`: `regions=True` draws the curves of regions over the common
-            one, with the tree of their rules, or in small pictures.
+            Of one feature: `kind="curve"`, "bins" or "both" chooses its panels. Of several: `top=12`
+            draws the largest, `columns` and `sharey` arrange them. Of both: `limits="1%..99%"` or
+            (low, high) shows a part of the axis, `xscale="log"` or "linear" is chosen otherwise,
+            `sort="effect"` or "order" orders levels, `regions=True` draws the curves of regions over
+            the common one. Of every picture: `colors` (of the effect, "black"; of several curves, a
+            list; or by role, {"spread": "grey"}), `figsize`, `legend=False`, `title`. The others
+            are those of `rhale.plots.plot_effect`, `plot_profile`, `plot_all`, `plot_outputs` and
+            `plot_regions`; docs/plots.md shows all.
 
         Returns
         -------
@@ -188,10 +192,9 @@ class Explanation:
                 return draw(plots.plot_outputs, results, axes=ax, **options)
             result = self[name] if output is None else self[name, output]
             return draw(choose_plot(result), result, ax=ax, **options)
-        names = (
-            self.features if feature is None else [self.features[self._feature(f)] for f in feature]
-        )
-        chosen = self._by_importance([n for n in self.features if n in names], output)
+        chosen = self._results_of(feature, output)
+        if feature is not None:
+            options = {"top": len({result.name for result in chosen}) or None, **options}
         return draw(plots.plot_all, chosen, axes=ax, **options)
 
     def compare(
@@ -248,6 +251,107 @@ class Explanation:
         else:
             rows = summary.bin_rows(self.effects)
         return summary.as_frame(rows, backend, self._backend)
+
+    def curve_frame(
+        self,
+        feature: str | int | Sequence[str | int] | None = None,
+        *,
+        output: str | int | None = None,
+        backend: str | None = None,
+        **options: Any,
+    ) -> Any:
+        """The curves on a grid as a table: how rows differ and how sure they are beside them.
+
+        Parameters
+        ----------
+        feature : str, int or sequence of these, optional
+            Whose curves; all if not given.
+        output : str or int, optional
+            Which output; all if not given.
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            As in `to_frame`.
+        **options
+            `n`, `center`, `level` and `smooth`, as in `Effect.curve_frame`, where the columns are
+            described.
+        """
+        asked = self.features if feature is None else list_asked(feature, "feature")
+        names = [self.features[self._feature(name)] for name in asked]
+        outputs = self.outputs if output is None else (self._label(output),)
+        effects = [self[name, label] for name in names for label in outputs]
+        return summary.curve_frame(effects, backend, self._backend, **options)
+
+    def contributions(
+        self,
+        X: Any,  # noqa: N803 - what every library of this kind calls a table
+        output: str | int | None = None,
+        *,
+        regions: bool = False,
+        outside: Outside = "nan",
+        backend: str | None = None,
+    ) -> Any:
+        """The curve of every feature at every row of a table: what each adds to the prediction.
+
+        Parameters
+        ----------
+        X : NumPy array, pandas, polars or pyarrow table
+            Rows, explained or new; no model is asked. A data frame has the explained features by
+            name, in any order and beside other columns; an array has the columns of the explained
+            table. With `transform=` of `explain`, in people's units.
+        output : str or int, optional
+            Which output, where there are several.
+        regions : bool
+            Whether rows have the curves of their regions instead of the common ones: of features
+            where that explains more, as in `explained_with_regions`.
+        outside : {"nan", "extend"}
+            Of a value beyond the explained range, or a level that no explained row had: nan; or the
+            curve as it goes on (`Effect.curve`), whole numbers at their last level, names with the
+            rare ones where some are pooled.
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Kind of table; that of X if not given, an array for an array.
+
+        Returns
+        -------
+        data frame or ndarray of shape (n_rows, n_features)
+            One column for each explained feature. A row without a value has the change that was
+            measured for missing ones, nan where it was not.
+
+        Notes
+        -----
+        `fx.base(output)` plus the sum of a row is the model's prediction, up to what interactions
+        add, features that were not explained, and what the curves of correlated features count
+        twice; `explained_variance` says how much that is. Values of shap share interactions out
+        among the features of a row; here they are left out.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).normal(size=(500, 2))
+        >>> fx = rhale.explain(lambda rows: 3 * rows[:, 0] + rows[:, 1], x)
+        >>> (fx.base() + fx.contributions(np.array([[1.0, 2.0]])).sum(axis=1)).round(6)
+        array([5.])
+        """
+        number = self._one_output(output, f"fx.contributions(X, {self.outputs[0]!r})")
+        if regions:
+            self._require_regions()
+        columns = self.provenance.get("columns", self.features)
+        found = contribute(self._curves(number), X, columns, outside=outside, regions=regions)
+        return as_table_like(X, self.features, found, backend)
+
+    def base(self, output: str | int | None = None) -> float:
+        """The prediction where all contributions are zero: its mean over the explained rows.
+
+        Parameters
+        ----------
+        output : str or int, optional
+            Which output, where there are several.
+
+        Notes
+        -----
+        Read from the explanation's sample: the mean of the sampled predictions less the curves
+        there, which are zero on average over all rows that have a value. Of a sum of effects it is
+        exact. What missing values add on average is in the contributions, not here.
+        """
+        return self._curves(self._one_output(output, f"fx.base({self.outputs[0]!r})")).base
 
     def splits_frame(self, backend: str | None = None) -> Any:
         """One row per feature, output and split; arguments as in `to_frame`.
@@ -340,7 +444,9 @@ class Explanation:
         from rhale.report.page import make_page
         from rhale.report.render import render
 
-        write_text(path, render(make_page(self.effects, self.provenance, **self._told(title))))
+        others = find_other_bins(self.effects, self.cells, self.outputs)
+        told = self._told(title)
+        write_text(path, render(make_page(self.effects, self.provenance, others=others, **told)))
         return Path(path)
 
     def _told(self, title: str | None = None) -> dict[str, Any]:
@@ -445,6 +551,18 @@ class Explanation:
         order = sorted(wanted, key=lambda n: -max(np.nan_to_num(e.importance) for e in wanted[n]))
         return [effect for name in order for effect in wanted[name]]
 
+    def _results_of(
+        self, features: Iterable[str | int] | None, output: str | int | None
+    ) -> list[Result]:
+        """Results in the order asked for; the largest first where all are, or a set."""
+        if features is None:
+            return self._by_importance(self.features, output)
+        names = list(dict.fromkeys(self.features[self._feature(f)] for f in features))
+        ranked = self._by_importance(names, output)
+        if isinstance(features, AbstractSet):
+            return ranked
+        return sorted(ranked, key=lambda result: names.index(result.name))
+
     def _label(self, output: str | int) -> str:
         return self.outputs[self._output(output)]
 
@@ -453,6 +571,13 @@ class Explanation:
 
     def _output(self, output: Any) -> int:
         return find_output(self.captions.output_key(output), self.outputs)
+
+    def _one_output(self, output: Any, example: str) -> int:
+        """Place of an output, which need not be named where there is one."""
+        if output is None and len(self.outputs) > 1:
+            msg = f"there are several outputs, name one: {example}; "
+            raise UnknownOutputError(msg + near_names("", list(self.outputs)))
+        return 0 if output is None else self._output(output)
 
 
 def rebin_alike(

@@ -74,6 +74,7 @@ def explain(
     data: opt.Data,
     *,
     target: opt.Target = None,
+    columns: opt.Taken = None,
     features: opt.Features = None,
     method: opt.Method = "rhale",
     bins: opt.Bins = None,
@@ -88,9 +89,13 @@ def explain(
     by: opt.GroupedBy = None,
     cuts: opt.Cuts = None,
     out: opt.Out = None,
+    title: opt.Title = None,
     json: opt.Json = None,
     plots: opt.Plots = None,
     smooth: opt.Smooth = False,
+    name: opt.Names = [],  # noqa: B006 - never changed
+    output_name: opt.OutputName = None,
+    unit: opt.Units = [],  # noqa: B006 - never changed
     checkpoint: opt.Checkpoint = None,
     trust: opt.Trust = [],  # noqa: B006 - never changed
     allow_pickle: opt.AllowPickle = None,
@@ -101,7 +106,7 @@ def explain(
     """Explain a model on a table: a ranking on the screen, a report, numbers, plots."""
     request = opt.request("explain", locals())
     STATE["debug"] |= debug
-    places = Destinations(out, json, plots, smooth=smooth)
+    places = Destinations(out, json, plots, smooth=smooth, title=title)
     fx = unpacked(_ask(request), ANSWER)
     write_explanation(fx, places)
 
@@ -112,6 +117,7 @@ def interactions(
     data: opt.Data,
     *,
     target: opt.Target = None,
+    columns: opt.Taken = None,
     features: opt.Features = None,
     pairs: opt.Pairs = None,
     top: opt.Top = None,
@@ -124,8 +130,12 @@ def interactions(
     seed: opt.Seed = 0,
     response: opt.Response = "auto",
     out: opt.Out = None,
+    title: opt.Title = None,
     json: opt.Json = None,
     plots: opt.Plots = None,
+    name: opt.Names = [],  # noqa: B006 - never changed
+    output_name: opt.OutputName = None,
+    unit: opt.Units = [],  # noqa: B006 - never changed
     checkpoint: opt.Checkpoint = None,
     trust: opt.Trust = [],  # noqa: B006 - never changed
     allow_pickle: opt.AllowPickle = None,
@@ -136,7 +146,7 @@ def interactions(
     """Tell which pairs of features work together, and how strongly: a ranking, a report, numbers."""
     request = opt.request("interactions", locals())
     STATE["debug"] |= debug
-    places = Destinations(out, json, plots)
+    places = Destinations(out, json, plots, title=title)
     write_interactions(_as_interactions(_ask(request)), places)
 
 
@@ -171,6 +181,9 @@ def refit(
     title: opt.Title = None,
     json: opt.Json = None,
     plots: opt.Plots = None,
+    name: opt.Names = [],  # noqa: B006 - never changed
+    output_name: opt.OutputName = None,
+    unit: opt.Units = [],  # noqa: B006 - never changed
     checkpoint: opt.Checkpoint = None,
     max_memory: opt.MaxMemory = "",
     max_seconds: opt.MaxSeconds = 86_400.0,
@@ -194,6 +207,7 @@ def check(
     data: opt.Data,
     *,
     target: opt.Target = None,
+    columns: opt.Taken = None,
     features: opt.Features = None,
     method: opt.Method = "rhale",
     bins: opt.Bins = None,
@@ -230,11 +244,12 @@ def report(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The page; beside the file by default.")
     ] = None,
+    title: opt.Title = None,
 ) -> None:
     """Make a report, one page that opens anywhere, from saved numbers."""
     page = out or numbers.with_suffix(".html")
     Destinations(page, None, None)
-    load_any(numbers).report(page)
+    load_any(numbers).report(page, title=title)
     note_line(f"wrote {page}")
 
 

@@ -13,6 +13,7 @@ from rhale.cli.bins import KNOWN
 from rhale.cli.learner import require_named
 from rhale.cli.request import Request, Task
 from rhale.cli.sizes import size_of
+from rhale.cli.typed_names import names_as_typed
 from rhale.cli.which_pairs import pairs_as_typed
 from rhale.cli.which_trainings import DRAWN, read_scheme, trainings_as_typed
 from rhale.cli.who_differs import regions_as_typed
@@ -195,6 +196,15 @@ Columns = Annotated[
         rich_help_panel=TRAINED,
     ),
 ]
+Taken = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="A,B,...",
+        help="Columns that the model takes, in its order; those it was trained on by default.",
+        rich_help_panel=EXPLAINED,
+    ),
+]
 Groups = Annotated[
     str | None,
     typer.Option(
@@ -263,6 +273,32 @@ RefitWeights = Annotated[
         metavar="COLUMN",
         help="Says how much each row matters to the effects; the learner is not told.",
         rich_help_panel=EXPLAINED,
+    ),
+]
+Names = Annotated[
+    list[str],
+    typer.Option(
+        "--name",
+        metavar="COLUMN=TEXT",
+        help="What people read for a column. Repeatable.",
+        rich_help_panel=WRITTEN,
+        show_default=False,
+    ),
+]
+OutputName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT", help="What is predicted; --target by default.", rich_help_panel=WRITTEN
+    ),
+]
+Units = Annotated[
+    list[str],
+    typer.Option(
+        "--unit",
+        metavar="NAME=UNIT",
+        help="Unit of a column, or of what is predicted. Repeatable.",
+        rich_help_panel=WRITTEN,
+        show_default=False,
     ),
 ]
 Outs = Annotated[
@@ -428,10 +464,12 @@ def _arguments(given: Mapping[str, Any]) -> dict[str, Any]:
     asked.pop("regions", None)
     if (regions := regions_as_typed(given)) is not None:
         asked["regions"] = regions
+    asked |= names_as_typed(given)
     if given["rows"] is not None:
         asked["n_rows"] = given["rows"]
-    if given["features"]:
-        asked["features"] = [name.strip() for name in given["features"].split(",")]
+    for name in ("features", "columns"):
+        if given.get(name):
+            asked[name] = [one.strip() for one in given[name].split(",")]
     if str(given["output"]).isdigit():
         asked["output"] = int(given["output"])
     return asked

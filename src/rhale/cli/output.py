@@ -27,6 +27,7 @@ from rhale.explanation import Explanation
 from rhale.pairs import Interactions
 from rhale.results import listing, pair_listing, store, summary
 from rhale.results.differences import difference_rows, only_in
+from rhale.results.numerals import write_between, write_number, write_with_error
 from rhale.system.writing import whole, write_text
 from rhale.trainings import Refits
 
@@ -41,13 +42,14 @@ FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # beginnings of cells that spreadsh
 class Destinations:
     """Where results go; a place that cannot be written to is told before the work begins.
 
-    Pictures are drawn with small steps evened out where `smooth` says so.
+    Pictures are drawn with small steps evened out where `smooth` says so; `title` is that of a page.
     """
 
     out: Path | None
     json: str | None
     plots: Path | None
     smooth: bool = False
+    title: str | None = None
 
     def __post_init__(self) -> None:
         files = [self.out, Path(self.json) if self.json and self.json != "-" else None]
@@ -72,7 +74,7 @@ def write_explanation(fx: Explanation, places: Destinations) -> None:
         fx.save(places.json)
         note_line(f"wrote {places.json}")
     if places.out:
-        fx.report(places.out)
+        fx.report(places.out, title=places.title)
         note_line(f"wrote {places.out}")
     if places.plots:
         places.plots.mkdir(parents=True, exist_ok=True)
@@ -91,7 +93,7 @@ def write_interactions(ix: Interactions, places: Destinations) -> None:
         ix.save(places.json)
         note_line(f"wrote {places.json}")
     if places.out:
-        ix.report(places.out)
+        ix.report(places.out, title=places.title)
         note_line(f"wrote {places.out}")
     if places.plots:
         places.plots.mkdir(parents=True, exist_ok=True)
@@ -147,10 +149,10 @@ def show_refit_pairs(rx: Refits) -> None:
     n_left = len(columns)
     ends = [pair.strength_ci() for pair in shown]
     columns["strength [95 %]"] = [
-        f"{pair.strength:.4g} [{low:.3g}, {high:.3g}]"
+        write_between(pair.strength, low, high)
         for pair, (low, high) in zip(shown, ends, strict=True)
     ]
-    columns["replicated"] = [f"{pair.replicated:.4g}" for pair in shown]
+    columns["replicated"] = [write_number(pair.replicated) for pair in shown]
     columns["p"] = [f"{pair.p_value:.2g}" for pair in shown]
     columns["comes back"] = ["yes" if pair.comes_back else "no" for pair in shown]
     lines = listing.aligned([list(columns), *zip(*columns.values(), strict=True)], n_left)
@@ -249,7 +251,7 @@ def show_check(found: Mapping[str, Any], place: str | None) -> None:
     if place is not None:
         _write_json(dict(found), place)
         return
-    answers = ", ".join("/".join(f"{v:.4g}" for v in row) for row in found["predictions"])
+    answers = ", ".join("/".join(write_number(v) for v in row) for row in found["predictions"])
     lines = {
         "model": found["model"],
         "table": f"{found['rows']:,} rows, {found['columns']} columns",
@@ -328,13 +330,13 @@ def show_differences(pair: Pair, names: tuple[str, str], *, quiet: bool) -> None
     if len(set(rows["output"])) > 1:
         columns["output"] = [listing.shorten(o) for o in rows["output"]]
     n_left = len(columns)
-    columns["curves apart"] = [f"{v:.3g}" for v in rows["apart"]]
+    columns["curves apart"] = [write_number(v, 3) for v in rows["apart"]]
     columns["of effect"] = [f"{100 * v:.0f} %" for v in rows["apart_share"]]
     for side in "ab":
         pairs = zip(rows[f"importance_{side}"], rows[f"error_{side}"], strict=True)
-        columns[f"effect {side}"] = [f"{v:.3g} ± {e:.1g}" for v, e in pairs]
+        columns[f"effect {side}"] = [write_with_error(v, e) for v, e in pairs]
     for side in "ab":
-        columns[f"spread {side}"] = [f"{v:.3g}" for v in rows[f"spread_{side}"]]
+        columns[f"spread {side}"] = [write_number(v, 3) for v in rows[f"spread_{side}"]]
     sys.stdout.write(f"a: {harmless(a)}, b: {harmless(b)}\n")
     _print_table(columns, n_left)
     for mine, other, name in ((pair[0], pair[1], a), (pair[1], pair[0], b)):

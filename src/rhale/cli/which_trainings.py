@@ -24,14 +24,12 @@ def trainings_as_typed(given: Mapping[str, Any]) -> dict[str, Any]:
 
     Examples
     --------
-    >>> trainings_as_typed({"scheme": "folds", "folds": 10, "columns": "age, sex", "jobs": 2})
-    {'scheme': 'folds', 'folds': 10, 'columns': ['age', 'sex'], 'n_jobs': 2}
+    >>> trainings_as_typed({"scheme": "folds", "folds": 10, "jobs": 2})
+    {'scheme': 'folds', 'folds': 10, 'n_jobs': 2}
     >>> trainings_as_typed({"pairs": "age:sex"})
     {'pairs': [['age', 'sex']]}
     """
     asked = {name: given[name] for name in GIVEN if given.get(name) is not None}
-    if given.get("columns"):
-        asked["columns"] = [name.strip() for name in given["columns"].split(",")]
     if given.get("jobs") is not None:
         asked["n_jobs"] = given["jobs"]
     return {**asked, **pairs_as_typed({"pairs": given.get("pairs")})}

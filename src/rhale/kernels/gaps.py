@@ -39,6 +39,48 @@ class Gaps(NamedTuple):
 NO_GAPS = Gaps(np.empty(0), np.empty(0), np.empty(0))
 
 
+class Sides(NamedTuple):
+    """Wide gaps, and what the rows beside them suggest for the mean effect inside.
+
+    Attributes
+    ----------
+    left, right : ndarray of shape (n_gaps,)
+        The last value before each gap, and the first one behind it.
+    lowest, highest : ndarray of shape (n_gaps,)
+        Of the lines through the rows on either side, read at its limits and in its middle.
+    """
+
+    left: FloatArray
+    right: FloatArray
+    lowest: FloatArray
+    highest: FloatArray
+
+
+def read_sides(cells: Moments) -> Sides:
+    """Find the wide gaps with rows enough beside them, and read the lines through these.
+
+    Parameters
+    ----------
+    cells : Moments
+        Of one output; the first series counts.
+
+    Notes
+    -----
+    Lines go through the rows that are nearer than the width of the gap, ten at least.
+    """
+    filled, edges = np.flatnonzero(cells.weight > 0), cells.grid.edges
+    left, right = cells.high[filled[:-1]], cells.low[filled[1:]]
+    width = right - left
+    # a feature of few values has an empty stretch after each of them, which is no gap
+    usual = USUAL * float(np.median(width)) if width.size else 0.0
+    wide = width >= max(GAP_SHARE * (edges[-1] - edges[0]), usual)
+    read = [_read_lines(cells, int(k)) for k in filled[:-1][wide]]
+    suggested = np.array(read).reshape(-1, 4)
+    known = np.isfinite(suggested).all(axis=1)
+    ends = suggested[known].min(axis=1), suggested[known].max(axis=1)
+    return Sides(left[wide][known], right[wide][known], *ends)
+
+
 def find_gaps(cells: Moments, curve: Callable[[FloatArray], FloatArray]) -> Gaps:
     """List the wide gaps, and guess what they may hide from the rows beside them.
 
@@ -51,34 +93,21 @@ def find_gaps(cells: Moments, curve: Callable[[FloatArray], FloatArray]) -> Gaps
 
     Notes
     -----
-    Lines through the rows on either side, those nearer than the width of the gap and ten at least,
-    are read at its limits and in its middle. The mean effect in the gap is anything between what is drawn there
-    and the farthest of these four, a third of that squared distance. Noise of the lines is not
-    taken off: what rows beside a gap do not tell leaves it the more open.
+    The mean effect in the gap is anything between what is drawn there and the farthest of what
+    the lines beside it suggest (see `read_sides`), a third of that squared distance. Noise of the
+    lines is not taken off: what rows beside a gap do not tell leaves it the more open.
     """
-    filled, edges = np.flatnonzero(cells.weight > 0), cells.grid.edges
-    left, right = cells.high[filled[:-1]], cells.low[filled[1:]]
-    width = right - left
-    if not width.size:
+    left, right, lowest, highest = read_sides(cells)
+    if not left.size:
         return NO_GAPS
-    # a feature of few values has an empty stretch after each of them, which is no gap
-    wide = width >= max(GAP_SHARE * (edges[-1] - edges[0]), USUAL * float(np.median(width)))
-    if not wide.any():
-        return NO_GAPS
-    left, right, last = left[wide], right[wide], filled[:-1][wide]
     drawn = (curve(right) - curve(left)) / (right - left)
-    variance = np.array(
-        [
-            _hidden_variance(cells, int(k), float(level))
-            for k, level in zip(last, drawn, strict=True)
-        ]
-    )
-    known = np.isfinite(variance)
-    return Gaps(left[known], right[known], variance[known]) if known.any() else NO_GAPS
+    farthest = np.maximum(np.abs(lowest - drawn), np.abs(highest - drawn))
+    size = np.max(np.abs([lowest, highest, drawn]), axis=0)
+    return Gaps(left, right, np.where(farthest <= ROUNDING * size, 0.0, farthest**2 / 3))
 
 
-def _hidden_variance(cells: Moments, last: int, drawn: float) -> float:
-    """Variance of the mean effect in the gap behind a cell; nan where too few rows are beside it."""
+def _read_lines(cells: Moments, last: int) -> FloatArray:
+    """Lines beside the gap behind a cell, at its limits and in its middle; nan where rows are few."""
     filled = np.flatnonzero(cells.weight > 0)
     following = int(filled[np.searchsorted(filled, last) + 1])
     left, right = float(cells.high[last]), float(cells.low[following])
@@ -87,10 +116,7 @@ def _hidden_variance(cells: Moments, last: int, drawn: float) -> float:
     middle = left + width / 2
     before = _line(cells, slice(int(near[0]), last + 1), np.array([left, middle]))
     behind = _line(cells, slice(following, int(near[-1]) + 1), np.array([middle, right]))
-    suggested = np.concatenate([before, behind])
-    farthest = float(np.max(np.abs(suggested - drawn)))
-    size = max(float(np.max(np.abs(suggested))), abs(drawn))
-    return 0.0 if farthest <= ROUNDING * size else farthest**2 / 3
+    return np.concatenate([before, behind])
 
 
 def _line(cells: Moments, part: slice, x: FloatArray) -> FloatArray:

@@ -139,11 +139,14 @@ def turned_height(slots: Slots, lines: float = 1.0) -> float:
     return float(np.clip(height, *style.TURNED_REACH))
 
 
-def new_board(slots: Slots, ax: Axes | None, *, n_items: int = 1) -> Board:
-    """Find or make one panel for levels, turned where names are long."""
+def new_board(
+    slots: Slots, ax: Axes | None, *, n_items: int = 1, turned: bool | None = None
+) -> Board:
+    """Find or make one panel for levels, turned where names are long or that is asked for."""
+    turned = should_turn(slots, ax) if turned is None else turned
     if ax is not None:
-        return Board(ax, should_turn(slots, ax))
-    if not should_turn(slots, None):
+        return Board(ax, turned)
+    if not turned:
         return Board(canvas.new_axes(style.PROFILE_SIZE))
     height = turned_height(slots, 1 + 0.25 * (n_items - 1))
     board = Board(canvas.new_axes((style.PROFILE_SIZE[0], height)), turned=True)
@@ -156,7 +159,11 @@ def label_board(board: Board, results: Sequence[Result], center: Center | None) 
     value = value_label(
         results, center, canvas.letters(board.ax, "width" if board.turned else "height")
     )
-    name = joined([result.name for result in results], style.LABEL_LENGTH)
+    label_one(board, joined([result.name for result in results], style.LABEL_LENGTH), value)
+
+
+def label_one(board: Board, name: str, value: str) -> None:
+    """Write the name of the feature along its places, and what is shown along the values."""
     x, y = (value, name) if board.turned else (name, value)
     board.ax.set_xlabel(x, **LITERAL)
     board.ax.set_ylabel(y, **LITERAL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Sequence
 from functools import partial
 from typing import Literal
@@ -19,8 +20,10 @@ from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from rhale.errors import BadSettingError
-from rhale.plots import style
+from rhale.plots import style, theme
+from rhale.plots.axes_array import TwoPanels
 from rhale.plots.lettering import LITERAL, number, shown
+from rhale.plots.view import PLAIN, View
 
 MANY_LINES = ("rhale:rows", "rhale:trainings")
 BESIDE_LEGEND = 0.8  # inches of a figure beside a legend above its axes
@@ -28,21 +31,32 @@ SMALLEST = 1e-300  # Matplotlib cannot write ticks nearer to zero
 
 
 def new_figure(size: tuple[float, float]) -> Figure:
-    """Make a figure of this many inches.
+    """Make a figure of this many inches, or of as many as the theme wants.
 
     Notes
     -----
-    Someone who works with pyplot expects `plt.show()` and `plt.savefig()` to know the figure,
-    and a notebook displays only pyplot's figures; so there, and only there, pyplot makes it.
-    Anywhere else pyplot stays out: no window system is chosen, no global list keeps the figure.
+    Pyplot makes it, so that `plt.show()` and `plt.savefig()` know it, and notebooks display it.
+    Where pyplot has no window to offer, or would open one outside of the main thread, the figure
+    is drawn without: nobody asked for a window.
     """
-    if "matplotlib.pyplot" in sys.modules or "ipykernel" in sys.modules:
+    look = theme.current()
+    size = look.figsize or (look.size * size[0], look.size * size[1])
+    if may_use_pyplot():
         from matplotlib import pyplot as plt
 
-        return plt.figure(figsize=size, layout="constrained")
+        try:
+            return plt.figure(figsize=size, layout="constrained")
+        except ImportError:  # the chosen backend needs a display, and there is none
+            pass
     figure = Figure(figsize=size, layout="constrained")
     FigureCanvasAgg(figure)
     return figure
+
+
+def may_use_pyplot() -> bool:
+    """Tell whether pyplot may make figures here: windows belong to the main thread."""
+    in_main = threading.current_thread() is threading.main_thread()
+    return in_main or "matplotlib.pyplot" in sys.modules
 
 
 def new_axes(size: tuple[float, float]) -> Axes:
@@ -52,7 +66,7 @@ def new_axes(size: tuple[float, float]) -> Axes:
     return ax
 
 
-def new_pair() -> tuple[Axes, Axes]:
+def new_pair() -> TwoPanels:
     """Make a figure with the two panels of an effect, one x axis for both."""
     figure = new_figure(style.EFFECT_SIZE)
     rows = figure.add_gridspec(2, 1, height_ratios=style.PANEL_HEIGHTS)
@@ -60,10 +74,10 @@ def new_pair() -> tuple[Axes, Axes]:
     bottom = figure.add_subplot(rows[1], sharex=top)
     for ax in (top, bottom):
         write_plain_numbers(ax, 8)
-    return top, bottom
+    return TwoPanels(top, bottom)
 
 
-def new_sides(height: float) -> tuple[Axes, Axes]:
+def new_sides(height: float) -> TwoPanels:
     """Make a figure with two panels side by side, one y axis for both."""
     figure = new_figure((style.TURNED_WIDTH, height))
     columns = figure.add_gridspec(1, 2, width_ratios=style.PANEL_WIDTHS_TURNED)
@@ -71,12 +85,10 @@ def new_sides(height: float) -> tuple[Axes, Axes]:
     right = figure.add_subplot(columns[1], sharey=left)
     for ax in (left, right):
         write_plain_values(ax)
-    return left, right
+    return TwoPanels(left, right)
 
 
-def find_pair(
-    ax: Axes | Sequence[Axes] | None, *, sideways: float | None = None
-) -> tuple[Axes, Axes]:
+def find_pair(ax: Axes | Sequence[Axes] | None, *, sideways: float | None = None) -> TwoPanels:
     """Find or make the two panels of an effect.
 
     Parameters
@@ -93,13 +105,13 @@ def find_pair(
     return given_pair(ax)
 
 
-def given_pair(axes: Sequence[Axes]) -> tuple[Axes, Axes]:
+def given_pair(axes: Sequence[Axes]) -> TwoPanels:
     """Take two panels from the caller."""
     pair = list(axes)
     if len(pair) != 2 or not all(isinstance(panel, Axes) for panel in pair):
         msg = f"ax must be one Axes, a pair of them, or None; found {axes!r}"
         raise BadSettingError(msg)
-    return pair[0], pair[1]
+    return TwoPanels(*pair)
 
 
 def write_plain_numbers(ax: Axes, digits: int) -> None:
@@ -145,7 +157,7 @@ def magnify() -> float:
     return max(1.0, FontProperties(size="medium").get_size_in_points() / style.LETTER_POINTS)
 
 
-def split(ax: Axes, *, sideways: bool = False) -> tuple[Axes, Axes]:
+def split(ax: Axes, *, sideways: bool = False) -> TwoPanels:
     """Make two panels in the place of one: the axes become the top, new ones lie below.
 
     Parameters
@@ -163,29 +175,29 @@ def split(ax: Axes, *, sideways: bool = False) -> tuple[Axes, Axes]:
     if spec is not None and sideways:
         columns = spec.subgridspec(1, 2, width_ratios=style.PANEL_WIDTHS_TURNED)
         ax.set_subplotspec(columns[0])
-        return ax, figure.add_subplot(columns[1], sharey=ax)
+        return TwoPanels(ax, figure.add_subplot(columns[1], sharey=ax))
     if spec is not None:
         rows = spec.subgridspec(2, 1, height_ratios=style.PANEL_HEIGHTS)
         ax.set_subplotspec(rows[0])
-        return ax, figure.add_subplot(rows[1], sharex=ax)
+        return TwoPanels(ax, figure.add_subplot(rows[1], sharex=ax))
     if ax.get_axes_locator() is not None:
         msg = "these axes are placed by other axes and cannot be divided; give a pair of axes"
         raise BadSettingError(msg)
     return split_by_hand(ax, sideways=sideways)
 
 
-def split_by_hand(ax: Axes, *, sideways: bool) -> tuple[Axes, Axes]:
+def split_by_hand(ax: Axes, *, sideways: bool) -> TwoPanels:
     """Divide axes that stand in no grid."""
     place = ax.get_position(original=True)
     if sideways:
         end, start = place.x0 + 0.56 * place.width, place.x0 + 0.6 * place.width
         ax.set_position((place.x0, place.y0, end - place.x0, place.height))
         aside = (start, place.y0, place.x1 - start, place.height)
-        return ax, ax.figure.add_axes(aside, sharey=ax)
+        return TwoPanels(ax, ax.figure.add_axes(aside, sharey=ax))
     low, high = place.y0 + 0.38 * place.height, place.y0 + 0.46 * place.height
     ax.set_position((place.x0, high, place.width, place.y1 - high))
     below = (place.x0, place.y0, place.width, low - place.y0)
-    return ax, ax.figure.add_axes(below, sharex=ax)
+    return TwoPanels(ax, ax.figure.add_axes(below, sharex=ax))
 
 
 def share_x(top: Axes, bottom: Axes) -> bool:
@@ -205,8 +217,8 @@ def widen(low: float, high: float, below: float, above: float) -> tuple[float, f
     return low - below * span, high + above * span
 
 
-def fit_limits(ax: Axes, *, strip: bool) -> None:
-    """Let the axes reach as far as what is drawn, with room for the strip of counts.
+def fit_limits(ax: Axes, *, strip: bool, view: View = PLAIN) -> None:
+    """Let the axes reach as far as what is drawn or shown, with room for the strip of counts.
 
     Notes
     -----
@@ -214,7 +226,15 @@ def fit_limits(ax: Axes, *, strip: bool) -> None:
     """
     x, y = ax.dataLim.intervalx, ax.dataLim.intervaly
     below = style.ROOM_FOR_STRIP if strip else style.MARGIN
-    ax.set_xlim(widen(x[0], x[1], 0.02, 0.02), auto=True)
+    if view.is_log:
+        ax.set_xscale("log")
+    if view.limits is not None:
+        ax.set_xlim(view.limits, auto=True)
+    elif view.is_log:
+        low, high = np.exp(widen(np.log(x[0]), np.log(x[1]), 0.02, 0.02))
+        ax.set_xlim(low, high, auto=True)
+    else:
+        ax.set_xlim(widen(x[0], x[1], 0.02, 0.02), auto=True)
     ax.set_ylim(widen(y[0], y[1], below, style.MARGIN), auto=True)
 
 
@@ -267,7 +287,7 @@ def add_legend(
     line : int
         Letters that fit into a line above the panel.
     """
-    if not artists:
+    if not artists or not theme.current().legend:
         return
     if outside:
         inches = ax.figure.bbox.width / ax.figure.dpi - BESIDE_LEGEND
@@ -307,7 +327,11 @@ def add_legend(
 
 
 def add_figure_legend(figure: Figure, artists: Sequence[Artist], title: str) -> None:
-    """Explain the artists once, below all panels."""
+    """Explain the artists once, below all panels; without a legend its title is said nevertheless."""
+    if not theme.current().legend:
+        if title:
+            figure.supxlabel(title, fontsize=style.LEGEND_TEXT)
+        return
     if not artists:
         return
     columns = int(figure.get_figwidth() / (magnify() * style.ENTRY_WIDTH))

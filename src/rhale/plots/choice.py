@@ -9,22 +9,44 @@ from typing import Any
 from rhale.errors import BadSettingError
 from rhale.names import near_names
 from rhale.plots.effect_plot import plot_effect
+from rhale.plots.frame import FRAME, PLACES, read_frame
 from rhale.plots.pair_lines import plot_pair_lines
 from rhale.plots.pair_map import plot_pair_map
 from rhale.plots.pair_sides import DrawnPair
 from rhale.plots.profile_plot import plot_profile
+from rhale.plots.refit_plot import plot_refits
 from rhale.plots.region_plot import plot_regions
+from rhale.results.refit_effect import RefitEffect
 from rhale.results.result import Parts, Result
 
 Plot = Callable[..., Any]
 DETAILS: dict[Parts, Plot] = {"bins": plot_effect, "levels": plot_effect, "points": plot_profile}
 PAIRS: dict[str, Plot] = {"map": plot_pair_map, "lines": plot_pair_lines}
 REGIONS = "regions"  # the option that asks for another plot
+OTHER_WORDS = {  # what other libraries call an option
+    **dict.fromkeys(("color", "colour", "colours", "palette", "c", "cmap"), "colors"),
+    **dict.fromkeys(("max_features", "max_display", "n_features", "n"), "top"),
+    **dict.fromkeys(("xlim", "percentiles", "quantiles", "range"), "limits"),
+    **dict.fromkeys(("logx", "log", "log_scale", "scale"), "xscale"),
+    **dict.fromkeys(("size", "figure_size", "width", "height"), "figsize"),
+    **dict.fromkeys(("order", "sorted", "sort_by"), "sort"),
+    **dict.fromkeys(("ncols", "n_cols", "cols"), "columns"),
+}
 
 
 def choose_plot(result: Result) -> Plot:
     """Find the plot that shows one result in detail."""
     return DETAILS[result.parts]
+
+
+def draw_result(result: Result, **options: Any) -> Any:
+    """Draw one result in detail."""
+    return draw(choose_plot(result), result, **options)
+
+
+def draw_refit(effect: RefitEffect, **options: Any) -> Any:
+    """Draw one feature in all trainings."""
+    return draw(plot_refits, effect, **options)
 
 
 def draw(plot: Plot, what: Any, **options: Any) -> Any:
@@ -58,13 +80,28 @@ def draw_with(plot: Plot, what: Any, options: Mapping[str, Any], also: Sequence[
     what : object
         What is drawn.
     options : mapping
-        As the user gave them.
+        As the user gave them: those of the plot, and those of every plot.
     also : sequence of str
         Options that the user may give, and that were taken out already.
     """
-    known = [*list(signature(plot).parameters)[1:], *also]
+    known = list(signature(plot).parameters)[1:]
     for name in options:
-        if name not in known:
-            msg = f"{plot.__name__} has no option {name!r}; {near_names(name, known)}"
-            raise BadSettingError(msg)
-    return plot(what, **options)
+        if name not in (*known, *FRAME):
+            raise BadSettingError(tell_options(plot, name, [*known, *also]))
+    given = {name: option for name, option in options.items() if name in known}
+    frame = read_frame({name: options[name] for name in FRAME if name in options})
+    is_new = all(given.get(name) is None for name in PLACES)
+    if frame.figsize is not None and not is_new:
+        msg = "figsize= is the size of a new figure, and ax= has one already; leave one of them out"
+        raise BadSettingError(msg)
+    with frame.hold():
+        drawn = plot(what, **given)
+        frame.write_title(drawn, is_new=is_new)
+    return drawn
+
+
+def tell_options(plot: Plot, name: str, known: Sequence[str]) -> str:
+    """Say that a plot has no such option, and which ones it has."""
+    meant = f"did you mean {OTHER_WORDS[name]!r}? " if OTHER_WORDS.get(name) in known else ""
+    names = near_names(name, [*known, *FRAME], limit=len(known) + len(FRAME))
+    return f"{plot.__name__} has no option {name!r}; {meant or ''}{names}"

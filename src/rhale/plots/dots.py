@@ -39,14 +39,14 @@ def draw_spread(board: Board, path: Trace, width: float) -> list[Artist]:
 
 
 def draw_ci(
-    board: Board, path: Trace, level: float, width: float, colour: str = style.UNCERTAINTY
+    board: Board, path: Trace, level: float, width: float, colour: str | None = None
 ) -> list[Artist]:
     """Draw thin whiskers with caps of this width that say how well the mean is known."""
     known = np.isfinite(path.low) & np.isfinite(path.high)
     if not known.any():
         return []
     places, low, high = path.x[known], path.low[known], path.high[known]
-    whiskers = board.strokes(places, low, high)
+    whiskers, colour = board.strokes(places, low, high), colour or style.UNCERTAINTY
     whiskers.set(color=colour, linewidth=style.WHISKER_LINE, zorder=3.9)
     whiskers.set(gid="rhale:ci", label=interval_name(level))
     for end in (low, high):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -14,10 +15,12 @@ from rhale.kernels.curve import Center, middles
 from rhale.kernels.grid import Grid
 from rhale.plots import canvas, dots, missing_panel, style, ticks
 from rhale.plots.board import Board, label_pair
-from rhale.plots.fields import Layers, LineField, read_item
+from rhale.plots.fields import Item, Layers, LineField, read_item
+from rhale.plots.kinds import Kind, choose_kind, find_panels, give_back
 from rhale.plots.labels import slope_label, value_label
 from rhale.plots.lettering import LITERAL, number
 from rhale.plots.level_plot import plot_levels
+from rhale.plots.view import PLAIN, Limits, Scale, Sort, View, read_view
 from rhale.results.effect import Effect
 from rhale.results.level_effect import LevelEffect
 from rhale.results.result import is_constant
@@ -35,6 +38,7 @@ def plot_effect(
     effect: Effect | LevelEffect,
     *,
     ax: Axes | Sequence[Axes] | None = None,
+    kind: Kind | None = None,
     center: Center = "mean",
     level: float = 0.95,
     smooth: bool = False,
@@ -43,7 +47,10 @@ def plot_effect(
     violins: bool = True,
     truth: Truth | None = None,
     turned: bool | None = None,
-) -> tuple[Axes, Axes]:
+    limits: Limits = None,
+    xscale: Scale = "auto",
+    sort: Sort | None = None,
+) -> Any:
     """Draw one effect as the paper does: the curve on top, its bins below.
 
     Parameters
@@ -52,7 +59,12 @@ def plot_effect(
         What to draw. Levels are dots, the larger the more rows they have; below stand the steps
         between them.
     ax : Axes or pair of Axes, optional
-        One: its place is divided into the two panels. Two: top and bottom. None: a new figure.
+        One: its place is divided into the two panels, or is that of the one panel. Two: top and
+        bottom. None: a new figure.
+    kind : {"both", "curve", "bins"}, optional
+        Both panels, the curve alone, or its bins (of levels, the steps between them) alone. If not
+        given it is both; of levels that are sorted by effect it is "curve", since their steps were
+        measured in another order.
     center : {"mean", "start", "uniform"}
         Where the curve is zero, as in `Effect.curve`.
     level : float
@@ -74,10 +86,20 @@ def plot_effect(
     turned : bool, optional
         Write levels below one another, the two panels side by side. If not given, this is done
         where there are many levels or long names, unless a pair of axes is given.
+    limits : str or pair, optional
+        Which part of the axis is shown: "1%..99%" between these shares of the rows, (20, 65) between
+        these values, of which one may be None. The y axes follow what is seen.
+    xscale : {"auto", "linear", "log"}
+        Scale of an axis of numbers. "auto" is logarithmic where all values are positive, the middle
+        90 % of the rows would stand on less than a quarter of a plain axis, and a logarithmic one
+        gives them twice the room. The axis says "log scale" then.
+    sort : {"effect", "order"}, optional
+        How levels stand: by their effect, the highest first, or in the order in which their steps
+        were measured. If not given, by effect where that order means nothing, as that of names does.
 
     Returns
     -------
-    top, bottom : Axes
+    Axes, or top and bottom
         The given ones, or new ones. Artists carry a gid: rhale:curve, rhale:spread, rhale:ci,
         rhale:counts, rhale:truth, rhale:missing; rhale:bars, rhale:whiskers, rhale:violins,
         rhale:dots, rhale:empty, rhale:jumps; for levels rhale:levels and rhale:steps.
@@ -100,40 +122,70 @@ def plot_effect(
     >>> bottom.get_xlabel()
     'age'
     """
+    kind, sort = choose_kind(effect, kind, sort, ax)
+    view, layers = (
+        read_view([effect], limits, xscale, sort),
+        Layers(center, level, spread, uncertainty),
+    )
     if isinstance(effect, LevelEffect):
-        layers = Layers(center, level, spread, uncertainty)
-        return plot_levels(effect, layers, ax=ax, truth=truth, turned=turned)
-    top, bottom = canvas.find_pair(ax)
-    new, field = ax is None, LineField(top)
-    item = read_item(effect, center, level, smooth=smooth)
-    drawn = {"spread": spread, "uncertainty": uncertainty}
-    if is_constant(effect):
-        draw_constant(top, bottom, effect)
-        missing_panel.draw_result(top, effect, item.missing, level, **drawn)
-    else:
-        field.begin()
-        explained = field.draw_one(item, "mean effect", level, **drawn)
-        field.draw_gaps(effect)
-        explained += field.draw_counts(effect) + draw_truth(top, effect, center, truth)
-        missing_panel.draw_result(top, effect, item.missing, level, **drawn)
-        field.fit()
-        canvas.add_legend(top, explained, outside=new)
-        explained = draw_bottom(bottom, effect, violins=violins)
-        canvas.fit_limits(bottom, strip=False)
-        cut_jumps(bottom, effect)
-        bottom.set_xlim(top.get_xlim(), auto=True)
-        canvas.add_legend(bottom, explained, outside=new)
+        return plot_levels(effect, layers, view, kind=kind, ax=ax, truth=truth, turned=turned)
+    top, bottom = find_panels(ax, kind)
+    if top is not None:
+        item = read_item(effect, center, level, smooth=smooth, view=view)
+        known = draw_truth(top, effect, view, center, truth)
+        draw_top(LineField(top, view=view), item, layers, known, new=ax is None)
+    if bottom is not None:
+        draw_lower(LineField(bottom, view=view), effect, violins=violins, new=ax is None)
+        if top is not None:
+            bottom.set_xlim(top.get_xlim(), auto=True)
     for panel in (top, bottom):
-        ticks.dress(panel, effect)
+        if panel is not None:
+            LineField(panel, view=view).name_places(effect)
     name_axes(top, bottom, effect, center)
-    return top, bottom
+    for panel in (top, bottom):
+        if panel is not None and panel.get_xlabel():
+            LineField(panel, view=view).name_scale()
+    return give_back(top, bottom)
 
 
-def draw_truth(ax: Axes, effect: Effect, center: Center, truth: Truth | None) -> list[Artist]:
+def draw_top(
+    field: LineField, item: Item, layers: Layers, known: list[Artist], *, new: bool
+) -> None:
+    """Draw the curve, its spread and interval, and where rows are; `known` is drawn already."""
+    effect, ax = item.result, field.ax
+    drawn = {"spread": layers.spread, "uncertainty": layers.uncertainty}
+    if is_constant(effect):
+        field.draw_constant([item], layers.level)
+        missing_panel.draw_result(ax, effect, item.missing, layers.level, **drawn)
+        return
+    field.begin()
+    explained = field.draw_one(item, "mean effect", layers.level, **drawn)
+    field.draw_gaps(effect)
+    explained += field.draw_counts(effect) + known
+    missing_panel.draw_result(ax, effect, item.missing, layers.level, **drawn)
+    field.fit()
+    canvas.add_legend(ax, explained, outside=new)
+
+
+def draw_lower(field: LineField, effect: Effect, *, violins: bool, new: bool) -> None:
+    """Draw the bins that the curve is made of."""
+    ax, view = field.ax, field.view
+    if is_constant(effect):
+        draw_one_value(ax, effect)
+        return
+    explained = draw_bottom(ax, effect, view, violins=violins)
+    canvas.fit_limits(ax, strip=False, view=view)
+    cut_jumps(ax, effect, view)
+    canvas.add_legend(ax, explained, outside=new)
+
+
+def draw_truth(
+    ax: Axes, effect: Effect, view: View, center: Center, truth: Truth | None
+) -> list[Artist]:
     """Draw a known curve, zero where the effect's curve is."""
-    if truth is None:
+    if truth is None or is_constant(effect):
         return []
-    x = effect.places()
+    x = effect.places() if view.is_plain else view.places(effect)
     if center == "mean" and effect.density == "rows" and effect.sample.x.size:
         places, weights = effect.sample.x, effect.sample.weight
     else:
@@ -145,39 +197,49 @@ def draw_truth(ax: Axes, effect: Effect, center: Center, truth: Truth | None) ->
     return [line]
 
 
-def draw_bottom(ax: Axes, effect: Effect, *, violins: bool) -> list[Artist]:
+def draw_bottom(
+    ax: Axes, effect: Effect, view: View = PLAIN, *, violins: bool = True
+) -> list[Artist]:
     """Draw bars, whiskers, violins and gaps; return what a legend explains."""
     dots.draw_zero(Board(ax))
-    explained = draw_bars(ax, effect) + draw_whiskers(ax, effect)
+    explained = draw_bars(ax, effect, view) + draw_whiskers(ax, effect, view)
     if violins:
-        explained += draw_rows(ax, effect)
+        explained += draw_rows(ax, effect, view)
     return explained + LineField(ax).draw_gaps(effect)
 
 
-def draw_bars(ax: Axes, effect: Effect) -> list[Artist]:
+def draw_bars(ax: Axes, effect: Effect, view: View = PLAIN) -> list[Artist]:
     """Draw one bar per bin, as wide as the bin; a linear fit slopes its top.
 
     A fit to a stepped model slopes with the windows that slopes of rows are taken over, and no
     curve does: its bars are flat. They are known without rows, too.
     """
+    left, right = view.clip(effect.edges[:-1], effect.edges[1:])
     known = np.isfinite(effect.mean) & (effect.measured | (effect.stairs is not None))
-    left, right = effect.edges[:-1][known], effect.edges[1:][known]
-    slope = effect.slope[known] if effect.stairs is None else 0.0
-    rise = 0.5 * slope * (right - left)
-    start, end = effect.mean[known] - rise, effect.mean[known] + rise
-    zero = np.zeros(left.size)
-    corners = np.stack([left, zero, left, start, right, end, right, zero], axis=1)
-    bars = PolyCollection(corners.reshape(-1, 4, 2).tolist(), gid="rhale:bars", label="bin effect")
+    shown = np.flatnonzero(known & (left < right))
+    slope = effect.slope if effect.stairs is None else np.zeros(effect.mean.size)
+    outlines = [outline(effect, int(k), float(slope[k]), view) for k in shown]
+    bars = PolyCollection(outlines, gid="rhale:bars", label="bin effect")
     bars.set_facecolor((style.EFFECT, style.BAR_ALPHA))
-    width = style.THIN_LINE if left.size <= MANY_BINS else style.HAIR_LINE
+    width = style.THIN_LINE if shown.size <= MANY_BINS else style.HAIR_LINE
     bars.set(edgecolor=style.EFFECT, linewidth=width, zorder=2)
     ax.add_collection(bars)
     return [bars]
 
 
-def draw_whiskers(ax: Axes, effect: Effect) -> list[Artist]:
+def outline(effect: Effect, k: int, slope: float, view: View) -> FloatArray:
+    """Corners of the bar of one bin, as far as it is shown; a straight top bends on a log axis."""
+    middle = middles(effect.edges)[k]
+    left, right = view.clip(effect.edges[k], effect.edges[k + 1])
+    x = view.evenly(left, right, N_LEVELS if view.is_log and slope else 2)
+    top = effect.mean[k] + slope * (x - middle)
+    return np.column_stack([[left, *x, right], [0.0, *top, 0.0]])
+
+
+def draw_whiskers(ax: Axes, effect: Effect, view: View = PLAIN) -> list[Artist]:
     """Draw mean ± std at the middle of every bin where both are known."""
     known = effect.measured & np.isfinite(effect.mean) & np.isfinite(effect.std)
+    known &= view.shows(middles(effect.edges))
     if not known.any():
         return []
     caps, width = (2.5, 1.2) if effect.mean.size <= MANY_BINS else (0.0, style.HAIR_LINE)
@@ -196,13 +258,13 @@ def draw_whiskers(ax: Axes, effect: Effect) -> list[Artist]:
     return [whiskers]
 
 
-def draw_rows(ax: Axes, effect: Effect) -> list[Artist]:
+def draw_rows(ax: Axes, effect: Effect, view: View = PLAIN) -> list[Artist]:
     """Draw the sampled local effects of every bin: a violin, or dots where they are few."""
     outlines, dots = [], np.zeros(effect.sample.x.size, dtype=np.bool_)
     for k, inside in members(effect):
         if inside.sum() < LEAST_FOR_VIOLIN:
-            dots |= inside
-        elif (shape := violin(effect, k, inside)) is not None:
+            dots |= inside & view.shows(effect.sample.x)
+        elif (shape := violin(effect, k, inside, view)) is not None:
             outlines.append(shape)
     explained: list[Artist] = []
     if outlines:
@@ -218,14 +280,15 @@ def draw_rows(ax: Axes, effect: Effect) -> list[Artist]:
     return explained
 
 
-def cut_jumps(ax: Axes, effect: Effect) -> None:
+def cut_jumps(ax: Axes, effect: Effect, view: View = PLAIN) -> None:
     """Let the axis reach as far as slopes that can be compared; write beside jumps how far they go."""
     reach = reach_slopes(effect)
     if reach is None:
         return
     ax.set_ylim(canvas.widen(*reach, style.MARGIN, style.MARGIN), auto=True)
-    middle = 0.5 * (effect.edges[0] + effect.edges[-1])
-    for jump in sorted(effect.jumps, key=lambda jump: -abs(jump.size))[:MOST_JUMPS]:
+    middle = view.evenly(*view.ends(effect), 3)[1]
+    seen = [jump for jump in effect.jumps if view.shows(np.array([jump.start, jump.stop])).all()]
+    for jump in sorted(seen, key=lambda jump: -abs(jump.size))[:MOST_JUMPS]:
         is_left, is_up = jump.stop < middle, jump.size > 0
         words = ax.annotate(
             f" jumps by {number(jump.size)} ",
@@ -248,7 +311,7 @@ def members(effect: Effect) -> Iterator[tuple[int, BoolArray]]:
         yield k, inside & (place == k)
 
 
-def violin(effect: Effect, k: int, inside: BoolArray) -> FloatArray | None:
+def violin(effect: Effect, k: int, inside: BoolArray, view: View = PLAIN) -> FloatArray | None:
     """Outline of the local effects of one bin, shape (2 n_levels, 2); None without spread."""
     sample, middle = effect.sample, middles(effect.edges)[k]
     trend = np.nan_to_num(effect.slope[k]) * (sample.x[inside] - middle)
@@ -257,38 +320,46 @@ def violin(effect: Effect, k: int, inside: BoolArray) -> FloatArray | None:
     std = float(
         np.sqrt(np.average((values - np.average(values, weights=weight)) ** 2, weights=weight))
     )
-    if not high - low > 1e-9 * max(abs(low), abs(high)):
+    if not high - low > 1e-9 * max(abs(low), abs(high)) or not view.shows(np.array([middle])).all():
         return None
     bandwidth = 1.06 * std * values.size**-0.2  # Silverman's rule
     levels = np.linspace(low, high, N_LEVELS)
     density = np.exp(-0.5 * ((levels[:, None] - values) / bandwidth) ** 2) @ weight
-    width = effect.edges[k + 1] - effect.edges[k]
-    span = effect.edges[-1] - effect.edges[0]
-    half = min(style.VIOLIN_SHARE_OF_BIN * width, style.VIOLIN_SHARE_OF_AXIS * span)
-    sides = half * density / density.max()
-    x = np.concatenate([middle - sides, (middle + sides)[::-1]])
+    left, right, at = view.scaled(np.array([effect.edges[k], effect.edges[k + 1], middle]))
+    span = np.diff(view.scaled(np.array(view.ends(effect))))[0]
+    half = min(style.VIOLIN_SHARE_OF_BIN * (right - left), style.VIOLIN_SHARE_OF_AXIS * span)
+    sides = min(half, right - at) * density / density.max()
+    x = view.unscaled(np.concatenate([at - sides, (at + sides)[::-1]]))
     return np.column_stack([x, np.concatenate([levels, levels[::-1]])])
 
 
-def draw_constant(top: Axes, bottom: Axes, effect: Effect) -> None:
-    """Say that there is no curve; show the local effects of the one value where known."""
-    words, heights = ticks.only_value(effect), effect.missing is not None
-    canvas.say_constant(top, float(effect.edges[0]), words, heights=heights)
-    known = np.isfinite(effect.mean)
-    if known.any():
-        dots.draw_zero(Board(bottom))
-        bottom.plot(effect.edges[:1], effect.mean[:1], "o", color=style.EFFECT, gid="rhale:bars")
-        draw_whiskers(bottom, effect)
-        canvas.fit_limits(bottom, strip=False)
+def draw_one_value(ax: Axes, effect: Effect) -> None:
+    """Show the local effects of the one value of a feature where they are known."""
+    if np.isfinite(effect.mean).any():
+        dots.draw_zero(Board(ax))
+        ax.plot(effect.edges[:1], effect.mean[:1], "o", color=style.EFFECT, gid="rhale:bars")
+        draw_whiskers(ax, effect)
+        canvas.fit_limits(ax, strip=False)
     else:
-        bottom.tick_params(left=False, labelleft=False)
-    bottom.set_xlim(top.get_xlim())
+        ax.tick_params(left=False, labelleft=False)
 
 
-def name_axes(top: Axes, bottom: Axes, effect: Effect, center: Center) -> None:
-    """Name the axes of both panels."""
-    value = value_label([effect], center, canvas.letters(top, "height"))
-    slope = slope_label(effect, canvas.letters(bottom, "height"))
-    words = (value, f"local effect\n{slope}")
+def name_axes(top: Axes | None, bottom: Axes | None, effect: Effect, center: Center) -> None:
+    """Name the axes of both panels, or of the one there is."""
     name = ticks.axis_name(effect, style.LABEL_LENGTH)
-    label_pair(Board(top), Board(bottom), words, name)
+    words = [
+        "" if top is None else value_label([effect], center, canvas.letters(top, "height")),
+        "" if bottom is None else local_label(effect, canvas.letters(bottom, "height")),
+    ]
+    if top is not None and bottom is not None:
+        label_pair(Board(top), Board(bottom), (words[0], words[1]), name)
+        return
+    for panel, word in zip((top, bottom), words, strict=True):
+        if panel is not None:
+            panel.set_xlabel(name, **LITERAL)
+            panel.set_ylabel(word, **LITERAL)
+
+
+def local_label(effect: Effect, length: int) -> str:
+    """Say what the bars are."""
+    return f"local effect\n{slope_label(effect, length)}"

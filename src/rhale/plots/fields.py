@@ -7,7 +7,7 @@ explains.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -23,6 +23,7 @@ from rhale.plots.board import Board, new_board
 from rhale.plots.labels import interval_name
 from rhale.plots.slots import Slots, gather_slots
 from rhale.plots.training_marks import LineMarks, PointMarks
+from rhale.plots.view import PLAIN, View
 from rhale.results.result import Result, Trace, is_constant, reach
 
 FEW_VALUES = 4
@@ -46,10 +47,36 @@ class Item(NamedTuple):
     missing: Trace | None
 
 
-def read_item(result: Result, center: Center | None, level: float, *, smooth: bool = False) -> Item:
-    """Read what is drawn of one result."""
-    path = NO_CURVE if is_constant(result) else result.trace(center, level, smooth=smooth)
+def read_item(
+    result: Result,
+    center: Center | None,
+    level: float,
+    *,
+    smooth: bool = False,
+    view: View = PLAIN,
+) -> Item:
+    """Read what is drawn of one result, where a view shows it."""
+    if is_constant(result):
+        path = NO_CURVE
+    elif view.is_plain or result.labels:
+        path = result.trace(center, level, smooth=smooth)
+    else:
+        path = trace_at(result, view.places(result), center, level, smooth=smooth)
     return Item(result, path, result.missing_trace(center, level))
+
+
+def trace_at(
+    result: Result, x: FloatArray, center: Center | None, level: float, *, smooth: bool = False
+) -> Trace:
+    """Read what is drawn at given numbers."""
+    if not x.size:
+        return NO_CURVE
+    zero: Center = (
+        "mean" if center is None and result.quantity == "effect" else cast(Center, center)
+    )
+    low, high = result.ci(x, level=level, center=zero, smooth=smooth)
+    curve = result.curve(x, center=zero, smooth=smooth)
+    return Trace(x, curve, result.spread(x, center=zero), low, high)
 
 
 class LineField(NamedTuple):
@@ -57,6 +84,7 @@ class LineField(NamedTuple):
 
     ax: Axes
     small: bool = False
+    view: View = PLAIN
 
     @property
     def board(self) -> Board:
@@ -84,11 +112,14 @@ class LineField(NamedTuple):
         band.set(gid="rhale:spread", label="± spread between rows")
         return [band]
 
-    def draw_ci(self, path: Trace, level: float, colour: str = style.UNCERTAINTY) -> list[Artist]:
+    def draw_ci(self, path: Trace, level: float, colour: str | None = None) -> list[Artist]:
         """Draw the ribbon that says how well the mean is known; nothing where it is not known."""
         if not np.isfinite(path.low).any():
             return []
-        ribbon = self.ax.fill_between(path.x, path.low, path.high)
+        ribbon, colour = (
+            self.ax.fill_between(path.x, path.low, path.high),
+            colour or style.UNCERTAINTY,
+        )
         ribbon.set(facecolor=colour, edgecolor=colour, alpha=style.UNCERTAINTY_ALPHA, zorder=3)
         ribbon.set(linewidth=style.HAIR_LINE, gid="rhale:ci", label=interval_name(level))
         return [ribbon]
@@ -97,7 +128,7 @@ class LineField(NamedTuple):
         self, item: Item, label: str, level: float, *, spread: bool = True, uncertainty: bool = True
     ) -> list[Artist]:
         """Draw the line, its band and its ribbon."""
-        explained = [self.draw_curve(item.path, label, style.look(0))]
+        explained = [self.draw_curve(item.path, label, style.ALONE)]
         explained += self.draw_spread(item.path) if spread else []
         return explained + (self.draw_ci(item.path, level) if uncertainty else [])
 
@@ -129,7 +160,7 @@ class LineField(NamedTuple):
 
     def draw_counts(self, result: Result) -> list[Artist]:
         """Draw a strip along the x axis that is high where there are many rows."""
-        values, limits, density, _ = result.support()
+        values, (limits, density) = result.support().values, self.view.count_rows(result)
         if not density.max() > 0:
             return []
         height = np.where(density > 0, np.maximum(density / density.max(), style.STRIP_FLOOR), 0.0)
@@ -190,14 +221,20 @@ class LineField(NamedTuple):
 
     def fit(self) -> None:
         """Let the axes reach as far as what is drawn."""
-        canvas.fit_limits(self.ax, strip=True)
+        canvas.fit_limits(self.ax, strip=True, view=self.view)
 
     def name_places(self, result: Result) -> None:
         """Write numbers, dates or durations."""
-        if self.small:
-            ticks.dress(self.ax, result, ticks=style.SMALL_TICKS)
+        most = style.SMALL_TICKS if self.small else ticks.MOST
+        if self.view.is_log:
+            ticks.dress_log(self.ax, ticks=most)
         else:
-            ticks.dress(self.ax, result)
+            ticks.dress(self.ax, result, ticks=most)
+
+    def name_scale(self) -> None:
+        """Say that the axis is logarithmic, where it is."""
+        if self.view.is_log:
+            ticks.name_log(self.ax, small=self.small)
 
 
 class SlotField(NamedTuple):
@@ -220,6 +257,11 @@ class SlotField(NamedTuple):
             rule.set_gid("rhale:apart")
 
     @property
+    def view(self) -> View:
+        """All levels, in the order of their slots."""
+        return PLAIN
+
+    @property
     def room(self) -> float:
         """How far dots of one level may stand apart; numbers are read off the axis."""
         return self.slots.gap * (0.4 if self.slots.is_number else 0.7)
@@ -236,7 +278,7 @@ class SlotField(NamedTuple):
     ) -> list[Artist]:
         """Draw dots, wide pale strokes for the spread, whiskers for the uncertainty."""
         width = self.dot_width()
-        explained, path = self.draw_dots(item, label, style.look(0), width)
+        explained, path = self.draw_dots(item, label, style.ALONE, width)
         explained += dots.draw_spread(self.board, path, width) if spread else []
         if uncertainty:
             explained += dots.draw_ci(self.board, path, level, style.CAP_WIDTH * width)
@@ -354,7 +396,7 @@ class SlotField(NamedTuple):
         note.set(text="constant:\none level,\nno curve", position=(0.27, 0.96), va="top")
         _, path = self.place_missing(missing)
         self.begin()
-        dots.draw_missing_dot(board, path, style.LARGEST_DOT, style.look(0))
+        dots.draw_missing_dot(board, path, style.LARGEST_DOT, style.ALONE)
         dots.draw_spread(board, path, style.LARGEST_DOT)
         dots.draw_ci(board, path, level, style.CAP_WIDTH * style.LARGEST_DOT)
         board.fit(self.slots, strip=False)
@@ -387,20 +429,26 @@ class SlotField(NamedTuple):
         else:
             self.board.name_levels(self.slots)
 
+    def name_scale(self) -> None:
+        """Nothing: levels stand at equal distances, or where their numbers are."""
+
 
 Field = LineField | SlotField
 
 
-def place_field(board: Board, results: Sequence[Result], *, small: bool = False) -> Field:
+def place_field(
+    board: Board, results: Sequence[Result], *, small: bool = False, view: View = PLAIN
+) -> Field:
     """Choose how the results of one feature are drawn on given axes."""
     if all(result.labels for result in results):
-        return SlotField(board, gather_slots(results), small)
-    return LineField(board.ax, small)
+        return SlotField(board, gather_slots(results, view.order), small)
+    return LineField(board.ax, small, view)
 
 
-def open_field(results: Sequence[Result], ax: Axes | None) -> Field:
+def open_field(results: Sequence[Result], ax: Axes | None, view: View = PLAIN) -> Field:
     """Find or make the axes for one panel of results."""
     if all(result.labels for result in results):
-        slots = gather_slots(results)
+        slots = gather_slots(results, view.order)
         return SlotField(new_board(slots, ax, n_items=len(results)), slots)
-    return LineField(canvas.new_axes(style.PROFILE_SIZE) if ax is None else ax)
+    ax = canvas.new_axes(style.PROFILE_SIZE) if ax is None else ax
+    return LineField(ax, view=view)

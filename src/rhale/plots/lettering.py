@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from textwrap import wrap
 from typing import TypedDict
 
 from matplotlib.font_manager import FontProperties, findfont, get_font
+
+from rhale.results.numerals import write_number, write_with_error
 
 
 class Literal(TypedDict):
@@ -17,7 +18,7 @@ class Literal(TypedDict):
 
 
 LITERAL = Literal(parse_math=False, usetex=False)
-MINUS, UNKNOWN = "\u2212", "\u2013"
+MINUS = "\u2212"
 TIE, SIGNS = "\u00a0", "=≤>±"  # a space at which no line is broken
 STAND_INS = "\u25a1?"
 
@@ -78,26 +79,34 @@ def joined(names: list[str], length: int) -> str:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Write a number with so many digits; a number that is not known is a dash.
+    r"""Write a number with so many digits; a number that is not known is a dash.
 
     Examples
     --------
-    >>> number(12345.0), number(0.5), number(float("nan")) == UNKNOWN
-    ('1.23e4', '0.5', True)
+    >>> number(12345.0), number(0.5), number(-2e-7)
+    ('12,345', '0.5', '\u22122e\u22127')
     """
-    if math.isnan(value):
-        return UNKNOWN
-    mantissa, power, exponent = f"{value:.{digits}g}".partition("e")
-    return f"{mantissa}{power}{int(exponent) if exponent else ''}".replace("-", MINUS)
+    return write_number(value, digits).replace("-", MINUS)
+
+
+def number_with_error(value: float, error: float) -> str:
+    """Write a number and its standard error, the digits of which say how many the number has.
+
+    Examples
+    --------
+    >>> number_with_error(97466.3, 781.2)
+    '97,470 ± 780'
+    """
+    return write_with_error(value, error).replace("-", MINUS)
 
 
 def plain_number(value: float, digits: int = 3) -> str:
-    """Write a number with so many digits that count, without a power of ten below a million.
+    """Write a number with so many digits that count: those behind them are zeros.
 
     Examples
     --------
     >>> plain_number(27_051.0), plain_number(0.4567, 2), plain_number(2.5e7)
-    ('27100', '0.46', '2.5e7')
+    ('27,100', '0.46', '2.5e7')
     """
     return number(float(f"{value:.{digits}g}"), 6)
 

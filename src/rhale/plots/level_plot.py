@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -13,46 +13,89 @@ from rhale.kernels import FloatArray
 from rhale.kernels.curve import Center, middles
 from rhale.kernels.student import student_quantile
 from rhale.plots import canvas, dots, style
-from rhale.plots.board import Board, explain, label_pair, should_turn, turned_height
+from rhale.plots.board import (
+    Board,
+    explain,
+    label_one,
+    label_pair,
+    new_board,
+    should_turn,
+    turned_height,
+)
 from rhale.plots.fields import Layers, SlotField, read_item
+from rhale.plots.kinds import Kind, give_back
 from rhale.plots.labels import value_label
 from rhale.plots.lettering import shown
-from rhale.plots.slots import gather_slots
+from rhale.plots.slots import Slots, gather_slots
+from rhale.plots.view import View
 from rhale.results.level_effect import LevelEffect
 from rhale.results.result import Trace, is_constant
 
-Side = Literal["width", "height"]
 LevelTruth = Callable[[Any], FloatArray]
 
 
 def plot_levels(
     effect: LevelEffect,
     layers: Layers,
+    view: View,
     *,
+    kind: Kind = "both",
     ax: Axes | Sequence[Axes] | None = None,
     truth: LevelTruth | None = None,
     turned: bool | None = None,
-) -> tuple[Axes, Axes]:
+) -> Any:
     """Draw the effect of a feature that has levels; arguments as in `plot_effect`."""
-    center, level, spread, uncertainty = layers
-    slots = gather_slots([effect])
+    slots = gather_slots([effect], view.order)
     turn = should_turn(slots, ax) if turned is None else turned
-    pair = canvas.find_pair(ax, sideways=turned_height(slots) if turn else None)
-    top, bottom = (SlotField(Board(panel, turn), slots) for panel in pair)
+    top, bottom = open_fields(slots, kind, ax, turn=turn)
+    above: list[Artist] = []
+    below: list[Artist] = []
+    if top is not None:
+        above = draw_top(top, effect, layers, truth)
+    if bottom is not None:
+        below = draw_lower(bottom, effect, layers.level)
+    write_legends(top, bottom, above, below, new=ax is None)
+    name_axes(top, bottom, effect, layers.center)
+    return give_back(*(None if field is None else field.board.ax for field in (top, bottom)))
+
+
+def open_fields(
+    slots: Slots, kind: Kind, ax: Axes | Sequence[Axes] | None, *, turn: bool
+) -> tuple[SlotField | None, SlotField | None]:
+    """Find or make the panels: levels and the steps between them, of which one may be none."""
+    if kind == "both":
+        pair = canvas.find_pair(ax, sideways=turned_height(slots) if turn else None)
+        first, second = (SlotField(Board(panel, turn), slots) for panel in pair)
+        return first, second
+    given = ax if isinstance(ax, Axes) else None
+    one = SlotField(new_board(slots, given, turned=turn), slots)
+    return (one, None) if kind == "curve" else (None, one)
+
+
+def draw_top(
+    field: SlotField, effect: LevelEffect, layers: Layers, truth: LevelTruth | None
+) -> list[Artist]:
+    """Draw the levels, their spread and interval, and how many rows they have."""
+    center, level, spread, uncertainty = layers
     item = read_item(effect, center, level)
     if is_constant(effect):
-        top.draw_constant([item], level)
-        bottom.board.ax.set(xticks=[], yticks=[])
-    else:
-        top.begin()
-        above = top.draw_one(item, "mean effect", level, spread=spread, uncertainty=uncertainty)
-        above += top.draw_counts(effect) + draw_truth(top.board, effect, center, truth)
-        top.fit()
-        below = draw_steps(bottom, effect, level)
-        bottom.board.fit(slots, strip=False)
-        write_legends(top.board, bottom.board, above, below, new=ax is None)
-    name_axes(top, bottom, effect, center)
-    return pair
+        field.draw_constant([item], level)
+        return []
+    field.begin()
+    explained = field.draw_one(item, "mean effect", level, spread=spread, uncertainty=uncertainty)
+    explained += field.draw_counts(effect) + draw_truth(field, effect, center, truth)
+    field.fit()
+    return explained
+
+
+def draw_lower(field: SlotField, effect: LevelEffect, level: float) -> list[Artist]:
+    """Draw the steps between levels; nothing where there is one level."""
+    if is_constant(effect):
+        field.board.ax.set(xticks=[], yticks=[])
+        return []
+    explained = draw_steps(field, effect, level)
+    field.board.fit(field.slots, strip=False)
+    return explained
 
 
 def draw_steps(field: SlotField, effect: LevelEffect, level: float) -> list[Artist]:
@@ -72,7 +115,7 @@ def draw_steps(field: SlotField, effect: LevelEffect, level: float) -> list[Arti
 
 
 def draw_truth(
-    board: Board, effect: LevelEffect, center: Center, truth: LevelTruth | None
+    field: SlotField, effect: LevelEffect, center: Center, truth: LevelTruth | None
 ) -> list[Artist]:
     """Draw known values of the levels, zero where the effect's curve is."""
     if truth is None:
@@ -80,29 +123,51 @@ def draw_truth(
     known = np.asarray(truth(effect.edges if effect.is_number else effect.levels), dtype=float)
     weights = {"mean": effect.share, "start": np.eye(1, known.size)[0]}
     zero = np.average(known, weights=weights.get(center))
-    at = board.points(effect.edges, known - zero)
-    (marks,) = board.ax.plot(*at.T, "x", color=style.TRUTH, label="truth")
+    at = field.board.points(field.locate(effect, effect.edges), known - zero)
+    (marks,) = field.board.ax.plot(*at.T, "x", color=style.TRUTH, label="truth")
     marks.set(markersize=6, zorder=5.5, gid="rhale:truth")
     return [marks]
 
 
 def write_legends(
-    top: Board, bottom: Board, above: list[Artist], below: list[Artist], *, new: bool
+    top: SlotField | None,
+    bottom: SlotField | None,
+    above: list[Artist],
+    below: list[Artist],
+    *,
+    new: bool,
 ) -> None:
     """Explain both panels: each by itself, or both below where they stand side by side."""
-    if new and top.turned:
-        explain(top, above + [a for a in below if a.get_gid() != "rhale:ci"], new=True)
+    if top is not None and bottom is not None and new and top.board.turned:
+        explain(top.board, above + [a for a in below if a.get_gid() != "rhale:ci"], new=True)
         return
-    explain(top, above, new=new)
-    explain(bottom, below, new=new)
+    for field, explained in ((top, above), (bottom, below)):
+        if field is not None and explained:
+            explain(field.board, explained, new=new)
 
 
-def name_axes(top: SlotField, bottom: SlotField, effect: LevelEffect, center: Center) -> None:
-    """Name the axes of both panels, and the levels."""
-    side: Side = "width" if top.board.turned else "height"
-    value = value_label([effect], center, canvas.letters(top.board.ax, side))
-    output = shown(effect.output, max(8, canvas.letters(bottom.board.ax, side) - 10))
+def name_axes(
+    top: SlotField | None, bottom: SlotField | None, effect: LevelEffect, center: Center
+) -> None:
+    """Name the axes of both panels or of the one there is, and the levels."""
+    name, words = shown(effect.name, style.LABEL_LENGTH), ["", ""]
+    if top is not None:
+        words[0] = value_label([effect], center, _letters(top))
+    if bottom is not None:
+        words[1] = (
+            f"step to the next\nchange of {shown(effect.output, max(8, _letters(bottom) - 10))}"
+        )
     for field in (top, bottom):
-        field.name_places(effect)
-    words = (value, f"step to the next\nchange of {output}")
-    label_pair(top.board, bottom.board, words, shown(effect.name, style.LABEL_LENGTH))
+        if field is not None:
+            field.name_places(effect)
+    if top is not None and bottom is not None:
+        label_pair(top.board, bottom.board, (words[0], words[1]), name)
+        return
+    for field, word in zip((top, bottom), words, strict=True):
+        if field is not None:
+            label_one(field.board, name, word)
+
+
+def _letters(field: SlotField) -> int:
+    """Letters of the name of values that fit beside the axes."""
+    return canvas.letters(field.board.ax, "width" if field.board.turned else "height")

@@ -51,7 +51,7 @@ def draw_one(
         dots.draw_spread(board, path, style.LARGEST_DOT)
     if uncertainty:
         dots.draw_ci(board, path, level, style.CAP_WIDTH * style.LARGEST_DOT)
-    dots.draw_missing_dot(board, path, style.LARGEST_DOT, style.look(0))
+    dots.draw_missing_dot(board, path, style.LARGEST_DOT, style.ALONE)
     reserve(ax, path, spread=spread)
     label_side(board.ax, "missing", style.NUMBER_TEXT)
     return board.ax

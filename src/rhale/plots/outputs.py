@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
 from rhale.kernels.curve import Center
 from rhale.plots import panel, small_pictures, style, ticks
+from rhale.plots.axes_array import AxesArray
 from rhale.plots.labels import value_label
 from rhale.plots.lettering import LITERAL
+from rhale.plots.view import Limits, Scale, Sort, read_view
 from rhale.results.result import Result
 
 
@@ -24,7 +28,10 @@ def plot_outputs(
     level: float = 0.95,
     smooth: bool = False,
     regions: bool = False,
-) -> small_pictures.AxesArray:
+    limits: Limits = None,
+    xscale: Scale = "auto",
+    sort: Sort | None = None,
+) -> AxesArray:
     """Draw the effects of one feature on several outputs, in the given order.
 
     Parameters
@@ -36,6 +43,8 @@ def plot_outputs(
         own (as in `plot_all`). None makes a new figure.
     columns, sharey, center, level, smooth, regions
         As in `plot_all`.
+    limits, xscale, sort
+        As in `plot_effect`; levels stand by their effect on the output that they move most.
 
     Returns
     -------
@@ -52,30 +61,31 @@ def plot_outputs(
     ['y0', 'y1']
     """
     if isinstance(axes, Axes):
+        shown: dict[str, Any] = {"limits": limits, "xscale": xscale, "sort": sort}
         return small_pictures.plot_all(
-            effects, axes=axes, center=center, level=level, smooth=smooth, regions=regions
+            effects, axes=axes, center=center, level=level, smooth=smooth, regions=regions, **shown
         )
     if regions:
         small_pictures.refuse_regions(effects, [])
-    shown = [
-        panel.read_feature(e.output, [e], center, level, smooth=smooth, regions=regions)
-        for e in effects
-    ]
-    kept = shown[: small_pictures.MOST_PANELS if axes is None else None]
+    largest = max(effects, key=lambda e: np.nan_to_num(e.importance))
+    options: dict[str, Any] = {"smooth": smooth, "regions": regions}
+    options["view"] = read_view([largest], limits, xscale, sort)
+    features = [panel.read_feature(e.output, [e], center, level, **options) for e in effects]
+    kept = features[: small_pictures.MOST_PANELS if axes is None else None]
     panels = small_pictures.find_panels(axes, kept, columns, sharey=sharey)
     explained: list[Artist] = []
     for ax, feature in zip(panels, kept, strict=True):
         explained += panel.draw_panel(ax, feature, [feature.name], level)
         panel.write_title(ax, feature)
     explained += small_pictures.set_heights(panels, kept, sharey=sharey)
-    note = ", ".join(small_pictures.some_of(len(kept), len(shown), "outputs"))
+    note = ", ".join(small_pictures.some_of(len(kept), len(features), "outputs"))
     label = value_label(effects, center, style.LABEL_LENGTH, each=True)
     small_pictures.write_frame(panels, explained, label, note, new=axes is None)
     write_feature(panels, effects[0], new=axes is None)
     return panels
 
 
-def write_feature(panels: small_pictures.AxesArray, effect: Result, *, new: bool) -> None:
+def write_feature(panels: AxesArray, effect: Result, *, new: bool) -> None:
     """Write the name of the feature once, above all panels."""
     name = ticks.axis_name(effect, style.LABEL_LENGTH)
     if new:

@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from rhale.kernels import FloatArray
 from rhale.kernels.curve import middles
 from rhale.plots import canvas, style
-from rhale.plots.lettering import LITERAL, number, plain_number, shown
+from rhale.plots.lettering import LITERAL, number, number_with_error, plain_number, shown
 from rhale.plots.pair_sides import (
     Along,
     DrawnPair,
@@ -207,10 +207,10 @@ def tell_strength(pair: DrawnPair) -> tuple[str, str, str]:
     """
     least = ROUNDING * pair.variance**0.5
     size, error = (x if x > least else 0.0 for x in (pair.strength, pair.strength_error))
-    sure = f" ± {plain_number(error, 2)}" if error else ""
     share = 100 * pair.share if size else 0.0
     words, by = f"strength {plain_number(size)}", BY.get(pair.method, "")
-    return f"{words}{sure}{by}, {number(share, 2)} % of the variance", words + sure, words
+    both = f"strength {number_with_error(size, error)}" if error else words
+    return f"{both}{by}, {number(share, 2)} % of the variance", both, words
 
 
 def add_scale(ax: Axes, cells: ScalarMappable, output: str) -> None:

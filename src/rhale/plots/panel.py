@@ -11,12 +11,13 @@ from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
 
 from rhale.kernels.curve import Center
-from rhale.plots import canvas, style
+from rhale.plots import canvas, style, theme
 from rhale.plots.board import Board
 from rhale.plots.fields import Field, Item, Layers, place_field, read_item
-from rhale.plots.lettering import LITERAL, number, wrapped
+from rhale.plots.lettering import LITERAL, number, number_with_error, wrapped
 from rhale.plots.region_curves import RegionCurve, describe_briefly, name_regions, read_regions
 from rhale.plots.region_plot import draw_curves, make_key
+from rhale.plots.view import PLAIN, View
 from rhale.results.result import Result, Trace
 
 
@@ -26,6 +27,7 @@ class Panel(NamedTuple):
     name: str
     items: list[Item]
     curves: tuple[RegionCurve, ...] = ()
+    view: View = PLAIN
 
     @property
     def first(self) -> Result:
@@ -68,7 +70,8 @@ class Panel(NamedTuple):
 
     def place(self, ax: Axes) -> Field:
         """Choose how the results are drawn on small axes."""
-        return place_field(Board(ax), [item.result for item in self.items], small=True)
+        results = [item.result for item in self.items]
+        return place_field(Board(ax), results, small=True, view=self.view)
 
 
 def without_spread(path: Trace) -> Trace:
@@ -85,13 +88,14 @@ def read_feature(
     *,
     smooth: bool = False,
     regions: bool = False,
+    view: View = PLAIN,
 ) -> Panel:
     """Read what one panel shows: with `regions` their curves, where there is one output."""
-    items = [read_item(result, center, level, smooth=smooth) for result in results]
+    items = [read_item(result, center, level, smooth=smooth, view=view) for result in results]
     if not (regions and len(results) == 1 and results[0].regions is not None):
-        return Panel(name, items)
-    curves = read_regions(results[0], Layers(center, level), smooth=smooth)
-    return Panel(name, items, tuple(curves))
+        return Panel(name, items, view=view)
+    curves = read_regions(results[0], Layers(center, level), smooth=smooth, view=view)
+    return Panel(name, items, tuple(curves), view)
 
 
 def draw_panel(ax: Axes, feature: Panel, outputs: list[str], level: float) -> list[Artist]:
@@ -102,6 +106,7 @@ def draw_panel(ax: Axes, feature: Panel, outputs: list[str], level: float) -> li
     if feature.curves and feature.paths:
         _, explained = draw_curves(field, feature.items[0], feature.curves, Layers(level=level))
         field.name_places(feature.first)
+        field.name_scale()
         return explained
     if not feature.paths:
         field.draw_constant(feature.items, level)
@@ -118,6 +123,7 @@ def draw_panel(ax: Axes, feature: Panel, outputs: list[str], level: float) -> li
     if feature.paths:
         field.fit()
     field.name_places(feature.first)
+    field.name_scale()
     return explained
 
 
@@ -127,15 +133,15 @@ def write_title(ax: Axes, feature: Panel) -> None:
     size = FontProperties(size=style.NUMBER_TEXT).get_size_in_points()
     above = 2.0
     if feature.curves and tree is not None:
-        words = f"importance {number(one.importance)} ± {number(one.importance_error, 2)}"
+        words = f"importance {number_with_error(one.importance, one.importance_error)}"
         inches = ax.get_window_extent().width / ax.figure.dpi
         length = canvas.wide_letters(inches, style.NUMBER_TEXT)
         words += f"\n{describe_briefly(tree, length)}"
         above += 72 * feature.head
         name_curves(ax, feature, name_regions(tree, length - 6, ""))
     elif len(feature.items) == 1:
-        error, spread = number(one.importance_error, 2), number(one.typical_spread)
-        words = f"importance {number(one.importance)} ± {error}\ntypical spread {spread}"
+        both = number_with_error(one.importance, one.importance_error)
+        words = f"importance {both}\ntypical spread {number(one.typical_spread)}"
     else:
         words = f"importance up to {number(max(i.result.importance for i in feature.items))}"
     note = ax.annotate(
@@ -149,6 +155,8 @@ def write_title(ax: Axes, feature: Panel) -> None:
 
 def name_curves(ax: Axes, feature: Panel, labels: Sequence[str]) -> None:
     """Name the curves of regions above a small panel."""
+    if not theme.current().legend:
+        return
     common, curves = feature.items[0], feature.curves
     lines = [make_key(curve, 4.0, is_point=curve.is_point(common)) for curve in curves]
     legend = ax.legend(

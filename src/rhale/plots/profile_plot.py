@@ -17,6 +17,7 @@ from rhale.plots.fields import LineField, SlotField, read_item
 from rhale.plots.labels import slope_label, value_label
 from rhale.plots.lettering import LITERAL
 from rhale.plots.slots import Slots, gather_slots
+from rhale.plots.view import PLAIN, Limits, Scale, Sort, View, read_view
 from rhale.results.profile import Profile, differentiate
 from rhale.results.result import Trace, is_constant
 
@@ -27,11 +28,15 @@ def plot_profile(
     profile: Profile,
     *,
     ax: Axes | None = None,
+    kind: str | None = None,
     center: Center | None = "mean",
     derivatives: bool = False,
     level: float = 0.95,
     max_curves: int = 200,
     smooth: bool = False,  # noqa: ARG001
+    limits: Limits = None,
+    xscale: Scale = "auto",
+    sort: Sort | None = None,
 ) -> Axes:
     """Draw a profile: its mean, spread and interval, and the curves of single rows it kept.
 
@@ -41,6 +46,8 @@ def plot_profile(
         What to draw.
     ax : Axes, optional
         Where; None makes a new figure.
+    kind : {"curve"}, optional
+        A profile has its curve alone.
     center : {"mean", "start", "uniform"} or None
         Where every curve is zero (c-ICE); None keeps the level of the predictions (ICE).
     derivatives : bool
@@ -52,6 +59,8 @@ def plot_profile(
         how many of those kept are drawn.
     smooth : bool
         Changes nothing: averages of predictions are drawn as they are.
+    limits, xscale, sort
+        As in `plot_effect`.
 
     Returns
     -------
@@ -73,36 +82,53 @@ def plot_profile(
     if derivatives and profile.levels and not profile.is_number:
         msg = f"the levels of {profile.name!r} are no numbers, so that there are no slopes"
         raise BadSettingError(msg)
+    refuse_bins(profile, kind)
+    view = read_view([profile], limits, xscale, sort)
     if profile.labels and not derivatives:
-        return plot_level_profile(profile, ax, center, level, max_curves)
+        return plot_level_profile(profile, ax, view, (center, level), max_curves)
     new = ax is None
     ax = canvas.new_axes(style.PROFILE_SIZE) if ax is None else ax
-    item, field = read_item(profile, center, level), LineField(ax)
+    item, field = read_item(profile, center, level, view=view), LineField(ax, view=view)
     if is_constant(profile):
         field.draw_constant([item], level)
         missing_panel.draw_result(ax, profile, item.missing, level)
     else:
-        path = slope_trace(profile, level) if derivatives else item.path
+        path = slope_trace(profile, level, view) if derivatives else item.path
         curves = single_rows(profile, center, derivatives=derivatives)
         explained = draw_mean(field, profile, path, derivatives=derivatives)
-        explained += draw_rows(ax, profile, curves, max_curves)
+        explained += draw_rows(field, profile, curves, max_curves)
         explained += field.draw_spread(path) + field.draw_ci(path, level)
         explained += field.draw_counts(profile)
         if not derivatives:
             missing_panel.draw_result(ax, profile, item.missing, level)
         field.fit()
         canvas.add_legend(ax, explained, outside=new)
-    ticks.dress(ax, profile)
+    field.name_places(profile)
     ax.set_xlabel(ticks.axis_name(profile, style.LABEL_LENGTH), **LITERAL)
     ax.set_ylabel(y_label(ax, profile, center, derivatives=derivatives), **LITERAL)
+    field.name_scale()
     return ax
 
 
+def refuse_bins(profile: Profile, kind: str | None) -> None:
+    """Refuse panels that a profile does not have."""
+    if kind not in (None, "curve"):
+        msg = (
+            f"kind={kind!r}: the profile of {profile.name!r} has no bins, and kind='curve' is all "
+            "there is; bins come with method='rhale', 'ale' or 'dale'"
+        )
+        raise BadSettingError(msg)
+
+
 def plot_level_profile(
-    profile: Profile, ax: Axes | None, center: Center | None, level: float, max_curves: int
+    profile: Profile,
+    ax: Axes | None,
+    view: View,
+    zero: tuple[Center | None, float],
+    max_curves: int,
 ) -> Axes:
-    """Draw a profile of levels: dots instead of lines."""
-    slots = gather_slots([profile])
+    """Draw a profile of levels: dots instead of lines; zero there, with intervals of that level."""
+    slots, (center, level) = gather_slots([profile], view.order), zero
     board = new_board(slots, ax)
     field, item = SlotField(board, slots), read_item(profile, center, level)
     if is_constant(profile):
@@ -130,7 +156,9 @@ def draw_level_rows(
     if slots.is_number:
         paths = [board.points(slots.places, curve) for curve in curves[chosen]]
     else:
-        ends = slots.places[:, None] + 0.3 * slots.gap * np.array([-1.0, 1.0])
+        ends = slots.locate(profile, profile.grid)[:, None] + 0.3 * slots.gap * np.array(
+            [-1.0, 1.0]
+        )
         paths = [
             board.points(end, np.full(2, value))
             for curve in curves[chosen]
@@ -154,7 +182,7 @@ def single_rows(profile: Profile, center: Center | None, *, derivatives: bool) -
     return profile.dice() if derivatives else profile.ice(center=center)
 
 
-def slope_trace(profile: Profile, level: float) -> Trace:
+def slope_trace(profile: Profile, level: float, view: View = PLAIN) -> Trace:
     """Slopes of the mean: differences are linear, so its variances follow from the covariance."""
     difference = differentiate(np.eye(profile.grid.size), profile.grid).T
     slope = difference @ profile.mean
@@ -162,7 +190,9 @@ def slope_trace(profile: Profile, level: float) -> Trace:
     spread = np.sqrt(np.maximum(variance, 0.0))
     factor = student_quantile(level, profile.rows - 1)
     half = factor * spread / np.sqrt(profile.rows)
-    return Trace(profile.grid, slope, spread, slope - half, slope + half)
+    seen = view.shows(profile.grid)
+    path = (profile.grid, slope, spread, slope - half, slope + half)
+    return Trace(*(part[seen] for part in path))
 
 
 def draw_mean(
@@ -170,18 +200,24 @@ def draw_mean(
 ) -> list[Artist]:
     """Draw the mean; a marginal plot shows its points, as each has rows of its own."""
     label = "mean slope" if derivatives else MEANS[profile.method]
-    line = field.draw_curve(path, label, style.look(0))
+    line = field.draw_curve(path, label, style.ALONE)
     if profile.method == "mplot":
         line.set(marker="o", markersize=3.5)
     return [line]
 
 
-def draw_rows(ax: Axes, profile: Profile, curves: FloatArray, max_curves: int) -> list[Artist]:
+def draw_rows(
+    field: LineField, profile: Profile, curves: FloatArray, max_curves: int
+) -> list[Artist]:
     """Draw the curves of single rows, thin, evenly chosen along the feature."""
     chosen, some = choose_rows(profile, max_curves)
     if not chosen.size:
         return []
-    return add_rows(ax, [np.column_stack([profile.grid, c]) for c in curves[chosen]], some)
+    x, ends = profile.grid, field.view.ends(profile)
+    if field.view.limits is not None:
+        x = np.union1d(x[field.view.shows(x)], ends)
+    paths = [np.column_stack([x, np.interp(x, profile.grid, c)]) for c in curves[chosen]]
+    return add_rows(field.ax, paths, some)
 
 
 def choose_rows(profile: Profile, max_curves: int) -> tuple[IntArray, str]:

@@ -16,8 +16,9 @@ from rhale.plots.board import Board, explain, label_board
 from rhale.plots.fields import Field, open_field, read_item
 from rhale.plots.lettering import LITERAL, folded
 from rhale.plots.region_legend import lift_above
-from rhale.plots.training_marks import MEAN_LOOK, Marks, PointMarks
+from rhale.plots.training_marks import Marks, PointMarks
 from rhale.plots.verdict import interval_between, tell_verdict
+from rhale.plots.view import Limits, Scale, Sort, View, by_height, read_view
 from rhale.results.refit_effect import RefitEffect, RefitTrace
 from rhale.results.result import Result, Trace, is_constant, require_level
 
@@ -47,6 +48,9 @@ def plot_refits(
     level: float = 0.95,
     trainings: bool = True,
     rows: bool = False,
+    limits: Limits = None,
+    xscale: Scale = "auto",
+    sort: Sort | None = None,
 ) -> Axes:
     """Draw the effect of one feature in all trainings of a learner.
 
@@ -65,6 +69,8 @@ def plot_refits(
     rows : bool
         Draw the interval of your own model, too, which says how well its mean is known from these
         rows, and nothing about other trainings. Needs `model=` in `rhale.refit`.
+    limits, xscale, sort
+        As in `plot_effect`; levels stand by the mean of the trainings.
 
     Returns
     -------
@@ -92,7 +98,8 @@ def plot_refits(
     require_level(level)
     require_own(effect, rows=rows)
     wanted, first = Wanted(center, level, trainings, rows), effect.effects[0]
-    field, new = open_field([first], ax), ax is None
+    view = read_refit_view(effect, limits, xscale, sort)
+    field, new = open_field([first], ax, view), ax is None
     if is_constant(first):
         draw_constant(field, effect, wanted)
     else:
@@ -106,7 +113,34 @@ def plot_refits(
     label_board(field.board, [first], center)
     if not first.labels:
         field.board.ax.set_xlabel(ticks.axis_name(first, style.LABEL_LENGTH), **LITERAL)
+    field.name_scale()
     return field.board.ax
+
+
+def read_refit_view(effect: RefitEffect, limits: Limits, xscale: Scale, sort: Sort | None) -> View:
+    """Read how the axis is to be shown: by the rows of the first training, and by all means."""
+    view = read_view([effect.effects[0]], limits, xscale, sort)
+    if not view.order:
+        return view
+    return view._replace(order=by_height(effect.labels, effect.trace().curve))
+
+
+def read_path(field: Field, effect: RefitEffect, wanted: Wanted) -> RefitTrace:
+    """Read what is drawn of all trainings, where the field shows it."""
+    first, view = effect.effects[0], field.view
+    if view.is_plain:
+        path = effect.trace(wanted.center, wanted.level)
+    else:
+        path = effect.trace(wanted.center, wanted.level, x=view.places(first))
+        path = shown_part(path, view)
+    return path._replace(x=field.locate(first, path.x))
+
+
+def shown_part(path: RefitTrace, view: View) -> RefitTrace:
+    """Leave out places that are not shown; points of profiles are as they are."""
+    seen = view.shows(path.x)
+    parts = {name: part[..., seen] for name, part in path._asdict().items() if part is not None}
+    return path._replace(**parts)
 
 
 def require_own(effect: RefitEffect, *, rows: bool) -> None:
@@ -121,8 +155,7 @@ def require_own(effect: RefitEffect, *, rows: bool) -> None:
 
 def draw_layers(field: Field, effect: RefitEffect, wanted: Wanted) -> list[Artist]:
     """Draw trainings, their mean and interval, the user's model; return what a legend explains."""
-    first, path = effect.effects[0], effect.trace(wanted.center, wanted.level)
-    path = path._replace(x=field.locate(first, path.x))
+    first, path = effect.effects[0], read_path(field, effect, wanted)
     marks = field.mark_trainings()
     explained = draw_path(marks, path, wanted)
     if wanted.rows and effect.own is not None:
@@ -170,7 +203,7 @@ def draw_path(marks: Marks, path: RefitTrace, wanted: Wanted) -> list[Artist]:
 
 def draw_rows(field: Field, own: Result, marks: Marks, wanted: Wanted) -> list[Artist]:
     """Draw the interval of the user's model, whose label tells it from that between trainings."""
-    path = own.trace(wanted.center, wanted.level)
+    path = read_item(own, wanted.center, wanted.level, view=field.view).path
     path = path._replace(x=field.locate(own, path.x))
     return marks.draw_rows(path, f"{wanted.percent} interval of your model")
 
@@ -207,7 +240,7 @@ def draw_missing(field: Field, effect: RefitEffect, path: RefitTrace, wanted: Wa
     marks.draw_interval(path)
     marks.draw_own(path, "")
     mean = Trace(path.x, path.curve, path.between, path.low, path.high)
-    dots.draw_missing_dot(board, mean, style.LARGEST_DOT, MEAN_LOOK)
+    dots.draw_missing_dot(board, mean, style.LARGEST_DOT, style.ALONE)
     if aside:
         for values in (*path.curves, path.low, path.high):
             missing_panel.reserve(field.board.ax, mean._replace(curve=values), spread=False)

@@ -15,6 +15,7 @@ from rhale.plots.compare import moved
 from rhale.plots.fields import NO_CURVE, Item, Layers, read_item
 from rhale.plots.lettering import shown
 from rhale.plots.slots import Slots, gather_slots
+from rhale.plots.view import PLAIN, View
 from rhale.results.listing import share_told, write_share
 from rhale.results.region_heights import align
 from rhale.results.region_tree import Region, RegionTree
@@ -55,7 +56,9 @@ def require_regions(effect: Result) -> RegionTree:
     raise BadSettingError(msg)
 
 
-def read_regions(effect: Result, layers: Layers, *, smooth: bool = False) -> list[RegionCurve]:
+def read_regions(
+    effect: Result, layers: Layers, *, smooth: bool = False, view: View = PLAIN
+) -> list[RegionCurve]:
     """Read the curves of an effect's regions, or of thirds where it changes gradually.
 
     Parameters
@@ -66,6 +69,8 @@ def read_regions(effect: Result, layers: Layers, *, smooth: bool = False) -> lis
         Where curves are zero, and the level of the interval.
     smooth : bool
         As in `Effect.curve`.
+    view : View
+        Which part of the axis is shown.
 
     Returns
     -------
@@ -85,11 +90,14 @@ def read_regions(effect: Result, layers: Layers, *, smooth: bool = False) -> lis
     common = read_item(effect, layers.center, layers.level, smooth=smooth)
     curves: list[RegionCurve] = []
     for place, look in zip(choose_largest(regions), looks, strict=False):
-        item = read_item(regions[place].effect, layers.center, layers.level, smooth=smooth)
-        if is_constant(item.result):
-            item = item._replace(path=find_point(common, item.result))
+        region = regions[place].effect
+        item = read_item(region, layers.center, layers.level, smooth=smooth)
+        if is_constant(region):
+            item = item._replace(path=find_point(common, region))
         else:
-            item = moved(item, find_lift(common, item, layers.center))
+            lift = find_lift(common, item, layers.center)
+            item = read_item(region, layers.center, layers.level, smooth=smooth, view=view)
+            item = moved(item, lift)
             item = item._replace(path=where_rows_are(item))
         curves.append(RegionCurve(place, item if layers.uncertainty else certain(item), look))
     return rename(curves, tree, style.REGION_LABEL)

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 
-from rhale.plots import canvas, style
+from rhale.plots import canvas, style, theme
 from rhale.plots.lettering import LITERAL, folded
 
 BOLD = 0.85  # letters of a heading in a line
@@ -73,6 +73,8 @@ def room_above(*, turned: bool) -> Room:
 
 def add_columns(ax: Axes, columns: Sequence[Sequence[Artist]], title: str, room: Room) -> None:
     """Explain artists in columns of their own, under a sentence: above the panel, or inside it."""
+    if not theme.current().legend:
+        return
     filled = [list(column) for column in columns if column]
     if not room.has_columns:
         filled = [[one for column in filled for one in column]]

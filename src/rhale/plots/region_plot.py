@@ -32,6 +32,7 @@ from rhale.plots.region_legend import (
 )
 from rhale.plots.rule_tree import draw_rule_tree, tree_size
 from rhale.plots.slots import Slots, gather_slots
+from rhale.plots.view import PLAIN, Limits, Scale, Sort, View, read_view
 from rhale.results.region_tree import RegionTree
 from rhale.results.result import Result, is_constant
 
@@ -48,6 +49,9 @@ def plot_regions(
     level: float = 0.95,
     smooth: bool = False,
     uncertainty: bool = True,
+    limits: Limits = None,
+    xscale: Scale = "auto",
+    sort: Sort | None = None,
 ) -> Axes:
     """Draw the curves of an effect's regions over the common one, and the tree of their rules.
 
@@ -68,6 +72,8 @@ def plot_regions(
         As in `plot_effect`.
     uncertainty : bool
         Draw the intervals of the regions' curves, as bands of their colours.
+    limits, xscale, sort
+        As in `plot_effect`; levels stand by the effect of all rows.
 
     Returns
     -------
@@ -99,9 +105,10 @@ def plot_regions(
     ['a, 50 % of rows', 'b, 50 % of rows']
     """
     tree, layers = require_regions(effect), Layers(center, level, uncertainty=uncertainty)
-    curves = read_regions(effect, layers, smooth=smooth)
-    common = read_item(effect, center, level, smooth=smooth)
-    field, beside = open_panels(effect, tree, curves, ax)
+    view = read_view([effect], limits, xscale, sort)
+    curves = read_regions(effect, layers, smooth=smooth, view=view)
+    common = read_item(effect, center, level, smooth=smooth, view=view)
+    field, beside = open_panels(effect, curves, ax, view)
     board = field.board
     room = room_above(turned=board.turned) if ax is None else room_inside(board.ax)
     curves = rename(curves, tree, room.label, " of rows" if room.outside else "")
@@ -115,6 +122,7 @@ def plot_regions(
         add_columns(board.ax, columns, title, room)
     field.name_places(effect)
     label_board(board, [effect], center)
+    field.name_scale()
     if beside is not None:
         colours = {curve.place: curve.look.colour for curve in curves}
         draw_rule_tree(beside, tree, colours, within=ax is not None)
@@ -123,13 +131,16 @@ def plot_regions(
 
 def open_panels(
     effect: Result,
-    tree: RegionTree,
     curves: Sequence[RegionCurve],
     ax: Axes | Sequence[Axes] | None,
+    view: View = PLAIN,
 ) -> tuple[Field, Axes | None]:
     """Find or make the axes of the curves, and those of the tree where it is drawn."""
     results = [effect, *(curve.item.result for curve in curves)]
-    slots = gather_slots(results) if effect.labels else None
+    slots, tree = (
+        gather_slots(results, view.order) if effect.labels else None,
+        require_regions(effect),
+    )
     has_tree = bool(tree.splits) and not tree.thirds and bool(curves)
     if ax is None:
         turned = slots is not None and should_turn(slots, None)
@@ -140,7 +151,7 @@ def open_panels(
         first, second = canvas.given_pair(ax)
         board, beside = Board(first), second if has_tree else None
         second.set_axis_off()
-    return (LineField(board.ax) if slots is None else SlotField(board, slots)), beside
+    return (LineField(board.ax, view=view) if slots is None else SlotField(board, slots)), beside
 
 
 def new_panels(

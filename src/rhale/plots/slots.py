@@ -72,11 +72,20 @@ class Slots:
         return mine[np.searchsorted(result.axis, x)]  # numbers may stand among names
 
 
-def gather_slots(results: Sequence[Result]) -> Slots:
-    """Find the places of the levels of all results; those of the first come first."""
+def gather_slots(results: Sequence[Result], order: Sequence[str] = ()) -> Slots:
+    """Find the places of the levels of all results; those of the first come first.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        Of one feature.
+    order : sequence of str
+        Levels that come before, in this order; numbers stand where they are.
+    """
     has_missing = any(result.missing is not None for result in results)
     if not all(result.column_kind == "steps" for result in results):
-        labels = tuple(dict.fromkeys(label for result in results for label in result.labels))
+        found_labels = (label for result in results for label in result.labels)
+        labels = tuple(dict.fromkeys([*order, *found_labels]))
         places = np.arange(float(len(labels)))
         return Slots(labels, places, is_number=False, has_missing=has_missing)
     found = {

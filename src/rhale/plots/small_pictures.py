@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
@@ -15,16 +13,17 @@ from rhale.errors import BadSettingError
 from rhale.kernels.curve import Center
 from rhale.kernels.partition import require_count
 from rhale.plots import canvas, style
+from rhale.plots.axes_array import AxesArray, as_array
 from rhale.plots.labels import value_label
 from rhale.plots.lettering import LITERAL
 from rhale.plots.panel import Panel, draw_panel, read_feature, write_title
 from rhale.plots.region_curves import require_regions
+from rhale.plots.view import Limits, Scale, Sort, read_view, require_known
 from rhale.results.result import Result, Trace
 
-AxesArray = npt.NDArray[Any]
 MOST_OUTPUTS = 6
 MOST_COLUMNS = 3  # where regions are named above panels
-MOST_PANELS = 60  # laying out a figure takes seconds for this many, minutes for hundreds
+MOST_PANELS = 20  # that a reader looks through; laying out hundreds would take minutes
 
 
 def plot_all(
@@ -33,11 +32,14 @@ def plot_all(
     axes: Axes | Iterable[Axes] | None = None,
     columns: int | None = None,
     sharey: bool = True,
-    max_features: int | None = None,
+    top: int | None = None,
     center: Center = "mean",
     level: float = 0.95,
     smooth: bool = False,
     regions: bool = False,
+    limits: Limits = None,
+    xscale: Scale | Mapping[str, Scale] = "auto",
+    sort: Sort | None = None,
 ) -> AxesArray:
     """Draw every feature in a small panel, in the given order.
 
@@ -52,9 +54,9 @@ def plot_all(
         Panels in a row; chosen from their number if not given.
     sharey : bool
         One y axis for all panels, so that sizes can be compared.
-    max_features : int, optional
-        Draw only the first so many; the legend says how many there are. A new figure has room
-        for 60 if nothing is said.
+    top : int, optional
+        Draw only so many features, those with the largest importance, in the given order; the
+        legend says how many there are. A new figure shows 20 if nothing is said.
     center : {"mean", "start", "uniform"}
         Where the curves are zero.
     level : float
@@ -64,6 +66,9 @@ def plot_all(
     regions : bool
         Draw the curves of regions as `plot_regions` does, where there are some, and name them
         above their panel; of one output.
+    limits, xscale, sort
+        As in `plot_effect`, for every feature that can have them, or by feature:
+        limits={"income": "1%..99%", "age": (20, 65)}, xscale={"income": "log"}.
 
     Returns
     -------
@@ -84,21 +89,34 @@ def plot_all(
     >>> [ax.get_title("left") for ax in panels]
     ['age', 'height']
     """
-    for name, setting in (("columns", columns), ("max_features", max_features)):
+    for name, setting in (("columns", columns), ("top", top)):
         if setting is not None:
             require_count(name, setting)
     outputs = main_outputs(effects)
     if regions:
         refuse_regions(effects, outputs)
-    features = gather(effects, outputs, center, level, smooth=smooth, regions=regions)
-    kept = features[: max_features or (MOST_PANELS if axes is None else None)]
+    groups = keep_largest(gather(effects, outputs), top or (MOST_PANELS if axes is None else None))
+    require_known(limits, "limits", list(groups))
+    require_known(xscale, "xscale", list(groups))
+    kept = [
+        read_feature(
+            name,
+            group,
+            center,
+            level,
+            smooth=smooth,
+            regions=regions,
+            view=read_view(group, limits, xscale, sort, alone=False),
+        )
+        for name, group in groups.items()
+    ]
     panels = find_panels(axes, kept, columns, sharey=sharey)
     explained: list[Artist] = []
     for ax, feature in zip(panels, kept, strict=True):
         explained += draw_panel(ax, feature, outputs, level)
         write_title(ax, feature)
     explained += set_heights(panels, kept, sharey=sharey)
-    note = some_of(len(kept), len(features), "features")
+    note = some_of(len(kept), len({effect.name for effect in effects}), "features", ": the largest")
     note += some_of(len(outputs), len({effect.output for effect in effects}), "outputs")
     length = canvas.letters(panels[0], "height")
     label = value_label(effects, center, length, each=len(outputs) > 1)
@@ -115,15 +133,7 @@ def main_outputs(effects: Sequence[Result]) -> list[str]:
     return [output for output in size if output in largest]
 
 
-def gather(
-    effects: Sequence[Result],
-    outputs: list[str],
-    center: Center,
-    level: float,
-    *,
-    smooth: bool = False,
-    regions: bool = False,
-) -> list[Panel]:
+def gather(effects: Sequence[Result], outputs: Sequence[str]) -> dict[str, list[Result]]:
     """Put the results of one feature together, in the order in which features appear."""
     if not effects:
         msg = "there is nothing to plot: give at least one effect or profile"
@@ -132,10 +142,14 @@ def gather(
     for effect in effects:
         if effect.output in outputs:
             groups.setdefault(effect.name, []).append(effect)
-    return [
-        read_feature(name, group, center, level, smooth=smooth, regions=regions)
-        for name, group in groups.items()
-    ]
+    return groups
+
+
+def keep_largest(groups: dict[str, list[Result]], most: int | None) -> dict[str, list[Result]]:
+    """Keep the features with the largest importance for any output, in their order."""
+    sizes = {n: max(np.nan_to_num(e.importance) for e in group) for n, group in groups.items()}
+    kept = sorted(groups, key=lambda name: -sizes[name])[:most]
+    return {name: group for name, group in groups.items() if name in kept}
 
 
 def refuse_regions(effects: Sequence[Result], outputs: Sequence[str]) -> None:
@@ -148,9 +162,9 @@ def refuse_regions(effects: Sequence[Result], outputs: Sequence[str]) -> None:
         require_regions(effects[0])
 
 
-def some_of(drawn: int, known: int, what: str) -> list[str]:
-    """Say that only some are drawn; say nothing where all are."""
-    return [f"{drawn} of {known} {what}"] if drawn < known else []
+def some_of(drawn: int, known: int, what: str, which: str = "") -> list[str]:
+    """Say that only some are drawn, and which; say nothing where all are."""
+    return [f"{drawn} of {known} {what}{which}"] if drawn < known else []
 
 
 def find_panels(
@@ -168,17 +182,9 @@ def find_panels(
         return make_panels(features, chosen, sharey=sharey)
     given = [axes] if isinstance(axes, Axes) else np.asarray(list(axes), dtype=object).ravel()
     if len(given) < n_panels:
-        msg = f"{n_panels} features need as many axes; found {len(given)}. Or set max_features"
+        msg = f"{n_panels} features need as many axes; found {len(given)}. Or set top"
         raise BadSettingError(msg)
     return as_array(given[:n_panels])
-
-
-def as_array(panels: Iterable[Axes]) -> AxesArray:
-    """Put axes into an array of shape (n_panels,)."""
-    panels = list(panels)
-    array = np.empty(len(panels), dtype=object)
-    array[:] = panels
-    return array
 
 
 def choose_columns(n_panels: int) -> int:

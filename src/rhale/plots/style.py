@@ -1,20 +1,17 @@
-"""Colours, dashes and sizes of every plot. Nothing here is set globally."""
+"""Colours, dashes and sizes of every plot. Nothing here is set globally.
+
+What a style may change is read from the theme that holds when it is asked for, see `__getattr__`.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from matplotlib.colors import LinearSegmentedColormap
 
+from rhale.plots import theme
 from rhale.results import inks
-
-EFFECT, SPREAD, UNCERTAINTY, COUNT = inks.EFFECT, inks.SPREAD, inks.UNCERTAINTY, inks.COUNT
-BETWEEN = inks.BETWEEN
-TRUTH = "#000000"
-SINGLE_ROW = "#777777"
-NOTE = "#555555"
-HALO = "#FFFFFFB0"  # behind letters on colours
-ZERO_LINE = "#B0B0B0"
 
 SPREAD_ALPHA = 0.20
 UNCERTAINTY_ALPHA = 0.45
@@ -28,11 +25,6 @@ THIN_RIBBON_ALPHA = 0.25
 PALE_RIBBON_ALPHA = 0.15  # where ribbons of several lines lie over each other
 STROKE_ALPHA = 0.35  # spread of one level
 BETWEEN_ALPHA, TRAINING_ALPHA = 0.28, 0.55  # interval between trainings; each of them
-
-LINE_WIDTH = 1.6
-THIN_LINE = 0.8
-HAIR_LINE = 0.5
-WHISKER_LINE = 1.2
 
 
 class Look(NamedTuple):
@@ -57,13 +49,8 @@ LOOKS = (
 
 # Regions, and thirds of the feature with which an effect changes gradually.
 DASHES = ((0, ()), (0, (5, 1.5)), (0, (6, 1.5, 1.2, 1.5)), (0, (1.2, 1.2)))
-REGIONS = tuple(map(Look, inks.REGIONS, DASHES, "osD^"))
-THIRDS = tuple(Look(ink, DASHES[0], marker) for ink, marker in zip(inks.THIRDS, "vo^", strict=True))
-COMMON = Look("#777777", (0, ()), "o")  # of all rows, where those of some are drawn
-LEVELS = (
-    *REGIONS,
-    Look("#444444", (0, (8, 1.5, 3, 1.5)), "v"),
-)  # held, while another feature moves
+USUAL_REGIONS = tuple(map(Look, inks.REGIONS, DASHES, "osD^"))
+USUAL_LEVELS = (*USUAL_REGIONS, Look("#444444", (0, (8, 1.5, 3, 1.5)), "v"))
 
 # Pairs of features: colours of the surface and of strength, what has no rows or was not measured.
 STRENGTH = inks.STRENGTH
@@ -133,4 +120,64 @@ def look(index: int) -> Look:
     """Give the look of line number `index`; past eight, colours repeat with other dashes."""
     size = len(LOOKS)
     other = LOOKS[(index + index // size) % size]
-    return Look(LOOKS[index % size].colour, other.dash, other.marker)
+    colours = theme.current().curves or [one.colour for one in LOOKS]
+    return Look(colours[index % len(colours)], other.dash, other.marker)
+
+
+def in_colours(looks: Sequence[Look], colours: Sequence[str]) -> tuple[Look, ...]:
+    """Give the same looks in other colours, from the first one again where there are too few."""
+    if not colours:
+        return tuple(looks)
+    return tuple(one._replace(colour=colours[i % len(colours)]) for i, one in enumerate(looks))
+
+
+CHANGEABLE: dict[str, Callable[[theme.Theme], Any]] = {
+    "EFFECT": lambda t: t.effect,
+    "SPREAD": lambda t: t.spread,
+    "UNCERTAINTY": lambda t: t.interval,
+    "COUNT": lambda t: t.rows,
+    "BETWEEN": lambda t: t.between,
+    "TRUTH": lambda t: t.truth,
+    "SINGLE_ROW": lambda t: t.single,
+    "NOTE": lambda t: t.notes,
+    "ZERO_LINE": lambda t: t.zero,
+    "HALO": lambda t: t.halo,
+    "ALONE": lambda t: Look(t.effect, DASHES[0], "o"),
+    "COMMON": lambda t: Look(t.common, DASHES[0], "o"),
+    "REGIONS": lambda t: in_colours(USUAL_REGIONS, t.curves),
+    "LEVELS": lambda t: in_colours(USUAL_LEVELS, t.curves),
+    "THIRDS": lambda t: tuple(map(Look, t.thirds, (DASHES[0],) * 3, "vo^")),
+    "LINE_WIDTH": lambda t: 1.6 * t.lines,
+    "WHISKER_LINE": lambda t: 1.2 * t.lines,
+    "THIN_LINE": lambda t: 0.8 * t.lines,
+    "HAIR_LINE": lambda t: 0.5 * t.lines,
+}
+
+if TYPE_CHECKING:
+    EFFECT: str
+    SPREAD: str
+    UNCERTAINTY: str
+    COUNT: str
+    BETWEEN: str
+    TRUTH: str
+    SINGLE_ROW: str
+    NOTE: str
+    ZERO_LINE: str
+    HALO: str  # behind letters on colours
+    ALONE: Look  # the one curve of a panel
+    COMMON: Look  # of all rows, where those of some are drawn
+    REGIONS: tuple[Look, ...]
+    LEVELS: tuple[Look, ...]  # held, while another feature moves
+    THIRDS: tuple[Look, ...]
+    LINE_WIDTH: float
+    WHISKER_LINE: float
+    THIN_LINE: float
+    HAIR_LINE: float
+else:
+
+    def __getattr__(name: str) -> Any:
+        """Read what a style may change; every use asks anew, so that a style ends with its block."""
+        if name not in CHANGEABLE:
+            msg = f"module {__name__!r} has no attribute {name!r}"
+            raise AttributeError(msg)
+        return CHANGEABLE[name](theme.current())

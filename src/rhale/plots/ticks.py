@@ -8,16 +8,26 @@ from typing import Any, Literal
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-from matplotlib.ticker import Formatter, Locator, MaxNLocator
+from matplotlib.ticker import (
+    Formatter,
+    FuncFormatter,
+    Locator,
+    LogLocator,
+    MaxNLocator,
+    NullLocator,
+)
 
 from rhale.kernels.times import AxisKind, written
-from rhale.plots.lettering import MINUS, shown
+from rhale.plots import style
+from rhale.plots.lettering import LITERAL, MINUS, plain_number, shown
 from rhale.results.result import Result, axis_kind, reach
 
 CALENDAR = (-719_162.0, 2_932_896.0)  # days from 1970 to the years 1 and 9999
 FEWEST_DATES = 5  # ticks: with fewer Matplotlib finds no step for 19 to 23 months, and warns
 SECOND, MINUTE, HOUR, DAY = 1.0, 60.0, 3_600.0, 86_400.0
 UNITS = {"d": DAY, "h": HOUR, "min": MINUTE, "s": SECOND, "ms": 1e-3, "µs": 1e-6}
+MOST = 8  # ticks of a large panel
+LOG_PARTS = ((1.0, 2.0, 3.0, 5.0), (1.0, 2.0, 5.0), (1.0, 3.0))
 CLOCK_STEPS = (
     *(n * SECOND for n in (1, 2, 5, 10, 15, 30)),
     *(n * MINUTE for n in (1, 2, 5, 10, 15, 30)),
@@ -76,7 +86,7 @@ class DurationFormatter(Formatter):
         return [f"{tick / UNITS[name] + 0.0:.10g} {name}".replace("-", MINUS) for tick in ticks]
 
 
-def dress(ax: Axes, result: Result, *, ticks: int = 8) -> None:
+def dress(ax: Axes, result: Result, *, ticks: int = MOST) -> None:
     """Write the values of a feature along x as what they are."""
     dress_places(ax, axis_kind(result), reach(result), ticks=ticks)
 
@@ -101,6 +111,39 @@ def dress_places(
     elif kind == "duration":
         axis.set_major_locator(DurationLocator(max(3, ticks - 2)))  # '30 min' is wide
         axis.set_major_formatter(DurationFormatter())
+
+
+def dress_log(ax: Axes, *, ticks: int = 8) -> None:
+    """Write plain numbers along a logarithmic x axis, as many as have room."""
+    low, high = ax.get_xlim()
+    finest = next((parts for parts in LOG_PARTS if count_log(low, high, parts) <= ticks), (1.0,))
+    ax.xaxis.set_major_locator(LogLocator(subs=finest, numticks=ticks))
+    ax.xaxis.set_major_formatter(FuncFormatter(log_text))
+    ax.xaxis.set_minor_locator(NullLocator())
+
+
+def count_log(low: float, high: float, parts: Sequence[float]) -> int:
+    """Count such parts of the powers of ten between two numbers.
+
+    Examples
+    --------
+    >>> count_log(1.0, 100.0, (1.0, 2.0, 5.0))
+    7
+    """
+    powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+    places = np.outer(powers, parts)
+    return int(((places >= low) & (places <= high)).sum())
+
+
+def log_text(value: float, position: int | None) -> str:  # noqa: ARG001
+    """Write the number at a tick (a function with a name, so that figures can be pickled)."""
+    return plain_number(value, 3)
+
+
+def name_log(ax: Axes, *, small: bool = False) -> None:
+    """Say below an axis that it is logarithmic, after what stands there."""
+    size: dict[str, Any] = {"fontsize": style.NUMBER_TEXT} if small else {}
+    ax.set_xlabel(f"{ax.get_xlabel()} (log scale)".strip(), **size, **LITERAL)
 
 
 def has_calendar(result: Result) -> bool:

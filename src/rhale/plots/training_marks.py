@@ -14,8 +14,7 @@ from rhale.plots.board import Board
 from rhale.results.refit_effect import RefitTrace
 from rhale.results.result import Trace
 
-MEAN_LOOK = style.look(0)
-OWN_LOOK = style.Look(style.TRUTH, (0, (5, 1.5)), "D")
+OWN_DASH, OWN_MARKER = (0, (5, 1.5)), "D"
 SMALL_DOT, MEAN_DOT, OWN_DOT = 0.35, 0.75, 0.7  # of the width of the largest dot
 
 
@@ -43,7 +42,7 @@ class LineMarks(NamedTuple):
 
     def draw_mean(self, path: RefitTrace, label: str) -> list[Artist]:
         """Draw the mean of the trainings."""
-        (line,) = self.ax.plot(path.x, path.curve, color=MEAN_LOOK.colour, label=label)
+        (line,) = self.ax.plot(path.x, path.curve, color=style.ALONE.colour, label=label)
         line.set(linewidth=style.LINE_WIDTH, zorder=4, gid="rhale:curve")
         return [line]
 
@@ -51,8 +50,8 @@ class LineMarks(NamedTuple):
         """Draw the curve of the user's own model over it, where there is one."""
         if path.own is None:
             return []
-        (line,) = self.ax.plot(path.x, path.own, color=OWN_LOOK.colour, label=label)
-        line.set(linestyle=OWN_LOOK.dash, linewidth=style.WHISKER_LINE, zorder=4.5, gid="rhale:own")
+        (line,) = self.ax.plot(path.x, path.own, color=style.TRUTH, label=label)
+        line.set(linestyle=OWN_DASH, linewidth=style.WHISKER_LINE, zorder=4.5, gid="rhale:own")
         return [line]
 
     def draw_rows(self, own: Trace, label: str) -> list[Artist]:
@@ -110,10 +109,12 @@ class PointMarks(NamedTuple):
         """Draw a dot at every place."""
         x, y = self.board.points(path.x, path.curve).T
         if self.joined:
-            (line,) = self.board.ax.plot(x, y, color=MEAN_LOOK.colour, linewidth=style.THIN_LINE)
+            (line,) = self.board.ax.plot(x, y, color=style.ALONE.colour, linewidth=style.THIN_LINE)
             line.set(zorder=3.6, gid="rhale:curve")
-        marks = self.board.ax.scatter(x, y, s=(MEAN_DOT * self.width) ** 2, marker=MEAN_LOOK.marker)
-        marks.set(color=MEAN_LOOK.colour, linewidth=0, zorder=4, gid="rhale:levels", label=label)
+        marks = self.board.ax.scatter(
+            x, y, s=(MEAN_DOT * self.width) ** 2, marker=style.ALONE.marker
+        )
+        marks.set(color=style.ALONE.colour, linewidth=0, zorder=4, gid="rhale:levels", label=label)
         return [marks]
 
     def draw_own(self, path: RefitTrace, label: str) -> list[Artist]:
@@ -121,8 +122,8 @@ class PointMarks(NamedTuple):
         if path.own is None:
             return []
         x, y = self.board.points(path.x + self.room / 2, path.own).T
-        marks = self.board.ax.scatter(x, y, s=(OWN_DOT * self.width) ** 2, marker=OWN_LOOK.marker)
-        marks.set(facecolor="none", edgecolor=OWN_LOOK.colour, linewidth=style.WHISKER_LINE)
+        marks = self.board.ax.scatter(x, y, s=(OWN_DOT * self.width) ** 2, marker=OWN_MARKER)
+        marks.set(facecolor="none", edgecolor=style.TRUTH, linewidth=style.WHISKER_LINE)
         marks.set(zorder=4.5, gid="rhale:own", label=label, clip_on=False)
         return [marks]
 

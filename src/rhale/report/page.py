@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from rhale.report.bin_cells import Choice, write_choice
 from rhale.report.chart_numbers import LONGEST_LEVEL, Shape, shape_of
 from rhale.report.region_numbers import RegionPart, regions_of
 from rhale.report.sentences import at, curve_range, read
@@ -16,6 +17,7 @@ from rhale.report.sparkline import path_of
 from rhale.report.wording import clean, listed, number, straight, unbroken, without_steering
 from rhale.results.listing import differs_by
 from rhale.results.note import Note
+from rhale.results.plain_bins import OtherBins
 from rhale.results.result import Result, is_constant, reach
 
 METHODS = {
@@ -53,6 +55,8 @@ class Part:
         By whom rows differ, in a few words; nothing where that is not known.
     regions : RegionPart or None
         Who differs; None where nobody asked.
+    choice : Choice or None
+        How a reader may change the bins; None where they stay.
     """
 
     size: float | None
@@ -65,6 +69,7 @@ class Part:
     sparkline: str
     differs: str = ""
     regions: RegionPart | None = None
+    choice: Choice | None = None
 
 
 @dataclass(frozen=True)
@@ -104,6 +109,11 @@ class Page:
         return any(part.shape.smooth for feature in self.features for part in feature.parts)
 
     @property
+    def has_choices(self) -> bool:
+        """Whether some bins may be changed."""
+        return any(part.choice for feature in self.features for part in feature.parts)
+
+    @property
     def has_regions(self) -> bool:
         """Whether regions were asked for."""
         return any(part.regions for feature in self.features for part in feature.parts)
@@ -117,6 +127,7 @@ def make_page(
     explained: Mapping[str, float] | None = None,
     explained_with_regions: Mapping[str, float] | None = None,
     title: str | None = None,
+    others: Sequence[OtherBins | None] = (),
 ) -> Page:
     """Gather what a page shows.
 
@@ -134,6 +145,8 @@ def make_page(
         The same where every row takes the curve of its region.
     title : str, optional
         Heading of the page.
+    others : sequence of OtherBins or None, optional
+        How the bins of each effect may be changed; they stay if not given.
     """
     outputs = tuple(dict.fromkeys(effect.output for effect in effects))
     groups = [effects[i : i + len(outputs)] for i in range(0, len(effects), len(outputs))]
@@ -143,7 +156,7 @@ def make_page(
     return Page(
         clean(title or f"What moves the predictions of a {model}"),
         tuple(facts(groups, provenance, explained or {}, explained_with_regions or {})),
-        tuple(make_feature(group, texts, largest) for group in groups),
+        with_choices([make_feature(group, texts, largest) for group in groups], effects, others),
         tuple(clean(output) for output in outputs),
         tuple(Footnote(clean(text), about(text, groups)) for text in texts)
         + tuple(Footnote(clean(text), "") for text in notes),
@@ -164,6 +177,19 @@ def make_feature(
     first = group[0]
     parts = tuple(make_part(effect, texts, largest[effect.output]) for effect in group)
     return Section(clean(first.name), first.column_kind, range_in_words(first), first.parts, parts)
+
+
+def with_choices(
+    sections: Sequence[Section], effects: Sequence[Result], others: Sequence[OtherBins | None]
+) -> tuple[Section, ...]:
+    """Let readers change bins, where they may."""
+    if not others:
+        return tuple(sections)
+    choices = iter(map(write_choice, effects, others))
+    return tuple(
+        replace(one, parts=tuple(replace(part, choice=next(choices)) for part in one.parts))
+        for one in sections
+    )
 
 
 def make_part(effect: Result, texts: Sequence[str], largest: float) -> Part:

@@ -8,11 +8,20 @@ import unicodedata
 import numpy as np
 
 from rhale.kernels.times import DAY, AxisKind, written
+from rhale.results import numerals
+from rhale.results.numerals import (
+    PLAIN,
+    decimals_of,
+    is_plain,
+    without_zeros,
+    write_decimals,
+    write_number,
+    write_with_error,
+)
 
-MINUS, UNKNOWN, INSTEAD = "\u2212", "\u2013", "\ufffd"
+MINUS, UNKNOWN, INSTEAD = "\u2212", numerals.UNKNOWN, "\ufffd"
 LONGEST = 1_000  # letters of a name
 SMALL_P = 1e-4  # a smaller chance is but called small
-PLAIN = (1e-4, 1e6)  # numbers between these are written without a power of ten
 STEERING = {"Cc", "Cs"}  # control signs and halves of letters, which no page can hold
 TURNING = {"R", "AL", "AN", "RLE", "LRE", "RLO", "LRO", "RLI", "LRI", "FSI", "PDF", "PDI"}
 UNITS = {"d": DAY, "h": 3_600.0, "min": 60.0, "s": 1.0}
@@ -55,13 +64,8 @@ def number(value: float, digits: int = 3) -> str:
     >>> number(0.12345), number(12345.6), number(2.5e7), number(float("nan")) == UNKNOWN
     ('0.123', '12,346', '2.5e7', True)
     """
-    if not math.isfinite(value):
-        return UNKNOWN
-    if value != 0 and not PLAIN[0] <= abs(value) < PLAIN[1]:
-        mantissa, _, power = f"{value:.{digits}g}".partition("e")
-        return (f"{mantissa}e{int(power)}" if power else mantissa).replace("-", MINUS)
-    decimals = 0 if value == 0 else max(0, digits - 1 - math.floor(math.log10(abs(value))))
-    return trimmed(value, decimals)
+    known = math.isfinite(value)
+    return write_number(value, digits).replace("-", MINUS) if known else UNKNOWN
 
 
 def trimmed(value: float, decimals: int) -> str:
@@ -72,11 +76,7 @@ def trimmed(value: float, decimals: int) -> str:
     >>> trimmed(2019.0, 1), trimmed(65432.1, -2)
     ('2019', '65,400')
     """
-    shown = f"{round(value, decimals) + 0.0:,.{max(decimals, 0)}f}"
-    shown = shown.rstrip("0").rstrip(".") if "." in shown else shown
-    if abs(value) < 10_000:
-        shown = shown.replace(",", "")
-    return shown.replace("-", MINUS)
+    return without_zeros(write_decimals(value, decimals)).replace("-", MINUS)
 
 
 def fixed(value: float, largest: float, digits: int = 4) -> str:
@@ -87,10 +87,10 @@ def fixed(value: float, largest: float, digits: int = 4) -> str:
     >>> fixed(1.23456, 12.0), fixed(0.0004, 12.0), fixed(0.5, 1e9)
     ('1.23', '0.00', '0.5')
     """
-    if not math.isfinite(value) or not PLAIN[0] <= largest < PLAIN[1]:
+    if not math.isfinite(value) or largest == 0 or not is_plain(largest):
         return number(value)
-    decimals = max(0, digits - 1 - math.floor(math.log10(largest)))
-    return f"{value:,.{decimals}f}".replace("-", MINUS)
+    decimals = max(0, decimals_of(largest, digits))
+    return write_decimals(value, decimals, apart=True).replace("-", MINUS)
 
 
 def fixed_or_dash(value: float | None, largest: float, digits: int = 4) -> str:
@@ -99,19 +99,16 @@ def fixed_or_dash(value: float | None, largest: float, digits: int = 4) -> str:
 
 
 def plus_minus(value: float, error: float) -> str:
-    """Write a number and its standard error with the same decimals.
+    """Write a number and its standard error, but for an error that nobody would see.
 
     Examples
     --------
     >>> plus_minus(0.3123, 0.0214), plus_minus(0.3123, 1e-9)
-    ('0.31 ± 0.02', '0.312')
+    ('0.312 ± 0.021', '0.312')
     """
     if not math.isfinite(error) or error < 5e-4 * abs(value) or error == 0:
         return number(value)
-    if not PLAIN[0] <= max(abs(value), error) < PLAIN[1]:
-        return f"{number(value)} ± {number(error, 1)}"
-    decimals = max(0, -math.floor(math.log10(error)))
-    return f"{value:,.{decimals}f} ± {error:,.{decimals}f}".replace("-", MINUS)
+    return write_with_error(value, error).replace("-", MINUS)
 
 
 def chance_in_words(p: float) -> str:

@@ -44,6 +44,7 @@ from rhale.results.captions import NOT_WRITTEN, PLAIN, Captions
 from rhale.results.effect_statistics import Statistics, gather_statistics, remove_noise
 from rhale.results.missing import Missing
 from rhale.results.note import Note, as_notes
+from rhale.results.numerals import write_number
 from rhale.results.region_tree import RegionTree
 from rhale.results.result import (
     N_POINTS,
@@ -186,7 +187,7 @@ class Effect(FrozenResult):
         return (
             f"Effect({self.name!r}, output={self.output!r}, {self.mean.size} bins on "
             f"[{written(self.edges[0], self.kind)}, {written(self.edges[-1], self.kind)}], "
-            f"importance={self.importance:.4g})"
+            f"importance={write_number(self.importance)})"
         )
 
     @property
@@ -877,7 +878,8 @@ def describe_jumps(jumps: Sequence[Jump], kind: AxisKind) -> tuple[Note, ...]:
     """Say where the curve jumps, and how far."""
     return tuple(
         Note(
-            "jump", f"jumps by {jump.size:.3g} at {write_short((jump.start + jump.stop) / 2, kind)}"
+            "jump",
+            f"jumps by {write_number(jump.size, 3)} at {write_short((jump.start + jump.stop) / 2, kind)}",
         )
         for jump in jumps
     )

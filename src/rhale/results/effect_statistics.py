@@ -12,6 +12,7 @@ from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray
 from rhale.kernels.ale_statistics import HalfPercentiles, Heights, Sizes, size_up
 from rhale.kernels.records import same_fields
+from rhale.results.numerals import write_number
 
 Readings = Literal["rows", "bins", "levels", "points", "cells"]
 NAN = float("nan")
@@ -92,14 +93,18 @@ class Statistics:
     def __str__(self) -> str:
         lines = [
             f"{' x '.join(self.features)} on {self.output}, {WHERE[self.read]}",
-            f"  ALED        {self.aled:.4g} (root mean square {self.aled_sd:.4g})",
-            f"  ALER        {self.aler[0]:.4g} to {self.aler[1]:.4g}",
+            f"  ALED        {write_number(self.aled)} (root mean square {write_number(self.aled_sd)})",
+            f"  ALER        {write_number(self.aler[0])} to {write_number(self.aler[1])}",
         ]
         if not np.isnan(self.naled):
-            size = f"{self.naled:.3g} (root mean square {self.naled_sd:.3g})"
+            size = (
+                f"{write_number(self.naled, 3)} (root mean square {write_number(self.naled_sd, 3)})"
+            )
             lines.append(f"  NALED       {size}, in percentiles of the target")
-            lines.append(f"  NALER       {self.naler[0]:.3g} to {self.naler[1]:.3g}")
-        rest = f"{self.importance:.4g}, {self.importance_denoised:.4g} without its noise"
+            lines.append(
+                f"  NALER       {write_number(self.naler[0], 3)} to {write_number(self.naler[1], 3)}"
+            )
+        rest = f"{write_number(self.importance)}, {write_number(self.importance_denoised)} without its noise"
         return "\n".join([*lines, f"  importance  {rest}"])
 
     __repr__ = __str__

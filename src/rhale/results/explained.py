@@ -75,8 +75,30 @@ class SampledCurves:
             return NAN
         return 1.0 - float(self._shares @ self._rest() ** 2) / self._variance
 
+    @property
+    def base(self) -> float:
+        """What the common curves leave of the predictions on average: a constant; nan if unknown.
+
+        The curves are zero on average over all rows that were explained, so this is the mean
+        prediction of all of them, which a sample tells better so than by its own mean.
+        """
+        if not self.inside.any():
+            return NAN
+        left = self.predictions[self.inside] - self.heights[self.inside].sum(axis=1)
+        return float(self._shares @ left)
+
     def explained_with_regions(self) -> float:
-        """The same, where rows may have the curves of their regions.
+        """The same as `explained`, where rows may have the curves of their regions."""
+        if np.isnan(self._variance):
+            return NAN
+        return 1.0 - float(self._shares @ self._choose_moved()[1] ** 2) / self._variance
+
+    def moved(self) -> tuple[int, ...]:
+        """Features whose rows have the curves of their regions, as that explains more."""
+        return () if np.isnan(self._variance) else self._choose_moved()[0]
+
+    def _choose_moved(self) -> tuple[tuple[int, ...], FloatArray]:
+        """Places of these features, and what is left of the predictions then.
 
         Notes
         -----
@@ -84,22 +106,20 @@ class SampledCurves:
         counted twice. So features take the curves of their regions one by one, the one that
         explains most first, as long as more is explained. O(n_rows n_features) for each of them.
         """
-        if np.isnan(self._variance):
-            return NAN
-        moves = [self._move(place) for place in range(len(self.effects))]
-        known = [move for move in moves if move is not None]
-        rest, weight = self._rest(), self._shares
-        if not known:
-            return 1.0 - float(weight @ rest**2) / self._variance
-        moved = np.column_stack(known)
-        moved -= weight @ moved
-        while moved.shape[1]:
+        moves = {place: self._move(place) for place in range(len(self.effects))}
+        known = {place: move for place, move in moves.items() if move is not None}
+        rest, weight, chosen = self._rest(), self._shares, list[int]()
+        left = list(known)
+        moved = np.column_stack([known[place] for place in left]) if left else np.empty((0, 0))
+        moved = moved - weight @ moved if left else moved
+        while left:
             gain = 2 * (weight * rest) @ moved - weight @ moved**2
             best = int(np.argmax(gain))
             if not gain[best] > ROUNDING * self._variance:
                 break
             rest, moved = rest - moved[:, best], np.delete(moved, best, axis=1)
-        return 1.0 - float(weight @ rest**2) / self._variance
+            chosen.append(left.pop(best))
+        return tuple(chosen), rest
 
     def _move(self, place: int) -> FloatArray | None:
         """How far the rows inside are moved from the common curve to that of their regions."""

@@ -126,6 +126,54 @@ def bin_alike(
         Over the same cells. Bins for the jumps of a staircase are made where it is the only one:
         several models do not jump at the same places.
     """
+    offer = offer_cells(name, models, partition, axis=axis)
+    cuts = offer.partition(average(offer.united))
+    fitted = [
+        fit_effect(name, output, own, cuts, fine=part, limits=offer.limits[cuts.limits])
+        for own, part in zip(offer.united, offer.fine, strict=True)
+    ]
+    made = [
+        effect if one.stairs is None else follow_stairs(effect, one.stairs)
+        for effect, one in zip(fitted, models, strict=True)
+    ]
+    notes = offer.notes
+    return tuple(replace(one, bin_notes=notes + one.bin_notes) if notes else one for one in made)
+
+
+class Offer(NamedTuple):
+    """What a partition chooses among.
+
+    Attributes
+    ----------
+    united : list of Moments
+        Of every model, in the cells between the candidate limits.
+    fine : list of Moments
+        The same rows in the cells that were measured.
+    limits : ndarray of shape (n_cells + 1,)
+        The candidate limits among those of the fine cells.
+    partition : Partition
+        Who chooses: it leaves jumps that all rows share to bins of their own.
+    notes : tuple of Note
+        Which limits had to move.
+    """
+
+    united: list[Moments]
+    fine: list[Moments]
+    limits: IntArray
+    partition: Partition
+    notes: tuple[Note, ...]
+
+
+def offer_cells(
+    name: str, models: Sequence[ModelCells], partition: Partition, *, axis: Axis | None = None
+) -> Offer:
+    """Unite fine cells to those between the candidate limits of a partition.
+
+    Parameters
+    ----------
+    name, models, partition, axis
+        As in `bin_alike`.
+    """
     pooled = average([one.cells for one in models])
     grid = pooled.grid
     if partition.closed != grid.closed:
@@ -151,17 +199,7 @@ def bin_alike(
             stretches = stretch_jumps(limits, find_jumps(stairs, parts[0].total_rows))
             offered = offered[np.isin(limits, stretches.offer(limits))]
             partition = BetweenStretches(partition, stretches)
-    united = [part.unite(offered) for part in parts]
-    cuts = partition(average(united))
-    fitted = [
-        fit_effect(name, output, own, cuts, fine=part, limits=offered[cuts.limits])
-        for own, part in zip(united, parts, strict=True)
-    ]
-    made = [
-        effect if one.stairs is None else follow_stairs(effect, one.stairs)
-        for effect, one in zip(fitted, models, strict=True)
-    ]
-    return tuple(replace(one, bin_notes=notes + one.bin_notes) if notes else one for one in made)
+    return Offer([part.unite(offered) for part in parts], parts, offered, partition, notes)
 
 
 def follow_stairs(effect: Effect, stairs: Staircase) -> Effect:

@@ -25,6 +25,7 @@ from rhale.results.effect import NO_SAMPLE, LocalEffects
 from rhale.results.effect_statistics import Statistics, gather_statistics, remove_noise
 from rhale.results.missing import Missing
 from rhale.results.note import Note, as_notes
+from rhale.results.numerals import write_number
 from rhale.results.region_tree import RegionTree
 from rhale.results.result import (
     N_POINTS,
@@ -129,7 +130,7 @@ class LevelEffect(FrozenResult):
     def __repr__(self) -> str:
         return (
             f"LevelEffect({self.name!r}, output={self.output!r}, {len(self.levels)} levels, "
-            f"importance={self.importance:.4g})"
+            f"importance={write_number(self.importance)})"
         )
 
     @property

@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from rhale.results.numerals import write_number, write_with_error
 from rhale.results.region_tree import RegionTree
 from rhale.results.result import Parts, Result
 
@@ -53,8 +54,8 @@ def ranking(effects: Sequence[Result]) -> tuple[dict[str, list[str]], int, list[
     if any(e.regions is not None for e in ranked):
         columns["differs by"] = [differs_by(e.regions) for e in ranked]
     n_left = len(columns)
-    columns["effect ± error"] = [f"{e.importance:.4g} ± {e.importance_error:.2g}" for e in ranked]
-    columns["typical spread"] = [f"{e.typical_spread:.4g}" for e in ranked]
+    columns["effect ± error"] = [write_with_error(e.importance, e.importance_error) for e in ranked]
+    columns["typical spread"] = [write_number(e.typical_spread, 3) for e in ranked]
     columns[_bins_header(ranked)] = [str(e.n_parts) for e in ranked]
     if any(e.missing is not None for e in ranked):
         columns["if missing (share)"] = [_missing_text(e) for e in ranked]
@@ -156,7 +157,7 @@ def _bins_header(effects: Sequence[Result]) -> str:
 
 def _missing_text(effect: Result) -> str:
     missing = effect.missing
-    return "" if missing is None else f"{missing.mean:.4g} ({100 * missing.share:.3g} %)"
+    return "" if missing is None else f"{write_number(missing.mean)} ({100 * missing.share:.3g} %)"
 
 
 def title(provenance: Mapping[str, Any]) -> str:

@@ -22,9 +22,18 @@ MICRODAY = 86_400e6
 
 @dataclass(frozen=True, eq=False)
 class NewRows:
-    """A data frame, whose columns have names, or an array, whose columns have places."""
+    """A data frame, whose columns have names, or an array, whose columns have places.
+
+    Attributes
+    ----------
+    table : DataFrame or ndarray of shape (n_rows, n_columns)
+        The rows.
+    use : str
+        What their columns do, for messages: "tells regions apart".
+    """
 
     table: nw.DataFrame[Any] | npt.NDArray[Any]
+    use: str = "tells regions apart"
 
     @property
     def n_rows(self) -> int:
@@ -45,7 +54,7 @@ class NewRows:
         try:
             return _numbers_in(values, kind)
         except BadSettingError as error:
-            msg = f"column {feature!r} tells regions apart as a {kind}: {error}"
+            msg = f"column {feature!r} {self.use} as a {kind}: {error}"
             raise BadTableError(msg) from error
 
     def levels(self, feature: str, column: int, kind: AxisKind, names: Sequence[str]) -> IntArray:
@@ -65,6 +74,15 @@ class NewRows:
             found[row] = known[key]
         return found
 
+    def kind(self, feature: str, column: int) -> AxisKind:
+        """What a column holds by its type: dates and durations are levels by names of their own."""
+        values = self._column(feature, column)
+        if isinstance(values, np.ndarray):
+            return "number"
+        if values.dtype in (nw.Date, nw.Datetime):
+            return "date"
+        return "duration" if values.dtype == nw.Duration else "number"
+
     def _column(self, feature: str, column: int) -> Any:
         if isinstance(self.table, np.ndarray):
             if column < self.table.shape[1]:
@@ -80,7 +98,7 @@ class NewRows:
         if feature in names:
             msg = f"these rows have {names.count(feature)} columns {feature!r}; name each once"
             raise BadTableError(msg)
-        msg = f"these rows have no column {feature!r}, which tells regions apart; "
+        msg = f"these rows have no column {feature!r}, which {self.use}; "
         raise UnknownFeatureError(msg + near_names(feature, names))
 
 
@@ -92,8 +110,8 @@ class _Moment:
     kind: AxisKind
 
 
-def read_rows(rows: Any) -> NewRows:
-    """Read a data frame or a two-dimensional array.
+def read_rows(rows: Any, use: str = NewRows.use) -> NewRows:
+    """Read a data frame or a two-dimensional array; `use` is that of `NewRows`.
 
     Examples
     --------
@@ -103,13 +121,13 @@ def read_rows(rows: Any) -> NewRows:
     try:
         frame = nw.from_native(rows, eager_only=True, pass_through=True)
     except DuplicateError as error:
-        msg = f"these rows cannot be located ({excerpt(error)}); give every column its own name"
+        msg = f"these rows cannot be read ({excerpt(error)}); give every column its own name"
         raise BadTableError(msg) from error
     if isinstance(frame, nw.DataFrame):
-        return NewRows(frame)
+        return NewRows(frame, use)
     try:
         array = np.asarray(rows)
-    except ValueError:  # lists of different lengths
+    except (ValueError, TypeError, RuntimeError):  # lists of different lengths, tensors elsewhere
         array = np.empty(0)
     if array.ndim != 2:
         shape = f" of shape {array.shape}" if isinstance(rows, np.ndarray) else ""
@@ -118,7 +136,7 @@ def read_rows(rows: Any) -> NewRows:
             "lazy) or an array of shape (n_rows, n_columns)"
         )
         raise BadTableError(msg)
-    return NewRows(array)
+    return NewRows(array, use)
 
 
 def _numbers_in(column: Any, kind: AxisKind) -> FloatArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -21,9 +20,11 @@ from rhale.kernels.records import freeze, same_fields
 from rhale.kernels.times import as_numbers
 from rhale.names import find_level
 from rhale.results.captions import NOT_WRITTEN, PLAIN, Captions
+from rhale.results.door_to_plots import draw_surface
 from rhale.results.effect_statistics import Size, Statistics, gather_statistics
 from rhale.results.listing import shorten, write_share
 from rhale.results.note import as_notes
+from rhale.results.numerals import write_with_error
 from rhale.results.result import normal_quantile
 from rhale.results.table_rows import Columns, name_places
 
@@ -608,13 +609,6 @@ class PairIndex:
         return replace(self, names=self.names[::-1])
 
 
-def draw_surface(pair: Any, kind: str, options: Mapping[str, Any]) -> Any:
-    """Draw a pair that has a surface."""
-    from rhale.plots.choice import draw_pair  # the one door upwards, see pyproject.toml
-
-    return draw_pair(pair, kind, **options)
-
-
 def read_places(name: str, axis: PairAxis, values: Any) -> FloatArray:
     """Read values of a feature as places on its side of a pair.
 
@@ -686,7 +680,7 @@ def _share_of(strength: float, variance: float) -> float:
     return 0.0 if variance == 0 else strength**2 / variance
 
 
-def write_strength(pair: PairResult, digits: int = 4) -> str:
+def write_strength(pair: PairResult) -> str:
     """Write a strength, with its error where that is known.
 
     Examples
@@ -694,9 +688,7 @@ def write_strength(pair: PairResult, digits: int = 4) -> str:
     >>> write_strength(PairIndex(("a", "b"), "y", "h", 0.25, 1.0))
     '0.25'
     """
-    error = pair.strength_error
-    told = "" if np.isnan(error) else f" ± {error:.2g}"
-    return f"{pair.strength:.{digits}g}{told}"
+    return write_with_error(pair.strength, pair.strength_error)
 
 
 def write_p(p_value: float) -> str:

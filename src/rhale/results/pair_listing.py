@@ -9,6 +9,7 @@ import numpy as np
 
 from rhale.kernels import FloatArray
 from rhale.results.listing import MOST_NAMED, aligned, shorten, title, write_share
+from rhale.results.numerals import write_number
 from rhale.results.pair_effect import PairResult, write_p, write_strength
 
 MOST_PAIRS = 20
@@ -72,7 +73,7 @@ def pair_ranking(ranked: Sequence[PairResult]) -> tuple[dict[str, list[str]], in
     if has_errors:
         columns["p"] = [write_p(pair.p_value) for pair in ranked]
     if any(not np.isnan(pair.h2) for pair in ranked):
-        columns["H²"] = ["" if np.isnan(pair.h2) else f"{pair.h2:.2g}" for pair in ranked]
+        columns["H²"] = ["" if np.isnan(pair.h2) else write_number(pair.h2, 2) for pair in ranked]
     marks = [[remarks.setdefault(n, len(remarks) + 1) for n in pair.notes] for pair in ranked]
     columns["notes"] = [", ".join(map(str, numbers)) for numbers in marks]
     return columns, n_left, list(remarks)

@@ -14,6 +14,7 @@ from rhale.kernels.pair_moments import PairMoments
 from rhale.kernels.pair_surface import Ground
 from rhale.kernels.records import freeze, same_fields
 from rhale.results.captions import NOT_WRITTEN, PLAIN, Captions
+from rhale.results.door_to_plots import draw_surface
 from rhale.results.note import as_notes
 from rhale.results.pair_effect import (
     HOW,
@@ -21,7 +22,6 @@ from rhale.results.pair_effect import (
     PairMethod,
     as_read_only_view,
     cell_ends,
-    draw_surface,
     read_places,
     share_of_rows,
     write_head,

@@ -13,6 +13,7 @@ from rhale.kernels.records import freeze, same_fields
 from rhale.names import near_names
 from rhale.results import summary
 from rhale.results.listing import aligned, shorten, write_share
+from rhale.results.numerals import write_number
 from rhale.results.region_tree import RegionTree
 from rhale.results.result import Result
 from rhale.results.table_rows import Columns
@@ -166,7 +167,7 @@ def _cells(partner: Partner) -> list[str]:
     return [
         shorten(partner.feature),
         write_share(partner.share, partner.standard_error),
-        f"{partner.part:.4g}",
+        write_number(partner.part),
         "< 0.0001" if partner.p_value < 1e-4 else chance,
         "" if proxy is None else f"goes with {shorten(proxy)}",
     ]

@@ -27,6 +27,7 @@ from rhale.results.captions import NOT_WRITTEN, PLAIN, Captions
 from rhale.results.effect_statistics import Statistics, gather_statistics, remove_noise
 from rhale.results.missing import Missing
 from rhale.results.note import Note
+from rhale.results.numerals import write_number
 from rhale.results.result import (
     N_POINTS,
     Difference,
@@ -127,7 +128,7 @@ class Profile(FrozenResult):
         return (
             f"Profile({self.name!r}, output={self.output!r}, {self.method}, {self.grid.size} "
             f"points on [{written(self.grid[0], self.kind)}, {written(self.grid[-1], self.kind)}], "
-            f"importance={self.importance:.4g})"
+            f"importance={write_number(self.importance)})"
         )
 
     @property

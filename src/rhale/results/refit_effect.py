@@ -20,7 +20,9 @@ from rhale.kernels.student import student_quantile
 from rhale.kernels.times import ColumnKind
 from rhale.kernels.training_noise import mean_factor
 from rhale.results.captions import Captions
+from rhale.results.door_to_plots import draw_refit
 from rhale.results.note import Note
+from rhale.results.numerals import write_between, write_number
 from rhale.results.result import (
     N_POINTS,
     Parts,
@@ -120,8 +122,8 @@ class RefitEffect:
         low, high = self.importance_ci()
         return (
             f"RefitEffect({self.name!r}, output={self.output!r}, {len(self.effects)} trainings, "
-            f"importance={self.importance:.4g} [{low:.4g}, {high:.4g}], "
-            f"replicated={self.replicated:.4g}, p={self.p_value:.2g})"
+            f"importance={write_between(self.importance, low, high)}, "
+            f"replicated={write_number(self.replicated)}, p={self.p_value:.2g})"
         )
 
     @property
@@ -320,14 +322,19 @@ class RefitEffect:
         return MappingProxyType(dict(zip(rules, self.inside, strict=True)))
 
     def trace(
-        self, center: Center = "mean", level: float = 0.95, n_points: int = N_POINTS
+        self,
+        center: Center = "mean",
+        level: float = 0.95,
+        n_points: int = N_POINTS,
+        *,
+        x: FloatArray | None = None,
     ) -> RefitTrace:
-        """What is drawn: of numbers at some hundred places, of levels and points at their own."""
+        """What is drawn: of numbers at `x` or some hundred places, of levels and points at their own."""
         if self.parts == "bins":
             low, high = self.axis[0], self.axis[-1]
-            return self._trace_at(
-                np.union1d(self.axis, np.linspace(low, high, n_points)), center, level
-            )
+            if x is None:
+                x = np.union1d(self.axis, np.linspace(low, high, n_points))
+            return self._trace_at(x, center, level)
         shown = [effect.trace(center, level) for effect in self.effects]
         curves = np.stack([one.curve for one in shown])
         rows = average(np.stack([one.high - one.low for one in shown])) / 2
@@ -345,6 +352,20 @@ class RefitEffect:
     ) -> RefitTrace:
         mean = average(curves)
         return RefitTrace(x, mean, mean - half, mean + half, deviate(curves), curves, own)
+
+    def plot(self, **options: Any) -> Any:
+        """Draw this feature in all trainings, as `Refits.plot` does.
+
+        Parameters
+        ----------
+        **options
+            Those of `rhale.plots.plot_refits`, and `colors`, `figsize`, `legend`, `title`.
+
+        Returns
+        -------
+        Axes
+        """
+        return draw_refit(self, options)
 
     def table(self) -> Columns:
         """One row for each limit of a bin, level or point, and one for missing values."""

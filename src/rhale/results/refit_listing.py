@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rhale.results.listing import aligned, name_few, shorten
+from rhale.results.numerals import write_between, write_number
 from rhale.results.pair_effect import write_p
 from rhale.results.refit_effect import RefitEffect
 
@@ -60,7 +61,7 @@ def write_answer(effect: RefitEffect) -> str:
 
 def write_known(number: float) -> str:
     """Write a number; "?" where it is not known."""
-    return "?" if np.isnan(number) else f"{number:.4g}"
+    return "?" if np.isnan(number) else write_number(number)
 
 
 def write_interval(effect: RefitEffect) -> str:
@@ -68,7 +69,7 @@ def write_interval(effect: RefitEffect) -> str:
     low, high = effect.importance_ci()
     if np.isnan(low):
         return write_known(effect.importance)
-    return f"{effect.importance:.4g} [{low:.3g}, {high:.3g}]"
+    return write_between(effect.importance, low, high)
 
 
 def refit_title(provenance: Mapping[str, Any]) -> str:

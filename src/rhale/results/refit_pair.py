@@ -15,6 +15,7 @@ from rhale.kernels.replication import Replication, replicate
 from rhale.kernels.student import student_quantile
 from rhale.kernels.training_noise import mean_factor
 from rhale.results.captions import NOT_WRITTEN, PLAIN, Captions
+from rhale.results.numerals import write_number
 from rhale.results.pair_effect import PairEffect
 from rhale.results.refit_effect import LEVEL
 from rhale.results.result import require_level
@@ -58,7 +59,8 @@ class RefitPair:
     def __repr__(self) -> str:
         return (
             f"RefitPair({self.names!r}, output={self.output!r}, {len(self.strengths)} trainings, "
-            f"strength={self.strength:.4g}, replicated={self.replicated:.4g}, p={self.p_value:.2g})"
+            f"strength={write_number(self.strength)}, replicated={write_number(self.replicated)}, "
+            f"p={self.p_value:.2g})"
         )
 
     @classmethod

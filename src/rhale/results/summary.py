@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, cast
 
+import numpy as np
+
 from rhale.errors import BadSettingError, MissingExtraError
+from rhale.kernels import FloatArray
+from rhale.results.curve_rows import curve_rows
 from rhale.results.listing import name_differing, share_told
 from rhale.results.result import STATISTICS, Result, axis_kind, reach
 from rhale.results.rules_in_words import ALL_ROWS
@@ -27,7 +31,7 @@ def bin_rows(effects: Sequence[Result]) -> Columns:
     is "missing", its places are nan, `mean` is the change of the prediction (of a profile: the
     prediction) without a value, `count` and `weight` are those of the rows that have none.
     """
-    return _stacked([({"feature": e.name, "output": e.output}, e.table()) for e in effects])
+    return stack([({"feature": e.name, "output": e.output}, e.table()) for e in effects])
 
 
 def region_rows(effects: Sequence[Result]) -> Columns:
@@ -40,20 +44,38 @@ def region_rows(effects: Sequence[Result]) -> Columns:
         for number, rule, own in named:
             first = {"region": number, "rule": rule, "feature": own.name, "output": own.output}
             parts.append((first, own.table()))
-    return _stacked(parts)
+    return stack(parts)
 
 
-def _stacked(parts: Sequence[tuple[dict[str, Any], Columns]]) -> Columns:
+def stack(parts: Sequence[tuple[dict[str, Any], Columns]]) -> Columns:
     """Tables one below the other, each with columns that are alike in all of its rows."""
     named, table = parts[0]
     columns: Columns = {name: [] for name in (*named, *table)}
     for named, table in parts:
-        n_rows = len(table["mean"])
+        n_rows = len(next(iter(table.values())))
         for name, value in named.items():
             columns[name] += [value] * n_rows
         for name, values in table.items():
             columns[name] += values
     return columns
+
+
+def curve_frame(
+    effects: Sequence[Result], backend: str | None, usual: str | None = None, **options: Any
+) -> Any:
+    """The curves of some effects on a grid, one below the other, as a data frame.
+
+    Parameters
+    ----------
+    effects : sequence of Result
+        Whose curves.
+    backend, usual
+        As in `as_frame`.
+    **options
+        As in `curve_rows`.
+    """
+    parts = [({"feature": e.name, "output": e.output}, curve_rows(e, **options)) for e in effects]
+    return as_frame(stack(parts), backend, usual)
 
 
 def split_rows(effects: Sequence[Result]) -> Columns:
@@ -116,13 +138,15 @@ def _region_columns(effects: Sequence[Result]) -> Columns:
     }
 
 
-def as_frame(rows: Columns, backend: str | None, usual: str | None = None) -> Any:
+def as_frame(
+    rows: Mapping[str, list[Any] | FloatArray], backend: str | None, usual: str | None = None
+) -> Any:
     """Turn rows into a data frame of the given kind, else of the usual one, else of any installed.
 
     Parameters
     ----------
-    rows : Columns
-        The rows.
+    rows : mapping of str to list or ndarray
+        The columns; arrays are of numbers.
     backend : {"pandas", "polars", "pyarrow"}, optional
         What the user asks for.
     usual : str, optional
@@ -138,7 +162,10 @@ def as_frame(rows: Columns, backend: str | None, usual: str | None = None) -> An
     if chosen is None or not find_spec(chosen):
         msg = f"a data frame needs {asked or 'pandas, polars or pyarrow'}: pip install pandas"
         raise MissingExtraError(msg)
-    shown = {name: [_readable(value) for value in values] for name, values in rows.items()}
+    shown = {
+        _readable(name): values if isinstance(values, np.ndarray) else [*map(_readable, values)]
+        for name, values in rows.items()
+    }
     return nw.from_dict(shown, backend=cast(Any, chosen)).to_native()
 
 

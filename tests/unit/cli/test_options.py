@@ -139,11 +139,14 @@ def asked_for_trainings(**given):
 def test_arguments_of_refit_are_those_that_were_given():
     found = asked_for_trainings()
     usual = {"method": "rhale", "seed": 0, "response": "auto"}
+    usual |= {"output_names": "price"}
     assert found.asked == {**usual, "scheme": "half-samples", "n_refits": 20}
     assert (found.model, found.target) == ("shop:make", "price")
-    found = asked_for_trainings(columns="a,b", jobs=2, pairs="a:b", rows=50, checkpoint="kept")
+    found = asked_for_trainings(
+        columns=" a ,size (m)", jobs=2, pairs="a:b", rows=50, checkpoint="kept"
+    )
     assert found.arguments["checkpoint"] == "kept"
-    assert found.asked["columns"] == ["a", "b"]
+    assert found.asked["columns"] == ["a", "size (m)"]
     assert (found.asked["n_jobs"], found.asked["n_rows"]) == (2, 50)
     assert found.arguments["pairs"] == [("a", "b")]
 

@@ -11,17 +11,16 @@ from rhale.kernels.splits import Scheme
 
 
 def test_what_was_not_given_is_left_to_refit():
-    names = ("scheme", "n_refits", "share", "folds", "groups", "columns", "jobs", "pairs")
+    names = ("scheme", "n_refits", "share", "folds", "groups", "jobs", "pairs")
     assert trainings_as_typed(dict.fromkeys(names)) == {}
 
 
 def test_trainings_arrive_as_refit_takes_them():
-    given = {"n_refits": 4, "groups": "shop", "columns": " a ,size (m)", "jobs": -1}
+    given = {"n_refits": 4, "groups": "shop", "jobs": -1}
     sent = json.loads(json.dumps(trainings_as_typed({**given, "pairs": "a:b, b:c"})))
     assert read_typed_trainings({**sent, "bins": "fixed:7", "regions": {"by": "sex"}}) == {
         "n_refits": 4,
         "groups": "shop",
-        "columns": ["a", "size (m)"],
         "n_jobs": -1,
         "pairs": [("a", "b"), ("b", "c")],
         "bins": rhale.Fixed(7),

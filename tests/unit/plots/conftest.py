@@ -1,5 +1,4 @@
 import io
-import sys
 import warnings
 from dataclasses import replace
 from itertools import product
@@ -21,12 +20,6 @@ from rhale.results.profile import Profile
 from rhale.results.refit_effect import RefitEffect
 from rhale.results.region_tree import Region, RegionTree, Split
 from rhale.results.result import Result
-
-
-@pytest.fixture(autouse=True)
-def without_pyplot(monkeypatch):
-    """As in a script that has not imported pyplot, whatever other tests have."""
-    monkeypatch.delitem(sys.modules, "matplotlib.pyplot", raising=False)
 
 
 @pytest.fixture

@@ -36,7 +36,14 @@ def test_equal_names_are_written_once():
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.0, "0"), (1234.5, "1.23e3"), (-2e-7, "\u22122e\u22127"), (float("inf"), "inf")],
+    [
+        (0.0, "0"),
+        (1236.5, "1236"),
+        (45000.0, "45,000"),
+        (2.5e8, "2.5e8"),
+        (-2e-7, "\u22122e\u22127"),
+        (float("inf"), "inf"),
+    ],
 )
 def test_numbers_are_short(value, text):
     assert number(value) == text

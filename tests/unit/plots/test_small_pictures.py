@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 from rhale.errors import BadSettingError
 from rhale.plots import plot_all
+from rhale.results.numerals import write_with_error
 
 X = np.linspace(0, 1, 201)
 SIGNS = np.where(np.arange(201) % 2, 1.0, -1.0)
@@ -74,7 +75,8 @@ def test_titles_tell_importance_and_typical_spread(make_effect, one):
     effect = make_effect(X, np.full(201, 3.0), LIMITS)
     (ax,) = plot_all([effect])
     words = one(ax, "numbers").get_text()
-    assert f"importance {effect.importance:.3g} ± 0" in words
+    size = write_with_error(effect.importance, effect.importance_error)
+    assert f"importance {size}\n" in words
     assert "typical spread 0" in words
 
 

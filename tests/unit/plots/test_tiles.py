@@ -39,4 +39,4 @@ def test_numbers_need_room(ax, n, fits):
 
 def test_only_nothing_is_written_as_zero(ax, find):
     write_tiles(ax, np.array([[27_051.0, 41.0, 1e-7, 0.0]]), 27_051.0)
-    assert [text.get_text() for text in find(ax, "numbers")] == ["27000", "40", "0", "0"]
+    assert [text.get_text() for text in find(ax, "numbers")] == ["27,000", "40", "0", "0"]

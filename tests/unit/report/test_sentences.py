@@ -80,7 +80,7 @@ def test_steps_between_numbers_read_as_stretches(make_levels):
 def test_missing_values_have_a_sentence_of_their_own():
     effect = replace(effect_of(np.ones(401)), missing=Missing(50, 0.1, -2.0, 0.5, 400.0))
     assert read(effect)[-1] == (
-        "Without a value (10 % of the rows) the prediction is 2.00 ± 0.03 lower than on average; "
+        "Without a value (10 % of the rows) the prediction is 2.000 ± 0.025 lower than on average; "
         "rows differ a little: spread 0.5."
     )
 
@@ -154,5 +154,7 @@ def test_of_many_jumps_the_largest_are_told(stepped):
 
 def test_a_staircase_is_read_as_the_model_has_it(stepped):
     first, second = read(with_jumps(stepped))
-    assert first.startswith("From 0 to 1 the prediction rises by 2.0 ± 0.1, nearly all of it at 1;")
+    assert first.startswith(
+        "From 0 to 1 the prediction rises by 2.00 ± 0.14, nearly all of it at 1;"
+    )
     assert second.startswith("From 1 to 4 it falls by 1, nearly all of it at 3;")

@@ -41,8 +41,8 @@ def test_numbers_have_three_digits_and_a_real_minus():
 
 
 def test_a_number_and_its_error_have_the_same_decimals():
-    assert plus_minus(1.2345, 0.0312) == "1.23 ± 0.03"
-    assert plus_minus(1234.5, 31.2) == "1,234 ± 31"
+    assert plus_minus(1.2345, 0.0312) == "1.234 ± 0.031"
+    assert plus_minus(1234.5, 31.2) == "1234 ± 31"
     assert plus_minus(0.5, 0.0) == "0.5"
 
 

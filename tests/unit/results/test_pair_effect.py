@@ -13,6 +13,7 @@ from rhale.kernels.pair_axis import PairAxis
 from rhale.kernels.pair_strength import PairFit
 from rhale.pairs import Interactions
 from rhale.results.note import Note
+from rhale.results.numerals import write_with_error
 from rhale.results.pair_effect import PairEffect, PairIndex, read_places
 
 X, Y = np.arange(9.0), np.array([0.0, 1, 3, 4, 7])
@@ -275,7 +276,8 @@ def test_the_callers_arrays_stay_writable(pair):
 def test_a_pair_says_what_it_is_on_one_line(pair):
     told = str(replace(pair, notes=("a note",), n_left_out=3))
     share = 100 * pair.strength**2 / pair.variance
-    assert told.startswith(f"x x y on y: strength {pair.strength:.4g} ± ")
+    size = write_with_error(pair.strength, pair.strength_error)
+    assert told.startswith(f"x x y on y: strength {size}, ")
     assert f", {share:.0f} % of the variance, p < 0.001; " in told
     assert told.endswith("; 3 rows left out; a note")
     told = str(replace(pair, notes=(Note("missing", "3 rows have no x"),), n_left_out=3))

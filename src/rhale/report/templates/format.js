@@ -5,7 +5,7 @@ const MINUS = "\u2212", UNKNOWN = "\u2013", DAY = 86400000;
 function number(value, digits = 3) {
   if (value === null || !Number.isFinite(value)) return UNKNOWN;
   const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-4 || size >= 1e6)) {
+  if (size !== 0 && (size < 1e-4 || size >= 1e7)) {
     const [mantissa, power] = value.toExponential(digits - 1).split("e");
     return signed(`${Number(mantissa)}e${Number(power)}`);
   }
@@ -24,7 +24,7 @@ function whole(count) {
 
 // A number of a column whose largest one has four digits, so that the points align.
 function fixed(value, largest) {
-  if (value === null || !(largest >= 1e-4 && largest < 1e6)) return number(value);
+  if (value === null || !(largest >= 1e-4 && largest < 1e7)) return number(value);
   const decimals = Math.max(0, 3 - Math.floor(Math.log10(largest)));
   const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
   return signed(value.toLocaleString("en", digits));

@@ -12,6 +12,10 @@ const partOf = (feature) => PAGE.features[feature].parts[state.output];
 // What is drawn of a part: its curve as the model has it, or the smooth one, where there are two.
 // A chart has room for the curves of the regions, and theirs for it, so that both have one axis.
 function shapeOf(part) {
+  return withBins(part, chosenShape(part));
+}
+
+function chosenShape(part) {
   const { shape } = part;
   shape.room ??= regionHeights(part);
   if (!state.smooth || !shape.smooth) return shape;
@@ -24,7 +28,7 @@ function regionHeights(part) {
 
 // The same for its regions.
 function regionShapeOf(part) {
-  const own = shapeOf(part), name = state.smooth ? "evenRegions" : "exactRegions";
+  const own = chosenShape(part), name = state.smooth ? "evenRegions" : "exactRegions";
   const lines = () => part.regions.lines.map(({ row, path, smooth }) => ({
     rule: part.regions.rows[row].rule, path: (state.smooth && smooth) || path,
   }));
@@ -98,6 +102,7 @@ function fillSection(feature) {
   find(".notes", section).replaceChildren(...part.notes.map((i) => make("li", PAGE.notes[i])));
   find(".bins-table", section)?.replaceChildren();
   if (find("details", section)?.open) fillBins(feature);
+  showSlider(section, part, inView.has(feature));
   fillRegions(feature);
 }
 
@@ -167,7 +172,7 @@ function drawRegions(feature) {
 
 function fillBins(feature) {
   const place = find(".bins-table", sections.get(feature));
-  if (!place.hasChildNodes()) place.append(binsTable(partOf(feature).shape));
+  if (!place.hasChildNodes()) place.append(binsTable(shapeOf(partOf(feature))));
 }
 
 function binsTable(shape) {
@@ -209,13 +214,22 @@ function drawSection(feature) {
   const section = sections.get(feature), part = partOf(feature);
   if (part.shape.form === "constant") return;
   const shape = shapeOf(part), shown = charts.get(feature);
+  if (part.choice && !part.positions) showSlider(section, part);
   if (shown?.shape === shape) return;
   const name = find(".curve-name", section);
-  if (name) name.textContent = shape === part.shape ? "" : ", small steps evened out";
-  if (shown && [part.shape, part.even].includes(shown.shape)) return shown.show(shape);
+  if (name) name.textContent = chosenShape(part) === part.shape ? "" : ", small steps evened out";
+  if (shown?.part === part) return shown.show(shape);
   const frame = find(".effect .drawing", section), readout = find(".readout", section);
   shown?.view.finalize();
-  charts.set(feature, new Chart(frame, shape, (words) => (readout.textContent = words)));
+  const chart = new Chart(frame, shape, (words) => (readout.textContent = words));
+  charts.set(feature, Object.assign(chart, { part }));
+}
+
+// Draw the bins that the reader wants.
+function changeBins(feature) {
+  find(".bins-table", sections.get(feature)).replaceChildren();
+  if (find("details", sections.get(feature)).open) fillBins(feature);
+  drawSection(feature);
 }
 
 const inView = new Set();
@@ -326,6 +340,7 @@ function drawAll() {
 }
 
 function listenToSection(feature, section) {
+  makeSlider(feature, section, () => changeBins(feature));
   find("details", section)?.addEventListener("toggle", () => fillBins(feature));
   listenToFigure(find("figure.effect", section), () => charts.get(feature));
   listenToFigure(find(".regions figure", section), () => regionCharts.get(feature));

@@ -1,0 +1,127 @@
+"""Numbers as people write them: one rule for texts, notebooks, pages and pictures."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+
+PLAIN = (1e-4, 1e7)  # numbers between these are written without a power of ten
+THOUSANDS_APART = 10_000  # from here on: years are below
+UNKNOWN = "\u2013"
+ERROR_DIGITS, MOST_DIGITS = 2, 5  # of an error; of a number, however small its error is
+
+
+def write_number(value: float, digits: int = 4) -> str:
+    """Write a number with so many digits, but all that it has before the point; a dash for nan.
+
+    Examples
+    --------
+    >>> write_number(0.123456), write_number(12345.6), write_number(2019.0), write_number(1.2e-7)
+    ('0.1235', '12,346', '2019', '1.2e-7')
+    """
+    if not math.isfinite(value):
+        return UNKNOWN if math.isnan(value) else f"{value}"
+    if not is_plain(value):
+        mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
+        return f"{without_zeros(mantissa)}e{int(power)}"
+    return without_zeros(write_decimals(value, max(0, decimals_of(value, digits))))
+
+
+def write_with_error(value: float, error: float) -> str:
+    """Write a number and its standard error: two digits of the error say how many the number has.
+
+    Notes
+    -----
+    The number has no more than five digits, but all that it has before the point, however small
+    the error is. Where the error is not known, the number stands alone.
+
+    Examples
+    --------
+    >>> write_with_error(97466.3, 781.2), write_with_error(0.10934, 0.00207)
+    ('97,470 ± 780', '0.1093 ± 0.0021')
+    >>> write_with_error(3.14159e-9, 4e-11), write_with_error(37.68, 0.0)
+    ('(3.142 ± 0.040)e-9', '37.68 ± 0')
+    """
+    if not (math.isfinite(value) and math.isfinite(error)):
+        return write_number(value)
+    if error == 0:
+        return f"{write_number(value)} ± 0"
+    largest = max(abs(value), abs(error))
+    if not is_plain(largest) and abs(error) < PLAIN[0] * largest:
+        return f"{write_number(value, MOST_DIGITS)} ± {write_number(error, ERROR_DIGITS)}"
+    if not is_plain(largest):
+        power = math.floor(math.log10(largest))
+        # powers of ten that floats do not have are needed for the smallest of them
+        scaled = [float(Decimal(number).scaleb(-power)) for number in (value, error)]
+        return f"({write_with_error(*scaled)})e{power}"
+    by_error = decimals_of(error, ERROR_DIGITS)
+    decimals = min(by_error, max(0, decimals_of(value, MOST_DIGITS))) if value else by_error
+    apart = largest >= THOUSANDS_APART
+    first = write_decimals(value, decimals, apart=apart)
+    if decimals < by_error:  # the error is less than the last digit of the number
+        return f"{first} ± {write_number(error, ERROR_DIGITS)}"
+    return f"{first} ± {write_decimals(error, decimals, apart=apart)}"
+
+
+def write_between(value: float, low: float, high: float) -> str:
+    """Write a number and its interval, as many digits as the width of that leaves.
+
+    Examples
+    --------
+    >>> write_between(97466.3, 95935.1, 98997.5), write_between(0.25, float("nan"), float("nan"))
+    ('97,500 [95,900, 99,000]', '0.25')
+    """
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return write_number(value)
+    half, largest = (high - low) / 2, max(abs(low), abs(high), abs(value))
+    if half == 0 or not is_plain(largest):
+        return "{} [{}, {}]".format(*map(write_number, (value, low, high)))
+    decimals = min(decimals_of(half, ERROR_DIGITS), max(0, decimals_of(largest, MOST_DIGITS)))
+    apart = largest >= THOUSANDS_APART
+    first, *ends = (write_decimals(v, decimals, apart=apart) for v in (value, low, high))
+    return f"{first} [{', '.join(ends)}]"
+
+
+def write_decimals(value: float, decimals: int, *, apart: bool | None = None) -> str:
+    """Write a number with so many decimals; below zero, round so many digits before the point.
+
+    Parameters
+    ----------
+    value : float
+        A finite number.
+    decimals : int
+        How many.
+    apart : bool, optional
+        Whether thousands are set apart; from 10,000 on if not given.
+
+    Examples
+    --------
+    >>> write_decimals(1.0, 2), write_decimals(65432.1, -2), write_decimals(-0.001, 1)
+    ('1.00', '65,400', '0.0')
+    """
+    rounded = round(float(value), decimals) + 0.0  # zero has no sign
+    shown = f"{rounded:,.{max(decimals, 0)}f}"
+    is_apart = abs(rounded) >= THOUSANDS_APART if apart is None else apart
+    return shown if is_apart else shown.replace(",", "")
+
+
+def decimals_of(value: float, digits: int) -> int:
+    """Decimals of a number that has so many digits in all; below zero where it needs fewer.
+
+    Examples
+    --------
+    >>> decimals_of(0.0996, 2), decimals_of(781.0, 2), decimals_of(0.0, 3)
+    (2, -1, 2)
+    """
+    power = int(f"{value:.{digits - 1}e}".partition("e")[2])
+    return digits - 1 - power
+
+
+def is_plain(value: float) -> bool:
+    """Tell whether a number is written without a power of ten."""
+    return value == 0 or PLAIN[0] <= abs(value) < PLAIN[1]
+
+
+def without_zeros(text: str) -> str:
+    """Leave out zeros behind the point that say nothing."""
+    return text.rstrip("0").rstrip(".") if "." in text else text
