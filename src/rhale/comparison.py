@@ -209,8 +209,8 @@ class Comparison:
         ax : matplotlib Axes or a sequence of them, optional
             Where to draw; a new figure if not given. One feature takes two: curves, differences.
         **options
-            Passed on to `rhale.plots`: `figsize`, `legend`, `colors`, `title`, `smooth`, and for
-            all features `top`.
+            Passed on to `rhale.plots`: `smooth`, for all features `top` and `sharey`, and
+            `figsize`, `legend`, `colors`, `title` as in all pictures.
 
         Returns
         -------

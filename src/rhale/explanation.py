@@ -210,6 +210,8 @@ class Explanation:
     ) -> Axes:
         """Draw one feature of several explanations (methods, models) on one axes.
 
+        All features, with differences and intervals, are compared by `rhale.compare`.
+
         Parameters
         ----------
         others : mapping of str to Explanation
@@ -230,6 +232,13 @@ class Explanation:
         """
         from rhale import plots
 
+        if not isinstance(others, Mapping):
+            msg = (
+                f"compare draws one feature beside a mapping of others, and others is a "
+                f"{type(others).__name__}; write fx.compare({{'other': fx2}}, {feature!r}), or "
+                "rhale.compare(fx, fx2) for all features and their differences"
+            )
+            raise BadSettingError(msg)
         key = feature if output is None else (feature, output)
         items = {name: self[key], **{n: fx[key] for n, fx in others.items()}}
         return plots.plot_compare(items, ax=ax, center=center, smooth=smooth)

@@ -12,14 +12,15 @@ from matplotlib.figure import Figure
 
 from rhale.errors import BadSettingError
 from rhale.plots import canvas, style, ticks
+from rhale.plots.axes_array import AxesArray, as_array
 from rhale.plots.board import Board, should_turn, turned_height
 from rhale.plots.compare import refuse_mixture
-from rhale.plots.compare_marks import draw_curves, draw_difference, draw_rows, draw_zero, looks_of
+from rhale.plots.compare_marks import draw_curves, draw_difference, draw_rows, draw_zero
 from rhale.plots.fields import Field, LineField, SlotField
 from rhale.plots.lettering import LITERAL, joined, shown
 from rhale.plots.slots import gather_slots
-from rhale.plots.small_pictures import AxesArray, as_array
 from rhale.results.feature_comparison import FeatureComparison
+from rhale.results.numerals import write_number
 from rhale.results.result import axis_kind, is_constant, reach
 
 HEIGHTS = (3.0, 2.0)  # of curves and differences
@@ -35,10 +36,6 @@ def plot_difference(
     *,
     axes: Axes | Sequence[Axes] | None = None,
     smooth: bool = False,
-    figsize: tuple[float, float] | None = None,
-    legend: bool = True,
-    colors: Sequence[str] | None = None,
-    title: str | None = None,
 ) -> AxesArray:
     """Draw one feature in several explanations.
 
@@ -51,14 +48,6 @@ def plot_difference(
         new figure with all three.
     smooth : bool
         As in `plot_effect`.
-    figsize : pair of float, optional
-        Width and height of a new figure in inches.
-    legend : bool
-        Whether colours are explained.
-    colors : sequence of str, optional
-        One for each explanation.
-    title : str, optional
-        Above all panels; what is found if not given, nothing for "".
 
     Returns
     -------
@@ -75,8 +64,8 @@ def plot_difference(
     """
     curved = [result for result in comparison.results if not is_constant(result)]
     refuse_mixture(curved)
-    looks = looks_of(len(comparison.names), colors)
-    panels, turned = find_panels(comparison, axes, figsize)
+    looks = [style.look(index) for index in range(len(comparison.names))]
+    panels, turned = find_panels(comparison, axes)
     if not curved:
         first = comparison.results[0]
         canvas.say_constant(panels[0], reach(first)[0], ticks.only_value(first))
@@ -94,14 +83,12 @@ def plot_difference(
     if len(fields) > 1:
         keep_scale(fields[0].board, fields[1].board)
     dress(fields, comparison)
-    write_words(panels, comparison, explained if legend else [], title, new=axes is None)
+    write_words(panels, comparison, explained, new=axes is None)
     return panels
 
 
 def find_panels(
-    one: FeatureComparison,
-    axes: Axes | Sequence[Axes] | None,
-    figsize: tuple[float, float] | None,
+    one: FeatureComparison, axes: Axes | Sequence[Axes] | None
 ) -> tuple[AxesArray, bool]:
     """Make the panels, or take them from the caller; tell whether levels stand below one another."""
     if axes is not None:
@@ -117,10 +104,10 @@ def find_panels(
         slots = gather_slots(one.results)
         if should_turn(slots, None):
             lines = 1 + 0.3 * (len(one.results) - 1)
-            size = figsize or (style.TURNED_WIDTH + 1.4, turned_height(slots, lines) + 0.4)
+            size = (style.TURNED_WIDTH + 1.4, turned_height(slots, lines) + 0.4)
             return side_by_side(size), True
     rows = LEVEL_ROWS_HEIGHT if labelled else ROWS_HEIGHT * len(one.names)
-    return below_one_another(figsize or SIZE, rows), False
+    return below_one_another(SIZE, rows), False
 
 
 def below_one_another(size: tuple[float, float], rows: float) -> AxesArray:
@@ -212,7 +199,6 @@ def write_words(
     panels: AxesArray,
     one: FeatureComparison,
     explained: list[Artist],
-    title: str | None,
     *,
     new: bool,
 ) -> None:
@@ -227,7 +213,7 @@ def write_words(
         panels[0].set_ylabel(name, **LITERAL)
     else:
         panels[-1].set_xlabel(name, **LITERAL)
-    told = tell_found(one) if title is None else title
+    told = tell_found(one)
     if new:
         figure = cast(Figure, panels[0].figure)
         canvas.add_figure_legend(figure, explained, title="")
@@ -261,4 +247,5 @@ def tell_found(one: FeatureComparison) -> str:
     if not one.differs:
         return f"{name}: the curves agree{rows}"
     most = max(known, key=lambda found: found.size)
-    return f"{name}: the curves differ by {most.size:.3g}, {100 * most.share:.0f} % of the effect{rows}"
+    size, share = write_number(most.size, 3), 100 * most.share
+    return f"{name}: the curves differ by {size}, {share:.0f} % of the effect{rows}"

@@ -8,7 +8,6 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
-from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray
 from rhale.plots import dots, style
 from rhale.plots.board import Board
@@ -20,17 +19,6 @@ from rhale.results.result import is_constant
 
 STRIP = 0.055  # of a small panel, for the rows of one explanation
 ROOM = 0.72  # of a slot, for all explanations side by side
-
-
-def looks_of(n_items: int, colors: Sequence[str] | None) -> list[style.Look]:
-    """Looks of explanations: colours, dashes and dots that are told apart."""
-    looks = [style.look(index) for index in range(n_items)]
-    if colors is None:
-        return looks
-    if isinstance(colors, str) or len(list(colors)) < n_items:
-        msg = f"colors={colors!r} are not {n_items}, one for each explanation"
-        raise BadSettingError(msg)
-    return [look._replace(colour=c) for look, c in zip(looks, colors, strict=False)]
 
 
 def read_curves(one: FeatureComparison, *, smooth: bool) -> list[Item | None]:

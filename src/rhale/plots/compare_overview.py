@@ -14,13 +14,15 @@ from matplotlib.ticker import MaxNLocator
 from rhale.errors import BadSettingError
 from rhale.kernels.partition import require_count
 from rhale.plots import canvas, style, ticks
+from rhale.plots.axes_array import AxesArray, as_array
 from rhale.plots.board import Board
-from rhale.plots.compare_marks import STRIP, draw_curves, draw_rows, draw_zero, looks_of
+from rhale.plots.compare_marks import STRIP, draw_curves, draw_rows, draw_zero
 from rhale.plots.fields import Field, place_field
 from rhale.plots.lettering import LITERAL, shown
-from rhale.plots.small_pictures import AxesArray, as_array, choose_columns
+from rhale.plots.small_pictures import choose_columns
 from rhale.results.differences import can_compare
 from rhale.results.feature_comparison import FeatureComparison
+from rhale.results.numerals import write_number
 from rhale.results.result import is_constant, reach
 
 TOP = 12
@@ -34,10 +36,6 @@ def plot_differences(
     top: int = TOP,
     sharey: bool = True,
     smooth: bool = False,
-    figsize: tuple[float, float] | None = None,
-    legend: bool = True,
-    colors: Sequence[str] | None = None,
-    title: str | None = None,
 ) -> AxesArray:
     """Draw the curves of every feature in a small panel, in the given order.
 
@@ -53,14 +51,6 @@ def plot_differences(
         One y axis for all panels, so that sizes can be compared.
     smooth : bool
         As in `plot_effect`.
-    figsize : pair of float, optional
-        Width and height of a new figure in inches.
-    legend : bool
-        Whether colours are explained.
-    colors : sequence of str, optional
-        One for each explanation.
-    title : str, optional
-        Above all panels.
 
     Returns
     -------
@@ -72,20 +62,20 @@ def plot_differences(
         msg = "there is nothing to plot: no feature is in all explanations"
         raise BadSettingError(msg)
     kept, names = list(ranked[:top]), ranked[0].names
-    looks, panels = looks_of(len(names), colors), find_panels(kept, axes, figsize, sharey=sharey)
+    looks = [style.look(index) for index in range(len(names))]
+    panels = find_panels(kept, axes, sharey=sharey)
     explained: list[Artist] = []
     for ax, one in zip(panels, kept, strict=True):
         explained += draw_panel(ax, one, looks, smooth=smooth)
         write_title(ax, one)
     set_heights(panels, len(names), sharey=sharey)
-    write_frame(panels, kept, len(ranked), explained if legend else [], title, new=axes is None)
+    write_frame(panels, kept, len(ranked), explained, new=axes is None)
     return panels
 
 
 def find_panels(
     kept: Sequence[FeatureComparison],
     axes: Axes | Sequence[Axes] | None,
-    figsize: tuple[float, float] | None,
     *,
     sharey: bool,
 ) -> AxesArray:
@@ -100,7 +90,7 @@ def find_panels(
     n_rows = -(-len(kept) // columns)
     width = style.PANEL_WIDTHS[columns - 1]
     size = (width * columns, (HEAD + style.PANEL_SHAPE * width) * n_rows + style.LEGEND_HEIGHT)
-    figure = canvas.new_figure(figsize or size)
+    figure = canvas.new_figure(size)
     places, panels = figure.add_gridspec(n_rows, columns), list[Axes]()
     for index in range(len(kept)):
         first = panels[0] if sharey and panels else None
@@ -173,7 +163,7 @@ def in_few_words(one: FeatureComparison) -> str:
     if not one.differs:
         return f"agree{rows}"
     most = max(known, key=lambda found: found.size)
-    return f"differ by {most.size:.2g} ({100 * most.share:.0f} %){rows}"
+    return f"differ by {write_number(most.size, 2)} ({100 * most.share:.0f} %){rows}"
 
 
 def set_heights(panels: AxesArray, n_items: int, *, sharey: bool) -> None:
@@ -197,11 +187,10 @@ def write_frame(
     kept: Sequence[FeatureComparison],
     n_all: int,
     explained: list[Artist],
-    title: str | None,
     *,
     new: bool,
 ) -> None:
-    """Write what is said once for all panels: the y axis, the legend, the title."""
+    """Write what is said once for all panels: the y axis and the legend."""
     first, once = kept[0], {str(artist.get_label()): artist for artist in reversed(explained)}
     order = [name for name in first.names if name in once]
     once_each = [once[name] for name in (*order, *(n for n in once if n not in first.names))]
@@ -215,5 +204,3 @@ def write_frame(
     figure = cast(Figure, panels[0].figure)
     figure.supylabel(label, fontsize=style.NAME_TEXT, **LITERAL)
     canvas.add_figure_legend(figure, once_each, title=note)
-    if title:
-        figure.suptitle(shown(title, 100), **LITERAL)

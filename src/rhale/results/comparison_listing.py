@@ -11,6 +11,7 @@ from rhale.results.comparison_table import name_peak
 from rhale.results.curve_difference import CurveDifference
 from rhale.results.feature_comparison import FeatureComparison
 from rhale.results.listing import aligned, shorten, write_share
+from rhale.results.numerals import write_number, write_with_error
 from rhale.results.pair_effect import write_p
 from rhale.results.result import axis_kind
 
@@ -96,8 +97,8 @@ def importance_columns(every: Sequence[CurveDifference]) -> Mapping[str, list[st
     if heads[0] == heads[1]:
         heads = ["effect (1)", "effect (2)"]
     return {
-        heads[0]: [f"{found.first.importance:.3g}" for found in every],
-        heads[1]: [f"{found.second.importance:.3g}" for found in every],
+        heads[0]: [write_number(found.first.importance, 3) for found in every],
+        heads[1]: [write_number(found.second.importance, 3) for found in every],
     }
 
 
@@ -107,7 +108,7 @@ def write_size(found: CurveDifference) -> str:
         return ""
     if found.size == 0:
         return "0"
-    return f"{found.size:.3g} ± {found.size_error:.1g}"
+    return write_with_error(found.size, found.size_error)
 
 
 def write_verdict(found: CurveDifference) -> str:
@@ -123,7 +124,7 @@ def write_signed(value: float) -> str:
     """Write a difference with its sign; nothing if it is not known."""
     if not np.isfinite(value):
         return ""
-    return "0" if value == 0 else f"{value:+.3g}"
+    return f"{'+' if value > 0 else ''}{write_number(value, 3)}"
 
 
 def write_peak(found: CurveDifference) -> str:
@@ -143,4 +144,4 @@ def write_drift(found: CurveDifference) -> str:
     share = write_share(drift.apart)
     if not drift.moved or found.first.labels or axis_kind(found.first) != "number":
         return share
-    return f"{share} ({drift.shift:+.3g})"
+    return f"{share} ({write_signed(drift.shift)})"
