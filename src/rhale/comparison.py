@@ -107,14 +107,14 @@ class Comparison:
             results,
             tuple(
                 CurveDifference(
-                    self.names[0],
-                    self.names[i],
-                    results[0],
-                    results[i],
-                    standing,
-                    as_pair(rows[0], rows[i]),
-                    zero_at,
-                    self.level,
+                    first_name=self.names[0],
+                    second_name=self.names[i],
+                    first=results[0],
+                    second=results[i],
+                    standing=standing,
+                    rows=as_pair(rows[0], rows[i]),
+                    zero_at=zero_at,
+                    level=self.level,
                 )
                 for i in range(1, len(results))
             ),
@@ -345,7 +345,11 @@ def name_explanations(given: Sequence[Any], names: Sequence[str] | None) -> dict
 
 def default_names(given: Sequence[Any]) -> list[str]:
     """Name explanations by their models where these differ; else count them."""
-    models = [str(fx.provenance.get("model", "")) for fx in given if isinstance(fx, Explanation)]
+    models = [
+        str(fx.provenance.get("model", "")).partition(",")[0]
+        for fx in given
+        if isinstance(fx, Explanation)
+    ]
     if len(set(models)) == len(given) and all(models):
         return models
     return [COUNTED[i] if i < len(COUNTED) else f"number {i + 1}" for i in range(len(given))]

@@ -137,14 +137,14 @@ def make_compare_page(table: Compared, title: str | None = None) -> ComparePage:
     names = tuple(clean(name, SHORT_NAME) for name in table.names)
     usual = f"{listed(list(names[1:]), most=3)} compared with {names[0]}"
     return ComparePage(
-        clean(title or usual),
-        tuple(facts(table)),
-        names,
-        clean(table.zero_in_words),
-        f"{100 * table.level:.4g} %",
-        tuple(make_output(table, output) for output in table.outputs),
-        tuple(Footnote(clean(note), "") for note in gather_notes(table)),
-        code(table),
+        title=clean(title or usual),
+        facts=tuple(facts(table)),
+        names=names,
+        zero=clean(table.zero_in_words),
+        percent=f"{100 * table.level:.4g} %",
+        outputs=tuple(make_output(table, output) for output in table.outputs),
+        notes=tuple(Footnote(clean(note), "") for note in gather_notes(table)),
+        code=code(table),
     )
 
 
@@ -189,19 +189,19 @@ def make_row(
         if line.k == k
     ]
     return CompareRow(
-        name,
-        clean(found.second_name, SHORT_NAME),
-        min(k, MOST_DRAWN - 1),
-        plus_minus(found.size, found.size_error) if known else UNKNOWN,
-        100 * found.size / largest if known and largest > 0 else 0.0,
-        f"{100 * found.share:.0f} %" if known else UNKNOWN,
-        chance_in_words(found.p_value),
-        write_verdict(found) or UNKNOWN,
-        signed(found.peak.difference) if known else UNKNOWN,
-        clean(write_peak(found), SHORT_NAME),
-        UNKNOWN if found.drift is None else f"{100 * found.drift.apart:.0f} %",
-        bool(found.drift is not None and found.drift.moved),
-        path_of(lines[0]) if lines else "",
+        name=name,
+        compared=clean(found.second_name, SHORT_NAME),
+        k=min(k, MOST_DRAWN - 1),
+        size=plus_minus(found.size, found.size_error) if known else UNKNOWN,
+        length=100 * found.size / largest if known and largest > 0 else 0.0,
+        share=f"{100 * found.share:.0f} %" if known else UNKNOWN,
+        p=chance_in_words(found.p_value),
+        differs=write_verdict(found) or UNKNOWN,
+        largest=signed(found.peak.difference) if known else UNKNOWN,
+        at=clean(write_peak(found), SHORT_NAME),
+        rows=UNKNOWN if found.drift is None else f"{100 * found.drift.apart:.0f} %",
+        moved=bool(found.drift is not None and found.drift.moved),
+        sparkline=path_of(lines[0]) if lines else "",
     )
 
 

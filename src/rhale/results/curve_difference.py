@@ -23,10 +23,11 @@ from rhale.results.differences import (
     thin_places,
 )
 from rhale.results.result import Result, as_points, axis_kind, is_constant, require_level
-from rhale.results.row_drift import Drift, measure_drift
+from rhale.results.row_drift import Drift, measure_drift, quantiles
 
 ROUNDING = 1e-9  # of the larger curve: curves that differ by less do not differ
 RESOLUTION = 0.01  # of the larger effect: binning reads curves that well, however many rows
+OUTERMOST = 1 / 80  # of the rows, on each side
 MOST_PLACES = 40  # that stand for the rows, each for as many
 N_POINTS = 101  # of a difference that is drawn
 
@@ -232,9 +233,22 @@ class CurveDifference:
     def few(self) -> SharedPlaces:
         """Places that stand for the rows, each for as many: curves are compared there.
 
-        Behind the last of them on either side, one row in eighty, curves are hardly known.
+        Behind the outermost rows of either, one in eighty on each side, curves are hardly known.
         """
-        return thin_places(self.places, MOST_PLACES)
+        found = self.places
+        if not self.first.labels and not self.second.labels and found.x.size:
+            ends = [
+                quantiles(one.rows_along(), np.array([OUTERMOST, 1 - OUTERMOST]))
+                for one in (self.first, self.second)
+            ]
+            low, high = max(end[0] for end in ends), min(end[1] for end in ends)
+            inside = (found.x >= low) & (found.x <= high)
+            if np.count_nonzero(inside) > 1:
+                weight = found.weight[inside]
+                found = SharedPlaces(
+                    found.x[inside], found.other_x[inside], weight / weight.sum(), found.part
+                )
+        return thin_places(found, MOST_PLACES)
 
     @cached_property
     def _few_gaps(self) -> FloatArray:

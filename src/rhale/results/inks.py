@@ -18,5 +18,7 @@ LOW, ZERO, HIGH = "#2166AC", "#F7F7F7", "#B2182B"
 STRENGTH = "#5E3C99"  # how strongly two features interact
 
 # Explanations side by side, as lines among others are everywhere.
-COMPARED = ("#0072B2", "#D55E00", "#009E73", "#000000")
-COMPARED += ("#CC79A7", "#E69F00", "#56B4E9", "#882255")
+COMPARED = (
+    *(EFFECT, UNCERTAINTY, SPREAD, "#000000"),
+    *(BETWEEN, "#E69F00", "#56B4E9", "#882255"),
+)
