@@ -1,5 +1,7 @@
 """Explanations side by side whose differences are known, for the tests of comparisons."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 
@@ -18,17 +20,20 @@ def explained(slopes=(1.0, 1.0), *, shift=0.0, names=("x0", "x1"), n=400):
     return rhale.explain(model, pd.DataFrame(rows, columns=list(names)))
 
 
+@cache
 def straight(**settings):
     """Slopes 1 and 1, then 1 and 3: the second feature differs by 2 (x - 1/2)."""
     pair = {"old": explained(), "new": explained((1.0, 3.0))}
     return rhale.compare(pair, **settings)
 
 
+@cache
 def drifted():
     """The same model, and rows of the first feature moved up by a half."""
     return rhale.compare({"2023": explained(), "2024": explained(shift=0.5)})
 
 
+@cache
 def with_everything(word="city"):
     """Three explanations with levels, dates, a constant, and a level that only one has."""
 

@@ -14,7 +14,7 @@ def test_the_page_says_what_was_compared():
 def test_rows_of_the_table_have_the_numbers_of_the_comparison():
     cx = straight()
     row = make_compare_page(cx).outputs[0].parts[0].rows[0]
-    assert row.size.startswith(f"{cx['x1'].size:.2f}")
+    assert row.size.startswith(f"{cx['x1'].size:.3f} ± ")
     assert (row.differs, row.rows, row.length) == ("yes", "0 %", 100)
     assert row.moved is False
 

@@ -35,7 +35,7 @@ def test_several_explanations_have_a_column_of_names():
 
 
 def test_rows_that_moved_are_told_with_their_median():
-    assert write_drift(drifted()["x0"].against()) == "50 % (+0.499)"
+    assert write_drift(drifted()["x0"].against()) == "50 % (+0.5)"
     assert write_drift(drifted()["x1"].against()) == "0 %"
 
 
