@@ -16,6 +16,7 @@ from rhale.features.first_pass import FirstPass
 from rhale.kernels.regions import By, Regions
 from rhale.measures.choose import choose
 from rhale.measures.given import read_given
+from rhale.names import answering_unknown
 from rhale.pairs import Interactions
 from rhale.results.effect import Effect
 from rhale.settings import Local, Method, Response, Settings
@@ -31,6 +32,7 @@ def explain(
     bins: Bins = None,
     output: str | int | Sequence[str | int] | None = None,
     response: Response = "auto",
+    transform: Any = None,
     columns: Sequence[str] | None = None,
     weights: npt.ArrayLike | str | None = None,
     categorical: Any = None,
@@ -57,6 +59,7 @@ def explain(
     gradient: Callable[[Any], Any] | None = None,
     output: str | int | Sequence[str | int] | None = None,
     response: Response = "auto",
+    transform: Any = None,
     columns: Sequence[str] | None = None,
     weights: npt.ArrayLike | str | None = None,
     categorical: Any = None,
@@ -76,6 +79,7 @@ def explain(
     output_names: str | Sequence[str] | Mapping[str | int, str] | None = None,
     units: Mapping[str, str] | None = None,
 ) -> Explanation: ...
+@answering_unknown()
 def explain(
     model: Any,
     data: Any,
@@ -87,6 +91,7 @@ def explain(
     gradient: Callable[[Any], Any] | None = None,
     output: str | int | Sequence[str | int] | None = None,
     response: Response = "auto",
+    transform: Any = None,
     columns: Sequence[str] | None = None,
     weights: npt.ArrayLike | str | None = None,
     categorical: Any = None,
@@ -125,8 +130,9 @@ def explain(
         "rhale": local effects and bins chosen by the method. "dale": gradients in equal bins.
         "ale": secants over quantile bins. The others are profiles of predictions.
     bins : Adaptive, Optimal, Fixed, Quantile, Ceilings, Edges, int, Explanation or mapping, optional
-        How bins are chosen; a mapping goes from feature to any of these. For profiles their
-        limits are the grid, or all values of a feature that has no more; `Edges` stay as given.
+        How bins are chosen; limits that are listed, [18, 25, 30], are `Edges`, and a mapping goes
+        from feature to any of these. For profiles their limits are the grid, or all values of a
+        feature that has no more; `Edges` stay as given.
     local : {"auto", "gradient", "secant"}
         Local effects; "auto" takes gradients where the model has useful ones.
     gradient : callable, optional
@@ -139,6 +145,12 @@ def explain(
         Which answer of an estimator to explain: "auto" is `predict`, and `predict_proba` for
         classifiers; "margin" is the answer before the link function, "log_odds" is
         log(p / (1 - p)).
+    transform : fitted scaler, or mapping of feature or output to a function or scaler, optional
+        From the model's units to people's, for a model of standardised or logged columns: axes,
+        bins, curves and everything else are then in people's units. A scaler with
+        `inverse_transform` for the table; or `{"income": np.exp, "y0": scaler}`, where a function
+        of columns may be a pair (to_people, to_model). Tables in memory; `limits` and `bins` are in
+        people's units, too. See docs/units.md.
     columns : sequence of str, optional
         Columns that the model sees, in its order; only they are read. All by default; of tables
         that are not in memory, those that the model was fitted on, where it says so.
@@ -210,6 +222,7 @@ def explain(
         gradient=gradient,
         output=output,
         response=response,
+        transform=transform,
         columns=columns,
         weights=weights,
         categorical=categorical,
@@ -240,6 +253,7 @@ def explain(
     return conclude(run, found, asker, choice, measured)
 
 
+@answering_unknown()
 def effect(
     x: npt.ArrayLike,
     local_effects: npt.ArrayLike,
@@ -257,7 +271,7 @@ def effect(
         Feature values.
     local_effects : array-like of shape (n_rows,)
         Local effect of every row.
-    bins : Adaptive, Optimal, Fixed, Quantile, Edges or int, optional
+    bins : Adaptive, Optimal, Fixed, Quantile, Edges, int or sequence of limits, optional
         How bins are chosen; the usual bins of method "rhale" by default.
     weights : array-like of shape (n_rows,), optional
         How much each row matters.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Any
+from typing import Any, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -50,8 +50,8 @@ from rhale.measures.pair_task import PairSums, PairTask
 from rhale.measures.pair_tracing import PairTracing, conclude_profiles, profile_importances
 from rhale.measures.questions import Asker
 from rhale.models.margins import gives_probabilities, has_margin
-from rhale.models.wrap import read_model
-from rhale.names import list_asked
+from rhale.models.wrap import read_model, unbind
+from rhale.names import answering_unknown, list_asked, read_word
 from rhale.pairs import Interactions
 from rhale.results.note import Note
 from rhale.results.partner_screen import screen_pairs
@@ -60,6 +60,7 @@ from rhale.settings import Response, Settings, describe_bins
 LATER_LOOK = SECOND_LOOK + 2  # effects by which pairs are chosen take one pass, or two
 
 
+@answering_unknown()
 def interactions(
     model: Any,
     data: Any,
@@ -73,6 +74,7 @@ def interactions(
     output: str | int | Sequence[str | int] | None = None,
     response: Response = "auto",
     gradient: Callable[[Any], Any] | None = None,
+    transform: Any = None,
     columns: Sequence[str] | None = None,
     weights: npt.ArrayLike | str | None = None,
     categorical: Any = None,
@@ -114,7 +116,7 @@ def interactions(
         cells.
     smooth : bool
         Even out the slopes of neighbouring cells; helps with trees, but makes p-values too small.
-    output, response, gradient, columns, weights, categorical
+    output, response, gradient, transform, columns, weights, categorical
         As in `rhale.explain`; but of tree ensembles that classify, "auto" takes the margin.
     explanation : Explanation, optional
         Effects of the same model and table, by which pairs are chosen; made first where they are
@@ -137,7 +139,7 @@ def interactions(
     is_kept = checkpoint is not None
     signed = sign(explanation) if is_kept and isinstance(explanation, Explanation) else ""
     pairing = PairSettings(pairs, method, cells, reading, smooth, signed)
-    model = read_model(model)
+    model, response = read_asked(model, response)
     response, told = choose_answer(model, response)
     asked = Settings(
         features=name_features(features, pairing),
@@ -145,6 +147,7 @@ def interactions(
         output=output,
         response=response,
         gradient=gradient,
+        transform=transform,
         columns=columns,
         weights=weights,
         categorical=categorical,
@@ -169,13 +172,19 @@ def interactions(
         asker = run.meet(found)
         manner = choose_manner(found, asker, run.asked)
         choice = choose_pairs(run, found, asker, manner, explanation)
-        choice = replace(choice, notes=(*told, *manner.notes, *choice.notes))
+        choice = replace(choice, notes=(*run.notes, *told, *manner.notes, *choice.notes))
         if pairing.method in ("h", "greenwell"):
             return compare(run, found, asker, choice)
         plan = plan_pairs(found, run.asked, manner, choice.pairs)
         task = PairTask(asker, plan, seed)
         sums = run.measure_pairs(task, found, choice.next_pass)
     return gather(run, found, task, sums, choice)
+
+
+def read_asked(model: Any, response: str) -> tuple[Any, Response]:
+    """The model, from its file or its method, and which of its answers is meant."""
+    word = cast(Response, read_word("response", response, get_args(Response)))
+    return unbind(read_model(model), word)
 
 
 def choose_answer(model: Any, response: Response) -> tuple[Response, tuple[Note, ...]]:
@@ -216,9 +225,10 @@ def explain_pairs(model: Any, data: Any, asked: Settings) -> Interactions | None
             msg = f"{name}={getattr(asked, name)!r} is not for pairs; leave it out, bins= says where the grid is"
             raise BadSettingError(msg)
     pairing = PairSettings(pairs, "pdp", as_cells(asked.bins))
-    named, model = name_features(None, pairing), read_model(model)
+    named, (model, response) = name_features(None, pairing), read_asked(model, asked.response)
     paired = replace(asked, method="rhale", features=named, bins=pairing.bins, pairing=pairing)
-    if asked.response == "auto" and has_margin(model):  # as for one feature; said in the record
+    paired = replace(paired, response=response)
+    if response == "auto" and has_margin(model):  # as for one feature; said in the record
         paired = replace(paired, response="predict_proba")
     return trace_pairs(model, data, paired, choose_answer(model, paired.response)[1])
 
@@ -411,7 +421,7 @@ def trace_pairs(
         importance=profile_importances(sums, len(asker.outputs)),
         variance=sums.answers.variance,
         provenance=record | {"ways": {"profile": len(plan.pairs)}, "rows_asked": asked_rows},
-        notes=told,
+        notes=(*run.notes, *told),
     )
 
 

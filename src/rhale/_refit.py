@@ -42,13 +42,15 @@ from rhale.kernels.overlap import Overlap
 from rhale.kernels.pair_settings import read_pairs
 from rhale.kernels.splits import Scheme, check_indices
 from rhale.measures.choose import choose, postpone_bins
+from rhale.models.conversions import describe_conversions
 from rhale.models.fitting import as_trainer, check_target
 from rhale.models.given_models import FEWEST, read_models, refuse_rows, require_rows
 from rhale.models.lesson import Lesson
 from rhale.models.model_size import is_larger
-from rhale.names import find_feature, near_names
+from rhale.models.wrap import unbind
+from rhale.names import answering_unknown, find_feature
 from rhale.pairs import Interactions
-from rhale.results.note import Note
+from rhale.results.note import Note, as_notes
 from rhale.results.refit_pair import RefitPair
 from rhale.settings import USUAL_BINS, Settings, name_keys
 from rhale.tables.chunk import TableInMemory
@@ -73,11 +75,12 @@ RESUMED = Note(
     "measured with the trainings only, by pairs=",
 )
 PAIR_OPTIONS = (
-    *("output", "response", "weights", "columns", "categorical"),
+    *("output", "response", "transform", "weights", "columns", "categorical"),
     *("n_rows", "seed", "batch_size", "device"),
 )
 # of one explanation alone, or read beside the options; a gradient is that of one model
 NOT_OPTIONS = (*("checkpoint", "progress", "pairing", "partners", "n_jobs", "seed", "gradient"),)
+OPTIONS = tuple(one.name for one in fields(Settings) if one.name not in NOT_OPTIONS)
 # questions that no training would answer
 WRONG = (
     *(BadSettingError, BadTableError, UnknownNameError, MissingExtraError),
@@ -85,6 +88,7 @@ WRONG = (
 )
 
 
+@answering_unknown(*OPTIONS)
 def refit(
     estimator: Any,
     data: Any,
@@ -151,7 +155,8 @@ def refit(
     progress : bool or callable, optional
         True shows a bar with the time that is left; a callable gets (trainings done, all).
     **options
-        As in `rhale.explain`: features, method, bins, local, output, response, columns, weights
+        As in `rhale.explain`: features, method, bins, local, output, response, transform (the
+        learner sees the table as it is), columns, weights
         (for the explanation; learners get theirs by `fit_params`), categorical, limits, window,
         spread_window, regions, n_rows (that are explained), batch_size, device, feature_names,
         output_names (by default the name of the target, if it has one), units.
@@ -198,6 +203,7 @@ def refit(
     return gather(work, done, Overlap.of(parts, n_rows, rows.units), told)
 
 
+@answering_unknown(*OPTIONS)
 def refits(
     models: Any,
     data: Any,
@@ -263,7 +269,8 @@ def refits(
         raise BadSettingError(msg)
     work = Work(table, asked, len(models), n_jobs, progress, pairs, are_given=True)
     done = work.explain_all(models.__getitem__, own=model)
-    learner = Counter(type(one).__name__ for one in models).most_common(1)[0][0]
+    names = [type(unbind(one, "auto")[0]).__name__ for one in models]
+    learner = Counter(names).most_common(1)[0][0]
     return gather(work, done, overlap, {"learner": learner, "scheme": "models as given"})
 
 
@@ -275,11 +282,6 @@ def name_target(options: Mapping[str, Any], target: Any) -> Mapping[str, Any]:
 
 def read_options(options: Mapping[str, Any], seed: int, n_jobs: int | None) -> Settings:
     """Read what is asked of every training; those at work at the same time have a thread each."""
-    known = [one.name for one in fields(Settings) if one.name not in NOT_OPTIONS]
-    for name in options:
-        if name not in known:
-            msg = f"{name}= is no option of refits; {near_names(name, known, len(known))}"
-            raise BadSettingError(msg)
     threads = None if count_jobs(n_jobs) is None else 1
     asked = Settings(**options, seed=seed, n_jobs=threads, partners=False)
     if named := pairs_among(asked.features):
@@ -338,7 +340,7 @@ class FirstLook:
     def columns(self, run: Run) -> Columns:
         """What the first pass learned; others wait for it."""
         with self._lock:
-            if self.seen is None:
+            if self.seen is None or self.seen.table.names != run.table.names:
                 first = FirstPass.plan(run.table, run.asked)
                 self.seen = first.settle(run.survey(first.task))
             return self.seen
@@ -552,6 +554,8 @@ def keep_trainings(
     said = say_settings(asked, lesson.table.names) | {"pairs": work.pairs}
     for name in ("n_rows", "batch_size", "n_jobs", "gradient", "weights"):
         said[name] = describe(getattr(asked, name))
+    if asked.transform is not None:
+        said["transform"] = describe_conversions(lesson.table, asked.transform)
     with Checkpoint.open(folder, identify_trainings(lesson, parts, said)) as memory:
         yield replace(work, kept=KeptTrainings(memory))
 
@@ -585,6 +589,12 @@ def describe_failure(error: Exception) -> str:
 
 def check_own(own: Explanation | None, fx: Explanation) -> None:
     """Refuse a model of the user's own that answers something else than the trainings."""
+    if own is not None and own.features != fx.features:
+        msg = (
+            f"model= was fitted on {', '.join(own.features)}, and the trainings on "
+            f"{', '.join(fx.features)}; pass a model of the same columns, or leave model= out"
+        )
+        raise BadSettingError(msg)
     if own is not None and own.outputs != fx.outputs:
         msg = (
             f"model= answers {', '.join(own.outputs)}, and the trainings {', '.join(fx.outputs)}; "
@@ -634,7 +644,7 @@ def gather(work: Work, done: Done, overlap: Overlap, told: Mapping[str, Any]) ->
         pairs=pairs,
         failures=tuple(sorted(done.failures)),
         provenance=record(found[0], work, overlap, told),
-        notes=(*tell(work, done, overlap, left), *lost),
+        notes=(*note_columns(found[0]), *tell(work, done, overlap, left), *lost),
         trained=source if left is None else None,
     )
 
@@ -689,6 +699,11 @@ def say_left(work: Work, source: Trained) -> Note | None:
         return RESUMED
     is_kept = work.are_given or not is_larger(source.models, KEPT_BYTES)
     return None if is_kept else LEFT
+
+
+def note_columns(first: Explanation) -> tuple[Note, ...]:
+    """Which columns of the table no model saw."""
+    return tuple(note for note in as_notes(first.notes) if note.kind == "columns")
 
 
 def tell(work: Work, done: Done, overlap: Overlap, left: Note | None) -> tuple[Note, ...]:

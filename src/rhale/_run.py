@@ -21,7 +21,7 @@ from rhale.engines.threads import count_jobs
 from rhale.errors import BadSettingError
 from rhale.explanation import Explanation, note_explained
 from rhale.features.first_pass import Columns, name_splitters
-from rhale.features.naming import make_captions, name_columns
+from rhale.features.naming import keep_words, make_captions, name_columns
 from rhale.features.survey import Survey, SurveyTask
 from rhale.gpu.task import DeviceTask, cuda_of, most_rows, on_device, place, survey_on_device
 from rhale.kernels import FloatArray
@@ -35,8 +35,12 @@ from rhale.measures.questions import Asker
 from rhale.measures.region_plan import Search, search_regions
 from rhale.measures.whole_rows import WholeRows, WholeRowsTask
 from rhale.models import Adapter, Predictor, meet, wrap
-from rhale.models.expected_columns import columns_for
-from rhale.models.wrap import read_model
+from rhale.models.conversions import convert
+from rhale.models.converted import ConvertedModel
+from rhale.models.expected_columns import columns_for, match_columns, tell_left_out
+from rhale.models.why_it_failed import telling_why
+from rhale.models.wrap import read_model, unbind
+from rhale.names import list_asked
 from rhale.results import store
 from rhale.results.captions import WHERE
 from rhale.results.missing import Missing
@@ -92,6 +96,8 @@ class Run:
         Threads to use.
     memory : Checkpoint or None
         Where finished work is kept.
+    notes : tuple of Note
+        What a reader should know about the table.
     """
 
     asked: Settings
@@ -101,6 +107,7 @@ class Run:
     n_in_table: int | None
     n_jobs: int | None
     memory: Any = None
+    notes: tuple[Note, ...] = ()
 
     def survey(self, task: SurveyTask) -> Survey:
         """Look at all rows once."""
@@ -279,18 +286,30 @@ def gather(
 @contextmanager
 def open_run(model: Any, data: Any, asked: Settings) -> Iterator[Run]:
     """Open the table and the model, and close whatever was opened."""
-    model = read_model(model)
+    model, response = unbind(read_model(model), asked.response)
+    asked = asked if response == asked.response else replace(asked, response=response)
     table = _open(model, data, asked)
     asked = asked.by_name(table.names)
+    table, asked, notes = _match(model, table, asked)
     table, n_in_table = _draw(table, asked)
     find_columns(table.names, asked.features)  # refused before a model is moved or a folder made
     name_splitters(table.names, asked)
     jobs = count_jobs(asked.n_jobs)
     adapter = wrap(model, gradient=asked.gradient, response=asked.response)
+    if asked.transform is not None:
+        table, ways = convert(table, asked.transform, asked.output_names)
+        adapter = ConvertedModel(adapter, ways)
     adapter, placed = place(adapter, table, asked.device)
     table = placed if asked.checkpoint is None else table  # checkpoints keep rows of the host
-    run = Run(asked, table, adapter, _batch_rows(asked, table, adapter), n_in_table, jobs)
-    with _keep(run) as memory, limit_threads(adapter, jobs) as alone, alone.session():
+    run = Run(
+        asked, table, adapter, _batch_rows(asked, table, adapter), n_in_table, jobs, notes=notes
+    )
+    with (
+        _keep(run) as memory,
+        limit_threads(adapter, jobs) as alone,
+        alone.session(),
+        telling_why(adapter.columns, table),
+    ):
         yield replace(run, adapter=alone, memory=memory)
 
 
@@ -304,6 +323,20 @@ def _open(model: Any, data: Any, asked: Settings) -> Opened:
     pieced = pieced.weigh_by(asked.weights)
     wanted = columns_for(model, pieced.names) if columns is None else list(columns)
     return pieced if wanted is None else pieced.only(wanted)
+
+
+def _match(model: Any, table: Opened, asked: Settings) -> tuple[Opened, Settings, tuple[Note, ...]]:
+    """Leave a table in memory the columns that the model was fitted on, in its order."""
+    wanted = match_columns(model, table.names) if asked.columns is None else None
+    if wanted is None or not table.storage.is_memory:
+        return table, asked, ()
+    named = keep_words(asked.without_positions(table.names), table.names, wanted)
+    left = [name for name in table.names if name not in wanted]
+    asked_for = {*list_asked(named.features or [""], "features"), *(named.splitters or ())}
+    if asked_for & {*left}:  # the model is asked, and may take more than it was fitted on
+        return table, asked, ()
+    matched = cast(TableInMemory, table).select(find_columns(table.names, wanted))
+    return matched, named, (tell_left_out(left),) if left else ()
 
 
 def _draw(table: Opened, asked: Settings) -> tuple[Opened, int | None]:
@@ -403,7 +436,7 @@ def conclude(
         sample_weight=found.sample_weight,
         cells=found.cells,
         provenance={**describe_run(run, columns, predictor), **asked},
-        notes=found.notes,
+        notes=(*run.notes, *found.notes),
         partner_matrix=found.partners,
     )
     return note_explained(made)

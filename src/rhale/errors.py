@@ -40,8 +40,23 @@ class BadSettingError(RhaleError, ValueError):
     """An argument has a value that makes no sense."""
 
 
+class UnknownArgumentError(BadSettingError, TypeError):
+    """A call was given an argument that it does not have."""
+
+
 class BadFileError(RhaleError, ValueError):
     """A file is missing, damaged, or of a kind that rhale does not read."""
+
+
+class MissingFolderError(BadFileError, FileNotFoundError):
+    """A file was to be written into a folder that is not there."""
+
+    def __init__(self, message: str, filename: str | None = None) -> None:
+        super().__init__(message)
+        self.filename = filename
+
+    def __str__(self) -> str:  # OSError shows its number
+        return str(self.args[0])
 
 
 class UnsafeFileError(BadFileError):

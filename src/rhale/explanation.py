@@ -36,13 +36,13 @@ from rhale.results.partners import PartnerMatrix, Partners, partners_of_regions
 from rhale.results.plain_bins import find_other_bins
 from rhale.results.read_only import as_read_only
 from rhale.results.result import Result, is_constant
-from rhale.settings import PROFILES, describe_bins, name_keys, partition_for
+from rhale.settings import PROFILES, describe_bins, name_keys, partition_for, read_bins
 from rhale.system.writing import write_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Bins = Any  # Partition, int, Explanation, or a mapping from feature to one of these
+Bins = Any  # Partition, int, limits, Explanation, or a mapping from feature to one of these
 
 TIED = Note(
     "bins",
@@ -191,7 +191,8 @@ class Explanation:
                 results = [self[name, label] for label in self.outputs]
                 return draw(plots.plot_outputs, results, axes=ax, **options)
             result = self[name] if output is None else self[name, output]
-            return draw(choose_plot(result), result, ax=ax, **options)
+            among = tuple(effect for effect in self.effects if effect.output == result.output)
+            return draw(choose_plot(result), result, ax=ax, among=among, **options)
         chosen = self._results_of(feature, output)
         if feature is not None:
             options = {"top": len({result.name for result in chosen}) or None, **options}
@@ -232,11 +233,11 @@ class Explanation:
         """
         from rhale import plots
 
-        if not isinstance(others, Mapping):
+        given: Any = others
+        if not isinstance(given, Mapping):
             msg = (
-                f"compare draws one feature beside a mapping of others, and others is a "
-                f"{type(others).__name__}; write fx.compare({{'other': fx2}}, {feature!r}), or "
-                "rhale.compare(fx, fx2) for all features and their differences"
+                f"{type(given).__name__} has no name to show beside {name!r}; name each of them: "
+                "fx.compare({'other': fx2}, 'age'), or rhale.compare(fx, fx2) for all features"
             )
             raise BadSettingError(msg)
         key = feature if output is None else (feature, output)
@@ -425,7 +426,7 @@ class Explanation:
             return ()
         curves = [self._curves(i) for i in range(len(self.outputs))]
         shares = [(one.explained(), one.explained_with_regions()) for one in curves]
-        return listing.tell_shares(self.outputs, shares)
+        return listing.tell_shares(list(map(self.captions.output, self.outputs)), shares)
 
     def summary(self, backend: str | None = None) -> Any:
         """One row per feature and output, largest effect first; arguments as in `to_frame`."""
@@ -450,12 +451,12 @@ class Explanation:
         Path
             The file.
         """
-        from rhale.report.page import make_page
+        from rhale.report.page import make_page, with_choices
         from rhale.report.render import render
 
+        page = make_page(self.effects, self.provenance, **self._told(title))
         others = find_other_bins(self.effects, self.cells, self.outputs)
-        told = self._told(title)
-        write_text(path, render(make_page(self.effects, self.provenance, others=others, **told)))
+        write_text(path, render(with_choices(page, self.effects, others)))
         return Path(path)
 
     def _told(self, title: str | None = None) -> dict[str, Any]:
@@ -479,7 +480,7 @@ class Explanation:
 
         Parameters
         ----------
-        bins : Partition, int, Explanation or mapping
+        bins : Partition, int, sequence of limits, Explanation or mapping
             As in `explain`. Limits that are not limits of cells move to the nearest one, and the
             notes say so. Bins that end beside a value that many rows share stay, and so do levels.
             Regions stay with the bins that they have, as their cells are not kept; a note says so.
@@ -552,12 +553,19 @@ class Explanation:
         return cast("str | None", self.provenance.get("table"))
 
     def _by_importance(self, names: Sequence[str], output: str | int | None) -> list[Result]:
-        """Effects of some features, features with the largest effect on any output first."""
+        """Effects of some features, the largest first: on any of those outputs that are drawn."""
+        from rhale.plots.small_pictures import main_outputs
+
         wanted = {e.name: [] for e in self.effects if e.name in names}  # type: dict[str, list[Result]]
         for effect in self.effects:
             if effect.name in wanted and (output is None or effect.output == self._label(output)):
                 wanted[effect.name].append(effect)
-        order = sorted(wanted, key=lambda n: -max(np.nan_to_num(e.importance) for e in wanted[n]))
+        drawn = main_outputs([effect for some in wanted.values() for effect in some])
+        size = {
+            name: max(np.nan_to_num(e.importance) for e in some if e.output in drawn)
+            for name, some in wanted.items()
+        }
+        order = sorted(wanted, key=lambda name: -size[name])
         return [effect for name in order for effect in wanted[name]]
 
     def _results_of(
@@ -610,7 +618,7 @@ def rebin_alike(
         Whether notes say what stays and which limits moved, to a reader who knows other bins.
     """
     first = explanations[0]
-    bins = name_keys(bins, first.features)
+    bins = name_keys(read_bins(bins), first.features)
     rebinned = [
         _rebin_effects(explanations, place, bins, (axes or {}).get(effect.name))
         for place, effect in enumerate(first.effects)

@@ -3,13 +3,50 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from inspect import Parameter, signature
 from operator import index
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from rhale.errors import BadSettingError, UnknownFeatureError, UnknownOutputError
+from rhale.errors import (
+    BadSettingError,
+    UnknownArgumentError,
+    UnknownFeatureError,
+    UnknownOutputError,
+)
+
+Asked = ParamSpec("Asked")
+Answer = TypeVar("Answer")
+# what an argument, or a word that it takes, is called elsewhere
+ARGUMENTS = {
+    "weights": ("sample_weight", "sample_weights"),
+    "seed": ("random_state", "rng"),
+    "data": ("X",),
+    "target": ("y",),
+    "model": ("estimator", "clf"),
+    "output": ("target", "targets"),
+    "response": ("response_method",),
+    "method": ("kind",),
+    "categorical": ("categorical_features", "cat_features"),
+    "bins": ("grid_resolution", "grid_size"),
+    "limits": ("axis_limits", "percentiles"),
+    "n_rows": ("n_samples", "nof_instances", "subsample"),
+    "gradient": ("model_jac", "jacobian"),
+    "progress": ("verbose",),
+    "folds": ("cv", "n_splits"),
+}
+WORDS = {
+    "log_odds": ("logit", "logits", "logodds"),
+    "predict_proba": ("probability", "probabilities", "proba"),
+    "margin": ("raw", "raw_score", "output_margin", "link"),
+    "pdp": ("pd", "partial_dependence"),
+    "gradient": ("derivative", "jacobian", "autograd"),
+    "secant": ("difference", "differences", "finite_differences"),
+    "h": ("friedman", "h_statistic"),
+}
 
 
 def find_feature(asked: Any, known: Sequence[str]) -> int:
@@ -83,6 +120,96 @@ def near_names(name: str, known: Sequence[str], limit: int = 12) -> str:
     """
     shown = ", ".join(repr(k) for k in known[:limit])
     more = f" and {len(known) - limit} more" if len(known) > limit else ""
-    close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
-    ask = f"did you mean {' or '.join(repr(c) for c in close)}? " if close else ""
-    return f"{ask}Known: {shown}{more}"
+    return f"{guess(name, known)}Known: {shown}{more}"
+
+
+def guess(name: str, known: Sequence[str]) -> str:
+    """Ask whether a near name was meant, upper and lower case alike; nothing where none is near.
+
+    Examples
+    --------
+    >>> guess("BMI", ["age", "bmi"]), guess("sex", ["age", "bmi"])
+    ("did you mean 'bmi'? ", '')
+    """
+    folded = list(dict.fromkeys(one.casefold() for one in known))
+    close = difflib.get_close_matches(name.casefold(), folded, n=3, cutoff=0.6)
+    meant = [one for near in close for one in known if one.casefold() == near][:3]
+    return f"did you mean {' or '.join(map(repr, meant))}? " if meant else ""
+
+
+def translate(name: str, words: Mapping[str, Sequence[str]], known: Sequence[str]) -> str | None:
+    """Our word for what is called so elsewhere, if it is known here.
+
+    Examples
+    --------
+    >>> translate("logit", WORDS, ["auto", "log_odds"])
+    'log_odds'
+    """
+    return next((ours for ours, theirs in words.items() if name in theirs and ours in known), None)
+
+
+def read_word(argument: str, given: Any, known: Sequence[str]) -> str:
+    """One of the words that an argument takes, written in any case; refuse others.
+
+    Examples
+    --------
+    >>> read_word("method", "RHALE", ["rhale", "ale"])
+    'rhale'
+    """
+    if given in known:
+        return str(given)
+    if not isinstance(given, str):
+        msg = f"{argument}={given!r:.60} is not known; use one of {', '.join(known)}"
+        raise BadSettingError(msg)
+    word = given.casefold()
+    if word in known:
+        return word
+    ours = translate(word, WORDS, known)
+    meant = f"did you mean {ours!r}? " if ours else guess(given, known)
+    msg = f"{argument}={given!r:.60} is not known; {meant}use one of {', '.join(known)}"
+    raise BadSettingError(msg)
+
+
+def answering_unknown(
+    *more: str,
+) -> Callable[[Callable[Asked, Answer]], Callable[Asked, Answer]]:
+    """Make a call refuse arguments that it does not have with the words that it has for them.
+
+    Parameters
+    ----------
+    *more : str
+        Arguments that it takes besides those that its signature names.
+
+    Examples
+    --------
+    >>> @answering_unknown()
+    ... def explain(model, *, weights=None):
+    ...     return weights
+    >>> explain(len, sample_weight=[1.0])
+    Traceback (most recent call last):
+    rhale.errors.UnknownArgumentError: explain has no argument 'sample_weight'; it is called weights=
+    """
+
+    def answering(call: Callable[Asked, Answer]) -> Callable[Asked, Answer]:
+        named = signature(call).parameters.values()
+        known = (*(p.name for p in named if p.kind is not Parameter.VAR_KEYWORD), *more)
+
+        @wraps(call)
+        def asked(*given: Asked.args, **options: Asked.kwargs) -> Answer:
+            for name in options:
+                if name not in known:
+                    raise UnknownArgumentError(tell_argument(call.__name__, name, known))
+            return call(*given, **options)
+
+        return asked
+
+    return answering
+
+
+def tell_argument(call: str, name: str, known: Sequence[str]) -> str:
+    """Say what an argument is called that a call does not have."""
+    ours = translate(name, ARGUMENTS, known)
+    if ours is not None:
+        return f"{call} has no argument {name!r}; it is called {ours}="
+    meant = guess(name, known) or f"it has {', '.join(known)}"
+    return f"{call} has no argument {name!r}; {meant.strip()}"

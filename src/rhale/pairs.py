@@ -225,7 +225,9 @@ class Interactions:
             return []
         total = np.where(self.variance > 0, self.variance, np.nan)
         singles = (self.importance**2).sum(axis=0) / total
-        return pair_listing.tell_explained(self.outputs, self._shares(), singles)
+        return pair_listing.tell_explained(
+            list(map(self.captions.output, self.outputs)), self._shares(), singles
+        )
 
     def plot(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
@@ -11,12 +11,12 @@ import numpy as np
 from rhale.errors import BadSettingError
 from rhale.kernels.adaptive import Adaptive
 from rhale.kernels.ceilings import Ceilings, only_for_ale
-from rhale.kernels.fixed import Fixed, Quantile
+from rhale.kernels.fixed import Edges, Fixed, Quantile
 from rhale.kernels.pair_settings import PairSettings
 from rhale.kernels.partition import Partition, require_count
 from rhale.kernels.partitions import PARTITIONS
-from rhale.kernels.regions import read_regions
-from rhale.names import find_feature
+from rhale.kernels.regions import By, Regions, read_regions
+from rhale.names import find, find_feature, list_asked, read_word
 
 Method = Literal["rhale", "dale", "ale", "pdp", "ice", "mplot"]
 Local = Literal["auto", "gradient", "secant"]
@@ -65,6 +65,7 @@ class Settings:
     gradient: Callable[[Any], Any] | None = None
     output: Any = None
     response: Response = "auto"
+    transform: Any = None
     columns: Sequence[str] | None = None
     weights: Any = None
     categorical: Any = None
@@ -86,13 +87,17 @@ class Settings:
     pairing: PairSettings | None = None
 
     def __post_init__(self) -> None:
-        _require_one_of("method", self.method, get_args(Method))
-        _require_one_of("local", self.local, get_args(Local))
+        for name, words in (("method", Method), ("local", Local), ("response", Response)):
+            read = read_word(name, getattr(self, name), get_args(words))
+            object.__setattr__(self, name, read)
+        object.__setattr__(self, "bins", read_bins(self.bins))
         self._check_windows()
         self._check_local()
         self._check_counts()
         self._check_regions()
-        _require_one_of("partners", self.partners, (True, False))
+        if self.partners not in (True, False):
+            msg = f"partners={self.partners!r:.60} is not known; use one of True, False"
+            raise BadSettingError(msg)
         self._check_names()
         gradient: Any = self.gradient
         if gradient is not None and not callable(gradient):
@@ -159,6 +164,24 @@ class Settings:
             limits=name_keys(self.limits, names),
             pairing=pairing,
         )
+
+    def without_positions(self, names: Sequence[str]) -> Settings:
+        """The same, with columns by their names wherever they are given by position: they will move."""
+        regions, categorical = self.regions, self.categorical
+        if isinstance(regions, Regions) and regions.splitters is not None:
+            splitters = name_all(regions.splitters, names)
+            regions = replace(regions, splitters=splitters)
+        elif isinstance(regions, By) and isinstance(regions.column, int):
+            regions = replace(regions, column=name_all([regions.column], names)[0])
+        if isinstance(categorical, Mapping):
+            named = name_all(categorical, names)
+            categorical = dict(zip(named, categorical.values(), strict=True))
+        elif categorical is not None and not isinstance(categorical, bool):
+            categorical = name_all(list_asked(categorical, "categorical"), names)
+        features = self.features
+        if features is not None:
+            features = name_all(list_asked(features, "features"), names)
+        return replace(self, features=features, categorical=categorical, regions=regions)
 
     @property
     def is_profile(self) -> bool:
@@ -237,12 +260,44 @@ def name_keys(asked: Any, names: Sequence[str]) -> Any:
     return {names[find_feature(feature, names)]: value for feature, value in asked.items()}
 
 
+def name_all(asked: Iterable[Any], names: Sequence[str]) -> list[Any]:
+    """Turn positions into names; what is not there stays as it is, and is refused later.
+
+    Examples
+    --------
+    >>> name_all([1, "a", 9], ["a", "b"])
+    ['b', 'a', 9]
+    """
+    places = [(one, find(one, names)) for one in asked]
+    return [one if place is None else names[place] for one, place in places]
+
+
 def name_pairs(asked: PairSettings | None, names: Sequence[str]) -> PairSettings | None:
     """Turn positions of pairs into names, since later only features that are in some pair have one."""
     if asked is None or not isinstance(asked.pairs, tuple):
         return asked
     pairs = [tuple(names[find_feature(name, names)] for name in pair) for pair in asked.pairs]
     return replace(asked, pairs=pairs)
+
+
+def read_bins(bins: Any) -> Any:
+    """Take limits that are listed for `Edges`, also within a mapping; leave all else as it is.
+
+    Examples
+    --------
+    >>> read_bins({"bmi": [18, 25, 30]})["bmi"].edges
+    (18.0, 25.0, 30.0)
+    """
+    if isinstance(bins, Mapping):
+        return {feature: read_bins(asked) for feature, asked in bins.items()}
+    is_array = not isinstance(bins, type) and len(getattr(bins, "shape", ())) == 1
+    if not is_array and not isinstance(bins, list | tuple | range):
+        return bins
+    try:
+        return Edges(list(bins))
+    except (TypeError, ValueError) as error:
+        msg = f"bins={bins!r:.60} lists no limits of bins: {error}"
+        raise BadSettingError(msg) from error
 
 
 def bins_of(bins: Any, feature: str) -> Any:
@@ -256,7 +311,7 @@ def partition_for(bins: Any, feature: str, output: str) -> Partition | None:
     Parameters
     ----------
     bins : None, Partition, int, Explanation or mapping
-        What the user gave; a mapping may leave features out.
+        What the user gave, read by `read_bins`; a mapping may leave features out.
     feature, output : str
         Whose bins.
     """
@@ -271,7 +326,7 @@ def partition_for(bins: Any, feature: str, output: str) -> Partition | None:
         return asked
     msg = (
         f"bins={asked!r} is not understood; pass {', '.join(p.call for p in PARTITIONS.values())}, "
-        "a number, another Explanation, or a mapping from feature to one of these"
+        "a number, a list of limits, another Explanation, or a mapping from feature to one of these"
     )
     raise BadSettingError(msg)
 
@@ -326,9 +381,3 @@ def _source_of_several(values: Sequence[Any]) -> str | None:
     if isinstance(values, list):
         return f"[{inside}]"
     return f"({inside},)" if len(known) == 1 else f"({inside})"
-
-
-def _require_one_of(name: str, value: Any, known: Sequence[Any]) -> None:
-    if value not in known:
-        msg = f"{name}={value!r:.60} is not known; use one of {', '.join(map(str, known))}"
-        raise BadSettingError(msg)

@@ -177,11 +177,15 @@ def lightgbm_of(face):
 
 @pytest.mark.parametrize("face", ["estimator", "booster", "search"])
 @pytest.mark.parametrize("walk", [True, False])
-def test_columns_in_another_order_than_in_training_are_refused(face, walk):
+def test_columns_go_by_name_and_other_names_are_refused(face, walk):
     model = wrap(lightgbm_of(face), walk=walk)
+    turned = rhale.explain(model, FRAME[list("bacde")])
+    assert turned.effects == rhale.explain(model, FRAME).effects
     with pytest.raises(BadTableError, match=r"another order .*: b, a, c, d, e instead of a, b, c"):
-        rhale.explain(model, FRAME[list("bacde")])
-    with pytest.raises(BadTableError, match=r"other names .*: v, b, c, d, e instead of a, b"):
+        rhale.explain(model, FRAME, columns=list("bacde"))
+    with pytest.raises(
+        BadTableError, match=r"no column 'a'.*other names .*: v, b, c, d, e instead"
+    ):
         rhale.explain(model, FRAME.rename(columns={"a": "v"}))
 
 
@@ -270,9 +274,13 @@ MISFITS = {
 @pytest.mark.parametrize("name", MISFITS)
 def test_other_names_and_too_few_columns_are_refused(name):
     model = MISFITS[name]().fit(FRAME, Y)
-    for data in (FRAME.rename(columns={"a": "v"}), FRAME[["a", "b"]], X[:, :2]):
-        with pytest.raises(ModelFailedError, match="at the first question"):
+    for data in (FRAME.rename(columns={"a": "v"}), FRAME[["b", "c", "d", "e"]]):
+        with pytest.raises(BadTableError, match=r"no column 'a', which .* at the first question"):
             rhale.explain(model, data)
+    with pytest.raises(
+        ModelFailedError, match=r"^the model failed on 32 rows at the first question"
+    ):
+        rhale.explain(model, X[:, :2])
 
 
 # --- CatBoost ----------------------------------------------------------------------------------------

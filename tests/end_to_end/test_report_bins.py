@@ -83,6 +83,7 @@ def test_at_first_it_stands_at_the_bins_as_chosen(opened, fx):
     assert opened.texts(TOLD) == [f"{n} bins, as chosen"]
     assert opened.find("#f0-bins").get_attribute("aria-valuetext") == f"{n} bins, as chosen"
     assert opened.ask(BARS) == n
+    assert opened.find("#f0-bins").accessible_name == "Bins x0"
 
 
 def test_every_position_has_the_numbers_of_python(opened, fx):

@@ -462,6 +462,25 @@ def test_plot_draws_one_feature_or_all(fx):
     plt.close("all")
 
 
+def test_features_are_drawn_in_the_order_asked_for(fx):
+    from matplotlib.figure import Figure
+
+    def names(panels):
+        return [ax.get_title("left") for ax in panels]
+
+    ranked = list(dict.fromkeys(effect.name for effect in fx.ranked()))
+    wanted = ranked[::-1]
+    assert names(fx.plot(wanted)) == wanted
+    assert names(fx.plot(tuple(fx.features.index(name) for name in wanted))) == wanted
+    assert names(fx.plot(iter(wanted))) == wanted
+    axes = Figure().subplots(1, len(wanted))
+    assert list(fx.plot(wanted, ax=axes)) == list(axes)
+    assert names(fx.plot([wanted[0], wanted[0]])) == wanted[:1]
+    assert names(fx.plot()) == names(fx.plot(set(wanted))) == ranked
+    assert names(fx.plot(top=2)) == ranked[:2]
+    assert names(fx.plot(wanted, top=2)) == ranked[:2][::-1]
+
+
 @pytest.mark.parametrize("smooth", [False, True])
 def test_plot_and_compare_draw_smooth_or_as_it_is(fx, stepped, smooth):
     plt = pytest.importorskip("matplotlib.pyplot")

@@ -1,8 +1,30 @@
+import inspect
+import re
+from typing import get_args
+
 import numpy as np
 import pytest
 
-from rhale.errors import UnknownFeatureError, UnknownOutputError
-from rhale.names import find_feature, find_output, near_names
+import rhale
+from rhale.errors import (
+    BadSettingError,
+    UnknownArgumentError,
+    UnknownFeatureError,
+    UnknownOutputError,
+)
+from rhale.kernels.pair_settings import PairMethod
+from rhale.names import (
+    ARGUMENTS,
+    WORDS,
+    answering_unknown,
+    find_feature,
+    find_level,
+    find_output,
+    guess,
+    near_names,
+    read_word,
+)
+from rhale.settings import Local, Method, Response
 
 
 @pytest.mark.parametrize("find", [find_feature, find_output])
@@ -39,3 +61,89 @@ def test_near_names_are_suggested(name, known, text):
 def test_a_long_list_of_names_is_cut_and_counted():
     text = near_names("q", [f"column {i}" for i in range(30)], limit=3)
     assert text == "Known: 'column 0', 'column 1', 'column 2' and 27 more"
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "meant"),
+    [
+        ("BMI", ["age", "bmi"], "did you mean 'bmi'? "),
+        ("bmi", ["BMI", "Bmi"], "did you mean 'BMI' or 'Bmi'? "),
+        ("STRASSE", ["straße"], "did you mean 'straße'? "),
+        ("ZZZ", ["age"], ""),
+    ],
+)
+def test_upper_and_lower_case_are_alike_where_it_is_guessed(name, known, meant):
+    assert guess(name, known) == meant
+
+
+def test_a_name_in_another_case_is_no_name():
+    with pytest.raises(UnknownFeatureError, match="no feature 'BMI'; did you mean 'bmi'"):
+        find_feature("BMI", ["age", "bmi"])
+    with pytest.raises(UnknownOutputError, match="no output 'YES'; did you mean 'yes'"):
+        find_output("YES", ["no", "yes"])
+    with pytest.raises(BadSettingError, match="no level 'berlin'; did you mean 'Berlin'"):
+        find_level("city", "berlin", ["Berlin", "Rome"])
+
+
+def test_words_are_read_in_any_case():
+    assert read_word("method", "RHALE", ["rhale", "ale"]) == "rhale"
+    assert read_word("method", "ale", ["rhale", "ale"]) == "ale"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            "logit",
+            "response='logit' is not known; did you mean 'log_odds'? use one of auto, log_odds",
+        ),
+        ("LOGIT", "did you mean 'log_odds'?"),
+        ("logodds", "did you mean 'log_odds'?"),
+        ("log odds", "did you mean 'log_odds'?"),
+        ("xyz", "response='xyz' is not known; use one of auto, log_odds"),
+        (3, "response=3 is not known; use one of auto, log_odds"),
+    ],
+)
+def test_other_words_are_answered_with_ours(given, said):
+    with pytest.raises(BadSettingError, match=re.escape(said)):
+        read_word("response", given, ["auto", "log_odds"])
+
+
+def test_a_word_of_others_is_not_offered_where_ours_is_not_known():
+    with pytest.raises(BadSettingError, match=r"known; use one of rhale$"):
+        read_word("method", "logit", ["rhale"])
+
+
+@answering_unknown("bins")
+def asked(model, data, *, weights=None, **options):
+    """Say what was asked."""
+    return model, data, weights, options
+
+
+def test_a_call_that_answers_unknown_arguments_stays_what_it_was():
+    assert asked(1, 2, weights=3, bins=4) == (1, 2, 3, {"bins": 4})
+    assert list(inspect.signature(asked).parameters) == ["model", "data", "weights", "options"]
+    assert (asked.__name__, asked.__doc__) == ("asked", "Say what was asked.")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("sample_weight", "asked has no argument 'sample_weight'; it is called weights="),
+        ("X", "it is called data="),
+        ("grid_resolution", "it is called bins="),
+        ("weight", "did you mean 'weights'?"),
+        ("random_state", "it has model, data, weights, bins"),
+    ],
+)
+def test_arguments_that_are_not_there_are_answered_with_those_that_are(name, said):
+    with pytest.raises(UnknownArgumentError, match=re.escape(said)):
+        asked(1, 2, **{name: 3})
+
+
+def test_every_word_of_others_is_offered_for_an_argument_or_a_value_that_there_is():
+    calls = (rhale.explain, rhale.interactions, rhale.refit)
+    arguments = {name for call in calls for name in inspect.signature(call).parameters}
+    values = {*get_args(Method), *get_args(Local), *get_args(Response), *get_args(PairMethod)}
+    assert set(ARGUMENTS) <= arguments
+    assert set(WORDS) <= values

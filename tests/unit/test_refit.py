@@ -565,10 +565,12 @@ def never(*_):
         ({"train": [[0, 1], [N]]}, BadSettingError, f"train 2 names row {N}.* the table has {N}"),
         ({"train": [[0, 1], []]}, BadSettingError, "train 2 has no rows"),
         ({"train": [[0, 1]]}, BadSettingError, "rows of 1; at least 2 trainings"),
-        ({"feature": "age"}, BadSettingError, "feature= is no option .* did you mean 'features'"),
-        ({"checkpoints": "x"}, BadSettingError, "checkpoints= is no option of refits"),
-        ({"gradient": len}, BadSettingError, "gradient= is no option of refits"),
-        ({"partners": True}, BadSettingError, "partners= is no option of refits"),
+        ({"feature": "age"}, BadSettingError, "no argument 'feature'; did you mean 'features'"),
+        ({"checkpoints": "x"}, BadSettingError, "'checkpoints'; did you mean 'checkpoint'"),
+        ({"gradient": len}, BadSettingError, "refit has no argument 'gradient'"),
+        ({"partners": True}, BadSettingError, "refit has no argument 'partners'"),
+        ({"sample_weight": 1}, TypeError, "no argument 'sample_weight'; it is called weights="),
+        ({"random_state": 1}, TypeError, "no argument 'random_state'; it is called seed="),
         ({"features": ["agee"]}, UnknownFeatureError, "no feature 'agee'; did you mean 'age'"),
         ({"features": [("age", "bmi")]}, BadSettingError, r"\('age', 'bmi'\); name them in pairs="),
         ({"features": ["price"]}, BadSettingError, "features= names 'price', which is the target"),
@@ -845,3 +847,53 @@ def test_trainings_that_were_all_there_before_have_the_same_bins(tmp_path):
     assert first["x0"].axis.size > 4
     assert np.array_equal(first["x0"].axis, again["x0"].axis)
     assert first["x0"].effects == again["x0"].effects
+
+
+# --- columns that models were fitted on ----------------------------------------------------------
+
+
+def fitted_halves():
+    x = np.random.default_rng(5).normal(size=(200, 2))
+    table = pd.DataFrame(x, columns=["a", "b"])
+    parts = [np.arange(100), np.arange(100, 200)]
+    models = [LinearRegression().fit(table.iloc[rows], x[rows] @ [2.0, 1.0]) for rows in parts]
+    return table, models, parts
+
+
+def test_models_see_the_columns_that_they_were_fitted_on():
+    table, models, parts = fitted_halves()
+    wide = table.assign(target=0.0)[["target", "b", "a"]]
+    rx = rhale.refits(models, wide, train=parts)
+    assert rx.features == ("a", "b")
+    assert np.diff(rx["a"].curve([0.0, 1.0])) == pytest.approx([2.0])
+    assert [note.kind for note in rx.notes][:1] == ["columns"]
+    (pair,) = rhale.refits(models, wide, train=parts, pairs=[("a", "b")]).pairs
+    assert pair.names == ("a", "b")
+
+
+def test_methods_of_models_are_these_models():
+    table, models, parts = fitted_halves()
+    rx = rhale.refits([model.predict for model in models], table, train=parts)
+    assert rx.provenance["learner"] == "LinearRegression"
+
+
+def test_a_model_of_other_columns_is_no_model_to_compare_with():
+    table, models, parts = fitted_halves()
+    own = LinearRegression().fit(table[["b", "a"]], table["a"])
+    with pytest.raises(
+        BadSettingError, match="model= was fitted on b, a, and the trainings on a, b"
+    ):
+        rhale.refits(models, table, train=parts, model=own)
+
+
+def test_beyond_its_bins_the_mean_of_trainings_is_unknown_where_that_is_asked_for():
+    table, models, parts = fitted_halves()
+    effect = rhale.refits(models, table, train=parts)["a"]
+    x = [effect.axis[0] - 1.0, 0.0]
+    low, high = effect.ci(x, outside="nan")
+    for name in ("curve", "spread", "between"):
+        assert np.isnan(getattr(effect, name)(x, outside="nan")).tolist() == [True, False]
+        assert not np.isnan(getattr(effect, name)(x)).any()
+    assert np.isnan(low).tolist() == np.isnan(high).tolist() == [True, False]
+    with pytest.raises(BadSettingError, match="1 of 2 values of 'a' lie beyond"):
+        effect.curve(x, outside="raise")

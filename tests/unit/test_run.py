@@ -6,8 +6,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+from sklearn.linear_model import LinearRegression
 
+import rhale
 from rhale._run import (
     FEWEST_SAMPLED,
     SAMPLE_ROWS,
@@ -205,3 +209,57 @@ def test_regions_that_were_found_before_are_known_by_all_their_levels():
     assert plain_regions(By(one)) != plain_regions(By(other))
     for asked in (None, Regions(depth=1), By("c", cuts=[1])):
         assert plain_regions(asked) is asked
+
+
+# --- columns that a model was fitted on ----------------------------------------------------------
+
+TABLE = pd.DataFrame(X, columns=list("abc"))
+LINE = LinearRegression().fit(TABLE, X @ [2.0, -1.0, 0.5])
+WIDE = TABLE.assign(target=1.0, id=np.arange(300))[["target", "c", "b", "id", "a"]]
+
+
+@pytest.mark.parametrize("as_table", [lambda t: t, pl.from_pandas, pa.Table.from_pandas])
+def test_a_table_in_memory_goes_by_the_names_that_the_model_was_fitted_on(as_table):
+    with opened(as_table(WIDE), LINE) as run:
+        assert run.table.names == ("a", "b", "c")
+        assert np.array_equal(run.table.chunk(0, 300).column(1), X[:, 1])
+        (note,) = run.notes
+    assert note.kind == "columns"
+    assert note == "columns left out, as the model was not fitted on them: 'target', 'id'"
+
+
+def test_columns_that_only_stand_elsewhere_are_no_news():
+    with opened(TABLE[["c", "a", "b"]], LINE) as run:
+        assert (run.table.names, run.notes) == (("a", "b", "c"), ())
+
+
+def test_effects_and_pairs_are_those_of_the_right_columns_and_say_what_was_left_out():
+    fx, right = rhale.explain(LINE, WIDE), rhale.explain(LINE, TABLE)
+    assert fx.effects == right.effects
+    assert [note.kind for note in fx.notes] == ["columns"]
+    assert right.notes == ()
+    assert [note.kind for note in rhale.interactions(LINE, WIDE).notes] == ["columns"]
+    of_pair = rhale.explain(LINE, WIDE, features=[("a", "c")], method="pdp")
+    assert [note.kind for note in of_pair.notes] == ["columns"]
+
+
+def test_positions_are_those_of_the_user_s_table():
+    fx = rhale.explain(LINE, WIDE, features=[4, 1], bins={4: 3}, feature_names={1: "Third"})
+    assert fx.features == ("a", "c")
+    assert fx["a"].mean.size == 3
+    assert fx.captions.feature("c") == "Third"
+
+
+@pytest.mark.parametrize(
+    "asked", [{"features": ["a", "id"]}, {"regions": By("id", cuts=[9])}, {"columns": list("abc")}]
+)
+def test_columns_that_the_user_names_are_not_left_out(asked):
+    with opened(WIDE, LINE, **asked) as run:
+        assert run.table.names == tuple(asked.get("columns", WIDE.columns))
+        assert run.notes == ()
+
+
+def test_an_array_has_no_names_to_go_by():
+    with opened(X[:, ::-1], LINE) as run:
+        assert run.table.names == ("x0", "x1", "x2")
+        assert np.array_equal(run.table.chunk(0, 300).column(0), X[:, 2])

@@ -36,6 +36,8 @@ def test_the_record_has_every_argument_of_explain_with_the_same_default():
     [
         ({"method": "shap"}, "method='shap' is not known; use one of rhale, dale"),
         ({"local": "both"}, "local='both' is not known"),
+        ({"local": "gradiant"}, "did you mean 'gradient'"),
+        ({"response": "logit"}, "response='logit' is not known; did you mean 'log_odds'"),
         ({"window": 0}, "window=0 is not a share"),
         ({"spread_window": 1.5}, "spread_window=1.5 is not a share"),
         ({"method": "dale", "local": "secant"}, "'dale' is defined by gradients"),
@@ -149,3 +151,56 @@ def test_a_usual_value_is_known_by_what_it_is_and_not_by_where_it_came_from():
     spelled = json.loads('"auto"')  # equal to the default, and another object, as from a command
     assert spelled is not Settings().response
     assert Settings(response=spelled, local=spelled, seed=np.int64(0)).sources() == {}
+
+
+def test_words_are_taken_in_any_case():
+    asked = Settings(method="ALE", local="Secant", response="LOG_ODDS")
+    assert (asked.method, asked.local, asked.response) == ("ale", "secant", "log_odds")
+
+
+LIMITS = [
+    ([18, 25, 30], (18.0, 25.0, 30.0)),
+    ((18, 25.5), (18.0, 25.5)),
+    (np.array([1, 2]), (1.0, 2.0)),
+    (range(3), (0.0, 1.0, 2.0)),
+    (pd.Series([1.0, 2.0]), (1.0, 2.0)),
+    (pd.to_datetime(["1970-01-02", "1970-01-04"]), (1.0, 3.0)),
+]
+
+
+@pytest.mark.parametrize(("bins", "edges"), LIMITS, ids=[type(b).__name__ for b, _ in LIMITS])
+def test_limits_that_are_listed_are_edges(bins, edges):
+    assert Settings(bins=bins).bins == rhale.Edges(edges)
+    assert Settings(bins={"x0": bins, "x1": 5}).bins == {"x0": rhale.Edges(edges), "x1": 5}
+
+
+@pytest.mark.parametrize("bins", [[3, 2], [1], [], ["a", "b"], [[1, 2], [3, 4]], [1, [2, 3]]])
+def test_lists_that_are_no_limits_are_refused(bins):
+    with pytest.raises(BadSettingError, match=r"bins=\[.* lists no limits of bins: "):
+        Settings(bins=bins)
+
+
+def test_listed_limits_are_the_bins_of_every_call():
+    limits, model = [-1, 0, 1.5], lambda rows: rows[:, 0] ** 2
+    for bins in (limits, {"x0": limits}):
+        fx = rhale.explain(model, X, bins=bins, features="x0")
+        assert fx["x0"].edges.tolist() == limits
+        assert fx.rebin(limits)["x0"].edges.tolist() == limits
+    inside = X[(X[:, 0] >= -1) & (X[:, 0] <= 1.5), 0]
+    assert rhale.effect(inside, inside, bins=limits).edges.tolist() == limits
+
+
+def test_columns_that_will_move_are_known_by_name():
+    names = ["a", "b", "c"]
+    asked = Settings(
+        features=[2, "a"],
+        categorical={0: True},
+        regions=rhale.Regions(splitters=[1]),
+    ).without_positions(names)
+    assert asked.features == ["c", "a"]
+    assert asked.categorical == {"a": True}
+    assert asked.splitters == ("b",)
+    asked = Settings(features=1, categorical=[0], regions=rhale.By(2)).without_positions(names)
+    assert (asked.features, asked.categorical, asked.splitters) == (["b"], ["a"], ("c",))
+    assert Settings(features="z").without_positions(names).features == ["z"]
+    assert Settings().without_positions(names).features is None

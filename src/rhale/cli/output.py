@@ -140,9 +140,13 @@ def show_refit_pairs(rx: Refits) -> None:
     shown = ranked[: pair_listing.MOST_PAIRS]
     if not shown:
         return
-    columns = {"pair": [listing.shorten(" x ".join(pair.names)) for pair in shown]}
+    columns = {
+        "pair": [
+            listing.shorten(pair_listing.name_pair(pair_listing.captioned(pair))) for pair in shown
+        ]
+    }
     if len(rx.outputs) > 1:
-        columns["output"] = [listing.shorten(pair.output) for pair in shown]
+        columns["output"] = [listing.shorten(pair.captions.output(pair.output)) for pair in shown]
     n_left = len(columns)
     ends = [pair.strength_ci() for pair in shown]
     columns["strength [95 %]"] = [
@@ -202,11 +206,12 @@ def show_pairs(ix: Interactions) -> None:
 def show_ranking(fx: Explanation) -> None:
     """Print the ranked table: plain where it is piped, laid out where it is looked at."""
     if not sys.stdout.isatty():
-        sys.stdout.write(f"{fx}\n")
+        told = (*shares_in_words(fx), *fx.notes)
+        sys.stdout.write(listing.as_text(fx.effects, fx.provenance, told, most=None) + "\n")
         return
     columns, n_left, remarks = listing.ranking(fx.effects)
     console = Console()
-    console.print(Text(listing.title(fx.provenance), style="bold"))
+    console.print(Text(listing.head(fx.effects, fx.provenance), style="bold"))
     console.print(laid_out(columns, n_left, numbered=True))
     for number, remark in enumerate(remarks, start=1):
         console.print(_remark(str(number), remark))
@@ -222,7 +227,8 @@ def shares_in_words(fx: Explanation) -> tuple[str, ...]:
         share if isinstance(share, dict) else {fx.outputs[0]: share}
         for share in (fx.explained_variance, fx.explained_with_regions)
     ]
-    return listing.tell_shares(fx.outputs, [(found[0][o], found[1][o]) for o in fx.outputs])
+    shares = [(found[0][o], found[1][o]) for o in fx.outputs]
+    return listing.tell_shares(list(map(fx.captions.output, fx.outputs)), shares)
 
 
 def laid_out(columns: Mapping[str, Sequence[str]], n_left: int, *, numbered: bool = False) -> Table:

@@ -10,6 +10,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import torch
+from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from sklearn.datasets import load_diabetes
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -93,6 +94,7 @@ def save_figure(folder: Path, name: str, axes: Any) -> Path:
     figure: Figure = np.ravel(np.asarray(axes, dtype=object))[0].get_figure(root=True)
     path = folder / f"{name}.png"
     figure.savefig(path, dpi=120, bbox_inches="tight")
+    plt.close(figure)
     return path
 
 

@@ -341,6 +341,6 @@ def require_rows(
         )
         msg = (
             f"feature {feature.name!r} has no rows within [{low}, {high}]; its values go from "
-            f"{first} to {last}"
+            f"{first} to {last}; if other features are meant, name them: {{'age': ...}}"
         )
         raise BadSettingError(msg)

@@ -10,7 +10,7 @@ from rhale.errors import BadSettingError
 from rhale.models import Predictor
 from rhale.names import find, near_names
 from rhale.results.captions import Captions
-from rhale.settings import Settings
+from rhale.settings import Settings, name_all
 from rhale.tables.chunk import NumbersAlone, Table, TableInMemory
 from rhale.tables.columns import repeated_in
 
@@ -25,6 +25,29 @@ def name_columns(table: TableInMemory, asked: Settings) -> TableInMemory:
         TableInMemory,
         replace(named, column_names=tuple(words.get(name, name) for name in table.names)),
     )
+
+
+def keep_words(asked: Settings, names: Sequence[str], kept: Sequence[str]) -> Settings:
+    """The same, with words by the names of columns, of those that are kept: columns will move.
+
+    Parameters
+    ----------
+    asked : Settings
+        What the user says; a list goes by the order of the user's table.
+    names, kept : sequence of str
+        Columns of that table, and those that the model was fitted on.
+    """
+    words = asked.feature_names
+    if words is None or isinstance(words, str):
+        return asked
+    if not isinstance(words, Mapping):
+        listed = names if len(words) == len(names) else [n for n in names if n in kept]
+        if len(words) != len(listed):  # refused later, with the columns that are kept
+            return asked
+        words = dict(zip(listed, words, strict=True))
+    named = zip(name_all(words, names), words.values(), strict=True)
+    left = {*names} - {*kept}
+    return replace(asked, feature_names={key: word for key, word in named if key not in left})
 
 
 def has_bare_columns(table: Any) -> bool:

@@ -12,6 +12,7 @@ from rhale.errors import BadSettingError
 from rhale.kernels.fixed import Edges, Fixed, Quantile
 from rhale.kernels.pair_strength import Reading
 from rhale.kernels.partition import Partition, require_count
+from rhale.names import read_word
 
 PairMethod = Literal["ale", "h", "greenwell", "pdp"]
 Named = str | int
@@ -51,9 +52,7 @@ class PairSettings:
 
     def __post_init__(self) -> None:
         for name, known in (("method", get_args(PairMethod)), ("reading", get_args(Reading))):
-            if getattr(self, name) not in known:
-                msg = f"{name}={getattr(self, name)!r} is not known; use one of {', '.join(known)}"
-                raise BadSettingError(msg)
+            object.__setattr__(self, name, read_word(name, getattr(self, name), known))
         smooth: Any = self.smooth
         if not isinstance(smooth, bool):
             msg = f"smooth={smooth!r} is neither True nor False"

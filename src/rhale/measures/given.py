@@ -18,6 +18,7 @@ from rhale.kernels.moments import measure
 from rhale.kernels.sample import collect, row_keys
 from rhale.measures.constant import describe_constant
 from rhale.measures.notes import describe_outside
+from rhale.results.captions import Captions
 from rhale.results.effect import Effect, LocalEffects
 from rhale.results.fit import bin_cells, fine_grid
 from rhale.settings import Settings
@@ -27,6 +28,7 @@ from rhale.tables.weights import check_weights
 
 SAMPLE_ROWS = 2_000
 OUTPUT = "y0"
+CAPTIONS = Captions(outputs={OUTPUT: "prediction"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,14 +54,15 @@ class GivenEffects:
         columns = first.settle(first.task(self.chunk))
         (feature,), survey = columns.features, columns.survey
         if feature.is_constant:
-            return cast(Effect, describe_constant(feature, OUTPUT, survey))
+            constant = cast(Effect, describe_constant(feature, OUTPUT, survey))
+            return replace(constant, captions=CAPTIONS)
         partition = settings.partition(feature.name, OUTPUT)
         grid = fine_grid(feature.axis, partition.candidates(feature.axis), partition.closed)
         cells = measure(grid, self.x, self.local_effects, self.chunk.weights)
         require_rows(feature, int(cells.count.sum()), (grid.edges[0], grid.edges[-1]), survey)
         made = bin_cells(feature.name, OUTPUT, cells.of_output(0, 1), partition, axis=feature.axis)
         notes = feature.notes + describe_outside(survey.n_rows, cells)
-        return replace(made, local_notes=notes, sample=self.sample())
+        return replace(made, local_notes=notes, sample=self.sample(), captions=CAPTIONS)
 
     def sample(self) -> LocalEffects:
         """A bounded number of rows."""

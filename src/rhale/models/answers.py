@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rhale.errors import BadPredictionError, ModelFailedError, RhaleError, WrongShapeError, excerpt
 from rhale.kernels import FloatArray
@@ -34,10 +35,17 @@ class blaming_the_model:  # noqa: N801 - reads as a sentence at its call
             raise failed from error
 
 
+def as_array(answer: Any) -> npt.NDArray[Any]:
+    """An answer as an array; of a tensor that knows its gradient, or lies elsewhere, its values."""
+    if hasattr(answer, "detach"):
+        answer = answer.detach().cpu()
+    return np.asarray(answer)
+
+
 def check_answer(answer: Any, n_rows: int, question: object = "") -> FloatArray:
     """Turn an answer into finite floats of shape (n_rows, n_outputs), or say what is wrong."""
     try:
-        array = np.asarray(answer)
+        array = as_array(answer)
     except ValueError as error:  # a list of arrays of different lengths
         msg = f"the model answered with a {type(answer).__name__} that is no array{in_words(question)}: {error}"
         raise WrongShapeError(msg) from error

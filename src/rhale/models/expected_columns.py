@@ -10,7 +10,8 @@ from typing import Any
 from rhale.errors import BadTableError
 from rhale.models.adapter import Adapter
 from rhale.models.ancestry import classes_of
-from rhale.names import near_names
+from rhale.names import guess, near_names
+from rhale.results.note import Note
 
 NAMELESS = re.compile(r"(Column_|f|x)?\d+")  # what libraries call columns of an array
 SHOWN = 10
@@ -61,12 +62,56 @@ def columns_for(model: Any, have: Sequence[str]) -> list[str] | None:
     wanted = columns_of(model)
     if wanted is None:
         return None
-    spelled = {name.replace(" ", "_"): name for name in have}  # as LightGBM writes them
-    found = [name if name in have else spelled.get(name, name) for name in wanted]
+    found = respell(wanted, have)
     missing = [name for name in found if name not in have]
     if missing:
-        shown = ", ".join(repr(name) for name in missing[:SHOWN])
-        more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
-        msg = f"the table has no column {shown}{more}, which the model was trained on; "
-        raise BadTableError(msg + near_names(missing[0], have))
+        raise BadTableError(tell_missing(missing, have))
     return found
+
+
+def match_columns(model: Any, have: Sequence[str]) -> list[str] | None:
+    """Columns of a table in memory that a model takes, in its order; None for all as they are.
+
+    Also where the model names some that are not there: it may do without, or know better what to
+    say; see `tell_missing`.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> model = SimpleNamespace(feature_names_in_=["age", "bmi"])
+    >>> match_columns(model, ["bmi", "age", "target"]), match_columns(model, ["age", "BMI"])
+    (['age', 'bmi'], None)
+    """
+    wanted = columns_of(model)
+    found = [] if wanted is None else respell(wanted, have)
+    is_there = bool(found) and set(found) <= set(have) and len(set(found)) == len(found)
+    return found if is_there and found != list(have) else None
+
+
+def respell(wanted: Sequence[str], have: Sequence[str]) -> list[str]:
+    """Names of a model as the table writes them: LightGBM writes spaces as underscores."""
+    known, spelled = set(have), {name.replace(" ", "_"): name for name in have}
+    return [name if name in known else spelled.get(name, name) for name in wanted]
+
+
+def tell_missing(missing: Sequence[str], have: Sequence[str]) -> str:
+    """Say which columns of its training a table does not have."""
+    shown = ", ".join(repr(name) for name in missing[:SHOWN])
+    more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
+    msg = f"the table has no column {shown}{more}, which the model was trained on; "
+    known = next((name for name in missing[:SHOWN] if guess(name, have)), missing[0])
+    return msg + near_names(known, have)
+
+
+def tell_left_out(left: Sequence[str]) -> Note:
+    """Say which columns of a table the model does not see.
+
+    Examples
+    --------
+    >>> tell_left_out(["id", "target"])
+    "columns left out, as the model was not fitted on them: 'id', 'target'"
+    """
+    shown = ", ".join(repr(name) for name in left[:SHOWN])
+    more = f" and {len(left) - SHOWN} more" if len(left) > SHOWN else ""
+    what, it = ("column", "it") if len(left) == 1 else ("columns", "them")
+    return Note("columns", f"{what} left out, as the model was not fitted on {it}: {shown}{more}")

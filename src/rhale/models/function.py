@@ -11,6 +11,7 @@ import numpy as np
 
 from rhale.errors import WrongShapeError
 from rhale.models.adapter import Adapter
+from rhale.models.answers import as_array
 from rhale.models.output_words import Answer
 
 
@@ -72,7 +73,7 @@ class FunctionModel(Adapter):
         """Call the function and the gradient that came with it."""
         if self.derivative is None:
             return super().gradient(rows, outputs)
-        slopes, answer = np.asarray(self.derivative(rows)), np.asarray(self.function(rows))
+        slopes, answer = as_array(self.derivative(rows)), as_array(self.function(rows))
         n_outputs, n_columns = answer.size // max(len(rows), 1), np.shape(rows)[1]
         wanted = (len(rows), n_outputs, n_columns)
         if slopes.shape != wanted and (n_outputs > 1 or slopes.shape != wanted[::2]):

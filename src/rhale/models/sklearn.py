@@ -8,10 +8,11 @@ from typing import Any, get_args
 
 import numpy as np
 
-from rhale.errors import BadPredictionError, BadSettingError, UnknownModelError
+from rhale.errors import BadPredictionError, UnknownModelError
 from rhale.kernels import FloatArray
 from rhale.models.function import FunctionModel
 from rhale.models.output_words import ANSWERS
+from rhale.names import read_word
 from rhale.settings import Response
 
 BY_CLASS = ("predict_proba", "log_odds")  # one number for each class
@@ -71,9 +72,7 @@ def choose_response(estimator: Any, response: Response = "auto") -> Response:
         "auto" is predict for regressors and predict_proba for classifiers; "margin" is the answer
         before the link function, "log_odds" is log(p / (1 - p)) of each probability.
     """
-    if response not in get_args(Response):
-        msg = f"response={response!r} is not known; use one of {', '.join(get_args(Response))}"
-        raise BadSettingError(msg)
+    read_word("response", response, get_args(Response))
     if response != "auto":
         return response
     if _classes(estimator) is None and not _targets(estimator):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
+from inspect import ismethod
 from pathlib import Path
 from typing import Any, cast
 
-from rhale.errors import UnknownModelError
+from rhale.errors import BadSettingError, UnknownModelError
 from rhale.models.adapter import Adapter
 from rhale.models.boosters import give_face, mind_columns
 from rhale.models.expected_columns import columns_of
@@ -18,6 +19,7 @@ from rhale.models.trees.ensemble import is_tree_model
 from rhale.models.trees.model import TreeModel
 from rhale.settings import Response
 
+METHODS = ("predict", "predict_proba", "decision_function")  # each of them a response
 # kind -> file and class of the adapter, and the libraries of models; a new adapter is one line here
 ADAPTERS = {
     "torch": ("rhale.models.torch", "TorchModel", ("torch",)),
@@ -71,6 +73,8 @@ def wrap(
         return model
     if isinstance(model, str | Path):
         return wrap(read_model(model), kind=kind, gradient=gradient, response=response, walk=walk)
+    if kind is None:
+        model, response = unbind(model, response)
     found = kind or recognise_kind(model)
     if found == "estimator":
         return _wrap_estimator(model, response, gradient, walk=walk)
@@ -120,6 +124,32 @@ def recognise_kind(model: Any) -> str:
         "object with predict, a torch module, a JAX function or the path of a model file"
     )
     raise UnknownModelError(msg)
+
+
+def unbind(model: Any, response: Response) -> tuple[Any, Response]:
+    """Give the estimator and the response that `clf.predict_proba` stands for; others as they are.
+
+    Examples
+    --------
+    >>> class Line:
+    ...     def predict(self, rows):
+    ...         return rows[:, 0]
+    >>> line = Line()
+    >>> unbind(line.predict, "auto") == (line, "predict")
+    True
+    """
+    owner, name = getattr(model, "__self__", None), getattr(model, "__name__", "")
+    if not ismethod(model) or name not in METHODS or isinstance(owner, type | Adapter):
+        return model, response
+    if recognise_kind(owner) != "estimator" or getattr(owner, name, None) != model:
+        return model, response
+    if response not in ("auto", name):
+        msg = (
+            f"the model is {type(owner).__name__}.{name}, and response={response!r} asks for "
+            f"another answer; pass the {type(owner).__name__} itself, or leave response= out"
+        )
+        raise BadSettingError(msg)
+    return owner, cast(Response, name)
 
 
 def read_model(model: Any) -> Any:

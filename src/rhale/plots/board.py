@@ -159,7 +159,8 @@ def label_board(board: Board, results: Sequence[Result], center: Center | None) 
     value = value_label(
         results, center, canvas.letters(board.ax, "width" if board.turned else "height")
     )
-    label_one(board, joined([result.name for result in results], style.LABEL_LENGTH), value)
+    names = [result.captions.axis(result.name) for result in results]
+    label_one(board, joined(names, style.LABEL_LENGTH), value)
 
 
 def label_one(board: Board, name: str, value: str) -> None:

@@ -17,6 +17,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
+from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from rhale.errors import BadSettingError
@@ -27,6 +28,8 @@ from rhale.plots.view import PLAIN, View
 
 MANY_LINES = ("rhale:rows", "rhale:trainings")
 BESIDE_LEGEND = 0.8  # inches of a figure beside a legend above its axes
+BESIDE_FIGURE = 0.3  # inches beside a legend below all panels
+ENTRY = {"handlelength": 1.6, "handletextpad": 0.8, "columnspacing": 1.2}  # by the size of letters
 SMALLEST = 1e-300  # Matplotlib cannot write ticks nearer to zero
 
 
@@ -139,6 +142,14 @@ def letters(ax: Axes, side: Literal["width", "height"]) -> int:
     """Tell how many letters of a label fit along a side of the axes."""
     inches: float = getattr(ax.get_window_extent(), side) / ax.figure.dpi
     return min(style.LABEL_LENGTH, max(8, int(inches * style.LETTERS_PER_INCH)))
+
+
+def frame_letters(ax: Axes, *, new: bool) -> int:
+    """Tell the same of a label beside all panels of a new figure; else of the first alone."""
+    if not new:
+        return letters(ax, "height")
+    inches = ax.figure.bbox.height / ax.figure.dpi - style.LEGEND_HEIGHT
+    return max(8, int(inches * style.LETTERS_PER_INCH))
 
 
 def label_letters(ax: Axes) -> int:
@@ -270,7 +281,7 @@ def add_legend(
     *,
     outside: bool,
     title: str = "",
-    line: int = style.LINE_LENGTH,
+    room: float | None = None,
 ) -> None:
     """Explain the artists by their labels: above the panel, or where the panel is emptiest.
 
@@ -284,20 +295,14 @@ def add_legend(
         Above the panel.
     title : str
         Above all labels.
-    line : int
-        Letters that fit into a line above the panel.
+    room : float, optional
+        Inches of a line above the panel; nearly all of the figure if not given.
     """
     if not artists or not theme.current().legend:
         return
     if outside:
-        inches = ax.figure.bbox.width / ax.figure.dpi - BESIDE_LEGEND
-        line = min(line, wide_letters(inches, style.LEGEND_TEXT))  # of large letters fewer
-        lengths = [len(str(artist.get_label())) + 6 for artist in artists]
-        columns = 3 + (len(artists) > 6)
-        if sum(lengths) <= line:
-            columns = len(artists)
-        elif line < style.LINE_LENGTH:
-            columns = max(1, line // max(lengths))
+        widest = ax.figure.bbox.width / ax.figure.dpi - BESIDE_LEGEND
+        columns = balance(entry_widths(artists), widest if room is None else min(room, widest))
         artists = by_columns(artists, columns)
         legend = ax.legend(
             artists,
@@ -309,8 +314,7 @@ def add_legend(
             bbox_to_anchor=(-0.07, 1.0),
             borderaxespad=0.2,
             ncols=columns,
-            columnspacing=1.2,
-            handlelength=1.6,
+            **ENTRY,
         )
     else:
         legend = ax.legend(
@@ -334,8 +338,7 @@ def add_figure_legend(figure: Figure, artists: Sequence[Artist], title: str) -> 
         return
     if not artists:
         return
-    columns = int(figure.get_figwidth() / (magnify() * style.ENTRY_WIDTH))
-    columns = min(len(artists), max(1, columns))
+    columns = balance(entry_widths(artists), figure.get_figwidth() - BESIDE_FIGURE)
     artists = by_columns(artists, columns)
     legend = figure.legend(
         artists,
@@ -344,9 +347,43 @@ def add_figure_legend(figure: Figure, artists: Sequence[Artist], title: str) -> 
         frameon=False,
         loc="outside lower center",
         ncols=columns,
-        columnspacing=1.4,
+        **ENTRY,
     )
     write_labels(legend, artists, title, style.LABEL_LENGTH)
+
+
+def entry_widths(artists: Sequence[Artist]) -> list[float]:
+    """Widths of the entries of a legend in inches: a key, the words, the gap behind them."""
+    font = FontProperties(size=style.LEGEND_TEXT)
+    words = [shown(str(artist.get_label()), style.LABEL_LENGTH) for artist in artists]
+    written = (text_to_path.get_text_width_height_descent(w, font, ismath=False) for w in words)
+    beside = sum(ENTRY.values()) * font.get_size_in_points()
+    return [(width + beside) / 72 for width, *_ in written]
+
+
+def balance(widths: Sequence[float], line: float) -> int:
+    """Choose how many entries of a legend stand in a line, so that none is alone in the last.
+
+    Parameters
+    ----------
+    widths : sequence of float
+        Of the entries, in their order.
+    line : float
+        Of a line.
+
+    Examples
+    --------
+    >>> balance([17, 27, 31, 20], 100), balance([17, 27, 31, 20], 84), balance([20] * 7, 90)
+    (4, 2, 4)
+    """
+    n_entries = len(widths)
+    choices = list(dict.fromkeys(-(-n_entries // rows) for rows in range(1, n_entries + 1)))
+    for columns in choices:
+        widest = [max(widths[first::columns]) for first in range(columns)]
+        is_lonely = 1 < columns < n_entries and n_entries % columns == 1
+        if sum(widest) <= line and not is_lonely:
+            return columns
+    return 1
 
 
 def by_columns(artists: Sequence[Artist], columns: int) -> list[Artist]:
@@ -368,4 +405,4 @@ def write_labels(legend: Legend, artists: Sequence[Artist], title: str, length: 
             handle.set_alpha(1.0)  # one thin line of many would hardly be seen
     if title:
         legend.set_title(title)
-        legend.get_title().set(fontsize=style.LEGEND_TEXT)
+        legend.get_title().set(fontsize=style.LEGEND_TEXT, **LITERAL)

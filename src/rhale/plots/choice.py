@@ -102,6 +102,11 @@ def draw_with(plot: Plot, what: Any, options: Mapping[str, Any], also: Sequence[
 
 def tell_options(plot: Plot, name: str, known: Sequence[str]) -> str:
     """Say that a plot has no such option, and which ones it has."""
+    if name == "kind":
+        return (
+            f"kind= chooses the panels of one feature and one output, and {plot.__name__} draws "
+            "something else; name both: fx.plot('age', output=..., kind='curve')"
+        )
     meant = f"did you mean {OTHER_WORDS[name]!r}? " if OTHER_WORDS.get(name) in known else ""
     names = near_names(name, [*known, *FRAME], limit=len(known) + len(FRAME))
-    return f"{plot.__name__} has no option {name!r}; {meant or ''}{names}"
+    return f"{plot.__name__} has no option {name!r}; {meant}{names}"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.collections import PolyCollection
+from matplotlib.collections import LineCollection, PolyCollection
 
 from rhale.kernels import BoolArray, FloatArray
 from rhale.kernels.curve import Center, middles
@@ -20,10 +20,11 @@ from rhale.plots.kinds import Kind, choose_kind, find_panels, give_back
 from rhale.plots.labels import slope_label, value_label
 from rhale.plots.lettering import LITERAL, number
 from rhale.plots.level_plot import plot_levels
+from rhale.plots.proportion import is_rounding, keep_in_proportion, tell_size
 from rhale.plots.view import PLAIN, Limits, Scale, Sort, View, read_view
 from rhale.results.effect import Effect
 from rhale.results.level_effect import LevelEffect
-from rhale.results.result import is_constant
+from rhale.results.result import Result, is_constant
 from rhale.results.slope_reach import reach_slopes
 
 Truth = Callable[[FloatArray], FloatArray]
@@ -50,6 +51,7 @@ def plot_effect(
     limits: Limits = None,
     xscale: Scale = "auto",
     sort: Sort | None = None,
+    among: Sequence[Result] = (),
 ) -> Any:
     """Draw one effect as the paper does: the curve on top, its bins below.
 
@@ -91,17 +93,20 @@ def plot_effect(
         these values, of which one may be None. The y axes follow what is seen.
     xscale : {"auto", "linear", "log"}
         Scale of an axis of numbers. "auto" is logarithmic where all values are positive, the middle
-        90 % of the rows would stand on less than a quarter of a plain axis, and a logarithmic one
-        gives them twice the room. The axis says "log scale" then.
+        90 % of the rows would stand on less than a third of a plain axis, and a logarithmic one
+        gives them half as much room again. The axis says "log scale" then.
     sort : {"effect", "order"}, optional
         How levels stand: by their effect, the highest first, or in the order in which their steps
         were measured. If not given, by effect where that order means nothing, as that of names does.
+    among : sequence of results
+        All of the same output, as `Explanation.plot` gives them: a small effect does not fill its
+        picture then as a large one does, and the legend of a new figure says how large it is.
 
     Returns
     -------
     Axes, or top and bottom
         The given ones, or new ones. Artists carry a gid: rhale:curve, rhale:spread, rhale:ci,
-        rhale:counts, rhale:truth, rhale:missing; rhale:bars, rhale:whiskers, rhale:violins,
+        rhale:counts, rhale:truth, rhale:missing; rhale:bars, rhale:tops, rhale:whiskers, rhale:violins,
         rhale:dots, rhale:empty, rhale:jumps; for levels rhale:levels and rhale:steps.
 
     Notes
@@ -125,7 +130,7 @@ def plot_effect(
     kind, sort = choose_kind(effect, kind, sort, ax)
     view, layers = (
         read_view([effect], limits, xscale, sort),
-        Layers(center, level, spread, uncertainty),
+        Layers(center, level, spread, uncertainty, among),
     )
     if isinstance(effect, LevelEffect):
         return plot_levels(effect, layers, view, kind=kind, ax=ax, truth=truth, turned=turned)
@@ -135,7 +140,7 @@ def plot_effect(
         known = draw_truth(top, effect, view, center, truth)
         draw_top(LineField(top, view=view), item, layers, known, new=ax is None)
     if bottom is not None:
-        draw_lower(LineField(bottom, view=view), effect, violins=violins, new=ax is None)
+        draw_lower(LineField(bottom, view=view), effect, among, violins=violins, new=ax is None)
         if top is not None:
             bottom.set_xlim(top.get_xlim(), auto=True)
     for panel in (top, bottom):
@@ -164,10 +169,14 @@ def draw_top(
     explained += field.draw_counts(effect) + known
     missing_panel.draw_result(ax, effect, item.missing, layers.level, **drawn)
     field.fit()
-    canvas.add_legend(ax, explained, outside=new)
+    keep_in_proportion(field.board, layers.among)
+    title = tell_size(effect, layers.among) if new else ""
+    canvas.add_legend(ax, explained, outside=new, title=title)
 
 
-def draw_lower(field: LineField, effect: Effect, *, violins: bool, new: bool) -> None:
+def draw_lower(
+    field: LineField, effect: Effect, among: Sequence[Result], *, violins: bool, new: bool
+) -> None:
     """Draw the bins that the curve is made of."""
     ax, view = field.ax, field.view
     if is_constant(effect):
@@ -176,6 +185,8 @@ def draw_lower(field: LineField, effect: Effect, *, violins: bool, new: bool) ->
     explained = draw_bottom(ax, effect, view, violins=violins)
     canvas.fit_limits(ax, strip=False, view=view)
     cut_jumps(ax, effect, view)
+    if is_rounding(effect, among):
+        keep_in_proportion(field.board, among, per=float(np.ptp(effect.edges)))
     canvas.add_legend(ax, explained, outside=new)
 
 
@@ -221,10 +232,20 @@ def draw_bars(ax: Axes, effect: Effect, view: View = PLAIN) -> list[Artist]:
     outlines = [outline(effect, int(k), float(slope[k]), view) for k in shown]
     bars = PolyCollection(outlines, gid="rhale:bars", label="bin effect")
     bars.set_facecolor((style.EFFECT, style.BAR_ALPHA))
-    width = style.THIN_LINE if shown.size <= MANY_BINS else style.HAIR_LINE
-    bars.set(edgecolor=style.EFFECT, linewidth=width, zorder=2)
+    bars.set(edgecolor=(style.EFFECT, style.BAR_EDGE_ALPHA), linewidth=style.HAIR_LINE, zorder=2)
     ax.add_collection(bars)
+    draw_tops(ax, [corners[1:-1] for corners in outlines])
+    if np.any(slope[shown] != 0):
+        bars.set_label("bin effect (sloped)")
     return [bars]
+
+
+def draw_tops(ax: Axes, tops: Sequence[FloatArray]) -> None:
+    """Draw the tops of bars, which say it all; the sides but lead to them."""
+    width = style.LINE_WIDTH if len(tops) <= MANY_BINS else style.THIN_LINE
+    lines = LineCollection(list(tops), colors=style.EFFECT, linewidths=width)
+    lines.set(zorder=2.5, gid="rhale:tops", capstyle="butt")
+    ax.add_collection(lines)
 
 
 def outline(effect: Effect, k: int, slope: float, view: View) -> FloatArray:
@@ -325,7 +346,8 @@ def violin(effect: Effect, k: int, inside: BoolArray, view: View = PLAIN) -> Flo
     bandwidth = 1.06 * std * values.size**-0.2  # Silverman's rule
     levels = np.linspace(low, high, N_LEVELS)
     density = np.exp(-0.5 * ((levels[:, None] - values) / bandwidth) ** 2) @ weight
-    left, right, at = view.scaled(np.array([effect.edges[k], effect.edges[k + 1], middle]))
+    shown = view.clip(effect.edges[k], effect.edges[k + 1])
+    left, right, at = view.scaled(np.array([*shown, middle]))
     span = np.diff(view.scaled(np.array(view.ends(effect))))[0]
     half = min(style.VIOLIN_SHARE_OF_BIN * (right - left), style.VIOLIN_SHARE_OF_AXIS * span)
     sides = min(half, right - at) * density / density.max()
@@ -349,7 +371,7 @@ def name_axes(top: Axes | None, bottom: Axes | None, effect: Effect, center: Cen
     name = ticks.axis_name(effect, style.LABEL_LENGTH)
     words = [
         "" if top is None else value_label([effect], center, canvas.letters(top, "height")),
-        "" if bottom is None else local_label(effect, canvas.letters(bottom, "height")),
+        "" if bottom is None else slope_label(effect, canvas.letters(bottom, "height")),
     ]
     if top is not None and bottom is not None:
         label_pair(Board(top), Board(bottom), (words[0], words[1]), name)
@@ -358,8 +380,3 @@ def name_axes(top: Axes | None, bottom: Axes | None, effect: Effect, center: Cen
         if panel is not None:
             panel.set_xlabel(name, **LITERAL)
             panel.set_ylabel(word, **LITERAL)
-
-
-def local_label(effect: Effect, length: int) -> str:
-    """Say what the bars are."""
-    return f"local effect\n{slope_label(effect, length)}"

@@ -31,12 +31,13 @@ NO_CURVE = Trace(*np.empty((5, 0)))
 
 
 class Layers(NamedTuple):
-    """What is drawn of a result besides its mean, and where that is zero."""
+    """What is drawn of a result besides its mean, where that is zero, and among which others."""
 
-    center: Center = "mean"
+    center: Center | None = "mean"
     level: float = 0.95
     spread: bool = True
     uncertainty: bool = True
+    among: Sequence[Result] = ()
 
 
 class Item(NamedTuple):

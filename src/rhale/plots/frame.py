@@ -37,7 +37,9 @@ class Frame(NamedTuple):
             return
         panels = np.ravel(np.asarray(drawn, dtype=object))
         if is_new:
-            panels[0].figure.suptitle(self.title, fontsize="large", **LITERAL)
+            figure = panels[0].figure
+            said = "\n".join(filter(None, [self.title, figure.get_suptitle()]))
+            figure.suptitle(said, fontsize="large", **LITERAL)
         elif len(panels) == 1:
             panels[0].set_title(self.title, **LITERAL)
         else:

@@ -1,34 +1,151 @@
-"""What axes and intervals are called."""
+"""What axes, outputs and intervals are called: by captions, in the words of people."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from rhale.kernels.curve import Center
 from rhale.kernels.times import UNITS
-from rhale.plots.lettering import joined, shown
+from rhale.plots.lettering import folded, folded_first, joined
+from rhale.results.captions import Captions
 from rhale.results.result import Result, axis_kind
 
 CENTRED = {"mean": "centred", "start": "zero at the start", "uniform": "centred over x"}
+ANSWERS = ("probability", "log-odds", "margin", "score")  # of a model, about a class
+PREDICTION = "prediction"
+EACH_OUTPUT = "each output"
+
+
+class Captioned(Protocol):
+    """What has an output, and words for it."""
+
+    @property
+    def output(self) -> str:
+        """The key of the output."""
+
+    @property
+    def captions(self) -> Captions:
+        """What people read."""
 
 
 def value_label(
     results: Sequence[Result], center: Center | None, length: int, *, each: bool = False
 ) -> str:
-    """Say what the y axis of a curve shows: the outputs by name, or each of them."""
-    profiles = all(result.quantity == "prediction" for result in results)
-    kind = "prediction of" if center is None or profiles else "effect on"
-    names = joined([result.output for result in results], max(8, length - len(kind)))
-    zero = "" if center is None else f"\n({CENTRED[center]})"
-    return f"{kind} {'each output' if each else names}{zero}"
+    """Say what the y axis of a curve shows: what on, in which unit, and where it is zero.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        What is drawn.
+    center : {"mean", "start", "uniform"} or None
+        Where curves are zero.
+    length : int
+        Letters of a line.
+    each : bool
+        Whether every output has a curve or a panel of its own, which says its name.
+    """
+    captions = results[0].captions
+    keys = list(dict.fromkeys(result.output for result in results))
+    is_prediction = all(result.quantity == "prediction" for result in results)
+    if each:
+        words = each_output([captions.output(key) for key in keys])
+        units = {captions.unit(key) for key in keys}
+        unit = units.pop() if len(units) == 1 else ""
+        words += f" ({unit})" if unit else ""
+    else:
+        words = joined([in_sentence(result) for result in results], 2 * length)
+    words = bare(words) if is_prediction or center is None else f"effect on {words}"
+    if center is None:
+        return folded(words, length)
+    zero = f"({CENTRED[center]})"
+    if len(words) <= length:
+        return f"{words}\n{zero}"
+    return folded(f"{words} {zero}", length, lines=3)
+
+
+def in_sentence(result: Captioned) -> str:
+    """Name an output behind "effect on", with its unit.
+
+    Notes
+    -----
+    What a model answers has an article; what the user calls it stands as it is.
+    """
+    return in_words(result.captions, result.output)
+
+
+def in_words(captions: Captions, output: str) -> str:
+    """Name the output of a key behind "effect on", with its unit.
+
+    Examples
+    --------
+    >>> in_words(Captions(outputs={"y0": "prediction"}), "y0")
+    'the prediction'
+    >>> in_words(Captions(outputs={"y0": "price"}, units={"y0": "$"}), "y0")
+    'price ($)'
+    """
+    words = captions.value_axis(output)
+    is_answer = words.startswith((PREDICTION, *(f"{answer} of " for answer in ANSWERS)))
+    return f"the {words}" if is_answer else words
+
+
+def bare(words: str) -> str:
+    """Leave out the article, which stands in sentences only."""
+    return words.removeprefix("the ")
+
+
+def tell_apart(words: Sequence[str]) -> list[str]:
+    """Say of several outputs what tells them apart: all may be probabilities of something.
+
+    Examples
+    --------
+    >>> tell_apart(["probability of wine = Barolo", "probability of wine = Barbera"])
+    ['wine = Barolo', 'wine = Barbera']
+    >>> tell_apart(["price", "rent"])
+    ['price', 'rent']
+    """
+    answer = common_answer(words)
+    return [word.removeprefix(f"{answer} of ") for word in words] if answer else list(words)
+
+
+def each_output(words: Sequence[str]) -> str:
+    """Name several outputs in one.
+
+    Examples
+    --------
+    >>> each_output(["probability of class 1", "probability of class 2"])
+    'the probability of each class'
+    >>> each_output(["price", "rent"])
+    'each output'
+    """
+    answer = common_answer(words)
+    return f"the {answer} of each class" if answer else EACH_OUTPUT
+
+
+def common_answer(words: Sequence[str]) -> str:
+    """What a model answers about all of several classes; nothing where these are no classes."""
+    if len(words) < 2:
+        return ""
+    found = (a for a in ANSWERS if all(word.startswith(f"{a} of ") for word in words))
+    return next(found, "")
+
+
+def output_names(results: Sequence[Captioned]) -> dict[str, str]:
+    """What people read for each of several outputs, where the axis says what all of them are."""
+    keys = list(dict.fromkeys(result.output for result in results))
+    words = tell_apart([results[0].captions.output(key) for key in keys])
+    return dict(zip(keys, words, strict=True))
 
 
 def slope_label(result: Result, length: int) -> str:
-    """Write the derivative."""
-    unit = UNITS[axis_kind(result)]
-    words = (result.output, result.name)
-    output, name = (shown(word, max(6, length // 2 - 4)) for word in words)
-    return f"d {output} / d {name}" + (f", per {unit}" if unit else "")
+    """Say what a slope is of: so much of the output for one unit of the feature."""
+    captions = result.captions
+    per = UNITS[axis_kind(result)] or f"unit of {captions.axis(result.name)}"
+    return folded_first(
+        [f"change of {in_sentence(result)} per {per}", f"change per {per}", "change per unit"],
+        length,
+        lines=3,
+    )
 
 
 def interval_name(level: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from textwrap import wrap
 from typing import TypedDict
 
@@ -20,6 +21,7 @@ class Literal(TypedDict):
 LITERAL = Literal(parse_math=False, usetex=False)
 MINUS = "\u2212"
 TIE, SIGNS = "\u00a0", "=≤>±"  # a space at which no line is broken
+BREAKS = " _-/.,;:)"  # behind which a name may go on in the next line
 STAND_INS = "\u25a1?"
 
 
@@ -41,14 +43,36 @@ def shown(name: str, length: int) -> str:
 def wrapped(name: str, length: int) -> str:
     """Write a name on one line, or on two where it is longer than `length` letters.
 
+    Notes
+    -----
+    Lines end behind spaces, underscores and the like; inside of a word only where the word alone
+    is longer than a line.
+
     Examples
     --------
     >>> print(wrapped("country_of_origin_is_Norway", 20))
-    country_of_origin_is
-    _Norway
+    country_of_origin_
+    is_Norway
     """
-    line = shown(name, 2 * length)
-    return f"{line[:length]}\n{line[length:]}" if len(line) > length else line
+    line = shown(name, 10_000)
+    if len(line) <= length:
+        return line
+    cut = find_break(line, length)
+    return f"{line[:cut].rstrip()}\n{shown(line[cut:].lstrip(), length)}"
+
+
+def find_break(line: str, length: int) -> int:
+    """Find where the first of two lines ends.
+
+    Examples
+    --------
+    >>> find_break("month-to-month", 10), find_break("Constantinople", 10)
+    (9, 10)
+    """
+    places = [i for i in range(1, length + 1) if line[i - 1] in BREAKS or line[i] == " "]
+    best = max(places, default=length)
+    is_early = best < length // 2 and len(line) - best > length  # a long word comes next
+    return length if is_early else best
 
 
 def folded(sentence: str, length: int, lines: int = 2) -> str:
@@ -64,6 +88,33 @@ def folded(sentence: str, length: int, lines: int = 2) -> str:
     if len(parts) > lines:
         parts = wrap(_tied(shown(sentence, lines * length)), length)[:lines]
     return "\n".join(parts).replace(TIE, " ")
+
+
+def small_percent(share: float) -> str:
+    """Write a share in per cent; what is hardly more than nothing is said to be that.
+
+    Examples
+    --------
+    >>> small_percent(0.0065), small_percent(1e-11), small_percent(0.0)
+    ('0.65 %', '< 0.01 %', '0 %')
+    """
+    return "< 0.01 %" if 0 < share < 1e-4 else f"{number(100 * share, 2)} %"
+
+
+def folded_first(sentences: Sequence[str], length: int, lines: int = 2) -> str:
+    """Write the first of some sentences, ever shorter, that has room on so many lines.
+
+    Examples
+    --------
+    >>> print(folded_first(["change of the price per unit of age", "change per unit of age"], 12))
+    change per
+    unit of age
+    """
+    for sentence in sentences:
+        parts = wrap(_tied(shown(sentence, 10_000)), length, break_long_words=False)
+        if len(parts) <= lines and all(len(part) <= length for part in parts):
+            return folded(sentence, length, lines)
+    return folded(sentences[-1], length, lines)
 
 
 def _tied(sentence: str) -> str:

@@ -24,9 +24,11 @@ from rhale.plots.board import (
 )
 from rhale.plots.fields import Layers, SlotField, read_item
 from rhale.plots.kinds import Kind, give_back
-from rhale.plots.labels import value_label
-from rhale.plots.lettering import shown
+from rhale.plots.labels import in_sentence, value_label
+from rhale.plots.lettering import folded_first
+from rhale.plots.proportion import keep_in_proportion, tell_size
 from rhale.plots.slots import Slots, gather_slots
+from rhale.plots.ticks import axis_name
 from rhale.plots.view import View
 from rhale.results.level_effect import LevelEffect
 from rhale.results.result import Trace, is_constant
@@ -54,7 +56,8 @@ def plot_levels(
         above = draw_top(top, effect, layers, truth)
     if bottom is not None:
         below = draw_lower(bottom, effect, layers.level)
-    write_legends(top, bottom, above, below, new=ax is None)
+    title = tell_size(effect, layers.among) if ax is None else ""
+    write_legends(top, bottom, above, below, new=ax is None, title=title)
     name_axes(top, bottom, effect, layers.center)
     return give_back(*(None if field is None else field.board.ax for field in (top, bottom)))
 
@@ -76,7 +79,7 @@ def draw_top(
     field: SlotField, effect: LevelEffect, layers: Layers, truth: LevelTruth | None
 ) -> list[Artist]:
     """Draw the levels, their spread and interval, and how many rows they have."""
-    center, level, spread, uncertainty = layers
+    center, level, spread, uncertainty, among = layers
     item = read_item(effect, center, level)
     if is_constant(effect):
         field.draw_constant([item], level)
@@ -85,6 +88,7 @@ def draw_top(
     explained = field.draw_one(item, "mean effect", level, spread=spread, uncertainty=uncertainty)
     explained += field.draw_counts(effect) + draw_truth(field, effect, center, truth)
     field.fit()
+    keep_in_proportion(field.board, among)
     return explained
 
 
@@ -136,27 +140,27 @@ def write_legends(
     below: list[Artist],
     *,
     new: bool,
+    title: str,
 ) -> None:
     """Explain both panels: each by itself, or both below where they stand side by side."""
     if top is not None and bottom is not None and new and top.board.turned:
-        explain(top.board, above + [a for a in below if a.get_gid() != "rhale:ci"], new=True)
+        both = above + [a for a in below if a.get_gid() != "rhale:ci"]
+        explain(top.board, both, new=True, title=title)
         return
     for field, explained in ((top, above), (bottom, below)):
         if field is not None and explained:
-            explain(field.board, explained, new=new)
+            explain(field.board, explained, new=new, title=title if field is top else "")
 
 
 def name_axes(
     top: SlotField | None, bottom: SlotField | None, effect: LevelEffect, center: Center
 ) -> None:
     """Name the axes of both panels or of the one there is, and the levels."""
-    name, words = shown(effect.name, style.LABEL_LENGTH), ["", ""]
+    name, words = axis_name(effect, style.LABEL_LENGTH), ["", ""]
     if top is not None:
         words[0] = value_label([effect], center, _letters(top))
     if bottom is not None:
-        words[1] = (
-            f"step to the next\nchange of {shown(effect.output, max(8, _letters(bottom) - 10))}"
-        )
+        words[1] = step_label(effect, _letters(bottom))
     for field in (top, bottom):
         if field is not None:
             field.name_places(effect)
@@ -166,6 +170,12 @@ def name_axes(
     for field, word in zip((top, bottom), words, strict=True):
         if field is not None:
             label_one(field.board, name, word)
+
+
+def step_label(effect: LevelEffect, length: int) -> str:
+    """Say what steps are; shorter where there is little room."""
+    step = "step to the next level"
+    return folded_first([f"{step}, change of {in_sentence(effect)}", step], length, lines=3)
 
 
 def _letters(field: SlotField) -> int:

@@ -10,9 +10,9 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 
 from rhale.kernels.curve import Center
-from rhale.plots import panel, small_pictures, style, ticks
+from rhale.plots import canvas, panel, small_pictures, style, ticks
 from rhale.plots.axes_array import AxesArray
-from rhale.plots.labels import value_label
+from rhale.plots.labels import output_names, value_label
 from rhale.plots.lettering import LITERAL
 from rhale.plots.view import Limits, Scale, Sort, read_view
 from rhale.results.result import Result
@@ -58,7 +58,7 @@ def plot_outputs(
     >>> X = np.linspace(0, 1, 60).reshape(30, 2)
     >>> fx = rhale.explain(lambda X: X, X)
     >>> [ax.get_title("left") for ax in plot_outputs([fx["x0", "y0"], fx["x0", "y1"]])]
-    ['y0', 'y1']
+    ['prediction 1', 'prediction 2']
     """
     if isinstance(axes, Axes):
         shown: dict[str, Any] = {"limits": limits, "xscale": xscale, "sort": sort}
@@ -70,16 +70,18 @@ def plot_outputs(
     largest = max(effects, key=lambda e: np.nan_to_num(e.importance))
     options: dict[str, Any] = {"smooth": smooth, "regions": regions}
     options["view"] = read_view([largest], limits, xscale, sort)
-    features = [panel.read_feature(e.output, [e], center, level, **options) for e in effects]
+    names = output_names(effects)
+    features = [panel.read_feature(names[e.output], [e], center, level, **options) for e in effects]
     kept = features[: small_pictures.MOST_PANELS if axes is None else None]
     panels = small_pictures.find_panels(axes, kept, columns, sharey=sharey)
     explained: list[Artist] = []
     for ax, feature in zip(panels, kept, strict=True):
-        explained += panel.draw_panel(ax, feature, [feature.name], level)
-        panel.write_title(ax, feature)
+        explained += panel.draw_panel(ax, feature, [feature.first.output], level)
+        panel.write_title(ax, feature, effects)
     explained += small_pictures.set_heights(panels, kept, sharey=sharey)
     note = ", ".join(small_pictures.some_of(len(kept), len(features), "outputs"))
-    label = value_label(effects, center, style.LABEL_LENGTH, each=True)
+    length = canvas.frame_letters(panels[0], new=axes is None)
+    label = value_label(effects, center, length, each=True)
     small_pictures.write_frame(panels, explained, label, note, new=axes is None)
     write_feature(panels, effects[0], new=axes is None)
     return panels

@@ -17,8 +17,8 @@ from rhale.kernels.times import write_short
 from rhale.names import find_feature
 from rhale.plots import canvas, dots, style
 from rhale.plots.fields import LineField
-from rhale.plots.labels import CENTRED
-from rhale.plots.lettering import LITERAL, MINUS, shown
+from rhale.plots.labels import CENTRED, in_sentence
+from rhale.plots.lettering import LITERAL, MINUS, folded, shown
 from rhale.plots.pair_sides import (
     DrawnPair,
     Side,
@@ -139,8 +139,8 @@ def plot_pair_lines(
         explained = list(lines)
     canvas.add_legend(ax, explained, outside=new, title=tell_held(ax, holding, new=new))
     dress_side(ax, moving, "x")
-    words = shown(pair.output, max(8, canvas.letters(ax, "height") - 10))
-    ax.set_ylabel(f"effect on {words}\n({CENTRED['mean']})", **LITERAL)
+    words = folded(f"effect on {in_sentence(pair)}", canvas.letters(ax, "height"))
+    ax.set_ylabel(f"{words}\n({CENTRED['mean']})", **LITERAL)
     return ax
 
 
@@ -270,13 +270,13 @@ def tell_held(ax: Axes, side: Side, *, new: bool) -> str:
     """Say which feature is held, and where."""
     room = canvas.wide_letters(ax.get_window_extent().width / ax.figure.dpi, style.LEGEND_TEXT)
     if not new:
-        return shown(side.name, room // 3)
+        return shown(side.words, room // 3)
     where = "held at"
     if not side.axis.is_levels:
         where = "held at its 10th, 50th and 90th percentile"
     elif np.count_nonzero(side.weight) > MOST_LEVELS:
         where = f"held at {MOST_LEVELS} of {len(side.axis.labels)} levels"
-    return f"{shown(side.name, max(8, room - len(where) - 1))} {where}"
+    return f"{shown(side.words, max(8, room - len(where) - 1))} {where}"
 
 
 def explain_interval() -> Artist:

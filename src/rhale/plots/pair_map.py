@@ -16,7 +16,14 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from rhale.kernels import FloatArray
 from rhale.kernels.curve import middles
 from rhale.plots import canvas, style
-from rhale.plots.lettering import LITERAL, number, number_with_error, plain_number, shown
+from rhale.plots.labels import in_sentence
+from rhale.plots.lettering import (
+    LITERAL,
+    folded,
+    number_with_error,
+    plain_number,
+    small_percent,
+)
 from rhale.plots.pair_sides import (
     Along,
     DrawnPair,
@@ -99,7 +106,7 @@ def plot_pair_map(
         if rows:
             draw_rows(ax, side, along, beyond=True)
         dress_side(ax, side, along)
-    add_scale(ax, cells, pair.output)
+    add_scale(ax, cells, pair)
     if first.axis.is_levels and second.axis.is_levels:
         if has_room(ax, *pair.measured.shape):
             write_tiles(ax, np.where(pair.measured, pair.heights, np.nan), most)
@@ -207,19 +214,18 @@ def tell_strength(pair: DrawnPair) -> tuple[str, str, str]:
     """
     least = ROUNDING * pair.variance**0.5
     size, error = (x if x > least else 0.0 for x in (pair.strength, pair.strength_error))
-    share = 100 * pair.share if size else 0.0
+    share = small_percent(pair.share if size else 0.0)
     words, by = f"strength {plain_number(size)}", BY.get(pair.method, "")
     both = f"strength {number_with_error(size, error)}" if error else words
-    return f"{both}{by}, {number(share, 2)} % of the variance", both, words
+    return f"{both}{by}, {share} of the variance", both, words
 
 
-def add_scale(ax: Axes, cells: ScalarMappable, output: str) -> None:
+def add_scale(ax: Axes, cells: ScalarMappable, pair: DrawnPair) -> None:
     """Draw the scale of colours beside the map, and say what they mean."""
     scale = ax.figure.colorbar(cells, ax=ax, pad=style.RUG_HEIGHT + 0.04, fraction=0.06, aspect=28)
     scale.outline.set_visible(False)
     scale.ax.yaxis.set_major_formatter(FuncFormatter(canvas.short_tick_text))
-    words = (
-        f"effect on {shown(output, canvas.letters(ax, 'height') - 10)}\nof both, beyond each alone"
-    )
+    words = folded(f"effect on {in_sentence(pair)}", canvas.letters(ax, "height"))
+    words = f"{words}\nof both, beyond each alone"
     scale.set_label(words, fontsize=style.NAME_TEXT, **LITERAL)
     scale.ax.set_gid("rhale:scale")

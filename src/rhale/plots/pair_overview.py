@@ -56,7 +56,7 @@ def plot_interactions(
 
 def new_panels(pairs: PairCollection, top: int) -> tuple[Axes, Axes]:
     """Make a figure for both."""
-    width, height = matrix_size(pairs.features[:MOST_FEATURES])
+    width, height = matrix_size([pairs.captions.feature(f) for f in pairs.features[:MOST_FEATURES]])
     lines = style.RANKING_HEAD + style.RANKING_LINE * top
     figure = canvas.new_figure((width + style.RANKING_WIDTH, max(height, lines)))
     columns = figure.add_gridspec(1, 2, width_ratios=(width, style.RANKING_WIDTH))

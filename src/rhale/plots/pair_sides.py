@@ -15,6 +15,7 @@ from rhale.plots import canvas, style, ticks
 from rhale.plots.board import Board
 from rhale.plots.lettering import LITERAL, shown
 from rhale.plots.slots import Slots
+from rhale.results.captions import PLAIN, Captions
 from rhale.results.pair_effect import PairMethod
 
 Along = Literal["x", "y"]
@@ -32,6 +33,10 @@ class DrawnPair(Protocol):
     @property
     def output(self) -> str:
         """The output of the model."""
+
+    @property
+    def captions(self) -> Captions:
+        """What people read for both, and for the output."""
 
     @property
     def method(self) -> PairMethod:
@@ -112,12 +117,20 @@ class Side(NamedTuple):
         Weight of the rows in each.
     main : ndarray of shape (n_nodes,)
         Its own effect.
+    captions : Captions
+        What people read.
     """
 
     name: str
     axis: PairAxis
     weight: FloatArray
     main: FloatArray
+    captions: Captions = PLAIN
+
+    @property
+    def words(self) -> str:
+        """What people read for the feature."""
+        return self.captions.feature(self.name)
 
     @property
     def is_constant(self) -> bool:
@@ -177,8 +190,8 @@ def read_sides(pair: DrawnPair) -> tuple[Side, Side]:
     """Read both features of a pair."""
     first, second = (pair.weight.sum(axis=1), pair.weight.sum(axis=0))
     return (
-        Side(pair.names[0], pair.axes[0], first, pair.main[0]),
-        Side(pair.names[1], pair.axes[1], second, pair.main[1]),
+        Side(pair.names[0], pair.axes[0], first, pair.main[0], pair.captions),
+        Side(pair.names[1], pair.axes[1], second, pair.main[1], pair.captions),
     )
 
 
@@ -193,7 +206,7 @@ def dress_side(ax: Axes, side: Side, along: Along, *, count: int = 8) -> None:
     box = ax.get_window_extent()
     inches = (box.width if along == "x" else box.height) / ax.figure.dpi
     length = int(np.clip(LARGE_LETTERS * inches, 8, style.LABEL_LENGTH))
-    name = ticks.places_name(side.name, side.axis.kind, side.ends, length)
+    name = ticks.places_name(side.captions.axis(side.name), side.axis.kind, side.ends, length)
     (ax.set_xlabel if along == "x" else ax.set_ylabel)(name, **LITERAL)
 
 
@@ -235,7 +248,7 @@ def say_blank(ax: Axes, sides: tuple[Side, Side]) -> None:
     told = list[str]()
     for side in sides:
         if side.is_constant:
-            name = shown(side.name, canvas.letters(ax, "width") - 12)
+            name = shown(side.words, canvas.letters(ax, "width") - 12)
             told.append(f"{name} is constant: {only_value(side.axis)}")
     told = [*told, "no interaction"] if told else ["no row has a value of both", "nothing is known"]
     words = "\n".join(told)

@@ -14,17 +14,25 @@ from rhale.kernels.curve import Center
 from rhale.plots import canvas, style, theme
 from rhale.plots.board import Board
 from rhale.plots.fields import Field, Item, Layers, place_field, read_item
+from rhale.plots.labels import tell_apart
 from rhale.plots.lettering import LITERAL, number, number_with_error, wrapped
-from rhale.plots.region_curves import RegionCurve, describe_briefly, name_regions, read_regions
+from rhale.plots.proportion import NOTHING, is_rounding, largest_importance
+from rhale.plots.region_curves import (
+    RegionCurve,
+    describe_briefly,
+    name_regions,
+    read_regions,
+    require_regions,
+)
 from rhale.plots.region_plot import draw_curves, make_key
 from rhale.plots.view import PLAIN, View
 from rhale.results.result import Result, Trace
 
 
 class Panel(NamedTuple):
-    """What one panel shows: the results of one feature."""
+    """What one panel shows: the results of one feature, under a title."""
 
-    name: str
+    title: str
     items: list[Item]
     curves: tuple[RegionCurve, ...] = ()
     view: View = PLAIN
@@ -81,7 +89,7 @@ def without_spread(path: Trace) -> Trace:
 
 
 def read_feature(
-    name: str,
+    title: str,
     results: list[Result],
     center: Center,
     level: float,
@@ -93,9 +101,9 @@ def read_feature(
     """Read what one panel shows: with `regions` their curves, where there is one output."""
     items = [read_item(result, center, level, smooth=smooth, view=view) for result in results]
     if not (regions and len(results) == 1 and results[0].regions is not None):
-        return Panel(name, items, view=view)
+        return Panel(title, items, view=view)
     curves = read_regions(results[0], Layers(center, level), smooth=smooth, view=view)
-    return Panel(name, items, tuple(curves), view)
+    return Panel(title, items, tuple(curves), view)
 
 
 def draw_panel(ax: Axes, feature: Panel, outputs: list[str], level: float) -> list[Artist]:
@@ -112,9 +120,10 @@ def draw_panel(ax: Axes, feature: Panel, outputs: list[str], level: float) -> li
         field.draw_constant(feature.items, level)
     else:
         field.begin()
+        names = tell_apart([feature.first.captions.output(output) for output in outputs])
         for item, place in zip(feature.items, places, strict=True):
             if several:
-                explained += field.draw_among(item, outputs[place], level, place, len(outputs))
+                explained += field.draw_among(item, names[place], level, place, len(outputs))
             else:
                 explained += field.draw_one(item, "mean effect", level)
         explained += field.explain_intervals(level, len(outputs)) if several else []
@@ -127,30 +136,50 @@ def draw_panel(ax: Axes, feature: Panel, outputs: list[str], level: float) -> li
     return explained
 
 
-def write_title(ax: Axes, feature: Panel) -> None:
-    """Write the feature's name, and under it its importance and typical spread."""
-    one, tree = feature.first, feature.first.regions
+def write_title(ax: Axes, feature: Panel, among: Sequence[Result] = ()) -> None:
+    """Write the feature's name, and under it its importance and typical spread.
+
+    Parameters
+    ----------
+    ax : Axes
+        Where.
+    feature : Panel
+        What it shows.
+    among : sequence of Result
+        All that is drawn: what is rounding beside it is nothing.
+    """
+    one = feature.first
     size = FontProperties(size=style.NUMBER_TEXT).get_size_in_points()
     above = 2.0
-    if feature.curves and tree is not None:
-        words = f"importance {number_with_error(one.importance, one.importance_error)}"
+    words = tell_importance(feature, among)
+    if feature.curves:
+        tree = require_regions(one)
         inches = ax.get_window_extent().width / ax.figure.dpi
         length = canvas.wide_letters(inches, style.NUMBER_TEXT)
         words += f"\n{describe_briefly(tree, length)}"
         above += 72 * feature.head
         name_curves(ax, feature, name_regions(tree, length - 6, ""))
-    elif len(feature.items) == 1:
-        both = number_with_error(one.importance, one.importance_error)
-        words = f"importance {both}\ntypical spread {number(one.typical_spread)}"
-    else:
-        words = f"importance up to {number(max(i.result.importance for i in feature.items))}"
     note = ax.annotate(
         words, (0, 1), (0, above), "axes fraction", textcoords="offset points", **LITERAL
     )
     note.set(fontsize=style.NUMBER_TEXT, color=style.NOTE, gid="rhale:numbers", va="bottom")
     pad = 2 + above + 1.35 * size * (1 + words.count("\n"))
-    name = wrapped(feature.name, canvas.letters(ax, "width"))
-    ax.set_title(name, loc="left", fontsize=style.NAME_TEXT, pad=pad, fontweight="bold", **LITERAL)
+    words = wrapped(feature.title, canvas.letters(ax, "width"))
+    ax.set_title(words, loc="left", fontsize=style.NAME_TEXT, pad=pad, fontweight="bold", **LITERAL)
+
+
+def tell_importance(feature: Panel, among: Sequence[Result]) -> str:
+    """Say how important a feature is, and how much rows differ; of several outputs the largest."""
+    results = [item.result for item in feature.items]
+    if all(is_rounding(result, among) for result in results):
+        return "importance 0"
+    if len(results) > 1:
+        return f"importance up to {number(max(result.importance for result in results))}"
+    (one,) = results
+    words = f"importance {number_with_error(one.importance, one.importance_error)}"
+    spread = one.typical_spread
+    spread = 0.0 if spread < NOTHING * largest_importance(among) else spread
+    return words if feature.curves else f"{words}\ntypical spread {number(spread)}"
 
 
 def name_curves(ax: Axes, feature: Panel, labels: Sequence[str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -13,13 +15,14 @@ from rhale.kernels.curve import Center
 from rhale.kernels.student import student_quantile
 from rhale.plots import canvas, missing_panel, style, ticks
 from rhale.plots.board import Board, explain, label_board, new_board
-from rhale.plots.fields import LineField, SlotField, read_item
+from rhale.plots.fields import Layers, LineField, SlotField, read_item
 from rhale.plots.labels import slope_label, value_label
 from rhale.plots.lettering import LITERAL
+from rhale.plots.proportion import keep_in_proportion, tell_size
 from rhale.plots.slots import Slots, gather_slots
 from rhale.plots.view import PLAIN, Limits, Scale, Sort, View, read_view
 from rhale.results.profile import Profile, differentiate
-from rhale.results.result import Trace, is_constant
+from rhale.results.result import Result, Trace, is_constant
 
 MEANS = {"pdp": "partial dependence", "ice": "partial dependence", "mplot": "mean of rows near x"}
 
@@ -37,6 +40,7 @@ def plot_profile(
     limits: Limits = None,
     xscale: Scale = "auto",
     sort: Sort | None = None,
+    among: Sequence[Result] = (),
 ) -> Axes:
     """Draw a profile: its mean, spread and interval, and the curves of single rows it kept.
 
@@ -59,7 +63,7 @@ def plot_profile(
         how many of those kept are drawn.
     smooth : bool
         Changes nothing: averages of predictions are drawn as they are.
-    limits, xscale, sort
+    limits, xscale, sort, among
         As in `plot_effect`.
 
     Returns
@@ -74,7 +78,7 @@ def plot_profile(
     >>> X = np.linspace(0, 1, 60).reshape(30, 2)
     >>> profile = rhale.explain(lambda X: X[:, 0] ** 2, X, method="ice")["x0"]
     >>> plot_profile(profile, center=None).get_ylabel()
-    'prediction of y0'
+    'prediction'
     """
     if derivatives and profile.method == "mplot":
         msg = "a marginal plot has no curves of rows to differentiate; use method='ice' or 'pdp'"
@@ -85,7 +89,8 @@ def plot_profile(
     refuse_bins(profile, kind)
     view = read_view([profile], limits, xscale, sort)
     if profile.labels and not derivatives:
-        return plot_level_profile(profile, ax, view, (center, level), max_curves)
+        layers = Layers(center, level, among=among)
+        return plot_level_profile(profile, ax, view, layers, max_curves)
     new = ax is None
     ax = canvas.new_axes(style.PROFILE_SIZE) if ax is None else ax
     item, field = read_item(profile, center, level, view=view), LineField(ax, view=view)
@@ -102,7 +107,9 @@ def plot_profile(
         if not derivatives:
             missing_panel.draw_result(ax, profile, item.missing, level)
         field.fit()
-        canvas.add_legend(ax, explained, outside=new)
+        keep_in_proportion(field.board, () if derivatives else among)
+        told = tell_size(profile, among) if new else ""
+        canvas.add_legend(ax, explained, outside=new, title=told)
     field.name_places(profile)
     ax.set_xlabel(ticks.axis_name(profile, style.LABEL_LENGTH), **LITERAL)
     ax.set_ylabel(y_label(ax, profile, center, derivatives=derivatives), **LITERAL)
@@ -124,11 +131,11 @@ def plot_level_profile(
     profile: Profile,
     ax: Axes | None,
     view: View,
-    zero: tuple[Center | None, float],
+    layers: Layers,
     max_curves: int,
 ) -> Axes:
-    """Draw a profile of levels: dots instead of lines; zero there, with intervals of that level."""
-    slots, (center, level) = gather_slots([profile], view.order), zero
+    """Draw a profile of levels: dots instead of lines."""
+    slots, (center, level, *_, among) = gather_slots([profile], view.order), layers
     board = new_board(slots, ax)
     field, item = SlotField(board, slots), read_item(profile, center, level)
     if is_constant(profile):
@@ -139,7 +146,9 @@ def plot_level_profile(
         explained += draw_level_rows(board, slots, profile, center, max_curves)
         explained += field.draw_counts(profile)
         field.fit()
-        explain(board, explained, new=ax is None)
+        keep_in_proportion(board, among)
+        told = tell_size(profile, among) if ax is None else ""
+        explain(board, explained, new=ax is None, title=told)
     field.name_places(profile)
     label_board(board, [profile], center)
     return board.ax
@@ -171,7 +180,7 @@ def y_label(ax: Axes, profile: Profile, center: Center | None, *, derivatives: b
     """Say what the y axis shows."""
     length = canvas.letters(ax, "height")
     if derivatives:
-        return f"slope of the prediction\n{slope_label(profile, length)}"
+        return slope_label(profile, length)
     return value_label([profile], center, length)
 
 

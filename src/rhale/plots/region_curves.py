@@ -20,7 +20,7 @@ from rhale.results.listing import share_told, write_share
 from rhale.results.region_heights import align
 from rhale.results.region_tree import Region, RegionTree
 from rhale.results.result import Result, Trace, is_constant, reach
-from rhale.results.rules_in_words import join_words, short_rules
+from rhale.results.rules_in_words import call_features, join_words, short_rules
 
 MOST_REGIONS = 4
 THIRDS = ("lowest third: ", "middle third: ", "highest third: ")
@@ -45,9 +45,9 @@ class RegionCurve(NamedTuple):
 
 
 def require_regions(effect: Result) -> RegionTree:
-    """Find the regions of an effect; refuse where nobody asked for them."""
+    """Find the regions of an effect, in words for people; refuse where nobody asked for them."""
     if effect.regions is not None:
-        return effect.regions
+        return call_features(effect.regions, effect.captions)
     msg = f"{effect.name!r} has no regions to plot: they were not asked for; call "
     msg += "rhale.explain(..., regions=True), or plot without regions=True"
     if effect.parts == "points":

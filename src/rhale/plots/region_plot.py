@@ -15,6 +15,7 @@ from rhale.kernels.curve import Center
 from rhale.plots import canvas, style
 from rhale.plots.board import Board, label_board, should_turn, turned_height
 from rhale.plots.fields import Field, Item, Layers, LineField, SlotField, read_item
+from rhale.plots.proportion import keep_in_proportion
 from rhale.plots.region_curves import (
     RegionCurve,
     count_rest,
@@ -52,6 +53,7 @@ def plot_regions(
     limits: Limits = None,
     xscale: Scale = "auto",
     sort: Sort | None = None,
+    among: Sequence[Result] = (),
 ) -> Axes:
     """Draw the curves of an effect's regions over the common one, and the tree of their rules.
 
@@ -74,6 +76,8 @@ def plot_regions(
         Draw the intervals of the regions' curves, as bands of their colours.
     limits, xscale, sort
         As in `plot_effect`; levels stand by the effect of all rows.
+    among : sequence of results
+        As in `plot_effect`.
 
     Returns
     -------
@@ -116,6 +120,7 @@ def plot_regions(
         field.draw_constant([common], level)
     else:
         columns = draw_curves(field, common, curves, layers)
+        keep_in_proportion(board, among)
         if curves and ax is not None:  # no room for much: the tree tells regions by colour, too
             columns = ([] if beside else columns[0], columns[1][:1])
         title = describe_tree(tree, int(BOLD * room.line))

@@ -14,6 +14,7 @@ from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray
 from rhale.kernels.partition import require_count
 from rhale.plots import canvas, style
+from rhale.plots.labels import in_sentence
 from rhale.plots.lettering import LITERAL, folded, joined, shown
 from rhale.plots.region_legend import lift_above
 from rhale.plots.verdict import SAME_ROWS, interval_between, tell_p
@@ -106,9 +107,11 @@ def plot_replication(
     name_lines(ax, kept, ranking, new=new)
     title = tell_remarks(len(effects), ranking)
     write_legend(ax, explained, title, new=new)
-    words = joined([effect.output for effect in kept], max(8, canvas.letters(ax, "width") - 12))
+    words = joined([in_sentence(effect) for effect in kept], max(8, canvas.letters(ax, "width")))
     ax.set_xlabel(
-        f"effect on {words}\n(deviation over the rows)", fontsize=style.NAME_TEXT, **LITERAL
+        f"importance: effect on {words}\n(deviation over the rows)",
+        fontsize=style.NAME_TEXT,
+        **LITERAL,
     )
     return ax
 
@@ -211,11 +214,12 @@ def name_lines(ax: Axes, effects: Sequence[RefitEffect], ranking: Ranking, *, ne
 
 def name_line(effect: RefitEffect, length: int, *, several: bool) -> str:
     """Write the feature in at most so many letters, and the output where there are several."""
+    words, output = effect.captions.feature(effect.name), effect.captions.output(effect.output)
     if not several:
-        return shown(effect.name, length)
+        return shown(words, length)
     room = length - len(ON)
-    feature = shown(effect.name, max(room - len(effect.output), room // 2))
-    return f"{feature}{ON}{shown(effect.output, room - len(feature))}"
+    feature = shown(words, max(room - len(output), room // 2))
+    return f"{feature}{ON}{shown(output, room - len(feature))}"
 
 
 def write_p_values(ax: Axes, p_value: FloatArray) -> None:

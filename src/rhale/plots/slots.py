@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -10,10 +10,12 @@ import numpy as np
 
 from rhale.kernels import FloatArray
 from rhale.plots import style
-from rhale.plots.lettering import shown
+from rhale.plots.lettering import BREAKS, shown, wrapped
 from rhale.results.result import Result
 
 EMPTY = "(empty)"  # a label of no letters
+SLANTED_LINES = 1.5  # distance of slanted names along the axis, by the height of their lines
+LONGEST_NAME = 120  # letters that are looked at
 ROOM_FOR_MISSING = 1.5  # in slots, after the last category
 NUMBER_ROOM = 0.2  # the same after the last number, as a share of their range
 MARGIN, GAP_MARGIN = 0.05, 0.25  # beside numbers: of their range, of their least distance
@@ -122,18 +124,54 @@ def name_slots(slots: Slots, inches: float, points: float, longest: int) -> Nami
 
     Notes
     -----
-    Numbers stay level, and some are left out; names of categories are turned first.
+    Numbers stay level, and some are left out. Names of categories are written on two lines, or
+    turned, before they are cut.
     """
     names = level_names(slots, longest)
     at = np.append(slots.places, slots.missing)[: len(names)]
     at = at * inches / (slots.limits[1] - slots.limits[0])
     letter, line = style.LETTER_WIDTH * points / 72, style.LINE_HEIGHT * points / 72
-    widths = [letter * max(map(len, name.split("\n"))) for name in names]
+    if slots.is_number:
+        return Naming(keep_apart(names, at, [letter * len(name) for name in names], letter), 0.0)
     closest = min((b - a for a, b in pairwise(at)), default=inches)
-    if slots.is_number or max(widths) <= closest - letter:
-        return Naming(keep_apart(names, at, widths, letter), 0.0)
-    steep = closest < 1.5 * line
+    whole = level_names(slots, LONGEST_NAME)
+    for rotation, length, lines in ways_to_write(closest, letter, line, longest):
+        folds = [fold_whole(name, length) if lines > 1 else name for name in whole]
+        if all(fold is not None and widest(fold) <= length for fold in folds):
+            return Naming([fold or "" for fold in folds], rotation)
+    steep = closest < SLANTED_LINES * line
     return Naming(keep_apart(names, at, [line] * len(names), 0.0), 90.0 if steep else 35.0)
+
+
+def ways_to_write(
+    closest: float, letter: float, line: float, longest: int
+) -> Iterator[tuple[float, int, int]]:
+    """Ways to write names that leave none out: the turn, letters of a line, and lines."""
+    level = int(closest / letter) - 1
+    ways = ((0.0, level, 0.0), (35.0, longest, SLANTED_LINES), (90.0, longest, 1.0))
+    for rotation, length, room in ways:
+        for lines in (1, 2):
+            if closest >= room * line * lines and length > 0:
+                yield rotation, length, lines
+
+
+def fold_whole(name: str, length: int) -> str | None:
+    r"""Write a name on at most two lines, none of which ends inside of a word; None if it cannot be.
+
+    Examples
+    --------
+    >>> fold_whole("month-to-month", 10), fold_whole("Constantinople", 10)
+    ('month-to-\nmonth', None)
+    """
+    folded = wrapped(name, length)
+    first = folded.partition("\n")[0]
+    ends_whole = folded == name or first[-1:] in BREAKS or name[len(first) :].startswith(" ")
+    return folded if ends_whole and "…" not in folded.replace(name, "") else None
+
+
+def widest(text: str) -> int:
+    """Letters of the longest line."""
+    return max(map(len, text.split("\n")))
 
 
 def fits_level(slots: Slots, inches: float) -> bool:
@@ -141,9 +179,12 @@ def fits_level(slots: Slots, inches: float) -> bool:
     if len(slots.labels) > style.MOST_SLANTED:
         return False
     names = level_names(slots, style.LABEL_LENGTH)
-    width = max(map(len, names)) * style.LETTER_WIDTH * style.LETTER_POINTS / 72
+    letter = style.LETTER_WIDTH * style.LETTER_POINTS / 72
     slot = inches / (slots.limits[1] - slots.limits[0])
-    return width <= max(slot, style.SLANTED_ROOM)
+    if max(map(len, names)) * letter <= max(slot, style.SLANTED_ROOM):
+        return True
+    length = int(slot / letter) - 1
+    return length > 0 and all(fold_whole(name, length) for name in names)
 
 
 def level_names(slots: Slots, longest: int) -> list[str]:

@@ -14,9 +14,11 @@ from rhale.kernels.curve import Center
 from rhale.kernels.partition import require_count
 from rhale.plots import canvas, style
 from rhale.plots.axes_array import AxesArray, as_array
+from rhale.plots.board import Board
 from rhale.plots.labels import value_label
 from rhale.plots.lettering import LITERAL
 from rhale.plots.panel import Panel, draw_panel, read_feature, write_title
+from rhale.plots.proportion import is_rounding, keep_in_proportion
 from rhale.plots.region_curves import require_regions
 from rhale.plots.view import Limits, Scale, Sort, read_view, require_known
 from rhale.results.result import Result, Trace
@@ -100,7 +102,7 @@ def plot_all(
     require_known(xscale, "xscale", list(groups))
     kept = [
         read_feature(
-            name,
+            group[0].captions.axis(name),
             group,
             center,
             level,
@@ -114,11 +116,12 @@ def plot_all(
     explained: list[Artist] = []
     for ax, feature in zip(panels, kept, strict=True):
         explained += draw_panel(ax, feature, outputs, level)
-        write_title(ax, feature)
+        write_title(ax, feature, effects)
     explained += set_heights(panels, kept, sharey=sharey)
     note = some_of(len(kept), len({effect.name for effect in effects}), "features", ": the largest")
-    note += some_of(len(outputs), len({effect.output for effect in effects}), "outputs")
-    length = canvas.letters(panels[0], "height")
+    n_outputs = len({effect.output for effect in effects})
+    note += some_of(len(outputs), n_outputs, "outputs", ": the largest")
+    length = canvas.frame_letters(panels[0], new=axes is None)
     label = value_label(effects, center, length, each=len(outputs) > 1)
     write_frame(panels, explained, label, ", ".join(note), new=axes is None)
     return panels
@@ -257,10 +260,13 @@ def y_reach(features: Sequence[Panel], *, several: bool) -> tuple[float, float]:
 def set_heights(panels: AxesArray, features: list[Panel], *, sharey: bool) -> list[Artist]:
     """Set the y axes, and mark where the spread goes on beyond them."""
     several = any(len(feature.items) > 1 for feature in features)
+    results = [item.result for feature in features for item in feature.items]
     marks: list[Artist] = []
     for ax, feature in zip(panels, features, strict=True):
         low, high = y_reach(features if sharey else [feature], several=several)
         ax.set_ylim(canvas.widen(low, high, style.ROOM_FOR_STRIP, style.MARGIN), auto=True)
+        if all(is_rounding(item.result, results) for item in feature.items):
+            keep_in_proportion(Board(ax), results)
         if not several:
             marks += mark_feature(ax, feature)
     return marks
@@ -303,5 +309,7 @@ def write_frame(
             canvas.add_legend(panels[0], once, outside=False, title=note)
         return
     figure = panels[0].figure
-    figure.supylabel(label.replace("\n", " "), fontsize=style.NAME_TEXT, **LITERAL)
+    line = label.replace("\n", " ")
+    label = line if len(line) <= canvas.frame_letters(panels[0], new=True) else label
+    figure.supylabel(label, fontsize=style.NAME_TEXT, **LITERAL)
     canvas.add_figure_legend(figure, once, title=note)

@@ -17,9 +17,11 @@ from rhale.kernels import FloatArray, IntArray
 from rhale.names import find_output
 from rhale.plots import canvas, style
 from rhale.plots.board import Board
+from rhale.plots.labels import in_words
 from rhale.plots.lettering import LITERAL, shown
 from rhale.plots.slots import Slots
 from rhale.plots.tiles import Tiles, has_room, hatch_tiles, write_tiles
+from rhale.results.captions import Captions
 from rhale.results.pair_effect import PairMethod, PairResult
 
 MOST_NUMBERS = 12  # features whose tiles have numbers; more have scales
@@ -43,6 +45,10 @@ class PairCollection(Protocol):
     @property
     def outputs(self) -> tuple[str, ...]:
         """Names of the outputs."""
+
+    @property
+    def captions(self) -> Captions:
+        """What people read for features and outputs."""
 
     @property
     def method(self) -> PairMethod:
@@ -110,12 +116,17 @@ def plot_matrix(
     order = order_features(full)
     kept = order[:MOST_FEATURES]
     values = full[np.ix_(kept, kept)]
-    names = tuple(pairs.features[k] for k in kept)
+    names = tuple(pairs.captions.feature(pairs.features[k]) for k in kept)
     ax = canvas.new_axes(matrix_size(names)) if ax is None else ax
     drawn = draw_tiles(ax, values, STRENGTHS[pairs.method])
     name_tiles(ax, names)
-    explain_tiles(ax, drawn, (pairs.outputs[place], len(kept), len(full)))
+    explain_tiles(ax, drawn, (sentence_of(pairs, place), len(kept), len(full)))
     return ax
+
+
+def sentence_of(pairs: PairCollection, place: int) -> str:
+    """Name an output behind "effect on"."""
+    return in_words(pairs.captions, pairs.outputs[place])
 
 
 def order_features(matrix: FloatArray) -> IntArray:
@@ -203,10 +214,11 @@ def explain_tiles(ax: Axes, drawn: Sequence[Artist], what: tuple[str, int, int])
     """Say what the numbers are, of how many features, and what has which colour."""
     output, n_shown, n_features = what
     counts = f" ({n_shown} of {n_features} features)" if n_shown < n_features else ""
-    room = canvas.wide_letters(ax.get_window_extent().width / ax.figure.dpi, style.LEGEND_TEXT)
+    inches = ax.get_window_extent().width / ax.figure.dpi
+    room = canvas.wide_letters(inches, style.LEGEND_TEXT)
     start = "deviation of effects on "
     title = f"{start}{shown(output, max(8, room - len(start) - len(counts)))}{counts}"
     if drawn:
-        canvas.add_legend(ax, drawn, outside=True, title=title, line=min(room, style.LINE_LENGTH))
+        canvas.add_legend(ax, drawn, outside=True, title=title, room=inches)
     else:
         ax.set_title(title, loc="left", fontsize=style.LEGEND_TEXT, **LITERAL)

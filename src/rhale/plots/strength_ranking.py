@@ -13,8 +13,8 @@ from rhale.kernels.partition import require_count
 from rhale.names import find_output
 from rhale.plots import canvas, style
 from rhale.plots.board import Board
-from rhale.plots.lettering import LITERAL, number, shown
-from rhale.plots.strength_matrix import STRENGTHS, PairCollection
+from rhale.plots.lettering import LITERAL, shown, small_percent
+from rhale.plots.strength_matrix import STRENGTHS, PairCollection, sentence_of
 from rhale.results.pair_effect import PairResult
 
 TIMES = " \u00d7 "
@@ -69,7 +69,7 @@ def plot_ranking(
     name_pairs(ax, kept, new=new)
     counts = f"{len(kept)} of {len(ranked)} pairs" if len(kept) < len(ranked) else ""
     canvas.add_legend(ax, explained, outside=new, title=counts)
-    words = shown(pairs.outputs[place], max(8, canvas.letters(ax, "width") - 12))
+    words = shown(sentence_of(pairs, place), max(8, canvas.letters(ax, "width") - 6))
     label = f"effect on {words}\n(%: squared, of the variance)"
     ax.set_xlabel(label, fontsize=style.NAME_TEXT, **LITERAL)
     return ax
@@ -91,7 +91,7 @@ def draw_bars(ax: Axes, pairs: Sequence[PairResult], label: str) -> list[Artist]
     ax.set_ylim(max(len(pairs), slots) - 0.4, -0.6)  # few bars stand on top
     for pair, place, end in zip(pairs, places, strength + sure, strict=True):
         share = ax.annotate(
-            f"{number(100 * pair.share, 2)} %", (end, place), (4, 0), textcoords="offset points"
+            small_percent(pair.share), (end, place), (4, 0), textcoords="offset points"
         )
         share.set(va="center", fontsize=style.NUMBER_TEXT, color=style.NOTE, gid="rhale:shares")
     ax.spines[["top", "right"]].set_visible(False)
@@ -115,11 +115,17 @@ def name_pairs(ax: Axes, pairs: Sequence[PairResult], *, new: bool) -> None:
     inches = ax.get_window_extent().width / ax.figure.dpi
     room = LONGEST if new else NAMES * inches * style.LETTERS_PER_INCH
     length = int(np.clip(room, SHORTEST, LONGEST))
-    names = [name_pair(pair.names, length) for pair in pairs]
+    names = [name_pair(caption_both(pair), length) for pair in pairs]
     ax.set_yticks(range(len(names)), labels=names)
     for tick in ax.yaxis.get_major_ticks():
         tick.label1.set(fontsize=style.NAME_TEXT, **LITERAL)
     ax.tick_params(axis="y", length=0)
+
+
+def caption_both(pair: PairResult) -> tuple[str, str]:
+    """What people read for two features."""
+    first, second = pair.names
+    return pair.captions.feature(first), pair.captions.feature(second)
 
 
 def name_pair(names: tuple[str, str], length: int) -> str:

@@ -15,7 +15,7 @@ from rhale.results import inks
 
 SPREAD_ALPHA = 0.20
 UNCERTAINTY_ALPHA = 0.45
-BAR_ALPHA = 0.10
+BAR_ALPHA, BAR_EDGE_ALPHA = 0.10, 0.35
 VIOLIN_ALPHA = 0.35
 COUNT_ALPHA = 0.60
 ROW_ALPHA = 0.25
@@ -36,15 +36,22 @@ class Look(NamedTuple):
 
 
 # Each look differs from the others in colour and in dash, so that a grey print still tells.
-LOOKS = (
-    Look("#0072B2", (0, ()), "o"),
-    Look("#D55E00", (0, (5, 1.5)), "s"),
-    Look("#009E73", (0, (1.2, 1.2)), "^"),
-    Look("#000000", (0, (6, 1.5, 1.2, 1.5)), "D"),
-    Look("#CC79A7", (0, (9, 2)), "v"),
-    Look("#E69F00", (0, (3, 1, 1, 1, 1, 1)), "P"),
-    Look("#56B4E9", (0, (2.5, 2.5)), "X"),
-    Look("#882255", (0, (8, 1.5, 3, 1.5)), "p"),
+LOOKS = tuple(
+    map(
+        Look,
+        inks.LINES,
+        (
+            (0, ()),
+            (0, (5, 1.5)),
+            (0, (1.2, 1.2)),
+            (0, (6, 1.5, 1.2, 1.5)),
+            (0, (9, 2)),
+            (0, (3, 1, 1, 1, 1, 1)),
+            (0, (2.5, 2.5)),
+            (0, (8, 1.5, 3, 1.5)),
+        ),
+        "os^DvPXp",
+    )
 )
 
 # Regions, and thirds of the feature with which an effect changes gradually.
@@ -93,8 +100,6 @@ PANEL_SHAPE = 0.58
 PANEL_HEAD = 0.6
 REGION_LINE = 1.35  # of the name of a region above a small panel, by the size of its letters
 LEGEND_HEIGHT = 0.4
-ENTRY_WIDTH = 1.8  # of a legend below all panels
-LINE_LENGTH = 84  # of a legend above a panel, in characters
 LABEL_DEPTH = 0.9  # of turned names of levels below a small panel
 SMALL_TICKS = 4
 SPREAD_ROOM = 0.5  # how far the spread may widen a shared axis, as a share of the curves' range
@@ -103,7 +108,7 @@ SPREAD_ROOM = 0.5  # how far the spread may widen a shared axis, as a share of t
 LABEL_LENGTH = 44
 LETTERS_PER_INCH = 14  # of a label or title in small letters
 MEAN_LETTER = 0.52  # width of letters in a sentence, of their size
-LEVEL_LABEL, TURNED_LABEL, SMALL_LABEL = 18, 30, 12  # of a level
+LEVEL_LABEL, TURNED_LABEL, SMALL_LABEL = 18, 40, 14  # of a level
 REGION_LABEL = 54  # letters of a rule and a share beside a curve
 LETTER_POINTS = 10.0  # usual size of letters
 MOST_SLANTED, SLANTED_ROOM = 16, 1.0  # levels along x: how many, and inches of a slanted name

@@ -158,7 +158,8 @@ def in_calendar(ends: tuple[float, float]) -> bool:
 
 def axis_name(result: Result, length: int) -> str:
     """Name the axis of a feature."""
-    return places_name(result.name, axis_kind(result), reach(result), length)
+    words = result.captions.axis(result.name)
+    return places_name(words, axis_kind(result), reach(result), length)
 
 
 def places_name(name: str, kind: AxisKind, ends: tuple[float, float], length: int) -> str:

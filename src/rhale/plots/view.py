@@ -96,11 +96,16 @@ class View(NamedTuple):
         if self.is_plain:
             return limits, density
         low, high = self.ends(result)
-        weight = density * np.diff(limits)
-        if values.size and low < high:
+        if not low < high:
+            return limits, np.zeros(density.size)
+        if values.size:
             limits = self.evenly(low, high, N_CELLS + 1)
             rows, counts = row_weights(result)
             weight = np.histogram(rows, limits, weights=counts)[0]
+        else:
+            cells = np.union1d(limits[(limits > low) & (limits < high)], [low, high])
+            place = np.searchsorted(limits, cells[:-1], "right") - 1
+            limits, weight = cells, density[place] * np.diff(cells)
         return limits, weight / np.diff(self.scaled(limits))
 
 

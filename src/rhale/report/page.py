@@ -127,7 +127,6 @@ def make_page(
     explained: Mapping[str, float] | None = None,
     explained_with_regions: Mapping[str, float] | None = None,
     title: str | None = None,
-    others: Sequence[OtherBins | None] = (),
 ) -> Page:
     """Gather what a page shows.
 
@@ -145,8 +144,6 @@ def make_page(
         The same where every row takes the curve of its region.
     title : str, optional
         Heading of the page.
-    others : sequence of OtherBins or None, optional
-        How the bins of each effect may be changed; they stay if not given.
     """
     outputs = tuple(dict.fromkeys(effect.output for effect in effects))
     groups = [effects[i : i + len(outputs)] for i in range(0, len(effects), len(outputs))]
@@ -156,13 +153,31 @@ def make_page(
     return Page(
         clean(title or f"What moves the predictions of a {model}"),
         tuple(facts(groups, provenance, explained or {}, explained_with_regions or {})),
-        with_choices([make_feature(group, texts, largest) for group in groups], effects, others),
+        tuple(make_feature(group, texts, largest) for group in groups),
         tuple(clean(output) for output in outputs),
         tuple(Footnote(clean(text), about(text, groups)) for text in texts)
         + tuple(Footnote(clean(text), "") for text in notes),
         code(effects, provenance),
         all(effect.quantity == "prediction" for effect in effects),
     )
+
+
+def with_choices(page: Page, effects: Sequence[Result], others: Sequence[OtherBins | None]) -> Page:
+    """Let readers change bins.
+
+    Parameters
+    ----------
+    page : Page
+        Of the effects.
+    effects, others : sequence of Result, and of OtherBins or None
+        As in `make_page`, and how the bins of each may be changed; None where they stay.
+    """
+    choices = map(write_choice, effects, others)
+    features = [
+        replace(one, parts=tuple(replace(part, choice=next(choices)) for part in one.parts))
+        for one in page.features
+    ]
+    return replace(page, features=tuple(features))
 
 
 def largest_range(effects: Any) -> float:
@@ -177,19 +192,6 @@ def make_feature(
     first = group[0]
     parts = tuple(make_part(effect, texts, largest[effect.output]) for effect in group)
     return Section(clean(first.name), first.column_kind, range_in_words(first), first.parts, parts)
-
-
-def with_choices(
-    sections: Sequence[Section], effects: Sequence[Result], others: Sequence[OtherBins | None]
-) -> tuple[Section, ...]:
-    """Let readers change bins, where they may."""
-    if not others:
-        return tuple(sections)
-    choices = iter(map(write_choice, effects, others))
-    return tuple(
-        replace(one, parts=tuple(replace(part, choice=next(choices)) for part in one.parts))
-        for one in sections
-    )
 
 
 def make_part(effect: Result, texts: Sequence[str], largest: float) -> Part:

@@ -55,7 +55,7 @@ def curve_rows(
     return {name: [*held, last[name]] for name, held in columns.items()}
 
 
-def _trace_at(result: Result, n: int, asked: dict[str, Any]) -> Trace:
+def _trace_at(result: Result, n: Any, asked: dict[str, Any]) -> Trace:
     """The curve at evenly spaced places."""
     is_count = isinstance(n, int | np.integer) and not isinstance(n, bool)
     if not is_count or n < 2:

@@ -51,6 +51,7 @@ from rhale.results.result import (
     Difference,
     FrozenResult,
     LevelRows,
+    Outside,
     Parts,
     Points,
     Quantity,
@@ -58,6 +59,8 @@ from rhale.results.result import (
     Trace,
     as_points,
     count_rows,
+    drop_rounding,
+    find_beyond,
     require_level,
     trace_missing,
     weighted_root_mean_square,
@@ -308,13 +311,20 @@ class Effect(FrozenResult):
         error = np.sqrt(self.doubt.of_changes(self.edges[:-1], self.edges[1:]).variance) / width
         return np.where(np.isfinite(self.level_error), error, np.nan)
 
-    def curve(self, x: Points, *, center: Center = "mean", smooth: bool = False) -> FloatArray:
+    def curve(
+        self,
+        x: Points,
+        *,
+        center: Center = "mean",
+        smooth: bool = False,
+        outside: Outside = "extend",
+    ) -> FloatArray:
         """Accumulated effect at x, Eq. (15); of trees that are walked, their own jumps.
 
         Parameters
         ----------
         x : number, date or array-like of shape (n_x,)
-            Feature values; outside the bins the outermost ones go on.
+            Feature values.
         center : {"mean", "start", "uniform"}
             Zero on average over the rows (see `density`), at the first limit, or on average
             over x.
@@ -322,13 +332,18 @@ class Effect(FrozenResult):
             Of a model with jumps, even out the small ones and keep the real ones: how the curve
             is drawn, and often nearer to what the model has learned. Other curves are smooth as
             they are.
+        outside : {"extend", "nan", "raise"}
+            Beyond the bins, whose range `repr` tells and where no row was seen: the outermost ones
+            go on, which is a guess; or nan; or an error.
 
         Returns
         -------
         ndarray of shape (n_x,), or a number for a number
         """
         points, shape = as_points(x, self.kind)
-        return self._line(smooth=smooth).curve(points, center).reshape(shape)[()]
+        beyond = find_beyond(self, points, outside)
+        curve = self._line(smooth=smooth).curve(points, center)
+        return np.where(beyond, np.nan, curve).reshape(shape)[()]
 
     def _line(self, *, smooth: bool) -> Fit | Staircase | Drawing:
         """The curve, or the smooth one of a staircase."""
@@ -340,13 +355,14 @@ class Effect(FrozenResult):
         *,
         center: Center = "mean",
         accumulate: Literal["sum", "quadrature"] = "sum",
+        outside: Outside = "extend",
     ) -> FloatArray:
         """How far the rows' own curves lie apart at x, centred as `curve` is.
 
         Parameters
         ----------
         x : number, date or array-like of shape (n_x,)
-            Feature values; outside the bins the outermost ones go on.
+            Feature values.
         center : {"mean", "start", "uniform"}
             With S(x) the deviations `std` accumulated from the first limit: S(x) itself for
             "start", as the paper draws it; |S(x) - average of S| over the rows or over x
@@ -354,6 +370,8 @@ class Effect(FrozenResult):
         accumulate : {"sum", "quadrature"}
             S is the sum of std times width (what the paper's figures show), or the root of the
             sum of their squares (Eq. 16 as printed), which shrinks as bins get narrower.
+        outside
+            As in `curve`.
 
         Returns
         -------
@@ -369,11 +387,13 @@ class Effect(FrozenResult):
             msg = f"accumulate={accumulate!r} is not known; use 'sum' or 'quadrature'"
             raise BadSettingError(msg)
         points, shape = as_points(x, self.kind)
+        beyond = find_beyond(self, points, outside)
         places, squared = self.fit.places(center), accumulate == "quadrature"
         zero = places.mean(self._accumulate(places.x, squared=squared))
         if self.stairs is not None and center == "mean" and not squared:
             zero = float(self.stairs.row_shares @ self._spread_steps)
-        return np.abs(self._accumulate(points, squared=squared) - zero).reshape(shape)[()]
+        spread = np.abs(self._accumulate(points, squared=squared) - zero)
+        return np.where(beyond, np.nan, spread).reshape(shape)[()]
 
     @cached_property
     def _spread_steps(self) -> FloatArray:
@@ -406,6 +426,7 @@ class Effect(FrozenResult):
         method: Literal["formula", "bootstrap"] = "formula",
         draws: int = 500,
         seed: int = 0,
+        outside: Outside = "extend",
     ) -> tuple[FloatArray, FloatArray]:
         """Confidence interval of the curve at x: uncertainty of the mean, not spread.
 
@@ -424,6 +445,8 @@ class Effect(FrozenResult):
             groups of rows do to the curve tells its variance, and these groups are drawn anew.
         draws, seed : int
             Of the bootstrap.
+        outside
+            As in `curve`; an interval beyond the bins knows nothing of what is there.
 
         Returns
         -------
@@ -438,6 +461,7 @@ class Effect(FrozenResult):
         """
         require_level(level)
         points, shape = as_points(x, self.kind)
+        beyond = find_beyond(self, points, outside)
         line = self._line(smooth=smooth)
         curve = line.curve(points, center)
         if method not in ("formula", "bootstrap"):
@@ -455,7 +479,8 @@ class Effect(FrozenResult):
             found = (self.doubt if isinstance(line, Fit) else line).of_curve(points, center)
             reach = student_quantile(level, found.degrees) * np.sqrt(found.variance)
             low, high = curve - reach, curve + reach
-        return low.reshape(shape)[()], high.reshape(shape)[()]
+        low, high = (np.where(beyond, np.nan, end).reshape(shape) for end in (low, high))
+        return low[()], high[()]
 
     def _redrawn(self, x: FloatArray, center: Center, draws: int, seed: int) -> FloatArray:
         """How curves of rows drawn anew differ from the curve of these rows, (draws, n_x)."""
@@ -497,7 +522,7 @@ class Effect(FrozenResult):
     @property
     def importance_error(self) -> float:
         """Standard error of `importance`, over rows drawn from the same population."""
-        return float(np.sqrt(self.doubt.of_importance()))
+        return drop_rounding(float(np.sqrt(self.doubt.of_importance())), self.importance)
 
     def statistics(self, y: Any = None) -> Statistics:
         """ALED, ALER and the same in percentiles of the target: the effect in plain numbers.
@@ -548,22 +573,24 @@ class Effect(FrozenResult):
     def heterogeneity(self) -> float:
         """How much rows differ: root of the row-weighted mean of std²; nan if no bin has one.
 
-        In units of the output per unit of the feature, as `std`.
+        In units of the output per unit of the feature, as `std`. Rounding is zero.
         """
-        return weighted_root_mean_square(self.std, self.weight)
+        size = weighted_root_mean_square(self.mean, self.weight)
+        return drop_rounding(weighted_root_mean_square(self.std, self.weight), size)
 
     @property
     def typical_spread(self) -> float:
         """How much rows differ: standard deviation over the rows of S, the accumulated `std`.
 
         In units of the output, as `importance`, and comparable between features: a product of two
-        independent features has the same for both.
+        independent features has the same for both. Where rows differ by rounding, it is zero.
         """
         rows = self.fit.rows
         if self.stairs is None:
-            return rows.deviation(self._accumulate(rows.x))
+            return drop_rounding(rows.deviation(self._accumulate(rows.x)), self.importance)
         share, steps = self.stairs.row_shares, self._spread_steps
-        return float(np.sqrt(share @ (steps - share @ steps) ** 2))
+        found = float(np.sqrt(share @ (steps - share @ steps) ** 2))
+        return drop_rounding(found, self.importance)
 
     def height(self, x: FloatArray) -> FloatArray:
         """The curve, zero on average, at places between the limits."""

@@ -9,8 +9,22 @@ UNCERTAINTY = "#D55E00"  # how well the mean is known: ribbon
 BETWEEN = "#CC79A7"  # how trainings differ: their curves, and the interval between them
 COUNT = "#8C8C8C"  # where rows are
 
+# Several curves, classes or models in one picture. None of the inks above is among them but that
+# of curves: green says how rows differ, orange how well a mean is known, and nothing else. All are
+# seen on white (contrast 3.4 and more) and told apart by readers of any colour vision.
+LINES = (
+    EFFECT,
+    "#8B1E55",
+    "#A3860C",
+    "#1A1A1A",
+    "#9B72F2",
+    "#6E4A1E",
+    "#1F2F8C",
+    "#7D8A94",
+)
+
 # Curves of regions: that of curves first, and never those of the spread or of intervals.
-REGIONS = (EFFECT, "#E69F00", "#AA3377", "#56B4E9")
+REGIONS = (EFFECT, LINES[2], LINES[1], LINES[4])
 THIRDS = ("#8CC4E8", "#2F8FCB", "#0B4F80")  # one hue, from light to dark
 
 # Surfaces of pairs: below zero, at zero, above. Blue and red are told apart by all readers.

@@ -32,11 +32,14 @@ from rhale.results.result import (
     Difference,
     FrozenResult,
     LevelRows,
+    Outside,
     Parts,
     Quantity,
     Support,
     Trace,
     count_rows,
+    drop_rounding,
+    find_beyond,
     require_level,
     trace_missing,
     weighted_root_mean_square,
@@ -203,27 +206,35 @@ class LevelEffect(FrozenResult):
         *,
         center: Center = "mean",
         smooth: bool = False,  # noqa: ARG002
+        outside: Outside = "extend",
     ) -> FloatArray:
         """Accumulated steps at levels.
 
         Parameters
         ----------
         x : str, number or a sequence of these, optional
-            Levels, all by default. Between levels that are numbers the curve is straight; it is
-            nan beyond them.
+            Levels, all by default. Between levels that are numbers the curve is straight.
         center : {"mean", "start", "uniform"}
             Zero on average over the rows, at the first level, or on average over the levels.
         smooth : bool
             Changes nothing: steps between levels are no steps to even out.
+        outside : {"extend", "nan", "raise"}
+            Beyond levels that are numbers the curve is nan, as no step goes on; "raise" refuses
+            such numbers.
 
         Returns
         -------
         ndarray of shape (n_x,), or a number for a single level
         """
-        return self._read(x, self._map(center) @ self.step)
+        return self._read(x, self._map(center) @ self.step, outside)
 
     def spread(
-        self, x: Any = None, *, center: Center = "mean", accumulate: Accumulate = "sum"
+        self,
+        x: Any = None,
+        *,
+        center: Center = "mean",
+        accumulate: Accumulate = "sum",
+        outside: Outside = "extend",
     ) -> FloatArray:
         """How far the rows' own curves lie apart at levels, each centred by itself.
 
@@ -236,6 +247,8 @@ class LevelEffect(FrozenResult):
         accumulate : {"sum", "quadrature"}
             Sum of the steps' deviations, or the root of the sum of their squares. Levels without
             an order accumulate nothing, and know "sum" alone.
+        outside
+            As in `curve`.
 
         Notes
         -----
@@ -251,7 +264,7 @@ class LevelEffect(FrozenResult):
             raise BadSettingError(msg)
         if self.covariance is None:
             summed = self._accumulated(accumulate)
-            return np.abs(self._read(x, summed - zero @ summed))
+            return np.abs(self._read(x, summed - zero @ summed, outside))
         if accumulate == "quadrature":
             msg = (
                 f"accumulate='quadrature' of {self.name!r}, whose levels have no order: nothing "
@@ -260,7 +273,7 @@ class LevelEffect(FrozenResult):
             raise BadSettingError(msg)
         shift = np.eye(len(self.levels)) - zero
         variance = np.einsum("ij,jk,ik->i", shift, self.covariance, shift)
-        return self._read(x, np.sqrt(np.maximum(variance, 0.0)))
+        return self._read(x, np.sqrt(np.maximum(variance, 0.0)), outside)
 
     def ci(
         self,
@@ -269,6 +282,7 @@ class LevelEffect(FrozenResult):
         level: float = 0.95,
         center: Center = "mean",
         smooth: bool = False,  # noqa: ARG002
+        outside: Outside = "extend",
     ) -> tuple[FloatArray, FloatArray]:
         """Confidence interval of the curve at levels: uncertainty of the mean, not spread.
 
@@ -279,7 +293,7 @@ class LevelEffect(FrozenResult):
         level : float
             Probability that the interval covers the curve of the model over the population the
             rows were drawn from, at one level, given the order of the levels.
-        center, smooth
+        center, smooth, outside
             As in `curve`.
 
         Notes
@@ -294,7 +308,7 @@ class LevelEffect(FrozenResult):
         variance = np.einsum("ij,jk,ik->i", matrix, self._covariance, matrix)
         variance = np.maximum(variance, 0.0) + drawn
         quantile = student_quantile(level, self._degrees(matrix, drawn))
-        reach = self._read(x, quantile * np.sqrt(variance))
+        reach = self._read(x, quantile * np.sqrt(variance), outside)
         curve = self.curve(x, center=center)
         return curve - reach, curve + reach
 
@@ -313,7 +327,8 @@ class LevelEffect(FrozenResult):
         pull = (self.share * curve) @ self._map("mean")
         tails = max(float(self.share @ curve**4) - 1.0, 0.0)
         drawn = size**2 * tails / (4 * self._all_rows)
-        return float(np.sqrt(np.maximum(pull @ self._covariance @ pull, 0.0) + drawn))
+        found = float(np.sqrt(np.maximum(pull @ self._covariance @ pull, 0.0) + drawn))
+        return drop_rounding(found, size)
 
     def statistics(self, y: Any = None, *, sides: Sides = "both") -> Statistics:
         """ALED, ALER and the same in percentiles of the target: the effect in plain numbers.
@@ -361,7 +376,8 @@ class LevelEffect(FrozenResult):
     @property
     def heterogeneity(self) -> float:
         """How much the steps of rows differ: root of the row-weighted mean of std², per unit of `edges`."""
-        return weighted_root_mean_square(self.std, self.weight)
+        size = weighted_root_mean_square(self.mean, self.weight)
+        return drop_rounding(weighted_root_mean_square(self.std, self.weight), size)
 
     @property
     def typical_spread(self) -> float:
@@ -371,7 +387,7 @@ class LevelEffect(FrozenResult):
         """
         if len(self.levels) == 1:
             return float("nan")
-        return weighted_root_mean_square(self.spread(), self.share)
+        return drop_rounding(weighted_root_mean_square(self.spread(), self.share), self.importance)
 
     def height(self, x: FloatArray) -> FloatArray:
         """The curve, zero on average, at places between the levels: straight from one to the next."""
@@ -523,12 +539,13 @@ class LevelEffect(FrozenResult):
             return np.append(0.0, np.cumsum(std))
         return np.asarray(np.sqrt(np.append(0.0, np.cumsum(std**2))))
 
-    def _read(self, x: Any, values: FloatArray) -> FloatArray:
+    def _read(self, x: Any, values: FloatArray, outside: Outside = "extend") -> FloatArray:
         """Values at the levels asked for."""
         if x is None:
             return values
         if self.is_number and np.asarray(x).dtype.kind in "biuf":
             points = np.asarray(x, dtype=np.float64)
+            find_beyond(self, points.ravel(), outside)
             found = np.interp(points, self.edges, values, left=np.nan, right=np.nan)
             return np.asarray(found)[()]
         single = isinstance(x, str) or not isinstance(x, Iterable)

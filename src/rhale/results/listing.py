@@ -8,32 +8,64 @@ from typing import Any, get_args
 
 import numpy as np
 
+from rhale.results.captions import PLAIN, Captions
 from rhale.results.numerals import write_number, write_with_error
 from rhale.results.region_tree import RegionTree
-from rhale.results.result import Parts, Result
+from rhale.results.result import Parts, Result, axis_kind, drop_rounding
+from rhale.results.table_rows import name_places
 
 LONGEST_NAME = 32
+MOST_ROWS = 20  # of a table that is read
+SIGN = " ± "
+LONGEST_OUTPUT = 60
 MOST_NAMED = 3
 MOST_PERCENT = 1e4  # what is more is no share of anything
 JOINER = "\u200d"  # makes one emoji of two
 
 
-def as_text(effects: Sequence[Result], provenance: Mapping[str, Any], notes: Sequence[str]) -> str:
+def as_text(
+    effects: Sequence[Result],
+    provenance: Mapping[str, Any],
+    notes: Sequence[str],
+    most: int | None = MOST_ROWS,
+) -> str:
     """Write the ranked table that `print` shows.
+
+    Parameters
+    ----------
+    effects : sequence of Result
+        The effects, in any order.
+    provenance : mapping
+        What was explained, how, on how many rows.
+    notes : sequence of str
+        What follows the table.
+    most : int, optional
+        How many effects are listed, the largest first; all of them if None.
 
     Notes
     -----
     Columns for the output, the kind of feature, who differs and the change without a value are
     there only where they tell something.
     """
-    columns, n_left, remarks = ranking(effects)
+    columns, n_left, remarks = ranking(effects, most)
     table = aligned([list(columns), *zip(*columns.values(), strict=True)], n_left=n_left)
-    footer = [f"{number}  {note}" for number, note in enumerate(remarks, start=1)] + list(notes)
-    return "\n".join([title(provenance), *table, *footer])
+    n_more = len(effects) - len(columns["feature"])
+    footer = [f"and {n_more:,} smaller ones: fx.summary() has all"] if n_more else []
+    footer += [f"{number}  {note}" for number, note in enumerate(remarks, start=1)]
+    return "\n".join([head(effects, provenance), *table, *footer, *notes])
 
 
-def ranking(effects: Sequence[Result]) -> tuple[dict[str, list[str]], int, list[str]]:
+def ranking(
+    effects: Sequence[Result], most: int | None = None
+) -> tuple[dict[str, list[str]], int, list[str]]:
     """The cells of the ranked table, the largest effect first.
+
+    Parameters
+    ----------
+    effects : sequence of Result
+        The effects, in any order.
+    most : int, optional
+        How many of them are listed; all if not given.
 
     Returns
     -------
@@ -44,18 +76,19 @@ def ranking(effects: Sequence[Result]) -> tuple[dict[str, list[str]], int, list[
     remarks : list of str
         The notes, whose numbers stand in the last column.
     """
-    ranked = sorted(effects, key=lambda e: -np.nan_to_num(e.importance))
+    ranked = sorted(effects, key=lambda e: -np.nan_to_num(e.importance))[:most]
     remarks: dict[str, int] = {}
-    columns = {"feature": [shorten(e.name) for e in ranked]}
-    if len({e.output for e in ranked}) > 1:
-        columns["output"] = [shorten(e.output) for e in ranked]
+    columns = {"feature": [shorten(e.captions.feature(e.name)) for e in ranked]}
+    if len({e.output for e in effects}) > 1:
+        columns["output"] = [shorten(e.captions.output(e.output)) for e in ranked]
     if {e.column_kind for e in ranked} != {"number"}:
         columns["kind"] = [e.column_kind for e in ranked]
     if any(e.regions is not None for e in ranked):
-        columns["differs by"] = [differs_by(e.regions) for e in ranked]
+        columns["differs by"] = [differs_by(e.regions, e.captions) for e in ranked]
     n_left = len(columns)
-    columns["effect ± error"] = [write_with_error(e.importance, e.importance_error) for e in ranked]
-    columns["typical spread"] = [write_number(e.typical_spread, 3) for e in ranked]
+    told = [numbers_of(e, scale) for e, scale in zip(ranked, scales(effects, ranked), strict=True)]
+    columns["importance ± error"] = align_signs([write_with_error(*one[:2]) for one in told])
+    columns["typical spread"] = [write_number(spread, 3) for _, _, spread in told]
     columns[_bins_header(ranked)] = [str(e.n_parts) for e in ranked]
     if any(e.missing is not None for e in ranked):
         columns["if missing (share)"] = [_missing_text(e) for e in ranked]
@@ -64,8 +97,68 @@ def ranking(effects: Sequence[Result]) -> tuple[dict[str, list[str]], int, list[
     return columns, n_left, list(remarks)
 
 
-def differs_by(tree: RegionTree | None) -> str:
+def scales(effects: Sequence[Result], shown: Sequence[Result]) -> list[float]:
+    """For each effect that is shown, the largest on its output: beside it, rounding is nothing."""
+    largest: dict[str, float] = {}
+    for effect in effects:
+        size = float(np.nan_to_num(max(effect.importance, effect.typical_spread)))
+        largest[effect.output] = max(size, largest.get(effect.output, 0.0))
+    return [largest[effect.output] for effect in shown]
+
+
+def numbers_of(effect: Result, scale: float) -> tuple[float, float, float]:
+    """Importance, its error and the typical spread; zero where they are rounding."""
+    found = (effect.importance, effect.importance_error, effect.typical_spread)
+    size, error, spread = (drop_rounding(number, scale) for number in found)
+    return size, error, spread
+
+
+def align_signs(cells: Sequence[str]) -> list[str]:
+    """Pad numbers with their errors so that the signs between them stand below one another.
+
+    Examples
+    --------
+    >>> align_signs(["37.7 ± 1.3", "0.476 ± 0.013", "0"])
+    [' 37.7 ± 1.3  ', '0.476 ± 0.013', '    0        ']
+    """
+    parts = [cell.partition(SIGN) for cell in cells]
+    left, right = (max(len(part[i]) for part in parts) for i in (0, 2))
+    if not right:
+        return list(cells)
+    return [f"{a:>{left}}{sign or ' ' * len(SIGN)}{b:<{right}}" for a, sign, b in parts]
+
+
+def tell_effect(effect: Result) -> str:
+    """Say in one line what an effect is: names, range, parts, importance, spread.
+
+    Examples
+    --------
+    "age on prediction: 4 bins from 18 to 80, importance 0.829 ± 0.012, typical spread 0.1"
+    """
+    name, output = effect.captions.axis(effect.name), effect.captions.value_axis(effect.output)
+    ends = name_places(effect.axis[[0, -1]], _ends(effect.labels), axis_kind(effect))
+    size, error, spread = numbers_of(effect, effect.importance)
+    counted = f"{effect.n_parts} {effect.parts if effect.n_parts != 1 else effect.parts[:-1]}"
+    return (
+        f"{shorten(name)} on {shorten(output)}: {counted} from {shorten(ends[0])} to "
+        f"{shorten(ends[-1])}, importance {write_with_error(size, error)}, "
+        f"typical spread {write_number(spread, 3)}"
+    )
+
+
+def _ends(labels: tuple[str, ...]) -> tuple[str, ...]:
+    return (labels[0], labels[-1]) if labels else ()
+
+
+def differs_by(tree: RegionTree | None, captions: Captions = PLAIN) -> str:
     """Say in few words who differs, and how much of the spread that explains.
+
+    Parameters
+    ----------
+    tree : RegionTree or None
+        What was found.
+    captions : Captions
+        What people read for the features.
 
     Returns
     -------
@@ -78,21 +171,21 @@ def differs_by(tree: RegionTree | None) -> str:
     share = write_share(*share_told(tree))
     if tree.state == "given":
         return f"(groups: {share})" if share else ""
-    who = name_differing(tree)
+    who = name_differing(tree, captions)
     return f"{who} ({share})" if share and tree.state == "found" else who
 
 
-def name_differing(tree: RegionTree) -> str:
+def name_differing(tree: RegionTree, captions: Captions = PLAIN) -> str:
     """Name the features that tell rows apart; how, where they do so gradually or perhaps."""
     if tree.state == "doubtful":
-        doubted = dict.fromkeys(split.feature for split in tree.doubtful)
+        doubted = dict.fromkeys(captions.feature(split.feature) for split in tree.doubtful)
         return f"perhaps {name_few(list(doubted))}" if doubted else ""
     if tree.groups is not None:
-        return shorten(tree.groups.feature)
-    names = [name for name in tree.splitters if name != tree.gradual]
+        return shorten(captions.feature(tree.groups.feature))
+    names = [captions.feature(name) for name in tree.splitters if name != tree.gradual]
     if tree.gradual is None:
         return name_few(names)
-    gradual = f"gradually with {shorten(tree.gradual)}"
+    gradual = f"gradually with {shorten(captions.feature(tree.gradual))}"
     return f"{gradual}, {name_few(names)}" if names else gradual
 
 
@@ -158,6 +251,16 @@ def _bins_header(effects: Sequence[Result]) -> str:
 def _missing_text(effect: Result) -> str:
     missing = effect.missing
     return "" if missing is None else f"{write_number(missing.mean)} ({100 * missing.share:.3g} %)"
+
+
+def head(results: Sequence[Result], provenance: Mapping[str, Any]) -> str:
+    """Say in one line what was explained, on how many rows, and what the effects are on."""
+    outputs = list(dict.fromkeys(result.output for result in results))
+    if len(outputs) != 1:
+        return f"{title(provenance)}; {len(outputs)} outputs"
+    output = shorten(results[0].captions.value_axis(outputs[0]), LONGEST_OUTPUT)
+    on = "" if results[0].quantity == "prediction" else "effects on "
+    return f"{title(provenance)}; {on}{output}"
 
 
 def title(provenance: Mapping[str, Any]) -> str:

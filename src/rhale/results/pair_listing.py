@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rhale.kernels import FloatArray
-from rhale.results.listing import MOST_NAMED, aligned, shorten, title, write_share
+from rhale.results.listing import MOST_NAMED, align_signs, aligned, shorten, title, write_share
 from rhale.results.numerals import write_number
 from rhale.results.pair_effect import PairResult, write_p, write_strength
 
@@ -37,9 +37,13 @@ def pairs_as_text(
     """
     columns, n_left, remarks = pair_ranking(ranked[:most])
     table = aligned([list(columns), *zip(*columns.values(), strict=True)], n_left=n_left)
-    footer = [f"and {len(ranked) - most:,} weaker ones"] if len(ranked) > most else []
+    footer = (
+        [f"and {len(ranked) - most:,} weaker ones: ix.to_frame() has all"]
+        if len(ranked) > most
+        else []
+    )
     footer += [f"{number}  {note}" for number, note in enumerate(remarks, start=1)]
-    head = f"pairs by {title(provenance)}{tell_how(ranked)}"
+    head = f"pairs by {title(provenance)}{tell_how(ranked)}{tell_output(ranked)}"
     return "\n".join([head, *table, *footer, *notes])
 
 
@@ -62,12 +66,13 @@ def pair_ranking(ranked: Sequence[PairResult]) -> tuple[dict[str, list[str]], in
         The notes, whose numbers stand in the last column.
     """
     remarks: dict[str, int] = {}
-    columns = {"pair": [name_pair(pair.names) for pair in ranked]}
+    columns = {"pair": [name_pair(captioned(pair)) for pair in ranked]}
     if len({pair.output for pair in ranked}) > 1:
-        columns["output"] = [shorten(pair.output) for pair in ranked]
+        columns["output"] = [shorten(pair.captions.output(pair.output)) for pair in ranked]
     n_left = len(columns)
     has_errors = any(not np.isnan(pair.strength_error) for pair in ranked)
-    columns["strength ± error" if has_errors else "strength"] = list(map(write_strength, ranked))
+    sizes = align_signs(list(map(write_strength, ranked)))
+    columns["strength ± error" if has_errors else "strength"] = sizes
     if any(np.isfinite(pair.share) for pair in ranked):
         columns["share"] = [write_share(pair.share) for pair in ranked]
     if has_errors:
@@ -77,6 +82,20 @@ def pair_ranking(ranked: Sequence[PairResult]) -> tuple[dict[str, list[str]], in
     marks = [[remarks.setdefault(n, len(remarks) + 1) for n in pair.notes] for pair in ranked]
     columns["notes"] = [", ".join(map(str, numbers)) for numbers in marks]
     return columns, n_left, list(remarks)
+
+
+def tell_output(pairs: Sequence[PairResult]) -> str:
+    """Name the one output of pairs; nothing where a column does."""
+    outputs = {pair.output for pair in pairs}
+    return (
+        f"; on {shorten(pairs[0].captions.value_axis(outputs.pop()))}" if len(outputs) == 1 else ""
+    )
+
+
+def captioned(pair: PairResult) -> tuple[str, str]:
+    """What people read for the features of a pair."""
+    first, second = map(pair.captions.feature, pair.names)
+    return first, second
 
 
 def name_pair(names: tuple[str, str]) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rhale.results.captions import PLAIN, Captions
+from rhale.results.note import as_notes
 from rhale.results.pair_effect import PairResult
-from rhale.results.table_rows import NAN, Columns
+from rhale.results.table_rows import NAN, Columns, add_labels, short_notes
 
 
 def pair_rows(pairs: Sequence[PairResult], *, errors: bool = True) -> Columns:
@@ -18,7 +20,7 @@ def pair_rows(pairs: Sequence[PairResult], *, errors: bool = True) -> Columns:
     errors : bool
         Whether errors and p-values are found, which takes some 40 ms a pair; nan if not.
     """
-    return {
+    columns: Columns = {
         "first": [pair.names[0] for pair in pairs],
         "second": [pair.names[1] for pair in pairs],
         "output": [pair.output for pair in pairs],
@@ -31,8 +33,15 @@ def pair_rows(pairs: Sequence[PairResult], *, errors: bool = True) -> Columns:
         "left_out": [int(pair.n_left_out) for pair in pairs],
         "method": [pair.method for pair in pairs],
         "h2": [float(pair.h2) for pair in pairs],
-        "notes": ["; ".join(pair.notes) for pair in pairs],
+        "notes": [short_notes(as_notes(pair.notes)) for pair in pairs],
     }
+    return label_pairs(columns, pairs[0].captions if pairs else PLAIN)
+
+
+def label_pairs(columns: Columns, captions: Captions) -> Columns:
+    """Add what people read for the features and outputs of a table of pairs."""
+    words = {"first": captions.feature, "second": captions.feature, "output": captions.output}
+    return add_labels(columns, {key: list(map(read, columns[key])) for key, read in words.items()})
 
 
 def cell_rows(pairs: Sequence[PairResult]) -> Columns:
@@ -46,4 +55,4 @@ def cell_rows(pairs: Sequence[PairResult]) -> Columns:
         columns["output"] += [pair.output] * n_rows
         for name, values in table.items():
             columns.setdefault(name, []).extend(values)
-    return columns
+    return label_pairs(columns, pairs[0].captions if pairs else PLAIN)

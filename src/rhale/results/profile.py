@@ -33,6 +33,7 @@ from rhale.results.result import (
     Difference,
     FrozenResult,
     LevelRows,
+    Outside,
     Parts,
     Points,
     Quantity,
@@ -40,6 +41,8 @@ from rhale.results.result import (
     Trace,
     as_points,
     count_rows,
+    drop_rounding,
+    find_beyond,
     require_level,
     trace_missing,
     weighted_root_mean_square,
@@ -196,8 +199,9 @@ class Profile(FrozenResult):
         *,
         center: Center | None = "mean",
         smooth: bool = False,  # noqa: ARG002
+        outside: Outside = "extend",
     ) -> FloatArray:
-        """Profile at x, straight between the points of the grid; nan outside.
+        """Profile at x, straight between the points of the grid.
 
         Parameters
         ----------
@@ -208,15 +212,22 @@ class Profile(FrozenResult):
             level of the predictions.
         smooth : bool
             Changes nothing: averages of predictions are shown as they are.
+        outside : {"extend", "nan", "raise"}
+            Beyond the grid a profile is nan, as the model was not asked there; "raise" refuses such
+            values.
         """
+        self._mind_ends(x, outside)
         return self._read(x, self.mean - self.centring(center) @ np.nan_to_num(self.mean))
 
-    def spread(self, x: Points, *, center: Center | None = "mean") -> FloatArray:
+    def spread(
+        self, x: Points, *, center: Center | None = "mean", outside: Outside = "extend"
+    ) -> FloatArray:
         """Deviation between the rows' curves at x, each curve centred by itself first.
 
         Between two points it is that of straight curves, which may meet there. In a marginal plot
-        it is the deviation of the predictions near x.
+        it is the deviation of the predictions near x. `outside` as in `curve`.
         """
+        self._mind_ends(x, outside)
         if self.method == "mplot":  # points have different rows, so there are no curves
             return self._read(x, self.std)
         return self._read_deviation(x, self._covariance(center))
@@ -228,6 +239,7 @@ class Profile(FrozenResult):
         level: float = 0.95,
         center: Center | None = "mean",
         smooth: bool = False,  # noqa: ARG002
+        outside: Outside = "extend",
     ) -> tuple[FloatArray, FloatArray]:
         """Confidence interval of the curve at x: uncertainty of the mean, not spread.
 
@@ -235,9 +247,11 @@ class Profile(FrozenResult):
         -----
         It covers the curve of the model over the population the rows were drawn from. With
         `center="mean"` other rows would also have another mean of the curve, by which it is
-        shifted; that is a part of the interval. Few rows make it wider (Student's t).
+        shifted; that is a part of the interval. Few rows make it wider (Student's t). `outside` as
+        in `curve`.
         """
         require_level(level)
+        self._mind_ends(x, outside)
         factor, curve = student_quantile(level, self.rows - 1), self.curve(x, center=center)
         if self.method == "mplot":
             reach = self._read(x, factor * self._marginal_error(center))
@@ -292,7 +306,8 @@ class Profile(FrozenResult):
         pull /= np.sqrt(np.where(self.rows > 0, self.rows, 1.0))
         of_curve = max(float(pull @ np.nan_to_num(self.covariance) @ pull), 0.0)
         tails = max(float(weight @ values**4) - 1.0, 0.0)
-        return float(np.sqrt(of_curve + size**2 * tails / (4 * self._rows_with_value)))
+        drawn = size**2 * tails / (4 * self._rows_with_value)
+        return drop_rounding(float(np.sqrt(of_curve + drawn)), size)
 
     def statistics(self, y: Any = None) -> Statistics:
         """ALED, ALER and the same in percentiles of the target, of the centred profile.
@@ -334,7 +349,8 @@ class Profile(FrozenResult):
         if self.method == "mplot":
             return weighted_root_mean_square(self.std, self.share)
         place, weight = self._standing
-        return float(np.sqrt(weight @ variance_between(self._covariance("mean"), place)))
+        found = float(np.sqrt(weight @ variance_between(self._covariance("mean"), place)))
+        return drop_rounding(found, self.importance)
 
     @property
     def typical_spread(self) -> float:
@@ -537,6 +553,10 @@ class Profile(FrozenResult):
             return np.asarray(np.full(shape, np.nan)[()])
         out = np.interp(points, self.grid[known], values[known], left=np.nan, right=np.nan)
         return np.asarray(out.reshape(shape)[()])
+
+    def _mind_ends(self, x: Points, outside: Outside) -> None:
+        """Refuse values beyond the grid, where that is asked for."""
+        find_beyond(self, as_points(self._places(x), self.kind)[0], outside)
 
     def _places(self, x: Points) -> Points:
         """Turn labels of levels into places on the grid; anything else stays."""

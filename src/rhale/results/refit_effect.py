@@ -25,6 +25,7 @@ from rhale.results.note import Note
 from rhale.results.numerals import write_between, write_number
 from rhale.results.result import (
     N_POINTS,
+    Outside,
     Parts,
     Quantity,
     Result,
@@ -177,11 +178,12 @@ class RefitEffect:
         """How many trainings there are."""
         return len(self.effects)
 
-    def curves(self, x: Any, *, center: Center = "mean") -> FloatArray:
+    def curves(self, x: Any, *, center: Center = "mean", outside: Outside = "extend") -> FloatArray:
         """The curve of every training at x, shape (n_trainings, n_x)."""
-        return np.stack([effect.curve(x, center=center) for effect in self.effects])
+        curves = [effect.curve(x, center=center, outside=outside) for effect in self.effects]
+        return np.stack(curves)
 
-    def curve(self, x: Any, *, center: Center = "mean") -> FloatArray:
+    def curve(self, x: Any, *, center: Center = "mean", outside: Outside = "extend") -> FloatArray:
         """Mean over the trainings of their curves.
 
         Parameters
@@ -191,25 +193,35 @@ class RefitEffect:
         center : {"mean", "start", "uniform"}
             Where each curve is zero: on average over the rows, at the first limit, or on average
             over x.
+        outside : {"extend", "nan", "raise"}
+            Beyond the ends of `axis`: as in `Effect.curve`, `LevelEffect.curve`, `Profile.curve`.
         """
-        return average(self.curves(x, center=center))[()]
+        return average(self.curves(x, center=center, outside=outside))[()]
 
-    def between(self, x: Any, *, center: Center = "mean") -> FloatArray:
+    def between(
+        self, x: Any, *, center: Center = "mean", outside: Outside = "extend"
+    ) -> FloatArray:
         """Deviation between trainings: how far one of them lies from their mean."""
-        return deviate(self.curves(x, center=center))[()]
+        return deviate(self.curves(x, center=center, outside=outside))[()]
 
-    def spread(self, x: Any, *, center: Center = "mean") -> FloatArray:
+    def spread(self, x: Any, *, center: Center = "mean", outside: Outside = "extend") -> FloatArray:
         """How rows differ at x: mean over the trainings of their `spread`."""
-        return average(np.stack([e.spread(x, center=center) for e in self.effects]))[()]
+        spreads = [e.spread(x, center=center, outside=outside) for e in self.effects]
+        return average(np.stack(spreads))[()]
 
     def ci(
-        self, x: Any, *, level: float = 0.95, center: Center = "mean"
+        self,
+        x: Any,
+        *,
+        level: float = 0.95,
+        center: Center = "mean",
+        outside: Outside = "extend",
     ) -> tuple[FloatArray, FloatArray]:
         """Where the mean of all possible trainings is, given that these rows were drawn.
 
         Parameters
         ----------
-        x, center
+        x, center, outside
             As in `curve`.
         level : float
             Probability that the interval covers, at one x, the average effect of the learner,
@@ -227,7 +239,7 @@ class RefitEffect:
         the learner's own chance only 1/m counts, `mean_factor`), and h the mean half-width of the
         trainings' own intervals, which is the draw of the rows that are explained.
         """
-        curves = self.curves(x, center=center)
+        curves = self.curves(x, center=center, outside=outside)
         ends = np.array([effect.ci(x, level=level, center=center) for effect in self.effects])
         rows = average(ends[:, 1] - ends[:, 0]) / 2
         mean, half = average(curves), self._half_width(curves, rows, level)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rhale.results.listing import aligned, name_few, shorten
+from rhale.results.listing import MOST_ROWS, aligned, name_few, shorten
 from rhale.results.numerals import write_between, write_number
 from rhale.results.pair_effect import write_p
 from rhale.results.refit_effect import RefitEffect
@@ -37,19 +37,33 @@ def refits_as_text(
     correlated : mapping of str to sequence of str, optional
         Features that each feature can hardly be told from.
     """
-    columns = {"feature": [shorten(e.name) for e in effects]}
+    shown = effects[:MOST_ROWS]
+    columns = {"feature": [shorten(e.captions.feature(e.name)) for e in shown]}
     if len({e.output for e in effects}) > 1:
-        columns["output"] = [shorten(e.output) for e in effects]
+        columns["output"] = [shorten(e.captions.output(e.output)) for e in shown]
     n_left = len(columns)
-    columns["importance [95 %]"] = [write_interval(e) for e in effects]
-    columns["replicated"] = [write_known(e.replicated) for e in effects]
-    columns["p"] = [write_p(e.p_value) or "?" for e in effects]
-    columns["comes back"] = [write_answer(e) for e in effects]
-    copies = [name_few((correlated or {}).get(e.name, ())) for e in effects]
+    columns["importance [95 %]"] = [write_interval(e) for e in shown]
+    columns["replicated"] = [write_known(e.replicated) for e in shown]
+    columns["p"] = [write_p(e.p_value) or "?" for e in shown]
+    columns["comes back"] = [write_answer(e) for e in shown]
+    copies = [
+        name_few([e.captions.feature(name) for name in (correlated or {}).get(e.name, ())])
+        for e in shown
+    ]
     if any(copies):
         columns["hardly told from"] = copies
     table = aligned([list(columns), *zip(*columns.values(), strict=True)], n_left=n_left)
-    return "\n".join([refit_title(provenance), *table, LEGEND, *remarks])
+    n_more = len(effects) - len(shown)
+    more = [f"and {n_more:,} more: rx.replication() has all"] if n_more else []
+    return "\n".join([refit_head(effects, provenance), *table, *more, LEGEND, *remarks])
+
+
+def refit_head(effects: Sequence[RefitEffect], provenance: Mapping[str, Any]) -> str:
+    """Say in one line what was trained, and which output its effects are on, if that is one."""
+    outputs = {effect.output for effect in effects}
+    if len(outputs) != 1:
+        return refit_title(provenance)
+    return f"{refit_title(provenance)}; on {shorten(effects[0].captions.value_axis(outputs.pop()))}"
 
 
 def write_answer(effect: RefitEffect) -> str:

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from rhale.kernels import FloatArray
+from rhale.results.captions import PLAIN
+from rhale.results.pair_table import label_pairs
 from rhale.results.refit_effect import TRACED, RefitEffect
 from rhale.results.refit_pair import RefitPair
-from rhale.results.table_rows import Columns
+from rhale.results.table_rows import Columns, add_labels
 
 CORRELATED = 0.8  # from here on, a learner may take one feature for the other
 
@@ -25,7 +27,7 @@ def effect_rows(effects: Sequence[RefitEffect], correlated: Mapping[str, Sequenc
         Features that each feature can hardly be told from (`find_correlated`).
     """
     ends = [effect.importance_ci() for effect in effects]
-    return {
+    columns: Columns = {
         "feature": [effect.name for effect in effects],
         "output": [effect.output for effect in effects],
         "importance": [effect.importance for effect in effects],
@@ -37,6 +39,14 @@ def effect_rows(effects: Sequence[RefitEffect], correlated: Mapping[str, Sequenc
         "comes_back": [known(effect) for effect in effects],
         "correlated_with": [", ".join(correlated[effect.name]) for effect in effects],
     }
+    return label_refits(columns, effects)
+
+
+def label_refits(columns: Columns, effects: Sequence[RefitEffect]) -> Columns:
+    """Add what people read for the features and outputs of a table."""
+    captions = effects[0].captions
+    words = {"feature": captions.feature, "output": captions.output}
+    return add_labels(columns, {key: list(map(read, columns[key])) for key, read in words.items()})
 
 
 def known(result: RefitEffect | RefitPair) -> bool | None:
@@ -47,7 +57,7 @@ def known(result: RefitEffect | RefitPair) -> bool | None:
 def pair_rows(pairs: Sequence[RefitPair]) -> Columns:
     """One row per pair and output: which interactions would come back."""
     ends = [pair.strength_ci() for pair in pairs]
-    return {
+    columns: Columns = {
         "first": [pair.names[0] for pair in pairs],
         "second": [pair.names[1] for pair in pairs],
         "output": [pair.output for pair in pairs],
@@ -59,6 +69,7 @@ def pair_rows(pairs: Sequence[RefitPair]) -> Columns:
         "p_value": [pair.p_value for pair in pairs],
         "comes_back": [known(pair) for pair in pairs],
     }
+    return label_pairs(columns, pairs[0].captions if pairs else PLAIN)
 
 
 def part_rows(effects: Sequence[RefitEffect]) -> Columns:
@@ -70,7 +81,7 @@ def part_rows(effects: Sequence[RefitEffect]) -> Columns:
         own = {"feature": [effect.name] * n_rows, "output": [effect.output] * n_rows, **own}
         for name, cells in columns.items():
             cells += own[name]
-    return columns
+    return label_refits(columns, effects)
 
 
 PART_COLUMNS = ("feature", "output", "at", "x", *TRACED)

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from statistics import NormalDist
-from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, cast, get_args, runtime_checkable
 
 import numpy as np
 
 from rhale.errors import BadSettingError
-from rhale.kernels import FloatArray
+from rhale.kernels import BoolArray, FloatArray
 from rhale.kernels.curve import Center
 from rhale.kernels.grid import uniform_edges
 from rhale.kernels.real_jumps import Jump
 from rhale.kernels.records import freeze, same_fields
 from rhale.kernels.row_places import RowPlaces
 from rhale.kernels.staircase import Staircase
-from rhale.kernels.times import AxisKind, ColumnKind, as_axis_kind, as_numbers
+from rhale.kernels.times import AxisKind, ColumnKind, as_axis_kind, as_numbers, written
 from rhale.kernels.uncertainty import Estimate
+from rhale.names import read_word
 from rhale.results.captions import Captions
 from rhale.results.door_to_plots import draw_result
 from rhale.results.missing import Missing
@@ -28,8 +29,10 @@ from rhale.results.table_rows import Columns
 Points = Any  # numbers; dates or durations where the feature has them
 Parts = Literal["bins", "levels", "points"]
 Quantity = Literal["effect", "prediction"]
+Outside = Literal["extend", "nan", "raise"]  # what is said beyond the ends of a curve
 N_POINTS = 401  # between the limits, besides the limits: a quadratic looks smooth
 N_SUPPORT_CELLS = 80
+ROUNDING = 2.0**-30  # of an effect: what is less is made by the arithmetic of the model
 
 
 class Trace(NamedTuple):
@@ -184,19 +187,34 @@ class Result(Protocol):
         """Where the curve of a stepped model moves far at once; none where it has no steps."""
         ...
 
-    def curve(self, x: Any, *, center: Center = "mean", smooth: bool = False) -> FloatArray:
+    def curve(
+        self,
+        x: Any,
+        *,
+        center: Center = "mean",
+        smooth: bool = False,
+        outside: Outside = "extend",
+    ) -> FloatArray:
         """The curve at what the user calls the values: numbers, dates, names of levels.
 
-        With `smooth`, small steps of a stepped model are evened out; other curves stay.
+        With `smooth`, small steps of a stepped model are evened out; other curves stay. Beyond
+        the ends of `axis`, "extend" lets the outermost bins go on; levels and points, which cannot,
+        are nan there, as all results are with "nan". "raise" refuses such values.
         """
         ...
 
-    def spread(self, x: Any, *, center: Center = "mean") -> FloatArray:
+    def spread(self, x: Any, *, center: Center = "mean", outside: Outside = "extend") -> FloatArray:
         """How much rows differ there, their curves centred as the mean curve is."""
         ...
 
     def ci(
-        self, x: Any, *, level: float = 0.95, center: Center = "mean", smooth: bool = False
+        self,
+        x: Any,
+        *,
+        level: float = 0.95,
+        center: Center = "mean",
+        smooth: bool = False,
+        outside: Outside = "extend",
     ) -> tuple[FloatArray, FloatArray]:
         """Where the curve is, given the draw of the rows."""
         ...
@@ -287,6 +305,11 @@ class FrozenResult:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __str__(self: Any) -> str:
+        from rhale.results.listing import tell_effect
+
+        return tell_effect(self)
+
     @property
     def features(self) -> tuple[str, ...]:
         """The one feature."""
@@ -328,14 +351,15 @@ class FrozenResult:
         Returns
         -------
         data frame
-            Columns `feature`, `output`, `x`, `at`, `curve`, `spread`, `low` and `high`. `x` is a
-            number (of dates the day since 1970, of levels their place), `at` the same as text; the
-            last row is that of missing values, where they were measured.
+            Columns `feature`, `output`, `x`, `at`, `curve`, `spread`, `low` and `high`, and what
+            people read for the first two. `x` is a number (of dates the day since 1970, of levels
+            their place), `at` the same as text; the last row is that of missing values, where
+            they were measured.
         """
         from rhale.results.summary import curve_frame
 
-        options = {"n": n, "center": center, "level": level, "smooth": smooth}
-        return curve_frame([self], backend, **options)
+        asked: dict[str, Any] = {"n": n, "center": center, "level": level, "smooth": smooth}
+        return curve_frame([self], backend, **asked)
 
     def plot(self, **options: Any) -> Any:
         """Draw this feature in detail, as `Explanation.plot` does.
@@ -357,6 +381,33 @@ class FrozenResult:
 def reach(result: Result) -> tuple[float, float]:
     """First and last value of the feature."""
     return float(result.axis[0]), float(result.axis[-1])
+
+
+def find_beyond(result: Result, points: FloatArray, outside: Outside) -> BoolArray:
+    """Tell which values are to be nan, as they lie beyond the ends of a curve; or refuse them.
+
+    Parameters
+    ----------
+    result : Result
+        Whose curve.
+    points : ndarray of shape (n_x,)
+        Feature values.
+    outside : {"extend", "nan", "raise"}
+        As in `Result.curve`.
+    """
+    outside = cast(Outside, read_word("outside", outside, get_args(Outside)))
+    low, high = reach(result)
+    beyond = (points < low) | (points > high)
+    if outside == "raise" and beyond.any():
+        kind = axis_kind(result)
+        first, *ends = (written(float(v), kind) for v in (points[beyond][0], low, high))
+        msg = (
+            f"{beyond.sum()} of {points.size} values of {result.name!r} lie beyond "
+            f"[{', '.join(ends)}], where its curve ends, the first at {first}; outside='nan' leaves "
+            "them out"
+        )
+        raise BadSettingError(msg)
+    return np.asarray(beyond & (outside == "nan"))
 
 
 def is_constant(result: Result) -> bool:
@@ -436,6 +487,17 @@ def normal_quantile(level: float) -> float:
     """Half-width of a two-sided normal interval, in standard errors."""
     require_level(level)
     return NormalDist().inv_cdf(0.5 + level / 2)
+
+
+def drop_rounding(value: float, scale: float) -> float:
+    """A number, zero if it is but rounding beside the scale; nan stays what it is.
+
+    Examples
+    --------
+    >>> drop_rounding(2.6e-14, 37.68), drop_rounding(2.6e-14, 0.0), drop_rounding(0.1, 37.68)
+    (0.0, 2.6e-14, 0.1)
+    """
+    return 0.0 if value <= ROUNDING * scale else value
 
 
 def weighted_root_mean_square(values: FloatArray, weight: FloatArray) -> float:

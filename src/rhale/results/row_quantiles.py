@@ -8,8 +8,8 @@ from rhale.kernels import FloatArray
 from rhale.results.result import Result, axis_kind, is_constant, reach
 
 MIDDLE = (0.05, 0.95)  # of the rows
-SQUEEZED = 0.25  # of the axis: less room for the middle of the rows is little
-MORE_ROOM = 2.0  # that a logarithmic axis must give them
+SQUEEZED = 1 / 3  # of the axis: less room for the middle of the rows is little
+MORE_ROOM = 1.5  # that a logarithmic axis must give them
 
 
 def row_weights(result: Result) -> tuple[FloatArray, FloatArray]:
@@ -65,7 +65,9 @@ def is_skewed(result: Result, within: tuple[float, float] | None = None) -> bool
     Notes
     -----
     They are where all are positive numbers, where the middle 90 % of the rows would stand on less
-    than a quarter of a plain axis, and where a logarithmic one gives them twice as much room.
+    than a third of a plain axis, and where a logarithmic one gives them half as much room again.
+    So a lognormal tail has such an axis, and an exponential or uniform feature does not: the many
+    small values of these would take the room instead.
     """
     if result.labels or axis_kind(result) != "number" or is_constant(result):
         return False

@@ -8,6 +8,7 @@ from math import inf
 from typing import NamedTuple
 
 from rhale.kernels.times import AxisKind, write_short
+from rhale.results.captions import Captions
 from rhale.results.listing import shorten, text_width
 from rhale.results.region_tree import Group, Groups, RegionTree, Side, Split
 from rhale.results.table_rows import write_place
@@ -102,6 +103,61 @@ def rules_of_groups(groups: Groups) -> tuple[str, ...]:
     ('age ≤ 30', 'age > 30')
     """
     return tuple(_in_words([condition]) for condition in _conditions_of_groups(groups))
+
+
+def call_features(tree: RegionTree, captions: Captions) -> RegionTree:
+    """Give the same regions for people to read: features, in rules too, are called by captions.
+
+    Parameters
+    ----------
+    tree : RegionTree
+        Which names features by their keys.
+    captions : Captions
+        What people read.
+
+    Examples
+    --------
+    >>> tree = RegionTree("x", "y", "found", "", (), (Split(0, "x1", 0, 40.0),))
+    >>> rules_of(call_features(tree, Captions({"x1": "Age"})).splits)
+    ('Age ≤ 40', 'Age > 40')
+    """
+    call = captions.feature
+    if not captions.features:
+        return tree
+    splits, doubtful = (
+        tuple(replace(split, feature=call(split.feature)) for split in some)
+        for some in (tree.splits, tree.doubtful)
+    )
+    groups = tree.groups and replace(tree.groups, feature=call(tree.groups.feature))
+    rules = [region.rule for region in tree.regions]
+    if tree.regions and (splits or groups):
+        rules = list(rules_of(splits) if groups is None else rules_of_groups(groups))
+    return replace(
+        tree,
+        splits=splits,
+        doubtful=doubtful,
+        groups=groups,
+        gradual=None if tree.gradual is None else call(tree.gradual),
+        partners=tuple(p._replace(feature=call(p.feature)) for p in tree.partners),
+        regions=tuple(replace(r, rule=rule) for r, rule in zip(tree.regions, rules, strict=True)),
+        thirds=tuple(replace(t, rule=_call(t.rule, tree.gradual, captions)) for t in tree.thirds),
+    )
+
+
+def _call(rule: str, feature: str | None, captions: Captions) -> str:
+    """Call the only feature of a rule, which lies between two values, what people read.
+
+    Examples
+    --------
+    >>> _call("3 < 3 ≤ 30", "3", Captions({"3": "Age"}))
+    '3 < Age ≤ 30'
+    """
+    key, words = (
+        shorten(name, LONGEST_NAME) for name in (feature or "", captions.feature(feature or ""))
+    )
+    if rule.startswith((f"{key} ≤ ", f"{key} > ")):
+        return words + rule.removeprefix(key)
+    return rule.replace(f" < {key} ≤ ", f" < {words} ≤ ", 1)
 
 
 def short_rules(tree: RegionTree, width: int = LABEL_WIDTH) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from rhale.results.curve_rows import curve_rows
 from rhale.results.listing import name_differing, share_told
 from rhale.results.result import STATISTICS, Result, axis_kind, reach
 from rhale.results.rules_in_words import ALL_ROWS
-from rhale.results.table_rows import NAN, Columns, name_places
+from rhale.results.table_rows import NAN, Columns, add_labels, name_places, short_notes
 
 FRAMES = ("pandas", "polars", "pyarrow")
 
@@ -31,7 +31,8 @@ def bin_rows(effects: Sequence[Result]) -> Columns:
     is "missing", its places are nan, `mean` is the change of the prediction (of a profile: the
     prediction) without a value, `count` and `weight` are those of the rows that have none.
     """
-    return stack([({"feature": e.name, "output": e.output}, e.table()) for e in effects])
+    parts = [({"feature": e.name, "output": e.output}, e.table()) for e in effects]
+    return _labelled(stack(parts), effects)
 
 
 def region_rows(effects: Sequence[Result]) -> Columns:
@@ -44,7 +45,14 @@ def region_rows(effects: Sequence[Result]) -> Columns:
         for number, rule, own in named:
             first = {"region": number, "rule": rule, "feature": own.name, "output": own.output}
             parts.append((first, own.table()))
-    return stack(parts)
+    return _labelled(stack(parts), effects)
+
+
+def _labelled(columns: Columns, effects: Sequence[Result]) -> Columns:
+    """Add what people read for the features and outputs of a table."""
+    captions = effects[0].captions
+    words = {"feature": captions.feature, "output": captions.output}
+    return add_labels(columns, {key: list(map(read, columns[key])) for key, read in words.items()})
 
 
 def stack(parts: Sequence[tuple[dict[str, Any], Columns]]) -> Columns:
@@ -75,13 +83,13 @@ def curve_frame(
         As in `curve_rows`.
     """
     parts = [({"feature": e.name, "output": e.output}, curve_rows(e, **options)) for e in effects]
-    return as_frame(stack(parts), backend, usual)
+    return as_frame(_labelled(stack(parts), effects), backend, usual)
 
 
 def split_rows(effects: Sequence[Result]) -> Columns:
     """One row per feature, output and split."""
     splits = [(e, split) for e in effects if e.regions is not None for split in e.regions.splits]
-    return {
+    columns: Columns = {
         "feature": [e.name for e, _ in splits],
         "output": [e.output for e, _ in splits],
         "depth": [split.depth for _, split in splits],
@@ -93,6 +101,7 @@ def split_rows(effects: Sequence[Result]) -> Columns:
         "standard_error": [float(split.standard_error) for _, split in splits],
         "rows": [int(split.rows) for _, split in splits],
     }
+    return _labelled(columns, effects)
 
 
 def effect_rows(effects: Sequence[Result]) -> Columns:
@@ -104,11 +113,12 @@ def effect_rows(effects: Sequence[Result]) -> Columns:
     levels of the last two, and the points of profiles. `low` and `high` are numbers, `from` and
     `to` the same as text. `missing_share` and `missing_mean` are nan where not measured. Where
     regions were asked for, `differs_by` names who differs, `share` and `share_error` say how much
-    of the spread that explains, and `regions` counts them.
+    of the spread that explains, and `regions` counts them. `notes` says what the notes are about;
+    `effect.notes` has them in full. What people read for `feature` and `output` comes last.
     """
     measured = [e.missing for e in effects]
     places = [name_places(e.axis, e.labels, axis_kind(e)) for e in effects]
-    return {
+    columns: Columns = {
         "feature": [e.name for e in effects],
         "output": [e.output for e in effects],
         "kind": [e.column_kind for e in effects],
@@ -121,8 +131,9 @@ def effect_rows(effects: Sequence[Result]) -> Columns:
         "missing_share": [float(m.share) if m else NAN for m in measured],
         "missing_mean": [float(m.mean) if m else NAN for m in measured],
         **_region_columns(effects),
-        "notes": ["; ".join(e.notes) for e in effects],
+        "notes": [short_notes(e.notes) for e in effects],
     }
+    return _labelled(columns, effects)
 
 
 def _region_columns(effects: Sequence[Result]) -> Columns:

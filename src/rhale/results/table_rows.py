@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.times import AxisKind, as_dates
 from rhale.results.missing import Missing
+from rhale.results.note import Note
 
 Columns = dict[str, list[Any]]
 MISSING = "missing"
@@ -58,6 +60,35 @@ def list_bins(effect: _WithBins, edges: FloatArray, names: list[str], curve: Flo
         "curve_left": curve[:-1].tolist(),
         "curve_right": curve[1:].tolist(),
     }
+
+
+def add_labels(columns: Columns, labels: Columns) -> Columns:
+    """Add what people read for keys, as the last columns.
+
+    Parameters
+    ----------
+    columns : dict of str to list
+        A table, in whose columns `feature`, `output` and so on keys stand.
+    labels : dict of str to list of str
+        By the name of such a column, what people read for each row.
+
+    Examples
+    --------
+    >>> add_labels({"feature": ["x0"], "mean": [1.0]}, {"feature": ["Age"]})
+    {'feature': ['x0'], 'mean': [1.0], 'feature_label': ['Age']}
+    """
+    return {**columns, **{f"{name}_label": words for name, words in labels.items()}}
+
+
+def short_notes(notes: Sequence[Note]) -> str:
+    """Say what notes are about, each once: a cell of a table is one line high.
+
+    Examples
+    --------
+    >>> short_notes([Note("secants", "windows hold 0.01 of the rows"), Note("", "a text")])
+    'secants, other'
+    """
+    return ", ".join(dict.fromkeys(note.kind or "other" for note in notes))
 
 
 def add_row(columns: Columns, known: dict[str, Any]) -> Columns:

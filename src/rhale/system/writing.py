@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 
-from rhale.errors import BadFileError
+from rhale.errors import BadFileError, MissingFolderError
 
 PART = ".part"  # ends the name of a file that is being written
 NO_SUCH_CALL = (errno.EINVAL, errno.EBADF, errno.ENOTSUP)  # of disks that do not sync folders
@@ -28,10 +28,13 @@ def whole(path: str | PathLike[str]) -> Iterator[Path]:
 
     Raises
     ------
+    MissingFolderError
+        If its folder is not there.
     OSError
         If the disk says no; it names `path`, whichever step failed.
     """
     target = Path(path)
+    require_folder(target)
     if target.exists() and not target.is_file():  # as root one could replace a device
         what = "a folder" if target.is_dir() else "no regular file"
         msg = f"{target} cannot be written: it is {what}; name a file"
@@ -47,6 +50,13 @@ def whole(path: str | PathLike[str]) -> Iterator[Path]:
         raise OSError(error.errno, error.strerror, str(target)) from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def require_folder(path: Path) -> None:
+    """Refuse a file whose folder is not there, and name the folder."""
+    if not path.parent.exists():
+        msg = f"{path} cannot be written: there is no folder {path.parent}; make it first"
+        raise MissingFolderError(msg, str(path))
 
 
 def write_text(path: str | PathLike[str], text: str) -> None:

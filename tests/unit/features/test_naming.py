@@ -3,7 +3,8 @@ import pytest
 
 import rhale
 from rhale.errors import BadSettingError
-from rhale.features.naming import list_words, read_units
+from rhale.features.naming import keep_words, list_words, read_units
+from rhale.settings import Settings
 
 X = np.random.default_rng(0).uniform(size=(60, 2))
 
@@ -116,3 +117,17 @@ def test_one_name_is_enough_for_one_column():
 
 def test_no_units_are_no_units():
     assert read_units(None, {"a": "a"}) == {}
+
+
+def test_words_go_with_their_columns_where_these_move():
+    names, kept = ["id", "c", "a"], ["a", "c"]
+
+    def words(given):
+        return keep_words(Settings(feature_names=given), names, kept).feature_names
+
+    assert words(["Number", "Third", "First"]) == {"c": "Third", "a": "First"}
+    assert words(["Third", "First"]) == {"c": "Third", "a": "First"}
+    assert words({0: "Number", 2: "First"}) == {"a": "First"}
+    assert words({"z": "Last"}) == {"z": "Last"}
+    assert words(["one"]) == ["one"]
+    assert words(None) is None

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+import rhale
 from rhale.errors import BadPredictionError, WrongShapeError
 from rhale.models.answers import check_answer, check_repeatable
 
@@ -61,3 +62,15 @@ def test_randomness_of_one_output_is_found_beside_a_large_one():
 def test_a_list_of_different_lengths_is_a_wrong_shape():
     with pytest.raises(WrongShapeError, match="a list that is no array"):
         check_answer([np.ones((3, 2)), np.ones((3, 4))], 3)
+
+
+def test_a_tensor_that_knows_its_gradient_is_taken_for_its_values():
+    torch = pytest.importorskip("torch")
+    weight = torch.tensor([2.0], requires_grad=True)
+    rows = np.random.default_rng(0).normal(size=(50, 1)).astype(np.float32)
+    answer = torch.tensor(rows) @ weight
+    assert np.array_equal(check_answer(answer, 50)[:, 0], 2 * rows[:, 0].astype(np.float64))
+    fx = rhale.explain(
+        lambda x: torch.tensor(x) @ weight, rows, gradient=lambda x: weight.expand(len(x), 1)
+    )
+    assert fx["x0"].mean == pytest.approx([2.0])

@@ -4,7 +4,12 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from rhale.errors import BadTableError
-from rhale.models.expected_columns import columns_for, columns_of
+from rhale.models.expected_columns import (
+    columns_for,
+    columns_of,
+    match_columns,
+    tell_left_out,
+)
 
 X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 3)), columns=["a b", "c", "d"])
 MODEL = LinearRegression().fit(X, X["c"])
@@ -32,5 +37,29 @@ def test_a_model_that_does_not_say_names_no_columns():
 
 
 def test_missing_columns_are_named():
-    with pytest.raises(BadTableError, match=r"no column 'c', which .* did you mean 'C'|Known"):
+    with pytest.raises(BadTableError, match=r"no column 'c', which .* did you mean 'C'"):
         columns_for(MODEL, ["a b", "C", "d"])
+    with pytest.raises(BadTableError, match=r"no column 'a b', 'c', which .* did you mean 'C'"):
+        columns_for(MODEL, ["C", "d"])
+
+
+def test_a_table_in_memory_is_matched_where_all_columns_are_there():
+    assert match_columns(MODEL, ["d", "target", "c", "a b"]) == ["a b", "c", "d"]
+    assert match_columns(MODEL, ["a b", "c", "d"]) is None
+    assert match_columns(MODEL, ["a b", "C", "d"]) is None
+    assert match_columns(MODEL, ["x0", "x1", "x2"]) is None
+    assert match_columns(len, ["d", "c"]) is None
+
+
+def test_names_are_compared_as_lightgbm_writes_them():
+    model = boosted("lightgbm", X)
+    assert columns_of(model) == ("a_b", "c", "d")
+    assert match_columns(model, ["d", "c", "a b", "id"]) == ["a b", "c", "d"]
+    assert match_columns(model, ["a b", "c", "d"]) is None
+
+
+def test_columns_that_are_left_out_are_told():
+    note = tell_left_out([f"x{i}" for i in range(12)])
+    assert note.kind == "columns"
+    assert note.endswith("'x8', 'x9' and 2 more")
+    assert tell_left_out(["id"]) == "column left out, as the model was not fitted on it: 'id'"

@@ -5,12 +5,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import rhale
-from rhale.errors import BadFileError, UnknownModelError
-from rhale.models.wrap import recognise_kind, wrap
+from rhale.errors import BadFileError, BadSettingError, UnknownModelError
+from rhale.models.wrap import recognise_kind, unbind, wrap
 
 X = np.random.default_rng(0).normal(size=(40, 2))
 
@@ -104,3 +106,53 @@ def test_a_gradient_beside_an_adapter_is_refused_and_never_dropped():
     adapter = wrap(lambda rows: rows[:, 0])
     with pytest.raises(UnknownModelError, match=r"gradient= is for callables .* Adapter\.gradient"):
         wrap(adapter, gradient=lambda rows: rows)
+
+
+CLASSES = LogisticRegression().fit(X, X[:, 0] > 0)
+PIPE = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, X[:, 0] > 0)
+
+
+@pytest.mark.parametrize("estimator", [CLASSES, PIPE, OwnEstimator()])
+@pytest.mark.parametrize("name", ["predict", "predict_proba", "decision_function"])
+def test_a_method_stands_for_its_estimator_and_that_response(estimator, name):
+    if hasattr(estimator, name):
+        assert unbind(getattr(estimator, name), "auto") == (estimator, name)
+        assert unbind(getattr(estimator, name), name) == (estimator, name)
+
+
+def test_an_explained_method_has_the_labels_of_its_estimator():
+    fx = rhale.explain(CLASSES.predict_proba, X)
+    assert fx.effects == rhale.explain(CLASSES, X, response="predict_proba").effects
+    assert fx.outputs == ("True",)
+    ix = rhale.interactions(CLASSES.decision_function, X)
+    assert ix.provenance["model"] == "sklearn LogisticRegression, decision_function"
+
+
+def test_a_method_and_another_response_contradict_each_other():
+    said = (
+        r"LogisticRegression.predict_proba, and response='log_odds' .* pass the LogisticRegression"
+    )
+    with pytest.raises(BadSettingError, match=said):
+        rhale.explain(CLASSES.predict_proba, X, response="log_odds")
+
+
+class Renamed(OwnEstimator):
+    def predict(self, rows):
+        return -rows[:, 0]
+
+    old = OwnEstimator.predict
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        CLASSES.predict_log_proba,  # which is no response
+        Renamed().old,  # another function than the estimator's own predict
+        [1.0].append,
+        Scaled().forward,
+        wrap(OwnEstimator()).predict,
+        OwnEstimator.predict,
+    ],
+)
+def test_other_methods_are_functions_of_their_own(model):
+    assert unbind(model, "auto") == (model, "auto")

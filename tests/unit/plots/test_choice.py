@@ -23,6 +23,24 @@ def test_an_unknown_option_is_refused_with_those_that_are_known(feature):
         fx.plot(feature, levle=0.9)
 
 
+@pytest.mark.parametrize(
+    ("other", "ours"),
+    [("color", "colors"), ("max_features", "top"), ("xlim", "limits"), ("order", "sort")],
+)
+def test_words_of_other_libraries_are_answered_with_ours(other, ours):
+    fx = rhale.explain(lambda rows: rows[:, 0], ROWS)
+    with pytest.raises(BadSettingError, match=f"no option '{other}'; did you mean '{ours}'"):
+        fx.plot(**{other: 1})
+
+
+def test_a_kind_needs_one_feature_and_one_output():
+    fx = rhale.explain(lambda rows: rows, ROWS)
+    for feature in ("x0", ["x0", "x1"], None):
+        with pytest.raises(BadSettingError, match="one feature and one output"):
+            fx.plot(feature, kind="curve")
+    assert fx.plot("x0", output="y1", kind="curve").get_xlabel() == "x0"
+
+
 def test_regions_are_an_option_of_single_effects(by_sex):
     ax = draw(choose_plot(by_sex), by_sex, ax=None, regions=True, center="start")
     assert ax.get_legend().get_title().get_text() == "sex explains 92 ± 1 % of the spread"

@@ -113,13 +113,16 @@ def test_no_default_of_matplotlib_changes(effect, make_profile, render):
     assert dict(mpl.rcParams) == before
 
 
-def test_pyplot_stays_out_unless_it_is_used_already(effect, make_profile):
-    figures = [plot_effect(effect)[0].figure, plot_profile(make_profile()).figure]
-    assert "matplotlib.pyplot" not in sys.modules
-    assert [figure.number for figure in figures if hasattr(figure, "number")] == []
+def test_pyplot_knows_the_figure_whether_or_not_it_was_imported_before(effect, monkeypatch):
+    monkeypatch.delitem(sys.modules, "matplotlib.pyplot", raising=False)
+    top, _ = plot_effect(effect)
+    import matplotlib.pyplot as plt
+
+    assert plt.gcf() is top.figure
+    plt.close("all")
 
 
-def test_pyplot_knows_the_figure_where_it_is_used(effect):
+def test_pyplot_lets_go_of_a_figure_that_is_closed(effect):
     plt = pytest.importorskip("matplotlib.pyplot")
     before = plt.get_fignums()
     ax = plot_compare({"age": effect})

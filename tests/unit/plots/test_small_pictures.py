@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+import rhale
 from rhale.errors import BadSettingError
 from rhale.plots import plot_all
 from rhale.results.numerals import write_with_error
@@ -34,20 +35,20 @@ def many(make_effect):
 @pytest.mark.parametrize("n_features", [1, 2, 8, 40])
 def test_every_feature_has_a_panel_in_the_given_order(many, n_features, render):
     effects = many(n_features)[::-1]
-    panels = plot_all(effects)
+    panels = plot_all(effects, top=n_features)
     assert panels.shape == (n_features,)
     assert [ax.get_title("left") for ax in panels] == [effect.name for effect in effects]
     assert render(panels[0])
 
 
 def test_the_figure_grows_with_the_number_of_features(many):
-    heights = [plot_all(many(n))[0].figure.get_figheight() for n in (5, 20, 40)]
+    heights = [plot_all(many(n), top=n)[0].figure.get_figheight() for n in (5, 20, 40)]
     assert heights == sorted(set(heights))
 
 
 def test_titles_of_forty_long_names_do_not_overlap(make_effect):
     names = [f"measurement_number_{i}_of_a_long_series" for i in range(40)]
-    panels = plot_all([make_effect(X, SIGNS, LIMITS, name=name) for name in names])
+    panels = plot_all([make_effect(X, SIGNS, LIMITS, name=name) for name in names], top=40)
     panels[0].figure.draw_without_rendering()
     boxes = [ax._left_title.get_window_extent() for ax in panels]
     assert all(left.x1 < right.x0 for left, right in pairwise(boxes[:5]))
@@ -116,10 +117,21 @@ def test_of_many_outputs_the_largest_are_drawn_and_the_legend_says_so(many, find
     assert panels[0].figure.legends[0].get_title().get_text() == "6 of 8 outputs"
 
 
-def test_only_the_first_features_can_be_drawn(many):
-    panels = plot_all(many(5), max_features=2)
-    assert [ax.get_title("left") for ax in panels] == ["x0", "x1"]
-    assert panels[0].figure.legends[0].get_title().get_text() == "2 of 5 features"
+def told(panels):
+    return panels[0].figure.legends[0].get_title().get_text()
+
+
+def test_the_largest_features_can_be_drawn_in_the_given_order(many):
+    panels = plot_all(many(5), top=2)  # x4 has the largest slope
+    assert [ax.get_title("left") for ax in panels] == ["x3", "x4"]
+    assert told(panels) == "2 of 5 features, those with the largest effects"
+
+
+def test_what_is_left_is_said_without_a_legend_too(many):
+    with rhale.style(legend=False):
+        panels = plot_all(many(3), top=2)
+    assert not panels[0].figure.legends
+    assert panels[0].figure.get_supxlabel().startswith("2 of 3 features")
 
 
 def test_columns_can_be_chosen(many):
@@ -149,7 +161,7 @@ def test_nothing_to_plot_is_refused():
         plot_all([])
 
 
-@pytest.mark.parametrize("setting", [{"columns": 0}, {"max_features": 0}, {"columns": 1.5}])
+@pytest.mark.parametrize("setting", [{"columns": 0}, {"top": 0}, {"columns": 1.5}])
 def test_numbers_must_be_positive_and_whole(many, setting):
     with pytest.raises(BadSettingError, match="positive whole number"):
         plot_all(many(2), **setting)
@@ -168,10 +180,33 @@ def test_profiles_and_effects_stand_side_by_side(many, make_profile, render):
     assert render(panels[2])
 
 
-def test_a_new_figure_has_sixty_panels_at_most_and_says_so(many):
-    panels = plot_all(many(61))
-    assert [ax.get_title("left") for ax in panels] == [f"x{i}" for i in range(60)]
-    assert panels[0].figure.legends[0].get_title().get_text() == "60 of 61 features"
+def test_a_new_figure_has_twenty_panels_at_most_and_says_so(many):
+    panels = plot_all(many(24))
+    assert [ax.get_title("left") for ax in panels] == [f"x{i}" for i in range(4, 24)]
+    assert told(panels) == "20 of 24 features, those with the largest effects"
+    assert len(plot_all(many(24), axes=Figure().subplots(4, 6))) == 24
+
+
+def test_limits_and_scales_may_differ_by_feature(many, one):
+    first, second = plot_all(many(2), limits={"x1": (0.2, 0.5)}, xscale={"x1": "log"})
+    assert first.get_xlim()[0] < 0
+    assert second.get_xlim() == (0.2, 0.5)
+    assert (first.get_xscale(), second.get_xscale()) == ("linear", "log")
+    assert second.get_xlabel() == "(log scale)"
+    assert one(second, "curve").get_xdata()[[0, -1]].tolist() == [0.2, 0.5]
+
+
+def test_settings_of_features_that_are_not_drawn_are_refused(many):
+    with pytest.raises(BadSettingError, match=r"limits= names 'x7', .* did you mean 'x0'"):
+        plot_all(many(2), limits={"x7": (0, 1)})
+    with pytest.raises(BadSettingError, match="xscale= names 'y'"):
+        plot_all(many(2), xscale={"y": "log"})
+
+
+def test_shared_heights_follow_what_is_shown(make_effect):
+    steep = make_effect(X, np.where(X < 0.5, 0.0, 100.0), LIMITS, name="a")
+    (ax,) = plot_all([steep], limits=(0.0, 0.5), center="start")
+    assert max(np.abs(ax.get_ylim())) < 2  # 50 at the end of the data
 
 
 @pytest.fixture

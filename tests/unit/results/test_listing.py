@@ -1,4 +1,5 @@
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -6,6 +7,7 @@ from tests.unit.results.with_regions import SPLIT, alone, make_regional
 
 import rhale
 from rhale.results import listing
+from rhale.results.captions import Captions
 from rhale.results.region_tree import Group, Groups, Partner
 
 TABLE = np.random.default_rng(0).normal(size=(200, 3))
@@ -26,10 +28,10 @@ def lines_of(fx):
 
 def test_the_text_ranks_the_largest_effect_first(fx):
     title, header, *rows = lines_of(fx)
-    assert title == "rhale of a function, 200 rows"
+    assert title == "rhale of a function, 200 rows; effects on prediction"
     assert header.split() == [
         "feature",
-        "effect",
+        "importance",
         "±",
         "error",
         "typical",
@@ -69,7 +71,7 @@ def test_notes_are_numbered_once_each():
     ]
     text = listing.as_text(effects, {"method": "rhale", "rows": 2}, ("about the whole",))
     title, _, first, second, third, *footer = text.splitlines()
-    assert title == "rhale of a model, 2 rows"
+    assert title == "rhale of a model, 2 rows; effects on y0"
     assert first.startswith("b ")
     assert first.endswith("1, 2")
     assert second.startswith("c ")
@@ -79,19 +81,18 @@ def test_notes_are_numbered_once_each():
 
 def test_fewer_rows_than_the_table_has_are_told():
     fx = rhale.explain(weak_strong, np.tile(TABLE, (10, 1)), n_rows=1000)
-    assert lines_of(fx)[0] == "rhale of a function, 1,000 of 2,000 rows"
+    assert lines_of(fx)[0].startswith("rhale of a function, 1,000 of 2,000 rows; ")
 
 
 def test_several_outputs_have_a_column():
     fx = rhale.explain(lambda rows: rows[:, :2], TABLE, features=[0, 1])
-    header, *rows = lines_of(fx)[1:6]
+    title, header, *rows = lines_of(fx)[:6]
+    assert title.endswith("; 2 outputs")
     assert header.split()[:2] == ["feature", "output"]
-    assert sorted(tuple(row.split()[:2]) for row in rows[:4]) == [
-        ("x0", "y0"),
-        ("x0", "y1"),
-        ("x1", "y0"),
-        ("x1", "y1"),
-    ]
+    words = [fx.captions.output(output) for output in fx.outputs]
+    start, end = header.index("output"), header.index("importance")
+    found = [(row.split()[0], row[start:end].strip()) for row in rows[:4]]
+    assert sorted(found) == sorted(product(["x0", "x1"], words))
 
 
 def test_profiles_have_points():
@@ -242,3 +243,49 @@ def test_shares_of_several_outputs_are_told_by_their_names():
     )
     assert listing.tell_shares(tuple("abcde"), [(0.1, 0.2)] * 5)[0].endswith("so on for 2 more")
     assert listing.tell_shares(("a",), [(float("nan"),) * 2]) == ()
+
+
+def flat(name, size, **fields):
+    return replace(rhale.effect([0.0, 1.0], [size, size], name=name), **fields)
+
+
+def test_the_largest_of_many_effects_are_listed_and_the_others_counted():
+    effects = [flat(f"x{i}", float(i)) for i in range(200)]
+    lines = listing.as_text(effects, {}, ("a note",)).splitlines()
+    assert [line.split()[0] for line in lines[2:22]] == [f"x{i}" for i in range(199, 179, -1)]
+    assert lines[22:] == ["and 180 smaller ones: fx.summary() has all", "a note"]
+    whole = listing.as_text(effects, {}, (), most=None).splitlines()
+    assert len(whole) == 2 + 200
+
+
+def test_people_read_captions_and_units():
+    captions = Captions({"x0": "Age"}, {"y0": "price"}, {"y0": "$", "x0": "years"})
+    effect = flat("x0", 2.0, captions=captions)
+    title, _, row = listing.as_text([effect], {"rows": 2}, ()).splitlines()
+    assert title.endswith("; effects on price ($)")
+    assert row.split()[0] == "Age"
+    told = "Age (years) on price ($): 1 bin from 0 to 1, importance 1 ± 0, typical spread 0"
+    assert str(effect) == told
+    assert repr(effect).startswith("Effect('x0', output='y0', 1 bins")
+
+
+def test_levels_and_dates_are_told_by_their_ends(every_kind):
+    told = {effect.name: str(effect) for effect in every_kind}
+    assert " levels from b to a" in told["categories"]
+    assert "2 bins from 1970-01-01 to 1970-01-11" in told["date"]
+    assert all("\n" not in line for line in told.values())
+
+
+def test_what_is_rounding_beside_the_largest_effect_is_zero():
+    effects = [flat("large", 1e6), flat("nothing", 1e-9)]
+    last = listing.as_text(effects, {}, ()).splitlines()[-1]
+    assert last.split()[1:4] == ["0", "±", "0"]
+
+
+def test_who_differs_is_named_by_captions(regional):
+    tree = regional["x0"].regions
+    words = Captions({"x1": "Income"})
+    assert listing.differs_by(tree, words) == "gradually with Income, x2 (99 ± 1 %)"
+    assert listing.name_differing(regional["x2"].regions, words) == "Income"
+    doubtful = replace(tree, state="doubtful", doubtful=(SPLIT,))
+    assert listing.name_differing(doubtful, words) == "perhaps Income"

@@ -1,7 +1,8 @@
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rhale.results.captions import Captions
 from rhale.results.pair_effect import PairIndex
 from rhale.results.pair_listing import pair_ranking, pairs_as_text, tell_explained, tell_how
 
@@ -14,11 +15,11 @@ def indices(n, **fields):
 
 def test_the_strongest_are_listed_and_the_others_counted():
     lines = pairs_as_text(indices(435), TOLD, ["a note"]).splitlines()
-    assert lines[0] == "pairs by h of a Forest, 1,000 rows; from unnormalised H"
+    assert lines[0] == "pairs by h of a Forest, 1,000 rows; from unnormalised H; on y"
     assert lines[1].split() == ["pair", "strength", "share", "notes"]
     assert lines[2].split() == ["a0", "x", "b", "1", "25", "%"]
     assert len(lines) == 2 + 20 + 2
-    assert lines[-2:] == ["and 415 weaker ones", "a note"]
+    assert lines[-2:] == ["and 415 weaker ones: ix.to_frame() has all", "a note"]
 
 
 def test_few_pairs_are_all_listed():
@@ -76,3 +77,11 @@ def test_shares_of_features_that_go_together_are_said_to_overlap():
     assert told.endswith("features alone 179 %: features that go together count twice")
     (told,) = tell_explained(["y"], np.array([0.48]), np.array([0.58]))
     assert told.endswith("features alone 58 %")
+
+
+def test_people_read_captions():
+    captions = Captions({"a0": "Age"}, {"y": "price"}, {"y": "$"})
+    pairs = [replace(pair, captions=captions) for pair in indices(2)]
+    head, _, first, _ = pairs_as_text(pairs, TOLD, []).splitlines()
+    assert head.endswith("; on price ($)")
+    assert first.startswith("Age x b ")

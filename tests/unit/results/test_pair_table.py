@@ -52,6 +52,7 @@ def test_one_row_for_each_cell(pairs):
 
 def test_an_index_has_no_cells():
     index = PairIndex(("a", "b"), "y", "h", 0.5, 1.0, h2=0.2, n_left_out=4)
-    assert cell_rows([index]) == {"first": [], "second": [], "output": []}
+    keys = ["first", "second", "output"]
+    assert cell_rows([index]) == {name: [] for key in keys for name in (key, f"{key}_label")}
     rows = pair_rows([index])
     assert (rows["h2"], rows["left_out"], rows["cells"]) == ([0.2], [4], [0])

@@ -18,7 +18,10 @@ def listed(rx, correlated=None, remarks=()):
 
 def test_every_feature_has_a_line_and_columns_are_aligned(lines):
     head, names, first, second, legend, last = listed(lines, remarks=["a remark"])
-    assert head == "6 trainings of function, models as given, explained on 80 rows by rhale"
+    assert (
+        head
+        == "6 trainings of function, models as given, explained on 80 rows by rhale; on prediction"
+    )
     assert names.split("  ")[0] == "feature"
     assert first.startswith("x0 ")
     assert second.split() == ["x1", "0", "[0,", "0]", "0", "1", "no"]
@@ -57,3 +60,10 @@ def test_outputs_are_named_where_there_are_several():
     lines = listed(rx)
     assert lines[1].split()[:2] == ["feature", "output"]
     assert len(lines) == 2 + 4 + 1
+
+
+def test_of_many_features_the_first_are_listed(lines):
+    many = [lines["x0"]] * 25
+    told = refits_as_text(many, lines.provenance, []).splitlines()
+    assert told[22] == "and 5 more: rx.replication() has all"
+    assert len(told) == 2 + 20 + 2

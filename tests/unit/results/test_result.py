@@ -5,10 +5,13 @@ import pytest
 from tests.unit.results.conftest import MISSING
 
 import rhale
+from rhale.errors import BadSettingError
 from rhale.results.result import (
     STATISTICS,
     Result,
     axis_kind,
+    drop_rounding,
+    find_beyond,
     heights,
     is_constant,
     reach,
@@ -138,3 +141,71 @@ def test_what_has_no_steps_is_smooth_as_it_is(results):
         x = list(result.labels) or plain.x
         np.testing.assert_array_equal(result.curve(x), result.curve(x, smooth=True))
         np.testing.assert_array_equal(result.ci(x), result.ci(x, smooth=True))
+
+
+def beyond(result):
+    """A value on each side of the curve, and one on it."""
+    low, high = reach(result)
+    return np.array([low - 1.0, low, high + 1.0])
+
+
+def test_beyond_the_ends_bins_go_on_and_others_are_unknown(results):
+    for result in (*results[:4], results[6]):
+        before, at, behind = np.isnan(result.curve(beyond(result)))
+        assert [before, at, behind] == [result.parts != "bins", False, result.parts != "bins"]
+
+
+def test_beyond_the_ends_all_are_unknown_where_that_is_asked_for(results):
+    for result in (*results[:4], results[6]):
+        x = beyond(result)
+        low, high = result.ci(x, outside="nan")
+        for values in (result.curve(x, outside="nan"), result.spread(x, outside="nan"), low, high):
+            assert np.isnan(values).tolist() == [True, False, True]
+        for name in ("curve", "spread"):
+            as_usual = getattr(result, name)(x[1])
+            assert getattr(result, name)(x[1], outside="nan") == as_usual
+            assert getattr(result, name)(x[1], outside="raise") == as_usual
+        assert result.ci(x[1], outside="raise") == result.ci(x[1])
+
+
+def test_beyond_the_ends_values_are_refused_where_that_is_asked_for(results):
+    for result in (*results[:4], results[6]):
+        said = rf"2 of 3 values of {result.name!r} lie beyond \[.*outside='nan'"
+        for ask in (result.curve, result.spread, result.ci):
+            with pytest.raises(BadSettingError, match=said):
+                ask(beyond(result), outside="raise")
+
+
+def test_ends_are_told_as_people_write_them(results):
+    effect = results[1]
+    assert effect.kind == "date"
+    with pytest.raises(BadSettingError, match=r"beyond \[\d{4}-\d\d-\d\d.*first at \d{4}-"):
+        effect.curve(beyond(effect), outside="raise")
+    with pytest.raises(BadSettingError, match="outside='none' is not known; use one of extend"):
+        effect.curve(beyond(effect), outside="none")
+
+
+def test_a_value_that_is_missing_lies_nowhere():
+    effect = rhale.effect([0.0, 1.0, 2.0], [1.0, 1.0, 1.0])
+    assert not find_beyond(effect, np.array([np.nan, 1.0]), "raise").any()
+    assert find_beyond(effect, np.array([-1.0, 0.0, 2.0, 2.1]), "nan").tolist() == [1, 0, 0, 1]
+
+
+@pytest.mark.parametrize("method", ["rhale", "ale", "pdp"])
+@pytest.mark.parametrize("power", [-20, 0, 20])
+def test_rows_of_a_linear_model_do_not_differ_whatever_its_scale(method, power):
+    """Differences of a linear function are off by rounding only, and this is no spread."""
+    rows = np.random.default_rng(0).normal(size=(200, 3))
+    slopes = np.array([0.1, 3.3, 47.7])
+    fx = rhale.explain(lambda r: 2.0**power * (1.1 + r @ slopes), rows, method=method)
+    for effect in fx:
+        assert effect.typical_spread == 0.0
+        assert effect.heterogeneity == 0.0
+        assert effect.importance > 0
+
+
+def test_rounding_is_told_from_what_is_small():
+    assert drop_rounding(1e-12, 1.0) == 0.0
+    assert drop_rounding(1e-8, 1.0) == 1e-8
+    assert drop_rounding(1e-300, 0.0) == 1e-300
+    assert np.isnan(drop_rounding(np.nan, 1.0))

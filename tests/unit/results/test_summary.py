@@ -9,6 +9,8 @@ from tests.unit.results.with_regions import make_regional
 import rhale
 from rhale.errors import BadSettingError, MissingExtraError
 from rhale.results import summary
+from rhale.results.captions import Captions
+from rhale.results.note import Note
 
 RNG = np.random.default_rng(0)
 TABLE = RNG.normal(size=(200, 3))
@@ -133,6 +135,7 @@ def test_all_kinds_of_features_fit_in_one_frame(every_kind, backend, rows):
     pytest.importorskip(backend)
     frame = nw.from_native(summary.as_frame(rows(every_kind), backend))
     words = {"feature", "output", "from", "to", "kind", "notes"}
+    words |= {"feature_label", "output_label"}
     for name, dtype in frame.schema.items():
         assert dtype == nw.String if name in words else dtype.is_numeric(), name
 
@@ -234,7 +237,7 @@ def test_splits_have_a_row_each(regional, fx):
 def test_no_splits_are_a_frame_without_rows(fx, backend):
     pytest.importorskip(backend)
     frame = nw.from_native(summary.as_frame(summary.split_rows(fx.effects), backend))
-    assert frame.shape == (0, 10)
+    assert frame.shape == (0, 12)
 
 
 def test_the_summary_says_who_differs_where_that_was_asked_for(regional, fx):
@@ -244,3 +247,21 @@ def test_the_summary_says_who_differs_where_that_was_asked_for(regional, fx):
     np.testing.assert_array_equal(rows["share"], [0.99, 0.2, 0.5])
     np.testing.assert_array_equal(rows["share_error"], [0.01, 0.01, np.nan])
     assert rows["regions"] == [3, 1, 2]
+
+
+def test_what_people_read_is_in_the_last_columns(every_kind):
+    captions = Captions({"number": "A number"}, {"y0": "price"})
+    effects = [replace(effect, captions=captions) for effect in every_kind]
+    for rows in (summary.bin_rows(effects), summary.effect_rows(effects)):
+        assert list(rows)[-2:] == ["feature_label", "output_label"]
+        known = zip(rows["feature"], rows["feature_label"], strict=True)
+        assert all(label == captions.feature(name) for name, label in known)
+        assert "A number" in rows["feature_label"]
+        assert set(rows["output"]) == {"y0"}
+        assert set(rows["output_label"]) == {"price"}
+
+
+def test_a_row_of_the_summary_is_one_line_high():
+    notes = (Note("gap", "no rows between 1 and 2" * 20), Note("gap", "more"), Note("jump", "x"))
+    effect = replace(rhale.effect([0.0, 1.0], [1.0, 1.0]), local_notes=(*notes, "a text"))
+    assert summary.effect_rows([effect])["notes"] == ["gap, jump, other"]

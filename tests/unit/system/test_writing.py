@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from rhale.errors import BadFileError
+from rhale.errors import BadFileError, MissingFolderError
 from rhale.system.writing import replace_durably, whole, write_text
 
 
@@ -79,6 +79,8 @@ def test_a_missing_folder_is_told_with_the_name_of_the_file(tmp_path):
     with pytest.raises(FileNotFoundError) as failed:
         write_text(tmp_path / "no" / "a.txt", "text")
     assert failed.value.filename == str(tmp_path / "no" / "a.txt")
+    assert isinstance(failed.value, MissingFolderError)
+    assert str(failed.value).endswith(f"there is no folder {tmp_path / 'no'}; make it first")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")

@@ -16,6 +16,7 @@ from rhale.models.trees.reading import Reading
 PROBABILITIES = ("sigmoid", "multiclass_ova", "softmax", "identity", "identity_multiclass")
 GROWING = ("exponential", "mean_and_variance")  # beyond all bounds that a forest of leaves gives
 USUAL = 2.0**24  # times the usual answer: jumps beyond are refused
+N_BETWEEN = 65  # places between the extremes
 WIDEST_ODDS = 2.0**11  # log-odds of the smallest float64 and of the largest below 1
 
 
@@ -70,6 +71,33 @@ def bound_jumps(reading: Reading) -> float:
     if reading.link in GROWING:
         widest = float(np.fmin(widest, USUAL * np.max(np.abs(usual))))
     return round_up(widest)
+
+
+def bound_mapped(reading: Reading, link: Callable[[FloatArray], FloatArray]) -> float:
+    """The same where answers are mapped further: from answers between those of all extreme leaves.
+
+    Parameters
+    ----------
+    reading : Reading
+        The trees; the link must give each output from its own sum.
+    link : callable
+        From sums (n, n_outputs) to answers as they are wanted.
+
+    Notes
+    -----
+    As there, no bound is beyond 2**24 times what is usual: the answer for mean leaves, or how far
+    it is from the nearer one of the extremes.
+    """
+    least, mean, most = (v.astype(np.float64) for v in sum_leaves(reading.forest))
+    part = np.linspace(0.0, 1.0, N_BETWEEN)[:, None]
+    sums = np.concatenate([mean[None], least + part * (most - least)])
+    with np.errstate(all="ignore"):
+        found = link(sums * np.ldexp(1.0, -reading.forest.exponent) + reading.base)
+        usual, between = found[0], found[1:]
+        widest = float(np.nanmax(between.max(axis=0) - between.min(axis=0)))
+        beside = np.fmin(np.abs(usual - between[0]), np.abs(between[-1] - usual))
+        size = float(np.nanmax(np.fmax(np.abs(usual), beside)))
+    return round_up(float(np.fmin(widest, USUAL * size)))
 
 
 def sum_leaves(forest: Forest) -> tuple[IntArray, FloatArray, IntArray]:

@@ -115,12 +115,14 @@ def check_missing(walker: TreeWalker, ask: Ask, chunk: Chunk, changes: Sequence[
 
 
 def can_miss(chunk: Chunk, column: int) -> bool:
-    """Whether a column of this type can hold nan."""
-    with np.errstate(invalid="ignore"):
-        try:
-            return bool(np.isnan(chunk.representable(column, np.full(chunk.n_rows, np.nan))).all())
-        except (TypeError, ValueError):
-            return False
+    """Whether a copy of the column can hold nan: one of pandas' truth values makes it False."""
+    try:
+        with np.errstate(invalid="ignore"):
+            rows = chunk.vary([(column, np.full(chunk.n_rows, np.nan))])
+        copied = open_table(rows).chunk(0, chunk.n_rows).column(column)
+    except (TypeError, ValueError):  # whole numbers
+        return False
+    return bool(np.isnan(copied).all())
 
 
 def cannot_change(chunk: Chunk, column: int) -> bool:

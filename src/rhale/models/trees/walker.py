@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from rhale.kernels.dependences import DependenceQuestion, Dependences
 from rhale.kernels.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.kernels.pair_question import PairQuestion, PairReply
 from rhale.models.sklearn import log_odds
-from rhale.models.trees.answering import WIDEST_ODDS, Answering, bound_jumps, round_up
+from rhale.models.trees.answering import WIDEST_ODDS, Answering, bound_jumps, bound_mapped, round_up
 from rhale.models.trees.forest import MOST_CUTS
 from rhale.models.trees.links import LINKS, identity
 from rhale.models.trees.pipeline import MIXED
@@ -37,11 +37,14 @@ class TreeWalker:
         Which answer: raw sums, or after the link.
     is_pair : bool
         Whether one probability becomes two outputs.
+    after : callable or None
+        Maps answers (..., n_outputs) number by number to other units, where they are wanted so.
     """
 
     reading: Reading
     response: str
     is_pair: bool
+    after: Callable[[FloatArray], FloatArray] | None = None
 
     def walk(self, chunk: Chunk, changes: Sequence[Change]) -> FloatArray:
         """Answers of all outputs, each for one column replaced: (n_changes, n_rows, n_outputs)."""
@@ -184,6 +187,8 @@ class TreeWalker:
     def answering(self, chosen: tuple[int, ...]) -> Answering:
         """How sums of leaves become answers, and how far these can jump."""
         found, forest = self.reading, self.reading.forest
+        if self.after is not None:
+            return Answering(found.base, self.link, 1.0, chosen, bound_mapped(found, self.link))
         is_raw = self.response in RAW
         factor = found.raw_factor if is_raw else 1.0
         is_sum = LINKS.get(found.link) is identity and not self.is_pair
@@ -196,6 +201,11 @@ class TreeWalker:
         return Answering(found.base, self.link, 1.0, chosen, bound)
 
     def link(self, sums: FloatArray) -> FloatArray:
+        """Turn sums of leaves into the answers that are wanted."""
+        answers = self.own_answers(sums)
+        return answers if self.after is None else self.after(answers)
+
+    def own_answers(self, sums: FloatArray) -> FloatArray:
         """Turn sums of leaves into the model's answers."""
         if self.response in RAW:
             return sums if self.reading.raw_factor == 1 else sums * self.reading.raw_factor

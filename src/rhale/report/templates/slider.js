@@ -36,7 +36,8 @@ function makeSlider(feature, section, change) {
   const box = make("div", "", "other-bins"), label = make("label", "Bins"), range = make("input");
   const back = make("button", "As chosen");
   Object.assign(range, { type: "range", id: `f${feature}-bins`, min: 0, step: 1, autocomplete: "off" });
-  Object.assign(label, { htmlFor: range.id });
+  Object.assign(label, { htmlFor: range.id, id: `${range.id}-label` });
+  range.setAttribute("aria-labelledby", `${label.id} f${feature}-name`); // which of the many sliders
   Object.assign(back, { type: "button" });
   const move = (part, position) => {
     part.position = position;

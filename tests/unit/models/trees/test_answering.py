@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rhale.models.trees.answering import Answering, bound_jumps, sum_leaves
+from rhale.models.trees.answering import Answering, bound_jumps, bound_mapped, sum_leaves
 from rhale.models.trees.forest import Tree
 from rhale.models.trees.plant import plant
 from rhale.models.trees.reading import Reading
@@ -55,3 +55,18 @@ def test_links_without_a_bound_get_that_of_their_leaves(link, largest):
 def test_exponentials_that_no_row_can_reach_do_not_make_the_unit_coarse():
     bound = bound_jumps(reading("exponential", *[stump(-9.0, 9.0)] * 200, base=2.0))
     assert 2**24 * np.exp(2) <= bound <= 2**25 * np.exp(2)
+
+
+@pytest.mark.parametrize(("of", "largest"), [(np.exp, np.exp(5) - np.exp(-1)), (np.square, 25.0)])
+def test_mapped_answers_jump_no_further_than_between_extreme_leaves(of, largest):
+    """Sums lie between -1 and 5; a square has its smallest value in between."""
+    found = bound_mapped(reading("identity", stump(-1.0, 2.0), stump(-1.0, 2.0), base=1.0), of)
+    assert 0.99 * largest <= found <= 2 * largest
+
+
+def test_maps_that_no_row_can_follow_do_not_make_the_unit_coarse():
+    trees = [stump(-9.0, 9.0)] * 200
+    bound = bound_mapped(reading("identity", *trees, base=2.0), np.exp)
+    assert 2**24 * np.exp(2) <= bound <= 2**25 * np.exp(2)
+    bound = bound_mapped(reading("identity", *trees), np.expm1)  # zero for mean leaves
+    assert 2**24 <= bound <= 2**25

@@ -3,11 +3,13 @@ import pytest
 
 pytest.importorskip("numba")
 
-from rhale.models.trees.check_walker import check_walker
+import rhale
+from rhale.models.trees.check_walker import can_miss, check_walker
 from rhale.models.trees.forest import Tree
 from rhale.models.trees.plant import plant
 from rhale.models.trees.reading import CannotReadError, Reading
 from rhale.models.trees.walker import TreeWalker
+from rhale.tables import open_table
 
 ROWS = np.random.default_rng(0).normal(size=(20, 2))
 
@@ -64,3 +66,26 @@ def test_a_table_of_names_alone_is_checked_as_it_is():
     assert check_walker(named, lambda table: as_the_stump(encode(table)), rows, [3.0, 5, 3]) == 0
     with pytest.raises(CannotReadError, match="they give 5 where the model answers 4"):
         check_walker(named, None, rows, [3.0, 4, 3])
+
+
+def test_a_column_of_truth_values_is_not_asked_without_a_value():
+    """A missing one would be False, and the trees be blamed for it."""
+    pandas = pytest.importorskip("pandas")
+    rows = pandas.DataFrame({"a": ROWS[:, 0] > 0, "b": ROWS[:, 1]})
+
+    def ask(table):
+        return np.where(table["a"], 5.0, 3.0)
+
+    assert check_walker(stump(), ask, rows, ask(rows)) == 20 * (3 + 1)
+    assert not can_miss(open_table(rows).chunk(0, 20), 0)
+    assert can_miss(open_table(rows).chunk(0, 20), 1)
+
+
+def test_xgboost_with_truth_values_is_walked():
+    pandas, xgboost = pytest.importorskip("pandas"), pytest.importorskip("xgboost")
+    x = np.random.default_rng(1).normal(size=(300, 2))
+    rows = pandas.DataFrame({"x": x[:, 0], "b": x[:, 1] > 0})
+    model = xgboost.XGBRegressor(n_estimators=5).fit(rows, x[:, 0] + rows["b"])
+    fx = rhale.explain(model, rows)
+    assert fx.provenance["answers_walked"] > 0
+    assert not [note for effect in fx for note in effect.notes if note.kind == "black box"]

@@ -1,0 +1,282 @@
+"""Conversions: what `transform=` says about the columns of a table and the answers of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from rhale.errors import BadSettingError, BadTableError, UnknownOutputError, excerpt
+from rhale.kernels import FloatArray
+from rhale.models.adapter import Adapter
+from rhale.models.unit_maps import KNOWN, UnitMap, settle
+from rhale.names import find, near_names
+from rhale.tables import Table, TableInMemory
+from rhale.tables.array import ArrayTable
+from rhale.tables.columns import column_at
+from rhale.tables.frame import FrameTable
+from rhale.tables.replaced import RowTypes, read_numbers, replace_columns
+
+SINGLE, DOUBLE = float(np.finfo(np.float32).eps), float(np.finfo(np.float64).eps)
+PREDICTION = "prediction"  # what the one output of a regressor is called for people
+PROBE_ROWS, FEW_ROWS = 64, 8
+PIPELINE = (
+    "put it into a pipeline with the model, and explain the raw table: "
+    "rhale.explain(make_pipeline(scaler, model), raw)"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Conversions:
+    """How rows in people's units become rows of the model, and its answers those for people.
+
+    Attributes
+    ----------
+    columns : tuple of (tuple of int, UnitMap)
+        Columns that are mapped, each once, together with others where one map is of several.
+    outputs : mapping of str to UnitMap
+        Maps of the answers, by what the user calls the outputs.
+    types : RowTypes
+        Types of the model's rows.
+    words : str, sequence, mapping or None
+        What people read for outputs, as in `rhale.explain`.
+    """
+
+    columns: tuple[tuple[tuple[int, ...], UnitMap], ...]
+    outputs: Mapping[str, UnitMap]
+    types: RowTypes = field(default_factory=lambda: RowTypes(np.dtype(np.float64), {}))
+    words: Any = None
+
+    def model_numbers(self, rows: Any) -> list[FloatArray]:
+        """Numbers of the model for each of `columns`, shape (n_rows, n_columns)."""
+        with np.errstate(all="ignore"):
+            return [one.model(read_numbers(rows, places)) for places, one in self.columns]
+
+    def model_rows(self, rows: Any, numbers: Sequence[FloatArray] | None = None) -> Any:
+        """Rows in the model's units; `numbers` are those of `model_numbers`, if they are known."""
+        numbers = self.model_numbers(rows) if numbers is None else numbers
+        new = {
+            place: found[:, i]
+            for (places, _), found in zip(self.columns, numbers, strict=True)
+            for i, place in enumerate(places)
+        }
+        return self.types.write(rows, new) if new else rows
+
+    def people_answers(self, named: Outputs, answers: FloatArray) -> FloatArray:
+        """Answers of the model, shape (..., n_outputs), as people read them."""
+        mapped = np.array(answers)
+        with np.errstate(all="ignore"):  # what is not finite is refused, with its row
+            for place, one in self.find_outputs(named).items():
+                mapped[..., place] = one.people(answers[..., place])
+        return mapped
+
+    def find_outputs(self, named: Outputs) -> dict[int, UnitMap]:
+        """Maps of the answers by the place of the output, once outputs are known."""
+        return {named.find(name, self.words): one for name, one in self.outputs.items()}
+
+
+class Outputs(NamedTuple):
+    """What a model calls its outputs, and which are explained unless others are asked for."""
+
+    labels: tuple[str, ...]
+    usual: tuple[int, ...]
+
+    @classmethod
+    def of(cls, adapter: Adapter, n_outputs: int) -> Outputs:
+        """Those of a model that gives so many answers; y0, y1, ... where it has no names."""
+        labels, usual = adapter.labels, adapter.usual_outputs
+        if labels is None or len(labels) != n_outputs:
+            labels, usual = tuple(f"y{i}" for i in range(n_outputs)), None
+        return cls(labels, tuple(range(n_outputs)) if usual is None else usual)
+
+    def find(self, asked: str, words: Any) -> int:
+        """Place of an output: by its label, or by what people read (`output_names=`)."""
+        place = find(asked, self.labels)
+        if place is not None:
+            return place
+        if isinstance(words, Mapping):
+            told = {word: find(label, self.labels) for label, word in words.items()}
+        else:
+            listed = [words] if isinstance(words, str) or words is None else list(words)
+            is_one_each = len(listed) == len(self.usual)
+            told = dict(zip(listed, self.usual, strict=True)) if is_one_each else {}
+        if len(self.usual) == 1:
+            told.setdefault(PREDICTION, self.usual[0])
+        place = told.get(asked)
+        if place is None:
+            msg = f"transform= names {asked!r}, which is neither a feature nor an output; outputs: "
+            raise UnknownOutputError(msg + near_names(asked, list(self.labels)))
+        return place
+
+
+def convert(table: Table, transform: Any, words: Any = None) -> tuple[TableInMemory, Conversions]:
+    """Bring a table from the model's units to people's, and learn the way back.
+
+    Parameters
+    ----------
+    table : Table
+        Rows as the model takes them; in memory, and never modified.
+    transform : fitted scaler or mapping
+        What the user gave; see `rhale.explain`.
+    words : str, sequence, mapping or None
+        Its `output_names`.
+    """
+    if not isinstance(table, TableInMemory) or not table.storage.is_memory:
+        msg = (
+            f"transform= needs a table in memory, and this is one of {table.kind}; for others, "
+            + PIPELINE.replace("it ", "the scaler ", 1)
+        )
+        raise BadSettingError(msg)
+    asked, outputs = read_transform(transform, table.names, is_array=isinstance(table, ArrayTable))
+    columns, new = list[tuple[tuple[int, ...], UnitMap]](), dict[int, FloatArray]()
+    for places, one in asked:
+        values = read_model_numbers(table, places)
+        settled, people = settle(one, values, precision_of(table, places))
+        columns.append((places, settled))
+        new |= {place: people[:, i] for i, place in enumerate(places)}
+    ways = Conversions(tuple(columns), outputs, RowTypes.of(table, list(new)), words)
+    return replace_columns(table, new) if new else table, ways
+
+
+def describe_conversions(table: TableInMemory, transform: Any) -> dict[str, Any]:
+    """Tell a transform from others by what it does to a few numbers, as plain values."""
+    made, ways = convert(table, transform)
+    chunk = made.chunk(0, min(made.n_rows, FEW_ROWS))
+    places = [place for several, _ in ways.columns for place in several]
+    columns = {made.names[place]: chunk.column(place).tolist() for place in places}
+    some = np.linspace(-1.0, 1.0, FEW_ROWS)
+    return columns | {name: one.people(some).tolist() for name, one in ways.outputs.items()}
+
+
+def read_model_numbers(table: TableInMemory, places: Sequence[int]) -> FloatArray:
+    """Columns of a table as floats; others than numbers have no units."""
+    for place in places:
+        if table.holds(place) != "number" or table.is_truth(place):
+            what = "truth values" if table.is_truth(place) else f"{table.holds(place)}s"
+            msg = f"transform= names {table.names[place]!r}, which holds {what}; it is for numbers"
+            raise BadSettingError(msg)
+    chunk = table.chunk(0, table.n_rows)
+    return np.stack([chunk.column(place) for place in places], axis=1)
+
+
+def precision_of(table: TableInMemory, places: Sequence[int]) -> FloatArray:
+    """Relative precision of the numbers in some columns: that of float32 where they are such."""
+    if isinstance(table, FrameTable):
+        singles = [column_at(table.frame, place).dtype == nw.Float32 for place in places]
+    else:
+        singles = [isinstance(table, ArrayTable) and table.array.dtype.itemsize <= 4] * len(places)
+    return np.where(singles, SINGLE, DOUBLE)
+
+
+def read_transform(
+    transform: Any, names: Sequence[str], *, is_array: bool = False
+) -> tuple[list[tuple[tuple[int, ...], UnitMap]], dict[str, UnitMap]]:
+    """What is asked of columns, by their places, and of outputs, by what the user calls them."""
+    if isinstance(transform, Mapping):
+        columns, outputs = list[tuple[tuple[int, ...], UnitMap]](), dict[str, UnitMap]()
+        for key, how in transform.items():
+            place, one = find(key, names), read_map(how, repr(key))
+            if place is None:
+                outputs[str(key)] = one
+            elif any(place in places for places, _ in columns):
+                msg = f"transform= names {names[place]!r} twice"
+                raise BadSettingError(msg)
+            else:
+                columns.append(((place,), one))
+        return columns, outputs
+    kind = type(transform).__name__
+    if not hasattr(transform, "inverse_transform"):
+        if hasattr(transform, "transform"):
+            msg = f"transform={kind} has no inverse_transform, so there is no way back; {PIPELINE}"
+        else:
+            msg = (
+                f"transform={transform!r:.60} does not say of what; pass a fitted scaler, or a "
+                "mapping from feature or output to a way to people's units: {'price': np.exp}"
+            )
+        raise BadSettingError(msg)
+    places = places_of(transform, names, is_array=is_array)
+    return [(places, scaler_map(transform, kind, len(places)))], {}
+
+
+def read_map(how: Any, what: str) -> UnitMap:
+    """Read one way to people's units: a function, a pair of them, or a scaler of one column."""
+    if hasattr(how, "inverse_transform") and not callable(how):
+        n_columns = getattr(how, "n_features_in_", 1)
+        if n_columns != 1:
+            msg = (
+                f"transform= of {what} was fitted on {n_columns} columns; pass one of a single "
+                "column, or transform=scaler for the whole table"
+            )
+            raise BadSettingError(msg)
+        return scaler_map(how, what, 1)
+    if isinstance(how, tuple | list) and len(how) == 2 and all(map(callable, how)):
+        return UnitMap(what, how[0], how[1])
+    try:
+        back, derivative = KNOWN[how]
+    except (KeyError, TypeError):
+        if callable(how):
+            return UnitMap(what, how)
+    else:
+        return UnitMap(what, how, back, derivative)
+    msg = (
+        f"transform= of {what} is {how!r:.60}; pass a function from the model's units to people's, "
+        "such as np.exp, a pair (to_people, to_model), or a fitted scaler"
+    )
+    raise BadSettingError(msg)
+
+
+def places_of(scaler: Any, names: Sequence[str], *, is_array: bool) -> tuple[int, ...]:
+    """Columns of the table that a scaler was fitted on: by name, where both have names."""
+    known = getattr(scaler, "feature_names_in_", None)
+    n_columns = getattr(scaler, "n_features_in_", len(names))
+    if known is None or is_array:
+        if n_columns != len(names):
+            msg = (
+                f"transform={type(scaler).__name__} was fitted on {n_columns} columns, the table "
+                f"has {len(names)}, and they have no names in common; pass a mapping from feature "
+                "to a way to people's units, or fit it on a data frame and explain one"
+            )
+            raise BadSettingError(msg)
+        return tuple(range(n_columns))
+    lacking = [str(name) for name in known if str(name) not in names]
+    if lacking:
+        msg = (
+            f"transform={type(scaler).__name__} was fitted on {lacking[0]!r}, which the table does "
+            f"not have; {near_names(lacking[0], list(names))}"
+        )
+        raise BadTableError(msg)
+    return tuple(list(names).index(str(name)) for name in known)
+
+
+def scaler_map(scaler: Any, what: str, n_columns: int) -> UnitMap:
+    """The map of a fitted scaler, which must treat every column by itself."""
+    nameless = forget_names(scaler)
+    back = getattr(nameless, "transform", None)
+    found = UnitMap(what, nameless.inverse_transform, back, is_block=True)
+    rng = np.random.default_rng(0)
+    probe = rng.uniform(0.1, 0.9, size=(PROBE_ROWS, n_columns))
+    try:
+        mapped = found.people(probe)
+    except BadSettingError:
+        raise
+    except Exception as error:
+        msg = f"transform={what} cannot undo itself: {type(error).__name__}: {excerpt(error)}"
+        raise BadSettingError(msg) from error
+    turned = rng.permuted(np.tile(np.arange(PROBE_ROWS), (n_columns, 1)).T, axis=0)
+    again = found.people(np.take_along_axis(probe, turned, axis=0))
+    if not np.allclose(again, np.take_along_axis(mapped, turned, axis=0), equal_nan=True):
+        msg = f"transform={what} mixes columns, which have no units of their own then; {PIPELINE}"
+        raise BadSettingError(msg)
+    return found
+
+
+def forget_names(scaler: Any) -> Any:
+    """A copy that takes arrays: scikit-learn warns of those where a scaler has seen names."""
+    copied = deepcopy(scaler)
+    for part in (copied, *(step for _, step in getattr(copied, "steps", ()))):
+        getattr(part, "__dict__", {}).pop("feature_names_in_", None)
+    return copied
