@@ -30,7 +30,9 @@ def test_a_block_of_the_readme_runs(block, tmp_path, monkeypatch):
         plt.close("all")
 
 
-@pytest.mark.parametrize("name", ["tables", "scale", "regions", "interactions", "refits", "units"])
+@pytest.mark.parametrize(
+    "name", ["tables", "scale", "regions", "interactions", "refits", "units", "compare"]
+)
 def test_the_blocks_of_a_page_run_one_after_the_other(name, tmp_path, monkeypatch):
     blocks = blocks_of(ROOT / "docs" / f"{name}.md")
     elsewhere = {"from pyspark.sql import SparkSession", "import ray"}  # run in tests/engines

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Literal, cast
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -227,7 +227,7 @@ def name_values(panels: AxesArray, one: FeatureComparison, *, turned: bool) -> N
     """Say what curves, differences and strips show."""
     verb = "prediction of" if one.results[0].quantity == "prediction" else "effect on"
     output = one.captions.value_axis(one.output)
-    side = "width" if turned else "height"
+    side: Literal["width", "height"] = "width" if turned else "height"
     words = [
         f"{verb} {shown(output, max(8, canvas.letters(panels[0], side) - len(verb)))}",
         f"difference to {shown(one.names[0], 20)}",

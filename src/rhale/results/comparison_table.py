@@ -64,8 +64,8 @@ def place_rows_of(ranked: Sequence[FeatureComparison]) -> Columns:
     `curve_with` and `curve` are the curves of both at one common zero, `difference` is the second
     less the first, between `low` and `high`. `x` is a number, `at` the same as text.
     """
-    names = ("feature", "output", "compared", "with", "at", "x")
-    names += ("curve_with", "curve", "difference", "low", "high")
+    names = ["feature", "output", "compared", "with", "at", "x"]
+    names += ["curve_with", "curve", "difference", "low", "high"]
     columns: Columns = {name: [] for name in names}
     for one in ranked:
         for found in one.differences:
