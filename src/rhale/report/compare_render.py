@@ -21,13 +21,13 @@ from rhale.results import inks
 
 SCRIPTS = ("format.js", "elements.js", "chart.js", "parts.js", "compare_page.js")
 STYLES = ("style.css", "compare_style.css")
-DARK = ("#56b4e9", "#f28c3b", "#2fbd92", "#e5e9ed", "#e09cc4", "#f0b43c", "#9fd6f5", "#d08cb8")
+DARK = ("#56b4e9", "#e68abb", "#e0b93c", "#f0f0f0", "#b79bff", "#c49a6c", "#8f9df0", "#a9b4bd")
 
 
 def render_comparison(page: ComparePage) -> str:
     """Write the page; words and scripts are kept apart as in `render`."""
     parts = environment()
-    looks = list(zip(inks.COMPARED, DARK, strict=True))
+    looks = list(zip(inks.LINES, DARK, strict=True))
     dashes = [" ".join(map(str, dash)) for dash in DASHES]
     style = "\n".join(
         parts.get_template(name).render(inks=COLOURS, looks=looks, dashes=dashes) for name in STYLES

@@ -30,9 +30,3 @@ THIRDS = ("#8CC4E8", "#2F8FCB", "#0B4F80")  # one hue, from light to dark
 # Surfaces of pairs: below zero, at zero, above. Blue and red are told apart by all readers.
 LOW, ZERO, HIGH = "#2166AC", "#F7F7F7", "#B2182B"
 STRENGTH = "#5E3C99"  # how strongly two features interact
-
-# Explanations side by side, as lines among others are everywhere.
-COMPARED = (
-    *(EFFECT, UNCERTAINTY, SPREAD, "#000000"),
-    *(BETWEEN, "#E69F00", "#56B4E9", "#882255"),
-)

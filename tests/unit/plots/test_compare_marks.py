@@ -6,15 +6,10 @@ from tests.compared_by_hand import drifted, straight
 from rhale.plots import style
 from rhale.plots.compare_marks import draw_curves, draw_difference, draw_rows, read_curves
 from rhale.plots.fields import LineField
-from rhale.results import inks
 
 
 def looks(n):
     return [style.look(index) for index in range(n)]
-
-
-def test_the_page_has_the_same_inks():
-    assert tuple(look.colour for look in style.LOOKS) == inks.COMPARED
 
 
 def test_curves_of_one_model_on_rows_that_moved_lie_on_each_other():

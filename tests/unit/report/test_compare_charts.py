@@ -21,4 +21,4 @@ def test_every_explanation_has_marks_of_its_own():
         assert f"look{k}-line" in text
         assert f"look{k}-rows" in text
     assert "look3-line" not in text
-    assert len(DASHES) == len(inks.COMPARED)
+    assert len(DASHES) == len(inks.LINES)
