@@ -50,7 +50,7 @@ def draw_tables() -> None:
     """Draw what the first example of docs/tables.md explains."""
     fx = explained_on("tables")
     fx.plot()[0].figure.savefig(IMAGES / "raw_table.png", dpi=90)
-    fx.plot("district")[0].figure.savefig(IMAGES / "levels.png", dpi=90)
+    fx.plot("district", sort="order")[0].figure.savefig(IMAGES / "levels.png", dpi=90)
 
 
 def draw_regions() -> None:

@@ -67,7 +67,14 @@ def draw_rhale(fx: rhale.Explanation) -> str:
         for s, effect in enumerate(fx):
             top = figure.add_subplot(places[s // 2 * 3, s % 2])
             bottom = figure.add_subplot(places[s // 2 * 3 + 1, s % 2], sharex=top)
-            fx.plot(s, ax=(top, bottom), center="uniform", spread=False, uncertainty=False)
+            fx.plot(
+                s,
+                ax=(top, bottom),
+                center="uniform",
+                xscale="linear",
+                spread=False,
+                uncertainty=False,
+            )
             compare.draw_band(effect, top)
             paper = report.published(f"california/x{s + 1}/rhale")
             x = np.linspace(*effect.edges[[0, -1]], 401)
@@ -84,7 +91,7 @@ def draw_ice(ice: rhale.Explanation, fx: rhale.Explanation) -> str:
     """Partial dependence and curves of single rows."""
     with compare.printed(compare.PAGE_WIDTH, 8.5) as figure:
         for s, ax in enumerate(figure.subplots(4, 2).flat):
-            ice.plot(s, ax=ax, center="uniform", max_curves=CURVES)
+            ice.plot(s, ax=ax, center="uniform", xscale="linear", max_curves=CURVES)
             x = np.linspace(*fx[s].edges[[0, -1]], 401)
             curve = fx[s].curve(x, center="uniform")
             ax.plot(x, curve, "k--", linewidth=0.8, zorder=5, label="RHALE")

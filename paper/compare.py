@@ -144,7 +144,9 @@ def draw_effect(
 ) -> None:
     """Draw curve, band and bins as the paper does, centred over x."""
     shown = {"spread": False, "uncertainty": False, **options}
-    plots.plot_effect(effect, ax=(top, bottom), center="uniform", truth=truth, **shown)
+    plots.plot_effect(
+        effect, ax=(top, bottom), center="uniform", xscale="linear", truth=truth, **shown
+    )
     draw_band(effect, top)
     for dots in bottom.findobj(lambda artist: artist.get_gid() == "rhale:dots"):
         dots.set_sizes([5.0])

@@ -117,7 +117,8 @@ def explain(
     ----------
     model : callable, estimator with `predict`, torch module, JAX function or path
         A fitted model, left as it was; or a model file: ONNX, XGBoost, LightGBM, CatBoost, skops
-        or an exported program of torch. Pickles are refused.
+        or an exported program of torch. Pickles are refused. A method, `clf.predict_proba`, stands
+        for its estimator and that response.
     data : table, path or paths
         Rows to explain the model on. In memory: NumPy array, pandas, polars or pyarrow table; the
         model sees the same kind, and nothing is modified. Larger: the path of Parquet, CSV or
@@ -152,8 +153,9 @@ def explain(
         of columns may be a pair (to_people, to_model). Tables in memory; `limits` and `bins` are in
         people's units, too. See docs/units.md.
     columns : sequence of str, optional
-        Columns that the model sees, in its order; only they are read. All by default; of tables
-        that are not in memory, those that the model was fitted on, where it says so.
+        Columns that the model sees, in its order; only they are read. By default those that the
+        model was fitted on, where it says so; a note names what is left out of a table in memory.
+        All otherwise.
     weights : array-like of shape (n_rows,) or str, optional
         How much each row matters; or the column that says so, which is then no feature and is
         not shown to the model.

@@ -336,6 +336,7 @@ class FirstLook:
         self._lock = Lock()
         self.seen: Columns | None = None
         self.pairs: list[tuple[str, str]] | None = None
+        self.bins: Any = None  # features by name, whatever order the models have
 
     def columns(self, run: Run) -> Columns:
         """What the first pass learned; others wait for it."""
@@ -343,6 +344,7 @@ class FirstLook:
             if self.seen is None or self.seen.table.names != run.table.names:
                 first = FirstPass.plan(run.table, run.asked)
                 self.seen = first.settle(run.survey(first.task))
+                self.bins = run.asked.bins
             return self.seen
 
 
@@ -628,8 +630,9 @@ def gather(work: Work, done: Done, overlap: Overlap, told: Mapping[str, Any]) ->
     found = [done.explanations[number] for number in numbers]
     found += [] if done.own is None else [done.own]
     if any(fx.cells for fx in found):
-        bins = bins_of_all(work.asked, found[0])
-        found = list(rebin_alike(found, bins, axes=work.find_axes()))
+        axes = work.find_axes()
+        bins = bins_of_all(replace(work.asked, bins=work.first_look.bins), found[0])
+        found = list(rebin_alike(found, bins, axes=axes))
     own = None if done.own is None else lighten(found.pop())
     source = Trained([done.models[n] for n in numbers if n in done.models], work, overlap)
     left, lost = say_left(work, source), tuple[Note, ...]()

@@ -300,7 +300,7 @@ def open_run(model: Any, data: Any, asked: Settings) -> Iterator[Run]:
         table, ways = convert(table, asked.transform, asked.output_names)
         adapter = ConvertedModel(adapter, ways)
     adapter, placed = place(adapter, table, asked.device)
-    table = placed if asked.checkpoint is None else table  # checkpoints keep rows of the host
+    host, table = table, placed if asked.checkpoint is None else table  # checkpoints keep its rows
     run = Run(
         asked, table, adapter, _batch_rows(asked, table, adapter), n_in_table, jobs, notes=notes
     )
@@ -308,7 +308,7 @@ def open_run(model: Any, data: Any, asked: Settings) -> Iterator[Run]:
         _keep(run) as memory,
         limit_threads(adapter, jobs) as alone,
         alone.session(),
-        telling_why(adapter.columns, table),
+        telling_why(adapter.columns, host),
     ):
         yield replace(run, adapter=alone, memory=memory)
 

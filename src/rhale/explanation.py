@@ -27,7 +27,7 @@ from rhale.measures.notes import ENOUGH, EXPLAINED, describe_explained
 from rhale.names import find_feature, find_output, list_asked, near_names
 from rhale.results import listing, store, summary
 from rhale.results.captions import Captions, caption, captions_of
-from rhale.results.contributions import Outside, as_table_like, contribute
+from rhale.results.contributions import as_table_like, contribute
 from rhale.results.effect import Effect
 from rhale.results.explained import SampledCurves
 from rhale.results.fit import MOVED_LIMITS, ModelCells, bin_alike
@@ -35,12 +35,15 @@ from rhale.results.note import Note, as_notes
 from rhale.results.partners import PartnerMatrix, Partners, partners_of_regions
 from rhale.results.plain_bins import find_other_bins
 from rhale.results.read_only import as_read_only
-from rhale.results.result import Result, is_constant
+from rhale.results.result import Outside, Result, is_constant
 from rhale.settings import PROFILES, describe_bins, name_keys, partition_for, read_bins
 from rhale.system.writing import write_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from rhale.report.pair_page import PairTable
+    from rhale.report.refit_page import RefitTable
 
 Bins = Any  # Partition, int, limits, Explanation, or a mapping from feature to one of these
 
@@ -312,10 +315,10 @@ class Explanation:
         regions : bool
             Whether rows have the curves of their regions instead of the common ones: of features
             where that explains more, as in `explained_with_regions`.
-        outside : {"nan", "extend"}
-            Of a value beyond the explained range, or a level that no explained row had: nan; or the
-            curve as it goes on (`Effect.curve`), whole numbers at their last level, names with the
-            rare ones where some are pooled.
+        outside : {"nan", "extend", "raise"}
+            Of a value beyond the explained range, or a level that no explained row had: nan; or, as
+            a guess, the outermost bins as they go on, and new names with the rare ones where some
+            are pooled; or an error.
         backend : {"pandas", "polars", "pyarrow"}, optional
             Kind of table; that of X if not given, an array for an array.
 
@@ -436,7 +439,14 @@ class Explanation:
         """Write one JSON file that `rhale.load` reads back exactly."""
         store.write(path, store.pack(self))
 
-    def report(self, path: str | PathLike[str], *, title: str | None = None) -> Path:
+    def report(
+        self,
+        path: str | PathLike[str],
+        *,
+        title: str | None = None,
+        interactions: PairTable | None = None,
+        refits: RefitTable | None = None,
+    ) -> Path:
         """Write one HTML page that needs no network: ranking, charts, sentences, notes.
 
         Parameters
@@ -445,19 +455,39 @@ class Explanation:
             The file, for example "effects.html".
         title : str, optional
             Heading of the page.
+        interactions : Interactions, optional
+            Of the same outputs: the strongest pairs get a section, three of them with charts.
+        refits : Refits, optional
+            Of the same outputs: a section says what would come back after another training.
 
         Returns
         -------
         Path
             The file.
         """
-        from rhale.report.page import make_page, with_choices
+        from rhale.report.page import add_partners, make_page, with_choices
         from rhale.report.render import render
+        from rhale.report.sections import add_interactions, add_refits
 
         page = make_page(self.effects, self.provenance, **self._told(title))
         others = find_other_bins(self.effects, self.cells, self.outputs)
-        write_text(path, render(with_choices(page, self.effects, others)))
+        page = with_choices(page, self.effects, others)
+        page = add_partners(page, self._partners_told())
+        page = page if interactions is None else add_interactions(page, interactions)
+        page = page if refits is None else add_refits(page, refits)
+        write_text(path, render(page))
         return Path(path)
+
+    def _partners_told(self) -> dict[tuple[str, str], str]:
+        """With whom spreads go, in words, by feature and output; nothing where nobody knows."""
+        from rhale.report.partner_words import tell_partners
+
+        if self.partner_matrix is None:
+            return {}
+        return {
+            (e.name, e.output): tell_partners(self.partners(e.name, e.output), e.captions)
+            for e in self.effects
+        }
 
     def _told(self, title: str | None = None) -> dict[str, Any]:
         """What a page says besides the effects."""

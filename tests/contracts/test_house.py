@@ -20,6 +20,7 @@ RESULTS = {"Effect", "LevelEffect", "Profile"}
 PUBLIC = {  # signatures that users call by keyword
     *("explain", "effect", "ci", "plot", "compare"),
     *("plot_effect", "plot_profile", "plot_all", "plot_compare", "plot_outputs"),
+    *("plot_regions", "plot_refits"),
 }
 COMPILED = {
     "models/trees/walk.py",

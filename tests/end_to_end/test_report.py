@@ -126,7 +126,7 @@ def test_another_output_has_its_own_numbers_order_and_words(opened, fx):
         "const s = document.querySelector('#output'); s.value = '1'; s.dispatchEvent(new Event('change'))"
     )
     assert names(opened) == [effect.name for effect in fx.ranked(1)]
-    assert opened.texts(".output-name") == ["y1", "y1"]
+    assert opened.texts(".output-name") == ["prediction 2", "prediction 2"]
     assert opened.texts(".feature .reading") != before
     first = fx.ranked(1)[0]
     assert opened.texts("#ranking td.size")[0].startswith(f"{first.importance:.3f} ± ")
@@ -139,7 +139,7 @@ def test_pointing_at_a_chart_tells_its_values(opened):
     ActionChains(opened.driver).move_to_element(opened.find("#f0 svg")).perform()
     opened.wait("document.querySelector('#f0 .readout').textContent.includes('effect')")
     words = opened.texts("#f0 .readout")[0]
-    assert "mean between" in words
+    assert "interval" in words
     assert 18 <= float(words.partition(":")[0]) <= 80
     assert opened.ask("document.querySelector('#f0 .here-line line') !== null")
 
@@ -231,7 +231,9 @@ def test_scripts_write_numbers_as_the_library_does(opened):
 def test_light_and_dark(opened):
     paper = "getComputedStyle(document.body).backgroundColor"
     light = opened.ask(paper)
+    assert opened.texts("#theme") == ["Switch to dark"]  # what it will do
     opened.find("#theme").click()
+    assert opened.texts("#theme") == ["Switch to light"]
     assert opened.ask(paper) != light
     opened.find("#theme").click()
     assert opened.ask(paper) == light

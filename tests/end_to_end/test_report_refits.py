@@ -103,8 +103,8 @@ def test_names_are_but_names(opened):
 def test_outputs_take_turns(opened):
     page = opened(two_outputs())
     assert len(page.texts(".ranking")) == 1
-    page.find("#output").send_keys("y1")
-    assert page.texts("h2 bdi")[0] == "y1"
+    page.find("#output").send_keys("prediction 2")
+    assert page.texts("h2 bdi")[0] == "prediction 2"
     page.show("#p1-0")
 
 

@@ -1,5 +1,7 @@
 """Laws of contributions: they add up, average to zero, and do not mind the order of rows."""
 
+from itertools import combinations
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -38,6 +40,36 @@ def test_curves_of_a_sum_add_up_to_its_predictions(seed):
     rest = bent(x) - fx.base() - fx.contributions(x).sum(axis=1)
     assert np.abs(rest).max() < 0.05
     np.testing.assert_allclose(fx.contributions(x).mean(axis=0), 0, atol=1e-6)
+
+
+def shapley(model, rows, background):
+    """Shapley values of three features by all their coalitions, over a background of rows."""
+    found = np.zeros((len(rows), 3))
+    for i in range(3):
+        others = [j for j in range(3) if j != i]
+        for size in range(3):
+            for chosen in combinations(others, size):
+                share = 1 / (3 * len(list(combinations(others, size))))
+                gain = worth(model, rows, background, [*chosen, i])
+                found[:, i] += share * (gain - worth(model, rows, background, list(chosen)))
+    return found
+
+
+def worth(model, rows, background, chosen):
+    """Mean prediction of the background with some columns of each row."""
+    mixed = np.repeat(background[None], len(rows), axis=0)
+    mixed[:, :, chosen] = rows[:, None, chosen]
+    return model(mixed.reshape(-1, 3)).reshape(len(rows), -1).mean(axis=1)
+
+
+@settings(max_examples=5, deadline=None)
+@given(SEEDS)
+def test_contributions_of_a_sum_are_its_shapley_values(seed):
+    rng = np.random.default_rng(seed)
+    x, slope = rng.normal(size=(200, 3)), rng.normal(size=3)
+    fx = rhale.explain(lambda rows: rows @ slope, x)
+    expected = shapley(lambda rows: rows @ slope, x[:5], x)
+    np.testing.assert_allclose(fx.contributions(x[:5]), expected, atol=1e-9)
 
 
 @settings(max_examples=10, deadline=None)

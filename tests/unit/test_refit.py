@@ -869,6 +869,8 @@ def test_models_see_the_columns_that_they_were_fitted_on():
     assert [note.kind for note in rx.notes][:1] == ["columns"]
     (pair,) = rhale.refits(models, wide, train=parts, pairs=[("a", "b")]).pairs
     assert pair.names == ("a", "b")
+    rx = rhale.refits(models, wide, train=parts, bins={2: 3, 1: 4})  # of the user's table
+    assert [rx[name].axis.size - 1 for name in ("a", "b")] == [3, 4]
 
 
 def test_methods_of_models_are_these_models():

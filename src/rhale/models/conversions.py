@@ -44,12 +44,15 @@ class Conversions:
         Types of the model's rows.
     words : str, sequence, mapping or None
         What people read for outputs, as in `rhale.explain`.
+    names : tuple of str
+        Columns of the table.
     """
 
     columns: tuple[tuple[tuple[int, ...], UnitMap], ...]
     outputs: Mapping[str, UnitMap]
     types: RowTypes = field(default_factory=lambda: RowTypes(np.dtype(np.float64), {}))
     words: Any = None
+    names: tuple[str, ...] = ()
 
     def model_numbers(self, rows: Any) -> list[FloatArray]:
         """Numbers of the model for each of `columns`, shape (n_rows, n_columns)."""
@@ -76,7 +79,14 @@ class Conversions:
 
     def find_outputs(self, named: Outputs) -> dict[int, UnitMap]:
         """Maps of the answers by the place of the output, once outputs are known."""
-        return {named.find(name, self.words): one for name, one in self.outputs.items()}
+        found = {}
+        for name, one in self.outputs.items():
+            place = named.find(name, self.words)
+            if place is None:
+                msg = f"transform= names {name!r}, which is neither a feature nor an output; "
+                raise UnknownOutputError(msg + near_names(name, [*self.names, *named.labels]))
+            found[place] = one
+        return found
 
 
 class Outputs(NamedTuple):
@@ -93,7 +103,7 @@ class Outputs(NamedTuple):
             labels, usual = tuple(f"y{i}" for i in range(n_outputs)), None
         return cls(labels, tuple(range(n_outputs)) if usual is None else usual)
 
-    def find(self, asked: str, words: Any) -> int:
+    def find(self, asked: str, words: Any) -> int | None:
         """Place of an output: by its label, or by what people read (`output_names=`)."""
         place = find(asked, self.labels)
         if place is not None:
@@ -106,11 +116,7 @@ class Outputs(NamedTuple):
             told = dict(zip(listed, self.usual, strict=True)) if is_one_each else {}
         if len(self.usual) == 1:
             told.setdefault(PREDICTION, self.usual[0])
-        place = told.get(asked)
-        if place is None:
-            msg = f"transform= names {asked!r}, which is neither a feature nor an output; outputs: "
-            raise UnknownOutputError(msg + near_names(asked, list(self.labels)))
-        return place
+        return told.get(asked)
 
 
 def convert(table: Table, transform: Any, words: Any = None) -> tuple[TableInMemory, Conversions]:
@@ -138,7 +144,8 @@ def convert(table: Table, transform: Any, words: Any = None) -> tuple[TableInMem
         settled, people = settle(one, values, precision_of(table, places))
         columns.append((places, settled))
         new |= {place: people[:, i] for i, place in enumerate(places)}
-    ways = Conversions(tuple(columns), outputs, RowTypes.of(table, list(new)), words)
+    types = RowTypes.of(table, list(new))
+    ways = Conversions(tuple(columns), outputs, types, words, table.names)
     return replace_columns(table, new) if new else table, ways
 
 
@@ -188,6 +195,7 @@ def read_transform(
             else:
                 columns.append(((place,), one))
         return columns, outputs
+    refuse_class(transform)
     kind = type(transform).__name__
     if not hasattr(transform, "inverse_transform"):
         if hasattr(transform, "transform"):
@@ -204,6 +212,7 @@ def read_transform(
 
 def read_map(how: Any, what: str) -> UnitMap:
     """Read one way to people's units: a function, a pair of them, or a scaler of one column."""
+    refuse_class(how)
     if hasattr(how, "inverse_transform") and not callable(how):
         n_columns = getattr(how, "n_features_in_", 1)
         if n_columns != 1:
@@ -227,6 +236,13 @@ def read_map(how: Any, what: str) -> UnitMap:
         "such as np.exp, a pair (to_people, to_model), or a fitted scaler"
     )
     raise BadSettingError(msg)
+
+
+def refuse_class(how: Any) -> None:
+    """Refuse a class where a fitted instance is meant."""
+    if isinstance(how, type):
+        msg = f"transform= holds {how.__name__}, which is a class; pass a fitted instance of it"
+        raise BadSettingError(msg)
 
 
 def places_of(scaler: Any, names: Sequence[str], *, is_array: bool) -> tuple[int, ...]:

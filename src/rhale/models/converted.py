@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray
 from rhale.models.adapter import Adapter, Walker
 from rhale.models.answers import check_answer
@@ -126,7 +127,9 @@ class ConvertedModel(Adapter):
         if not self.ways.outputs:
             return answer
         own = check_answer(answer, len(rows))
-        return self.ways.people_answers(Outputs.of(self.inner, own.shape[1]), own)
+        mapped = self.ways.people_answers(Outputs.of(self.inner, own.shape[1]), own)
+        _require_finite(own, mapped)
+        return mapped
 
     def gradient(self, rows: Any, outputs: Sequence[int]) -> tuple[Any, Any]:
         """Answers, and slopes of people's answers along people's numbers, by the chain rule."""
@@ -185,3 +188,14 @@ def _in_turn(ways: Conversions, transform: Any, rows: Any) -> Any:
     """Rows as the trees see them: in the model's units, and through its own steps."""
     seen = ways.model_rows(rows)
     return seen if transform is None else transform(seen)
+
+
+def _require_finite(own: FloatArray, mapped: FloatArray) -> None:
+    """Refuse maps that lose answers of the model, which is not to blame for that."""
+    lost = np.isfinite(own) & ~np.isfinite(mapped)
+    if lost.any():
+        msg = (
+            f"transform= of an output turns the model's answer {own[lost][0]:.6g} into "
+            f"{mapped[lost][0]}; it goes from the model's units to people's: np.exp for log(y)"
+        )
+        raise BadSettingError(msg)

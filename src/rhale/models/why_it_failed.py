@@ -33,6 +33,8 @@ def telling_why(wanted: Sequence[str] | None, table: Table) -> Iterator[None]:
         better = find_reason(error, wanted, table)
         if better is None:
             raise
+        for note in getattr(error, "__notes__", ()):
+            better.add_note(note)
         raise better from error
 
 

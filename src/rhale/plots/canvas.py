@@ -28,6 +28,7 @@ from rhale.plots.view import PLAIN, View
 
 MANY_LINES = ("rhale:rows", "rhale:trainings")
 BESIDE_LEGEND = 0.8  # inches of a figure beside a legend above its axes
+HINTED = 1.04  # letters on a screen are a little wider than on paper
 BESIDE_FIGURE = 0.3  # inches beside a legend below all panels
 ENTRY = {"handlelength": 1.6, "handletextpad": 0.8, "columnspacing": 1.2}  # by the size of letters
 SMALLEST = 1e-300  # Matplotlib cannot write ticks nearer to zero
@@ -358,7 +359,7 @@ def entry_widths(artists: Sequence[Artist]) -> list[float]:
     words = [shown(str(artist.get_label()), style.LABEL_LENGTH) for artist in artists]
     written = (text_to_path.get_text_width_height_descent(w, font, ismath=False) for w in words)
     beside = sum(ENTRY.values()) * font.get_size_in_points()
-    return [(width + beside) / 72 for width, *_ in written]
+    return [(HINTED * width + beside) / 72 for width, *_ in written]
 
 
 def balance(widths: Sequence[float], line: float) -> int:

@@ -9,10 +9,10 @@ from typing import Any
 from rhale.errors import BadSettingError
 from rhale.names import near_names
 from rhale.plots.effect_plot import plot_effect
-from rhale.plots.frame import FRAME, PLACES, read_frame
 from rhale.plots.pair_lines import plot_pair_lines
 from rhale.plots.pair_map import plot_pair_map
 from rhale.plots.pair_sides import DrawnPair
+from rhale.plots.picture_frame import FRAME, PLACES, read_frame
 from rhale.plots.profile_plot import plot_profile
 from rhale.plots.refit_plot import plot_refits
 from rhale.plots.region_plot import plot_regions

@@ -19,8 +19,9 @@ from rhale.plots.fields import Item, Layers, LineField, read_item
 from rhale.plots.kinds import Kind, choose_kind, find_panels, give_back
 from rhale.plots.labels import slope_label, value_label
 from rhale.plots.lettering import LITERAL, number
-from rhale.plots.level_plot import plot_levels
+from rhale.plots.level_plot import open_fields, plot_levels
 from rhale.plots.proportion import is_rounding, keep_in_proportion, tell_size
+from rhale.plots.slots import gather_slots
 from rhale.plots.view import PLAIN, Limits, Scale, Sort, View, read_view
 from rhale.results.effect import Effect
 from rhale.results.level_effect import LevelEffect
@@ -133,7 +134,8 @@ def plot_effect(
         Layers(center, level, spread, uncertainty, among),
     )
     if isinstance(effect, LevelEffect):
-        return plot_levels(effect, layers, view, kind=kind, ax=ax, truth=truth, turned=turned)
+        fields = open_fields(gather_slots([effect], view.order), kind, ax, turned=turned)
+        return plot_levels(effect, layers, fields, truth=truth, new=ax is None)
     top, bottom = find_panels(ax, kind)
     if top is not None:
         item = read_item(effect, center, level, smooth=smooth, view=view)

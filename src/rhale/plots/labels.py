@@ -45,23 +45,30 @@ def value_label(
     each : bool
         Whether every output has a curve or a panel of its own, which says its name.
     """
-    captions = results[0].captions
-    keys = list(dict.fromkeys(result.output for result in results))
-    is_prediction = all(result.quantity == "prediction" for result in results)
+    is_prediction = center is None or all(r.quantity == "prediction" for r in results)
     if each:
-        words = each_output([captions.output(key) for key in keys])
-        units = {captions.unit(key) for key in keys}
-        unit = units.pop() if len(units) == 1 else ""
-        words += f" ({unit})" if unit else ""
+        words = each_output(results)
+    elif is_prediction:
+        words = joined([predicted(result) for result in results], 2 * length)
     else:
         words = joined([in_sentence(result) for result in results], 2 * length)
-    words = bare(words) if is_prediction or center is None else f"effect on {words}"
+    if not is_prediction:
+        words = f"effect on {words}"
+    elif each:
+        is_class = not words.startswith(EACH_OUTPUT)
+        words = words.removeprefix("the ") if is_class else f"{PREDICTION} of {words}"
     if center is None:
         return folded(words, length)
     zero = f"({CENTRED[center]})"
     if len(words) <= length:
         return f"{words}\n{zero}"
     return folded(f"{words} {zero}", length, lines=3)
+
+
+def predicted(result: Captioned) -> str:
+    """Name what a model predicts, with its unit; a bare key says that it is a prediction."""
+    words = result.captions.value_axis(result.output)
+    return words if result.output in result.captions.outputs else f"{PREDICTION} of {words}"
 
 
 def in_sentence(result: Captioned) -> str:
@@ -84,14 +91,9 @@ def in_words(captions: Captions, output: str) -> str:
     >>> in_words(Captions(outputs={"y0": "price"}, units={"y0": "$"}), "y0")
     'price ($)'
     """
-    words = captions.value_axis(output)
-    is_answer = words.startswith((PREDICTION, *(f"{answer} of " for answer in ANSWERS)))
-    return f"the {words}" if is_answer else words
-
-
-def bare(words: str) -> str:
-    """Leave out the article, which stands in sentences only."""
-    return words.removeprefix("the ")
+    called, words = captions.output(output), captions.value_axis(output)
+    is_answer = called.startswith(tuple(f"{answer} of " for answer in ANSWERS))
+    return f"the {words}" if is_answer or called == PREDICTION else words
 
 
 def tell_apart(words: Sequence[str]) -> list[str]:
@@ -108,18 +110,14 @@ def tell_apart(words: Sequence[str]) -> list[str]:
     return [word.removeprefix(f"{answer} of ") for word in words] if answer else list(words)
 
 
-def each_output(words: Sequence[str]) -> str:
-    """Name several outputs in one.
-
-    Examples
-    --------
-    >>> each_output(["probability of class 1", "probability of class 2"])
-    'the probability of each class'
-    >>> each_output(["price", "rent"])
-    'each output'
-    """
-    answer = common_answer(words)
-    return f"the {answer} of each class" if answer else EACH_OUTPUT
+def each_output(results: Sequence[Captioned]) -> str:
+    """Name several outputs in one, with the unit that all of them have."""
+    captions, keys = results[0].captions, list(dict.fromkeys(r.output for r in results))
+    answer = common_answer([captions.output(key) for key in keys])
+    words = f"the {answer} of each class" if answer else EACH_OUTPUT
+    units = {captions.unit(key) for key in keys}
+    unit = units.pop() if len(units) == 1 else ""
+    return f"{words} ({unit})" if unit else words
 
 
 def common_answer(words: Sequence[str]) -> str:

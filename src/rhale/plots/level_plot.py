@@ -27,45 +27,56 @@ from rhale.plots.kinds import Kind, give_back
 from rhale.plots.labels import in_sentence, value_label
 from rhale.plots.lettering import folded_first
 from rhale.plots.proportion import keep_in_proportion, tell_size
-from rhale.plots.slots import Slots, gather_slots
+from rhale.plots.slots import Slots
 from rhale.plots.ticks import axis_name
-from rhale.plots.view import View
 from rhale.results.level_effect import LevelEffect
 from rhale.results.result import Trace, is_constant
 
 LevelTruth = Callable[[Any], FloatArray]
+Fields = tuple[SlotField | None, SlotField | None]
 
 
 def plot_levels(
     effect: LevelEffect,
     layers: Layers,
-    view: View,
+    fields: Fields,
     *,
-    kind: Kind = "both",
-    ax: Axes | Sequence[Axes] | None = None,
     truth: LevelTruth | None = None,
-    turned: bool | None = None,
+    new: bool = True,
 ) -> Any:
-    """Draw the effect of a feature that has levels; arguments as in `plot_effect`."""
-    slots = gather_slots([effect], view.order)
-    turn = should_turn(slots, ax) if turned is None else turned
-    top, bottom = open_fields(slots, kind, ax, turn=turn)
+    """Draw the effect of a feature that has levels; arguments as in `plot_effect`.
+
+    Parameters
+    ----------
+    effect : LevelEffect
+        What to draw.
+    layers : Layers
+        What is drawn besides the mean.
+    fields : pair of SlotField
+        Where, see `open_fields`.
+    truth : callable, optional
+        Known values of the levels.
+    new : bool
+        Whether the figure is new.
+    """
+    top, bottom = fields
     above: list[Artist] = []
     below: list[Artist] = []
     if top is not None:
         above = draw_top(top, effect, layers, truth)
     if bottom is not None:
         below = draw_lower(bottom, effect, layers.level)
-    title = tell_size(effect, layers.among) if ax is None else ""
-    write_legends(top, bottom, above, below, new=ax is None, title=title)
+    title = tell_size(effect, layers.among) if new else ""
+    write_legends(top, bottom, above, below, new=new, title=title)
     name_axes(top, bottom, effect, layers.center)
     return give_back(*(None if field is None else field.board.ax for field in (top, bottom)))
 
 
 def open_fields(
-    slots: Slots, kind: Kind, ax: Axes | Sequence[Axes] | None, *, turn: bool
-) -> tuple[SlotField | None, SlotField | None]:
+    slots: Slots, kind: Kind, ax: Axes | Sequence[Axes] | None, *, turned: bool | None = None
+) -> Fields:
     """Find or make the panels: levels and the steps between them, of which one may be none."""
+    turn = should_turn(slots, ax) if turned is None else turned
     if kind == "both":
         pair = canvas.find_pair(ax, sideways=turned_height(slots) if turn else None)
         first, second = (SlotField(Board(panel, turn), slots) for panel in pair)

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from rhale.kernels.curve import Center
 from rhale.plots import canvas, panel, small_pictures, style, ticks
 from rhale.plots.axes_array import AxesArray
+from rhale.plots.fields import Layers
 from rhale.plots.labels import output_names, value_label
 from rhale.plots.lettering import LITERAL
 from rhale.plots.view import Limits, Scale, Sort, read_view
@@ -68,10 +69,10 @@ def plot_outputs(
     if regions:
         small_pictures.refuse_regions(effects, [])
     largest = max(effects, key=lambda e: np.nan_to_num(e.importance))
-    options: dict[str, Any] = {"smooth": smooth, "regions": regions}
+    layers, options = Layers(center, level), dict[str, Any](smooth=smooth, regions=regions)
     options["view"] = read_view([largest], limits, xscale, sort)
     names = output_names(effects)
-    features = [panel.read_feature(names[e.output], [e], center, level, **options) for e in effects]
+    features = [panel.read_feature(names[e.output], [e], layers, **options) for e in effects]
     kept = features[: small_pictures.MOST_PANELS if axes is None else None]
     panels = small_pictures.find_panels(axes, kept, columns, sharey=sharey)
     explained: list[Artist] = []

@@ -10,7 +10,6 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
 
-from rhale.kernels.curve import Center
 from rhale.plots import canvas, style, theme
 from rhale.plots.board import Board
 from rhale.plots.fields import Field, Item, Layers, place_field, read_item
@@ -91,18 +90,20 @@ def without_spread(path: Trace) -> Trace:
 def read_feature(
     title: str,
     results: list[Result],
-    center: Center,
-    level: float,
+    layers: Layers,
     *,
     smooth: bool = False,
     regions: bool = False,
     view: View = PLAIN,
 ) -> Panel:
     """Read what one panel shows: with `regions` their curves, where there is one output."""
-    items = [read_item(result, center, level, smooth=smooth, view=view) for result in results]
+    items = [
+        read_item(result, layers.center, layers.level, smooth=smooth, view=view)
+        for result in results
+    ]
     if not (regions and len(results) == 1 and results[0].regions is not None):
         return Panel(title, items, view=view)
-    curves = read_regions(results[0], Layers(center, level), smooth=smooth, view=view)
+    curves = read_regions(results[0], layers, smooth=smooth, view=view)
     return Panel(title, items, tuple(curves), view)
 
 

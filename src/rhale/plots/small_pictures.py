@@ -15,6 +15,7 @@ from rhale.kernels.partition import require_count
 from rhale.plots import canvas, style
 from rhale.plots.axes_array import AxesArray, as_array
 from rhale.plots.board import Board
+from rhale.plots.fields import Layers
 from rhale.plots.labels import value_label
 from rhale.plots.lettering import LITERAL
 from rhale.plots.panel import Panel, draw_panel, read_feature, write_title
@@ -104,8 +105,7 @@ def plot_all(
         read_feature(
             group[0].captions.axis(name),
             group,
-            center,
-            level,
+            Layers(center, level),
             smooth=smooth,
             regions=regions,
             view=read_view(group, limits, xscale, sort, alone=False),

@@ -9,8 +9,9 @@ from typing import Any, Literal
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.report.wording import UNITS, clean, unit_of
+from rhale.report.wording import UNITS, clean, named_output, unit_of
 from rhale.results.result import Result, Trace, axis_kind, is_constant, reach
+from rhale.results.row_quantiles import has_free_order, is_skewed, row_weights
 from rhale.results.slope_reach import reach_slopes
 
 Numbers = tuple[float | None, ...]  # None where a number is not known
@@ -25,6 +26,8 @@ MOST_JUMPS = 3  # written beside their bars
 FEW_LEVELS = 3
 LONGEST_LEVEL = 200
 MILLISECONDS = 86_400_000.0
+N_LOG_CELLS = 80  # of the histogram below a logarithmic axis
+LONGEST_TITLE = 80  # letters beside an axis
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,12 @@ class Shape:
         The curve with its small steps evened out, where that can be told from the curve.
     reach, jumps : tuple of float, and tuple of these
         Ends of the axis of slopes where bars of jumps are cut; the place and size of each jump.
+    log : bool
+        Whether the axis is logarithmic.
+    sorted : bool
+        Whether levels, which have no order of their own, stand by their effect.
+    titles : tuple of str
+        What stands beside the axes: of the effect, of the feature, of slopes.
     """
 
     form: Form
@@ -116,30 +125,37 @@ class Shape:
     smooth: Line | None = None
     reach: Numbers = ()
     jumps: tuple[Numbers, ...] = ()
+    log: bool = False
+    sorted: bool = False
+    titles: tuple[str, ...] = ()
 
 
 def shape_of(result: Result) -> Shape:
     """Read off a result what is drawn of it."""
     if is_constant(result):
         return Shape("constant")
-    path = result.trace("mean", LEVEL, N_POINTS)
-    kept = np.arange(path.x.size) if result.labels else simplify(path)
+    form, log = form_of(result), is_skewed(result)
+    path = trace_along(result, log=log)
+    kept = order_levels(result) if result.labels else simplify(along(path, log=log))
     limits, rows = where_rows_are(result)
-    form = form_of(result)
-    labels = tuple(clean(label, LONGEST_LEVEL) for label in result.labels)
+    labels = tuple(clean(result.labels[i], LONGEST_LEVEL) for i in kept) if result.labels else ()
+    by_effect = form == "levels" and has_free_order(result)
     return Shape(
         form,
         **vars(line_of(result, path, kept)),
         dots=bool(result.labels),
         unit=axis_unit(result),
-        bins=bins_of(result),
+        bins=Bins() if by_effect else bins_of(result),  # steps of an order that means nothing
         limits=limits,
         rows=rows,
         labels=labels if form == "levels" else (),
         missing=missing_point(result),
         singles=single_curves(result, kept),
-        smooth=smooth_line(result, path),
+        smooth=smooth_line(result, path, log=log),
         **cut_jumps(result),
+        log=log,
+        sorted=by_effect,
+        titles=titles_of(result),
     )
 
 
@@ -149,12 +165,47 @@ def line_of(result: Result, path: Trace, kept: IntArray) -> Line:
     return Line(places(result, x), *on_scale(heights))
 
 
-def smooth_line(result: Result, path: Trace) -> Line | None:
+def smooth_line(result: Result, path: Trace, *, log: bool = False) -> Line | None:
     """The curve without its small steps; None where nobody could tell the two apart."""
     if not steps_differ(result, path):
         return None
-    even = result.trace("mean", LEVEL, N_POINTS, smooth=True)
-    return line_of(result, even, simplify(even))
+    even = trace_along(result, log=log, smooth=True)
+    return line_of(result, even, simplify(along(even, log=log)))
+
+
+def trace_along(result: Result, *, log: bool, smooth: bool = False) -> Trace:
+    """What is drawn, at places that are close together on the axis, which may be logarithmic."""
+    path = result.trace("mean", LEVEL, N_POINTS, smooth=smooth)
+    if not log or result.parts == "points" or (result.stairs is not None and not smooth):
+        return path  # straight from point to point, or flat
+    x = np.union1d(path.x, np.clip(np.geomspace(*reach(result), N_POINTS), *reach(result)))
+    curve, spread = result.curve(x, smooth=smooth), result.spread(x)
+    return Trace(x, curve, spread, *result.ci(x, level=LEVEL, smooth=smooth))
+
+
+def along(path: Trace, *, log: bool) -> Trace:
+    """The same with places as distances along the axis, which decide what can be seen."""
+    return path._replace(x=np.log(path.x)) if log else path
+
+
+def order_levels(result: Result) -> IntArray:
+    """Places of the levels as they are drawn: without an order of their own the highest first."""
+    if form_of(result) != "levels" or not has_free_order(result):
+        return np.arange(len(result.labels))
+    heights = result.trace("mean", LEVEL, N_POINTS).curve
+    return np.asarray(np.argsort(-np.nan_to_num(heights, nan=-np.inf), kind="stable"))
+
+
+def titles_of(result: Result) -> tuple[str, str, str]:
+    """What stands beside the axes: of the effect, of the feature, of slopes."""
+    captions, kind = result.captions, axis_kind(result)
+    unit = captions.unit(result.name) if kind == "number" else axis_unit(result)
+    place = captions.axis(result.name)
+    if kind == "duration":
+        place = f"{captions.feature(result.name)} ({axis_unit(result)})"
+    slope = f"slope: change per {unit or 'unit'}"
+    value = f"effect on {named_output(captions, result.output, unit=True)}"
+    return tuple(clean(words, LONGEST_TITLE) for words in (value, place, slope))  # type: ignore[return-value]
 
 
 def steps_differ(result: Result, path: Trace) -> bool:
@@ -205,7 +256,8 @@ def places(result: Result, x: FloatArray) -> Numbers:
     if form_of(result) == "levels":
         return tuple(range(x.size))
     low, high = reach(result)
-    return rounded(factor(result) * x, factor(result) * (high - low), DIGITS + 1)
+    seen = min(high - low, 100 * low) if low > 0 else high - low  # on a logarithmic axis, too
+    return rounded(factor(result) * x, factor(result) * seen, DIGITS + 1)
 
 
 def bins_of(effect: Result) -> Bins:
@@ -247,12 +299,24 @@ def slope_unit(result: Result) -> float:
 def where_rows_are(result: Result) -> tuple[Numbers, Numbers]:
     """A histogram of the rows, or the rows of each level."""
     if result.labels:
-        return (), rounded(result.level_rows().rows, 1.0, 0)
+        return (), rounded(result.level_rows().rows[order_levels(result)], 1.0, 0)
+    if is_skewed(result):
+        return where_rows_are_on_log(result)
     _, limits, density, _ = result.support()
     top, width = float(density.max()), np.diff(limits)
     if np.allclose(width, width.mean()):
         limits = limits[[0, -1]]
     return places(result, limits), rounded(100 * density / top, 1.0, 0) if top > 0 else ()
+
+
+def where_rows_are_on_log(result: Result) -> tuple[Numbers, Numbers]:
+    """A histogram of the rows in cells that are equally wide on a logarithmic axis."""
+    ends = reach(result)
+    limits = np.geomspace(*ends, N_LOG_CELLS + 1)
+    limits[[0, -1]] = ends
+    values, weight = row_weights(result)
+    counted = np.histogram(values, limits, weights=weight)[0]
+    return places(result, np.array(ends)), rounded(100 * counted / counted.max(), 1.0, 0)
 
 
 def missing_point(result: Result) -> MissingPoint | None:

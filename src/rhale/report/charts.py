@@ -31,10 +31,15 @@ REGIONS = {  # classes of the style sheet, and dashes, so that a grey print stil
     "third": [9, 3, 2, 3],
     "fourth": [2, 2],
 }
-SHORT = (  # very large and very small numbers along an axis have a power of ten
-    "datum.value != 0 && (abs(datum.value) >= 1e6 || abs(datum.value) < 1e-4)"
-    " ? format(datum.value, '.3~e') : datum.label"
+SHORT = (  # very large numbers along an axis are millions, very small ones have a power of ten
+    "abs(datum.value) >= 1e12 || (datum.value != 0 && abs(datum.value) < 1e-4)"
+    " ? format(datum.value, '.3~e') : abs(datum.value) >= 1e6"
+    " ? replace(format(datum.value, '.4~s'), 'G', 'B')"
+    " : abs(datum.value) < 1e4 ? replace(datum.label, ',', '') : datum.label"  # years, too
 )
+VALUE, PLACE, SLOPE = "@value", "@place", "@slope"  # titles of axes, which are the user's words
+TITLES = {VALUE: "value_title", PLACE: "place_title", SLOPE: "slope_title"}  # and their parameters
+ROOM = "x"  # stands for a title, so that an empty chart is as high as one with words
 
 
 def compile_charts(kinds: set[str]) -> dict[str, Any]:
@@ -47,6 +52,9 @@ def compile_chart(kind: str) -> dict[str, Any]:
     """Make one kind of chart; the same for all pages."""
     makers = {
         "curve": lambda: curve_chart("linear", bins=True),
+        "log curve": lambda: curve_chart("log", bins=True),
+        "log profile": lambda: curve_chart("log", bins=False),
+        "log regions": lambda: region_chart("log"),
         "dates": lambda: curve_chart("utc", bins=True),
         "profile": lambda: curve_chart("linear", bins=False),
         "date profile": lambda: curve_chart("utc", bins=False),
@@ -66,11 +74,21 @@ def to_vega(chart: Any) -> dict[str, Any]:
     known = version if version in vl_convert.get_vegalite_versions() else None
     vega: dict[str, Any] = vl_convert.vegalite_to_vega(chart.to_dict(), vl_version=known)
     del vega["$schema"]
+    vega["signals"] = [*vega.get("signals", []), *name_titles(vega)]
     for i, mark in enumerate(all_marks(vega)):
         styles = [style for style in mark.get("style", ()) if "-" in style]
         if styles:  # Vega writes names, not styles, into the classes of its SVG; names differ
             mark["name"] = f"{styles[0]} n{i}"
     return vega
+
+
+def name_titles(vega: dict[str, Any]) -> list[dict[str, str]]:
+    """Make titles of axes values that the page sets: Vega-Lite itself takes but fixed words."""
+    for group in (vega, *all_marks(vega)):
+        for axis in group.get("axes", ()):
+            if axis.get("title") in TITLES:
+                axis["title"] = {"signal": TITLES[axis["title"]]}
+    return [{"name": name, "value": ROOM} for name in TITLES.values()]
 
 
 def all_marks(group: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -116,11 +134,22 @@ def curve_chart(scale: str, *, bins: bool) -> Any:
 def x_axis(scale: str, *, labels: bool) -> Any:
     """The axis of the feature."""
     words = {} if scale == "utc" else {"labelExpr": SHORT}
+    zero = {} if scale == "log" else {"zero": False}
+    axis = alt.Axis(
+        title=PLACE if labels else None,
+        titleFontWeight="normal",
+        labels=labels,
+        grid=False,
+        tickCount=7,
+        labelFlush=True,
+        labelOverlap=True,
+        **words,
+    )
     return alt.X(
         "x",
         type="temporal" if scale == "utc" else "quantitative",
-        scale=alt.Scale(type=scale, nice=False, zero=False, domainRaw=alt.ExprRef(ZOOM)),
-        axis=alt.Axis(title=None, labels=labels, grid=False, tickCount=7, labelFlush=True, **words),
+        scale=alt.Scale(type=scale, nice=False, domainRaw=alt.ExprRef(ZOOM), **zero),
+        axis=axis,
     )
 
 
@@ -146,7 +175,7 @@ def y_axis(title: str, field: str = "y", *, zero: bool = False, reach: bool = Fa
 
 def curve_panel(x: Any) -> Any:
     """Curve, how rows differ, how well the mean is known; dots where there are levels."""
-    y, band, dots = y_axis("effect on the prediction"), data("band"), data("dots")
+    y, band, dots = y_axis(VALUE), data("band"), data("dots")
     layers = [
         no_effect(),
         hover_band(x),
@@ -179,7 +208,7 @@ def room_layer(y: Any) -> Any:
 
 def region_chart(scale: str) -> Any:
     """Curves of regions and their intervals over the common one; dots where there are levels."""
-    x, y = x_axis(scale, labels=True), y_axis("effect on the prediction")
+    x, y = x_axis(scale, labels=True), y_axis(VALUE)
     common = data("common").mark_line(style="common-line", strokeWidth=WHISKER, clip=True)
     layers = [no_effect(), hover_band(x), common.encode(x, y)]
     for k, (name, dash) in enumerate(REGIONS.items()):
@@ -200,7 +229,7 @@ def region_chart(scale: str) -> Any:
 
 def level_region_chart() -> Any:
     """Levels below one another, and the regions of each side by side; the common one as a stroke."""
-    x, y = level_axis("effect on the prediction"), level_place(labels=True)
+    x, y = level_axis(VALUE), level_place(labels=True)
     sides = alt.Scale(domain=alt.ExprRef(f"sequence({SIDES})"), paddingOuter=0.4)
     offset = alt.YOffset("k:O", scale=sides)
     common = data("common").mark_tick(style="common-tick", thickness=WHISKER)
@@ -285,7 +314,7 @@ def strip_panel(x: Any) -> Any:
 
 def bins_panel(x: Any) -> Any:
     """Bins: the effect as a bar, sloped where the fit is, how rows differ, how sure the mean is."""
-    y, bins, jumps = y_axis("slope: change per unit", reach=True), data("bins"), data("jumps")
+    y, bins, jumps = y_axis(SLOPE, reach=True), data("bins"), data("jumps")
     words = {"style": "plain-text", "baseline": "top", "fontSize": 11}
     layers = [
         no_effect(),
@@ -337,7 +366,7 @@ def level_place(*, labels: bool = False, band: float = 0.5) -> Any:
 
 def level_panel() -> Any:
     """The effect of each level, how rows differ, how well the mean is known."""
-    dots, x, y = data("dots"), level_axis("effect on the prediction"), level_place(labels=True)
+    dots, x, y = data("dots"), level_axis(VALUE), level_place(labels=True)
     own, missing = dots.transform_filter("!datum.m"), dots.transform_filter("datum.m")
     return alt.layer(
         data("here").mark_rect(style="here-area").encode(y=y),
@@ -396,7 +425,7 @@ def map_chart() -> Any:
         ),
         scale=alt.Scale(zero=True),
     )
-    y = y_axis("size of the effect", "e", zero=True)
+    y = y_axis("importance", "e", zero=True)
     points = data("points")
     return settled(
         alt.layer(

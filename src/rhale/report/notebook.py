@@ -1,4 +1,4 @@
-"""The ranked table as a small piece of HTML for notebooks: no script, no style sheet."""
+"""Effects as small pieces of HTML for notebooks, one or all: no script, no style sheet."""
 
 from __future__ import annotations
 
@@ -6,19 +6,28 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-import numpy as np
-
-from rhale.report.chart_numbers import shape_of
+from rhale.report.chart_numbers import LEVEL, shape_of
+from rhale.report.inline_chart import BAND, MOST_LEVELS, RIBBON, Words, chart
+from rhale.report.sentences import read
 from rhale.report.sparkline import HEIGHT, WIDTH, path_of
-from rhale.report.wording import clean, fixed
+from rhale.report.wording import MINUS, clean, number
 from rhale.results import inks
-from rhale.results.listing import differs_by, title
+from rhale.results.listing import differs_by, head, numbers_of, scales
+from rhale.results.numerals import write_with_error
 from rhale.results.result import Result
 
 MOST_ROWS = 30
 LONGEST_NAME, LONGEST_NOTE = 60, 300
-WORDS = ("feature", "output", "shape", "differs by", "kind")  # columns that are no numbers
-NUMBER = ' style="text-align:right"'
+MOST_NOTES = 12
+DOT = " \u00b7 "
+KEY = (
+    ("average", inks.EFFECT, 1.0),
+    (f"{100 * LEVEL:g} % interval of the mean", inks.UNCERTAINTY, RIBBON),
+    ("± spread of the rows", inks.SPREAD, BAND),
+    ("where rows are", inks.COUNT, 0.6),
+)
+WORDS = ("feature", "output", "curve", "differs by", "kind")  # columns that are no numbers
+NUMBER = ' style="text-align:right;white-space:nowrap"'
 WORD = ' style="text-align:left"'
 
 
@@ -35,18 +44,19 @@ def as_html(ranked: Sequence[Result], provenance: Mapping[str, Any], notes: Sequ
         About the whole.
     """
     several = len({effect.output for effect in ranked}) > 1
-    heads = ["feature", *(["output"] if several else []), "shape", "effect ± error"]
+    heads = ["feature", *(["output"] if several else []), "curve", "importance ± error"]
     differ = any(effect.regions is not None for effect in ranked)
     heads += ["typical spread", *(["differs by"] if differ else []), "kind"]
-    largest = float(np.nanmax([0.0, *(effect.importance for effect in ranked)]))
+    shown = ranked[:MOST_ROWS]
     rows = "".join(
-        row(effect, largest, several=several, differ=differ) for effect in ranked[:MOST_ROWS]
+        row(effect, scale, several=several, differ=differ)
+        for effect, scale in zip(shown, scales(ranked, shown), strict=True)
     )
     more = len(ranked) - MOST_ROWS
     after = [f"and {more} more: fx.summary() has all"] if more > 0 else []
     after += [clean(note, LONGEST_NOTE) for note in notes]
     return (
-        f"<div><p>{escape(clean(title(provenance), LONGEST_NOTE))}</p><table><thead><tr>"
+        f"<div><p>{escape(clean(head(ranked, provenance), LONGEST_NOTE))}</p><table><thead><tr>"
         + "".join(f"<th{WORD if h in WORDS else NUMBER}>{h}</th>" for h in heads)
         + f"</tr></thead><tbody>{rows}</tbody></table>"
         + "".join(f"<p>{escape(line)}</p>" for line in after)
@@ -54,15 +64,81 @@ def as_html(ranked: Sequence[Result], provenance: Mapping[str, Any], notes: Sequ
     )
 
 
-def row(effect: Result, largest: float, *, several: bool, differ: bool = False) -> str:
-    """Write one line of the table."""
-    size = f"{fixed(effect.importance, largest)} ± {fixed(effect.importance_error, largest)}"
-    words = [named(effect.name), *([named(effect.output)] if several else []), picture(effect)]
+def row(effect: Result, scale: float, *, several: bool, differ: bool = False) -> str:
+    """Write one line of the table; what is rounding beside the scale is zero."""
+    size, error, spread = numbers_of(effect, scale)
+    captions = effect.captions
+    words = [named(captions.feature(effect.name))]
+    words += [*([named(captions.output(effect.output))] if several else []), picture(effect)]
     cells = [f"<td{WORD}>{word}</td>" for word in words]
-    cells += [f"<td{NUMBER}>{n}</td>" for n in (size, fixed(effect.typical_spread, largest))]
+    cells += [f"<td{NUMBER}>{n}</td>" for n in (sized(size, error), number(spread))]
     if differ:
-        cells.append(f"<td{WORD}>{named(differs_by(effect.regions))}</td>")
+        cells.append(f"<td{WORD}>{named(differs_by(effect.regions, captions))}</td>")
     return f"<tr>{''.join(cells)}<td{WORD}>{effect.column_kind}</td></tr>"
+
+
+def sized(size: float, error: float) -> str:
+    """Write an importance and its error, for a page."""
+    return write_with_error(size, error).replace("-", MINUS)
+
+
+def effect_as_html(effect: Result) -> str:
+    """Write one effect: its curve with axes, key, numbers, sentences, notes.
+
+    Parameters
+    ----------
+    effect : Effect, LevelEffect or Profile
+        What to show.
+    """
+    captions, is_prediction = effect.captions, effect.quantity == "prediction"
+    output = captions.value_axis(effect.output)
+    on = output if is_prediction else f"effect on {output}"
+    size, error, spread = numbers_of(effect, effect.importance)
+    told = f"importance {sized(size, error)}"
+    counted = f"{effect.n_parts} {effect.parts if effect.n_parts != 1 else effect.parts[:-1]}"
+    facts = [told, f"typical spread {number(spread)}", counted]
+    if effect.regions is not None and (who := differs_by(effect.regions, captions)):
+        facts.append(f"differs by {who}")
+    shape, name = shape_of(effect), captions.axis(effect.name)
+    drawn = chart(shape, Words(name, on, clean(f"{name}: {on}, {told}", LONGEST_NOTE)))
+    hidden = len(shape.labels) - MOST_LEVELS
+    more = [f"{hidden} more levels: to_frame() has all"] if hidden > 0 else []
+    parts = [drawn, colour_key(KEY) if drawn else "", line_of(DOT.join(facts))]
+    parts += [line_of(text) for text in (*more, " ".join(read(effect)))]
+    return card(name, on, [*parts, folded_notes(effect.notes)])
+
+
+def card(name: str, what: str, parts: Sequence[str]) -> str:
+    """Put a small page together."""
+    head = f"<p><b>{named(name)}</b>: {named(what)}</p>"
+    return f'<div style="max-width:600px">{head}{"".join(parts)}</div>'
+
+
+def line_of(text: str) -> str:
+    """A paragraph; nothing if there is nothing to say."""
+    return f"<p>{escape(clean(text, 2 * LONGEST_NOTE))}</p>" if text else ""
+
+
+def colour_key(meanings: Sequence[tuple[str, str, float]]) -> str:
+    """Say what the colours are, as opaque as they are drawn, in a way that print keeps."""
+    parts = [
+        f'<span style="white-space:nowrap"><svg width="12" height="10" aria-hidden="true">'
+        f'<rect width="12" height="10" fill="{colour}" fill-opacity="{seen:g}"/></svg> '
+        f"{escape(name)}</span>"
+        for name, colour, seen in meanings
+    ]
+    return f'<p style="font-size:smaller">{" &nbsp; ".join(parts)}</p>'
+
+
+def folded_notes(notes: Sequence[str]) -> str:
+    """Notes that are read on demand; nothing if there are none."""
+    if not notes:
+        return ""
+    told = [clean(note, LONGEST_NOTE) for note in notes[:MOST_NOTES]]
+    told += [f"and {len(notes) - MOST_NOTES} more"] if len(notes) > MOST_NOTES else []
+    counted = "1 note" if len(notes) == 1 else f"{len(notes)} notes"
+    items = "".join(f"<li>{escape(text)}</li>" for text in told)
+    return f"<details><summary>{counted}</summary><ul>{items}</ul></details>"
 
 
 def named(name: str) -> str:

@@ -5,20 +5,33 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from rhale.report.bin_cells import Choice, write_choice
 from rhale.report.chart_numbers import LONGEST_LEVEL, Shape, shape_of
 from rhale.report.region_numbers import RegionPart, regions_of
-from rhale.report.sentences import at, curve_range, read
+from rhale.report.sentences import at, curve_range, output_of, read, with_unit
 from rhale.report.sparkline import path_of
-from rhale.report.wording import clean, listed, number, straight, unbroken, without_steering
+from rhale.report.wording import (
+    clean,
+    isolated,
+    listed,
+    number,
+    straight,
+    unbroken,
+    without_steering,
+)
 from rhale.results.listing import differs_by
 from rhale.results.note import Note
 from rhale.results.plain_bins import OtherBins
 from rhale.results.result import Result, is_constant, reach
+from rhale.results.rules_in_words import call_features
+
+if TYPE_CHECKING:
+    from rhale.report.pair_page import PairPage
+    from rhale.report.refit_page import RefitPage
 
 METHODS = {
     "rhale": "RHALE: accumulated local effects with bins chosen from the data",
@@ -57,6 +70,8 @@ class Part:
         Who differs; None where nobody asked.
     choice : Choice or None
         How a reader may change the bins; None where they stay.
+    partners : str
+        With whom the spread goes, where no regions tell it.
     """
 
     size: float | None
@@ -70,13 +85,15 @@ class Part:
     differs: str = ""
     regions: RegionPart | None = None
     choice: Choice | None = None
+    partners: str = ""
 
 
 @dataclass(frozen=True)
 class Section:
-    """One feature: its name, what it is, and one part for each output."""
+    """One feature: what people read and its key, what it is, and one part for each output."""
 
     name: str
+    key: str
     kind: str
     range: str
     counted: str
@@ -93,15 +110,40 @@ class Footnote:
 
 @dataclass(frozen=True)
 class Page:
-    """Everything that the page says."""
+    """Everything that the page says.
+
+    Attributes
+    ----------
+    title, lead : str
+        Heading, and what was explained in one sentence.
+    facts, settings : tuple of pair of str
+        What stands at the top for everyone, and at the end for who wants to do it again.
+    features : tuple of Section
+        Features.
+    outputs, keys : tuple of str
+        Outputs as people read them, and by their keys.
+    notes : tuple of Footnote
+        What a reader should know.
+    code : str
+        How to make the same again.
+    is_profile : bool
+        Whether curves show predictions.
+    interactions, refits
+        Pages of pairs and of trainings, which are sections here; None where there are none.
+    """
 
     title: str
+    lead: str
     facts: tuple[tuple[str, str], ...]
+    settings: tuple[tuple[str, str], ...]
     features: tuple[Section, ...]
     outputs: tuple[str, ...]
+    keys: tuple[str, ...]
     notes: tuple[Footnote, ...]
     code: str
     is_profile: bool
+    interactions: PairPage | None = None
+    refits: RefitPage | None = None
 
     @property
     def has_steps(self) -> bool:
@@ -149,17 +191,57 @@ def make_page(
     groups = [effects[i : i + len(outputs)] for i in range(0, len(effects), len(outputs))]
     texts = list(dict.fromkeys(note for effect in effects for note in footnotes(effect)))
     largest = {o: largest_range(e for e in effects if e.output == o) for o in outputs}
-    model = clean(provenance.get("model", "model"), LONGEST_FACT)
     return Page(
-        clean(title or f"What moves the predictions of a {model}"),
-        tuple(facts(groups, provenance, explained or {}, explained_with_regions or {})),
-        tuple(make_feature(group, texts, largest) for group in groups),
-        tuple(clean(output) for output in outputs),
-        tuple(Footnote(clean(text), about(text, groups)) for text in texts)
+        title=clean(title or default_title(groups)),
+        lead=lead(groups, provenance),
+        facts=tuple(facts(groups, provenance, explained or {}, explained_with_regions or {})),
+        settings=tuple(settings(provenance)),
+        features=tuple(make_feature(group, texts, largest) for group in groups),
+        outputs=tuple(clean(effect.captions.output(effect.output)) for effect in groups[0]),
+        keys=outputs,
+        notes=tuple(Footnote(clean(text), about(text, groups)) for text in texts)
         + tuple(Footnote(clean(text), "") for text in notes),
-        code(effects, provenance),
-        all(effect.quantity == "prediction" for effect in effects),
+        code=code(effects, provenance),
+        is_profile=all(effect.quantity == "prediction" for effect in effects),
     )
+
+
+def default_title(groups: Sequence[Sequence[Result]]) -> str:
+    """Say what the page is about, in words that need no model's name."""
+    first, n_features = groups[0][0], len(groups)
+    who = f"{n_features} features" if n_features > 1 else first.captions.feature(first.name)
+    what = output_of(first) if len(groups[0]) == 1 else f"{len(groups[0])} predictions"
+    return f"How {who} {'move' if n_features > 1 else 'moves'} {what}"
+
+
+def lead(groups: Sequence[Sequence[Result]], provenance: Mapping[str, Any]) -> str:
+    """Say in one sentence what was explained."""
+    model = short_model(provenance)
+    rows = rows_in_words(provenance)
+    where = f", on average over {rows} rows" if rows else ""
+    first = ": the features that move it most come first" if len(groups) > 1 else ""
+    who = f"A {model}" if model != "function" else "A model"
+    what = output_of(groups[0][0]) if len(groups[0]) == 1 else "its predictions"
+    each = "each feature" if len(groups) > 1 else "one feature"
+    return f"{who} was asked how {each} moves {what}{where}{first}."
+
+
+def short_model(provenance: Mapping[str, Any]) -> str:
+    """The model without what was asked of it."""
+    return isolated(clean(provenance.get("model", "model"), LONGEST_FACT).partition(", ")[0])
+
+
+def add_partners(page: Page, found: Mapping[tuple[str, str], str]) -> Page:
+    """Say with whom spreads go, by the keys of feature and output, where no regions tell it."""
+
+    def told(section: Section) -> tuple[Part, ...]:
+        keys = [(section.key, output) for output in page.keys]
+        return tuple(
+            part if part.regions else replace(part, partners=found.get(key, ""))
+            for key, part in zip(keys, section.parts, strict=True)
+        )
+
+    return replace(page, features=tuple(replace(s, parts=told(s)) for s in page.features))
 
 
 def with_choices(page: Page, effects: Sequence[Result], others: Sequence[OtherBins | None]) -> Page:
@@ -191,11 +273,13 @@ def make_feature(
     """Gather what is said of one feature."""
     first = group[0]
     parts = tuple(make_part(effect, texts, largest[effect.output]) for effect in group)
-    return Section(clean(first.name), first.column_kind, range_in_words(first), first.parts, parts)
+    name = clean(first.captions.feature(first.name))
+    return Section(name, first.name, first.column_kind, range_in_words(first), first.parts, parts)
 
 
 def make_part(effect: Result, texts: Sequence[str], largest: float) -> Part:
     """Gather what is said of one feature and output."""
+    effect = with_spoken_regions(effect)
     shape = shape_of(effect)
     return Part(
         size=known(effect.importance, largest),
@@ -203,12 +287,24 @@ def make_part(effect: Result, texts: Sequence[str], largest: float) -> Part:
         spread=known(effect.typical_spread, largest),
         n_bins=effect.n_parts,
         reading=read(effect, largest=largest),
-        notes=tuple(texts.index(note) for note in footnotes(effect)),
+        notes=tuple(
+            texts.index(note)
+            for note in footnotes(effect)
+            if not (shape.sorted and note.kind == "order")  # which is not the order that is drawn
+        ),
         shape=shape,
         sparkline=path_of(shape),
         differs=unbroken(straight(clean(differs_by(effect.regions)))),
         regions=regions_of(effect),
     )
+
+
+def with_spoken_regions(effect: Result) -> Result:
+    """The same effect, whose regions name features by what people read."""
+    if effect.regions is None:
+        return effect
+    regions = call_features(effect.regions, effect.captions)
+    return cast("Result", replace(cast("Any", effect), regions=regions))
 
 
 def footnotes(effect: Result) -> list[Note]:
@@ -223,12 +319,13 @@ def range_in_words(effect: Result) -> str:
     if effect.column_kind == "categories":
         return ""
     low, high = reach(effect)
-    return f"from {at(effect, low)} to {at(effect, high)}"
+    return f"from {at(effect, low)} to {with_unit(effect, high)}"
 
 
 def about(text: str, groups: Sequence[Sequence[Result]]) -> str:
     """List the features that have a note."""
-    names = [clean(g[0].name, 60) for g in groups if any(text in effect.notes for effect in g)]
+    some = [g[0] for g in groups if any(text in effect.notes for effect in g)]
+    names = [isolated(clean(one.captions.feature(one.name), 60)) for one in some]
     return "all features" if len(names) == len(groups) > 1 else listed(names)
 
 
@@ -238,21 +335,41 @@ def facts(
     explained: Mapping[str, float],
     with_regions: Mapping[str, float],
 ) -> list[tuple[str, str]]:
-    """Say what was explained, how, when and with what; names and words."""
-    method = str(provenance.get("method", ""))
+    """Say what was explained, and how well; names and words."""
+    first = groups[0]
+    words = [clean(effect.captions.value_axis(effect.output), 60) for effect in first]
+    read = {effect.output: effect.captions.output(effect.output) for effect in first}
     found = [
         ("Model", provenance.get("model", "")),
-        ("Method", METHODS.get(method, method)),
         ("Rows", rows_in_words(provenance)),
         ("Features", f"{len(groups)}"),
-        ("Outputs", listed([clean(effect.output, 60) for effect in groups[0]])),
-        ("Explained by the curves", shares_in_words(explained)),
-        ("Explained with regions", shares_in_words(with_regions)),
-        ("Made", str(provenance.get("created", "")).replace("T", " ").replace("+00:00", " UTC")),
-        ("Versions", versions(provenance)),
-        ("Bins", provenance.get("bins", "") if method in ("rhale", "dale", "ale") else ""),
+        ("Outputs" if len(words) > 1 else "Output", listed(words)),
+        ("Explained by the curves", shares_in_words(by_caption(explained, read))),
+        ("Explained with regions", shares_in_words(by_caption(with_regions, read))),
     ]
     return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
+
+
+def by_caption(shares: Mapping[str, float], read: Mapping[str, str]) -> dict[str, float]:
+    """Shares by what people read for the outputs."""
+    return {read.get(output, output): share for output, share in shares.items()}
+
+
+def settings(provenance: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Say how it was done, when and with what; names and words."""
+    method = str(provenance.get("method", ""))
+    found = [
+        ("Method", METHODS.get(method, method)),
+        ("Bins", provenance.get("bins", "") if method in ("rhale", "dale", "ale") else ""),
+        ("Made", created(provenance)),
+        ("Versions", versions(provenance)),
+    ]
+    return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
+
+
+def created(provenance: Mapping[str, Any]) -> str:
+    """When it was made."""
+    return str(provenance.get("created", "")).replace("T", " ").replace("+00:00", " UTC")
 
 
 def rows_in_words(provenance: Mapping[str, Any]) -> str:

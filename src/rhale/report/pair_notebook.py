@@ -1,4 +1,4 @@
-"""The strongest pairs as a small piece of HTML for notebooks: no script, no style sheet."""
+"""Pairs as small pieces of HTML for notebooks, one or the strongest: no script, no style sheet."""
 
 from __future__ import annotations
 
@@ -7,14 +7,29 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from rhale.report.notebook import LONGEST_NOTE, NUMBER, WORD, named
-from rhale.report.pair_page import METHODS, TIMES, RankedPair, percent, rank, strength_in_words
-from rhale.report.wording import clean
+from rhale.report.inline_map import map_chart
+from rhale.report.notebook import (
+    LONGEST_NOTE,
+    NUMBER,
+    WORD,
+    card,
+    folded_notes,
+    line_of,
+    named,
+    sized,
+)
+from rhale.report.pair_numbers import map_of
+from rhale.report.pair_page import METHODS, TIMES, RankedPair, percent, rank
+from rhale.report.pair_sentences import tell_surface
+from rhale.report.wording import clean, number
 from rhale.results import inks
-from rhale.results.pair_effect import PairResult
+from rhale.results.pair_effect import PairResult, write_head
+from rhale.results.pair_listing import captioned, tell_output
+from rhale.results.pair_sections import with_surface
 
 MOST_ROWS = 15
 WIDTH, HEIGHT = 96, 8  # of a bar
+COLOURS = "Colours say what the two do beyond their own effects; cells without rows are empty."
 
 
 def pairs_as_html(
@@ -40,14 +55,15 @@ def pairs_as_html(
     heads += ["p"] if has_p else []
     words = ("pair", "output", "")
     body = "".join(
-        line(row, largest, pair.output if several else None, has_p=has_p)
+        line(row, largest, pair, several=several, has_p=has_p)
         for row, pair in zip(rows, shown, strict=True)
     )
     more = len(ranked) - len(shown)
     after = [f"and {more} more: ix.to_frame() has all"] if more > 0 else []
     after += [clean(note, LONGEST_NOTE) for note in notes]
     method = METHODS[shown[0].method] if shown else ""
-    title = clean(f"{provenance.get('model', 'model')}: {method}", LONGEST_NOTE)
+    model = provenance.get("model", "model")
+    title = clean(f"{model}: {method}{tell_output(ranked)}", LONGEST_NOTE)
     return (
         f"<div><p>{escape(title)}</p><table><thead><tr>"
         + "".join(f"<th{WORD if h in words else NUMBER}>{h}</th>" for h in heads)
@@ -63,11 +79,29 @@ def deviation(pairs: Sequence[PairResult]) -> float:
     return max(found, default=0.0)
 
 
-def line(row: RankedPair, largest: float, output: str | None, *, has_p: bool) -> str:
+def pair_as_html(pair: PairResult) -> str:
+    """Write one pair: its map with sides and key, strength, a sentence, notes."""
+    names = captioned(pair)
+    on = f"interaction on {pair.captions.value_axis(pair.output)}"
+    told = write_head(pair)
+    parts = [line_of(told)]
+    for surface in with_surface([pair]):  # an index has none
+        axes = (pair.captions.axis(pair.names[0]), pair.captions.axis(pair.names[1]))
+        shape = map_of(surface)
+        if shape.reach > 0:
+            parts = [map_chart(shape, axes, clean(told, LONGEST_NOTE)), line_of(COLOURS), *parts]
+        parts.append(line_of(tell_surface(surface, 1)))
+    return card(TIMES.join(names), on, [*parts, folded_notes(pair.notes)])
+
+
+def line(row: RankedPair, largest: float, pair: PairResult, *, several: bool, has_p: bool) -> str:
     """Write one line of the table."""
-    words = [TIMES.join(map(named, row.names)), *([] if output is None else [named(output)])]
+    output = [named(pair.captions.output(pair.output))] if several else []
+    words = [TIMES.join(map(named, captioned(pair))), *output]
     cells = [f"<td{WORD}>{word}</td>" for word in (*words, bar(row.strength or 0.0, largest))]
-    numbers = [strength_in_words(row, largest), percent(row.share), *([row.p] if has_p else [])]
+    size = row.strength or 0.0
+    strength = sized(size, row.error) if row.error else number(size)
+    numbers = [strength, percent(row.share), *([row.p] if has_p else [])]
     return (
         f"<tr>{''.join(cells)}{''.join(f'<td{NUMBER}>{n}</td>' for n in map(escape, numbers))}</tr>"
     )

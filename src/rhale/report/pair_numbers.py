@@ -10,9 +10,16 @@ import numpy as np
 
 from rhale.kernels import FloatArray
 from rhale.kernels.pair_axis import PairAxis
-from rhale.report.chart_numbers import DIGITS, MILLISECONDS, Form, Numbers, rounded
+from rhale.report.chart_numbers import (
+    DIGITS,
+    LONGEST_TITLE,
+    MILLISECONDS,
+    Form,
+    Numbers,
+    rounded,
+)
 from rhale.report.region_numbers import Path
-from rhale.report.wording import UNITS, clean, isolated, place, unit_of
+from rhale.report.wording import UNITS, clean, isolated, named_output, place, unit_of
 from rhale.results.pair_sections import PairSection, PairSurface, cut_sections, read_stands
 
 SURE = 1.96  # standard errors in half an interval
@@ -39,7 +46,7 @@ class LinesShape:
 
     Attributes
     ----------
-    form, unit, labels, dots
+    form, unit, labels, dots, titles
         As in `Shape`.
     x, y : tuple of float
         The first feature's own effect.
@@ -57,6 +64,7 @@ class LinesShape:
     unit: str = ""
     labels: tuple[str, ...] = ()
     dots: bool = False
+    titles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -107,6 +115,7 @@ class MapShape:
 def lines_of(pair: PairSurface) -> LinesShape:
     """Read off a pair the lines along its first feature."""
     axis, other = pair.axes
+    spoken = pair.captions.feature(pair.names[1])
     sections = cut_sections(pair)
     heights = [pair.main[0], *(s.height for s in sections)]
     span = float(np.ptp(np.concatenate([h[np.isfinite(h)] for h in heights])))
@@ -115,14 +124,25 @@ def lines_of(pair: PairSurface) -> LinesShape:
         drawn(axis, axis.nodes),
         rounded(pair.main[0], span),
         tuple(
-            PairLine(rule_of(pair.names[1], other, s.value), path_of_section(axis, s, span))
+            PairLine(rule_of(spoken, other, s.value), path_of_section(axis, s, span))
             for s in sections
         ),
         gradual=not other.is_levels and len(sections) == 3,
         unit=unit_of_axis(axis),
         labels=tuple(clean(label, LONGEST_LEVEL) for label in axis.labels),
         dots=axis.is_levels,
+        titles=titles_of_pair(pair),
     )
+
+
+def titles_of_pair(pair: PairSurface) -> tuple[str, ...]:
+    """What stands beside the axes of lines, as in `Shape`."""
+    captions, axis = pair.captions, pair.axes[0]
+    place, unit = captions.axis(pair.names[0]), unit_of_axis(axis)
+    if axis.kind == "duration":
+        place = f"{captions.feature(pair.names[0])} ({unit})"
+    value = f"effect on {named_output(captions, pair.output, unit=True)}"
+    return clean(value, LONGEST_TITLE), clean(place, LONGEST_TITLE), ""
 
 
 def path_of_section(axis: PairAxis, section: PairSection, span: float) -> Path:

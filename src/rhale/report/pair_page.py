@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -15,9 +15,11 @@ from rhale.report.page import (
     LONGEST_FACT,
     Footnote,
     argument,
+    created,
     known,
     rows_in_words,
     shares_in_words,
+    short_model,
     versions,
 )
 from rhale.report.pair_numbers import LinesShape, MapShape, lines_of, map_of
@@ -32,6 +34,7 @@ from rhale.report.wording import (
     number,
     unbroken,
 )
+from rhale.results.captions import Captions
 from rhale.results.pair_effect import PairResult
 from rhale.results.pair_sections import PairSurface, lay_along, with_surface
 
@@ -46,7 +49,7 @@ MEANINGS = {
     "ale": (
         "The strength of a pair is the deviation over the rows of what both features do together "
         "beyond what each does alone, without the noise in it. It is in units of the prediction, "
-        "as the size of an effect is. p is the chance of as large a strength if the two did not "
+        "as importance is. p is the chance of as large a strength if the two did not "
         "interact in this model."
     ),
     "pdp": (
@@ -107,6 +110,10 @@ class PairTable(Protocol):
     def notes(self) -> tuple[str, ...]:
         """About the whole."""
 
+    @property
+    def captions(self) -> Captions:
+        """What people read."""
+
     def ranked(self, output: str | int | None = None) -> list[PairResult]:
         """Strongest first."""
 
@@ -156,9 +163,13 @@ class Matrix:
 
 @dataclass(frozen=True)
 class PairPart:
-    """A pair that is drawn: lines of the first feature at values of the second, and the map."""
+    """A pair that is drawn: lines of the first feature at values of the second, and the map.
+
+    `names` are what people read, `axes` the same with units.
+    """
 
     names: tuple[str, str]
+    axes: tuple[str, str]
     ranked: RankedPair
     reading: str
     lines: LinesShape
@@ -167,9 +178,14 @@ class PairPart:
 
 @dataclass(frozen=True)
 class OutputPart:
-    """All that is said of one output; `n_weaker` and `n_none` pairs are but counted."""
+    """All that is said of one output; `n_weaker` and `n_none` pairs are but counted.
+
+    `place` is that of the output on the page.
+    """
 
     name: str
+    key: str
+    place: int
     ranking: tuple[RankedPair, ...]
     n_weaker: int
     n_none: int
@@ -183,7 +199,9 @@ class PairPage:
     """Everything that the page of interactions says."""
 
     title: str
+    lead: str
     facts: tuple[tuple[str, str], ...]
+    settings: tuple[tuple[str, str], ...]
     meaning: str
     outputs: tuple[OutputPart, ...]
     notes: tuple[Footnote, ...]
@@ -192,7 +210,17 @@ class PairPage:
     has_h2: bool
 
 
-def make_pair_page(table: PairTable, title: str | None = None) -> PairPage:
+class Limits(NamedTuple):
+    """How much a page shows: rows of the ranking, and pairs that are drawn."""
+
+    rows: int = MOST_ROWS
+    pairs: int = MOST_PAIRS
+
+
+USUAL = Limits()
+
+
+def make_pair_page(table: PairTable, title: str | None = None, limits: Limits = USUAL) -> PairPage:
     """Gather what a page of interactions shows.
 
     Parameters
@@ -201,43 +229,57 @@ def make_pair_page(table: PairTable, title: str | None = None) -> PairPage:
         Pairs, and what was measured.
     title : str, optional
         Heading of the page.
+    limits : Limits
+        How much it shows.
     """
     texts = list(dict.fromkeys(note for pair in table.pairs for note in pair.notes))
     method = table.pairs[0].method if table.pairs else "ale"
-    model = clean(table.provenance.get("model", "model"), LONGEST_FACT)
     return PairPage(
-        clean(title or f"Which features work together in a {model}"),
-        tuple(facts(table, method)),
-        MEANINGS[method],
-        tuple(make_output(table, output, texts) for output in table.outputs),
-        tuple(Footnote(clean(text), "") for text in table.notes)
+        title=clean(title or "Which features work together"),
+        lead=lead(table),
+        facts=tuple(facts(table)),
+        settings=tuple(settings(table, method)),
+        meaning=MEANINGS[method],
+        outputs=tuple(make_output(table, output, texts, limits) for output in table.outputs),
+        notes=tuple(Footnote(clean(text), "") for text in table.notes)
         + tuple(Footnote(clean(text), about(text, table.pairs)) for text in texts),
-        code(table),
+        code=code(table),
         has_errors=method == "ale",
         has_h2=any(math.isfinite(pair.h2) for pair in table.pairs),
     )
 
 
-def make_output(table: PairTable, output: str, texts: Sequence[str]) -> OutputPart:
+def lead(table: PairTable) -> str:
+    """Say in one sentence what was explained."""
+    model = short_model(table.provenance)
+    rows = rows_in_words(table.provenance)
+    where = f", over {rows} rows" if rows else ""
+    who = f"a {model}" if model != "function" else "a model"
+    return f"What two features of {who} do together that neither does alone{where}: the strongest pairs come first."
+
+
+def make_output(table: PairTable, output: str, texts: Sequence[str], limits: Limits) -> OutputPart:
     """Gather what is said of one output."""
     ranked = table.ranked(output)
     scale = math.sqrt(float(table.variance[table.outputs.index(output)]))
-    shown = with_surface(p for p in ranked[:MOST_PAIRS] if known(p.strength, scale))
+    shown = with_surface(p for p in ranked[: limits.pairs] if known(p.strength, scale))
     drawn = {pair.names: part for part, pair in enumerate(shown)}
     n_notes = len(table.notes)
     interacting = [pair for pair in ranked if known(pair.strength, scale)]
     rows = tuple(
         rank(pair, scale, drawn.get(pair.names), [n_notes + texts.index(n) for n in pair.notes])
-        for pair in (interacting or ranked[:MOST_PAIRS])[:MOST_ROWS]
+        for pair in (interacting or ranked[: limits.pairs])[: limits.rows]
     )
     return OutputPart(
-        clean(output),
-        rows,
-        max(len(interacting) - len(rows), 0),
-        len(ranked) - max(len(interacting), len(rows)),
-        max((row.strength or 0.0 for row in rows), default=0.0),
-        make_matrix(table, output, drawn),
-        tuple(make_part(pair, rows[i], len(ranked)) for i, pair in enumerate(shown)),
+        name=clean(table.captions.output(output)),
+        key=output,
+        place=table.outputs.index(output),
+        ranking=rows,
+        n_weaker=max(len(interacting) - len(rows), 0),
+        n_none=len(ranked) - max(len(interacting), len(rows)),
+        largest=max((row.strength or 0.0 for row in rows), default=0.0),
+        matrix=make_matrix(table, output, drawn),
+        pairs=tuple(make_part(pair, rows[i], len(ranked)) for i, pair in enumerate(shown)),
     )
 
 
@@ -246,7 +288,7 @@ def rank(pair: PairResult, scale: float, part: int | None, notes: Sequence[int])
     strength, error = known(pair.strength, scale), known(pair.strength_error, scale)
     p = pair.p_value if strength or error else math.nan
     return RankedPair(
-        (clean(pair.names[0]), clean(pair.names[1])),
+        spoken_names(pair),
         strength,
         error,
         known(pair.share, 1.0),
@@ -255,6 +297,12 @@ def rank(pair: PairResult, scale: float, part: int | None, notes: Sequence[int])
         part=part,
         notes=tuple(notes),
     )
+
+
+def spoken_names(pair: PairResult) -> tuple[str, str]:
+    """What people read for both features."""
+    first, second = (clean(pair.captions.feature(name)) for name in pair.names)
+    return first, second
 
 
 def strength_in_words(row: RankedPair, largest: float) -> str:
@@ -279,8 +327,15 @@ def percent(share: float | None) -> str:
 def make_part(pair: PairSurface, ranked: RankedPair, n_pairs: int) -> PairPart:
     """Gather what is drawn and said of one pair."""
     laid = lay_along(pair)
-    names = clean(laid.names[0]), clean(laid.names[1])
-    return PairPart(names, ranked, tell_surface(laid, n_pairs), lines_of(laid), map_of(laid))
+    axes = laid.captions.axis(laid.names[0]), laid.captions.axis(laid.names[1])
+    return PairPart(
+        spoken_names(laid),
+        (clean(axes[0]), clean(axes[1])),
+        ranked,
+        reading=tell_surface(laid, n_pairs),
+        lines=lines_of(laid),
+        map=map_of(laid),
+    )
 
 
 def make_matrix(table: PairTable, output: str, drawn: Mapping[tuple[str, str], int]) -> Matrix:
@@ -299,7 +354,8 @@ def make_matrix(table: PairTable, output: str, drawn: Mapping[tuple[str, str], i
         )
         for i, a in zip(order, names, strict=True)
     )
-    return Matrix(tuple(clean(name) for name in names), cells, len(found) - len(order))
+    spoken = tuple(clean(table.captions.feature(name)) for name in names)
+    return Matrix(spoken, cells, len(found) - len(order))
 
 
 def make_cell(value: float, top: float, part: int | None) -> MatrixCell:
@@ -313,32 +369,41 @@ def make_cell(value: float, top: float, part: int | None) -> MatrixCell:
 
 def about(text: str, pairs: Sequence[PairResult]) -> str:
     """List the pairs that have a note."""
-    named = dict.fromkeys(pair.names for pair in pairs if text in pair.notes)
-    everyone = dict.fromkeys(pair.names for pair in pairs)
+    named = dict.fromkeys(spoken_names(pair) for pair in pairs if text in pair.notes)
+    everyone = dict.fromkeys(spoken_names(pair) for pair in pairs)
     if len(named) == len(everyone) > 1:
         return "all pairs"
     return listed([TIMES.join(isolated(clean(n, 60)) for n in names) for names in named])
 
 
-def facts(table: PairTable, method: str) -> list[tuple[str, str]]:
-    """Say what was measured, how, when and with what; names and words."""
-    provenance, n_features = table.provenance, len(table.features)
+def facts(table: PairTable) -> list[tuple[str, str]]:
+    """Say what was measured; names and words."""
+    provenance, n_features, read = table.provenance, len(table.features), table.captions
     n_pairs = len({pair.names for pair in table.pairs})
     possible = n_features * (n_features - 1) // 2
     some = f"{n_pairs:,}" if n_pairs == possible else f"{n_pairs:,} of {possible:,}"
     shares = {
-        o: float(np.nansum([p.share for p in table.pairs if p.output == o])) for o in table.outputs
+        read.output(o): float(np.nansum([p.share for p in table.pairs if p.output == o]))
+        for o in table.outputs
     }
+    words = [clean(read.value_axis(output), 60) for output in table.outputs]
     found = [
         ("Model", provenance.get("model", "")),
-        ("Method", METHODS[method]),
         ("Rows", rows_in_words(provenance)),
         ("Features", f"{n_features:,}"),
         ("Pairs", some),
-        ("Outputs", listed([clean(output, 60) for output in table.outputs])),
+        ("Outputs" if len(words) > 1 else "Output", listed(words)),
         ("Shares of all these pairs together", unbroken(shares_in_words(shares))),
-        ("Made", str(provenance.get("created", "")).replace("T", " ").replace("+00:00", " UTC")),
-        ("Versions", versions(provenance)),
+    ]
+    return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
+
+
+def settings(table: PairTable, method: str) -> list[tuple[str, str]]:
+    """Say how it was measured, when and with what; names and words."""
+    found = [
+        ("Method", METHODS[method]),
+        ("Made", created(table.provenance)),
+        ("Versions", versions(table.provenance)),
     ]
     return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
 

@@ -14,7 +14,14 @@ from rhale.kernels import BoolArray, IntArray
 from rhale.report.pair_numbers import SHORT_NAME, written
 from rhale.report.region_courses import CHANCE, farthest_apart
 from rhale.report.sentences import SURE
-from rhale.report.wording import clean, isolated, number, plus_minus, unbroken
+from rhale.report.wording import (
+    clean,
+    isolated,
+    named_output,
+    number,
+    plus_minus,
+    unbroken,
+)
 from rhale.results.pair_effect import PairEffect
 from rhale.results.pair_sections import (
     PairSection,
@@ -77,7 +84,8 @@ def tell_pair(pair: PairEffect, n_pairs: int) -> str:
     n_pairs : int
         How many pairs it was chosen among: the more, the surer a claim has to be.
     """
-    names = [isolated(clean(name, SHORT_NAME)) for name in pair.names]
+    spoken = [pair.captions.feature(name) for name in pair.names]
+    names = [isolated(clean(name, SHORT_NAME)) for name in spoken]
     if pair.strength <= ROUNDING * math.sqrt(pair.variance):
         return f"On average {names[0]} and {names[1]} do nothing together that each does not alone."
     middle, widest = contrast_middle(pair), contrast(pair)
@@ -114,8 +122,9 @@ def tell_changes(pair: PairEffect, found: Contrast, names: Sequence[str]) -> str
     start, stop = (written(pair.axes[0], end) for end in (found.start, found.stop))
     where = [f"{about}{written(pair.axes[1], value)}" for value in found.values]
     size = plus_minus(abs(found.apart), found.error)
+    output = named_output(pair.captions, pair.output)
     return (
-        f"from {start} to {stop} the prediction {first} where {names[1]} is {where[0]}, "
+        f"from {start} to {stop} {output} {first} where {names[1]} is {where[0]}, "
         f"and {second} where it is {where[1]} ({size} apart)"
     )
 

@@ -12,6 +12,7 @@ from rhale.report.charts import (
     LINE,
     THIN,
     TOP,
+    VALUE,
     WIDTH,
     ZOOM,
     alt,
@@ -30,7 +31,12 @@ from rhale.report.charts import (
     y_axis,
 )
 
-KINDS = {"curve": "trainings", "dates": "date trainings", "levels": "level trainings"}
+KINDS = {
+    "curve": "trainings",
+    "log": "log trainings",
+    "dates": "date trainings",
+    "levels": "level trainings",
+}
 OWN_DASH = [6, 3]  # of the user's model, so that a grey print still tells
 
 
@@ -44,7 +50,7 @@ def compile_refit_chart(form: str) -> dict[str, Any]:
     """Make one kind of chart, ready for Vega."""
     if form == "levels":
         return to_vega(level_trainings_chart())
-    return to_vega(trainings_chart("utc" if form == "dates" else "linear"))
+    return to_vega(trainings_chart({"dates": "utc", "log": "log"}.get(form, "linear")))
 
 
 def trainings_chart(scale: str) -> Any:
@@ -63,7 +69,7 @@ def trainings_chart(scale: str) -> Any:
 def trainings_panel(x: Any) -> Any:
     """The interval, single trainings, the user's model, the mean; dots where there are levels."""
     y, band, dots, own = (
-        y_axis("effect on the prediction"),
+        y_axis(VALUE),
         data("band"),
         data("dots"),
         data("own"),
@@ -94,7 +100,7 @@ def trainings_panel(x: Any) -> Any:
 
 def level_trainings_chart() -> Any:
     """Levels below one another: the mean as a dot, its interval, and a stroke for each training."""
-    x, y = level_axis("effect on the prediction"), level_place(labels=True)
+    x, y = level_axis(VALUE), level_place(labels=True)
     dots, singles = data("dots"), data("trainings")
     strokes = singles.mark_tick(style="training-tick", thickness=THIN, height=LEVEL_HEIGHT / 2)
     own = data("own").mark_point(

@@ -1,4 +1,4 @@
-"""What would come back as a small piece of HTML for notebooks: no script, no style sheet."""
+"""Refits as small pieces of HTML for notebooks, one feature or all: no script, no style sheet."""
 
 from __future__ import annotations
 
@@ -6,7 +6,20 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from rhale.report.notebook import LONGEST_NOTE, MOST_ROWS, NUMBER, WORD, drawn, named
+from rhale.report.chart_numbers import LEVEL
+from rhale.report.inline_chart import BAND, Words, refit_chart
+from rhale.report.notebook import (
+    LONGEST_NOTE,
+    MOST_ROWS,
+    NUMBER,
+    WORD,
+    card,
+    colour_key,
+    drawn,
+    folded_notes,
+    line_of,
+    named,
+)
 from rhale.report.refit_numbers import shape_of_refits, trace_refits
 from rhale.report.refit_page import (
     RefitRow,
@@ -15,11 +28,12 @@ from rhale.report.refit_page import (
     replicated_in_words,
     size_with_interval,
 )
+from rhale.report.refit_sentences import tell_refits
 from rhale.report.sparkline import path_of
 from rhale.report.wording import clean
 from rhale.results import inks
 from rhale.results.refit_effect import RefitEffect
-from rhale.results.refit_listing import refit_title
+from rhale.results.refit_listing import refit_head
 
 WORDS = ("feature", "output", "mean curve", "", "comes back")  # columns that are no numbers
 WIDTH, HEIGHT = 96, 12  # of a bar
@@ -52,7 +66,7 @@ def refits_as_html(
     after = [f"and {more} more: rx.replication() has all"] if more > 0 else []
     after += [clean(remark, LONGEST_NOTE) for remark in remarks]
     return (
-        f"<div><p>{escape(clean(refit_title(provenance), LONGEST_NOTE))}</p><table><thead><tr>"
+        f"<div><p>{escape(clean(refit_head(ranked, provenance), LONGEST_NOTE))}</p><table><thead><tr>"
         + "".join(f"<th{WORD if h in WORDS else NUMBER}>{h}</th>" for h in heads)
         + f"</tr></thead><tbody>{body}</tbody></table>"
         + "".join(f"<p>{escape(text)}</p>" for text in after)
@@ -60,10 +74,31 @@ def refits_as_html(
     )
 
 
+def refit_as_html(effect: RefitEffect) -> str:
+    """Write one feature in all trainings: curves with axes, key, sentences, notes."""
+    path, captions = trace_refits(effect), effect.captions
+    name, output = captions.axis(effect.name), captions.value_axis(effect.output)
+    on = output if effect.quantity == "prediction" else f"effect on {output}"
+    told = tell_refits(effect, path, effect.importance_ci(), [])
+    shown = refit_chart(
+        shape_of_refits(effect, path), Words(name, on, clean(f"{name}: {told}", LONGEST_NOTE))
+    )
+    key = (
+        (f"mean of {effect.n_trainings} trainings", inks.EFFECT, 1.0),
+        ("each training", inks.BETWEEN, 0.55),
+        (f"{100 * LEVEL:g} % interval between trainings", inks.BETWEEN, BAND),
+        ("where rows are", inks.COUNT, 0.6),
+    )
+    parts = [shown, colour_key(key) if shown else "", line_of(told)]
+    return card(name, f"{on}, between trainings", [*parts, folded_notes(effect.notes)])
+
+
 def line(row: RefitRow, effect: RefitEffect, largest: float, *, several: bool) -> str:
     """Write one line of the table."""
     shape = shape_of_refits(effect, trace_refits(effect))
-    words = [named(row.names[0]), *([named(effect.output)] if several else [])]
+    captions = effect.captions
+    output = [named(captions.output(effect.output))] if several else []
+    words = [named(captions.feature(effect.name)), *output]
     words += [drawn(path_of(shape)), bar(row, largest)]
     numbers = [size_with_interval(row, largest), replicated_in_words(row, largest), row.p]
     cells = [f"<td{WORD}>{word}</td>" for word in words]

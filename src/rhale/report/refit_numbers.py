@@ -17,18 +17,22 @@ from rhale.report.chart_numbers import (
     form_of,
     known,
     on_scale,
+    order_levels,
     places,
     rounded,
     thin,
+    titles_of,
     where_rows_are,
 )
 from rhale.report.wording import clean
 from rhale.results.refit_effect import RefitEffect, RefitTrace
 from rhale.results.result import is_constant
+from rhale.results.row_quantiles import has_free_order, is_skewed
 
 MOST_CURVES = 20
 MOST_POINTS = 48  # of one thin curve among many
 FEW_DIGITS = 2  # of its heights
+N_LOG_POINTS = 2_001  # of a curve whose axis is logarithmic: most of them are far to the right
 COARSE = 2.0  # times what the bends of a single curve have to be, to be drawn
 
 
@@ -56,8 +60,8 @@ class RefitShape:
 
     Attributes
     ----------
-    form, dots, unit, limits, rows, labels
-        As in `Shape`.
+    form, dots, unit, limits, rows, labels, log, sorted, titles
+        As in `Shape`; levels without an order stand by the effect in the first training.
     x, y, low, high, between : tuple of float
         The mean of the trainings, its interval, and the deviation between trainings.
     grid : tuple of float
@@ -88,11 +92,18 @@ class RefitShape:
     n_trainings: int = 0
     own: TrainingCurve | None = None
     missing: MissingMean | None = None
+    log: bool = False
+    sorted: bool = False
+    titles: tuple[str, ...] = ()
 
 
 def trace_refits(effect: RefitEffect) -> RefitTrace | None:
     """What is drawn, at as many places as a page needs; None where the feature has one value."""
-    return None if is_constant(effect.effects[0]) else effect.trace("mean", LEVEL, N_POINTS)
+    first = effect.effects[0]
+    if is_constant(first):
+        return None
+    n_points = N_LOG_POINTS if is_skewed(first) else N_POINTS
+    return effect.trace("mean", LEVEL, n_points)
 
 
 def shape_of_refits(effect: RefitEffect, path: RefitTrace | None) -> RefitShape:
@@ -100,13 +111,15 @@ def shape_of_refits(effect: RefitEffect, path: RefitTrace | None) -> RefitShape:
     first = effect.effects[0]
     if path is None:
         return RefitShape("constant", n_trainings=effect.n_trainings)
-    middle = np.stack([path.curve, path.low, path.high])
-    kept = np.arange(path.x.size) if first.labels else thin(path.x, middle)
+    middle, log = np.stack([path.curve, path.low, path.high]), is_skewed(first)
+    seen = np.log(path.x) if log else path.x
+    kept = order_levels(first) if first.labels else thin(seen, middle)
     limits, rows = where_rows_are(first)
     form = form_of(first)
     heights = [values[kept] for values in (path.curve, path.low, path.high, path.between)]
     y, low, high, between = on_scale(heights)
-    used, curves = thin_curves(path, has_levels=bool(first.labels))
+    order = kept if first.labels else None
+    used, curves = thin_curves(path._replace(x=seen), order)
     return RefitShape(
         form,
         places(first, path.x[kept]),
@@ -118,12 +131,15 @@ def shape_of_refits(effect: RefitEffect, path: RefitTrace | None) -> RefitShape:
         unit=axis_unit(first),
         limits=limits,
         rows=rows,
-        labels=tuple(clean(label, LONGEST_LEVEL) for label in first.labels) * (form == "levels"),
+        labels=tuple(clean(first.labels[i], LONGEST_LEVEL) for i in kept if form == "levels"),
         grid=places(first, path.x[used]),
         curves=curves if path.own is None else curves[:-1],
         n_trainings=effect.n_trainings,
         own=None if path.own is None else curves[-1],
         missing=missing_mean(effect),
+        log=log,
+        sorted=form == "levels" and has_free_order(first),
+        titles=titles_of(first),
     )
 
 
@@ -147,9 +163,16 @@ def choose_evenly(n: int, most: int) -> list[int]:
 
 
 def thin_curves(
-    path: RefitTrace, *, has_levels: bool
+    path: RefitTrace, order: IntArray | None
 ) -> tuple[IntArray, tuple[TrainingCurve, ...]]:
     """Points of single curves that can be seen beside the others.
+
+    Parameters
+    ----------
+    path : RefitTrace
+        With distances along the axis for its places.
+    order : ndarray of shape (n_levels,) or None
+        Of levels, which are all there.
 
     Returns
     -------
@@ -160,12 +183,11 @@ def thin_curves(
     shown += [] if path.own is None else [path.own]
     finite = path.curves[np.isfinite(path.curves)]
     span = float(np.ptp(finite)) if finite.size else 1.0
-    kept = [
-        np.arange(path.x.size)
-        if has_levels
-        else thin(path.x, curve[None], MOST_POINTS, COARSE * span)
-        for curve in shown
-    ]
+    if order is not None:
+        every = tuple(range(order.size))
+        heights = [rounded(curve[order], span, FEW_DIGITS) for curve in shown]
+        return order, tuple(TrainingCurve(every, some) for some in heights)
+    kept = [thin(path.x, curve[None], MOST_POINTS, COARSE * span) for curve in shown]
     used = np.unique(np.concatenate(kept))
     return used, tuple(
         TrainingCurve(

@@ -17,6 +17,7 @@ from rhale.report.page import (
     METHODS,
     Footnote,
     argument,
+    created,
     footnotes,
     known,
     rows_in_words,
@@ -40,6 +41,7 @@ from rhale.report.wording import (
     isolated,
     listed,
 )
+from rhale.results.captions import Captions
 from rhale.results.refit_effect import RefitEffect
 from rhale.results.refit_pair import RefitPair
 from rhale.results.refit_table import find_correlated
@@ -122,6 +124,10 @@ class RefitTable(Protocol):
     def notes(self) -> tuple[str, ...]:
         """About the whole."""
 
+    @property
+    def captions(self) -> Captions:
+        """What people read."""
+
     def ranked(self, output: str | int | None = None) -> list[RefitEffect]:
         """Largest replicated importance first."""
 
@@ -159,10 +165,13 @@ class RefitPart:
 class RefitOutput:
     """All that is said of one output; `n_left` pairs are but counted.
 
-    `largest` and `largest_pair` are the ends of the axes of the bars.
+    `largest` and `largest_pair` are the ends of the axes of the bars, `place` is that of the output
+    on the page.
     """
 
     name: str
+    key: str
+    place: int
     reading: str
     parts: tuple[RefitPart, ...]
     largest: float
@@ -176,7 +185,9 @@ class RefitPage:
     """Everything that the page of refits says."""
 
     title: str
+    lead: str
     facts: tuple[tuple[str, str], ...]
+    settings: tuple[tuple[str, str], ...]
     trained: str
     outputs: tuple[RefitOutput, ...]
     notes: tuple[Footnote, ...]
@@ -207,16 +218,24 @@ def make_refit_page(table: RefitTable, title: str | None = None) -> RefitPage:
     first = table.explanations[0]
     alike = find_correlated(first.features, first.sample_x, first.sample_weight)
     notes = gather_notes(table)
-    learner = clean(table.provenance.get("learner", "model"), LONGEST_FACT)
     return RefitPage(
-        clean(title or f"What would come back if a {learner} were trained again"),
-        tuple(facts(table)),
-        trained_in_words(table),
-        tuple(make_output(table, output, alike, notes) for output in table.outputs),
-        tuple(notes),
-        code(table),
+        title=clean(title or "What would come back if the model were trained again"),
+        lead=lead(table),
+        facts=tuple(facts(table)),
+        settings=tuple(settings(table)),
+        trained=trained_in_words(table),
+        outputs=tuple(make_output(table, output, alike, notes) for output in table.outputs),
+        notes=tuple(notes),
+        code=code(table),
         has_intervals=math.isfinite(table.overlap.factor),
     )
+
+
+def lead(table: RefitTable) -> str:
+    """Say in one sentence what was done."""
+    learner = isolated(clean(table.provenance.get("learner", "model"), LONGEST_FACT))
+    n = table.overlap.n_trainings
+    return f"A {learner} was trained {n} times: what all trainings agree on would come back."
 
 
 def make_output(
@@ -231,13 +250,15 @@ def make_output(
     strongest = max((pair.strength for pair in pairs), default=0.0)
     rows = tuple(pair_row(pair, strongest) for pair in pairs[:MOST_PAIRS])
     return RefitOutput(
-        clean(output),
-        tell_count([part.row.comes_back for part in parts]),
-        parts,
-        end_of_bars([part.row for part in parts]),
-        rows,
-        len(pairs) - len(rows),
-        end_of_bars(rows),
+        name=clean(table.captions.output(output)),
+        key=output,
+        place=table.outputs.index(output),
+        reading=tell_count([part.row.comes_back for part in parts]),
+        parts=parts,
+        largest=end_of_bars([part.row for part in parts]),
+        pairs=rows,
+        n_left=len(pairs) - len(rows),
+        largest_pair=end_of_bars(rows),
     )
 
 
@@ -251,6 +272,7 @@ def make_part(
 ) -> RefitPart:
     """Gather what is drawn and said of one feature and output."""
     path, ends = trace_refits(effect), effect.importance_ci()
+    alike = [effect.captions.feature(name) for name in alike]
     shape = shape_of_refits(effect, path)
     row = replace(
         effect_row(effect, ends, scale),
@@ -270,9 +292,9 @@ def effect_row(effect: RefitEffect, ends: tuple[float, float], scale: float) -> 
     What is but rounding of the largest importance, `scale`, is zero, and does not come back.
     """
     if known(effect.importance, scale) == 0:
-        return nothing_row((clean(effect.name),), effect)
+        return nothing_row((spoken_name(effect),), effect)
     return RefitRow(
-        (clean(effect.name),),
+        (spoken_name(effect),),
         known(effect.importance, 0.0),
         known(ends[0], 0.0),
         known(ends[1], 0.0),
@@ -282,9 +304,14 @@ def effect_row(effect: RefitEffect, ends: tuple[float, float], scale: float) -> 
     )
 
 
+def spoken_name(effect: RefitEffect) -> str:
+    """What people read for the feature."""
+    return clean(effect.captions.feature(effect.name))
+
+
 def pair_row(pair: RefitPair, scale: float) -> RefitRow:
     """One pair as a row."""
-    names = clean(pair.names[0]), clean(pair.names[1])
+    names = tuple(clean(pair.captions.feature(name)) for name in pair.names)
     if known(pair.strength, scale) == 0:
         return nothing_row(names, pair)
     low, high = pair.strength_ci()
@@ -342,8 +369,8 @@ def gather_notes(table: RefitTable) -> list[Footnote]:
     names: dict[str, dict[str, None]] = {}
     for effect in table.effects:
         for text in texts_of(effect):
-            names.setdefault(clean(text), {})[effect.name] = None
-    everyone = {effect.name for effect in table.effects}
+            names.setdefault(clean(text), {})[spoken_name(effect)] = None
+    everyone = {spoken_name(effect) for effect in table.effects}
     for text, some in names.items():
         told = listed([isolated(clean(name, 60)) for name in some])
         found.append(Footnote(text, "all features" if len(some) == len(everyone) > 1 else told))
@@ -385,22 +412,30 @@ def train_sizes(table: RefitTable) -> str:
 
 
 def facts(table: RefitTable) -> list[tuple[str, str]]:
-    """Say what was trained and explained, how, when and with what; names and words."""
+    """Say what was trained and explained; names and words."""
     provenance = table.provenance
-    method = str(provenance.get("method", ""))
     n_failed = len(table.failures)
     failed = f", {n_failed} failed" if n_failed else ""
     scheme = clean(provenance.get("scheme", ""), LONGEST_SCHEME)
+    words = [clean(table.captions.value_axis(output), 60) for output in table.outputs]
     found = [
         ("Learner", provenance.get("learner", "")),
         ("Trainings", f"{table.overlap.n_trainings}, {scheme}{failed}"),
         ("Rows of a training", train_sizes(table) if table.overlap.n_rows else ""),
         ("Explained on", f"{rows_in_words(provenance)} rows"),
-        ("Method", METHODS.get(method, method)),
         ("Features", f"{len({effect.name for effect in table.effects})}"),
-        ("Outputs", listed([clean(output, 60) for output in table.outputs])),
-        ("Made", str(provenance.get("created", "")).replace("T", " ").replace("+00:00", " UTC")),
-        ("Versions", versions(provenance)),
+        ("Outputs" if len(words) > 1 else "Output", listed(words)),
+    ]
+    return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
+
+
+def settings(table: RefitTable) -> list[tuple[str, str]]:
+    """Say how it was explained, when and with what; names and words."""
+    method = str(table.provenance.get("method", ""))
+    found = [
+        ("Method", METHODS.get(method, method)),
+        ("Made", created(table.provenance)),
+        ("Versions", versions(table.provenance)),
     ]
     return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
 

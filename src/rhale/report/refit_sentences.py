@@ -39,7 +39,7 @@ def tell_count(found: Sequence[str]) -> str:
 
 def tell_nothing(effect: RefitEffect) -> str:
     """Say that a feature moves nothing, but for rounding."""
-    return f"{isolated(clean(effect.name, SHORT_NAME))} does nothing in any training."
+    return f"{isolated(clean(effect.captions.feature(effect.name), SHORT_NAME))} does nothing in any training."
 
 
 def tell_refits(
@@ -58,7 +58,7 @@ def tell_refits(
     alike : list of str
         Features that it can hardly be told from.
     """
-    name = isolated(clean(effect.name, SHORT_NAME))
+    name = isolated(clean(effect.captions.feature(effect.name), SHORT_NAME))
     if path is None:
         return f"{name} has one value in these rows: no training can tell what it does."
     told = [tell_replication(effect, name), tell_size(effect, ends)]

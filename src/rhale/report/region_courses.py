@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rhale.kernels import FloatArray
-from rhale.report.sentences import MOSTLY, at, levels_of
+from rhale.report.sentences import MOSTLY, at, levels_of, output_of
 from rhale.report.wording import isolated
 from rhale.results.region_tree import Region
 from rhale.results.result import Difference, Result, is_constant, reach
@@ -53,6 +53,8 @@ class Comparison:
         Whether these two differ by more than chance could make.
     n_left : int
         How many regions are not compared: too few rows, or on another stretch.
+    output : str
+        What is moved, in words.
     """
 
     start: str
@@ -62,6 +64,7 @@ class Comparison:
     apart: tuple[int, int]
     is_sure: bool
     n_left: int = 0
+    output: str = "the prediction"
 
 
 def compare_regions(
@@ -103,6 +106,7 @@ def compare_regions(
         apart=apart,
         is_sure=abs(one.size - other.size) > limit * error,
         n_left=len(regions) - len(kept),
+        output=output_of(effect),
     )
 
 

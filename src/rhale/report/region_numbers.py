@@ -10,14 +10,15 @@ import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
 from rhale.report.chart_numbers import (
-    LEVEL,
-    N_POINTS,
     Numbers,
+    along,
     form_of,
+    order_levels,
     places,
     rounded,
     simplify,
     steps_differ,
+    trace_along,
 )
 from rhale.report.region_courses import rows_reach
 from rhale.report.region_sentences import tell_regions
@@ -26,6 +27,7 @@ from rhale.results.listing import write_share
 from rhale.results.region_heights import align
 from rhale.results.region_tree import Region, RegionTree
 from rhale.results.result import Result, Trace, is_constant
+from rhale.results.row_quantiles import is_skewed
 
 MOST_LINES = 4  # more cannot be told apart
 MOST_POINTS = 80  # of a line: it is one of several
@@ -149,7 +151,8 @@ def draw_lines(effect: Result, regions: Sequence[Region]) -> tuple[RegionLine, .
 
 def trace_region(effect: Result, region: Result, *, smooth: bool = False) -> Trace:
     """The curve of a region, where it has rows, on the scale of the common one; no spread."""
-    path, shift = region.trace("mean", LEVEL, N_POINTS, smooth=smooth), align(region, effect)
+    path = trace_along(region, log=is_skewed(effect), smooth=smooth)
+    shift = align(region, effect)
     if not region.labels:
         low, high = rows_reach(region)
         path = Trace(*(values[(path.x >= low) & (path.x <= high)] for values in path))
@@ -169,10 +172,11 @@ def place_points(
 ) -> tuple[Numbers, IntArray]:
     """Places as drawn, and which points these are; levels stand where the common ones do."""
     if form_of(effect) == "levels":
-        order = {label: i for i, label in enumerate(effect.labels)}
+        order = {effect.labels[i]: place for place, i in enumerate(order_levels(effect))}
         kept = np.array([i for i, n in enumerate(region.labels) if n in order], dtype=np.int64)
         return tuple(order[region.labels[i]] for i in kept.tolist()), kept
-    kept = np.arange(path.x.size) if region.labels else simplify(path, MOST_POINTS, span)
+    seen = along(path, log=is_skewed(effect))
+    kept = np.arange(path.x.size) if region.labels else simplify(seen, MOST_POINTS, span)
     return places(effect, inside(effect, path.x[kept])), kept
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from rhale.report.region_courses import Comparison, Course, compare_regions, known_error
-from rhale.report.sentences import SURE, is_sure
+from rhale.report.sentences import SURE, capital, is_sure
 from rhale.report.wording import clean, isolated, listed, number, plus_minus, shortened
 from rhale.results.listing import share_told, write_share
 from rhale.results.region_tree import Region, RegionTree
@@ -33,7 +33,7 @@ def tell_regions(effect: Result) -> str:
     tree = effect.regions
     if tree is None:
         return ""
-    name = isolated(shortened(effect.name, SHORT_NAME))
+    name = isolated(shortened(effect.captions.feature(effect.name), SHORT_NAME))
     if tree.state == "doubtful":
         return doubtful_sentence(tree, name)
     if len(tree) < 2:
@@ -95,7 +95,7 @@ def difference_sentence(found: Comparison, groups: str, name: str) -> str:
         start = f"of {len(found.courses)} {groups} two differ most: "
         two = tuple(found.courses[i] for i in found.apart)
         return f"{start}{over(found)} {in_groups(two)}"
-    start = f"the effect of {name} differs most {stretch(found)}: there the prediction"
+    start = f"the effect of {name} differs most {stretch(found)}: there {found.output}"
     return f"{over(found) if found.tells_all else start} {in_groups(found.courses)}"
 
 
@@ -224,7 +224,7 @@ def stretch(found: Comparison) -> str:
 
 def over(found: Comparison) -> str:
     """Begin a sentence about the stretch."""
-    return f"{stretch(found)} the prediction"
+    return f"{stretch(found)} {found.output}"
 
 
 def where(region: Region) -> str:
@@ -253,8 +253,3 @@ def this_explains(tree: RegionTree) -> str:
 def they_explain(tree: RegionTree) -> str:
     """The same as a sentence of its own."""
     return f" They explain {explained(tree)} of the spread." if explained(tree) else ""
-
-
-def capital(sentence: str) -> str:
-    """Begin with a capital letter."""
-    return sentence[:1].upper() + sentence[1:]

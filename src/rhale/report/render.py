@@ -14,12 +14,15 @@ from typing import Any
 from rhale.report.charts import compile_charts, vl_convert
 from rhale.report.extras import load
 from rhale.report.page import Page, Part, Section
-from rhale.report.wording import clean, fixed_or_dash
+from rhale.report.pair_charts import compile_pair_charts
+from rhale.report.pair_page import OutputPart, PairPage, percent, strength_in_words
+from rhale.report.refit_page import replicated_in_words, size_with_interval
+from rhale.report.wording import breakable, clean, fixed_or_dash, shortened
 from rhale.results import inks
 
 jinja2 = load("jinja2")
 
-SCRIPTS = ("format.js", "elements.js", "chart.js", "bins.js", "slider.js", "page.js")
+SCRIPTS = ("format.js", "elements.js", "chart.js", "bins.js", "slider.js", "parts.js", "page.js")
 SNIPPET = "window.vegaEmbed = vegaEmbed;"
 UNSAFE = {c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}  # in JSON within a script element
 COLOURS = {
@@ -29,6 +32,11 @@ COLOURS = {
     "count": inks.COUNT,
     **dict(zip(("first", "second", "third", "fourth"), inks.REGIONS, strict=True)),
     **dict(zip(("low", "middle", "high"), inks.THIRDS, strict=True)),
+    "below": inks.LOW,
+    "zero": inks.ZERO,
+    "above": inks.HIGH,
+    "strength": inks.STRENGTH,
+    "between": inks.BETWEEN,
 }
 
 
@@ -42,8 +50,7 @@ def render(page: Page) -> str:
     other scripts, nor `eval`, nor anything from a network.
     """
     parts = environment()
-    style = parts.get_template("style.css").render(inks=COLOURS)
-    script = '"use strict";\n' + "\n".join(template(name) for name in SCRIPTS)
+    style, script = write_style(page_styles(page)), write_script(page_scripts(page))
     libraries = bundle()
     ranked = sorted(enumerate(page.features), key=lambda pair: -(pair[1].parts[0].size or 0.0))
     return str(
@@ -59,9 +66,37 @@ def render(page: Page) -> str:
             data=parts_as_is(as_json(content(page))),
             libraries=parts_as_is(libraries),
             script=parts_as_is(script),
-            version=dict(page.facts).get("Versions", "").partition(",")[0].removeprefix("rhale "),
+            version=version_of(page.settings),
         )
     )
+
+
+def page_scripts(page: Page) -> tuple[str, ...]:
+    """The scripts that a page needs; that which starts it comes last."""
+    *before, last = SCRIPTS
+    return (*before, *(["pair_page.js"] if page.interactions else []), last)
+
+
+def page_styles(page: Page) -> tuple[str, ...]:
+    """The style sheets that a page needs."""
+    pairs = ["pair_style.css"] if page.interactions else []
+    return ("style.css", *pairs, *(["refit_style.css"] if page.refits else []))
+
+
+def write_script(names: tuple[str, ...], last: str = "") -> str:
+    """One script of several files, and what it ends with."""
+    return '"use strict";\n' + "\n".join([*map(template, names), last])
+
+
+def write_style(names: tuple[str, ...]) -> str:
+    """One style sheet of several files, with the inks of the plots."""
+    parts = environment()
+    return "\n".join(parts.get_template(name).render(inks=COLOURS) for name in names)
+
+
+def version_of(settings: tuple[tuple[str, str], ...]) -> str:
+    """The version of the library that made a page."""
+    return dict(settings).get("Versions", "").partition(",")[0].removeprefix("rhale ")
 
 
 def environment() -> Any:
@@ -80,6 +115,14 @@ def environment() -> Any:
         "share": share_of,
         "counted": lambda n, plural: f"{n} {plural if n != 1 else plural[:-1]}",
         "table_title": table_title,
+        "breakable": with_breaks,
+        "shortened": shortened,
+        "strength": strength_in_words,
+        "percent": percent,
+        "bar": along,
+        "along": along,
+        "interval": size_with_interval,
+        "replicated": replicated_in_words,
     }
     return made
 
@@ -92,6 +135,30 @@ def template(name: str) -> str:
 def parts_as_is(text: str) -> Any:
     """Mark a text of our own (style, scripts, escaped JSON), which is not to be escaped."""
     return load("markupsafe").Markup(text)
+
+
+def with_breaks(name: str) -> Any:
+    r"""Let the lines of a long name end between its parts, and not inside a word.
+
+    Examples
+    --------
+    >>> str(with_breaks("a_<b>"))
+    'a_&lt;b&gt;'
+    >>> str(with_breaks("body_mass"))
+    'body_<wbr>mass'
+    """
+    return parts_as_is("<wbr>").join(breakable(name))
+
+
+def along(value: float | None, largest: float) -> str:
+    """Where a number is on a bar of length 100.
+
+    Examples
+    --------
+    >>> along(0.25, 0.5), along(None, 0.5)
+    ('50', '0')
+    """
+    return f"{100 * (value or 0.0) / largest:.3g}" if largest > 0 else "0"
 
 
 def size_in_words(part: Part, largest: float) -> str:
@@ -107,6 +174,8 @@ def share_of(part: Part, largest: float) -> str:
 
 def table_title(feature: Section) -> str:
     """Name the table below a chart."""
+    if feature.parts[0].shape.sorted:
+        return "Table of levels"
     return {"bins": "Table of bins", "levels": "Table of steps"}.get(
         feature.counted, "Table of points"
     )
@@ -117,24 +186,53 @@ def content(page: Page) -> dict[str, Any]:
     features = [
         {
             "name": feature.name,
+            **({"key": clean(feature.key)} if clean(feature.key) != feature.name else {}),
             "counted": feature.counted,
+            "titles": feature.parts[0].shape.titles[1:],
             "parts": [without_empty(asdict(part)) for part in feature.parts],
         }
         for feature in page.features
     ]
-    return {
+    found = {
         "features": features,
         "outputs": page.outputs,
+        "effects": effect_titles(page),
         "notes": [note.text for note in page.notes],
         "charts": compile_charts(chart_kinds(page)),
     }
+    if page.interactions is None:
+        return found
+    pairs = {output.place: pairs_of(output) for output in page.interactions.outputs}
+    listed = [pairs.get(place, []) for place in range(len(page.outputs))]
+    charts = found["charts"] | compile_pair_charts(pair_forms(page.interactions))
+    return found | {"pairs": listed, "charts": charts}
+
+
+def pairs_of(output: OutputPart) -> list[dict[str, Any]]:
+    """What the scripts need of the pairs that are drawn."""
+    return [
+        {"names": pair.names, "lines": asdict(pair.lines), "map": asdict(pair.map)}
+        for pair in output.pairs
+    ]
+
+
+def pair_forms(page: PairPage) -> set[str]:
+    """Kinds of lines that pairs need."""
+    return {pair.lines.form for output in page.outputs for pair in output.pairs}
+
+
+def effect_titles(page: Page) -> list[str]:
+    """What stands beside the axis of each output; nothing where no feature has one."""
+    known = [feature.parts for feature in page.features if feature.parts[0].shape.titles]
+    return [part.shape.titles[0] for part in known[0]] if known else []
 
 
 def without_empty(part: dict[str, Any]) -> dict[str, Any]:
-    """Leave out empty columns of the shape, and bins where there are none."""
+    """Leave out empty columns of the shape, bins where there are none, titles that all share."""
     shape = {
         name: value for name, value in part["shape"].items() if value not in ((), "", None, False)
     }
+    shape.pop("titles", None)
     if not part["shape"]["bins"]["mean"]:
         del shape["bins"]
     if part["choice"] is None:
@@ -154,7 +252,7 @@ def chart_kinds(page: Page) -> set[str]:
             kinds |= {"levels", "narrow levels"}
         elif shape.form != "constant":
             plain = {"curve": "profile", "dates": "date profile"}[shape.form]
-            kinds.add(shape.form if shape.bins.mean else plain)
+            kinds.add("log " * shape.log + (shape.form if shape.bins.mean else plain))
     return kinds | region_kinds(page)
 
 
@@ -162,7 +260,7 @@ def region_kinds(page: Page) -> set[str]:
     """Kinds of charts that its regions need."""
     kinds = {"curve": "regions", "dates": "date regions", "levels": "level regions"}
     return {
-        kinds[part.shape.form]
+        "log regions" if part.shape.log else kinds[part.shape.form]
         for feature in page.features
         for part in feature.parts
         if part.regions is not None and part.regions.lines

@@ -8,8 +8,18 @@ import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.real_jumps import Jump
-from rhale.report.wording import clean, listed, number, place, plus_minus
+from rhale.report.wording import (
+    SHORT_UNIT,
+    clean,
+    isolated,
+    listed,
+    named_output,
+    number,
+    place,
+    plus_minus,
+)
 from rhale.results.result import Difference, Result, axis_kind, is_constant, reach
+from rhale.results.row_quantiles import is_skewed
 
 N_POINTS = 201
 MOST_STRETCHES = 4
@@ -19,7 +29,12 @@ FLAT = 0.02  # of the largest range among the features: less is hardly an effect
 MOSTLY = 0.6  # of a stretch: most of the change happens in less than this
 SURE = 1.96  # standard errors
 SHORT_LEVEL = 60
-WORDS = ((0.1, "rows hardly differ"), (0.5, "rows differ a little"), (1.0, "rows differ"))
+WORDS = (  # below these shares of the average change
+    (0.1, "rows hardly differ"),
+    (0.25, "rows differ a little"),
+    (0.4, "rows differ somewhat"),
+    (1.0, "rows differ clearly"),
+)
 
 
 def read(result: Result, *, largest: float = 0.0) -> tuple[str, ...]:
@@ -71,13 +86,14 @@ def is_flat(result: Result, largest: float) -> bool:
 def flat_sentence(result: Result, largest: float) -> str:
     """Say that the average hardly moves, and whether single rows do."""
     size, spread = curve_range(result), result.typical_spread
-    moves = f"moves by at most {number(size, 2)}" if size > 0 else "does not move"
-    start = f"On average the prediction {moves} over the whole range"
+    unit = unit_of_output(result)
+    moves = f"moves by at most {number(size, 2)}{unit}" if size > 0 else "does not move"
+    start = f"On average {output_of(result)} {moves} over the whole range"
     if size > FLAT * largest > 0:
         start += ", which chance alone could do"
     if np.isfinite(spread) and spread > max(2 * result.importance, FLAT * largest):
         return (
-            f"{start}, but rows differ: typical spread {number(spread, 2)}. "
+            f"{start}, but rows differ: typical spread {number(spread, 2)}{unit}. "
             "The feature works together with others, in different directions."
         )
     return f"{start}, and rows hardly differ."
@@ -90,9 +106,9 @@ def stretch_sentences(result: Result) -> tuple[str, ...]:
     for first, last in pairwise(turning_points(result)):
         change = result.difference(x[first], x[last])
         verb = "rises" if change.size > 0 else "falls"
-        who = "the prediction" if not found else "it"
-        sentence = f"From {at(result, x[first])} to {at(result, x[last])} {who} {verb} by "
-        sentence += plus_minus(abs(change.size), change.error)
+        who = output_of(result) if not found else "it"
+        sentence = f"From {at(result, x[first])} to {with_unit(result, x[last])} {who} {verb} by "
+        sentence += plus_minus(abs(change.size), change.error) + unit_of_output(result)
         sentence += mostly(result, x[first : last + 1], values[first : last + 1])
         found.append(f"{sentence}{differ(change)}.")
     return tuple(found)
@@ -147,8 +163,9 @@ def mostly(result: Result, x: FloatArray, values: FloatArray) -> str:
     stop = start + int(after[0]) if after.size else x.size - 1
     if x[stop] - x[start] >= MOSTLY * (x[-1] - x[0]):
         return ""
-    first, last = at(result, x[start]), at(result, x[stop])
-    where = f"at {last}" if first == last else f"between {first} and {last}"
+    first, last = at(result, x[start]), with_unit(result, x[stop])
+    same = first == at(result, x[stop])
+    where = f"at {last}" if same else f"between {first} and {last}"
     return f", nearly all of it {where}"
 
 
@@ -172,7 +189,8 @@ def jump_in_words(result: Result, jump: Jump) -> str:
     """Say how far a curve jumps, and where."""
     middle = jump.start + (jump.stop - jump.start) / 2
     way = "up" if jump.size > 0 else "down"
-    return f"{way} by {number(abs(jump.size))} at {at(result, middle)}"
+    size = number(abs(jump.size)) + unit_of_output(result)
+    return f"{way} by {size} at {with_unit(result, middle)}"
 
 
 def level_sentences(result: Result) -> tuple[str, ...]:
@@ -182,15 +200,14 @@ def level_sentences(result: Result) -> tuple[str, ...]:
     if len(levels) == 2:
         change = result.difference(x[0], x[1])
         verb = "raises" if change.size > 0 else "lowers"
-        size = plus_minus(abs(change.size), change.error)
-        words = f"A change from {levels[0]} to {levels[1]} {verb} the prediction by {size}"
+        size = plus_minus(abs(change.size), change.error) + unit_of_output(result)
+        words = f"A change from {levels[0]} to {levels[1]} {verb} {output_of(result)} by {size}"
         return (f"{words}{differ(change)}.",)
     change = result.difference(x[low], x[high])
-    spread = result.typical_spread if np.isfinite(change.spread) else float("nan")
-    typical = Difference(result.importance, 0.0, spread)
-    size = plus_minus(abs(change.size), change.error)
-    words = f"The prediction is highest at {levels[high]} and lowest at {levels[low]}: {size} apart"
-    return (f"{words}{differ(typical)}.",)
+    size = plus_minus(abs(change.size), change.error) + unit_of_output(result)
+    who = capital(output_of(result))
+    words = f"{who} is highest at {levels[high]} and lowest at {levels[low]}: {size} apart"
+    return (f"{words}{differ(change)}.",)
 
 
 def missing_sentence(result: Result) -> tuple[str, ...]:
@@ -205,9 +222,10 @@ def missing_sentence(result: Result) -> tuple[str, ...]:
     words = "about the same as on average"
     if is_sure(change):
         way = "higher" if size > 0 else "lower"
-        words = f"{plus_minus(abs(size), change.error)} {way} than on average"
+        by = plus_minus(abs(size), change.error) + unit_of_output(result)
+        words = f"{by} {way} than on average"
     share, about = number(100 * result.missing.share, 2), differ(change)
-    return (f"Without a value ({share} % of the rows) the prediction is {words}{about}.",)
+    return (f"Without a value ({share} % of the rows) {output_of(result)} is {words}{about}.",)
 
 
 def differ(change: Difference) -> str:
@@ -221,10 +239,35 @@ def differ(change: Difference) -> str:
     return f"; {words}: spread {number(change.spread, 2)}"
 
 
+def output_of(result: Result) -> str:
+    """Name the output within a sentence."""
+    return named_output(result.captions, result.output)
+
+
+def unit_of_output(result: Result) -> str:
+    """Unit behind a number of the output; nothing where it has none."""
+    unit = clean(result.captions.unit(result.output), SHORT_UNIT)
+    return f"\u00a0{isolated(unit)}" if unit else ""
+
+
+def with_unit(result: Result, value: float) -> str:
+    """Write a place on the axis of a feature, with its unit."""
+    unit = clean(result.captions.unit(result.name), SHORT_UNIT)
+    is_number = unit and not result.labels and axis_kind(result) == "number"
+    return f"{at(result, value)}\u00a0{isolated(unit)}" if is_number else at(result, value)
+
+
+def capital(sentence: str) -> str:
+    """Begin with a capital letter."""
+    return sentence[:1].upper() + sentence[1:]
+
+
 def at(result: Result, value: float) -> str:
     """Write a place on the axis of a feature."""
     if result.labels:
         return levels_of(result)[int(np.searchsorted(result.axis, value))]
+    if is_skewed(result):
+        return number(value)  # far to the left a hundredth of the axis is no place
     low, high = reach(result)
     return place(value, axis_kind(result), high - low)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 
 import numpy as np
 
 from rhale.kernels.times import DAY, AxisKind, written
 from rhale.results import numerals
+from rhale.results.captions import Captions
 from rhale.results.numerals import (
     PLAIN,
     decimals_of,
@@ -24,6 +26,9 @@ LONGEST = 1_000  # letters of a name
 SMALL_P = 1e-4  # a smaller chance is but called small
 STEERING = {"Cc", "Cs"}  # control signs and halves of letters, which no page can hold
 TURNING = {"R", "AL", "AN", "RLE", "LRE", "RLO", "LRO", "RLI", "LRI", "FSI", "PDF", "PDI"}
+ANSWERS = ("prediction", "probability", "log-odds", "margin", "score")  # of models, in words
+BARE = re.compile(r"y\d*")  # keys of outputs without a name
+SHORT_OUTPUT, SHORT_UNIT = 80, 20
 UNITS = {"d": DAY, "h": 3_600.0, "min": 60.0, "s": 1.0}
 
 
@@ -134,6 +139,33 @@ def isolated(name: str) -> str:
     """
     turns = any(unicodedata.bidirectional(letter) in TURNING for letter in name)
     return f"\u2068{name}\u2069" if turns else name
+
+
+def named_output(captions: Captions, output: str, *, unit: bool = False) -> str:
+    """Name an output within a sentence, perhaps with its unit; a given name stands as it is.
+
+    Examples
+    --------
+    >>> captions = Captions(outputs={"1": "probability of churn = 1", "y0": "price"})
+    >>> [named_output(captions, name) for name in ("1", "y0", "y1")]
+    ['the probability of churn = 1', 'price', 'the prediction']
+    """
+    is_bare = output not in captions.outputs and BARE.fullmatch(output)
+    words = "prediction" if is_bare else isolated(clean(captions.output(output), SHORT_OUTPUT))
+    own = clean(captions.unit(output), SHORT_UNIT) if unit else ""
+    named = f"the {words}" if words.startswith(ANSWERS) else words
+    return f"{named} ({isolated(own)})" if own else named
+
+
+def breakable(name: str) -> list[str]:
+    """Cut a long name where a line may end: behind an underscore, before a hump.
+
+    Examples
+    --------
+    >>> breakable("HistGradientBoosting"), breakable("body_mass")
+    (['Hist', 'Gradient', 'Boosting'], ['body_', 'mass'])
+    """
+    return re.split(r"(?<=_)(?=\w)|(?<=[a-z])(?=[A-Z])", name)
 
 
 def unbroken(text: str) -> str:

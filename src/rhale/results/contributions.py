@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Any, cast, get_args
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
 from rhale.errors import BadSettingError, BadTableError
 from rhale.kernels import FloatArray
+from rhale.names import read_word
 from rhale.results.explained import SampledCurves
 from rhale.results.level_effect import LevelEffect
 from rhale.results.new_rows import GONE, UNNAMED, NewRows, read_rows
 from rhale.results.region_heights import align
-from rhale.results.result import Result, axis_kind, heights
+from rhale.results.result import Outside, Result, axis_kind, heights, reach
 from rhale.results.summary import as_frame
 
-Outside = Literal["nan", "extend"]
+# a region may end before its feature does, and has the common curve there
+OUTSIDE_REGION: dict[Outside, Outside] = {"nan": "nan", "extend": "extend", "raise": "nan"}
 USE = "is explained"  # what the columns do, for messages
 
 
@@ -39,8 +41,9 @@ def contribute(
         A data frame has columns by name; an array has those of the explained table, in its order.
     columns : sequence of str
         Columns of the explained table.
-    outside : {"nan", "extend"}
-        What a row beyond the ends of a curve gets: nothing, or the curve as it goes on.
+    outside : {"nan", "extend", "raise"}
+        What a row beyond the ends of a curve gets: nothing, or the curve as it goes on; or it is
+        refused.
     regions : bool
         Whether rows have the curves of their regions, of features where that explains more.
 
@@ -49,9 +52,7 @@ def contribute(
     ndarray of shape (n_rows, n_features)
         One column for each feature.
     """
-    if outside not in get_args(Outside):
-        msg = f"outside={outside!r:.60} is not known; use 'nan' or 'extend'"
-        raise BadSettingError(msg)
+    outside = cast(Outside, read_word("outside", outside, get_args(Outside)))
     table = read_rows(rows, USE)
     _require_columns(table, columns)
     moved = curves.moved() if regions else ()
@@ -88,11 +89,16 @@ def place_rows(effect: Result, rows: NewRows, column: int, outside: Outside) -> 
 
 def _read(effect: Result, x: FloatArray, outside: Outside) -> FloatArray:
     """The curve at places on the axis, of rows without a value at the point of their own."""
-    found = heights(effect, x)
-    if outside == "nan" or effect.column_kind == "categories":
-        return found
-    beyond = np.isfinite(x) & ((x < effect.axis[0]) | (x > effect.axis[-1]))
-    found[beyond] = effect.height(x[beyond])
+    found, (low, high) = heights(effect, x), reach(effect)
+    beyond = np.flatnonzero((x < low) | (x > high))
+    if outside == "raise" and beyond.size:
+        msg = (
+            f"{beyond.size} of {x.size} rows lie beyond the values of {effect.name!r} that were "
+            f"explained, the first is row {beyond[0]}; outside='nan' leaves them out"
+        )
+        raise BadSettingError(msg)
+    if outside == "extend" and effect.parts == "bins":  # levels and points cannot go on
+        found[beyond] = effect.height(x[beyond])
     return found
 
 
@@ -105,7 +111,7 @@ def _read_regions(
     number, found = tree.locate(rows), common.copy()
     for place, region in enumerate(tree.regions):
         here = np.flatnonzero(number == place)
-        own = _read(region.effect, x[here], outside) + align(region.effect, effect)
+        own = _read(region.effect, x[here], OUTSIDE_REGION[outside]) + align(region.effect, effect)
         found[here] = np.where(np.isfinite(own), own, common[here])
     return found
 

@@ -8,11 +8,11 @@ from typing import Any, get_args
 
 import numpy as np
 
+from rhale.kernels.times import written
 from rhale.results.captions import PLAIN, Captions
 from rhale.results.numerals import write_number, write_with_error
 from rhale.results.region_tree import RegionTree
 from rhale.results.result import Parts, Result, axis_kind, drop_rounding
-from rhale.results.table_rows import name_places
 
 LONGEST_NAME = 32
 MOST_ROWS = 20  # of a table that is read
@@ -136,7 +136,7 @@ def tell_effect(effect: Result) -> str:
     "age on prediction: 4 bins from 18 to 80, importance 0.829 ± 0.012, typical spread 0.1"
     """
     name, output = effect.captions.axis(effect.name), effect.captions.value_axis(effect.output)
-    ends = name_places(effect.axis[[0, -1]], _ends(effect.labels), axis_kind(effect))
+    ends = [_place(effect, place) for place in (0, -1)]
     size, error, spread = numbers_of(effect, effect.importance)
     counted = f"{effect.n_parts} {effect.parts if effect.n_parts != 1 else effect.parts[:-1]}"
     return (
@@ -146,8 +146,12 @@ def tell_effect(effect: Result) -> str:
     )
 
 
-def _ends(labels: tuple[str, ...]) -> tuple[str, ...]:
-    return (labels[0], labels[-1]) if labels else ()
+def _place(effect: Result, at: int) -> str:
+    """Write a place of the axis: the name of a level, a date, or few digits of a number."""
+    if effect.labels:
+        return effect.labels[at]
+    value, kind = float(effect.axis[at]), axis_kind(effect)
+    return write_number(value) if kind == "number" else written(value, kind)
 
 
 def differs_by(tree: RegionTree | None, captions: Captions = PLAIN) -> str:

@@ -20,6 +20,7 @@ from rhale.kernels.records import freeze, same_fields
 from rhale.kernels.times import as_numbers
 from rhale.names import find_level
 from rhale.results.captions import NOT_WRITTEN, PLAIN, Captions
+from rhale.results.door_to_notebooks import show_pair
 from rhale.results.door_to_plots import draw_surface
 from rhale.results.effect_statistics import Size, Statistics, gather_statistics
 from rhale.results.listing import shorten, write_share
@@ -191,6 +192,10 @@ class PairEffect:
         return "; ".join([write_head(self), *parts, *self.notes])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """A small page, for notebooks."""
+        return show_pair(self)
 
     @property
     def method(self) -> PairMethod:
@@ -550,6 +555,10 @@ class PairIndex:
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        """A small page, for notebooks."""
+        return show_pair(self)
+
     @property
     def how(self) -> str:
         """What the strength is, in words."""
@@ -706,8 +715,9 @@ def write_p(p_value: float) -> str:
 
 def write_head(pair: PairResult) -> str:
     """Name a pair, and say how strongly it interacts."""
-    names = " x ".join(shorten(name) for name in pair.names)
-    head = f"{names} on {shorten(pair.output)}: strength {write_strength(pair)}"
+    names = " x ".join(shorten(pair.captions.feature(name)) for name in pair.names)
+    output = shorten(pair.captions.output(pair.output))
+    head = f"{names} on {output}: strength {write_strength(pair)}"
     p = write_p(pair.p_value)
     told = f", p {p if p.startswith('<') else '= ' + p}" if p else ""
     share = write_share(pair.share)

@@ -14,6 +14,7 @@ from rhale.kernels.pair_moments import PairMoments
 from rhale.kernels.pair_surface import Ground
 from rhale.kernels.records import freeze, same_fields
 from rhale.results.captions import NOT_WRITTEN, PLAIN, Captions
+from rhale.results.door_to_notebooks import show_pair
 from rhale.results.door_to_plots import draw_surface
 from rhale.results.note import as_notes
 from rhale.results.pair_effect import (
@@ -95,6 +96,10 @@ class PairProfile:
         return "; ".join([write_head(self), self.how, *self.notes])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """A small page, for notebooks."""
+        return show_pair(self)
 
     @property
     def method(self) -> PairMethod:

@@ -20,6 +20,7 @@ from rhale.kernels.student import student_quantile
 from rhale.kernels.times import ColumnKind
 from rhale.kernels.training_noise import mean_factor
 from rhale.results.captions import Captions
+from rhale.results.door_to_notebooks import show_refit
 from rhale.results.door_to_plots import draw_refit
 from rhale.results.note import Note
 from rhale.results.numerals import write_between, write_number
@@ -126,6 +127,10 @@ class RefitEffect:
             f"importance={write_between(self.importance, low, high)}, "
             f"replicated={write_number(self.replicated)}, p={self.p_value:.2g})"
         )
+
+    def _repr_html_(self) -> str:
+        """A small page, for notebooks."""
+        return show_refit(self)
 
     @property
     def name(self) -> str:

@@ -20,6 +20,7 @@ from rhale.kernels.times import AxisKind, ColumnKind, as_axis_kind, as_numbers, 
 from rhale.kernels.uncertainty import Estimate
 from rhale.names import read_word
 from rhale.results.captions import Captions
+from rhale.results.door_to_notebooks import show_result
 from rhale.results.door_to_plots import draw_result
 from rhale.results.missing import Missing
 from rhale.results.note import Note, as_notes
@@ -275,6 +276,22 @@ class Result(Protocol):
         """One row for each part, and one for missing values."""
         ...
 
+    def to_frame(self, backend: str | None = None) -> Any:
+        """The same as a data frame."""
+        ...
+
+    def curve_frame(
+        self,
+        n: int | None = None,
+        *,
+        center: Center | None = "mean",
+        level: float = 0.95,
+        smooth: bool = False,
+        backend: str | None = None,
+    ) -> Any:
+        """The curve on a grid as a data frame, spread and interval beside it."""
+        ...
+
     def plot(self, **options: Any) -> Any:
         """Draw it in detail."""
         ...
@@ -309,6 +326,10 @@ class FrozenResult:
         from rhale.results.listing import tell_effect
 
         return tell_effect(self)
+
+    def _repr_html_(self: Any) -> str:
+        """A small page, for notebooks."""
+        return show_result(self)
 
     @property
     def features(self) -> tuple[str, ...]:

@@ -138,3 +138,9 @@ def test_one_row_with_all_the_weight_gets_a_note():
         fx = rhale.explain(lambda r: r.sum(axis=1), rows, weights=weights, method=method)
         for one in fx:
             assert "weights" in [note.kind for note in one.notes]
+
+
+def test_what_is_explained_is_called_a_prediction():
+    for x in ([0.0, 1.0, 2.0], [1.0, 1.0, 1.0]):
+        made = rhale.effect(x, [1.0, 2.0, 3.0])
+        assert made.captions.output(made.output) == "prediction"

@@ -71,6 +71,12 @@ def test_outputs_are_found_by_label_or_as_the_one_prediction():
     assert answers.tolist() == [[1.0, 1.0]]
 
 
+def test_a_name_that_is_neither_is_answered_with_all_that_are():
+    _, ways = convert(open_table(frame()), {"Age": np.exp})
+    with pytest.raises(UnknownOutputError, match=r"'Age'.*did you mean 'age'\? Known: .*'y0'"):
+        ways.find_outputs(Outputs(("y0",), (0,)))
+
+
 @pytest.mark.parametrize("words", ["price", ["price"], {"y0": "price"}, {0: "price"}])
 def test_outputs_are_found_by_what_people_read(words):
     _, ways = convert(open_table(RAW), {"price": np.exp}, words)
@@ -133,6 +139,13 @@ def test_scalers_of_other_columns_are_refused():
 def test_what_is_no_way_to_people_is_refused(how):
     with pytest.raises(BadSettingError, match=r"'a' is .*; pass a function from the model's units"):
         read_map(how, "'a'")
+
+
+def test_a_class_is_no_fitted_scaler():
+    kind = pytest.importorskip("sklearn.preprocessing").StandardScaler
+    for asked in (kind, {"age": kind}):
+        with pytest.raises(BadSettingError, match="holds StandardScaler, which is a class"):
+            convert(open_table(frame()), asked)
 
 
 def test_a_function_must_say_of_what():

@@ -106,6 +106,11 @@ def test_both_ways_multiply():
     np.testing.assert_allclose(slopes[:, 0, 0], 2 * np.log(x) / x, rtol=1e-12)
 
 
+def test_a_map_that_loses_answers_is_refused_and_the_model_not_blamed():
+    with pytest.raises(BadSettingError, match="of an output turns the model's answer -"):
+        rhale.explain(lambda rows: rows[:, 0], Z, transform={"y0": np.log})
+
+
 def test_one_of_several_outputs_is_mapped():
     def model(rows):
         return np.column_stack([rows[:, 0], rows[:, 1]])

@@ -43,7 +43,8 @@ def test_the_axes_reach_over_all_slots_the_first_on_top(board):
 
 
 def test_long_names_are_written_below_one_another():
-    assert should_turn(slots_of(["a long name of a level"] * 3), None)
+    assert should_turn(slots_of(["the_only_word_of_a_long_name"] * 6), None)
+    assert not should_turn(slots_of(["a long name of a level"] * 3), None)  # on two lines
     assert not should_turn(slots_of("abc"), None)
     assert not should_turn(slots_of(["1000000"] * 60, is_number=True), None)
 

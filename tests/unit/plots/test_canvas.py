@@ -44,6 +44,30 @@ def test_a_legend_reads_line_by_line():
     assert canvas.by_columns(list("abcde"), 3) == ["a", "d", "b", "e", "c"]
 
 
+@pytest.mark.parametrize("n_entries", range(1, 12))
+@pytest.mark.parametrize("line", [10.0, 25.0, 45.0, 200.0])
+def test_no_entry_of_a_legend_is_alone_in_its_line(n_entries, line):
+    columns = canvas.balance([10.0] * n_entries, line)
+    assert columns == 1 or n_entries == columns or n_entries % columns != 1
+    assert 10.0 * columns <= line
+
+
+def test_widths_of_entries_are_those_that_are_drawn():
+    ax = canvas.new_axes((6.4, 4.0))
+    lines = [ax.plot([0, 1], label=label)[0] for label in ("$a$", "a wide label, wwwwwwwww")]
+    canvas.add_legend(ax, lines, outside=True)
+    ax.figure.canvas.draw()
+    drawn = [text.get_window_extent().width / ax.figure.dpi for text in ax.get_legend().texts]
+    widths = canvas.entry_widths(lines)
+    assert widths[1] - widths[0] == pytest.approx(drawn[1] - drawn[0], rel=0.08)  # but for hinting
+
+
+def test_the_title_of_a_legend_is_no_mathematics():
+    ax = canvas.new_axes((6.4, 4.0))
+    canvas.add_legend(ax, ax.plot([0, 1], label="a"), outside=True, title="$x$ held at")
+    assert not ax.get_legend().get_title().get_parse_math()
+
+
 def test_a_backend_without_its_display_makes_a_figure_without_a_window(monkeypatch):
     from matplotlib import pyplot as plt
 

@@ -169,7 +169,7 @@ def test_the_curve_and_the_strip_do_not_overlap(effect, one):
 def test_axes_say_what_they_show(effect):
     top, bottom = plot_effect(effect)
     assert top.get_ylabel() == "effect on y0\n(centred)"
-    assert bottom.get_ylabel() == "local effect\nd y0 / d age"
+    assert bottom.get_ylabel() == "change of y0 per unit\nof age"
     assert bottom.get_xlabel() == "age"
 
 

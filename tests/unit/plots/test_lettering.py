@@ -1,6 +1,14 @@
 import pytest
 
-from rhale.plots.lettering import folded, joined, number, shown, wrapped
+from rhale.plots.lettering import (
+    folded,
+    folded_first,
+    joined,
+    number,
+    shown,
+    small_percent,
+    wrapped,
+)
 
 
 @pytest.mark.parametrize("length", [8, 9, 20])
@@ -61,3 +69,31 @@ def test_a_sentence_has_no_more_lines_than_asked_for(lines):
         parts = folded(sentence, 20, lines).split("\n")
         assert len(parts) <= lines
         assert all(len(part) <= 20 for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("name", "length", "lines"),
+    [
+        ("sensor_000_temperature_mean", 20, ["sensor_000_", "temperature_mean"]),
+        ("od280/od315_of_diluted_wines", 24, ["od280/od315_of_diluted_", "wines"]),
+        ("bank transfer (automatic)", 14, ["bank transfer", "(automatic)"]),
+        ("bank transfer", 13, ["bank transfer"]),
+        ("a Donaudampfschifffahrt", 12, ["a Donaudampf", "schifffahrt"]),
+    ],
+)
+def test_a_name_is_broken_behind_words_and_inside_only_of_long_ones(name, length, lines):
+    assert wrapped(name, length).split("\n") == lines
+
+
+def test_the_first_sentence_that_has_room_is_written():
+    sentences = ["a sentence of very many words", "a few words", "words"]
+    assert [folded_first(sentences, length, lines=1) for length in (30, 12, 6)] == sentences
+
+
+def test_hardly_anything_is_not_written_with_a_power_of_ten():
+    assert [small_percent(s) for s in (0.5, 1e-4, 9e-5, 0.0)] == [
+        "50 %",
+        "0.01 %",
+        "< 0.01 %",
+        "0 %",
+    ]

@@ -175,7 +175,7 @@ def test_a_hostile_name_is_shown_letter_by_letter(make_levels):
 def test_axes_say_what_they_show(effect):
     top, bottom = plot_effect(effect)
     assert top.get_ylabel() == "effect on y0\n(centred)"
-    assert bottom.get_ylabel() == "step to the next\nchange of y0"
+    assert bottom.get_ylabel() == "step to the next\nlevel, change of y0"
     assert bottom.get_xlabel() == "city"
     left, right = plot_effect(effect, turned=True)
     assert left.get_xlabel() == "effect on y0\n(centred)"

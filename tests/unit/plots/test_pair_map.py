@@ -9,8 +9,10 @@ from matplotlib.figure import Figure
 
 import rhale
 from rhale.kernels.pair_axis import PairAxis
+from rhale.plots.pair_lines import plot_pair_lines
 from rhale.plots.pair_map import half_way, plot_pair_map, tell_strength
 from rhale.results import inks
+from rhale.results.captions import Captions
 
 LONG = "the_income_of_the_household_before_taxes_in_thousands_of_usd"
 GRID = np.linspace(-1, 1, 5)
@@ -233,3 +235,14 @@ def test_half_way_is_measured_along_the_line():
     middle, length = half_way(np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 1.0]]))
     np.testing.assert_allclose(middle, [2, 0])
     assert length == 4
+
+
+def test_axes_and_colours_are_called_what_people_read(product_pair):
+    captions = Captions({"a": "Age"}, {"y": "price"}, {"a": "years", "y": "$"})
+    pair = replace(product_pair, captions=captions)
+    ax = plot_pair_map(pair)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("Age (years)", "b")
+    assert scale(ax).ax.get_ylabel().startswith("effect on price ($)\n")
+    lines = plot_pair_lines(pair, by="a")
+    assert lines.get_legend().get_title().get_text().startswith("Age held at")
+    assert lines.get_ylabel() == "effect on price ($)\n(centred)"

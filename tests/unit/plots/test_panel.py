@@ -4,7 +4,9 @@ import pytest
 from matplotlib.figure import Figure
 
 from rhale.plots import style
+from rhale.plots.fields import Layers
 from rhale.plots.panel import draw_panel, read_feature, write_title
+from rhale.results.captions import Captions
 from rhale.results.missing import Missing
 
 
@@ -14,7 +16,7 @@ def ax():
 
 
 def read(*results):
-    return read_feature(results[0].name, list(results), "mean", 0.95)
+    return read_feature(results[0].name, list(results), Layers())
 
 
 def test_only_numbers_have_missing_values_beside_them(effect, make_levels):
@@ -47,3 +49,22 @@ def test_the_title_tells_the_largest_importance(ax, effect):
     (note,) = (text for text in ax.texts if text.get_gid() == "rhale:numbers")
     assert note.get_text().startswith("importance ")
     assert ax.get_title("left") == effect.name
+
+
+def test_titles_and_entries_are_what_people_read(ax, effect):
+    words = {"y0": "probability of Barolo", "y1": "probability of Barbera"}
+    captions = Captions({"age": "Age"}, words, {"age": "years"})
+    both = [replace(effect, output=key, captions=captions) for key in words]
+    panel = read_feature(captions.axis("age"), both, "mean", 0.95)
+    labels = [artist.get_label() for artist in draw_panel(ax, panel, list(words), 0.95)]
+    write_title(ax, panel)
+    assert labels[:2] == ["Barolo", "Barbera"]
+    assert ax.get_title("left") == "Age (years)"
+
+
+def test_rounding_is_zero_in_titles(ax, make_effect):
+    x = [0.0, 1.0, 2.0, 3.0]
+    noise, large = make_effect(x, [1e-14] * 4), make_effect(x, [1.0] * 4)
+    write_title(ax, read(noise), [noise, large])
+    (note,) = (text for text in ax.texts if text.get_gid() == "rhale:numbers")
+    assert note.get_text() == "importance 0"

@@ -55,7 +55,7 @@ def test_slopes_are_those_of_the_rows(make_profile, one, band):
     _, low, high = band(ax, "ci")
     error = slopes.std(axis=0, ddof=1) / np.sqrt(40)
     np.testing.assert_allclose((high - low) / 2, 2.022691 * error, rtol=1e-6, atol=1e-12)
-    assert ax.get_ylabel() == "slope of the prediction\nd y0 / d age"
+    assert ax.get_ylabel() == "change of y0 per unit of age"
 
 
 def test_a_partial_dependence_has_slopes_without_single_rows(make_profile, one, find):

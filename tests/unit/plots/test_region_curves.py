@@ -15,7 +15,9 @@ from rhale.plots.region_curves import (
     describe_tree,
     percent,
     read_regions,
+    require_regions,
 )
+from rhale.results.captions import Captions
 from rhale.results.effect import NO_SAMPLE
 from rhale.results.region_tree import Partner, Region, RegionTree, Split
 
@@ -219,3 +221,14 @@ def test_a_brief_sentence_is_as_long_as_there_is_room():
     groups = replace(tree, splits=(), state="given")
     assert describe_briefly(groups, 40) == "by groups (90 ± 1 %)"
     assert describe_briefly(replace(groups, share=float("nan")), 40) == "by groups"
+
+
+def test_regions_are_called_what_people_read():
+    tree = RegionTree("x", "y", "found", "", (), (Split(0, "z", 1, 0.5),), 0.92, 0.01)
+    effect = made(1.0, [(1, 0, 1), (2, 0, 1)])
+    tree = replace(tree, regions=effect.regions.regions)
+    effect = replace(effect, regions=tree, captions=Captions({"z": "Age"}))
+    labels = [curve.label for curve in read_regions(effect, Layers())]
+    assert labels == ["Age ≤ 0.5, 50 % of rows", "Age > 0.5, 50 % of rows"]
+    assert describe_tree(require_regions(effect)) == "Age explains 92 ± 1 % of the spread"
+    assert effect.regions[0].rule == "0"  # as it is stored

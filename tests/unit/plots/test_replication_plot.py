@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +11,7 @@ from matplotlib.figure import Figure
 from rhale.errors import BadSettingError
 from rhale.plots import plot_replication, style
 from rhale.plots.replication_plot import name_line
+from rhale.results.captions import PLAIN, Captions
 
 SURE, CHANCE = [1.0, 1.2, 0.9, 1.1], [1.0, -1.1, 0.9, -0.8]
 
@@ -85,7 +88,7 @@ def test_several_outputs_are_named(make_refits):
     effects = [make_refits(SURE, name="age", output=output) for output in ("low", "high")]
     ax = plot_replication(effects)
     assert [text.get_text() for text in ax.get_yticklabels()] == ["age on low", "age on high"]
-    assert ax.get_xlabel() == "effect on low / high\n(deviation over the rows)"
+    assert ax.get_xlabel() == "importance: effect on low / high\n(deviation over the rows)"
 
 
 @given(
@@ -97,7 +100,7 @@ def test_names_fit(feature, output, length):
     class Named:
         pass
 
-    Named.name, Named.output = feature, output
+    Named.name, Named.output, Named.captions = feature, output, PLAIN
     assert len(name_line(Named, length, several=True)) <= length
     assert len(name_line(Named, length, several=False)) <= length
     if len(feature) + len(output) + 4 <= length:
@@ -128,3 +131,12 @@ def test_the_figure_grows_with_its_letters(two):
     usual = plot_replication(two).figure.get_size_inches()
     with rc_context({"font.size": 20}):
         np.testing.assert_allclose(plot_replication(two).figure.get_size_inches(), 2 * usual)
+
+
+def test_features_and_outputs_are_called_what_people_read(make_refits):
+    captions = Captions({"age": "Age"}, {"y0": "price"}, {"y0": "$"})
+    effect = make_refits(SURE)
+    effect = replace(effect, effects=tuple(replace(e, captions=captions) for e in effect.effects))
+    ax = plot_replication([effect])
+    assert [name.get_text() for name in ax.get_yticklabels()] == ["Age"]
+    assert ax.get_xlabel().startswith("importance: effect on price ($)")

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rhale.plots.slots import Slots, gather_slots, keep_apart, name_slots
+from rhale.plots.slots import Slots, fold_whole, gather_slots, keep_apart, name_slots
 
 
 def equal(n_levels, length=1, *, is_number=False, has_missing=False):
@@ -49,3 +49,34 @@ def test_numbers_stay_level_and_every_second_is_written():
 def test_uneven_places_keep_the_names_that_have_room():
     at = np.array([0.0, 0.1, 0.2, 5.0, 10.0])
     assert keep_apart(list("abcde"), at, [1.0] * 5, 0.0) == ["a", "", "", "d", "e"]
+
+
+def named(*labels, inches=2.0):
+    slots = Slots(labels, np.arange(float(len(labels))), is_number=False, has_missing=False)
+    return name_slots(slots, inches, 7.0, 14)
+
+
+def test_names_go_on_in_a_second_line_before_they_are_turned():
+    naming = named("month-to-month", "one year", "two year")
+    assert (naming.labels[0], naming.rotation) == ("month-to-\nmonth", 0.0)
+
+
+def test_names_are_turned_before_they_are_cut():
+    naming = named("bank transfer (automatic)", "credit card", "check", "mailed check")
+    assert naming.labels[0] == "bank transfer\n(automatic)"
+    assert naming.rotation > 0
+    assert "…" in named("Donaudampfschifffahrtsgesellschaft", *"abc").labels[0]
+
+
+@pytest.mark.parametrize("n_levels", range(2, 20))
+def test_no_name_is_left_out_or_cut_that_has_room(n_levels):
+    naming = named(*(f"level {i}" for i in range(n_levels)), inches=0.2 * n_levels)
+    assert [" ".join(name.split()) for name in naming.labels] == [
+        f"level {i}" for i in range(n_levels)
+    ]
+
+
+def test_a_name_is_folded_whole_or_not_at_all():
+    assert fold_whole("Greater London", 10) == "Greater\nLondon"
+    assert fold_whole("Constantinople", 10) is None
+    assert fold_whole("a b c d e f g h i j k l m", 10) is None

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 import rhale
 from rhale.errors import BadSettingError
 from rhale.plots import plot_all
+from rhale.results.captions import Captions
 from rhale.results.numerals import write_with_error
 
 X = np.linspace(0, 1, 201)
@@ -114,7 +115,7 @@ def test_outputs_share_the_panel_of_their_feature(many, find):
 def test_of_many_outputs_the_largest_are_drawn_and_the_legend_says_so(many, find):
     panels = plot_all(many(1, outputs=tuple("abcdefgh")))
     assert [line.get_label() for line in find(panels[0], "curve")] == list("cdefgh")
-    assert panels[0].figure.legends[0].get_title().get_text() == "6 of 8 outputs"
+    assert panels[0].figure.legends[0].get_title().get_text() == "6 of 8 outputs: the largest"
 
 
 def told(panels):
@@ -197,7 +198,9 @@ def test_limits_and_scales_may_differ_by_feature(many, one):
 
 
 def test_settings_of_features_that_are_not_drawn_are_refused(many):
-    with pytest.raises(BadSettingError, match=r"limits= names 'x7', .* did you mean 'x0'"):
+    with pytest.raises(
+        BadSettingError, match=r"limits= names 'x7', which is not drawn; Known: 'x0', 'x1'"
+    ):
         plot_all(many(2), limits={"x7": (0, 1)})
     with pytest.raises(BadSettingError, match="xscale= names 'y'"):
         plot_all(many(2), xscale={"y": "log"})
@@ -315,3 +318,30 @@ def test_given_axes_keep_the_names_of_regions(by_sex, render):
     (ax,) = plot_all([by_sex], regions=True, axes=Figure().subplots())
     assert region_names(ax) == ["sex = f, 48 %", "sex = m, 52 %"]
     assert render(ax)
+
+
+def test_features_stand_by_the_importance_that_is_shown():
+    # 'x2' moves most the output that is not drawn, the least important of seven
+    rows = np.random.default_rng(0).normal(size=(400, 3))
+    slopes = np.array([[0.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0], [0.0, 0.1, 0.2, 0.1, 0.1, 0.1, 0.1]])
+    slopes = np.vstack([slopes, [0.5, 0.05, 0.0, 0.0, 0.0, 0.0, 0.0]])
+    panels = rhale.explain(lambda rows: rows @ slopes, rows).plot()
+    assert [ax.get_title("left") for ax in panels] == ["x0", "x1", "x2"]
+    told = [t.get_text() for ax in panels for t in ax.texts if t.get_gid() == "rhale:numbers"]
+    shown = [float(words.rpartition(" ")[2]) for words in told]
+    assert shown == sorted(shown, reverse=True)
+    assert shown[2] == pytest.approx(0.05 * rows[:, 2].std(), rel=0.05)
+
+
+def test_panels_are_called_what_people_read(effect):
+    captions = Captions({"age": "Age"}, {"y0": "price"}, {"age": "years", "y0": "$"})
+    (ax,) = plot_all([replace(effect, captions=captions)])
+    assert ax.get_title("left") == "Age (years)"
+    assert ax.figure.get_supylabel() == "effect on price ($) (centred)"
+
+
+def test_free_axes_do_not_magnify_rounding(make_effect):
+    x = np.linspace(-1, 1, 50)
+    large, noise = (make_effect(x, np.full(50, s), name=f"{s}") for s in (1.0, 1e-14))
+    panels = plot_all([large, noise], sharey=False)
+    assert np.ptp(panels[1].get_ylim()) > 0.1

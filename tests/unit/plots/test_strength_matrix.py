@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from rhale.errors import UnknownOutputError
 from rhale.plots import style
 from rhale.plots.strength_matrix import order_features, plot_matrix
+from rhale.plots.strength_ranking import plot_ranking
 
 LONG = "the_income_of_the_household_before_taxes_in_thousands_of_usd"
 
@@ -149,3 +150,15 @@ def test_given_axes_are_used_and_settings_stay(make_pairs, render):
 def test_a_picture_can_be_pickled(make_pairs):
     for n in (3, 20):
         assert pickle.loads(pickle.dumps(plot_matrix(make_pairs(np.ones((n, n)))).figure))  # noqa: S301
+
+
+def test_features_and_outputs_are_called_what_people_read(make_pairs):
+    pairs = make_pairs({"ab": 2.0}, importance=[5, 4])
+    captions = {"features": {"a": "Age"}, "outputs": {"y": "price"}, "units": {"y": "$"}}
+    pairs = replace(pairs, provenance={**pairs.provenance, "captions": captions})
+    ax = plot_matrix(pairs)
+    assert names(ax) == ["Age", "b"]
+    assert ax.get_legend().get_title().get_text() == "deviation of effects on price ($)"
+    ranking = plot_ranking(pairs)
+    assert ranking.get_yticklabels()[0].get_text() == "Age \u00d7 b"
+    assert ranking.get_xlabel().startswith("effect on price ($)")

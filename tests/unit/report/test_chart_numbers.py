@@ -11,7 +11,9 @@ import rhale
 from rhale.kernels.real_jumps import Jump
 from rhale.kernels.staircase import Staircase
 from rhale.report.chart_numbers import MOST_POINTS, TOLERANCE, rounded, shape_of, simplify
+from rhale.results.captions import Captions
 from rhale.results.missing import Missing
+from rhale.results.note import Note
 from rhale.results.result import Trace
 
 X = np.linspace(0.0, 10.0, 401)
@@ -195,3 +197,35 @@ def test_a_line_through_the_points_that_are_sent_is_the_curve_to_what_can_be_see
     kept = simplify(Trace(x, y, np.zeros(y.size), y, y))
     off = np.abs(np.interp(x, x[kept], y[kept]) - y)
     assert off.max() <= TOLERANCE * np.ptp(y) + 1e-9
+
+
+def test_levels_without_an_order_stand_by_their_effect(make_levels):
+    effect = make_levels(["low", "high", "middle"], [3.0, -1.0])
+    free = replace(effect, bin_notes=(Note("order", "levels ordered by similarity"),))
+    assert shape_of(effect).labels == ("low", "high", "middle")
+    shape = shape_of(free)
+    assert shape.sorted
+    assert shape.labels == ("high", "middle", "low")
+    assert list(shape.y) == sorted(shape_of(effect).y, reverse=True)
+    assert list(shape.rows) == [free.level_count[free.levels.index(n)] for n in shape.labels]
+    assert shape.bins.mean == ()  # steps of an order that means nothing
+
+
+def test_a_heavy_tail_has_a_logarithmic_axis_on_which_the_curve_is_where_it_is():
+    x = np.exp(np.random.default_rng(0).normal(0, 1.5, 4_000))
+    effect = rhale.effect(x, 1 / x)  # the curve is log(x), and straight on such an axis
+    shape = shape_of(effect)
+    assert shape.log
+    assert sum(shape.rows) > 0
+    places = np.geomspace(*effect.axis[[0, -1]], 500)
+    drawn = np.interp(np.log(places), np.log(shape.x), shape.y)
+    height = np.ptp([*shape.low, *shape.high, *np.add(shape.y, shape.spread)])
+    assert np.abs(drawn - effect.curve(places)).max() <= 1.2 * TOLERANCE * height
+    assert not shape_of(rhale.effect(X, np.ones(401))).log
+
+
+def test_axes_are_titled_by_what_people_read():
+    words = Captions({"x": "Body mass"}, {"y0": "probability of churn = 1"}, {"x": "kg"})
+    shape = shape_of(replace(rhale.effect(X, np.ones(401)), captions=words))
+    effect = "effect on the probability of churn = 1"
+    assert shape.titles == (effect, "Body mass (kg)", "slope: change per kg")

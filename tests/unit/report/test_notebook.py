@@ -1,11 +1,13 @@
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
 from tests.unit.results.with_regions import make_regional
 
 import rhale
+from rhale.results.captions import Captions
 
 
 class Tags(HTMLParser):
@@ -70,3 +72,37 @@ def test_page_and_notebook_need_no_matplotlib(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout.strip() == "False"
+
+
+def test_one_effect_shows_its_curve_numbers_and_sentences(fx):
+    for effect in fx:
+        html = effect._repr_html_()
+        pictures = [attrs for tag, attrs in tags(html) if tag == "svg" and "role" in attrs]
+        assert len(pictures) == 1
+        assert "script" not in {tag for tag, _ in tags(html)}
+        for told in ("importance ", "typical spread ", "95 % interval of the mean", "where rows"):
+            assert told in html
+        assert len(html) < 30_000
+
+
+def test_one_effect_is_named_for_people_and_its_notes_are_folded():
+    effect = rhale.effect([0.0, 1.0, 2.0], [1.0, 1.0, 2.0], name="x0")
+    captions = Captions({"x0": "<b>Age"}, {"y0": "price & more"}, {"x0": "years"})
+    html = replace(effect, captions=captions, local_notes=("<i>first", "second"))._repr_html_()
+    for told in ("&lt;b&gt;Age (years)", "effect on price &amp; more", "2 notes", "&lt;i&gt;first"):
+        assert told in html
+    assert not {tag for tag, _ in tags(html)} & {"i"}
+
+
+def test_hostile_names_make_no_element_in_one_effect(fx, nasty):
+    usual = {tag for effect in fx for tag, _ in tags(effect._repr_html_())}
+    for effect in nasty:
+        assert {tag for tag, _ in tags(effect._repr_html_())} <= usual | {"circle", "rect", "text"}
+        effect._repr_html_().encode()
+
+
+def test_what_has_one_value_has_words_and_no_picture():
+    fx = rhale.explain(lambda r: r[:, 0], np.array([[1.0, 7.0]] * 20))
+    html = fx["x1"]._repr_html_()
+    assert "<svg" not in html
+    assert "Every row has the same value" in html

@@ -6,7 +6,8 @@ from tests.unit.report.conftest import divide
 
 import rhale
 from rhale.report.chart_numbers import Line
-from rhale.report.page import make_page
+from rhale.report.page import add_partners, make_page
+from rhale.results.captions import Captions
 from rhale.results.note import Note
 from rhale.results.region_tree import Region, RegionTree
 
@@ -15,7 +16,8 @@ X = np.linspace(0.0, 10.0, 401)
 
 def test_numbers_are_those_of_the_effects(fx):
     page = make_page(fx.effects, fx.provenance)
-    assert page.outputs == fx.outputs
+    assert page.outputs == ("prediction 1", "prediction 2")
+    assert page.keys == fx.outputs
     for effect, part in zip(fx.effects, (p for f in page.features for p in f.parts), strict=True):
         assert part.size == pytest.approx(effect.importance, abs=1e-8)
         assert part.error == pytest.approx(effect.importance_error, abs=1e-8)
@@ -24,12 +26,14 @@ def test_numbers_are_those_of_the_effects(fx):
 
 
 def test_facts_say_what_was_explained(fx):
-    facts = dict(make_page(fx.effects, fx.provenance, explained={"y0": 0.5, "y1": 0.25}).facts)
+    page = make_page(fx.effects, fx.provenance, explained={"y0": 0.5, "y1": 0.25})
+    facts, settings = dict(page.facts), dict(page.settings)
     assert facts["Rows"] == "300"
-    assert facts["Outputs"] == "y0, y1"
-    assert facts["Method"].startswith("RHALE")
-    assert facts["Explained by the curves"].startswith("y0 50 %, y1 25 %")
-    assert f"rhale {rhale.__version__}" in facts["Versions"]
+    assert facts["Outputs"] == "prediction 1, prediction 2"
+    assert facts["Explained by the curves"].startswith("prediction 1 50 %, prediction 2 25 %")
+    assert settings["Method"].startswith("RHALE")
+    assert f"rhale {rhale.__version__}" in settings["Versions"]
+    assert not {"Bins", "Versions"} & facts.keys()  # for who wants to do it again
 
 
 def test_a_part_of_the_rows_is_told():
@@ -71,7 +75,7 @@ def test_a_constant_feature_of_a_profile_is_said_to_be_constant(method):
 def test_a_page_can_be_made_of_next_to_nothing():
     effect = rhale.effect([0.0, 1.0], [1.0, 1.0])
     page = make_page([effect], {})
-    assert page.title == "What moves the predictions of a model"
+    assert page.title == "How x moves the prediction"
     assert page.features[0].parts[0].size == pytest.approx(effect.importance)
 
 
@@ -136,3 +140,21 @@ def test_doubtful_regions_are_told_in_the_sentence_and_not_again_in_notes():
     page = make_page([replace(noted, regions=tree)], {})
     assert [note.text for note in page.notes] == ["few rows"]
     assert "hints" in page.features[0].parts[0].regions.reading
+
+
+def test_the_title_says_what_moves_in_words_for_people(fx):
+    words = Captions({"x0": "Age"}, {"y0": "probability of churn = 1"})
+    effects = [replace(e, captions=words) for e in fx.effects if e.output == "y0"]
+    page = make_page(effects, fx.provenance)
+    assert page.title == "How 2 features move the probability of churn = 1"
+    assert page.outputs == ("probability of churn = 1",)
+    assert [section.name for section in page.features] == ["Age", "x1"]
+    assert make_page(effects[:1], {}).title == "How Age moves the probability of churn = 1"
+    assert make_page(fx.effects, {}).title == "How 2 features move 2 predictions"
+    assert "300 rows" in page.lead
+
+
+def test_partners_are_told_where_no_regions_are(fx):
+    page = add_partners(make_page(fx.effects, fx.provenance), {("x0", "y1"): "With x1."})
+    assert [part.partners for part in page.features[0].parts] == ["", "With x1."]
+    assert {part.partners for part in page.features[1].parts} == {""}

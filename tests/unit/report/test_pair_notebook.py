@@ -5,13 +5,18 @@ from tests.unit.report.pair_cases import three_numbers, with_levels
 from tests.unit.report.test_pair_page import indices
 from tests.unit.report.test_render import parsed
 
+from rhale.results.captions import Captions
+from rhale.results.numerals import write_with_error
+from rhale.results.pair_effect import PairIndex
+
 
 def test_the_strongest_pair_comes_first_with_its_numbers():
     ix = with_levels()
     html = ix._repr_html_()
     first = html.split("<tbody><tr>")[1].split("</tr>")[0]
     assert "<bdi>income</bdi> × <bdi>region</bdi>" in first  # noqa: RUF001 - as shown
-    assert f"{ix.ranked()[0].strength:.4f}" in first
+    strongest = ix.ranked()[0]
+    assert write_with_error(strongest.strength, strongest.strength_error) in first
     assert "<th" in html
     assert "script" not in html
 
@@ -36,3 +41,22 @@ def test_several_outputs_are_named():
     html = replace(ix, outputs=("y", "z"), pairs=two)._repr_html_()
     assert ">output</th>" in html
     assert "<bdi>z</bdi>" in html
+
+
+def test_one_pair_shows_its_map_and_what_it_says():
+    ix = with_levels()
+    strongest, *_, weakest = ix.ranked()
+    html = strongest._repr_html_()
+    assert html.count("<svg") == 1
+    for told in (">income<", ">region<", "of the variance", "cells without rows are empty"):
+        assert told in html
+    assert "<script" not in html
+    assert len(html) < 30_000
+    nothing = replace(weakest, captions=Captions({name: f"<b>{name}" for name in weakest.names}))
+    assert "<b>" + weakest.names[0] not in nothing._repr_html_()
+
+
+def test_an_index_has_words_and_no_map():
+    html = PairIndex(("a", "b"), "y", "h", 0.5, 1.0)._repr_html_()
+    assert "<svg" not in html
+    assert "strength 0.5" in html

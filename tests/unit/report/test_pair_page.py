@@ -142,7 +142,7 @@ def test_a_page_holds_plain_values():
     page = make_pair_page(three_numbers(), "A title")
     assert isinstance(page, PairPage)
     assert page.title == "A title"
-    assert make_pair_page(three_numbers()).title == "Which features work together in a function"
+    assert make_pair_page(three_numbers()).title == "Which features work together"
 
 
 def test_small_numbers_are_told_as_such():

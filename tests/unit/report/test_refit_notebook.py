@@ -48,3 +48,13 @@ def test_nothing_known_is_a_dash():
     rx = straight()
     overlap = replace(rx.overlap, shared=rx.overlap.shared * 0 + 0.02)
     assert ">–</td>" in replace(rx, overlap=overlap)._repr_html_()  # noqa: RUF001 - as shown
+
+
+def test_one_feature_shows_its_trainings():
+    rx = straight()
+    html = rx.effects[0]._repr_html_()
+    assert f"mean of {rx.effects[0].n_trainings} trainings" in html
+    assert "interval between trainings" in html
+    assert "comes back" in html
+    assert len(html) < 30_000
+    assert "<script" not in html

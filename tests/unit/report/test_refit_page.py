@@ -105,7 +105,7 @@ def test_a_page_says_what_was_trained_and_how_to_do_so_again():
     assert page.trained.startswith("6 models (function) were given")
     assert "(50 to 51 of 101)" in page.trained
     assert "rhale.refits(\n    models,\n    X,\n    train=train,\n" in page.code
-    assert make_refit_page(straight()).title.startswith("What would come back if a function")
+    assert make_refit_page(straight()).title.startswith("What would come back if the model")
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ pytest.importorskip("jinja2")
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
-from rhale.report.refit_render import along, render_refits
-from rhale.report.render import bundle
+from rhale.report.refit_render import render_refits
+from rhale.report.render import along, bundle
 
 KILOBYTE = 1_000
 
@@ -106,14 +106,14 @@ def test_what_is_not_covered_is_said(html):
 def test_every_output_has_its_own_table():
     html = render_refits(make_refit_page(two_outputs()))
     assert html.count('class="ranking"') == 2
-    assert len(page_data(html)["outputs"]) == 2
+    assert len(page_data(html)["trainings"]) == 2
 
 
 def test_ten_features_are_small_beyond_vega(html):
     rows = len(html) - len(bundle())
     assert rows < 90 * KILOBYTE
     data = page_data(html)
-    for shape in data["outputs"][0]:
+    for shape in data["trainings"][0]:
         assert len(json.dumps(shape)) < 5 * KILOBYTE
 
 

@@ -238,3 +238,12 @@ def test_the_page_of_an_explanation_tells_what_regions_explain(tmp_path):
     assert [float(share) for _, share in shares] == pytest.approx([80, 100], abs=3)
     assert "Where x1 &gt; " in text
     assert "the effect of x0 is about 3 times that where x1 ≤ " in text
+
+
+def test_settings_stand_at_the_end_and_importance_is_called_so(html):
+    top, _, end = html.partition('id="again-title"')
+    assert "Adaptive(" in end
+    assert "Adaptive(" not in top.partition("<main>")[0]
+    shown = html.partition('<script type="application/json"')[0].lower()
+    assert "importance" in shown
+    assert "size of the effect" not in shown

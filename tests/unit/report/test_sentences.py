@@ -5,8 +5,10 @@ import pytest
 
 import rhale
 from rhale.kernels.real_jumps import Jump
-from rhale.report.sentences import read, turning_points, zigzag
+from rhale.report.sentences import differ, read, turning_points, zigzag
+from rhale.results.captions import Captions
 from rhale.results.missing import Missing
+from rhale.results.result import Difference
 
 X = np.linspace(0.0, 10.0, 401)
 
@@ -81,7 +83,7 @@ def test_missing_values_have_a_sentence_of_their_own():
     effect = replace(effect_of(np.ones(401)), missing=Missing(50, 0.1, -2.0, 0.5, 400.0))
     assert read(effect)[-1] == (
         "Without a value (10 % of the rows) the prediction is 2.000 ± 0.025 lower than on average; "
-        "rows differ a little: spread 0.5."
+        "rows differ somewhat: spread 0.5."
     )
 
 
@@ -158,3 +160,30 @@ def test_a_staircase_is_read_as_the_model_has_it(stepped):
         "From 0 to 1 the prediction rises by 2.00 ± 0.14, nearly all of it at 1;"
     )
     assert second.startswith("From 1 to 4 it falls by 1, nearly all of it at 3;")
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [
+        (0.09, "rows hardly differ"),
+        (0.24, "rows differ a little"),
+        (0.39, "rows differ somewhat"),
+        (0.5, "rows differ clearly"),  # half of the effect is not a little
+        (0.99, "rows differ clearly"),
+        (1.01, "rows differ a lot"),
+    ],
+)
+def test_words_for_how_rows_differ_follow_the_share_of_the_change(share, words):
+    assert differ(Difference(-2.0, 0.0, 2.0 * share)).startswith(f"; {words}: spread ")
+
+
+def test_outputs_features_and_units_are_what_people_read():
+    words = Captions(outputs={"y0": "price"}, units={"x": "m²", "y0": "$"})
+    (told,) = read(replace(effect_of(np.full(401, 2.0)), captions=words))
+    assert told == "From 0 to 10\u00a0m² price rises by 20\u00a0$; rows hardly differ."
+
+
+def test_a_probability_is_called_so():
+    words = Captions(outputs={"y0": "probability of churn = 1"})
+    (told,) = read(replace(effect_of(np.full(401, 2.0)), captions=words))
+    assert told.startswith("From 0 to 10 the probability of churn = 1 rises by 20")

@@ -4,15 +4,18 @@ import pytest
 
 from rhale.report.wording import (
     UNKNOWN,
+    breakable,
     chance_in_words,
     clean,
     fixed,
     isolated,
+    named_output,
     number,
     place,
     plus_minus,
     shortened,
 )
+from rhale.results.captions import Captions
 
 
 @pytest.mark.parametrize("sign", ["\x00", "\x1b", "\ud800", "\x7f"])
@@ -75,3 +78,23 @@ def test_a_name_that_turns_the_writing_is_kept_apart():
 def test_a_chance_that_is_not_known_is_a_dash():
     assert chance_in_words(math.nan) == UNKNOWN
     assert chance_in_words(9e-5) == "<\u00a00.0001"
+
+
+def test_outputs_without_a_name_are_the_prediction():
+    words = Captions(outputs={"1": "log-odds of churn = 1", "y": "price"}, units={"y": "$"})
+    assert named_output(words, "y0") == "the prediction"
+    assert named_output(words, "1") == "the log-odds of churn = 1"
+    assert named_output(words, "y", unit=True) == "price ($)"
+
+
+def test_names_break_between_words_and_nowhere_else():
+    assert breakable("HistGradientBoostingRegressor") == [
+        "Hist",
+        "Gradient",
+        "Boosting",
+        "Regressor",
+    ]
+    assert breakable("sensor_000_temperature") == ["sensor_", "000_", "temperature"]
+    for name in ("age", "BMI", "__x", "79.6 % of it", "<b>/x"):
+        assert "".join(breakable(name)) == name
+    assert breakable("79.6 %") == ["79.6 %"]

@@ -108,8 +108,18 @@ def test_values_beyond_the_range_are_nan_or_go_on_as_the_curve_does(fx, table):
     assert np.isnan(fx.contributions(far)[0, 0])
     extended = fx.contributions(far, outside="extend")[0]
     np.testing.assert_allclose(extended, [3, -2] * (far[0] - table.mean(axis=0)), rtol=1e-9)
+    with pytest.raises(BadSettingError, match="1 of 1 rows lie beyond the values of 'x0'"):
+        fx.contributions(far, outside="raise")
+    np.testing.assert_array_equal(fx.contributions(table, outside="raise"), fx.contributions(table))
     with pytest.raises(BadSettingError, match="outside='far' is not known"):
         fx.contributions(far, outside="far")
+
+
+def test_levels_that_are_numbers_do_not_go_on():
+    x = np.random.default_rng(0).integers(0, 4, size=(200, 1)).astype(float)
+    fx = rhale.explain(lambda rows: rows[:, 0] ** 2, x)
+    assert fx["x0"].parts == "levels"
+    assert np.isnan(fx.contributions(np.array([[9.0]]), outside="extend")).all()
 
 
 def test_missing_values_have_the_point_that_was_measured_and_else_nan(fx):

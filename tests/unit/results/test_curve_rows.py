@@ -6,6 +6,7 @@ from rhale.errors import BadSettingError
 from rhale.results.curve_rows import curve_rows
 
 COLUMNS = ["feature", "output", "x", "at", "curve", "spread", "low", "high"]
+COLUMNS += ["feature_label", "output_label"]
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 import rhale
 from rhale.kernels.rules import Rule, locate_rows
+from rhale.results.captions import Captions
 from rhale.results.listing import text_width
-from rhale.results.region_tree import Group, Groups, Region, RegionTree, Split
+from rhale.results.region_tree import Group, Groups, Partner, Region, RegionTree, Split
 from rhale.results.rules_in_words import (
     MOST_NAMED,
+    call_features,
     find_paths,
     join_words,
     rules_of,
@@ -283,3 +285,39 @@ def test_short_rules_of_dates_have_no_end_that_is_no_date():
     halves = tuple(Region(rule, 1, 0.5, None) for rule in ("before", "after"))
     tree = RegionTree("age", "y", "found", "", halves, (split,))
     assert short_rules(tree, width=18) == ("since ≤ 2019-04-14", "since > 2019-04-14")
+
+
+WORDS = Captions({"age": "Age of the owner", "city": "Town"})
+
+
+def test_people_read_what_features_are_called():
+    splits = [cut(40.0, 1, -3), by_levels("ab", "cd")]
+    told = call_features(tree_of(splits, 3), WORDS)
+    assert [region.rule for region in told] == [
+        "Age of the owner ≤ 40 and Town = a or b",
+        "Age of the owner ≤ 40 and Town = c or d",
+        "Age of the owner > 40",
+    ]
+    assert told.splitters == ("Age of the owner", "Town")
+    assert short_rules(told, 20)[2] == "Age of the own… > 40"
+
+
+def test_groups_and_what_acts_gradually_are_called_so_too():
+    groups = Groups("age", 0, (Group(high=30.0), Group(30.0)), is_cut=True)
+    thirds = tree_of([cut(1.0)], 2).regions
+    thirds = [replace(thirds[0], rule=rule) for rule in ("age ≤ 1", "1 < age ≤ 2", "age > 2")]
+    tree = replace(
+        tree_of((), 2, groups),
+        gradual="age",
+        thirds=tuple(thirds),
+        partners=(Partner("age", 1, 0),),
+    )
+    told = call_features(tree, WORDS)
+    assert [r.rule for r in told] == ["Age of the owner ≤ 30", "Age of the owner > 30"]
+    assert [third.rule for third in told.thirds][1] == "1 < Age of the owner ≤ 2"
+    assert (told.gradual, told.partners[0].feature) == ("Age of the owner", "Age of the owner")
+
+
+def test_without_captions_a_tree_stays_as_it_is():
+    tree = tree_of([cut(40.0)], 2)
+    assert call_features(tree, Captions()) is tree

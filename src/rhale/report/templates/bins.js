@@ -288,7 +288,7 @@ function makeModel(cells, choice, found) {
 // ---- what is drawn ----
 
 // Curve, spread, interval and bins, as in a shape of the page.
-function shapeBins(cells, choice, found) {
+function shapeBins(cells, choice, found, log = false) {
   const model = makeModel(cells, choice, found), places = rowPlaces(cells), { fits, stretches } = model;
   const drawn = (x) => integral(stretches, x) + choice.level * x;
   const zero = meanOver(places, drawn), spreadAt = (x) => sum(fits.map(({ left, right, std }) => std * (clamp(x, left, right) - left)));
@@ -302,8 +302,10 @@ function shapeBins(cells, choice, found) {
     return student(satterthwaite(own + rowVariance, parts)) * Math.sqrt(own + rowVariance);
   };
   const even = Array.from({ length: N_PLACES }, (_, i) => i / (N_PLACES - 1));
-  const x = [...new Set([...even, ...stretches.map(({ start }) => start)])].sort((a, b) => a - b);
-  const { start, range, size } = choice, heights = x.map(drawn), half = x.map(halves);
+  const { start, range, size } = choice;
+  const grown = log ? even.map((share) => clamp((start * (1 + range / start) ** share - start) / range, 0, 1)) : []; // evenly on its axis
+  const x = [...new Set([...even, ...grown, ...stretches.map(({ start }) => start)])].sort((a, b) => a - b);
+  const heights = x.map(drawn), half = x.map(halves);
   return {
     x: x.map((share) => start + range * share),
     y: heights.map((y) => size * (y - zero)),

@@ -8,6 +8,8 @@ const LETTER = 7; // width of a letter in names of levels
 const QUIET = { logLevel: 1 }; // errors only: data that a chart does not have is no news
 let View = null; // Vega's
 const prepared = new Map(); // arguments of views, by kind of chart
+const heights = new Map(); // of charts without levels, by kind
+const LEVEL_HEIGHT = 26; // as in charts.py
 
 // Vega-Embed parses a specification, and has what evaluates expressions without eval. It hands
 // both to the view that it makes: keep them, so that charts can be drawn at once when needed.
@@ -23,7 +25,11 @@ async function prepare(kinds) {
         prepared.set(kind, [runtime, { expr: settings.expr, renderer: "svg", ...QUIET }]);
       }
     }
-    const done = await vegaEmbed(place(), PAGE.charts[kind], { ...options, viewClass: Probe });
+    const box = place();
+    const done = await vegaEmbed(box, PAGE.charts[kind], { ...options, viewClass: Probe });
+    const hasPlaces = PAGE.charts[kind].signals.some(({ name }) => name === "zoom");
+    if (hasPlaces) await done.view.signal("zoom", [1, 2]).resize().runAsync(); // so that the axis has labels
+    heights.set(kind, Number(box.querySelector("svg").getAttribute("height")));
     done.finalize();
   }
   first.finalize();
@@ -33,15 +39,28 @@ function makeView(kind, box) {
   return new View(...prepared.get(kind)).tooltip(() => {}).initialize(box);
 }
 
+// Leave the room that a chart will need, so that nothing moves when it is drawn.
+function reserve(frame, kind, levels = 0, step = LEVEL_HEIGHT) {
+  frame.style.minHeight = `${heights.get(kind) + levels * step}px`;
+}
+
 function chartKind(shape, width) {
   if (shape.form === "levels") return width < NARROW || !shape.bins ? "narrow levels" : "levels";
-  if (shape.bins) return shape.form;
-  return shape.form === "dates" ? "date profile" : "profile";
+  const scale = shape.log ? "log " : "";
+  if (shape.bins) return scale + shape.form;
+  return shape.form === "dates" ? "date profile" : `${scale}profile`;
 }
 
 function regionKind(shape) {
+  if (shape.log) return "log regions";
   return { levels: "level regions", dates: "date regions" }[shape.form] ?? "regions";
 }
+
+const regionStep = (shape) => 12 + 12 * shape.lines.length;
+
+// Distances along an axis, and back.
+const along = (shape, x) => (shape.log ? Math.log(x) : x);
+const back = (shape, place) => (shape.log ? Math.exp(place) : place);
 
 // ---- rows ----
 
@@ -71,7 +90,7 @@ function rowsOf(shape) {
     singles: (shape.singles ?? []).flatMap((ys, k) => ys.map((y, i) => ({ k, x: shape.x[i], y }))),
     jumps: (shape.jumps ?? []).map(([x, size]) => jumpRow(shape, x, size)),
     ...countRows(shape),
-    ...(shape.bins ? binRows(shape.bins) : {}),
+    ...(shape.bins ? binRows(shape.bins, shape) : {}),
   };
 }
 
@@ -123,26 +142,27 @@ function countRows(shape) {
   const { limits, rows } = shape;
   const most = Math.max(...rows);
   if (!limits) return { rows: [], counts: rows.map((n, i) => ({ x: shape.x[i], y: (100 * n) / most })) };
-  const step = (limits.at(-1) - limits[0]) / rows.length;
-  const edges = limits.length > 2 ? limits : [...rows, 0].map((_, i) => limits[0] + i * step);
+  const [first, last] = [along(shape, limits[0]), along(shape, limits.at(-1))];
+  const edges = limits.length > 2 ? limits : [...rows, 0].map((_, i) => back(shape, first + (i * (last - first)) / rows.length));
   return { counts: [], rows: rows.map((y, i) => ({ x: edges[i], x2: edges[i + 1], y })) };
 }
 
-function binRows(bins) {
+const PIECES = 8; // of a sloped bar on a logarithmic axis, where it bends
+
+function binRows(bins, shape = {}) {
+  const shares = shape.log ? [...Array(PIECES + 1)].map((_, i) => i / PIECES) : [0, 1];
   const all = bins.mean.map((y, k) => {
     const [left, right, error] = [bins.left[k], bins.right[k], SURE * (bins.error[k] ?? NaN)];
     const known = Number.isFinite(error);
-    const x = (left + right) / 2;
+    const x = back(shape, (along(shape, left) + along(shape, right)) / 2);
     const row = { k, x, y, left, right, spread: bins.std[k], tilt: (bins.slope[k] * (right - left)) / 2 };
     return { ...row, low: known ? y - error : null, high: known ? y + error : null };
   });
   return {
     bins: around(all.filter((row) => bins.count[row.k] > 0)),
     gaps: all.filter((row) => bins.count[row.k] === 0).map((row) => ({ x: row.left, x2: row.right })),
-    bars: all.flatMap((row) => [
-      { k: row.k, x: row.left, y: row.y - row.tilt },
-      { k: row.k, x: row.right, y: row.y + row.tilt },
-    ]),
+    bars: all.flatMap((row) =>
+      shares.map((t) => ({ k: row.k, x: row.left + t * (row.right - row.left), y: row.y + (2 * t - 1) * row.tilt }))),
   };
 }
 
@@ -205,8 +225,17 @@ class Chart {
     return this.shape.missing ? [...this.shape.labels, "missing"] : this.shape.labels;
   }
 
+  // Titles of the axes, as long as there is room for.
+  entitle(room) {
+    const most = Math.max(12, Math.floor(room / 6.5));
+    const [value, place, slope] = this.shape.titles ?? ["", "", ""];
+    this.view.signal("value_title", shorten(value, this.levels ? 0.7 * most : most));
+    this.view.signal("place_title", shorten(place, most)).signal("slope_title", shorten(slope, most));
+  }
+
   resize(room = this.frame.clientWidth) {
     if (this.levels && this.chooseKind(room) !== this.kind) return this.draw();
+    this.entitle(room);
     if (this.levels) this.resizeLevels(room);
     else this.view.width(Math.max(120, room - 66 - (this.shape.missing ? 64 : 6)));
     this.view.run();
@@ -234,7 +263,7 @@ class Chart {
 
   nearest(value) {
     if (this.levels) return Math.min(Math.max(value, 0), this.labels().length - 1);
-    const far = this.shape.x.map((x) => Math.abs(x - value));
+    const far = this.shape.x.map((x) => Math.abs(along(this.shape, x) - along(this.shape, value)));
     const least = Math.min(...far), first = far.indexOf(least);
     return value < this.shape.x[first] ? first : far.lastIndexOf(least); // a jump has two sides
   }
@@ -255,7 +284,7 @@ class Chart {
     const lost = this.levels && index === shape.x.length;
     const get = (name) => (lost ? shape.missing[name] : shape[name][index]);
     const where = lost ? "missing" : place(shape, shape.x[index]);
-    const sure = `mean between ${number(get("low"))} and ${number(get("high"))}`;
+    const sure = `interval ${number(get("low"))} to ${number(get("high"))}`;
     return `${where}: effect ${number(get("y"))}, ${sure}, spread ± ${number(get("spread"))}`;
   }
 
@@ -272,12 +301,13 @@ class Chart {
 
   zoomBy(share) {
     if (this.levels) return;
-    const [low, high] = this.view.scale("x").domain().map(Number);
-    const middle = this.at === null ? (low + high) / 2 : this.shape.x[this.at];
-    const [first, last] = [this.shape.x[0], this.shape.x.at(-1)];
+    const { shape } = this;
+    const [low, high] = this.view.scale("x").domain().map((x) => along(shape, Number(x)));
+    const middle = this.at === null ? (low + high) / 2 : along(shape, shape.x[this.at]);
+    const [first, last] = [along(shape, shape.x[0]), along(shape, shape.x.at(-1))];
     const half = ((high - low) * share) / 2;
     const stretch = [Math.max(first, middle - half), Math.min(last, middle + half)];
-    this.zoom(stretch[1] - stretch[0] >= last - first ? null : stretch);
+    this.zoom(stretch[1] - stretch[0] >= last - first ? null : stretch.map((place) => back(shape, place)));
   }
 
   drag(stretch) {
@@ -298,7 +328,7 @@ class RegionChart extends Chart {
 
   settle() {
     if (!this.levels) this.view.signal("zoom", this.whole());
-    else this.view.signal("sides", this.shape.lines.length).signal("y_step", 12 + 12 * this.shape.lines.length);
+    else this.view.signal("sides", this.shape.lines.length).signal("y_step", regionStep(this.shape));
   }
 
   labels() {
@@ -363,7 +393,8 @@ function listen(frame, chartOf) {
     if (start === null) return;
     const stretch = [start, chart.valueAt(event)].sort((a, b) => a - b);
     const [low, high] = chart.view.scale("x").domain().map(Number);
-    if (stretch[1] - stretch[0] > (high - low) / 50) chart.zoom([Math.max(stretch[0], low), Math.min(stretch[1], high)]);
+    const [from, to, first, last] = [...stretch, low, high].map((x) => along(chart.shape, x));
+    if (to - from > (last - first) / 50) chart.zoom([Math.max(stretch[0], low), Math.min(stretch[1], high)]);
     drop(chart);
   }));
   frame.addEventListener("pointerleave", withChart((chart) => {

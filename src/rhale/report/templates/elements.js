@@ -26,8 +26,35 @@ function keyOf(shape, name) {
   return key;
 }
 
-function switchTheme() {
-  const root = document.documentElement;
-  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  root.dataset.theme = dark ? "light" : "dark";
+// The button of light and dark says what it will do.
+function listenToTheme() {
+  const root = document.documentElement, button = find("#theme"), system = matchMedia("(prefers-color-scheme: dark)");
+  const other = () => ((root.dataset.theme ? root.dataset.theme === "dark" : system.matches) ? "light" : "dark");
+  const say = () => (button.textContent = `Switch to ${other()}`);
+  button.addEventListener("click", () => {
+    root.dataset.theme = other();
+    say();
+  });
+  system.addEventListener("change", say);
+  say();
+}
+
+// Charts are drawn when they come into view; those of a page of moderate size a little later, too,
+// whenever there is nothing else to do.
+const MOST_AHEAD = 50; // charts
+const whenIdle = window.requestIdleCallback ?? ((act) => setTimeout(() => act({ timeRemaining: () => 10 }), 30));
+
+function drawAhead(waiting, draw) {
+  if (waiting.length > MOST_AHEAD) return;
+  const next = (deadline) => {
+    do draw(waiting.shift());
+    while (waiting.length && deadline.timeRemaining() > 5);
+    if (waiting.length) whenIdle(next);
+  };
+  if (waiting.length) whenIdle(next);
+}
+
+// Go where the address says, once all has the height that it will have.
+function openAddress() {
+  if (location.hash.length > 1) document.getElementById(location.hash.slice(1))?.scrollIntoView({ behavior: "instant" });
 }

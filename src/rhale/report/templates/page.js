@@ -5,7 +5,10 @@ const lines = new Map(findAll("#ranking tbody tr").map((line) => [Number(line.da
 const charts = new Map(); // drawn charts by feature
 const regionCharts = new Map(); // and those of their regions
 const state = { output: 0, sort: "size", down: true, query: "", smooth: false };
-let mapView = null;
+let mapView = null, pairParts = null, refitParts = null;
+
+// Words beside the axes are those of the feature and of the output.
+PAGE.features.forEach(({ titles, parts }) => parts.forEach(({ shape }, o) => (shape.titles = [PAGE.effects[o] ?? "", ...titles])));
 
 const partOf = (feature) => PAGE.features[feature].parts[state.output];
 
@@ -49,8 +52,8 @@ function fillRanking() {
     find(".size", line).textContent = plusMinus(part.size, part.error, most);
     find(".bar rect", line).setAttribute("width", (100 * (part.size ?? 0)) / most);
     find(".spread", line).textContent = fixed(part.spread, most);
-    find(".bins", line).textContent = part.n_bins;
-    const differs = find(".differs", line);
+    const [bins, differs] = [".bins", ".differs"].map((name) => find(name, line));
+    if (bins) bins.textContent = part.n_bins;
     if (differs) differs.textContent = part.differs ?? "";
   }
 }
@@ -83,7 +86,8 @@ function search(query) {
   state.query = query.trim().toLocaleLowerCase();
   let found = 0;
   for (const [feature, line] of lines) {
-    const hit = PAGE.features[feature].name.toLocaleLowerCase().includes(state.query);
+    const { name, key } = PAGE.features[feature];
+    const hit = [name, key ?? name].some((words) => words.toLocaleLowerCase().includes(state.query));
     line.hidden = sections.get(feature).hidden = !hit;
     found += hit;
   }
@@ -95,6 +99,7 @@ function search(query) {
 
 function fillSection(feature) {
   const section = sections.get(feature), part = partOf(feature), most = largest("size");
+  find(".own-partners", section).textContent = part.partners;
   find(".numbers .size", section).textContent = plusMinus(part.size, part.error, most);
   find(".numbers .spread", section).textContent = fixed(part.spread, most);
   find(".numbers .bins", section).textContent = counted(part.n_bins, PAGE.features[feature].counted);
@@ -142,7 +147,7 @@ function legendItem(...parts) {
 
 function regionsTable(part) {
   const table = make("table"), head = table.createTHead().insertRow(), body = table.createTBody();
-  for (const [i, title] of ["who", "rows", "share", "size of the effect", "typical spread"].entries()) {
+  for (const [i, title] of ["who", "rows", "share", "importance", "typical spread"].entries()) {
     const cell = make("th", title, i ? "number" : "");
     cell.scope = "col";
     head.append(cell);
@@ -178,19 +183,22 @@ function fillBins(feature) {
 function binsTable(shape) {
   const table = make("table"), head = table.createTHead().insertRow(), body = table.createTBody();
   for (const [i, title] of binsTitles(shape).entries()) {
-    const cell = make("th", title, i < 2 ? "" : "number");
+    const cell = make("th", title, i < nameColumns(shape) ? "" : "number");
     cell.scope = "col";
     head.append(cell);
   }
   for (const cells of shape.bins ? binsCells(shape) : pointCells(shape)) {
     const row = body.insertRow();
-    cells.forEach((text, i) => row.append(make("td", text, i < 2 && shape.bins ? "" : "number")));
+    cells.forEach((text, i) => row.append(make("td", text, i < nameColumns(shape) ? "" : "number")));
   }
   return table;
 }
 
+const nameColumns = (shape) => (shape.bins ? 2 : shape.labels ? 1 : 0);
+
 function binsTitles(shape) {
-  if (!shape.bins) return ["value", "effect", "spread", "mean from", "to"];
+  if (!shape.bins && shape.labels) return ["level", "rows", "effect", "from", "to", "spread"];
+  if (!shape.bins) return ["value", "effect", "from", "to", "spread"];
   const what = shape.form === "levels" ? "step" : `slope${perUnit(shape)}`;
   return ["from", "to", "rows", what, "error", "spread"];
 }
@@ -205,7 +213,8 @@ function binsCells(shape) {
 
 function pointCells(shape) {
   return shape.x.map((x, i) => [
-    place(shape, x), number(shape.y[i]), number(shape.spread[i]), number(shape.low[i]), number(shape.high[i]),
+    place(shape, x), ...(shape.labels ? [whole(shape.rows[i])] : []),
+    number(shape.y[i]), number(shape.low[i]), number(shape.high[i]), number(shape.spread[i]),
   ]);
 }
 
@@ -232,6 +241,23 @@ function changeBins(feature) {
   drawSection(feature);
 }
 
+// Leave room for what is not drawn yet.
+function reserveSection(feature) {
+  const section = sections.get(feature), part = partOf(feature), { shape, regions } = part;
+  const frame = find(".effect .drawing", section), who = find(".regions .drawing", section);
+  const levels = shape.form === "levels" ? shape.labels.length : 0, lost = levels && shape.missing ? 1 : 0;
+  if (frame && !charts.has(feature)) reserve(frame, chartKind(shape, frame.clientWidth), levels + lost);
+  if (who && regions?.lines.length && !regionCharts.has(feature)) reserve(who, regionKind(shape), levels, regionStep(regions));
+}
+
+// Everything that may be drawn before it comes into view.
+function drawSoon() {
+  const parts = [pairParts, refitParts].flatMap((one) => one?.waiting() ?? []);
+  const waiting = [...sections.keys()].map((feature) => () => drawSection(feature));
+  const map = find("#map") && !mapView ? [drawMap] : [];
+  drawAhead([...map, ...waiting, ...parts], (draw) => draw());
+}
+
 const inView = new Set();
 const watcher = new IntersectionObserver(
   (entries) => {
@@ -254,18 +280,18 @@ const watcher = new IntersectionObserver(
 // Labels that fit: the largest effects first, each unless it would cover another.
 function labelled(points, width, height) {
   const [right, top] = [largest("spread"), largest("size")];
-  const taken = [];
+  const placeOf = ({ s, e }) => [(width * s) / right, height * (1 - e / top)];
+  const taken = points.map((point) => [placeOf(point)[0] - 8, placeOf(point)[0] + 8, placeOf(point)[1], point]);
   for (const point of points) {
-    const [x, y] = [(width * point.s) / right, height * (1 - point.e / top)];
+    const [x, y] = placeOf(point);
     const name = PAGE.features[point.feature].name;
     const text = shorten(name, 24);
     const long = 10 + 7 * text.length;
     const left = x + long > width;
     const box = left ? [x - long, x] : [x, x + long];
-    const free = taken.every(([a, b, v]) => box[1] < a || box[0] > b || Math.abs(y - v) > 16);
+    const free = taken.every(([a, b, v, dot]) => dot === point || box[1] < a || box[0] > b || Math.abs(y - v) > 12);
     Object.assign(point, { left, label: free ? text : "" });
     if (free) taken.push([...box, y]);
-    taken.push([x - 8, x + 8, y]);
   }
   return points;
 }
@@ -287,7 +313,7 @@ function drawMap() {
 
 function sayOnMap(point) {
   const known = point?.feature >= 0;
-  const words = known && `: effect ${number(point.e)}, typical spread ${number(point.s)}`;
+  const words = known && `: importance ${number(point.e)}, typical spread ${number(point.s)}`;
   find("#map-readout").textContent = known ? PAGE.features[point.feature].name + words : "";
 }
 
@@ -313,11 +339,21 @@ function showOutput(output) {
   arrange();
   for (const feature of inView) drawSection(feature);
   if (mapView) drawMap();
+  showParts(output);
+  drawSoon();
+}
+
+// Interactions and refits of one output.
+function showParts(output) {
+  pairParts?.showOutput(output);
+  refitParts?.showOutput(output);
+  if (pairParts) leaveRoomForPairs(pairParts);
 }
 
 function showCurve(smooth) {
   state.smooth = smooth;
   for (const feature of inView) drawSection(feature);
+  drawSoon();
 }
 
 function listenToAll() {
@@ -328,7 +364,7 @@ function listenToAll() {
   find("#search").addEventListener("input", (event) => search(event.target.value));
   find("#output")?.addEventListener("change", (event) => showOutput(Number(event.target.value)));
   find("#curve")?.addEventListener("change", (event) => showCurve(event.target.value === "smooth"));
-  find("#theme").addEventListener("click", switchTheme);
+  listenToTheme();
   addEventListener("hashchange", openHash);
   addEventListener("beforeprint", drawAll);
   new ResizeObserver(() => requestAnimationFrame(resize)).observe(find("main"));
@@ -337,6 +373,8 @@ function listenToAll() {
 function drawAll() {
   for (const feature of sections.keys()) drawSection(feature);
   if (find("#map") && !mapView) drawMap();
+  pairParts?.drawAll();
+  refitParts?.drawAll();
 }
 
 function listenToSection(feature, section) {
@@ -368,18 +406,33 @@ function resize() {
   const width = find("main").clientWidth;
   if (width === lastWidth) return;
   lastWidth = width;
+  for (const feature of sections.keys()) reserveSection(feature);
   for (const chart of [...charts.values(), ...regionCharts.values()]) chart.resize();
   if (mapView) drawMap();
+  if (pairParts) leaveRoomForPairs(pairParts);
+  pairParts?.resize();
+  refitParts?.resize();
 }
 
 async function start() {
   await prepare(Object.keys(PAGE.charts));
   lastWidth = find("main").clientWidth;
   listenToAll();
-  for (const feature of sections.keys()) fillRegions(feature);
-  if (find("#map")) watcher.observe(find("#map"));
+  for (const feature of sections.keys()) {
+    fillRegions(feature);
+    reserveSection(feature);
+  }
+  if (find("#map")) {
+    reserve(find("#map"), "map");
+    watcher.observe(find("#map"));
+  }
   for (const section of sections.values()) watcher.observe(section);
+  if (find("#interactions")) pairParts = new Parts(find("#interactions"), drawPair);
+  if (find("#refits")) refitParts = new Parts(find("#refits"), () => []);
+  showParts(0);
+  openAddress();
   document.documentElement.dataset.ready = "true";
+  drawSoon();
 }
 
 start();

@@ -1,7 +1,10 @@
-// The page of interactions: outputs, lines and maps of what is in view, light and dark.
+// Pairs: lines of one feature at values of the other, and the map of what both do together.
 
 const KEYS_OF_LINES = ["first", "second", "third", "fourth"];
-const MAP_ROOM = 76; // as in pair_charts.py
+const MAP_ROOM = 76, MAP_DRAWN = 210; // as in pair_charts.py
+const MAP_LABELS = 17; // below a map; an empty one has none
+const mapWidth = (frame) => Math.max(120, frame.clientWidth - MAP_ROOM - 16);
+const mapHeight = (frame) => Math.min(260, Math.max(190, 0.8 * mapWidth(frame)));
 
 // ---- lines ----
 
@@ -28,7 +31,7 @@ function lineWords(path, x) {
   return low === null ? number(path.y[at]) : `${number(path.y[at])} (${number(low)} to ${number(high)})`;
 }
 
-function legend(shape) {
+function pairLegend(shape) {
   const items = shape.lines.map(({ rule }, k) => {
     const item = make("li"), name = make("bdi", shorten(rule, 80));
     name.title = rule;
@@ -73,8 +76,7 @@ class PairMap {
   }
 
   resize() {
-    const width = Math.max(120, this.frame.clientWidth - MAP_ROOM - 16);
-    this.view.width(width).height(Math.min(260, Math.max(190, 0.8 * width))).run();
+    this.view.width(mapWidth(this.frame)).height(mapHeight(this.frame)).run();
   }
 
   // The cell that a pointer is over; null where there is none.
@@ -132,21 +134,33 @@ function listenToMap(frame, map) {
 
 // ---- parts ----
 
-function drawPart(section) {
-  if (drawn.has(section)) return;
-  const output = Number(section.closest(".output").dataset.output);
-  const { names, lines, map } = PAGE.outputs[output][Number(section.dataset.pair)];
+function pairOf(section) {
+  return PAGE.pairs[Number(section.closest(".output").dataset.output)][Number(section.dataset.pair)];
+}
+
+function drawPair(section) {
+  const { names, lines, map } = pairOf(section);
   const saying = (figure) => (words) => (find(".readout", figure).textContent = words);
   const left = find(".lines", section), right = find(".map", section);
-  find(".legend", left).replaceChildren(...legend(lines));
+  find(".legend", left).replaceChildren(...pairLegend(lines));
   const [below, beyond] = map.largest > map.reach ? ["≤ ", "≥ "] : ["", ""];
   find(".least", right).textContent = `${below}${number(-map.reach, 2)}`;
   find(".most", right).textContent = `${beyond}${number(map.reach, 2)}`;
   const chart = new PairLines(find(".drawing", left), { ...lines, room: [] }, saying(left));
   const surface = new PairMap(find(".drawing", right), names, map, saying(right));
-  drawn.set(section, [chart, surface]);
   listen(find(".chart", left), () => chart);
   listenToMap(find(".chart", right), surface);
+  return [chart, surface];
 }
 
-start();
+// Room for pairs that are not drawn yet; their legends are there at once.
+function leaveRoomForPairs(parts) {
+  for (const section of findAll(".output:not([hidden]) .part", parts.root)) {
+    if (parts.charts.has(section)) continue;
+    const { lines } = pairOf(section), levels = lines.form === "levels" ? lines.labels.length : 0;
+    find(".lines .legend", section).replaceChildren(...pairLegend(lines));
+    reserve(find(".lines .drawing", section), regionKind(lines), levels, regionStep(lines));
+    const frame = find(".map .drawing", section);
+    frame.style.minHeight = `${heights.get("pair map") - MAP_DRAWN + mapHeight(frame) + MAP_LABELS}px`;
+  }
+}

@@ -1,39 +1,38 @@
-// Pages whose outputs take turns: parts are drawn, by `drawPart` of the page, when they come into view.
+// Parts of pairs and of trainings, whose outputs take turns: drawn when they come into view.
 
-const drawn = new Map(); // charts of each part that has been in view
+class Parts {
+  constructor(root, draw) {
+    this.root = root;
+    this.draw = draw;
+    this.charts = new Map(); // of each part that has been drawn
+    this.watcher = new IntersectionObserver(
+      (entries) => {
+        for (const { target, isIntersecting } of entries) if (isIntersecting) this.show(target);
+      },
+      { rootMargin: "300px" },
+    );
+    for (const part of findAll(".part", root)) this.watcher.observe(part);
+  }
 
-const watcher = new IntersectionObserver(
-  (entries) => {
-    for (const { target, isIntersecting } of entries) if (isIntersecting) drawPart(target);
-  },
-  { rootMargin: "300px" },
-);
+  show(part) {
+    if (!this.charts.has(part)) this.charts.set(part, this.draw(part));
+  }
 
-function showOutput(output) {
-  for (const part of findAll(".output")) part.hidden = Number(part.dataset.output) !== output;
-}
+  showOutput(output) {
+    for (const part of findAll(".output", this.root)) part.hidden = Number(part.dataset.output) !== output;
+  }
 
-function drawAll() {
-  for (const part of findAll(".output:not([hidden]) .part")) drawPart(part);
-}
+  // What is not drawn yet of the output that is shown.
+  waiting() {
+    const parts = findAll(".output:not([hidden]) .part", this.root).filter((part) => !this.charts.has(part));
+    return parts.map((part) => () => this.show(part));
+  }
 
-let lastWidth = 0;
-function resize() {
-  const width = find("main").clientWidth;
-  if (width === lastWidth) return;
-  lastWidth = width;
-  for (const [section, charts] of drawn) if (section.offsetParent) charts.forEach((chart) => chart.resize());
-}
+  drawAll() {
+    for (const draw of this.waiting()) draw();
+  }
 
-async function start() {
-  const kinds = Object.keys(PAGE.charts);
-  if (kinds.length) await prepare(kinds);
-  lastWidth = find("main").clientWidth;
-  showOutput(0);
-  find("#output")?.addEventListener("change", (event) => showOutput(Number(event.target.value)));
-  find("#theme").addEventListener("click", switchTheme);
-  addEventListener("beforeprint", drawAll);
-  new ResizeObserver(() => requestAnimationFrame(resize)).observe(find("main"));
-  for (const part of findAll(".part")) watcher.observe(part);
-  document.documentElement.dataset.ready = "true";
+  resize() {
+    for (const [part, charts] of this.charts) if (part.offsetParent) charts.forEach((chart) => chart.resize());
+  }
 }

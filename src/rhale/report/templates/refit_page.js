@@ -2,10 +2,12 @@
 
 const TRAINING_KINDS = { curve: "trainings", dates: "date trainings", levels: "level trainings" };
 
+const trainingsKind = (shape) => (shape.log ? "log trainings" : TRAINING_KINDS[shape.form]);
+
 // One feature in several trainings; levels stand as those of regions do.
 class TrainingsChart extends RegionChart {
   chooseKind() {
-    return TRAINING_KINDS[this.shape.form];
+    return trainingsKind(this.shape);
   }
 
   rows() {
@@ -32,17 +34,27 @@ class TrainingsChart extends RegionChart {
     const { shape } = this, lost = index === shape.x.length;
     const [y, low, high, between] = ["y", "low", "high", "between"].map((name) => (lost ? shape.missing[name] : shape[name][index]));
     const sure = low === null ? "" : ` (${number(low)} to ${number(high)})`;
-    return `${lost ? "missing" : place(shape, shape.x[index])}: mean of the trainings ${number(y)}${sure}, they differ by ± ${number(between)}`;
+    return `${lost ? "missing" : place(shape, shape.x[index])}: mean of the trainings ${number(y)}${sure}, trainings differ by ± ${number(between)}`;
   }
 }
 
-function drawPart(section) {
-  const frame = find(".drawing", section);
-  if (drawn.has(section) || !frame) return;
-  const shape = PAGE.outputs[Number(section.closest(".output").dataset.output)][Number(section.dataset.part)];
-  const chart = new TrainingsChart(frame, shape, (words) => (find(".readout", section).textContent = words));
-  drawn.set(section, [chart]);
-  listen(find(".chart", section), () => chart);
+function trainingsOf(section) {
+  return PAGE.trainings[Number(section.closest(".output").dataset.output)][Number(section.dataset.part)];
 }
 
-start();
+function drawTrainings(section) {
+  const frame = find(".drawing", section);
+  if (!frame) return [];
+  const chart = new TrainingsChart(frame, trainingsOf(section), (words) => (find(".readout", section).textContent = words));
+  listen(find(".chart", section), () => chart);
+  return [chart];
+}
+
+function leaveRoomForTrainings(parts) {
+  for (const section of findAll(".output:not([hidden]) .part", parts.root)) {
+    const frame = find(".drawing", section);
+    if (!frame || parts.charts.has(section)) continue;
+    const shape = trainingsOf(section), levels = shape.form === "levels" ? shape.labels.length + (shape.missing ? 1 : 0) : 0;
+    reserve(frame, trainingsKind(shape), levels);
+  }
+}

@@ -14,7 +14,7 @@ function otherBins(sent) {
   const choice = { start: 0, level: 0, gaps: [], ...sent }; // what is nothing was not sent
   if (choice.finished) return choice.finished.map((bins) => ({ n: bins.mean.length, change: () => ({ bins }) }));
   const cells = readCells(choice);
-  return searchBins(cells, choice.level).map(({ bins }) => ({ n: bins.length, change: () => shapeBins(cells, choice, bins) }));
+  return searchBins(cells, choice.level).map(({ bins }) => ({ n: bins.length, change: (log) => shapeBins(cells, choice, bins, log) }));
 }
 
 const chosenPosition = (part) => positionsOf(part).findIndex(({ change }) => !change);
@@ -24,7 +24,7 @@ const isChanged = (part) => part.position !== undefined && part.position !== cho
 function withBins(part, shape) {
   if (!isChanged(part)) return shape;
   const position = positionsOf(part)[part.position], made = (position.shapes ??= new Map());
-  if (!made.has(shape)) made.set(shape, { ...shape, ...(position.changed ??= position.change()) });
+  if (!made.has(shape)) made.set(shape, { ...shape, ...(position.changed ??= position.change(shape.log)) });
   return made.get(shape);
 }
 

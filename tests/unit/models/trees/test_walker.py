@@ -37,6 +37,17 @@ def test_rows_and_their_changes_are_answered():
     assert stump().walk(chunk, [(0, new), (1, new)])[..., 0].tolist() == [[5, 3, 5], [3, 5, 3]]
 
 
+def test_answers_may_be_mapped_afterwards():
+    mapped, chunk = replace(stump(), after=np.square), open_table(ROWS).chunk(0, 3)
+    assert mapped.predict(ROWS).ravel().tolist() == [9.0, 25.0, 9.0]
+    assert mapped.walk(chunk, [(0, np.full(3, 2.0))])[..., 0].tolist() == [[25, 25, 25]]
+    answering = mapped.answering((0,))
+    assert answering.link(np.array([[3.0]])).tolist() == [[9.0]]
+    assert 25 - 9 <= answering.bound <= 32
+    raw = replace(mapped, response="margin")
+    assert raw.link(np.array([[4.0]])).tolist() == [[16.0]]
+
+
 def test_a_value_may_stand_for_a_missing_one():
     assert stump(missing=2.0).predict(ROWS).ravel().tolist() == [3.0, 3.0, 3.0]
 

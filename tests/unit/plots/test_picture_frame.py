@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 from rhale.errors import BadSettingError
 from rhale.plots import plot_all
 from rhale.plots.choice import draw
-from rhale.plots.frame import read_frame
+from rhale.plots.picture_frame import read_frame
 
 X = np.linspace(0, 1, 101)
 

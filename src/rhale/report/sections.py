@@ -1,0 +1,49 @@
+"""Interactions and refits as sections of the page of effects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rhale.errors import BadSettingError
+from rhale.report.page import Page
+from rhale.report.pair_page import Limits, PairTable, make_pair_page
+from rhale.report.refit_page import RefitTable, make_refit_page
+
+FEW = Limits(rows=10, pairs=3)  # of pairs: a section is not a page of its own
+
+
+def add_interactions(page: Page, table: PairTable) -> Page:
+    """Show the strongest pairs below the features.
+
+    Parameters
+    ----------
+    page : Page
+        The page of effects.
+    table : Interactions
+        Of the same outputs.
+    """
+    shown = make_pair_page(table, limits=FEW)
+    places = find_places(page, [output.key for output in shown.outputs], "interactions")
+    outputs = tuple(replace(o, place=place) for o, place in zip(shown.outputs, places, strict=True))
+    return replace(page, interactions=replace(shown, outputs=outputs))
+
+
+def add_refits(page: Page, table: RefitTable) -> Page:
+    """Show what would come back below the features; arguments as in `add_interactions`."""
+    shown = make_refit_page(table)
+    places = find_places(page, [output.key for output in shown.outputs], "refits")
+    outputs = tuple(replace(o, place=place) for o, place in zip(shown.outputs, places, strict=True))
+    return replace(page, refits=replace(shown, outputs=outputs))
+
+
+def find_places(page: Page, keys: Sequence[str], what: str) -> list[int]:
+    """Where outputs stand on the page; an error where it does not have them."""
+    unknown = [key for key in keys if key not in page.keys]
+    if unknown:
+        msg = (
+            f"{what}= are about the output {unknown[0]!r}, and this explanation is about "
+            f"{', '.join(map(repr, page.keys))}; give those of the same model and outputs"
+        )
+        raise BadSettingError(msg)
+    return [page.keys.index(key) for key in keys]

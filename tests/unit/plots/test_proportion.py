@@ -1,0 +1,90 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import rhale
+from rhale.plots import plot_effect, plot_profile
+from rhale.plots.proportion import LEAST_SPAN, is_rounding, tell_size
+
+X = np.linspace(-1.0, 1.0, 201)
+
+
+@pytest.fixture
+def straight(make_effect):
+    """Straight lines through 0: their importance is their slope times the deviation of x."""
+    return lambda slope: make_effect(X, np.full(X.size, float(slope)))
+
+
+def test_a_small_effect_does_not_fill_its_picture(straight):
+    large, small = straight(1.0), straight(0.001)
+    top, _ = plot_effect(small, among=[large, small])
+    low, high = top.get_ylim()
+    assert high - low == pytest.approx(LEAST_SPAN * X.std())
+    assert low < 0 < high
+    alone, _ = plot_effect(small)
+    assert np.ptp(alone.get_ylim()) < 0.003
+
+
+def test_a_large_effect_keeps_its_axis(straight):
+    large, small = straight(1.0), straight(0.001)
+    among, _ = plot_effect(large, among=[large, small])
+    alone, _ = plot_effect(large)
+    assert among.get_ylim() == alone.get_ylim()
+
+
+def test_rounding_is_a_flat_line_in_both_panels(straight):
+    large, noise = straight(1.0), straight(1e-13)
+    top, bottom = plot_effect(noise, among=[large, noise])
+    assert np.ptp(top.get_ylim()) == pytest.approx(LEAST_SPAN * X.std())
+    assert np.ptp(bottom.get_ylim()) == pytest.approx(LEAST_SPAN * X.std() / 2)
+    assert is_rounding(noise, [large, noise])
+    assert not is_rounding(noise, [noise])
+
+
+@pytest.mark.parametrize(
+    ("slope", "told"),
+    [
+        (2.0, ", the largest of 2 features"),
+        (0.5, ", 25 % of the largest"),
+        (0.01, ", 0.5 % of the largest"),
+        (1e-4, ", less than 0.1 % of the largest"),
+    ],
+)
+def test_the_size_is_told_beside_the_largest(straight, slope, told):
+    result, other = straight(slope), straight(2.0 if slope < 2 else 0.1)
+    assert tell_size(result, [other, result]).endswith(told)
+
+
+def test_rounding_is_said_to_be_nothing(straight):
+    noise = straight(1e-13)
+    assert tell_size(noise, [straight(1.0), noise]) == "importance 0: no effect but rounding"
+
+
+def test_alone_nothing_is_said(straight):
+    assert tell_size(straight(1.0), [straight(1.0)]) == ""
+    assert tell_size(straight(1.0), ()) == ""
+
+
+def test_levels_and_profiles_are_kept_in_proportion_too(straight, make_levels, make_profile):
+    large = straight(1000.0)
+    levels = make_levels(("a", "b"), 0.001)
+    ax = plot_effect(levels, kind="curve", among=[large, levels])
+    assert np.ptp(ax.get_ylim()) == pytest.approx(LEAST_SPAN * 1000 * X.std())
+    profile = make_profile("pdp")
+    assert np.ptp(plot_profile(profile, among=[large, profile]).get_ylim()) == pytest.approx(
+        LEAST_SPAN * 1000 * X.std()
+    )
+
+
+def test_an_explanation_knows_its_largest_effect():
+    rows = np.random.default_rng(0).normal(size=(300, 2))
+    fx = rhale.explain(lambda rows: rows[:, 0] + 1e-4 * rows[:, 1], rows)
+    top, _ = fx.plot("x1")
+    assert np.ptp(top.get_ylim()) == pytest.approx(LEAST_SPAN * fx["x0"].importance)
+    assert "less than 0.1 % of the largest" in top.get_legend().get_title().get_text()
+
+
+def test_an_unknown_importance_is_left_out(straight):
+    unknown = replace(straight(1.0), captions=straight(1.0).captions)
+    assert tell_size(unknown, [unknown, straight(0.5)]).endswith("the largest of 2 features")
