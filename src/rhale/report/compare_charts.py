@@ -1,4 +1,7 @@
-"""Charts of comparisons without data: curves at one zero, their differences, rows of each."""
+"""Charts of comparisons without data: curves at one zero, their differences, rows of each.
+
+What stands beside differences is the title of slopes elsewhere: no chart has both.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from rhale.report.charts import (
     LEVEL_HEIGHT,
     LINE,
     SIDES,
+    SLOPE,
+    VALUE,
     WHISKER,
     WIDTH,
     ZOOM,
@@ -32,7 +37,6 @@ NARROW = "narrow compared"  # levels on a small screen
 CURVES, GAPS, STRIP = 210, 130, 22  # heights of panels, and of the rows of one explanation
 DASHES = ([1, 0], [8, 3], [2, 2], [9, 3, 2, 3], [12, 3], [5, 2, 1, 2], [4, 4], [10, 2, 4, 2])
 GAPS_WIDTH, ROWS_WIDTH = 480, 70
-EFFECT, DIFFERENCE = "effect on the prediction", "difference to the first"
 
 
 def compile_compare_charts(forms: set[str], n_compared: int) -> dict[str, Any]:
@@ -54,8 +58,8 @@ def compared_chart(scale: str, n_compared: int) -> Any:
     """Curves above, differences below them, and where the rows of each are."""
     hidden, shown = x_axis(scale, labels=False), x_axis(scale, labels=True)
     panels = [
-        lines_panel("lines", EFFECT, hidden, n_compared, CURVES),
-        lines_panel("gaps", DIFFERENCE, hidden, n_compared, GAPS),
+        lines_panel("lines", VALUE, hidden, n_compared, CURVES),
+        lines_panel("gaps", SLOPE, hidden, n_compared, GAPS),
         rows_panel(shown, n_compared),
     ]
     return settled(
@@ -103,10 +107,9 @@ def rows_panel(x: Any, n_compared: int) -> Any:
 
 def level_chart(n_compared: int, *, is_narrow: bool) -> Any:
     """Levels below one another: dots with whiskers, their differences, shares of rows."""
-    titles = ("effect", "difference") if is_narrow else (EFFECT, DIFFERENCE)
     panels = [
-        level_panel("lines", titles[0], n_compared, labels=True),
-        level_panel("gaps", titles[1], n_compared, labels=False),
+        level_panel("lines", VALUE, n_compared, labels=True),
+        level_panel("gaps", SLOPE, n_compared, labels=False),
         *([] if is_narrow else [level_rows_panel(n_compared)]),
     ]
     params = [alt.param(name=LABELS, value=[]), alt.param(name=SIDES, value=n_compared)]

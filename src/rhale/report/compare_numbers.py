@@ -18,7 +18,7 @@ from rhale.report.chart_numbers import (
     on_scale,
     rounded,
     thin,
-    where_rows_are,
+    titles_of,
 )
 from rhale.report.wording import clean
 from rhale.results.curve_difference import CurveDifference
@@ -56,8 +56,8 @@ class CompareShape:
 
     Attributes
     ----------
-    form, dots, unit, labels
-        As in `Shape`.
+    form, dots, unit, labels, titles
+        As in `Shape`; the last title is that of differences.
     x : tuple of float
         Places that a reader steps through.
     lines, gaps : tuple of CompareLine
@@ -74,6 +74,7 @@ class CompareShape:
     dots: bool = False
     unit: str = ""
     labels: tuple[str, ...] = ()
+    titles: tuple[str, ...] = ()
 
 
 def shape_of_comparison(one: FeatureComparison) -> CompareShape:
@@ -101,6 +102,7 @@ def shape_of_comparison(one: FeatureComparison) -> CompareShape:
         dots=bool(first.labels),
         unit=axis_unit(first),
         labels=tuple(clean(label, LONGEST_LEVEL) for label in axis.labels),
+        titles=(*titles_of(first)[:2], clean(f"difference to {one.names[0]}", LONGEST_LEVEL)),
     )
 
 
@@ -153,17 +155,14 @@ def gap_of(axis: Axis, found: CurveDifference, k: int) -> CompareLine:
 def rows_of(axis: Axis, result: Result, k: int) -> CompareRows:
     """Where the rows of one explanation are; at levels their shares in per cent."""
     if not result.labels:
-        limits, rows = where_rows_are(result)
-        return CompareRows(k, rescaled(axis, result, limits), rows)
+        _, limits, density, _ = result.support()
+        top, width = float(density.max()), np.diff(limits)
+        limits = limits[[0, -1]] if np.allclose(width, width.mean()) else limits
+        heights = rounded(100 * density / top, 1.0, 0) if top > 0 else ()
+        return CompareRows(k, axis.places(axis.first, limits), heights)
     share = dict(zip(result.labels, 100 * result.level_rows().share, strict=True))
     if axis.labels:
         return CompareRows(k, (), tuple(round(float(share.get(n, 0.0)), 2) for n in axis.labels))
     heights = np.array(list(share.values()))
     places = axis.places(result, result.axis)
     return CompareRows(k, places, rounded(100 * heights / heights.max(), 1.0, 0))
-
-
-def rescaled(axis: Axis, result: Result, limits: Numbers) -> Numbers:
-    """Limits in the unit of the common axis: durations may be drawn in another."""
-    known = np.array([np.nan if x is None else x for x in limits], dtype=np.float64)
-    return axis.places(axis.first, known / factor(result))

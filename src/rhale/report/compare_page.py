@@ -9,9 +9,17 @@ from typing import Any, Protocol
 from rhale.report.chart_numbers import LONGEST_LEVEL
 from rhale.report.compare_numbers import MOST_DRAWN, CompareShape, shape_of_comparison
 from rhale.report.compare_sentences import tell_feature, tell_overall
-from rhale.report.page import LONGEST_FACT, METHODS, Footnote, rows_in_words, versions
+from rhale.report.page import LONGEST_FACT, METHODS, Footnote, created, rows_in_words, versions
 from rhale.report.sparkline import path_of
-from rhale.report.wording import UNKNOWN, chance_in_words, clean, listed, number, plus_minus
+from rhale.report.wording import (
+    UNKNOWN,
+    chance_in_words,
+    clean,
+    isolated,
+    listed,
+    number,
+    plus_minus,
+)
 from rhale.results.captions import Captions
 from rhale.results.comparison_listing import write_peak, write_verdict
 from rhale.results.curve_difference import CurveDifference
@@ -110,7 +118,9 @@ class ComparePage:
     """Everything that the page of a comparison says."""
 
     title: str
+    lead: str
     facts: tuple[tuple[str, str], ...]
+    settings: tuple[tuple[str, str], ...]
     names: tuple[str, ...]
     zero: str
     percent: str
@@ -138,7 +148,9 @@ def make_compare_page(table: Compared, title: str | None = None) -> ComparePage:
     usual = f"{listed(list(names[1:]), most=3)} compared with {names[0]}"
     return ComparePage(
         title=clean(title or usual),
+        lead=lead(names),
         facts=tuple(facts(table)),
+        settings=tuple(settings(table)),
         names=names,
         zero=clean(table.zero_in_words),
         percent=f"{100 * table.level:.4g} %",
@@ -220,20 +232,37 @@ def signed(value: float) -> str:
     return number(value) if value <= 0 else f"+{number(value)}"
 
 
+def lead(names: Sequence[str]) -> str:
+    """Say in one sentence what was done."""
+    others = listed([isolated(name) for name in names[1:]], most=3)
+    return (
+        f"The curves of {others} beside those of {isolated(names[0])}, at one zero: where they "
+        "differ by more than chance, and how the rows moved."
+    )
+
+
 def facts(table: Compared) -> list[tuple[str, str]]:
-    """Say what was compared, how, when and with what; names and words."""
+    """Say what was compared; names and words."""
     every = [fx.provenance for fx in table.explanations]
-    first = every[0]
-    methods = list(dict.fromkeys(str(one.get("method", "")) for one in every))
+    words = [clean(table.captions.output(output), 60) for output in table.outputs]
     found = [(name, tell_explained(one)) for name, one in zip(table.names, every, strict=True)]
     found += [
         ("Zero", table.zero_in_words),
-        ("Method", listed([METHODS.get(method, method) for method in methods])),
-        ("Outputs", listed([clean(table.captions.output(o), 60) for o in table.outputs])),
-        ("Made", str(first.get("created", "")).replace("T", " ").replace("+00:00", " UTC")),
-        ("Versions", versions(first)),
+        ("Outputs" if len(words) > 1 else "Output", listed(words)),
     ]
     return [(clean(name, SHORT_NAME), clean(text, LONGEST_FACT)) for name, text in found if text]
+
+
+def settings(table: Compared) -> list[tuple[str, str]]:
+    """Say how it was explained, when and with what; names and words."""
+    every = [fx.provenance for fx in table.explanations]
+    methods = list(dict.fromkeys(str(one.get("method", "")) for one in every))
+    found = [
+        ("Method", listed([METHODS.get(method, method) for method in methods])),
+        ("Made", created(every[0])),
+        ("Versions", versions(every[0])),
+    ]
+    return [(name, clean(text, LONGEST_FACT)) for name, text in found if text]
 
 
 def tell_explained(provenance: Mapping[str, Any]) -> str:

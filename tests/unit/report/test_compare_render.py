@@ -33,5 +33,5 @@ def test_the_page_carries_the_numbers_of_its_charts():
     page = make_compare_page(with_everything())
     found = content(page, {})
     assert found["names"] == ("base", "next", "last")
-    assert len(found["outputs"][0]) == 4
-    assert found["outputs"][0][-1] == {"form": "constant"}
+    assert len(found["compared"][0]) == 4
+    assert found["compared"][0][-1] == {"form": "constant"}

@@ -4,9 +4,22 @@ const COMPARED_KINDS = { curve: "compared", dates: "date compared", levels: "lev
 const ROWS_ROOM = 70; // pixels for shares of rows beside levels
 const FLAT = 0.25; // differences have at least this part of the scale of the curves
 
+const comparedKind = (shape, room) =>
+  shape.form === "levels" && room < NARROW ? "narrow compared" : COMPARED_KINDS[shape.form];
+const comparedStep = () => 12 + 12 * PAGE.names.length;
+
 class CompareChart extends Chart {
   chooseKind(room) {
-    return this.levels && room < NARROW ? "narrow compared" : COMPARED_KINDS[this.shape.form];
+    return comparedKind(this.shape, room);
+  }
+
+  // Titles of panels that stand side by side have less room.
+  entitle(room) {
+    const most = Math.max(12, Math.floor(room / 6.5));
+    const [value, place, gap] = this.shape.titles;
+    const share = (part) => (this.levels ? Math.max(10, part * most) : most);
+    this.view.signal("value_title", shorten(value, share(0.34))).signal("slope_title", shorten(gap, share(0.26)));
+    if (!this.levels) this.view.signal("place_title", shorten(place, most));
   }
 
   rows() {
@@ -47,7 +60,7 @@ class CompareChart extends Chart {
 
   settle() {
     if (!this.levels) this.view.signal("zoom", this.whole());
-    else this.view.signal("y_step", 12 + 12 * PAGE.names.length);
+    else this.view.signal("y_step", comparedStep());
   }
 
   whole() {
@@ -82,13 +95,23 @@ class CompareChart extends Chart {
   }
 }
 
-function drawPart(section) {
-  const frame = find(".drawing", section);
-  if (drawn.has(section) || !frame) return;
-  const shape = PAGE.outputs[Number(section.closest(".output").dataset.output)][Number(section.dataset.part)];
-  const chart = new CompareChart(frame, shape, (words) => (find(".readout", section).textContent = words));
-  drawn.set(section, [chart]);
-  listen(find(".chart", section), () => chart);
+function comparedOf(section) {
+  return PAGE.compared[Number(section.closest(".output").dataset.output)][Number(section.dataset.part)];
 }
 
-start();
+function drawCompared(section) {
+  const frame = find(".drawing", section);
+  if (!frame) return [];
+  const chart = new CompareChart(frame, comparedOf(section), (words) => (find(".readout", section).textContent = words));
+  listen(find(".chart", section), () => chart);
+  return [chart];
+}
+
+function leaveRoomForCompared(parts) {
+  for (const section of findAll(".output:not([hidden]) .part", parts.root)) {
+    const frame = find(".drawing", section);
+    if (!frame || parts.charts.has(section)) continue;
+    const shape = comparedOf(section), levels = shape.form === "levels" ? shape.labels.length : 0;
+    reserve(frame, comparedKind(shape, frame.clientWidth), levels, comparedStep());
+  }
+}
