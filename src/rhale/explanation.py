@@ -214,6 +214,8 @@ class Explanation:
     ) -> Axes:
         """Draw one feature of several explanations (methods, models) on one axes.
 
+        All features, with differences and intervals, are compared by `rhale.compare`.
+
         Parameters
         ----------
         others : mapping of str to Explanation
@@ -238,7 +240,7 @@ class Explanation:
         if not isinstance(given, Mapping):
             msg = (
                 f"{type(given).__name__} has no name to show beside {name!r}; name each of them: "
-                "fx.compare({'other': fx2}, 'age')"
+                "fx.compare({'other': fx2}, 'age'), or rhale.compare(fx, fx2) for all features"
             )
             raise BadSettingError(msg)
         key = feature if output is None else (feature, output)
@@ -255,6 +257,13 @@ class Explanation:
         regions : bool
             Whether bins of the regions follow those of all rows: columns `region` and `rule` come
             first, and region -1 is all rows.
+
+        Notes
+        -----
+        `left` and `right` (of profiles `x`) are numbers, for programs: days since 1970 for dates,
+        seconds for durations, places of levels. `from` and `to` (`at`) are the same places as
+        text, for people: ISO dates, names of levels. `feature` and `output` hold keys;
+        `feature_label` and `output_label`, the last columns, what people read for them.
         """
         if regions:
             self._require_regions()
@@ -430,7 +439,10 @@ class Explanation:
         return listing.tell_shares(list(map(self.captions.output, self.outputs)), shares)
 
     def summary(self, backend: str | None = None) -> Any:
-        """One row per feature and output, largest effect first; arguments as in `to_frame`."""
+        """One row per feature and output, largest effect first; arguments as in `to_frame`.
+
+        `notes` says what the notes of an effect are about; `effect.notes` has them in full.
+        """
         return summary.as_frame(summary.effect_rows(self.ranked()), backend, self._backend)
 
     def save(self, path: str | PathLike[str]) -> None:

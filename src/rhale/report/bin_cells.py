@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -85,22 +85,24 @@ def write_cells(effect: Result, plain: PlainCells) -> Choice | None:
     if m.is_stepped:
         columns += [*series_columns(m.named("wide")) / unit]
         columns += [*series_columns(m.named("noise")) / unit]
-    numbers = np.stack(columns)
-    made = Choice(
-        weighted=is_weighted,
-        stepped=m.is_stepped,
-        start=factor(effect) * float(edges[0]),
-        range=factor(effect) * reach,
-        size=unit * reach,
-        effect=unit * slope_unit(effect),
-        level=level / unit,
-        gaps=gap_numbers(plain, level, unit),
-    )
-    units = (made.start, made.range, made.size, made.effect, made.level, *np.ravel(made.gaps))
-    if not (np.isfinite(units).all() and np.abs(numbers).max() < LARGEST):
+    start, size = factor(effect) * float(edges[0]), unit * reach
+    step, zero, drawn = unit * slope_unit(effect), level / unit, factor(effect) * reach
+    numbers, gaps = np.stack(columns), gap_numbers(plain, level, unit)
+    has_room = np.isfinite([start, drawn, size, step, zero, *np.ravel(gaps)]).all()
+    if not (has_room and np.abs(numbers).max() < LARGEST):
         return None
     cells = base64.b64encode(numbers.astype("<f4").tobytes())  # the low byte first
-    return replace(made, cells=cells.decode("ascii"))
+    return Choice(
+        cells=cells.decode("ascii"),
+        weighted=is_weighted,
+        stepped=m.is_stepped,
+        start=start,
+        range=drawn,
+        size=size,
+        effect=step,
+        level=zero,
+        gaps=gaps,
+    )
 
 
 def gap_numbers(plain: PlainCells, level: float, unit: float) -> tuple[tuple[float, ...], ...]:
