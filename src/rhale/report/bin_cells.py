@@ -85,19 +85,24 @@ def write_cells(effect: Result, plain: PlainCells) -> Choice | None:
     if m.is_stepped:
         columns += [*series_columns(m.named("wide")) / unit]
         columns += [*series_columns(m.named("noise")) / unit]
-    units = {
-        "start": factor(effect) * float(edges[0]),
-        "range": factor(effect) * reach,
-        "size": unit * reach,
-        "effect": unit * slope_unit(effect),
-        "level": level / unit,
-    }
+    start, size = factor(effect) * float(edges[0]), unit * reach
+    step, zero, drawn = unit * slope_unit(effect), level / unit, factor(effect) * reach
     numbers, gaps = np.stack(columns), gap_numbers(plain, level, unit)
-    has_room = np.isfinite([*units.values(), *np.ravel(gaps)]).all()
+    has_room = np.isfinite([start, drawn, size, step, zero, *np.ravel(gaps)]).all()
     if not (has_room and np.abs(numbers).max() < LARGEST):
         return None
     cells = base64.b64encode(numbers.astype("<f4").tobytes())  # the low byte first
-    return Choice(cells.decode("ascii"), is_weighted, m.is_stepped, gaps=gaps, **units)
+    return Choice(
+        cells=cells.decode("ascii"),
+        weighted=is_weighted,
+        stepped=m.is_stepped,
+        start=start,
+        range=drawn,
+        size=size,
+        effect=step,
+        level=zero,
+        gaps=gaps,
+    )
 
 
 def gap_numbers(plain: PlainCells, level: float, unit: float) -> tuple[tuple[float, ...], ...]:
