@@ -7,6 +7,7 @@ from rhale._explain import effect, explain
 from rhale._interact import interactions
 from rhale._refit import refit, refits
 from rhale._run import own_version as _own_version
+from rhale.comparison import Comparison, compare
 from rhale.errors import RhaleError
 from rhale.explanation import Explanation
 from rhale.kernels import partitions as _partitions
@@ -23,6 +24,7 @@ from rhale.trainings import Refits, load
 
 __all__ = [
     "By",
+    "Comparison",
     "Effect",
     "Explanation",
     "Interactions",
@@ -34,6 +36,7 @@ __all__ = [
     "RegionTree",
     "Regions",
     "RhaleError",
+    "compare",
     "effect",
     "explain",
     "interactions",

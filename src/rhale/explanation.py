@@ -214,6 +214,8 @@ class Explanation:
     ) -> Axes:
         """Draw one feature of several explanations (methods, models) on one axes.
 
+        All features, with differences and intervals, are compared by `rhale.compare`.
+
         Parameters
         ----------
         others : mapping of str to Explanation
@@ -238,7 +240,7 @@ class Explanation:
         if not isinstance(given, Mapping):
             msg = (
                 f"{type(given).__name__} has no name to show beside {name!r}; name each of them: "
-                "fx.compare({'other': fx2}, 'age')"
+                "fx.compare({'other': fx2}, 'age'), or rhale.compare(fx, fx2) for all features"
             )
             raise BadSettingError(msg)
         key = feature if output is None else (feature, output)

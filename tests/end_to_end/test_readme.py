@@ -31,7 +31,7 @@ def test_a_block_of_the_readme_runs(block, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name", ["tables", "scale", "regions", "interactions", "refits", "plots", "units"]
+    "name", ["tables", "scale", "regions", "interactions", "refits", "plots", "units", "compare"]
 )
 def test_the_blocks_of_a_page_run_one_after_the_other(name, tmp_path, monkeypatch):
     blocks = blocks_of(ROOT / "docs" / f"{name}.md")

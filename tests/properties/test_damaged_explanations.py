@@ -21,7 +21,6 @@ from tests.properties.damage import HUGE, damaged, explanations
 
 import rhale
 from rhale.errors import BadFileError, RhaleError
-from rhale.results.differences import difference_rows
 from rhale.results.level_effect import LevelEffect
 from rhale.results.rules_in_words import short_rules
 
@@ -69,7 +68,7 @@ def use(fx, path):
     with suppress(RhaleError):  # regions that nobody asked for
         assert len(fx.to_frame("pandas", regions=True)) >= len(fx)
         assert fx.splits_frame("pandas").shape[1] == 10
-    assert len(difference_rows(fx.effects, fx.effects)["apart"]) == len(fx)
+    assert len(rhale.compare(fx, fx)) == len(fx)
     for effect in fx:
         use_effect(effect)
         if effect.regions is not None:

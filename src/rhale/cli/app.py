@@ -17,8 +17,6 @@ from rhale.cli.output import (
     error_line,
     note_line,
     show_check,
-    show_differences,
-    write_differences,
     write_explanation,
     write_interactions,
     write_refits,
@@ -26,8 +24,9 @@ from rhale.cli.output import (
 from rhale.cli.parent import run_child
 from rhale.cli.progress import shown
 from rhale.cli.request import Request
+from rhale.cli.side_by_side import read_files, write_all
 from rhale.errors import BadFileError, MissingExtraError, RhaleError
-from rhale.explanation import load, unpacked
+from rhale.explanation import unpacked
 from rhale.pairs import Interactions
 from rhale.results.note import Note
 from rhale.system.processes import can_limit
@@ -253,21 +252,28 @@ def report(
     note_line(f"wrote {page}")
 
 
-@app.command()
-def compare(
-    first: Annotated[Path, typer.Argument(help="A file that `explain --json` wrote.")],
-    second: Annotated[Path, typer.Argument(help="Another one.")],
+@app.command("compare")
+def compare_files(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="A.JSON B.JSON...",
+            help="Files that `explain --json` wrote; all others are compared with the first.",
+        ),
+    ],
     *,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the table as CSV.")] = None,
+    names: opt.CalledNames = None,
+    zero: opt.Zero = None,
+    out: opt.Outs = [],  # noqa: B006 - never changed
+    title: opt.Title = None,
     json: opt.Json = None,
     plots: opt.Plots = None,
     smooth: opt.Smooth = False,
 ) -> None:
-    """Compare two explanations: how far the curves of each feature are apart."""
-    places = Destinations(out, json, plots, smooth=smooth)
-    pair = load(first), load(second)
-    show_differences(pair, (first.stem, second.stem), quiet=places.json == "-")
-    write_differences(pair, (first.stem, second.stem), places)
+    """Compare explanations: models, periods, groups; how far the curves of each feature are apart."""
+    check_endings(out)
+    places = Destinations(None, json, plots, smooth=smooth)
+    write_all(read_files(files, names, zero), out, places, title)
 
 
 @app.command()

@@ -301,6 +301,18 @@ Units = Annotated[
         show_default=False,
     ),
 ]
+CalledNames = Annotated[
+    str | None,
+    typer.Option(
+        "--names", help="What to call the explanations, with commas between; as their files if not."
+    ),
+]
+Zero = Annotated[
+    str | None,
+    typer.Option(
+        "--zero", help="Over whose rows curves are zero; those of the first if not given."
+    ),
+]
 Outs = Annotated[
     list[Path],
     typer.Option(

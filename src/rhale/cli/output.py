@@ -17,7 +17,6 @@ from rich.table import Table
 from rich.text import Text
 
 from rhale.cli.pictures import (
-    write_comparisons,
     write_overview,
     write_pair_pictures,
     write_pictures,
@@ -26,12 +25,10 @@ from rhale.cli.pictures import (
 from rhale.explanation import Explanation
 from rhale.pairs import Interactions
 from rhale.results import listing, pair_listing, store, summary
-from rhale.results.differences import difference_rows, only_in
-from rhale.results.numerals import write_between, write_number, write_with_error
+from rhale.results.numerals import write_between, write_number
 from rhale.system.writing import whole, write_text
 from rhale.trainings import Refits
 
-Pair = tuple[Explanation, Explanation]
 LONGEST = 2_000  # letters of a message
 PAGES, NUMBERS = (".html", ".htm"), (".json",)  # endings of files
 TABLES, PICTURES = (".csv", ".parquet"), (".png", ".svg", ".pdf")
@@ -172,10 +169,11 @@ def _write_refit_file(rx: Refits, path: Path, title: str | None) -> None:
     elif ending in PICTURES:
         write_overview(rx, path, whole)
     else:
-        _write_table(rx.replication(backend="pandas"), path)
+        write_table(rx.replication(backend="pandas"), path)
 
 
-def _write_table(frame: Any, path: Path) -> None:
+def write_table(frame: Any, path: Path) -> None:
+    """Write a data frame as CSV, whose cells no spreadsheet runs, or as Parquet."""
     with whole(path) as part:
         if path.suffix.lower() == ".csv":
             rows = without_formulas(frame.to_dict("list"))
@@ -193,7 +191,7 @@ def show_pairs(ix: Interactions) -> None:
     columns, n_left, remarks = pair_listing.pair_ranking(ranked[:most])
     console = Console()
     console.print(Text(f"pairs by {listing.title(ix.provenance)}", style="bold"))
-    console.print(_table(columns, n_left, numbered=True))
+    console.print(laid_out(columns, n_left, numbered=True))
     if len(ranked) > most:
         console.print(Text(f"and {len(ranked) - most:,} weaker ones"))
     for number, remark in enumerate(remarks, start=1):
@@ -211,7 +209,7 @@ def show_ranking(fx: Explanation) -> None:
     columns, n_left, remarks = listing.ranking(fx.effects)
     console = Console()
     console.print(Text(listing.head(fx.effects, fx.provenance), style="bold"))
-    console.print(_table(columns, n_left, numbered=True))
+    console.print(laid_out(columns, n_left, numbered=True))
     for number, remark in enumerate(remarks, start=1):
         console.print(_remark(str(number), remark))
     for note in (*shares_in_words(fx), *fx.notes):
@@ -230,7 +228,7 @@ def shares_in_words(fx: Explanation) -> tuple[str, ...]:
     return listing.tell_shares(list(map(fx.captions.output, fx.outputs)), shares)
 
 
-def _table(columns: Mapping[str, Sequence[str]], n_left: int, *, numbered: bool = False) -> Table:
+def laid_out(columns: Mapping[str, Sequence[str]], n_left: int, *, numbered: bool = False) -> Table:
     """Lay cells out; names are text, whatever signs they hold."""
     table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
     for i, name in enumerate(columns):
@@ -252,7 +250,7 @@ def _remark(number: str, text: str) -> Table:
 def show_check(found: Mapping[str, Any], place: str | None) -> None:
     """Tell what a rehearsal found."""
     if place is not None:
-        _write_json(dict(found), place)
+        write_json(dict(found), place)
         return
     answers = ", ".join("/".join(write_number(v) for v in row) for row in found["predictions"])
     lines = {
@@ -324,52 +322,6 @@ def time_in_words(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
 
 
-def show_differences(pair: Pair, names: tuple[str, str], *, quiet: bool) -> None:
-    """Print the table of differences."""
-    if quiet:
-        return
-    rows, (a, b) = difference_rows(pair[0].effects, pair[1].effects), names
-    columns = {"feature": [listing.shorten(n) for n in rows["feature"]]}
-    if len(set(rows["output"])) > 1:
-        columns["output"] = [listing.shorten(o) for o in rows["output"]]
-    n_left = len(columns)
-    columns["curves apart"] = [write_number(v, 3) for v in rows["apart"]]
-    columns["of effect"] = [f"{100 * v:.0f} %" for v in rows["apart_share"]]
-    for side in "ab":
-        pairs = zip(rows[f"importance_{side}"], rows[f"error_{side}"], strict=True)
-        columns[f"effect {side}"] = [write_with_error(v, e) for v, e in pairs]
-    for side in "ab":
-        columns[f"spread {side}"] = [write_number(v, 3) for v in rows[f"spread_{side}"]]
-    sys.stdout.write(f"a: {harmless(a)}, b: {harmless(b)}\n")
-    _print_table(columns, n_left)
-    for mine, other, name in ((pair[0], pair[1], a), (pair[1], pair[0], b)):
-        if lone := only_in(mine.effects, other.effects):
-            note_line(f"only in {name}: {', '.join(map(listing.shorten, lone))}")
-
-
-def _print_table(columns: Mapping[str, Sequence[str]], n_left: int) -> None:
-    if sys.stdout.isatty():
-        Console().print(_table(columns, n_left))
-        return
-    cells = [(*row, "") for row in (list(columns), *zip(*columns.values(), strict=True))]
-    sys.stdout.write("\n".join(listing.aligned(cells, n_left)) + "\n")  # the last one is words
-
-
-def write_differences(pair: Pair, names: tuple[str, str], places: Destinations) -> None:
-    """Write the table of differences and the pictures."""
-    rows = difference_rows(pair[0].effects, pair[1].effects)
-    if places.json:
-        _write_json({"a": names[0], "b": names[1], **rows}, places.json)
-    if places.out:
-        with whole(places.out) as part:
-            summary.as_frame(without_formulas(rows), "pandas").to_csv(part, index=False)
-        note_line(f"wrote {places.out}")
-    if places.plots:
-        places.plots.mkdir(parents=True, exist_ok=True)
-        n_pictures = write_comparisons(pair, names, rows, places.plots, whole, smooth=places.smooth)
-        note_line(f"wrote {n_pictures} pictures to {places.plots}")
-
-
 def without_formulas(rows: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
     """Mark texts that a spreadsheet would run as formulas as what they are, with an apostrophe.
 
@@ -384,7 +336,8 @@ def without_formulas(rows: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
     }
 
 
-def _write_json(content: dict[str, Any], place: str) -> None:
+def write_json(content: dict[str, Any], place: str) -> None:
+    """Write plain values to a file, or to standard output."""
     text = json.dumps(_without_nan(content), indent=2) + "\n"
     if place == "-":
         sys.stdout.write(text)

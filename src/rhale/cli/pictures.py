@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rhale.errors import RhaleError
+from rhale.comparison import Comparison
 from rhale.explanation import Explanation
 from rhale.pairs import Interactions
+from rhale.results.differences import can_compare
 from rhale.results.pair_sections import with_surface
 from rhale.trainings import Refits
 
@@ -100,31 +101,31 @@ def write_overview(rx: Refits, path: Path, whole: Whole, *, output: str | None =
     _save(rx.plot(output=output), path, whole)
 
 
-def write_comparisons(
-    pair: tuple[Explanation, Explanation],
-    names: tuple[str, str],
-    rows: Mapping[str, list[Any]],
-    folder: Path,
-    whole: Whole,
-    *,
-    smooth: bool = False,
-) -> int:
-    """Draw each feature of both explanations on one axis, the largest difference first."""
-    _without_window()
-    first, second = pair
-    label, other = names if names[0] != names[1] else (f"{names[0]} (1)", f"{names[1]} (2)")
+def write_comparisons(cx: Comparison, folder: Path, whole: Whole, *, smooth: bool = False) -> int:
+    """Draw all features of a comparison together and each alone; tell how many pictures.
+
+    The largest difference comes first. Numbers in one explanation and categories in another
+    cannot be drawn on one axis, and are left out.
+    """
     drawn = 0
-    for number, name in enumerate(dict.fromkeys(rows["feature"]), start=1):
-        if number > MOST:
-            break
-        output = None if len(first.outputs) == 1 else 0
-        try:
-            axes = first.compare({other: second}, name, name=label, output=output, smooth=smooth)
-        except RhaleError:  # numbers in one, categories in the other
-            continue
-        _save(axes, folder / file_name(number, name), whole)
+    for place, output in enumerate(cx.outputs, start=1):
+        what = f"_{place}" if len(cx.outputs) > 1 else ""
+        write_comparison(cx, folder / f"all_features{what}.png", whole, output, smooth=smooth)
         drawn += 1
+        for number, one in enumerate(cx.ranked(output)[:MOST], start=1):
+            if all(can_compare(one.results[0], other) for other in one.results):
+                axes = cx.plot(one.name, output=output, smooth=smooth)
+                _save(axes, folder / file_name(number, one.name, what), whole)
+                drawn += 1
     return drawn
+
+
+def write_comparison(
+    cx: Comparison, path: Path, whole: Whole, output: str | None = None, *, smooth: bool = False
+) -> None:
+    """Draw all features of a comparison together, of one output."""
+    _without_window()
+    _save(cx.plot(output=output, smooth=smooth), path, whole)
 
 
 def _save(axes: Any, path: Path, whole: Whole) -> None:

@@ -50,6 +50,31 @@ def share_out(place: FloatArray, amount: FloatArray, n_points: int) -> FloatArra
     return np.asarray(before + np.bincount(second, amount * position, n_points))
 
 
+def read_between(values: FloatArray, place: FloatArray) -> FloatArray:
+    """Read several curves, straight between the points, at places.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_points, n_curves)
+        At the points.
+    place : ndarray of shape (n_places,)
+        From `place_between`.
+
+    Returns
+    -------
+    ndarray of shape (n_places, n_curves)
+
+    Examples
+    --------
+    >>> read_between(np.array([[0.0, 1.0], [4.0, 3.0]]), np.array([0.25]))
+    array([[1. , 1.5]])
+    """
+    first, position = _split(place, len(values))
+    second = np.minimum(first + 1, len(values) - 1)
+    part = position[:, None]
+    return np.asarray((1 - part) * values[first] + part * values[second])
+
+
 def variance_between(covariance: FloatArray, place: FloatArray) -> FloatArray:
     """Variance of curves at places, from their covariance at the points.
 

@@ -9,6 +9,7 @@ import numpy as np
 from rhale.kernels import BoolArray, FloatArray
 from rhale.kernels.curve import Center, known_center
 from rhale.kernels.jumps import WHOLE, JumpCells, JumpSums
+from rhale.kernels.row_places import RowPlaces
 from rhale.kernels.uncertainty import Estimate
 
 ROUNDING = 1e-9  # of the largest jump: rows that differ by less do not differ
@@ -163,6 +164,11 @@ class Staircase:
     def of_curve(self, x: FloatArray, center: Center) -> Estimate:
         """Variance of the curve at x, over rows drawn from the same population."""
         return self.squared(self.moved(x, center))
+
+    def of_curve_from(self, x: FloatArray, zero: RowPlaces) -> Estimate:
+        """Variance of the curve at x less its mean at given places, which are no draw."""
+        moved = self.moved(x, "start")
+        return self.squared(moved - (self.moved(zero.x, "start") @ zero.weight)[:, None])
 
     def of_changes(self, start: FloatArray, stop: FloatArray) -> Estimate:
         """Variance of the change of the curve from each start to its stop."""

@@ -19,6 +19,7 @@ from rhale.kernels.curve import (
     middles,
 )
 from rhale.kernels.noise import interpolation
+from rhale.kernels.row_places import RowPlaces
 
 
 class Estimate(NamedTuple):
@@ -81,6 +82,16 @@ class Uncertainty:
         drawn = self.fit.importance() ** 2 / self.n_rows
         total = variance + drawn
         return Estimate(total, _satterthwaite(total, (variance, degrees), (drawn, self.n_rows)))
+
+    def of_curve_from(self, x: FloatArray, zero: RowPlaces) -> Estimate:
+        """Variance of the curve at x less its mean at given places, which are no draw."""
+        mean = self.fit.design(zero.x).weigh(zero.weight)
+        variance, degrees = np.empty(x.size), np.empty(x.size)
+        for start in range(0, x.size, BLOCK_ROWS):
+            part = slice(start, start + BLOCK_ROWS)
+            pairs = zip(self.fit.design(x[part]), mean, strict=True)
+            variance[part], degrees[part] = self.of_maps(Design(*(own - m for own, m in pairs)))
+        return Estimate(variance, degrees)
 
     def of_importance(self) -> float:
         """Variance of the standard deviation of the curve over the rows, to first order."""

@@ -1,95 +1,99 @@
-"""Two explanations side by side: how far their curves are apart."""
+"""Two results of one feature side by side: the places that both have, and one zero for both."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from rhale.kernels import FloatArray
-from rhale.results.result import Result, reach
-from rhale.results.table_rows import Columns
-
-POINTS = 400
+from rhale.results.result import Result, axis_kind, is_constant, reach
 
 
-def difference_rows(first: Sequence[Result], second: Sequence[Result]) -> Columns:
-    """One row per feature and output that both have, the largest difference first.
+class SharedPlaces(NamedTuple):
+    """Where rows stand that two results can be compared at.
+
+    Attributes
+    ----------
+    x, other_x : ndarray of shape (n_places,)
+        The places on the axis of the first result, and on that of the second.
+    weight : ndarray of shape (n_places,)
+        Shares of the rows there, which add up to one.
+    part : float
+        Which part of all these rows stands at places that both have.
+    """
+
+    x: FloatArray
+    other_x: FloatArray
+    weight: FloatArray
+    part: float
+
+
+NOWHERE = SharedPlaces(np.empty(0), np.empty(0), np.empty(0), 0.0)
+
+
+def share_places(first: Result, second: Result, standing: Result | None = None) -> SharedPlaces:
+    """Find where two results can be compared: on the stretch, or at the levels, that both have.
 
     Parameters
     ----------
-    first, second : sequence of Effect, LevelEffect or Profile
-        The effects of two explanations.
+    first, second : Result
+        Of one feature.
+    standing : Result, optional
+        Whose rows count; those of the first if not given.
 
     Returns
     -------
-    dict of str to list
-        `importance_a`, `importance_b` and `error_a`, `error_b`; `spread_a`, `spread_b`; `apart`:
-        the root mean square between the two centred curves, where the rows of the first are, on
-        the stretch (or levels) that both have; `apart_share`: the same over the larger of both
-        importances.
+    SharedPlaces
+        None at all where they have no place in common.
     """
-    theirs = {(e.name, e.output): e for e in second}
-    if len({e.output for e in first}) == len({e.output for e in second}) == 1:
-        theirs = {
-            (e.name, first[0].output): e for e in second
-        }  # one output each, whatever its name
-    pairs = [(e, theirs[e.name, e.output]) for e in first if (e.name, e.output) in theirs]
-    apart = [distance(a, b) for a, b in pairs]
-    order = sorted(range(len(pairs)), key=lambda i: -np.nan_to_num(apart[i], nan=-1.0))
-    largest = [max(a.importance, b.importance) for a, b in pairs]
-    columns: Columns = {
-        "feature": [a.name for a, _ in pairs],
-        "output": [a.output for a, _ in pairs],
-        "importance_a": [a.importance for a, _ in pairs],
-        "error_a": [a.importance_error for a, _ in pairs],
-        "importance_b": [b.importance for _, b in pairs],
-        "error_b": [b.importance_error for _, b in pairs],
-        "spread_a": [a.typical_spread for a, _ in pairs],
-        "spread_b": [b.typical_spread for _, b in pairs],
-        "apart": apart,
-        "apart_share": [
-            d / size if size > 0 else 0.0 for d, size in zip(apart, largest, strict=True)
-        ],
-    }
-    return {
-        name: [float(v) if isinstance(v, float) else v for v in (values[i] for i in order)]
-        for name, values in columns.items()
-    }
+    standing = standing or first
+    if can_be_named(first) and can_be_named(second):
+        return _shared_levels(first, second, standing)
+    if not can_compare(first, second):
+        return NOWHERE
+    rows, (low, high) = standing.rows_along(), shared_stretch(first, second)
+    both = (rows.x >= low) & (rows.x <= high) & (rows.weight > 0)
+    return _as_shared(rows.x[both], rows.x[both], rows.weight[both], float(rows.weight.sum()))
 
 
-def only_in(first: Sequence[Result], second: Sequence[Result]) -> list[str]:
-    """Names of the features that the second explanation does not have."""
-    there = {e.name for e in second}
-    return list(dict.fromkeys(e.name for e in first if e.name not in there))
-
-
-def distance(first: Result, second: Result) -> float:
-    """Root mean square between two centred curves, over the rows of the first.
-
-    Examples
-    --------
-    >>> import rhale
-    >>> x = np.linspace(0, 1, 500)
-    >>> one, two = rhale.effect(x, 0 * x + 1), rhale.effect(x, 0 * x + 3)
-    >>> round(distance(one, two), 3)  # curves x and 3 x: twice the deviation of x
-    0.577
-    """
-    if first.parts == second.parts == "levels":
-        return _between_levels(first, second)
-    if first.labels or second.labels or first.column_kind != second.column_kind:
-        return float("nan")
+def shared_stretch(first: Result, second: Result) -> tuple[float, float]:
+    """Ends of the stretch that both results have; the first beyond the second if there is none."""
     (start, stop), (other_start, other_stop) = reach(first), reach(second)
-    low, high = max(start, other_start), min(stop, other_stop)
-    if not low < high:
-        return 0.0 if low == high else float("nan")
-    x = low + (high - low) * (np.arange(POINTS) + 0.5) / POINTS
-    weight = _density(first, x)
-    gap = first.height(x) - second.height(x)
-    return _root_mean_square(gap, weight)
+    return max(start, other_start), min(stop, other_stop)
 
 
-def offset(first: Result, second: Result) -> float:
+def can_be_named(result: Result) -> bool:
+    """Tell whether places of a result are told by names alone: categories."""
+    return result.column_kind == "categories"
+
+
+def can_compare(first: Result, second: Result) -> bool:
+    """Tell whether two results stand on one axis: both have categories, or the same kind of numbers."""
+    if can_be_named(first) or can_be_named(second):
+        return can_be_named(first) and can_be_named(second)
+    kinds = {axis_kind(one) for one in (first, second) if not one.labels and not is_constant(one)}
+    return len(kinds) < 2
+
+
+def _shared_levels(first: Result, second: Result, standing: Result) -> SharedPlaces:
+    """Levels by their names, wherever they stand in the order of either."""
+    shared = [label for label in first.labels if label in second.labels]
+    mine = first.axis[[first.labels.index(label) for label in shared]]
+    other = second.axis[[second.labels.index(label) for label in shared]]
+    share = dict(zip(standing.labels, standing.level_rows().share, strict=True))
+    weight = np.array([share.get(label, 0.0) for label in shared])
+    return _as_shared(mine, other, weight, 1.0)
+
+
+def _as_shared(x: FloatArray, other_x: FloatArray, weight: FloatArray, all_: float) -> SharedPlaces:
+    total = float(np.nansum(weight))
+    if not total > 0:
+        return NOWHERE
+    return SharedPlaces(x, other_x, np.nan_to_num(weight) / total, min(total / all_, 1.0))
+
+
+def offset(first: Result, second: Result, standing: Result | None = None) -> float:
     """How far a centred curve lies below another one, on average over the rows of that other one.
 
     Parameters
@@ -98,6 +102,8 @@ def offset(first: Result, second: Result) -> float:
         Whose rows count, on the stretch or at the levels that both have.
     second : Result
         What is to be moved by the number that is returned; 0 if they have no place in common.
+    standing : Result, optional
+        Whose rows count instead.
 
     Examples
     --------
@@ -106,52 +112,29 @@ def offset(first: Result, second: Result) -> float:
     >>> round(offset(old, new), 9)  # curves x - 2 and x - 3
     1.0
     """
-    if first.column_kind == second.column_kind == "categories":
-        shared = [label for label in first.labels if label in second.labels]
-        mine = [first.labels.index(label) for label in shared]
-        other = [second.labels.index(label) for label in shared]
-        gap = first.trace().curve[mine] - second.trace().curve[other]
-        return _weighted_mean(gap, first.level_rows().weight[mine])
-    x, weight = _rows_along(first)
-    (start, stop), (other_start, other_stop) = reach(first), reach(second)
-    both = (x >= max(start, other_start)) & (x <= min(stop, other_stop))
-    return _weighted_mean(first.height(x[both]) - second.height(x[both]), weight[both])
+    if first is second:
+        return 0.0
+    places = share_places(first, second, standing)
+    gap = first.height(places.x) - second.height(places.other_x)
+    share = np.where(np.isfinite(gap), places.weight, 0.0)
+    return float(share @ np.nan_to_num(gap) / share.sum()) if share.sum() > 0 else 0.0
 
 
-def _rows_along(result: Result) -> tuple[FloatArray, FloatArray]:
-    """Places along an axis, and the weight of the rows there."""
-    if result.labels:
-        return result.axis, result.level_rows().weight
-    _, limits, density, _ = result.support()
-    return limits[:-1] + np.diff(limits) / 2, density * np.diff(limits)
+def thin_places(places: SharedPlaces, most: int) -> SharedPlaces:
+    """Few places that stand for all: each for as many rows, none where no row is.
 
-
-def _weighted_mean(values: FloatArray, weight: FloatArray) -> float:
-    """Mean of known values; 0 if there are none."""
-    share = np.where(np.isfinite(values), weight, 0.0)
-    return float(share @ np.nan_to_num(values) / share.sum()) if share.sum() > 0 else 0.0
-
-
-def _between_levels(first: Result, second: Result) -> float:
-    shared = [label for label in first.labels if label in second.labels]
-    if not shared:
-        return float("nan")
-    mine = [first.labels.index(label) for label in shared]
-    other = [second.labels.index(label) for label in shared]
-    gap = first.trace().curve[mine] - second.trace().curve[other]
-    return _root_mean_square(gap, first.level_rows().weight[mine])
-
-
-def _root_mean_square(gap: FloatArray, weight: FloatArray) -> float:
-    """About the weighted mean: curves are known up to a constant."""
-    share = weight / weight.sum() if weight.sum() > 0 else np.full(len(gap), 1 / len(gap))
-    return float(np.sqrt(share @ (gap - share @ gap) ** 2))
-
-
-def _density(effect: Result, x: FloatArray) -> FloatArray:
-    """Rows near each place: rows of its bin over the bin's width; even for profiles."""
-    if effect.parts == "points":
-        return np.ones(len(x))
-    place = np.clip(np.searchsorted(effect.axis, x, "right") - 1, 0, effect.n_parts - 1)
-    weight = np.array(effect.table()["weight"][: effect.n_parts])
-    return np.asarray((weight / np.diff(effect.axis))[place])
+    Parameters
+    ----------
+    places : SharedPlaces
+        In any number.
+    most : int
+        How many to keep.
+    """
+    if places.x.size <= most:
+        return places
+    order = np.argsort(places.x, kind="stable")
+    passed = np.cumsum(places.weight[order])
+    asked = (np.arange(most) + 0.5) / most
+    found = order[np.minimum(np.searchsorted(passed, asked), order.size - 1)]
+    kept, times = np.unique(found, return_counts=True)
+    return SharedPlaces(places.x[kept], places.other_x[kept], times / times.sum(), places.part)

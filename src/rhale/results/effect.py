@@ -39,7 +39,7 @@ from rhale.kernels.row_places import RowPlaces, place_rows, spread_evenly
 from rhale.kernels.staircase import Staircase
 from rhale.kernels.student import student_quantile
 from rhale.kernels.times import AxisKind, write_short, written
-from rhale.kernels.uncertainty import Uncertainty, bridge_levels
+from rhale.kernels.uncertainty import Estimate, Uncertainty, bridge_levels
 from rhale.results.captions import NOT_WRITTEN, PLAIN, Captions
 from rhale.results.effect_statistics import Statistics, gather_statistics, remove_noise
 from rhale.results.missing import Missing
@@ -638,6 +638,14 @@ class Effect(FrozenResult):
         size, spread = np.diff(self.curve(x))[0], np.abs(np.diff(self._accumulate(x)))[0]
         error = np.sqrt(self.doubt.of_changes(x[:1], x[1:]).variance[0])
         return Difference(float(size), float(error), float(spread))
+
+    def errors_from(self, x: FloatArray, zero: RowPlaces) -> Estimate:
+        """Variance of the curve at places less its mean at others: the errors of the fits alone."""
+        return self.doubt.of_curve_from(x, zero)
+
+    def rows_along(self) -> RowPlaces:
+        """Places that stand for the rows, as they count in averages."""
+        return self.fit.rows
 
     def support(self) -> Support:
         """Where the rows are: those sampled, or all of them bin by bin."""

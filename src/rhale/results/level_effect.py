@@ -12,10 +12,13 @@ import numpy as np
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.ale_statistics import read_levels
+from rhale.kernels.between_points import place_between, read_between
 from rhale.kernels.curve import Center, fill_gaps, known_center, middles
 from rhale.kernels.real_jumps import Jump
+from rhale.kernels.row_places import RowPlaces
 from rhale.kernels.student import student_quantile
 from rhale.kernels.times import ColumnKind
+from rhale.kernels.uncertainty import Estimate
 from rhale.names import find_level
 from rhale.results.captions import NOT_WRITTEN, PLAIN, Captions
 from rhale.results.effect import NO_SAMPLE, LocalEffects
@@ -421,6 +424,24 @@ class LevelEffect(FrozenResult):
         variance = self._covariance[between, between].sum()
         size, error = np.diff(self.curve()[ends])[0], np.sqrt(max(variance, 0.0))
         return Difference(float(size), float(error), self._spread_between(ends))
+
+    def errors_from(self, x: FloatArray, zero: RowPlaces) -> Estimate:
+        """Variance of the curve at places less its mean at others; straight between levels."""
+        summed = self._map("start")
+        steps = read_between(summed, place_between(x, self.edges))
+        anchor = zero.weight @ read_between(summed, place_between(zero.x, self.edges))
+        matrix = steps - anchor
+        variance = np.einsum("ij,jk,ik->i", matrix, self._covariance, matrix)
+        return Estimate(np.maximum(variance, 0.0), self._degrees(matrix, 0.0))
+
+    def rows_along(self) -> RowPlaces:
+        """The levels, and their shares of the rows."""
+        return RowPlaces(self.edges, self.share)
+
+    @property
+    def total_rows(self) -> float:
+        """Effective number of all rows; of a single level those counted."""
+        return self._all_rows if len(self.levels) > 1 else float(self.level_count.sum())
 
     def support(self) -> Support:
         """Where the rows are: at the levels."""

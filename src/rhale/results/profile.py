@@ -10,12 +10,18 @@ import numpy as np
 from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray
 from rhale.kernels.ale_statistics import Heights
-from rhale.kernels.between_points import place_between, share_out, variance_between
+from rhale.kernels.between_points import (
+    place_between,
+    read_between,
+    share_out,
+    variance_between,
+)
 from rhale.kernels.curve import Center, fill_gaps, known_center
 from rhale.kernels.real_jumps import Jump
 from rhale.kernels.row_places import RowPlaces
 from rhale.kernels.student import student_quantile
 from rhale.kernels.times import AxisKind, ColumnKind, written
+from rhale.kernels.uncertainty import Estimate
 from rhale.names import find_level
 from rhale.results.captions import NOT_WRITTEN, PLAIN, Captions
 from rhale.results.effect_statistics import Statistics, gather_statistics, remove_noise
@@ -401,6 +407,28 @@ class Profile(FrozenResult):
         spread = float(np.sqrt(max(variance, 0.0)))
         size = float(change @ self.mean[used])
         return Difference(size, spread / float(np.sqrt(self.rows[0])), spread)
+
+    def errors_from(self, x: FloatArray, zero: RowPlaces) -> Estimate:
+        """Variance of the profile at places less its mean at others; straight between points."""
+        one = np.eye(self.grid.size)
+        anchor = share_out(place_between(zero.x, self.grid), zero.weight, self.grid.size)
+        matrix = read_between(one, place_between(x, self.grid)) - anchor
+        rows = np.where(self.rows > 0, self.rows, np.nan)
+        if self.method == "mplot":
+            variance = matrix**2 @ fill_gaps(self.std**2 / rows, self.grid)
+        else:  # all points have the same rows
+            variance = np.einsum("ij,jk,ik->i", matrix, self.covariance, matrix) / rows[0]
+        degrees = np.full(x.size, max(float(np.nanmean(rows)) - 1.0, 1.0))
+        return Estimate(np.maximum(variance, 0.0), degrees)
+
+    def rows_along(self) -> RowPlaces:
+        """Places that stand for the rows; the points, where these are all that is known."""
+        return RowPlaces(self.grid, self.share) if self.row_places is None else self.row_places
+
+    @property
+    def total_rows(self) -> float:
+        """Effective number of rows that have a value."""
+        return self._rows_with_value
 
     def support(self) -> Support:
         """Where the rows are: those whose curves were kept, or their shares at the points."""

@@ -14,8 +14,10 @@ from rhale.kernels.curve import Center
 from rhale.kernels.grid import uniform_edges
 from rhale.kernels.real_jumps import Jump
 from rhale.kernels.records import freeze, same_fields
+from rhale.kernels.row_places import RowPlaces
 from rhale.kernels.staircase import Staircase
 from rhale.kernels.times import AxisKind, ColumnKind, as_axis_kind, as_numbers, written
+from rhale.kernels.uncertainty import Estimate
 from rhale.names import read_word
 from rhale.results.captions import Captions
 from rhale.results.door_to_notebooks import show_result
@@ -243,6 +245,19 @@ class Result(Protocol):
 
     def difference(self, start: float, stop: float) -> Difference:
         """How the curve changes from one of its places to another: what sentences say."""
+        ...
+
+    def errors_from(self, x: FloatArray, zero: RowPlaces) -> Estimate:
+        """Variance of the curve at places less its mean at others, which are no draw."""
+        ...
+
+    def rows_along(self) -> RowPlaces:
+        """Places that stand for the rows, and their shares of these, which add up to one."""
+        ...
+
+    @property
+    def total_rows(self) -> float:
+        """Effective number of rows that have a value."""
         ...
 
     def support(self) -> Support:

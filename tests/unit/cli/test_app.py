@@ -36,25 +36,37 @@ def test_compare_ranks_by_the_distance_of_the_curves(capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["feature"] == ["x0", "x1"]
     x = rhale.load("one.json").sample_x[:, 0]
-    assert found["apart"] == pytest.approx([2 * x.std(), 0], abs=0.03)  # curves x and 3 x
-    assert found["importance_b"][0] == pytest.approx(3 * found["importance_a"][0])
+    assert found["size"] == pytest.approx([2 * x.std(), 0], abs=0.03)  # curves x and 3 x
+    assert found["importance"][0] == pytest.approx(3 * found["importance_with"][0])
 
 
 @pytest.mark.usefixtures("saved")
 def test_compare_prints_a_table_and_says_what_only_one_has(capsys):
     assert ended("compare", "one.json", "part.json") == 0
     told = capsys.readouterr()
-    names, header, row, *_ = told.out.splitlines()
-    assert names == "a: one, b: part"
-    assert " ".join(header.split()).startswith("feature curves apart of effect effect a effect b")
+    head, header, row, *rest = told.out.splitlines()
+    assert head == "part compared with one; zero on average over the rows of one"
+    assert " ".join(header.split()).startswith("feature difference ± error of effect p differs")
     assert row.startswith("x0 ")
-    assert told.err == "only in one: x1\n"
+    assert "features only in one: x1" in rest
+    assert (
+        told.out
+        == f"{rhale.compare(rhale.load('one.json'), rhale.load('part.json'), names=['one', 'part'])}\n"
+    )
 
 
 def test_compare_writes_a_table_and_pictures(saved):
     assert ended("compare", "one.json", "two.json", "--out", "d.csv", "--plots", "both") == 0
-    assert (saved / "d.csv").read_text().startswith("feature,output,importance_a")
-    assert sorted(p.name for p in (saved / "both").iterdir()) == ["01_x0.png", "02_x1.png"]
+    assert (saved / "d.csv").read_text().startswith("feature,output,compared,with,size,")
+    drawn = sorted(p.name for p in (saved / "both").iterdir())
+    assert drawn == ["01_x0.png", "02_x1.png", "all_features.png"]
+
+
+@pytest.mark.usefixtures("saved")
+def test_compare_refuses_a_single_file_and_names_that_are_too_few(capsys):
+    assert ended("compare", "one.json") == 2
+    assert ended("compare", "one.json", "two.json", "--names", "a") == 1
+    assert "2 explanations" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("saved")
@@ -120,7 +132,7 @@ def test_cells_that_a_spreadsheet_would_run_are_texts(tmp_path, monkeypatch):
     assert ended("compare", "one.json", "one.json", "--out", "d.csv") == 0
     found = pd.read_csv("d.csv")
     assert set(found["feature"]) == {*(f"'{name}" for name in names[:5]), "age"}
-    assert found["importance_a"].dtype == float
+    assert found["importance"].dtype == float
 
 
 def test_a_report_of_interactions_stands_beside_their_numbers(saved):

@@ -22,11 +22,9 @@ from rhale.cli.output import (
     path_in_words,
     shares_in_words,
     show_check,
-    show_differences,
     show_pairs,
     time_in_words,
     without_formulas,
-    write_differences,
     write_explanation,
     write_interactions,
     write_refits,
@@ -176,31 +174,7 @@ def test_times_are_told_roughly(seconds, words):
     assert time_in_words(seconds) == words
 
 
-# --- two explanations --------------------------------------------------------------------------
-
-
-def test_the_feature_whose_curves_are_furthest_apart_comes_first(capsys):
-    show_differences((explained(), explained(3.0)), ("old", "new"), quiet=False)
-    names, _, first, *_ = capsys.readouterr().out.splitlines()
-    apart = 2 * X[:, 0].std()  # lines of slopes 1 and 3, over the rows
-    assert names == "a: old, b: new"
-    assert first.startswith("x0 ")
-    assert float(first.split()[1]) == pytest.approx(apart, rel=0.05)
-
-
-def test_a_quiet_comparison_prints_nothing(capsys):
-    show_differences((explained(), explained(3.0)), ("old", "new"), quiet=True)
-    assert capsys.readouterr() == ("", "")
-
-
-def test_differences_are_written_as_numbers_with_the_names_of_both(tmp_path):
-    place = tmp_path / "d.json"
-    write_differences(
-        (explained(), explained()), ("old", "new"), Destinations(None, str(place), None)
-    )
-    found = json.loads(place.read_text())
-    assert (found["a"], found["b"]) == ("old", "new")
-    assert found["apart"] == [0.0, 0.0]
+# --- tables ------------------------------------------------------------------------------------
 
 
 def test_texts_that_a_spreadsheet_would_run_get_an_apostrophe_and_numbers_stay():

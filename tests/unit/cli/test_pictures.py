@@ -15,7 +15,7 @@ import rhale
 pytest.importorskip("matplotlib")
 pytest.importorskip("typer")
 
-from rhale.cli.output import Destinations, write_differences, write_explanation
+from rhale.cli.output import Destinations, write_explanation
 from rhale.cli.pictures import (
     file_name,
     outputs_with_regions,
@@ -24,7 +24,6 @@ from rhale.cli.pictures import (
     write_pictures,
     write_refit_pictures,
 )
-from rhale.results.differences import difference_rows
 from rhale.results.region_tree import Region, RegionTree
 from rhale.system.writing import whole
 
@@ -101,21 +100,22 @@ def test_figures_are_closed_once_they_are_written(tmp_path):
     assert plt.get_fignums() == before
 
 
-def compared(folder, first, second, names=("one", "two")):
-    rows = difference_rows(first.effects, second.effects)
-    n_drawn = write_comparisons((first, second), names, rows, folder, plainly)
-    return n_drawn, {p.name for p in folder.iterdir()}
+def compared(folder, first, second):
+    n_drawn = write_comparisons(rhale.compare(first, second), folder, plainly)
+    return n_drawn, {p.name for p in folder.iterdir()} - {"all_features.png"}
 
 
 def test_the_largest_difference_comes_first(tmp_path):
     one = rhale.explain(lambda r: r[:, 0] + r[:, 1], X)
     two = rhale.explain(lambda r: r[:, 0] + 5 * r[:, 1], X)
-    assert compared(tmp_path, one, two) == (2, {"01_x1.png", "02_x0.png"})
+    assert compared(tmp_path, one, two) == (3, {"01_x1.png", "02_x0.png"})
 
 
-def test_files_of_one_name_are_told_apart(tmp_path):
-    one = rhale.explain(lambda r: r[:, 0], X, features=0)
-    assert compared(tmp_path, one, one, ("same", "same")) == (1, {"01_x0.png"})
+def test_several_outputs_have_pictures_of_their_own(tmp_path):
+    one = rhale.explain(lambda r: r[:, :2], X, features=0)
+    assert compared(tmp_path, one, one)[1] == {
+        *("all_features_1.png", "all_features_2.png", "01_x0_1.png", "01_x0_2.png")
+    }
 
 
 def test_a_feature_that_is_a_number_here_and_a_name_there_is_left_out(tmp_path):
@@ -125,20 +125,20 @@ def test_a_feature_that_is_a_number_here_and_a_name_there_is_left_out(tmp_path):
     numbers = pd.DataFrame({"a": X[:, 0], "b": X[:, 1]})
     names = numbers.assign(b=np.where(X[:, 1] > 0, "high", "low"))
     one, two = (rhale.explain(model, rows) for rows in (numbers, names))
-    assert compared(tmp_path, one, two) == (1, {"01_a.png"})
+    assert compared(tmp_path, one, two) == (2, {"01_a.png"})
 
 
 def drawn_smooth(monkeypatch, write):
     """What pictures are asked for, in the order of the calls."""
     asked = []
-    for verb in ("plot", "compare"):
-        own = getattr(rhale.Explanation, verb)
+    for kind in (rhale.Explanation, rhale.Comparison):
+        own = kind.plot
 
         def heard(*given, own=own, smooth=False, **options):
             asked.append(smooth)
             return own(*given, smooth=smooth, **options)
 
-        monkeypatch.setattr(rhale.Explanation, verb, heard)
+        monkeypatch.setattr(kind, "plot", heard)
     write()
     return asked
 
@@ -148,8 +148,10 @@ def test_pictures_are_smooth_or_as_the_model_is(tmp_path, monkeypatch, smooth):
     fx = rhale.explain(lambda r: r[:, 0], X)
     places = Destinations(None, None, tmp_path, smooth=smooth)
     assert drawn_smooth(monkeypatch, lambda: write_explanation(fx, places)) == [smooth] * 3
-    pair = (fx, fx)
-    found = drawn_smooth(monkeypatch, lambda: write_differences(pair, ("a", "b"), places))
+    cx = rhale.compare(fx, fx)
+    found = drawn_smooth(
+        monkeypatch, lambda: write_comparisons(cx, tmp_path, plainly, smooth=smooth)
+    )
     assert set(found) == {smooth}
 
 

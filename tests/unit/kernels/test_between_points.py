@@ -6,6 +6,7 @@ import pytest
 from rhale.kernels.between_points import (
     covary_with_place,
     place_between,
+    read_between,
     share_out,
     variance_between,
 )
@@ -90,3 +91,11 @@ def test_a_single_point_has_all_rows_and_no_covariance():
     assert share_out(*place_rows(alone), 1).tolist() == [1.0]
     assert covary_with_place(np.zeros(1), alone).tolist() == [0.0]
     assert variance_between(np.array([[3.0]]), np.zeros(2)).tolist() == [3, 3]
+
+
+def test_several_curves_are_read_straight_between_their_points():
+    curves = np.column_stack([VALUES, 2 * POINTS])
+    inside = np.clip(X, POINTS[0], POINTS[-1])
+    expected = np.column_stack([np.interp(inside, POINTS, VALUES), 2 * inside])
+    assert read_between(curves, PLACE) == pytest.approx(expected)
+    assert read_between(curves[:1], np.zeros(2)) == pytest.approx(curves[[0, 0]])

@@ -1,45 +1,54 @@
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import rhale
-from rhale.results.differences import difference_rows, distance, offset, only_in
+from rhale.results.differences import can_compare, offset, share_places, thin_places
 
 X = np.linspace(0, 1, 400)
 
 
-def test_a_curve_is_at_no_distance_from_itself():
-    one = rhale.effect(X, X)
-    assert distance(one, one) == 0
+def test_places_of_numbers_are_those_of_the_rows_on_the_stretch_that_both_have():
+    """Rows of the first on [0, 1], the second on [0.5, 2]: half of the first stand on [0.5, 1]."""
+    first, second = rhale.effect(X, X), rhale.effect(0.5 + 1.5 * X, X)
+    places = share_places(first, second)
+    assert places.x.min() >= 0.5
+    assert places.x.max() <= 1
+    assert places.part == pytest.approx(0.5, abs=0.01)
+    assert places.weight.sum() == pytest.approx(1)
+    assert places.weight @ places.x == pytest.approx(0.75, abs=0.005)
 
 
-def test_the_distance_is_taken_where_both_are():
-    """Curves x and 2 x on [0, 1] and [0.5, 2]: x on [0.5, 1], whose deviation is 0.5 / sqrt 12."""
-    other = rhale.effect(0.5 + 1.5 * X, 0 * X + 2)
-    assert distance(rhale.effect(X, 0 * X + 1), other) == pytest.approx(0.5 / 12**0.5, rel=1e-3)
+def test_rows_of_another_result_may_count_instead():
+    first, second = rhale.effect(X, X), rhale.effect(X**2, X)
+    places = share_places(first, second, second)
+    assert places.weight @ places.x == pytest.approx(np.mean(X**2), abs=0.003)
 
 
-def test_curves_without_a_common_stretch_have_no_distance():
-    assert np.isnan(distance(rhale.effect(X, X), rhale.effect(X + 5, X)))
+def test_results_on_other_stretches_or_of_other_kinds_share_no_place(make_levels):
+    number, levels = rhale.effect(X, X), make_levels(["a", "b"], 1.0)
+    assert share_places(number, rhale.effect(X + 5, X)).x.size == 0
+    assert share_places(number, levels).x.size == 0
+    assert not can_compare(number, levels)
+    assert can_compare(levels, levels)
 
 
-def test_levels_are_compared_by_name():
-    table = pd.DataFrame({"c": ["a", "b"] * 50, "x": np.arange(100.0)})
-    one, two = (
-        rhale.explain(lambda t, k=k: k * (t["c"] == "b").to_numpy(), table, features="c")["c"]
-        for k in (1.0, 3.0)
-    )
-    assert distance(one, two) == pytest.approx(1.0)  # levels at ±0.5 and ±1.5
+def test_levels_are_shared_by_name_wherever_they_stand(make_levels):
+    first, second = make_levels(["a", "b", "c"], 1.0), make_levels(["c", "x", "b"], 1.0)
+    places = share_places(first, second)
+    assert places.x.tolist() == [1.0, 2.0]  # b and c
+    assert places.other_x.tolist() == [2.0, 0.0]
+    assert places.part == pytest.approx(2 / 3)
 
 
-def test_one_output_each_is_compared_whatever_its_name():
-    one, two = rhale.effect(X, X, name="x"), rhale.effect(X, 2 * X, name="x")
-    rows = difference_rows([one], [two])
-    assert rows["feature"] == ["x"]
-    assert rows["apart_share"][0] == pytest.approx(0.5, rel=0.01)
-    assert only_in([one], []) == ["x"]
+def test_few_places_stand_for_as_many_rows_each():
+    places = share_places(rhale.effect(X, X), rhale.effect(X, X))
+    few = thin_places(places, 10)
+    assert few.x.size == 10
+    assert few.weight == pytest.approx(np.full(10, 0.1))
+    assert few.x == pytest.approx(np.arange(0.05, 1, 0.1), abs=0.01)
+    assert thin_places(few, 10) is few
 
 
 @given(st.floats(-3, 3), st.floats(0.2, 3), st.integers(-5, 5))

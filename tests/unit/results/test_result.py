@@ -6,6 +6,7 @@ from tests.unit.results.conftest import MISSING
 
 import rhale
 from rhale.errors import BadSettingError
+from rhale.kernels.row_places import RowPlaces
 from rhale.results.result import (
     STATISTICS,
     Result,
@@ -209,3 +210,33 @@ def test_rounding_is_told_from_what_is_small():
     assert drop_rounding(1e-8, 1.0) == 1e-8
     assert drop_rounding(1e-300, 0.0) == 1e-300
     assert np.isnan(drop_rounding(np.nan, 1.0))
+
+
+def test_errors_from_one_place_are_those_of_the_change_from_there(results):
+    for result in results:
+        start, stop = result.axis[0], result.axis[-1]
+        zero = RowPlaces(np.array([start]), np.ones(1))
+        found = result.errors_from(np.array([start, stop]), zero)
+        assert found.variance[0] == pytest.approx(0, abs=1e-12)
+        error = result.difference(start, stop).error
+        assert np.sqrt(found.variance[1]) == pytest.approx(error, rel=1e-6, abs=1e-12)
+        assert np.all(found.degrees >= 1)
+
+
+def test_rows_stand_between_the_ends_and_are_counted(results):
+    for result in results:
+        rows = result.rows_along()
+        assert rows.weight.sum() == pytest.approx(1)
+        assert rows.x.min() >= result.axis[0]
+        assert rows.x.max() <= result.axis[-1]
+        assert result.total_rows > 1
+
+
+def test_errors_over_two_places_are_half_of_those_of_the_change_between_them():
+    """One bin of noisy slopes: f(0), f(1) less their mean are half of f(1) - f(0), in size."""
+    x = np.linspace(0, 1, 400)
+    effect = rhale.effect(x, np.random.default_rng(0).normal(size=400), bins=1)
+    zero = RowPlaces(np.array([0.0, 1.0]), np.array([0.5, 0.5]))
+    found = effect.errors_from(np.array([0.0, 0.5, 1.0]), zero).variance
+    change = effect.difference(0.0, 1.0).error ** 2
+    assert found == pytest.approx([change / 4, 0, change / 4])

@@ -1,0 +1,169 @@
+"""One feature in several explanations as few plain numbers: curves, differences, rows of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rhale.kernels import FloatArray
+from rhale.report.chart_numbers import (
+    LONGEST_LEVEL,
+    N_POINTS,
+    Form,
+    Numbers,
+    axis_unit,
+    factor,
+    form_of,
+    on_scale,
+    rounded,
+    thin,
+    where_rows_are,
+)
+from rhale.report.wording import clean
+from rhale.results.curve_difference import CurveDifference
+from rhale.results.feature_comparison import FeatureComparison
+from rhale.results.result import Result, is_constant, reach
+
+MOST_DRAWN = 8  # explanations in one chart: there are as many inks
+N_READ = 81  # places along a curve that a reader steps through
+DIGITS = 5  # of places
+
+
+@dataclass(frozen=True)
+class CompareLine:
+    """A curve or a difference of explanation `k`: places, heights, ends of the interval."""
+
+    k: int
+    x: Numbers
+    y: Numbers
+    low: Numbers
+    high: Numbers
+
+
+@dataclass(frozen=True)
+class CompareRows:
+    """Where the rows of explanation `k` are: limits and heights, 0 to 100; at levels no limits."""
+
+    k: int
+    limits: Numbers
+    rows: Numbers
+
+
+@dataclass(frozen=True)
+class CompareShape:
+    """What is drawn of one feature in several explanations.
+
+    Attributes
+    ----------
+    form, dots, unit, labels
+        As in `Shape`.
+    x : tuple of float
+        Places that a reader steps through.
+    lines, gaps : tuple of CompareLine
+        Curves at one zero, and differences to the first.
+    rows : tuple of CompareRows
+        Where rows are.
+    """
+
+    form: Form
+    x: Numbers = ()
+    lines: tuple[CompareLine, ...] = ()
+    gaps: tuple[CompareLine, ...] = ()
+    rows: tuple[CompareRows, ...] = ()
+    dots: bool = False
+    unit: str = ""
+    labels: tuple[str, ...] = ()
+
+
+def shape_of_comparison(one: FeatureComparison) -> CompareShape:
+    """Read off what is drawn; nothing where no result has a curve, or axes differ in kind."""
+    curved = [r for r in one.results[:MOST_DRAWN] if not is_constant(r)]
+    if not curved or len({form_of(result) for result in curved}) > 1:
+        return CompareShape("constant")
+    first, form = curved[0], form_of(curved[0])
+    labels = tuple(dict.fromkeys(label for result in curved for label in result.labels))
+    axis = Axis(first, labels if form == "levels" else ())
+    lines = [
+        line_of(axis, one, k) for k, r in enumerate(one.results[:MOST_DRAWN]) if not is_constant(r)
+    ]
+    gaps = [
+        gap_of(axis, found, k)
+        for k, found in enumerate(one.differences[: MOST_DRAWN - 1], start=1)
+        if found.is_known
+    ]
+    return CompareShape(
+        form,
+        axis.steps(curved),
+        tuple(lines),
+        tuple(gaps),
+        tuple(rows_of(axis, r, k) for k, r in enumerate(one.results[:MOST_DRAWN]) if r in curved),
+        dots=bool(first.labels),
+        unit=axis_unit(first),
+        labels=tuple(clean(label, LONGEST_LEVEL) for label in axis.labels),
+    )
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The axis that all results of a feature are drawn along; levels are numbered."""
+
+    first: Result
+    labels: tuple[str, ...]
+
+    def places(self, result: Result, x: FloatArray) -> Numbers:
+        """Places of a result as drawn."""
+        if self.labels:
+            names = [result.labels[i] for i in np.searchsorted(result.axis, x)]
+            return tuple(self.labels.index(name) for name in names)
+        low, high = reach(self.first)
+        return rounded(factor(self.first) * x, factor(self.first) * (high - low), DIGITS)
+
+    def steps(self, results: list[Result]) -> Numbers:
+        """Places that a reader steps through: levels, or evenly along the axis."""
+        if self.labels:
+            return tuple(range(len(self.labels)))
+        if all(result.labels for result in results):
+            return self.places(self.first, np.unique(np.concatenate([r.axis for r in results])))
+        ends = [reach(result) for result in results]
+        x = np.linspace(min(low for low, _ in ends), max(high for _, high in ends), N_READ)
+        return self.places(self.first, x)
+
+
+def line_of(axis: Axis, one: FeatureComparison, k: int) -> CompareLine:
+    """The curve of one explanation, moved to the common zero."""
+    result = one.results[k]
+    path = result.trace("mean", one.differences[0].level, N_POINTS)
+    heights = np.stack([path.curve, path.low, path.high]) + one.lifts[k]
+    kept = np.arange(path.x.size) if result.labels else thin(path.x, heights)
+    return CompareLine(k, axis.places(result, path.x[kept]), *on_scale(list(heights[:, kept])))
+
+
+def gap_of(axis: Axis, found: CurveDifference, k: int) -> CompareLine:
+    """The difference of one explanation to the first."""
+    path = found.trace(N_POINTS)
+    heights = np.stack([path.difference, path.low, path.high])
+    kept = np.arange(path.x.size)
+    if not found.first.labels or not found.second.labels:
+        kept = thin(path.x, heights)
+    places = axis.places(found.first, path.x[kept])
+    return CompareLine(k, places, *on_scale(list(heights[:, kept])))
+
+
+def rows_of(axis: Axis, result: Result, k: int) -> CompareRows:
+    """Where the rows of one explanation are; at levels their shares in per cent."""
+    if not result.labels:
+        limits, rows = where_rows_are(result)
+        return CompareRows(k, rescaled(axis, result, limits), rows)
+    share = dict(zip(result.labels, 100 * result.level_rows().share, strict=True))
+    if axis.labels:
+        return CompareRows(k, (), tuple(round(float(share.get(n, 0.0)), 2) for n in axis.labels))
+    heights = np.array(list(share.values()))
+    places = axis.places(result, result.axis)
+    return CompareRows(k, places, rounded(100 * heights / heights.max(), 1.0, 0))
+
+
+def rescaled(axis: Axis, result: Result, limits: Numbers) -> Numbers:
+    """Limits in the unit of the common axis: durations may be drawn in another."""
+    known = np.array([np.nan if x is None else x for x in limits], dtype=np.float64)
+    return axis.places(axis.first, known / factor(result))

@@ -1,0 +1,260 @@
+"""A comparison to a page: frozen, plain numbers and words, and no word of HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from rhale.report.chart_numbers import LONGEST_LEVEL
+from rhale.report.compare_numbers import MOST_DRAWN, CompareShape, shape_of_comparison
+from rhale.report.compare_sentences import tell_feature, tell_overall
+from rhale.report.page import LONGEST_FACT, METHODS, Footnote, rows_in_words, versions
+from rhale.report.sparkline import path_of
+from rhale.report.wording import UNKNOWN, chance_in_words, clean, listed, number, plus_minus
+from rhale.results.captions import Captions
+from rhale.results.comparison_listing import write_peak, write_verdict
+from rhale.results.curve_difference import CurveDifference
+from rhale.results.feature_comparison import FeatureComparison
+
+SHORT_NAME = 60
+
+
+class Explained(Protocol):
+    """One of the explanations, of which a page asks how it was made."""
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """What was explained, and how."""
+
+
+class Compared(Protocol):
+    """What a page asks of the comparison that it shows."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the explanations are called."""
+
+    @property
+    def explanations(self) -> Sequence[Explained]:
+        """The explanations."""
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of outputs."""
+
+    @property
+    def captions(self) -> Captions:
+        """What people read for them."""
+
+    @property
+    def zero(self) -> Any:
+        """Where curves are zero, as it was asked for."""
+
+    @property
+    def level(self) -> float:
+        """Of intervals."""
+
+    @property
+    def zero_in_words(self) -> str:
+        """Where curves are zero."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What a reader should know."""
+
+    def ranked(self, output: str | int | None = None) -> list[FeatureComparison]:
+        """Largest difference first."""
+
+
+@dataclass(frozen=True)
+class CompareRow:
+    """One line of the table: a feature, and one explanation against the first."""
+
+    name: str
+    compared: str
+    k: int
+    size: str
+    length: float
+    share: str
+    p: str
+    differs: str
+    largest: str
+    at: str
+    rows: str
+    moved: bool
+    sparkline: str
+
+
+@dataclass(frozen=True)
+class ComparePart:
+    """A feature that is drawn."""
+
+    name: str
+    rows: tuple[CompareRow, ...]
+    reading: str
+    shape: CompareShape
+
+
+@dataclass(frozen=True)
+class CompareOutput:
+    """All that is said of one output."""
+
+    name: str
+    reading: str
+    parts: tuple[ComparePart, ...]
+
+
+@dataclass(frozen=True)
+class ComparePage:
+    """Everything that the page of a comparison says."""
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    names: tuple[str, ...]
+    zero: str
+    percent: str
+    outputs: tuple[CompareOutput, ...]
+    notes: tuple[Footnote, ...]
+    code: str
+
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """Explanations that charts show."""
+        return self.names[:MOST_DRAWN]
+
+
+def make_compare_page(table: Compared, title: str | None = None) -> ComparePage:
+    """Gather what the page of a comparison shows.
+
+    Parameters
+    ----------
+    table : Comparison
+        What was compared.
+    title : str, optional
+        Heading of the page.
+    """
+    names = tuple(clean(name, SHORT_NAME) for name in table.names)
+    usual = f"{listed(list(names[1:]), most=3)} compared with {names[0]}"
+    return ComparePage(
+        title=clean(title or usual),
+        facts=tuple(facts(table)),
+        names=names,
+        zero=clean(table.zero_in_words),
+        percent=f"{100 * table.level:.4g} %",
+        outputs=tuple(make_output(table, output) for output in table.outputs),
+        notes=tuple(Footnote(clean(note), "") for note in gather_notes(table)),
+        code=code(table),
+    )
+
+
+def gather_notes(table: Compared) -> list[str]:
+    """Notes of the comparison, and that charts do not show all, where they do not."""
+    more = len(table.names) - MOST_DRAWN
+    return [
+        *table.notes,
+        *([f"charts show the first {MOST_DRAWN} explanations"] if more > 0 else []),
+    ]
+
+
+def make_output(table: Compared, output: str) -> CompareOutput:
+    """Gather what is said of one output."""
+    ranked = table.ranked(output)
+    largest = max((one.size for one in ranked if one.size > 0), default=0.0)
+    return CompareOutput(
+        clean(table.captions.output(output)),
+        tell_overall(ranked, table.level),
+        tuple(make_part(one, largest) for one in ranked),
+    )
+
+
+def make_part(one: FeatureComparison, largest: float) -> ComparePart:
+    """Gather what is drawn and said of one feature and output."""
+    shape, name = shape_of_comparison(one), clean(one.captions.axis(one.name))
+    rows = tuple(
+        make_row(found, name, k, shape, largest) for k, found in enumerate(one.differences, start=1)
+    )
+    return ComparePart(name, rows, tell_feature(one), shape)
+
+
+def make_row(
+    found: CurveDifference, name: str, k: int, shape: CompareShape, largest: float
+) -> CompareRow:
+    """One line of the table."""
+    known = found.is_known
+    flat = None if found.differs else 0.0  # noise, as large as the picture, would look like a shape
+    lines = [
+        Small(line.x, tuple(y if flat is None else flat for y in line.y), dots=shape.dots)
+        for line in shape.gaps
+        if line.k == k
+    ]
+    return CompareRow(
+        name=name,
+        compared=clean(found.second_name, SHORT_NAME),
+        k=min(k, MOST_DRAWN - 1),
+        size=plus_minus(found.size, found.size_error) if known else UNKNOWN,
+        length=100 * found.size / largest if known and largest > 0 else 0.0,
+        share=f"{100 * found.share:.0f} %" if known else UNKNOWN,
+        p=chance_in_words(found.p_value),
+        differs=write_verdict(found) or UNKNOWN,
+        largest=signed(found.peak.difference) if known else UNKNOWN,
+        at=clean(write_peak(found), SHORT_NAME),
+        rows=UNKNOWN if found.drift is None else f"{100 * found.drift.apart:.0f} %",
+        moved=bool(found.drift is not None and found.drift.moved),
+        sparkline=path_of(lines[0]) if lines else "",
+    )
+
+
+@dataclass(frozen=True)
+class Small:
+    """What a tiny picture shows."""
+
+    x: tuple[float | None, ...]
+    y: tuple[float | None, ...]
+    dots: bool
+    log: bool = False
+
+
+def signed(value: float) -> str:
+    """Write a difference with its sign."""
+    return number(value) if value <= 0 else f"+{number(value)}"
+
+
+def facts(table: Compared) -> list[tuple[str, str]]:
+    """Say what was compared, how, when and with what; names and words."""
+    every = [fx.provenance for fx in table.explanations]
+    first = every[0]
+    methods = list(dict.fromkeys(str(one.get("method", "")) for one in every))
+    found = [(name, tell_explained(one)) for name, one in zip(table.names, every, strict=True)]
+    found += [
+        ("Zero", table.zero_in_words),
+        ("Method", listed([METHODS.get(method, method) for method in methods])),
+        ("Outputs", listed([clean(table.captions.output(o), 60) for o in table.outputs])),
+        ("Made", str(first.get("created", "")).replace("T", " ").replace("+00:00", " UTC")),
+        ("Versions", versions(first)),
+    ]
+    return [(clean(name, SHORT_NAME), clean(text, LONGEST_FACT)) for name, text in found if text]
+
+
+def tell_explained(provenance: Mapping[str, Any]) -> str:
+    """Say in few words what was explained."""
+    return f"{provenance.get('model', 'model')}, {rows_in_words(provenance)} rows"
+
+
+def code(table: Compared) -> str:
+    """Write how to make the same again."""
+    ranked = table.ranked(table.outputs[0])
+    given = "".join(
+        f"    {clean(name, SHORT_NAME)!r}: fx{number},\n"
+        for number, name in enumerate(table.names, 1)
+    )
+    zero = "" if table.zero is None else f", zero={clean(repr(table.zero), LONGEST_FACT)}"
+    name = clean(ranked[0].name, LONGEST_LEVEL)
+    key = ", ".join(map(repr, [name, *table.outputs[: len(table.outputs) > 1]]))
+    return (
+        "import rhale\n\n"
+        f"cx = rhale.compare({{\n{given}}}{zero})  # explanations, as rhale.explain makes them\n"
+        "cx.summary()  # the table above\n"
+        f"cx[{clean(key)}]  # the numbers of one feature\n"
+        'cx.report("compare.html")  # this page\n'
+    )
