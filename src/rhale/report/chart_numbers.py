@@ -137,7 +137,7 @@ def shape_of(result: Result) -> Shape:
     form, log = form_of(result), is_skewed(result)
     path = trace_along(result, log=log)
     kept = order_levels(result) if result.labels else simplify(along(path, log=log))
-    limits, rows = where_rows_are(result)
+    limits, rows = where_rows_are(result, log=log)
     labels = tuple(clean(result.labels[i], LONGEST_LEVEL) for i in kept) if result.labels else ()
     by_effect = form == "levels" and has_free_order(result)
     return Shape(
@@ -296,11 +296,11 @@ def slope_unit(result: Result) -> float:
     return UNITS[axis_unit(result)] if axis_kind(result) == "duration" else 1.0
 
 
-def where_rows_are(result: Result) -> tuple[Numbers, Numbers]:
+def where_rows_are(result: Result, *, log: bool = False) -> tuple[Numbers, Numbers]:
     """A histogram of the rows, or the rows of each level."""
     if result.labels:
         return (), rounded(result.level_rows().rows[order_levels(result)], 1.0, 0)
-    if is_skewed(result):
+    if log:
         return where_rows_are_on_log(result)
     _, limits, density, _ = result.support()
     top, width = float(density.max()), np.diff(limits)

@@ -114,7 +114,7 @@ def shape_of_refits(effect: RefitEffect, path: RefitTrace | None) -> RefitShape:
     middle, log = np.stack([path.curve, path.low, path.high]), is_skewed(first)
     seen = np.log(path.x) if log else path.x
     kept = order_levels(first) if first.labels else thin(seen, middle)
-    limits, rows = where_rows_are(first)
+    limits, rows = where_rows_are(first, log=log)
     form = form_of(first)
     heights = [values[kept] for values in (path.curve, path.low, path.high, path.between)]
     y, low, high, between = on_scale(heights)
