@@ -331,11 +331,13 @@ def _match(model: Any, table: Opened, asked: Settings) -> tuple[Opened, Settings
     if wanted is None or not table.storage.is_memory:
         return table, asked, ()
     named = keep_words(asked.without_positions(table.names), table.names, wanted)
-    left = [name for name in table.names if name not in wanted]
+    places = {name: place for place, name in enumerate(table.names)}
+    kept = {*wanted}
+    left = [name for name in places if name not in kept]
     asked_for = {*list_asked(named.features or [""], "features"), *(named.splitters or ())}
     if asked_for & {*left}:  # the model is asked, and may take more than it was fitted on
         return table, asked, ()
-    matched = cast(TableInMemory, table).select(find_columns(table.names, wanted))
+    matched = cast(TableInMemory, table).select([places[name] for name in wanted])
     return matched, named, (tell_left_out(left),) if left else ()
 
 

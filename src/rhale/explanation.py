@@ -257,6 +257,13 @@ class Explanation:
         regions : bool
             Whether bins of the regions follow those of all rows: columns `region` and `rule` come
             first, and region -1 is all rows.
+
+        Notes
+        -----
+        `left` and `right` (of profiles `x`) are numbers, for programs: days since 1970 for dates,
+        seconds for durations, places of levels. `from` and `to` (`at`) are the same places as
+        text, for people: ISO dates, names of levels. `feature` and `output` hold keys;
+        `feature_label` and `output_label`, the last columns, what people read for them.
         """
         if regions:
             self._require_regions()
@@ -432,7 +439,10 @@ class Explanation:
         return listing.tell_shares(list(map(self.captions.output, self.outputs)), shares)
 
     def summary(self, backend: str | None = None) -> Any:
-        """One row per feature and output, largest effect first; arguments as in `to_frame`."""
+        """One row per feature and output, largest effect first; arguments as in `to_frame`.
+
+        `notes` says what the notes of an effect are about; `effect.notes` has them in full.
+        """
         return summary.as_frame(summary.effect_rows(self.ranked()), backend, self._backend)
 
     def save(self, path: str | PathLike[str]) -> None:

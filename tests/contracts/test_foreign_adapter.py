@@ -49,6 +49,7 @@ class Stranger:
     """A line, with every member that the protocol names and no class of rhale behind it."""
 
     kind, labels, usual_outputs, columns = "stranger", ("line",), None, None
+    answers = "score"
     notes = (Note("origin", "from another house"),)
     is_differentiable, walker, checked_rows, n_threads = True, None, 0, 1
     device, is_placed, gives_tensors = None, True, False
@@ -113,6 +114,7 @@ def test_an_adapter_that_inherits_nothing_is_taken_by_its_members():
     fx = rhale.explain(stranger, X)
     assert (fx.provenance["model"], fx.outputs) == ("stranger", ("line",))
     assert fx["x0"].mean == pytest.approx([3.0])
+    assert fx.captions.output("line") == "score of line"
     assert "from another house" in fx["x0"].notes
 
 

@@ -43,7 +43,7 @@ def test_it_names_both_models_and_every_file(ran):
     done, folder = ran
     assert "boosted trees: R²" in done.stdout
     assert "neural network: R²" in done.stdout
-    assert done.stdout.count("effect ± error") == 2
+    assert done.stdout.count("importance ± error") == 2
     for path in folder.iterdir():
         assert f"demo{os.sep}{path.name}" in done.stdout
 

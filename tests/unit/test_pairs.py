@@ -140,7 +140,8 @@ def test_what_is_explained_is_told_by_output(two):
 
 def test_print_shows_the_ranked_table(ix, two):
     lines = str(ix).splitlines()
-    assert lines[0] == "pairs by ale of a function, 90 rows; from four predictions a row and pair"
+    how = "from four predictions a row and pair"
+    assert lines[0] == f"pairs by ale of a function, 90 rows; {how}; on y"
     assert lines[1].split() == ["pair", "strength", "±", "error", "share", "p", "notes"]
     assert lines[2].startswith("age x region ")
     assert repr(ix) == str(ix)

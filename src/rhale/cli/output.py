@@ -140,11 +140,8 @@ def show_refit_pairs(rx: Refits) -> None:
     shown = ranked[: pair_listing.MOST_PAIRS]
     if not shown:
         return
-    columns = {
-        "pair": [
-            listing.shorten(pair_listing.name_pair(pair_listing.captioned(pair))) for pair in shown
-        ]
-    }
+    names = [" x ".join(map(pair.captions.feature, pair.names)) for pair in shown]
+    columns = {"pair": list(map(listing.shorten, names))}
     if len(rx.outputs) > 1:
         columns["output"] = [listing.shorten(pair.captions.output(pair.output)) for pair in shown]
     n_left = len(columns)

@@ -37,16 +37,15 @@ def keep_words(asked: Settings, names: Sequence[str], kept: Sequence[str]) -> Se
     names, kept : sequence of str
         Columns of that table, and those that the model was fitted on.
     """
-    words = asked.feature_names
+    words, left = asked.feature_names, {*names} - {*kept}
     if words is None or isinstance(words, str):
         return asked
     if not isinstance(words, Mapping):
-        listed = names if len(words) == len(names) else [n for n in names if n in kept]
+        listed = names if len(words) == len(names) else [n for n in names if n not in left]
         if len(words) != len(listed):  # refused later, with the columns that are kept
             return asked
         words = dict(zip(listed, words, strict=True))
     named = zip(name_all(words, names), words.values(), strict=True)
-    left = {*names} - {*kept}
     return replace(asked, feature_names={key: word for key, word in named if key not in left})
 
 

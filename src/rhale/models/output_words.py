@@ -16,7 +16,7 @@ BARE = re.compile(r"[-+]?\d+(\.\d*)?|True|False")  # says nothing without the na
 
 
 def word_class(answer: Answer, label: str, target: str = "") -> str:
-    """Say what an answer about one class is.
+    """Say what an answer about one class is; a prediction that has a name is called by it.
 
     Examples
     --------
@@ -25,6 +25,8 @@ def word_class(answer: Answer, label: str, target: str = "") -> str:
     >>> word_class("log-odds", "Barolo")
     'log-odds of Barolo'
     """
+    if answer == "prediction":
+        return label
     if target:
         return f"{answer} of {target} = {label}"
     return f"{answer} of class {label}" if BARE.fullmatch(label) else f"{answer} of {label}"

@@ -40,8 +40,8 @@ def telling_why(wanted: Sequence[str] | None, table: Table) -> Iterator[None]:
 
 def find_reason(error: RhaleError, wanted: Sequence[str] | None, table: Table) -> RhaleError | None:
     """An error that names columns; None where the table does not tell more."""
-    found = respell(wanted or (), table.names)
-    missing = [name for name in found if name not in table.names]
+    found, have = respell(wanted or (), table.names), {*table.names}
+    missing = [name for name in found if name not in have]
     if 0 < len(missing) < len(found):  # of all, the table is of another kind
         return BadTableError(f"{tell_missing(missing, table.names)}; {error}")
     if isinstance(error, BadTableError) or not ABOUT_GAPS.search(str(error)):

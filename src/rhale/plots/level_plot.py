@@ -130,14 +130,14 @@ def draw_steps(field: SlotField, effect: LevelEffect, level: float) -> list[Arti
 
 
 def draw_truth(
-    field: SlotField, effect: LevelEffect, center: Center, truth: LevelTruth | None
+    field: SlotField, effect: LevelEffect, center: Center | None, truth: LevelTruth | None
 ) -> list[Artist]:
     """Draw known values of the levels, zero where the effect's curve is."""
     if truth is None:
         return []
     known = np.asarray(truth(effect.edges if effect.is_number else effect.levels), dtype=float)
     weights = {"mean": effect.share, "start": np.eye(1, known.size)[0]}
-    zero = np.average(known, weights=weights.get(center))
+    zero = np.average(known, weights=weights.get(center or "mean"))
     at = field.board.points(field.locate(effect, effect.edges), known - zero)
     (marks,) = field.board.ax.plot(*at.T, "x", color=style.TRUTH, label="truth")
     marks.set(markersize=6, zorder=5.5, gid="rhale:truth")
@@ -164,7 +164,7 @@ def write_legends(
 
 
 def name_axes(
-    top: SlotField | None, bottom: SlotField | None, effect: LevelEffect, center: Center
+    top: SlotField | None, bottom: SlotField | None, effect: LevelEffect, center: Center | None
 ) -> None:
     """Name the axes of both panels or of the one there is, and the levels."""
     name, words = axis_name(effect, style.LABEL_LENGTH), ["", ""]

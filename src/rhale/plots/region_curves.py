@@ -155,11 +155,11 @@ def read_common(common: Item, result: Result, x: FloatArray) -> FloatArray:
     return _at_slots(common, slots, slots.locate(result, x))
 
 
-def find_lift(common: Item, item: Item, center: Center) -> float:
+def find_lift(common: Item, item: Item, center: Center | None) -> float:
     """How far a region's curve must rise to agree with the common one, where its zero is."""
     if not (common.path.x.size and item.path.x.size):
         return 0.0
-    if center == "mean":
+    if (center or "mean") == "mean":
         return align(item.result, common.result)
     low, high = reach(item.result)
     x = np.array([low])

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from rhale.kernels import FloatArray
-from rhale.report.chart_numbers import Bins, Numbers, bins_of, factor, known, slope_unit
+from rhale.kernels.moments import Moments
+from rhale.report.chart_numbers import Bins, bins_of, factor, slope_unit
 from rhale.results.plain_bins import OtherBins, PlainCells
 from rhale.results.result import Result
 
 DIGITS = 7
+LARGEST = 1e38  # of numbers in four bytes
 SMALLEST = 1e-12  # of the mean effect: smaller differences are rounding
 
 
@@ -24,8 +26,8 @@ class Choice:
     ----------
     cells : str
         Numbers of the cells, column by column, each of four bytes, in base64; see `write_cells`.
-    weighted : bool
-        Whether rows have weights.
+    weighted, stepped : bool
+        Whether rows have weights, and whether a black box has steps.
     start, range : float
         Where the axis starts as it is drawn, and its length.
     size, effect, level : float
@@ -38,12 +40,13 @@ class Choice:
 
     cells: str = ""
     weighted: bool = False
+    stepped: bool = False
     start: float = 0.0
     range: float = 0.0
     size: float = 0.0
     effect: float = 0.0
     level: float = 0.0
-    gaps: tuple[Numbers, ...] = ()
+    gaps: tuple[tuple[float, ...], ...] = ()
     finished: tuple[Bins, ...] = ()
 
 
@@ -57,58 +60,81 @@ def write_choice(effect: Result, other: OtherBins | None) -> Choice | None:
     return write_cells(effect, other.cells)
 
 
-def write_cells(effect: Result, plain: PlainCells) -> Choice:
-    """Write cells down.
+def write_cells(effect: Result, plain: PlainCells) -> Choice | None:
+    """Write cells down; None where numbers of a damaged file are too large for that.
 
     Notes
     -----
-    Columns are width, rows, mean of x, its deviation, smallest and largest x, mean effect, its
-    deviation, mean product of deviations, root of the local noise; with weights: sum of these and
-    of their squares, the largest weight of a cell being one. Widths are shares of the axis, places
-    shares of their cell, and effects are multiples of the largest deviation from their mean, which
-    is taken off: so four bytes keep seven digits of what differs, whatever the units.
+    Columns are width, rows, mean of x, its deviation, smallest and largest x; mean effect, its
+    deviation, mean product of deviations; root of the local noise; with weights: sum of these and
+    of their squares, the largest weight of a cell being one; with steps: three columns as those
+    of the effect for the slopes whose deviation is the spread, and for the noise of the steps in
+    it. Widths are shares of the axis, places shares of their cell, and effects are multiples of
+    the largest deviation from their mean, which is taken off: so four bytes keep seven digits of
+    what differs, whatever the units.
     """
     m, edges = plain.moments, plain.moments.grid.edges
-    wide, filled = np.diff(edges), m.weight > 0
-    weight = np.where(filled, m.weight, 1.0)
-    level = float(np.average(m.mean[0], weights=m.weight))
-    step, noise = np.where(filled, m.mean[0] - level, 0.0), np.sqrt(plain.noise)
-    std = np.sqrt(m.sdd[0] / weight)
-    unit = max(float(np.max([np.abs(step), std, noise])), SMALLEST * abs(level)) or 1.0
-    reach = float(edges[-1] - edges[0])
-    columns = [
-        wide / reach,
-        m.count,
-        np.where(filled, (m.mean_x - edges[:-1]) / wide, 0.0),
-        np.sqrt(m.sxx / weight) / wide,
-        np.where(filled, (m.low - edges[:-1]) / wide, 0.0),
-        np.where(filled, (m.high - edges[:-1]) / wide, 0.0),
-        step / unit,
-        std / unit,
-        m.sxd[0] / (weight * wide * unit),
-        noise / unit,
-    ]
-    weighted = not np.array_equal(m.weight, m.count)
-    if weighted:
+    reach, level = float(edges[-1] - edges[0]), mean_effect(m)
+    own, noise = series_columns(m), np.sqrt(plain.noise)
+    unit = max(float(np.max(np.abs([*own[:2], noise]))), SMALLEST * abs(level)) or 1.0
+    is_weighted = not np.array_equal(m.weight, m.count)
+    columns = [*place_columns(m), *own / unit, noise / unit]
+    if is_weighted:
         most = m.weight.max()
         columns += [m.weight / most, m.weight_squares / most**2]
-    left, right = ((side - edges[0]) / reach for side in plain.sides[:2])
-    low, high = ((side - level) / unit for side in plain.sides[2:])
+    if m.is_stepped:
+        columns += [*series_columns(m.named("wide")) / unit]
+        columns += [*series_columns(m.named("noise")) / unit]
+    start, size = factor(effect) * float(edges[0]), unit * reach
+    step, zero, drawn = unit * slope_unit(effect), level / unit, factor(effect) * reach
+    numbers, gaps = np.stack(columns), gap_numbers(plain, level, unit)
+    has_room = np.isfinite([start, drawn, size, step, zero, *np.ravel(gaps)]).all()
+    if not (has_room and np.abs(numbers).max() < LARGEST):
+        return None
+    cells = base64.b64encode(numbers.astype("<f4").tobytes())  # the low byte first
     return Choice(
-        cells=as_text(np.stack(columns)),
-        weighted=weighted,
-        start=factor(effect) * float(edges[0]),
-        range=factor(effect) * reach,
-        size=unit * reach,
-        effect=unit * slope_unit(effect),
-        level=level / unit,
-        gaps=tuple(
-            tuple(known(float(f"{v:.{DIGITS}g}")) for v in gap)
-            for gap in zip(left, right, low, high, strict=True)
-        ),
+        cells=cells.decode("ascii"),
+        weighted=is_weighted,
+        stepped=m.is_stepped,
+        start=start,
+        range=drawn,
+        size=size,
+        effect=step,
+        level=zero,
+        gaps=gaps,
     )
 
 
-def as_text(columns: FloatArray) -> str:
-    """Four bytes for each number, the low one first, as text."""
-    return base64.b64encode(columns.astype("<f4").tobytes()).decode("ascii")
+def gap_numbers(plain: PlainCells, level: float, unit: float) -> tuple[tuple[float, ...], ...]:
+    """Wide gaps as shares of the axis, and what the rows beside them suggest."""
+    edges = plain.moments.grid.edges
+    left, right = ((side - edges[0]) / (edges[-1] - edges[0]) for side in plain.sides[:2])
+    low, high = ((side - level) / unit for side in plain.sides[2:])
+    gaps = zip(left, right, low, high, strict=True)
+    return tuple(tuple(float(f"{value:.{DIGITS}g}") for value in gap) for gap in gaps)
+
+
+def place_columns(cells: Moments) -> list[FloatArray]:
+    """Where the rows of every cell are."""
+    edges = cells.grid.edges
+    wide, filled = np.diff(edges), cells.weight > 0
+    weight = np.where(filled, cells.weight, 1.0)
+    middle, low, high = (
+        np.where(filled, v - edges[:-1], 0.0) / wide for v in (cells.mean_x, cells.low, cells.high)
+    )
+    share, deviation = wide / (edges[-1] - edges[0]), np.sqrt(cells.sxx / weight) / wide
+    return [share, cells.count.astype(np.float64), middle, deviation, low, high]
+
+
+def series_columns(cells: Moments) -> FloatArray:
+    """Mean of the first series less that of all rows, its deviation, mean product with places."""
+    filled = cells.weight > 0
+    weight = np.where(filled, cells.weight, 1.0)
+    step = np.where(filled, cells.mean[0] - mean_effect(cells), 0.0)
+    mixed = cells.sxd[0] / (weight * np.diff(cells.grid.edges))
+    return np.stack([step, np.sqrt(cells.sdd[0] / weight), mixed])
+
+
+def mean_effect(cells: Moments) -> float:
+    """Mean of the first series over all rows."""
+    return float(np.average(cells.mean[0], weights=cells.weight))

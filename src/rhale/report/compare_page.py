@@ -224,6 +224,7 @@ class Small:
     x: tuple[float | None, ...]
     y: tuple[float | None, ...]
     dots: bool
+    log: bool = False
 
 
 def signed(value: float) -> str:

@@ -193,7 +193,7 @@ def content(page: Page) -> dict[str, Any]:
         }
         for feature in page.features
     ]
-    found = {
+    found: dict[str, Any] = {
         "features": features,
         "outputs": page.outputs,
         "effects": effect_titles(page),
@@ -233,6 +233,8 @@ def without_empty(part: dict[str, Any]) -> dict[str, Any]:
         name: value for name, value in part["shape"].items() if value not in ((), "", None, False)
     }
     shape.pop("titles", None)
+    if not part["partners"]:
+        del part["partners"]
     if not part["shape"]["bins"]["mean"]:
         del shape["bins"]
     if part["choice"] is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 from rhale.report.chart_numbers import Numbers
@@ -21,6 +22,10 @@ class Curve(Protocol):
         """Heights."""
 
     @property
+    def log(self) -> bool:
+        """Whether places are those of a logarithmic axis."""
+
+    @property
     def dots(self) -> bool:
         """Whether the points are all there is."""
 
@@ -35,7 +40,9 @@ def path_of(shape: Curve) -> str:
     'M2 22L94 2'
     """
     points = [
-        (x, y) for x, y in zip(shape.x, shape.y, strict=True) if x is not None and y is not None
+        (math.log(x) if shape.log else x, y)
+        for x, y in zip(shape.x, shape.y, strict=True)
+        if x is not None and y is not None
     ]
     if not points:
         return ""

@@ -93,9 +93,9 @@ def importance_columns(every: Sequence[CurveDifference]) -> Mapping[str, list[st
     """How large the effects are; under the names of the two where there are but two."""
     names = {(found.first_name, found.second_name) for found in every}
     first, second = names.pop() if len(names) == 1 else ("first", "compared")
-    heads = [f"effect {shorten(name, SHORT_NAME)}" for name in (first, second)]
+    heads = [f"importance {shorten(name, SHORT_NAME)}" for name in (first, second)]
     if heads[0] == heads[1]:
-        heads = ["effect (1)", "effect (2)"]
+        heads = ["importance (1)", "importance (2)"]
     return {
         heads[0]: [write_number(found.first.importance, 3) for found in every],
         heads[1]: [write_number(found.second.importance, 3) for found in every],

@@ -31,7 +31,8 @@ class PlainCells(NamedTuple):
     Attributes
     ----------
     moments : Moments
-        Of one output, in at most about twice `N_LIMITS` cells.
+        Of one output, in at most about twice `N_LIMITS` cells; where a black box has steps, the
+        series of its spread and of their noise are there, too.
     noise : ndarray of shape (n_cells,)
         Local noise.
     sides : Sides
@@ -93,8 +94,8 @@ def _find_one(effect: Result, cells: Moments | None, outputs: Sequence[str]) -> 
         return None
     if effect.stairs is not None:
         return OtherBins(finished=tuple(finish_bins(effect, own, effect.stairs)))
-    # secants of steps have a spread that cells of a page do not tell
-    return None if own.is_stepped else OtherBins(offer_plain(own))
+    # slopes of walked rows without their staircase: nothing tells the curve
+    return None if own.is_walked else OtherBins(offer_plain(own))
 
 
 def plain_search(cells: Moments, penalty: float) -> Adaptive:

@@ -12,6 +12,7 @@ from rhale.models.output_words import word_class, word_number
         ("log-odds", "Barolo", "", "log-odds of Barolo"),
         ("margin", "Barolo", "wine", "margin of wine = Barolo"),
         ("score", "Room 101", "", "score of Room 101"),
+        ("prediction", "product", "", "product"),
     ],
 )
 def test_a_class_is_told_with_its_target_or_as_a_class(answer, label, target, words):

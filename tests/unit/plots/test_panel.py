@@ -55,7 +55,7 @@ def test_titles_and_entries_are_what_people_read(ax, effect):
     words = {"y0": "probability of Barolo", "y1": "probability of Barbera"}
     captions = Captions({"age": "Age"}, words, {"age": "years"})
     both = [replace(effect, output=key, captions=captions) for key in words]
-    panel = read_feature(captions.axis("age"), both, "mean", 0.95)
+    panel = read_feature(captions.axis("age"), both, Layers())
     labels = [artist.get_label() for artist in draw_panel(ax, panel, list(words), 0.95)]
     write_title(ax, panel)
     assert labels[:2] == ["Barolo", "Barbera"]

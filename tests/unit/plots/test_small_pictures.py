@@ -125,7 +125,7 @@ def told(panels):
 def test_the_largest_features_can_be_drawn_in_the_given_order(many):
     panels = plot_all(many(5), top=2)  # x4 has the largest slope
     assert [ax.get_title("left") for ax in panels] == ["x3", "x4"]
-    assert told(panels) == "2 of 5 features, those with the largest effects"
+    assert told(panels) == "2 of 5 features: the largest"
 
 
 def test_what_is_left_is_said_without_a_legend_too(many):
@@ -184,7 +184,7 @@ def test_profiles_and_effects_stand_side_by_side(many, make_profile, render):
 def test_a_new_figure_has_twenty_panels_at_most_and_says_so(many):
     panels = plot_all(many(24))
     assert [ax.get_title("left") for ax in panels] == [f"x{i}" for i in range(4, 24)]
-    assert told(panels) == "20 of 24 features, those with the largest effects"
+    assert told(panels) == "20 of 24 features: the largest"
     assert len(plot_all(many(24), axes=Figure().subplots(4, 6))) == 24
 
 

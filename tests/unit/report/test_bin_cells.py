@@ -19,6 +19,7 @@ from rhale.report.chart_numbers import bins_of
 from rhale.results.fit import fine_grid
 from rhale.results.plain_bins import (
     OtherBins,
+    PlainCells,
     find_other_bins,
     fit_plain,
     offer_plain,
@@ -162,6 +163,21 @@ def test_its_curve_has_pythons_numbers(found):
         close(shape["high"], high, scale, 4)
 
 
+def test_steps_of_a_black_box_have_pythons_numbers():
+    rows = np.random.default_rng(0).normal(size=(900, 2))
+    fx = rhale.explain(lambda r: np.floor(3 * r[:, 0]) * (1 + 0.5 * r[:, 1]), rows)
+    plain = find_other_bins(fx.effects, fx.cells, fx.outputs)[0].cells
+    assert plain.moments.is_stepped
+    (many,) = in_node([asdict(write_cells(fx["x0"], plain))])
+    assert len(many) > 3
+    for position in many:
+        effect, bins = fitted(plain, position), position["shape"]["bins"]
+        close(bins["left"], effect.edges[:-1], np.ptp(effect.edges), 6)
+        close(bins["mean"], effect.mean, np.abs(effect.mean).max(), 5)
+        close(bins["std"], effect.std, effect.std.max(), 4)
+        close(bins["error"], effect.standard_error, effect.standard_error.max(), 4)
+
+
 def test_units_of_the_axis_are_those_of_the_page(plains):
     plain = plains[PROBLEMS.index(("long tail", "waves", 0.3, False))]
     effect = fit_plain("x", "y", plain, 2.0)
@@ -193,6 +209,12 @@ def test_four_bytes_keep_seven_digits(plains):
 def test_what_stays_has_no_choice(fx):
     assert write_choice(fx.effects[0], None) is None
     assert write_choice(fx.effects[0], OtherBins()) is None
+
+
+def test_numbers_that_four_bytes_cannot_hold_give_no_choice(plains):
+    effect, (moments, noise, sides) = fit_plain("x", "y", plains[0], 2.0), plains[0]
+    huge = replace(moments, sxd=moments.sxd * 1e60)  # as a damaged file may have it
+    assert write_cells(effect, PlainCells(huge, noise, sides)) is None
 
 
 def test_a_page_of_fifty_features_stays_below_two_megabytes(tmp_path):

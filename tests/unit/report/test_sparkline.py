@@ -60,3 +60,8 @@ def test_scaled_values_lie_between_the_limits_in_their_order(values, low, high):
     found = np.array(scaled(values, low, high))
     assert np.all((found >= low - 0.05) & (found <= high + 0.05))  # one decimal
     assert np.all(np.diff(found[np.argsort(values, kind="stable")]) >= 0)
+
+
+def test_a_tiny_picture_has_the_axis_of_the_chart():
+    shape = Shape("curve", x=(1.0, 10.0, 100.0), y=(0.0, 1.0, 2.0), log=True)
+    assert path_of(shape) == "M2 22L48 12L94 2"

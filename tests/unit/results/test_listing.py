@@ -71,7 +71,7 @@ def test_notes_are_numbered_once_each():
     ]
     text = listing.as_text(effects, {"method": "rhale", "rows": 2}, ("about the whole",))
     title, _, first, second, third, *footer = text.splitlines()
-    assert title == "rhale of a model, 2 rows; effects on y0"
+    assert title == "rhale of a model, 2 rows; effects on prediction"
     assert first.startswith("b ")
     assert first.endswith("1, 2")
     assert second.startswith("c ")

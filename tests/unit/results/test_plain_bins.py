@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -92,6 +94,11 @@ def test_bins_of_trees_come_finished_and_add_up_to_their_curve(trees):
             np.testing.assert_allclose(made.mean * np.diff(made.edges), rise, atol=1e-12)
 
 
+def test_walked_trees_without_their_staircase_stay(trees):
+    alone = [replace(effect, stairs=None) for effect in trees.effects]
+    assert find_other_bins(alone, trees.cells, trees.outputs) == (None, None)
+
+
 def test_finished_bins_are_those_of_python(trees):
     effect, other = trees.effects[0], others(trees)[0]
     prices = [2.0**power for power in range(-1, 12, 2)]
@@ -119,10 +126,10 @@ def test_levels_profiles_and_few_rows_stay_as_they_are():
         assert others(made) == (None,)
 
 
-def test_steps_without_a_staircase_stay():
+def test_steps_of_a_black_box_have_cells_with_their_noise():
     step = rhale.explain(lambda r: np.floor(4 * r[:, 0]), np.random.default_rng(0).random((400, 1)))
-    assert step.cells["x0"].of_output(0, 1).is_stepped
-    assert others(step) == (None,)
+    (other,) = others(step)
+    assert other.cells.moments.names == ("effect", "wide", "noise")
 
 
 def test_of_many_effects_the_largest_have_a_choice(fx):

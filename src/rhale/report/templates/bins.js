@@ -13,17 +13,19 @@ const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 
 function readCells(choice) {
   const bytes = Uint8Array.from(atob(choice.cells), (letter) => letter.charCodeAt(0));
-  const view = new DataView(bytes.buffer), n = bytes.length / 4 / (choice.weighted ? 12 : 10);
+  const weights = choice.weighted ? 2 : 0, n = bytes.length / 4 / (10 + weights + (choice.stepped ? 6 : 0));
+  const view = new DataView(bytes.buffer);
   const at = (column, i) => view.getFloat32(4 * (column * n + i), true);
   let left = 0;
   return Array.from({ length: n }, (_, i) => {
-    const [width, count, x, spreadX, low, high, d, std, mixed, noise] = Array.from({ length: 10 }, (_, c) => at(c, i));
-    const [weight, squares] = choice.weighted ? [at(10, i), at(11, i)] : [count, count];
+    const [width, count, x, spreadX, low, high] = Array.from({ length: 6 }, (_, column) => at(column, i));
+    const [weight, squares] = weights ? [at(10, i), at(11, i)] : [count, count];
+    const series = (c) => ({ d: at(c, i), sdd: weight * at(c + 1, i) ** 2, sxd: weight * width * at(c + 2, i) });
     const cell = {
       left, right: left + width, count, weight, squares,
-      x: left + width * x, low: left + width * low, high: left + width * high, d,
-      sxx: weight * (width * spreadX) ** 2, sdd: weight * std ** 2, sxd: weight * width * mixed,
-      noise: weight * noise ** 2,
+      x: left + width * x, low: left + width * low, high: left + width * high,
+      sxx: weight * (width * spreadX) ** 2, ...series(6), noise: weight * at(9, i) ** 2,
+      steps: choice.stepped ? [series(10 + weights), series(13 + weights)] : null,
     };
     left = cell.right;
     return cell;
@@ -67,13 +69,14 @@ const isGap = (cell) => cell.count === 0 && cell.right - cell.left >= GAP_WIDTH 
 // What every run of cells would cost as one bin: its misfit, and the price of one parameter.
 function measureRuns(cells, level) {
   const all = cells.reduce(merge), perWeight = rowsOfRun(all) / all.weight;
+  const fewest = Math.max(FEWEST_IN_BIN, cells[0].steps ? rowsOfRun(all) / 20 : 0); // secants of steps overlap
   return cells.map((_, first) => {
     let run = null;
     return cells.slice(first).map((cell, j) => {
       run = run ? merge(run, cell) : cell;
       const rows = rowsOfRun(run), one = j === 0 && isGap(cell);
       if (one) return { share: 0, constant: 0, line: Infinity, parameter: 0 };
-      const allowed = rows >= FEWEST_IN_BIN * (1 - 1e-12) && !isGap(cells[first]) && !isGap(cell);
+      const allowed = rows >= fewest * (1 - SAME) && !isGap(cells[first]) && !isGap(cell);
       if (!allowed) return null;
       return {
         share: run.weight * perWeight,
@@ -101,7 +104,7 @@ function cheapestBins(runs, cost) {
   for (let last = n; last > 0; last = bins[0].first) {
     const most = best[last] + SAME * Math.abs(best[last]);
     let first = 0; // where no bins can be had, one bin of all cells
-    if (best[n] < Infinity) while (!(reach(first, last) <= most)) first++;
+    if (best[n] < Infinity) while (first < last - 1 && !(reach(first, last) <= most)) first++;
     bins.unshift({ first, last, linear: isLine(runs[first][last - 1 - first], cost) });
   }
   return bins;
@@ -128,16 +131,26 @@ function fitBins(cells, found, level) {
     const { left, right, count, weight, squares, sxx } = run, rows = rowsOfRun(run);
     if (!(weight > 0)) return { left, right, count, weight, rows, origin: (left + right) / 2, level: 0, slope: 0, low: left, high: right, measured: false };
     const sloped = linear && sxx > 0, slope = sloped ? run.sxd / sxx : 0, about = variance(run, sloped, level);
-    const fit = { left, right, count, weight, squares, rows, origin: run.x, level: run.d, slope, linear: sloped, measured: true, std: Math.sqrt(about) };
+    const fit = { left, right, count, weight, squares, rows, origin: run.x, level: run.d, slope, linear: sloped, measured: true };
     const beyond = BEYOND * (run.high - run.low) * (1 + DIGITS); // whole numbers often tie
     fit.low = run.low - left <= beyond ? left : run.low;
     fit.high = right - run.high <= beyond ? right : run.high;
+    fit.std = Math.sqrt(own[0].steps ? spreadOfSteps(own) : about);
     return { ...fit, ...errorsOf(own, fit, about, sxx), degrees: rows - (sloped ? 2 : 1) };
   });
   const bridges = findBridges(fits);
   for (const { bin, ends } of bridges) fits[bin].level = sum(ends.map(({ k, x, share }) => share * readFit(fits[k], x)));
   fillStd(fits);
   return { fits, bridges };
+}
+
+// Variance of slopes over wide windows about their line, less the noise that steps add to it.
+function spreadOfSteps(cells) {
+  const [wide, noise] = [0, 1].map((k) => {
+    const run = cells.map((cell) => ({ ...cell, ...cell.steps[k] })).reduce(merge);
+    return variance(run, run.sxx > 0, -run.d);
+  });
+  return Math.max(wide - noise, 0);
 }
 
 const readFit = (fit, x) => fit.level + fit.slope * (x - fit.origin);

@@ -99,7 +99,7 @@ function search(query) {
 
 function fillSection(feature) {
   const section = sections.get(feature), part = partOf(feature), most = largest("size");
-  find(".own-partners", section).textContent = part.partners;
+  find(".own-partners", section).textContent = part.partners ?? "";
   find(".numbers .size", section).textContent = plusMinus(part.size, part.error, most);
   find(".numbers .spread", section).textContent = fixed(part.spread, most);
   find(".numbers .bins", section).textContent = counted(part.n_bins, PAGE.features[feature].counted);
