@@ -22,6 +22,7 @@ from rhale.cli.output import (
     write_refits,
 )
 from rhale.cli.parent import run_child
+from rhale.cli.pictures import read_typed_view
 from rhale.cli.progress import shown
 from rhale.cli.request import Request
 from rhale.cli.side_by_side import read_files, write_all
@@ -92,6 +93,8 @@ def explain(
     json: opt.Json = None,
     plots: opt.Plots = None,
     smooth: opt.Smooth = False,
+    limits: opt.Limits = None,
+    scale: opt.Scales = [],  # noqa: B006 - never changed
     name: opt.Names = [],  # noqa: B006 - never changed
     output_name: opt.OutputName = None,
     unit: opt.Units = [],  # noqa: B006 - never changed
@@ -103,9 +106,10 @@ def explain(
     debug: opt.Debug = False,
 ) -> None:
     """Explain a model on a table: a ranking on the screen, a report, numbers, plots."""
-    request = opt.request("explain", locals())
+    request = opt.request("explain", {**locals(), "limits": None})  # of pictures
     STATE["debug"] |= debug
-    places = Destinations(out, json, plots, smooth=smooth, title=title)
+    view = read_typed_view(limits, scale)
+    places = Destinations(out, json, plots, smooth=smooth, title=title, view=view)
     fx = unpacked(_ask(request), ANSWER)
     write_explanation(fx, places)
 

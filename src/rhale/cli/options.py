@@ -361,6 +361,24 @@ Smooth = Annotated[
         show_default=False,
     ),
 ]
+Limits = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A%..B%",
+        help="Part of the axes in pictures, between quantiles of the rows: 1%..99%.",
+        rich_help_panel=WRITTEN,
+    ),
+]
+Scales = Annotated[
+    list[str],
+    typer.Option(
+        "--scale",
+        metavar="COLUMN=log",
+        help="log or linear axis of a feature in pictures. Repeatable.",
+        rich_help_panel=WRITTEN,
+        show_default=False,
+    ),
+]
 Trust = Annotated[
     list[str],
     typer.Option(

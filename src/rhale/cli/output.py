@@ -17,6 +17,8 @@ from rich.table import Table
 from rich.text import Text
 
 from rhale.cli.pictures import (
+    PLAIN,
+    View,
     write_overview,
     write_pair_pictures,
     write_pictures,
@@ -39,7 +41,8 @@ FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # beginnings of cells that spreadsh
 class Destinations:
     """Where results go; a place that cannot be written to is told before the work begins.
 
-    Pictures are drawn with small steps evened out where `smooth` says so; `title` is that of a page.
+    Pictures are drawn as `view` says, with small steps evened out where `smooth` does; `title` is
+    that of a page.
     """
 
     out: Path | None
@@ -47,6 +50,7 @@ class Destinations:
     plots: Path | None
     smooth: bool = False
     title: str | None = None
+    view: View = PLAIN
 
     def __post_init__(self) -> None:
         files = [self.out, Path(self.json) if self.json and self.json != "-" else None]
@@ -75,7 +79,7 @@ def write_explanation(fx: Explanation, places: Destinations) -> None:
         note_line(f"wrote {places.out}")
     if places.plots:
         places.plots.mkdir(parents=True, exist_ok=True)
-        n_pictures = write_pictures(fx, places.plots, whole, smooth=places.smooth)
+        n_pictures = write_pictures(fx, places.plots, whole, places.view, smooth=places.smooth)
         note_line(f"wrote {n_pictures} pictures to {places.plots}")
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from rhale.cli.typed_names import read_equations
 from rhale.comparison import Comparison
 from rhale.explanation import Explanation
 from rhale.pairs import Interactions
@@ -22,6 +24,7 @@ DOTS = 120  # an inch
 MOST = 200  # pictures of single features
 LONGEST = 60
 MOST_PAIRS = 10  # that are drawn
+TOGETHER = 20  # features in one picture
 
 
 def file_name(number: int, feature: str, what: str = "") -> str:
@@ -38,19 +41,60 @@ def file_name(number: int, feature: str, what: str = "") -> str:
     return f"{number:02d}_{plain}{what}.png"
 
 
-def write_pictures(fx: Explanation, folder: Path, whole: Whole, *, smooth: bool = False) -> int:
+class View(NamedTuple):
+    """Which part of the axes pictures show, and which axes are logarithmic or not."""
+
+    limits: str | None = None
+    scales: Mapping[str, str] = MappingProxyType({})
+
+    def of(self, fx: Explanation, feature: str) -> dict[str, Any]:
+        """Options of the picture of one feature; those of numbers are not for levels."""
+        found: dict[str, Any] = {}
+        if self.limits is not None and not fx[feature, fx.outputs[0]].labels:
+            found["limits"] = self.limits
+        named = {fx[name, fx.outputs[0]].name: scale for name, scale in self.scales.items()}
+        return found | ({"xscale": named[feature]} if feature in named else {})
+
+    def of_all(self, fx: Explanation, drawn: Sequence[str]) -> dict[str, Any]:
+        """The same for the picture of all features, of which some are drawn."""
+        each = {name: self.of(fx, name) for name in drawn}
+        return {
+            option: {name: asked[option] for name, asked in each.items() if option in asked}
+            for option in ("limits", "xscale")
+        }
+
+
+PLAIN = View()
+
+
+def read_typed_view(limits: str | None, scales: Sequence[str]) -> View:
+    """Read how pictures are to be drawn.
+
+    Examples
+    --------
+    >>> read_typed_view("1%..99%", ["amount=log"])
+    View(limits='1%..99%', scales={'amount': 'log'})
+    """
+    return View(limits, read_equations("--scale", scales))
+
+
+def write_pictures(
+    fx: Explanation, folder: Path, whole: Whole, view: View = PLAIN, *, smooth: bool = False
+) -> int:
     """Draw all features together and each alone, the largest effect first; tell how many.
 
     Where rows were told apart, a second picture of the feature shows its regions.
     """
     _without_window()
-    _save(fx.plot(smooth=smooth), folder / "all_features.png", whole)
     names = list(dict.fromkeys(effect.name for effect in fx.ranked()))[:MOST]
+    together = {"top": TOGETHER, **view.of_all(fx, names[:TOGETHER])}
+    _save(fx.plot(smooth=smooth, **together), folder / "all_features.png", whole)
     drawn = 1 + len(names)
     for number, name in enumerate(names, start=1):
-        _save(fx.plot(name, smooth=smooth), folder / file_name(number, name), whole)
+        own = view.of(fx, name)
+        _save(fx.plot(name, smooth=smooth, **own), folder / file_name(number, name), whole)
         for place in outputs_with_regions(fx, name):
-            axes = fx.plot(name, output=place, smooth=smooth, regions=True)
+            axes = fx.plot(name, output=place, smooth=smooth, regions=True, **own)
             what = "_regions" if len(fx.outputs) == 1 else f"_regions_{place + 1}"
             _save(axes, folder / file_name(number, name, what), whole)
             drawn += 1

@@ -163,6 +163,6 @@ def rows_of(axis: Axis, result: Result, k: int) -> CompareRows:
     share = dict(zip(result.labels, 100 * result.level_rows().share, strict=True))
     if axis.labels:
         return CompareRows(k, (), tuple(round(float(share.get(n, 0.0)), 2) for n in axis.labels))
-    heights = np.array(list(share.values()))
+    shares = np.array(list(share.values()))
     places = axis.places(result, result.axis)
-    return CompareRows(k, places, rounded(100 * heights / heights.max(), 1.0, 0))
+    return CompareRows(k, places, rounded(100 * shares / shares.max(), 1.0, 0))

@@ -17,13 +17,16 @@ pytest.importorskip("typer")
 
 from rhale.cli.output import Destinations, write_explanation
 from rhale.cli.pictures import (
+    View,
     file_name,
     outputs_with_regions,
+    read_typed_view,
     write_comparisons,
     write_pair_pictures,
     write_pictures,
     write_refit_pictures,
 )
+from rhale.errors import BadSettingError, UnknownFeatureError
 from rhale.results.region_tree import Region, RegionTree
 from rhale.system.writing import whole
 
@@ -178,3 +181,21 @@ def test_trainings_come_in_one_overview_and_a_picture_a_feature(tmp_path):
     assert write_refit_pictures(rx, tmp_path, plainly) == 3
     assert {p.name for p in tmp_path.iterdir()} == {"all_features.png", "01_x1.png", "02_x0.png"}
     assert all(p.read_bytes().startswith(b"\x89PNG") for p in tmp_path.iterdir())
+
+
+def test_limits_are_for_numbers_and_scales_for_the_features_they_name(tmp_path):
+    table = pd.DataFrame({"a": 1 + X[:, 0] ** 2, "b": X[:, 1], "c": np.arange(200) % 2})
+    fx = rhale.explain(lambda rows: rows["a"] + rows["b"] + rows["c"], table)
+    view = read_typed_view("1%..99%", ["a=log"])
+    assert view.of(fx, "a") == {"limits": "1%..99%", "xscale": "log"}
+    assert view.of(fx, "c") == {}
+    assert view.of_all(fx, ["b", "c"]) == {"limits": {"b": "1%..99%"}, "xscale": {}}
+    assert write_pictures(fx, tmp_path, plainly, view) == 4
+
+
+def test_a_scale_of_a_feature_that_is_not_there_is_refused():
+    fx = rhale.explain(lambda rows: rows[:, 0], X)
+    with pytest.raises(UnknownFeatureError, match="did you mean 'x0'"):
+        View(scales={"X0": "log"}).of(fx, "x0")
+    with pytest.raises(BadSettingError, match="--scale log names nothing"):
+        read_typed_view(None, ["log"])
