@@ -158,8 +158,8 @@ def rows_of(axis: Axis, result: Result, k: int) -> CompareRows:
         _, limits, density, _ = result.support()
         top, width = float(density.max()), np.diff(limits)
         limits = limits[[0, -1]] if np.allclose(width, width.mean()) else limits
-        heights = rounded(100 * density / top, 1.0, 0) if top > 0 else ()
-        return CompareRows(k, axis.places(axis.first, limits), heights)
+        rows = rounded(100 * density / top, 1.0, 0) if top > 0 else ()
+        return CompareRows(k, axis.places(axis.first, limits), rows)
     share = dict(zip(result.labels, 100 * result.level_rows().share, strict=True))
     if axis.labels:
         return CompareRows(k, (), tuple(round(float(share.get(n, 0.0)), 2) for n in axis.labels))

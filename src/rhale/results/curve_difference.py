@@ -205,7 +205,7 @@ class CurveDifference:
         known = np.isfinite(other) & self.is_known
         found = np.full(points.size, np.nan)
         found[known] = self._gap(points[known], other[known])
-        return np.asarray(found.reshape(shape)[()])
+        return found.reshape(shape)[()]
 
     def ci(self, x: Any, *, level: float | None = None) -> tuple[FloatArray, FloatArray]:
         """Ends of the interval of the difference at x, for the draw of the rows of both.
@@ -227,7 +227,7 @@ class CurveDifference:
         half = student_quantile(level, degrees) * error
         half = np.where(half <= self._rounding, 0.0, half)
         low[known], high[known] = gap - half, gap + half
-        return np.asarray(low.reshape(shape)[()]), np.asarray(high.reshape(shape)[()])
+        return low.reshape(shape)[()], high.reshape(shape)[()]
 
     @cached_property
     def few(self) -> SharedPlaces:
