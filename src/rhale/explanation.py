@@ -42,6 +42,7 @@ from rhale.system.writing import write_text
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from rhale.report.compare_page import Compared
     from rhale.report.pair_page import PairTable
     from rhale.report.refit_page import RefitTable
 
@@ -456,6 +457,7 @@ class Explanation:
         title: str | None = None,
         interactions: PairTable | None = None,
         refits: RefitTable | None = None,
+        comparison: Compared | None = None,
     ) -> Path:
         """Write one HTML page that needs no network: ranking, charts, sentences, notes.
 
@@ -469,6 +471,8 @@ class Explanation:
             Of the same outputs: the strongest pairs get a section, three of them with charts.
         refits : Refits, optional
             Of the same outputs: a section says what would come back after another training.
+        comparison : Comparison, optional
+            Of the same outputs: a section says what differs from other explanations.
 
         Returns
         -------
@@ -477,7 +481,7 @@ class Explanation:
         """
         from rhale.report.page import add_partners, make_page, with_choices
         from rhale.report.render import render
-        from rhale.report.sections import add_interactions, add_refits
+        from rhale.report.sections import add_comparison, add_interactions, add_refits
 
         page = make_page(self.effects, self.provenance, **self._told(title))
         others = find_other_bins(self.effects, self.cells, self.outputs)
@@ -485,6 +489,7 @@ class Explanation:
         page = add_partners(page, self._partners_told())
         page = page if interactions is None else add_interactions(page, interactions)
         page = page if refits is None else add_refits(page, refits)
+        page = page if comparison is None else add_comparison(page, comparison)
         write_text(path, render(page))
         return Path(path)
 

@@ -103,6 +103,11 @@ class ComparePart:
     reading: str
     shape: CompareShape
 
+    @property
+    def is_told(self) -> bool:
+        """Whether curves differ, or rows moved."""
+        return any(row.differs == "yes" or row.moved for row in self.rows)
+
 
 @dataclass(frozen=True)
 class CompareOutput:
@@ -111,6 +116,8 @@ class CompareOutput:
     name: str
     reading: str
     parts: tuple[ComparePart, ...]
+    key: str = ""
+    place: int = 0  # among the outputs of a page of effects
 
 
 @dataclass(frozen=True)
@@ -177,6 +184,7 @@ def make_output(table: Compared, output: str) -> CompareOutput:
         clean(table.captions.output(output)),
         tell_overall(ranked, table.level),
         tuple(make_part(one, largest) for one in ranked),
+        key=output,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from rhale.report.compare_charts import DASHES, compile_compare_charts
+from rhale.report.compare_charts import compile_compare_charts
 from rhale.report.compare_page import ComparePage
 from rhale.report.render import (
     as_json,
@@ -17,16 +17,15 @@ from rhale.report.render import (
     write_script,
     write_style,
 )
-from rhale.results import inks
 
 SCRIPTS = ("format.js", "elements.js", "chart.js", "parts.js", "compare_page.js", "alone.js")
 START = "start(drawCompared, leaveRoomForCompared);"
-DARK = ("#56b4e9", "#e68abb", "#e0b93c", "#f0f0f0", "#b79bff", "#c49a6c", "#8f9df0", "#a9b4bd")
 
 
 def render_comparison(page: ComparePage) -> str:
     """Write the page; words and scripts are kept apart as in `render`."""
-    style, script = write_styles(), write_script(SCRIPTS, START)
+    style = write_style(("style.css", "compare_style.css"))
+    script = write_script(SCRIPTS, START)
     forms: set[str] = {part.shape.form for output in page.outputs for part in output.parts}
     charts = compile_compare_charts(forms, len(page.drawn))
     libraries = bundle() if charts else ""
@@ -43,14 +42,6 @@ def render_comparison(page: ComparePage) -> str:
             version=version_of(page.settings),
         )
     )
-
-
-def write_styles() -> str:
-    """The style of all pages, and that of lines side by side in their inks."""
-    looks = list(zip(inks.LINES, DARK, strict=True))
-    dashes = [" ".join(map(str, dash)) for dash in DASHES]
-    own = environment().get_template("compare_style.css").render(looks=looks, dashes=dashes)
-    return "\n".join([write_style(("style.css",)), str(own)])
 
 
 def content(page: ComparePage, charts: dict[str, Any]) -> dict[str, Any]:

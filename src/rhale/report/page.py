@@ -30,6 +30,7 @@ from rhale.results.result import Result, is_constant, reach
 from rhale.results.rules_in_words import call_features
 
 if TYPE_CHECKING:
+    from rhale.report.compare_page import ComparePage
     from rhale.report.pair_page import PairPage
     from rhale.report.refit_page import RefitPage
 
@@ -128,8 +129,9 @@ class Page:
         How to make the same again.
     is_profile : bool
         Whether curves show predictions.
-    interactions, refits
-        Pages of pairs and of trainings, which are sections here; None where there are none.
+    interactions, refits, comparison
+        Pages of pairs, of trainings and of other explanations, which are sections here; None where
+        there are none.
     """
 
     title: str
@@ -144,6 +146,7 @@ class Page:
     is_profile: bool
     interactions: PairPage | None = None
     refits: RefitPage | None = None
+    comparison: ComparePage | None = None
 
     @property
     def has_steps(self) -> bool:

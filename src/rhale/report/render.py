@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from rhale.report.charts import compile_charts, vl_convert
+from rhale.report.compare_charts import DASHES
 from rhale.report.extras import load
 from rhale.report.page import Page, Part, Section
 from rhale.report.pair_charts import compile_pair_charts
@@ -38,6 +39,13 @@ COLOURS = {
     "strength": inks.STRENGTH,
     "between": inks.BETWEEN,
 }
+LOOKS = tuple(  # of several curves: on paper, and on a dark page
+    zip(
+        inks.LINES,
+        ("#56b4e9", "#e68abb", "#e0b93c", "#f0f0f0", "#b79bff", "#c49a6c", "#8f9df0", "#a9b4bd"),
+        strict=True,
+    )
+)
 
 
 def render(page: Page) -> str:
@@ -79,8 +87,12 @@ def page_scripts(page: Page) -> tuple[str, ...]:
 
 def page_styles(page: Page) -> tuple[str, ...]:
     """The style sheets that a page needs."""
-    pairs = ["pair_style.css"] if page.interactions else []
-    return ("style.css", *pairs, *(["refit_style.css"] if page.refits else []))
+    sheets = {
+        "pair_style.css": page.interactions,
+        "refit_style.css": page.refits,
+        "compare_style.css": page.comparison,
+    }
+    return ("style.css", *(name for name, section in sheets.items() if section))
 
 
 def write_script(names: tuple[str, ...], last: str = "") -> str:
@@ -91,7 +103,9 @@ def write_script(names: tuple[str, ...], last: str = "") -> str:
 def write_style(names: tuple[str, ...]) -> str:
     """One style sheet of several files, with the inks of the plots."""
     parts = environment()
-    return "\n".join(parts.get_template(name).render(inks=COLOURS) for name in names)
+    dashes = [" ".join(map(str, dash)) for dash in DASHES]
+    words = {"inks": COLOURS, "looks": LOOKS, "dashes": dashes}
+    return "\n".join(parts.get_template(name).render(words) for name in names)
 
 
 def version_of(settings: tuple[tuple[str, str], ...]) -> str:

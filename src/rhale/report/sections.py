@@ -1,4 +1,4 @@
-"""Interactions and refits as sections of the page of effects."""
+"""Interactions, refits and comparisons as sections of the page of effects."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rhale.errors import BadSettingError
+from rhale.report.compare_page import Compared, make_compare_page
 from rhale.report.page import Page
 from rhale.report.pair_page import Limits, PairTable, make_pair_page
 from rhale.report.refit_page import RefitTable, make_refit_page
@@ -35,6 +36,14 @@ def add_refits(page: Page, table: RefitTable) -> Page:
     places = find_places(page, [output.key for output in shown.outputs], "refits")
     outputs = tuple(replace(o, place=place) for o, place in zip(shown.outputs, places, strict=True))
     return replace(page, refits=replace(shown, outputs=outputs))
+
+
+def add_comparison(page: Page, table: Compared) -> Page:
+    """Show what differs from other explanations; arguments as in `add_interactions`."""
+    shown = make_compare_page(table)
+    places = find_places(page, [output.key for output in shown.outputs], "comparison")
+    outputs = tuple(replace(o, place=place) for o, place in zip(shown.outputs, places, strict=True))
+    return replace(page, comparison=replace(shown, outputs=outputs))
 
 
 def find_places(page: Page, keys: Sequence[str], what: str) -> list[int]:

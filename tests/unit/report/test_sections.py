@@ -4,7 +4,8 @@ import pytest
 import rhale
 from rhale.errors import BadSettingError
 from rhale.report.page import make_page
-from rhale.report.sections import FEW, add_interactions, add_refits
+from rhale.report.render import render
+from rhale.report.sections import FEW, add_comparison, add_interactions, add_refits
 
 
 def predict(rows):
@@ -50,3 +51,25 @@ def test_other_outputs_are_refused_with_what_to_do(page, rows):
     ix = rhale.interactions(lambda r: np.column_stack([predict(r), r[:, 0]]), rows)
     with pytest.raises(BadSettingError, match=r"'y2'.*about 'y0', 'y1'.*same model"):
         add_interactions(page, ix)
+
+
+def test_a_comparison_tells_what_differs_and_whose_rows_moved(page, rows):
+    fx = rhale.explain(predict, rows)
+    other = rhale.explain(lambda r: predict(r) + 3 * r[:, [0]] ** 2, np.add(rows, [0.0, 0.9, 0.0]))
+    made = add_comparison(page, rhale.compare({"<b>old": fx, "new": other}))
+    assert [output.place for output in made.comparison.outputs] == [0, 1]
+    told = {part.name for part in made.comparison.outputs[0].parts if part.is_told}
+    assert told == {"x0", "x1"}  # a curve that differs, and rows that moved
+    text = render(made)
+    assert "Side by side: new compared with &lt;b&gt;old" in text
+    assert "<b>old" not in text
+    assert ".look1-line" in text
+
+
+def test_a_comparison_of_other_outputs_is_refused(page, rows):
+    fx = rhale.explain(lambda r: r[:, :1], rows, output=0)
+    names = rhale.compare(fx, fx, names=["a", "b"])
+    assert add_comparison(page, names).comparison.outputs[0].place == 0
+    fx = rhale.explain(lambda r: np.column_stack([r, r]), rows, output=[4, 5])
+    with pytest.raises(BadSettingError, match="comparison= are about the output 'y4'"):
+        add_comparison(page, rhale.compare(fx, fx, names=["a", "b"]))

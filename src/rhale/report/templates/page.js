@@ -5,7 +5,7 @@ const lines = new Map(findAll("#ranking tbody tr").map((line) => [Number(line.da
 const charts = new Map(); // drawn charts by feature
 const regionCharts = new Map(); // and those of their regions
 const state = { output: 0, sort: "size", down: true, query: "", smooth: false };
-let mapView = null, pairParts = null, refitParts = null;
+let mapView = null, pairParts = null, refitParts = null, compareParts = null;
 
 // Words beside the axes are those of the feature and of the output.
 PAGE.features.forEach(({ titles, parts }) => parts.forEach(({ shape }, o) => (shape.titles = [PAGE.effects[o] ?? "", ...titles])));
@@ -343,10 +343,9 @@ function showOutput(output) {
   drawSoon();
 }
 
-// Interactions and refits of one output.
+// Interactions, refits and comparisons of one output.
 function showParts(output) {
-  pairParts?.showOutput(output);
-  refitParts?.showOutput(output);
+  for (const parts of [pairParts, refitParts, compareParts]) parts?.showOutput(output);
   if (pairParts) leaveRoomForPairs(pairParts);
 }
 
@@ -429,6 +428,7 @@ async function start() {
   for (const section of sections.values()) watcher.observe(section);
   if (find("#interactions")) pairParts = new Parts(find("#interactions"), drawPair);
   if (find("#refits")) refitParts = new Parts(find("#refits"), () => []);
+  if (find("#comparison")) compareParts = new Parts(find("#comparison"), () => []);
   showParts(0);
   openAddress();
   document.documentElement.dataset.ready = "true";
