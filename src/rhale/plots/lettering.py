@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from textwrap import wrap
 from typing import TypedDict
@@ -118,10 +119,10 @@ def folded_first(sentences: Sequence[str], length: int, lines: int = 2) -> str:
 
 
 def _tied(sentence: str) -> str:
-    """Hold signs and what stands around them together."""
+    """Hold signs and what stands around them together, and a number with the word before it."""
     for sign in SIGNS:
         sentence = sentence.replace(f" {sign} ", f"{TIE}{sign}{TIE}")
-    return sentence.replace(" %", f"{TIE}%")
+    return re.sub(r" (?=%|\d+(?: |$))", TIE, sentence)
 
 
 def joined(names: list[str], length: int) -> str:

@@ -97,3 +97,8 @@ def test_hardly_anything_is_not_written_with_a_power_of_ten():
         "< 0.01 %",
         "0 %",
     ]
+
+
+def test_a_number_stays_with_the_word_before_it():
+    sentence = "effect on the probability of class 1 (centred)"
+    assert folded(sentence, 34, lines=3) == "effect on the probability of\nclass 1 (centred)"
