@@ -179,7 +179,7 @@ def test_axes_say_what_they_show(effect):
     assert bottom.get_xlabel() == "city"
     left, right = plot_effect(effect, turned=True)
     assert left.get_xlabel() == "effect on y0\n(centred)"
-    assert right.get_xlabel() == "step to the next\nchange of y0"
+    assert right.get_xlabel() == "step to the next level, change\nof y0"
     assert left.get_ylabel() == "city"
 
 

@@ -6,7 +6,9 @@ def test_pictures_and_pages_have_the_same_colours():
     from rhale.report.render import COLOURS
 
     drawn = (style.EFFECT, style.SPREAD, style.UNCERTAINTY, style.COUNT)
-    assert tuple(COLOURS.values()) == (*drawn, *inks.REGIONS, *inks.THIRDS)
+    pairs = (inks.LOW, inks.ZERO, inks.HIGH, inks.STRENGTH)
+    wanted = (*drawn, *inks.REGIONS, *inks.THIRDS, *pairs, inks.BETWEEN)
+    assert tuple(COLOURS.values()) == wanted
     assert drawn == (inks.EFFECT, inks.SPREAD, inks.UNCERTAINTY, inks.COUNT)
 
 
