@@ -114,7 +114,7 @@ def test_a_function_and_a_csv_give_the_numbers_of_python(folder, tmp_path):
     done = run(folder, "explain", "shop:price", "rows.csv", "--target", "sold", "--json", numbers)
     assert done.returncode == 0, done.stderr
     same_numbers(rhale.load(numbers), in_memory())
-    assert done.stdout.startswith("rhale of a function, 400 rows\nfeature")
+    assert done.stdout.startswith("rhale of a function, 400 rows; effects on sold\nfeature")
     assert done.stderr.strip() == f"wrote {numbers}"  # no terminal, no progress
 
 

@@ -271,7 +271,10 @@ def test_onnx_of_named_columns():
         [make("y", kind, [None, 1])],
     )
     assert load_file("m.onnx").columns == ("a", "c")
-    same_effects("m.onnx", lambda rows: (rows["a"] * rows["c"]).to_numpy(), X[["c", "a"]])
+    shuffled = rhale.explain(load_file("m.onnx"), X[["c", "b", "a"]])  # found by their names
+    ordered = same_effects("m.onnx", lambda rows: (rows["a"] * rows["c"]).to_numpy(), X[["a", "c"]])
+    assert shuffled.effects == ordered.effects
+    assert "'b'" in shuffled.notes[0]
 
 
 def test_onnx_of_a_classifier_names_its_classes():

@@ -74,6 +74,12 @@ CALLS = {
     "device": (network(), NUMBERS, {"device": "cpu"}),
     "profile": (plain, NUMBERS, {"method": "ice", "bins": 6}),
     "no partners": (plain, NUMBERS, {"partners": False}),
+    "names": (
+        plain,
+        NUMBERS,
+        {"feature_names": ["age", "b", "rooms"], "output_names": "price", "units": {"price": "$"}},
+    ),
+    "units": (plain, NUMBERS, {"transform": {"x1": (np.exp, np.log), "prediction": np.arcsinh}}),
 }
 
 
