@@ -8,40 +8,21 @@ from typing import Any
 from rhale.report.compare_charts import compile_compare_charts
 from rhale.report.compare_page import ComparePage
 from rhale.report.render import (
-    as_json,
-    bundle,
-    environment,
-    parts_as_is,
-    policy,
-    version_of,
-    write_script,
-    write_style,
+    Means,
+    render_alone,
 )
 
 SCRIPTS = ("format.js", "elements.js", "chart.js", "parts.js", "compare_page.js", "alone.js")
+STYLES = ("style.css", "compare_style.css")
 START = "start(drawCompared, leaveRoomForCompared);"
 
 
 def render_comparison(page: ComparePage) -> str:
     """Write the page; words and scripts are kept apart as in `render`."""
-    style = write_style(("style.css", "compare_style.css"))
-    script = write_script(SCRIPTS, START)
     forms: set[str] = {part.shape.form for output in page.outputs for part in output.parts}
     charts = compile_compare_charts(forms, len(page.drawn))
-    libraries = bundle() if charts else ""
-    return str(
-        environment()
-        .get_template("compare_page.html")
-        .render(
-            page=page,
-            policy=policy([libraries, script] if libraries else [script], [style]),
-            style=parts_as_is(style),
-            data=parts_as_is(as_json(content(page, charts))),
-            libraries=parts_as_is(libraries),
-            script=parts_as_is(script),
-            version=version_of(page.settings),
-        )
-    )
+    means = Means(STYLES, SCRIPTS, START)
+    return render_alone("compare_page.html", page, means, content(page, charts))
 
 
 def content(page: ComparePage, charts: dict[str, Any]) -> dict[str, Any]:

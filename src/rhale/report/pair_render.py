@@ -7,16 +7,10 @@ from typing import Any
 from rhale.report.pair_charts import compile_pair_charts
 from rhale.report.pair_page import PairPage
 from rhale.report.render import (
-    as_json,
-    bundle,
-    environment,
+    Means,
     pair_forms,
     pairs_of,
-    parts_as_is,
-    policy,
-    version_of,
-    write_script,
-    write_style,
+    render_alone,
 )
 
 SCRIPTS = ("format.js", "elements.js", "chart.js", "parts.js", "pair_page.js", "alone.js")
@@ -31,21 +25,9 @@ def render_pairs(page: PairPage) -> str:
     -----
     A page that draws nothing, since its pairs are numbers alone, comes without Vega.
     """
-    style, script = write_style(STYLES), write_script(SCRIPTS, START)
     charts = compile_pair_charts(pair_forms(page))
-    libraries = bundle() if charts else ""
-    return str(
-        environment()
-        .get_template("pair_page.html")
-        .render(
-            page=page,
-            policy=policy([libraries, script] if libraries else [script], [style]),
-            style=parts_as_is(style),
-            data=parts_as_is(as_json(content(page, charts))),
-            libraries=parts_as_is(libraries),
-            script=parts_as_is(script),
-            version=version_of(page.settings),
-        )
+    return render_alone(
+        "pair_page.html", page, Means(STYLES, SCRIPTS, START), content(page, charts)
     )
 
 

@@ -8,14 +8,8 @@ from typing import Any
 from rhale.report.refit_charts import compile_refit_charts
 from rhale.report.refit_page import RefitPage
 from rhale.report.render import (
-    as_json,
-    bundle,
-    environment,
-    parts_as_is,
-    policy,
-    version_of,
-    write_script,
-    write_style,
+    Means,
+    render_alone,
 )
 
 SCRIPTS = ("format.js", "elements.js", "chart.js", "parts.js", "refit_page.js", "alone.js")
@@ -25,21 +19,9 @@ START = "start(drawTrainings, leaveRoomForTrainings);"
 
 def render_refits(page: RefitPage) -> str:
     """Write the page; words and scripts are kept apart as in `render`."""
-    style, script = write_style(STYLES), write_script(SCRIPTS, START)
     charts = compile_refit_charts(refit_forms(page))
-    libraries = bundle() if charts else ""
-    return str(
-        environment()
-        .get_template("refit_page.html")
-        .render(
-            page=page,
-            policy=policy([libraries, script] if libraries else [script], [style]),
-            style=parts_as_is(style),
-            data=parts_as_is(as_json(content(page, charts))),
-            libraries=parts_as_is(libraries),
-            script=parts_as_is(script),
-            version=version_of(page.settings),
-        )
+    return render_alone(
+        "refit_page.html", page, Means(STYLES, SCRIPTS, START), content(page, charts)
     )
 
 

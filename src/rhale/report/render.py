@@ -6,10 +6,11 @@ import base64
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 from rhale.report.charts import compile_charts, vl_convert
 from rhale.report.compare_charts import DASHES
@@ -72,6 +73,45 @@ def render(page: Page) -> str:
             policy=policy([libraries, script], [style]),
             style=parts_as_is(style),
             data=parts_as_is(as_json(content(page))),
+            libraries=parts_as_is(libraries),
+            script=parts_as_is(script),
+            version=version_of(page.settings),
+        )
+    )
+
+
+class Means(NamedTuple):
+    """Style sheets and scripts of a page of one kind of result, and what starts it."""
+
+    styles: tuple[str, ...]
+    scripts: tuple[str, ...]
+    start: str
+
+
+def render_alone(name: str, page: Any, means: Means, data: Mapping[str, Any]) -> str:
+    """Write the page of pairs, of trainings or of a comparison, as `render` that of effects.
+
+    Parameters
+    ----------
+    name : str
+        The template.
+    page : PairPage, RefitPage or ComparePage
+        What it says.
+    means : Means
+        How it looks and what it does.
+    data : mapping
+        What the scripts need, as plain values; a page without `charts` comes without Vega.
+    """
+    style, script = write_style(means.styles), write_script(means.scripts, means.start)
+    libraries = bundle() if data["charts"] else ""
+    return str(
+        environment()
+        .get_template(name)
+        .render(
+            page=page,
+            policy=policy([libraries, script] if libraries else [script], [style]),
+            style=parts_as_is(style),
+            data=parts_as_is(as_json(data)),
             libraries=parts_as_is(libraries),
             script=parts_as_is(script),
             version=version_of(page.settings),
