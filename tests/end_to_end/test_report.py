@@ -5,7 +5,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from tests.end_to_end.browser import Report, open_browser
 
 import rhale
 from rhale.report.page import make_page
@@ -25,15 +24,6 @@ NASTY = (
     "datum.x || (document.title = 'broken')",
     "tab\tnew\nline\x00nul",
 )
-
-
-@pytest.fixture(scope="module")
-def page():
-    for name in ("jinja2", "altair", "vl_convert"):
-        pytest.importorskip(name)
-    driver = open_browser()
-    yield Report(driver)
-    driver.quit()
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from tests.end_to_end.browser import Report, open_browser
 
 import rhale
 from rhale.report.wording import number
@@ -14,15 +13,6 @@ PRICES = sorted(2.0**power * factor for power in range(-4, 12) for factor in (1.
 TOLD, TABLE = "#f0 .bins-told", "#f0 .bins-table td"
 CURVE = "document.querySelector('#f0 .effect-line path').getAttribute('d')"
 BARS = "document.querySelectorAll('#f0 .bar-area path').length"
-
-
-@pytest.fixture(scope="module")
-def page():
-    for name in ("jinja2", "altair", "vl_convert"):
-        pytest.importorskip(name)
-    driver = open_browser()
-    yield Report(driver)
-    driver.quit()
 
 
 @pytest.fixture(scope="module")

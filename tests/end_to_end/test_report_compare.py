@@ -4,7 +4,6 @@ import re
 
 import pytest
 from tests.compared_by_hand import explained, straight, with_everything
-from tests.end_to_end.browser import Report, open_browser
 
 import rhale
 from rhale.report.wording import number
@@ -15,26 +14,6 @@ NASTY = (
     "\"'><img src=x onerror=\"document.title = 'broken'\">",
 )
 RIGHT = "\ue014"
-
-
-@pytest.fixture(scope="module")
-def page():
-    for name in ("jinja2", "altair", "vl_convert"):
-        pytest.importorskip(name)
-    driver = open_browser()
-    yield Report(driver)
-    driver.quit()
-
-
-@pytest.fixture
-def opened(page, tmp_path):
-    def open_page(cx):
-        page.open(cx.report(tmp_path / "cx.html"))
-        return page
-
-    yield open_page
-    assert page.complaints() == []
-    assert page.requests() == []
 
 
 def count(page, selector):

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from tests.end_to_end.browser import Report, open_browser
 from tests.unit.report.pair_cases import make_interactions, with_a_hole, with_levels
 from tests.unit.report.test_pair_page import indices
 from tests.unit.report.test_pair_render import renamed
@@ -19,26 +18,6 @@ NASTY = (
     "datum.x || (document.title = 'broken')",
 )
 CELLS = "document.querySelectorAll('#p0-0 .zero-cell path').length"
-
-
-@pytest.fixture(scope="module")
-def page():
-    for name in ("jinja2", "altair", "vl_convert"):
-        pytest.importorskip(name)
-    driver = open_browser()
-    yield Report(driver)
-    driver.quit()
-
-
-@pytest.fixture
-def opened(page, tmp_path):
-    def open_page(ix):
-        page.open(ix.report(tmp_path / "ix.html"))
-        return page
-
-    yield open_page
-    assert page.complaints() == []
-    assert page.requests() == []
 
 
 def test_a_map_has_a_cell_where_rows_are_and_nowhere_else(opened):

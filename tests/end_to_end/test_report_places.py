@@ -6,22 +6,12 @@ import re
 
 import numpy as np
 import pytest
-from tests.end_to_end.browser import Report, open_browser
 
 import rhale
 
 pytestmark = pytest.mark.browser
 TOP = 160  # pixels below the upper edge: the bar that stays there, and some room
 LEVELS = ["bank transfer (automatic)", "credit card", "electronic check", "mailed check", "other"]
-
-
-@pytest.fixture(scope="module")
-def page():
-    for name in ("jinja2", "altair", "vl_convert"):
-        pytest.importorskip(name)
-    driver = open_browser()
-    yield Report(driver)
-    driver.quit()
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """The page of refits in a real browser: nothing is asked of a network, all can be used."""
 
 import pytest
-from tests.end_to_end.browser import Report, open_browser
 from tests.unit.report.refit_cases import (
     renamed,
     straight,
@@ -22,26 +21,6 @@ NASTY = (
     "datum.x || (document.title = 'broken')",
 )
 RIGHT = "\ue014"
-
-
-@pytest.fixture(scope="module")
-def page():
-    for name in ("jinja2", "altair", "vl_convert"):
-        pytest.importorskip(name)
-    driver = open_browser()
-    yield Report(driver)
-    driver.quit()
-
-
-@pytest.fixture
-def opened(page, tmp_path):
-    def open_page(rx):
-        page.open(rx.report(tmp_path / "rx.html"))
-        return page
-
-    yield open_page
-    assert page.complaints() == []
-    assert page.requests() == []
 
 
 def count(page, selector):

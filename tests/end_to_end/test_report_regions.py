@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.end_to_end.browser import Report, open_browser
 from tests.unit.conftest import make
 from tests.unit.report.conftest import divide
 
@@ -21,15 +20,6 @@ NASTY = "</script><script>document.title = 'broken'</script>"
 CURVES = (
     "[...document.querySelectorAll('#f0 .regions .mark-line path')].map(e => e.getAttribute('d'))"
 )
-
-
-@pytest.fixture(scope="module")
-def page():
-    for name in ("jinja2", "altair", "vl_convert"):
-        pytest.importorskip(name)
-    driver = open_browser()
-    yield Report(driver)
-    driver.quit()
 
 
 def effects():
