@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
@@ -111,7 +111,7 @@ class Settings:
             raise BadSettingError(msg)
         for name in ("feature_names", "output_names"):
             words = getattr(self, name)
-            if words is not None and not isinstance(words, str | Mapping | Sequence | np.ndarray):
+            if words is not None and not isinstance(words, Collection):  # df.columns, too
                 msg = f"{name}={words!r:.60} is not understood; pass a list of names, or a mapping"
                 raise BadSettingError(msg)
 

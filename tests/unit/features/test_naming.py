@@ -31,6 +31,12 @@ def test_columns_of_an_array_are_found_by_the_names_that_are_given():
     assert fx["bmi"].name == "bmi"
 
 
+def test_names_may_be_the_columns_of_a_data_frame():
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame(X, columns=["age", "bmi"])
+    assert rhale.explain(first, X, feature_names=table.columns).features == ("age", "bmi")
+
+
 def test_columns_of_an_array_may_be_named_by_position():
     fx = rhale.explain(first, X, feature_names={1: "bmi"})
     assert fx.features == ("x0", "bmi")
