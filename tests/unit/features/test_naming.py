@@ -42,6 +42,11 @@ def test_columns_of_an_array_may_be_named_by_position():
     assert fx.features == ("x0", "bmi")
 
 
+def test_columns_of_an_array_may_be_renamed_and_left_out_at_once():
+    fx = rhale.explain(lambda rows: rows[:, 0], X, feature_names={"x1": "bmi"}, columns=["bmi"])
+    assert (fx.features, dict(fx.captions.features)) == (("bmi",), {})
+
+
 def test_names_of_an_array_reach_pairs_and_trainings():
     names = {"feature_names": ["age", "bmi"], "output_names": "risk"}
     ix = rhale.interactions(first, X, **names)
