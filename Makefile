@@ -15,7 +15,7 @@ BENCH_STAMP := $(BENCH)/.installed
 ENGINES_STAMP := $(ENGINES)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo figures paper accuracy test test-all test-engines golden fuzz lint bench clean
+.PHONY: help demo docs figures paper accuracy test test-all test-engines golden fuzz lint bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +25,13 @@ demo: $(STAMP) ## Explain two small models; tables on screen, plots and pages in
 
 figures: $(STAMP) ## Draw the pictures of the README and of docs/ anew
 	$(VENV)/bin/python examples/figures.py
+
+# Every page and every example of the gallery is run; then links are followed and pages are opened.
+docs: export OMP_NUM_THREADS := 1
+docs: export NUMBA_NUM_THREADS := 1
+docs: $(STAMP) ## Build the site into site/, from pages that are run, and check it
+	$(VENV)/bin/python -m sphinx -q -W --keep-going -j $(JOBS) -b html docs site
+	$(VENV)/bin/python -m pytest tests/site -q
 
 # DATA=file.csv names a local copy of California Housing; without it scikit-learn fetches one.
 paper: $(STAMP) ## Reproduce every experiment of the paper; writes docs/paper/
@@ -84,7 +91,7 @@ bench: $(BENCH_STAMP) ## Measure rhale against other programs, in an environment
 	$(BENCH)/bin/python -m pytest benchmarks -p no:xdist -q -s --override-ini addopts=
 
 clean: ## Remove environments, caches and everything that was made
-	rm -rf $(VENV) $(BENCH) $(ENGINES) demo dist build htmlcov .coverage .coverage.* .benchmarks paper/.parts accuracy/.parts \
+	rm -rf $(VENV) $(BENCH) $(ENGINES) demo site docs/_live docs/gallery docs/reference/generated dist build htmlcov .coverage .coverage.* .benchmarks paper/.parts accuracy/.parts \
 		.golden .hypothesis benchmarks/.pytest_cache .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests benchmarks examples paper accuracy -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 

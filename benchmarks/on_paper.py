@@ -1,6 +1,6 @@
 """What a run of 1e11 rows on a cluster would cost, from what one partition costs here.
 
-Run by hand: `python benchmarks/on_paper.py` prints the table; `--write` puts it into docs/scale.md.
+Run by hand: `python benchmarks/on_paper.py` prints the table; `--write` puts it into docs/how-to/scale.md.
 """
 
 import pickle
@@ -17,7 +17,7 @@ from rhale._run import SAMPLE_ROWS
 from rhale.engines import fold as passes
 from rhale.tables.array import ArrayTable
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "scale.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "how-to" / "scale.md"
 MARKS = "<!-- on paper: start -->\n", "<!-- on paper: end -->"
 N_ROWS, PART_ROWS, CORES, NETWORK = 1e11, 1_000_000, 1_000, 1e9  # bytes per second
 TABLES = {"8 features": 8, "30 features": 30}

@@ -151,7 +151,7 @@ def explain(
         bins, curves and everything else are then in people's units. A scaler with
         `inverse_transform` for the table; or `{"income": np.exp, "y0": scaler}`, where a function
         of columns may be a pair (to_people, to_model). Tables in memory; `limits` and `bins` are in
-        people's units, too. See docs/units.md.
+        people's units, too. See the page "Units" of the documentation.
     columns : sequence of str, optional
         Columns that the model sees, in its order; only they are read. By default those that the
         model was fitted on, where it says so; a note names what is left out of a table in memory.

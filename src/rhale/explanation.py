@@ -179,7 +179,7 @@ class Explanation:
             the common one. Of every picture: `colors` (of the effect, "black"; of several curves, a
             list; or by role, {"spread": "grey"}), `figsize`, `legend=False`, `title`. The others
             are those of `rhale.plots.plot_effect`, `plot_profile`, `plot_all`, `plot_outputs` and
-            `plot_regions`; docs/plots.md shows all.
+            `plot_regions`; the page "Pictures" of the documentation shows all.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Every command of docs/cli.md runs, in an empty folder with its two models."""
+"""Every command of docs/how-to/cli.md runs, in an empty folder with its two models."""
 
 import os
 import re
@@ -12,7 +12,9 @@ import pytest
 for library in ("typer", "skops", "lightgbm", "pyarrow", "altair"):
     pytest.importorskip(library)
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "cli.md").read_text(
+    encoding="utf-8"
+)
 COMMANDS = [line for line in PAGE.splitlines() if line.startswith("rhale ")]
 LEFT_OUT = ["rhale demo"]  # test_demo.py runs it
 

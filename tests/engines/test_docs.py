@@ -1,22 +1,35 @@
-"""The blocks about Spark and Ray of the page on large tables run, after those that make the rows."""
+"""The blocks about Spark and Ray of the pages run, after those that make the rows."""
 
-import re
+import sys
 from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "scale.md"
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "docs" / "extensions"))
+
+from pages import blocks_of, run_python
+
+NEEDS = {"spark": "pyspark", "ray": "ray"}
+PAGES = [
+    page
+    for page in sorted((ROOT / "docs").rglob("*.md"))
+    if any(set(b.needs) & set(NEEDS.values()) for b in blocks_of(page.read_text(encoding="utf-8")))
+]
 
 
-@pytest.mark.parametrize("engine", ["spark", "ray"])
-def test_the_block_about_an_engine_runs(engine, request, tmp_path, monkeypatch):
+@pytest.mark.parametrize("engine", NEEDS)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_blocks_about_an_engine_run(page, engine, request, tmp_path, monkeypatch):
+    """The first block of a page makes the rows."""
     request.getfixturevalue(engine)
     monkeypatch.chdir(tmp_path)
-    text = PAGE.read_text(encoding="utf-8")
-    blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    (own,) = [
-        block for block in blocks if re.search(rf"^(from py|import ){engine}", block, re.MULTILINE)
+    first, *others = [
+        b for b in blocks_of(page.read_text(encoding="utf-8")) if b.language == "python"
     ]
-    names = {"__name__": "docs"}
-    exec(compile(blocks[0] + own, str(PAGE), "exec"), names)  # noqa: S102
-    assert names["fx"].features == ("age", "income", "city")
+    own = [block for block in others if NEEDS[engine] in block.needs]
+    names = {"__name__": "__page__"}
+    for block in (first, *own):
+        run_python(block, str(page), names)
+    assert own
+    assert isinstance(names["fx"].features, tuple)

@@ -1,0 +1,95 @@
+"""The site: `make docs` builds it into site/, without a network."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.metadata import version as installed_version
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "extensions"))
+
+project = "rhale"
+author = "rhale contributors"
+copyright = author  # noqa: A001 - the name that Sphinx asks for
+release = version = installed_version("rhale")
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+    "live_pages",
+    "mathml",
+]
+exclude_patterns = ["_live", "extensions", "images", "**/README.txt", "gallery/*.ipynb"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 4
+nitpicky = False
+suppress_warnings = ["config.cache"]  # functions in the settings of the gallery
+
+# Docstrings
+autosummary_generate = True
+autosummary_imported_members = False
+autodoc_typehints = "none"  # the sections of numpydoc say them in words
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False  # the templates of reference/ list them
+numpydoc_xref_param_type = False
+templates_path = ["templates"]
+
+# Links into other projects need a network, so they are asked for: INTERSPHINX=1 make docs
+intersphinx_mapping = {
+    "python": ("https://docs.python.org/3", None),
+    "numpy": ("https://numpy.org/doc/stable", None),
+    "matplotlib": ("https://matplotlib.org/stable", None),
+    "pandas": ("https://pandas.pydata.org/docs", None),
+    "sklearn": ("https://scikit-learn.org/stable", None),
+}
+if not os.environ.get("INTERSPHINX"):
+    intersphinx_mapping = {}
+
+# Gallery
+sphinx_gallery_conf = {
+    "examples_dirs": str(HERE.parent / "examples" / "gallery"),
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/plot_",
+    "within_subsection_order": "FileNameSortKey",
+    "backreferences_dir": "gallery/used",
+    "doc_module": ("rhale",),
+    "abort_on_example_error": True,
+    "remove_config_comments": True,
+    "download_all_examples": False,
+    "show_memory": False,
+    "min_reported_time": 10_000,
+    "plot_gallery": "True",
+    "show_signature": False,
+    "image_srcset": ["2x"],
+}
+
+# Looks
+html_theme = "pydata_sphinx_theme"
+html_title = f"rhale {release}"
+html_math_renderer = "mathml"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sphinx = False
+html_show_sourcelink = False
+html_copy_source = False
+html_sidebars = {"index": []}
+html_theme_options = {
+    "show_nav_level": 1,
+    "navigation_depth": 2,
+    "header_links_before_dropdown": 8,
+    "navbar_end": ["theme-switcher"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+copybutton_exclude = ".linenos, .gp, .go"

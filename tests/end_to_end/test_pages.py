@@ -1,0 +1,64 @@
+"""Every block of the README and of every page runs, one after the other, in an empty folder."""
+
+import sys
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "docs" / "extensions"))
+
+from pages import blocks_of, run_page
+
+MADE = ("_live", "gallery", "generated")  # by the build
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [page for page in PAGES if not set(page.parts) & set(MADE)]
+LIVE = [
+    page
+    for page in PAGES
+    if any(block.language == "python" for block in blocks_of(page.read_text(encoding="utf-8")))
+]
+LONG = {"cli.md"}  # commands are processes of their own
+
+
+def by_name(page):
+    mark = [pytest.mark.slow] if page.name in LONG else []
+    return pytest.param(page, id=page.relative_to(ROOT).as_posix(), marks=mark)
+
+
+@pytest.mark.parametrize("page", map(by_name, LIVE))
+def test_the_blocks_of_a_page_run(page, tmp_path):
+    try:
+        shown = list(run_page(page, tmp_path))
+    finally:
+        plt.close("all")
+    assert any(not one.not_run for one in shown)
+
+
+def test_a_page_shows_what_its_blocks_print_and_draw(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# T\n\n```python\na = 2\na + 1\n```\n\n```text\nnot run\n```\n\n"
+        "```python\nprint(a)\nimport matplotlib.pyplot as plt\nplt.figure().add_subplot()\n```\n\n"
+        "```python needs=no_such_module\nraise RuntimeError\n```\n",
+        encoding="utf-8",
+    )
+    first, second, third = run_page(page, tmp_path)
+    assert (first.printed, first.figures) == ("3\n", [])
+    assert (second.printed, len(second.figures)) == ("2\n", 1)
+    assert third.not_run == "needs no_such_module"
+
+
+def test_a_block_that_fails_names_its_page_and_line(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# T\n\n```python\n1 / 0\n```\n", encoding="utf-8")
+    with pytest.raises(ZeroDivisionError) as failed:
+        list(run_page(page, tmp_path))
+    last = failed.traceback[-1]
+    assert (Path(last.path).name, last.lineno + 1) == ("page.md", 4)
+
+
+def test_a_misspelt_word_of_a_block_is_refused():
+    with pytest.raises(ValueError, match="quiet"):
+        blocks_of("```python silent\n1\n```\n")
