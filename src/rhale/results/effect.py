@@ -365,8 +365,8 @@ class Effect(FrozenResult):
             Feature values.
         center : {"mean", "start", "uniform"}
             With S(x) the deviations `std` accumulated from the first limit: S(x) itself for
-            "start", as the paper draws it; |S(x) - average of S| over the rows or over x
-            otherwise.
+            "start", as the paper draws it; otherwise how far S(x) is from its average over the
+            rows or over x.
         accumulate : {"sum", "quadrature"}
             S is the sum of std times width (what the paper's figures show), or the root of the
             sum of their squares (Eq. 16 as printed), which shrinks as bins get narrower.

@@ -252,8 +252,8 @@ class LevelEffect(FrozenResult):
 
         Notes
         -----
-        With S the sum of the steps' deviations up to a level, `"start"` is S, and `"mean"` is
-        |S - mean of S over the rows|: so far apart are the curves of rows that differ one way at
+        With S the sum of the steps' deviations up to a level, "start" is S, and "mean" is how far
+        S is from its mean over the rows: so far apart are the curves of rows that differ one way at
         all steps. Of levels without an order it is the deviation of the curves that sampled rows
         have over the levels, less their averages: by the levels' shares of the rows for `"mean"`,
         equal ones for `"uniform"`, the first level alone for `"start"`.
