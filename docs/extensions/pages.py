@@ -126,7 +126,9 @@ def run_python(block: Block, path: str, names: dict[str, Any]) -> str:
 
 
 def _is_picture(value: Any) -> bool:
-    return "axes" in type(value).__name__.lower() or type(value).__module__.startswith("matplotlib")
+    return "axes" in type(value).__name__.lower() or type(value).__module__.startswith(
+        ("matplotlib", "rhale.plots")
+    )
 
 
 def run_commands(code: str) -> str:
