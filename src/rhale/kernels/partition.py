@@ -42,6 +42,11 @@ class Cuts:
         of bins with few rows.
     is_searched : bool
         Whether limits were chosen by the local effects, whose noise is then in the choice.
+
+    Examples
+    --------
+    >>> Cuts(limits=np.array([0, 2, 5]), linear=np.array([False, True])).linear
+    array([False,  True])
     """
 
     limits: IntArray
@@ -57,7 +62,25 @@ class Cuts:
 
 @runtime_checkable
 class Partition(Protocol):
-    """Settings of a way to choose bins; calling it with moments chooses them."""
+    """Settings of a way to choose bins; calling it with moments chooses them.
+
+    What has these members is a partition, whoever wrote it.
+
+    Examples
+    --------
+    >>> import rhale
+    >>> class Halves:
+    ...     closed = "left"
+    ...
+    ...     def candidates(self, axis):
+    ...         return np.array([axis.low, (axis.low + axis.high) / 2, axis.high])
+    ...
+    ...     def __call__(self, moments):
+    ...         return every_cell(moments)
+    >>> x = np.linspace(0, 10, 201)
+    >>> rhale.effect(x, np.ones(201), bins=Halves()).edges
+    array([ 0.,  5., 10.])
+    """
 
     @property
     def closed(self) -> Closed:
