@@ -139,7 +139,7 @@ class Refits:
 
     @cached_property
     def effects(self) -> tuple[RefitEffect, ...]:
-        """Features first, outputs within them."""
+        """One `RefitEffect` for each feature and output: features first, outputs within them."""
         first = self.explanations[0]
         found = []
         for place in range(len(first.effects)):
