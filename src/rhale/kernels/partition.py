@@ -87,7 +87,17 @@ class Partition(Protocol):
         """Which limit belongs to a bin."""
 
     def candidates(self, axis: Axis) -> FloatArray:
-        """Limits among which the bins are chosen, shape (n_cells + 1,)."""
+        """Limits among which the bins are chosen, shape (n_cells + 1,).
+
+        Parameters
+        ----------
+        axis : Axis
+            What is known of the feature: its range, values and their weights.
+
+        Returns
+        -------
+        ndarray of shape (n_cells + 1,)
+        """
 
     def __call__(self, moments: Moments) -> Cuts:
         """Choose bins from the moments in the candidate cells; the first series is the effect."""
