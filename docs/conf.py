@@ -9,7 +9,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "extensions"))
-from members import list_members  # noqa: E402 - our own, beside the settings
+from members import list_members
 
 project = "rhale"
 author = "rhale contributors"
@@ -29,7 +29,14 @@ extensions = [
     "mathml",
     "members",
 ]
-exclude_patterns = ["_live", "extensions", "images", "templates", "**/README.txt", "gallery/*.ipynb"]
+exclude_patterns = [
+    "_live",
+    "extensions",
+    "images",
+    "templates",
+    "**/README.txt",
+    "gallery/*.ipynb",
+]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 nitpicky = False
@@ -92,6 +99,7 @@ html_copy_source = False
 html_sidebars = {"index": []}
 html_theme_options = {
     "show_nav_level": 1,
+    "show_toc_level": 2,
     "navigation_depth": 2,
     "header_links_before_dropdown": 8,
     "navbar_end": ["theme-switcher"],
