@@ -9,6 +9,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "extensions"))
+from members import list_members  # noqa: E402 - our own, beside the settings
 
 project = "rhale"
 author = "rhale contributors"
@@ -26,20 +27,28 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "live_pages",
     "mathml",
+    "members",
 ]
-exclude_patterns = ["_live", "extensions", "images", "**/README.txt", "gallery/*.ipynb"]
+exclude_patterns = ["_live", "extensions", "images", "templates", "**/README.txt", "gallery/*.ipynb"]
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
 nitpicky = False
 suppress_warnings = ["config.cache"]  # functions in the settings of the gallery
 
 # Docstrings
+default_role = "py:obj"  # `Effect.curve` in a docstring is a link where there is such a name
 autosummary_generate = True
 autosummary_imported_members = False
+autosummary_context = {
+    "list_members": list_members,
+    "has_gallery": "sphinx_gallery.gen_gallery" in extensions,
+}
 autodoc_typehints = "none"  # the sections of numpydoc say them in words
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False  # the templates of reference/ list them
 numpydoc_xref_param_type = False
+python_maximum_signature_line_length = 88  # longer ones have a line for each argument
+toc_object_entries_show_parents = "hide"
 templates_path = ["templates"]
 
 # Links into other projects need a network, so they are asked for: INTERSPHINX=1 make docs

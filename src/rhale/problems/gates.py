@@ -226,7 +226,7 @@ def _twice_beyond_zero(rows: FloatArray) -> FloatArray:
 def corner_gate() -> RegionalProblem:
     """Pose one row in ten that differs, by two features that are correlated with the rest.
 
-    f = x0 (2.2 where x4 > 0.37 and x5 < -0.2, else 1) + |x1| + x2; normal, correlated by 0.3.
+    f = x0 (2.2 where x4 > 0.37 and x5 < -0.2, else 1) + abs(x1) + x2; normal, correlated by 0.3.
     """
     return RegionalProblem(
         "corner_gate",

@@ -87,7 +87,7 @@ def smooth_or() -> PairedProblem:
 
 
 def nothing_together() -> PairedProblem:
-    """Sin 2x0 + x1²/2 + |x2| + x3/2: no pair."""
+    """Sin 2x0 + x1²/2 + abs(x2) + x3/2: no pair."""
     slopes: dict[int, Function] = {
         0: _waves,
         1: partial(_column, 1),
