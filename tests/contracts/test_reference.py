@@ -114,7 +114,7 @@ def told(cls):
 def listed():
     """Names in the tables of the reference."""
     text = "".join(page.read_text(encoding="utf-8") for page in sorted(REFERENCE.glob("*.md")))
-    return set(re.findall(r"^   ~(rhale[\w.]*)$", text, re.MULTILINE))
+    return set(re.findall(r"^   ~?(rhale[\w.]*)$", text, re.MULTILINE))
 
 
 @pytest.mark.skipif(not REFERENCE.exists(), reason="an installed package comes without pages")
