@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 PAPER := intro running cases study_1 study_2 settings california_data california_effects \
 	california_bins run_time disagreements page
 ACCURACY := random_problems oracle additive california_subsets curves trees jumps intervals \
-	regions pairs refits page
+	regions pairs refits comparisons page
 BENCH_STAMP := $(BENCH)/.installed
 ENGINES_STAMP := $(ENGINES)/.installed
 

@@ -390,9 +390,9 @@ class Effect(FrozenResult):
         array([20., nan])
         """
         points, shape = as_points(x, self.kind)
-        beyond = find_beyond(self, points, outside)
+        unknown = find_beyond(self, points, outside) | np.isnan(points)
         curve = self._line(smooth=smooth).curve(points, center)
-        return np.where(beyond, np.nan, curve).reshape(shape)[()]
+        return np.where(unknown, np.nan, curve).reshape(shape)[()]
 
     def _line(self, *, smooth: bool) -> Fit | Staircase | Drawing:
         """The curve, or the smooth one of a staircase."""
@@ -445,13 +445,13 @@ class Effect(FrozenResult):
             msg = f"accumulate={accumulate!r} is not known; use 'sum' or 'quadrature'"
             raise BadSettingError(msg)
         points, shape = as_points(x, self.kind)
-        beyond = find_beyond(self, points, outside)
+        unknown = find_beyond(self, points, outside) | np.isnan(points)
         places, squared = self.fit.places(center), accumulate == "quadrature"
         zero = places.mean(self._accumulate(places.x, squared=squared))
         if self.stairs is not None and center == "mean" and not squared:
             zero = float(self.stairs.row_shares @ self._spread_steps)
         spread = np.abs(self._accumulate(points, squared=squared) - zero)
-        return np.where(beyond, np.nan, spread).reshape(shape)[()]
+        return np.where(unknown, np.nan, spread).reshape(shape)[()]
 
     @cached_property
     def _spread_steps(self) -> FloatArray:
@@ -529,7 +529,7 @@ class Effect(FrozenResult):
         """
         require_level(level)
         points, shape = as_points(x, self.kind)
-        beyond = find_beyond(self, points, outside)
+        unknown = find_beyond(self, points, outside) | np.isnan(points)
         line = self._line(smooth=smooth)
         curve = line.curve(points, center)
         if method not in ("formula", "bootstrap"):
@@ -547,7 +547,7 @@ class Effect(FrozenResult):
             found = (self.doubt if isinstance(line, Fit) else line).of_curve(points, center)
             reach = student_quantile(level, found.degrees) * np.sqrt(found.variance)
             low, high = curve - reach, curve + reach
-        low, high = (np.where(beyond, np.nan, end).reshape(shape) for end in (low, high))
+        low, high = (np.where(unknown, np.nan, end).reshape(shape) for end in (low, high))
         return low[()], high[()]
 
     def _redrawn(self, x: FloatArray, center: Center, draws: int, seed: int) -> FloatArray:
