@@ -9,7 +9,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "extensions"))
-from members import list_members  # noqa: E402 - our own, beside the settings
+from members import list_members
 
 project = "rhale"
 author = "rhale contributors"
@@ -103,6 +103,7 @@ html_copy_source = False
 html_sidebars = {"index": []}
 html_theme_options = {
     "show_nav_level": 1,
+    "show_toc_level": 2,
     "navigation_depth": 2,
     "header_links_before_dropdown": 8,
     "navbar_end": ["theme-switcher"],

@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 
 from sphinx.application import Sphinx
 
-BUILT = ("rhale.kernels.regions", "rhale.kernels.partitions", "rhale.models", "rhale.problems")
+from rhale.kernels import partitions
+
+BUILT = ("rhale.kernels.regions", "rhale.models", "rhale.problems")
 
 
 class Default(NamedTuple):
@@ -53,19 +55,14 @@ def _add(found: Members, name: str, value: Any) -> None:
 
 def is_built_by_users(cls: type) -> bool:
     """Tell settings, adapters and problems, which users make, from results, which calls make."""
-    return cls.__module__.startswith(BUILT) or cls.__name__ in MADE
-
-
-MADE = {"Adaptive", "Ceilings", "Edges", "Fixed", "Optimal", "Quantile"}
+    return cls.__module__.startswith(BUILT) or cls.__name__ in partitions.__all__
 
 
 def hide_signature(
-    app: Sphinx, what: str, name: str, obj: Any, options: Any, signature: str, returned: str
-) -> tuple[str, str] | None:  # noqa: ARG001 - the arguments that Sphinx passes
+    _app: Sphinx, what: str, _name: str, obj: Any, *_said: Any
+) -> tuple[str, str] | None:
     """Leave out how a result is made: thirty fields in a row, which nobody ever types."""
-    if what == "class" and not is_built_by_users(obj):
-        return "", ""
-    return None
+    return ("", "") if what == "class" and not is_built_by_users(obj) else None
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -104,7 +104,7 @@ class Comparison:
 
     @cached_property
     def comparisons(self) -> tuple[FeatureComparison, ...]:
-        """Features first, outputs within them."""
+        """One for each feature and output: features first, outputs within them."""
         return tuple(self._compare(f, o) for f in self.features for o in self.outputs)
 
     def _compare(self, feature: str, output: str) -> FeatureComparison:
@@ -141,7 +141,7 @@ class Comparison:
 
     @property
     def zero_in_words(self) -> str:
-        """Where curves are zero."""
+        """Where curves are zero, in words."""
         if isinstance(self.zero, Mapping):
             rest = (
                 ""

@@ -55,7 +55,26 @@ class PairSource(Protocol):
     """Trained models that can still be asked about pairs."""
 
     def measure(self, pairs: Any) -> tuple[RefitPair, ...]:
-        """Measure pairs of features in all trainings."""
+        """Measure pairs of features in all trainings.
+
+        Parameters
+        ----------
+        pairs : "all" or sequence of pairs of str or int
+            Which pairs.
+
+        Returns
+        -------
+        tuple of RefitPair
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.tile([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]], (25, 1))
+        >>> model = lambda rows: rows[:, 0] * rows[:, 1]
+        >>> rx = rhale.refits([model, model], x, train=[np.arange(50), np.arange(50, 100)])
+        >>> [pair.names for pair in rx.trained.measure("all")]
+        [('x0', 'x1')]
+        """
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -139,7 +158,7 @@ class Refits:
 
     @cached_property
     def effects(self) -> tuple[RefitEffect, ...]:
-        """Features first, outputs within them."""
+        """One `RefitEffect` for each feature and output: features first, outputs within them."""
         first = self.explanations[0]
         found = []
         for place in range(len(first.effects)):

@@ -42,6 +42,11 @@ class Cuts:
         of bins with few rows.
     is_searched : bool
         Whether limits were chosen by the local effects, whose noise is then in the choice.
+
+    Examples
+    --------
+    >>> Cuts(limits=np.array([0, 2, 5]), linear=np.array([False, True])).linear
+    array([False,  True])
     """
 
     limits: IntArray
@@ -59,11 +64,19 @@ class Cuts:
 class Partition(Protocol):
     """Settings of a way to choose bins; calling it with moments chooses them.
 
+<<<<<<< HEAD
     What has these members is taken for a partition, whoever wrote it, and may be passed as `bins=`.
     It changes nothing and keeps nothing: the same moments give the same bins.
 
     Examples
     --------
+=======
+    What has these members is a partition, whoever wrote it.
+
+    Examples
+    --------
+    >>> import rhale
+>>>>>>> b22-reference
     >>> class Halves:
     ...     closed = "left"
     ...
@@ -71,9 +84,16 @@ class Partition(Protocol):
     ...         return np.array([axis.low, (axis.low + axis.high) / 2, axis.high])
     ...
     ...     def __call__(self, moments):
+<<<<<<< HEAD
     ...         return constant_cuts(np.arange(moments.grid.n_cells + 1))
     >>> isinstance(Halves(), Partition)
     True
+=======
+    ...         return every_cell(moments)
+    >>> x = np.linspace(0, 10, 201)
+    >>> rhale.effect(x, np.ones(201), bins=Halves()).edges
+    array([ 0.,  5., 10.])
+>>>>>>> b22-reference
     """
 
     @property
@@ -81,10 +101,23 @@ class Partition(Protocol):
         """Which limit belongs to a bin: "left" or "right"."""
 
     def candidates(self, axis: Axis) -> FloatArray:
+<<<<<<< HEAD
         """Limits among which the bins are chosen, shape (n_cells + 1,), finite and increasing.
 
         The outermost are the range that is explained. Two equal ones stand for an axis with one
         value.
+=======
+        """Limits among which the bins are chosen, shape (n_cells + 1,).
+
+        Parameters
+        ----------
+        axis : Axis
+            What is known of the feature: its range, values and their weights.
+
+        Returns
+        -------
+        ndarray of shape (n_cells + 1,)
+>>>>>>> b22-reference
         """
 
     def __call__(self, moments: Moments) -> Cuts:

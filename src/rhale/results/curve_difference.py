@@ -179,7 +179,7 @@ class CurveDifference:
 
     @property
     def lift(self) -> float:
-        """What is added to the centred second curve, so that both have one zero."""
+        """What is added to the centred second curve, in units of the output, for one zero."""
         return self._lift if self.is_known else 0.0
 
     @cached_property
@@ -379,7 +379,7 @@ class CurveDifference:
 
     @property
     def chance_size(self) -> float:
-        """The size that errors alone would give, were the curves the same."""
+        """The size that errors alone would give, were the curves the same; units of the output."""
         return float(np.sqrt(self.by_chance.square))
 
     @cached_property
@@ -397,7 +397,7 @@ class CurveDifference:
 
     @cached_property
     def p_value(self) -> float:
-        """Chance of a difference of this size between curves that are the same."""
+        """Chance, 0 to 1, of a difference of this size between curves that are the same."""
         if not self.is_known:
             return float("nan")
         return self.by_chance.p_value(self.size**2)

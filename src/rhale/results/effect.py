@@ -107,20 +107,23 @@ class Effect(FrozenResult):
     Attributes
     ----------
     name, output : str
-        Feature and output.
+        Feature and output: keys, by which they are found.
     edges : ndarray of shape (n_bins + 1,)
-        Bin limits.
+        Bin limits, in units of the feature.
     count : ndarray of shape (n_bins,)
         Rows in each bin.
     rows, weight : ndarray of shape (n_bins,)
         Effective number of rows and sum of weights; both equal `count` without weights.
     mean_x, std_x, low_x, high_x : ndarray of shape (n_bins,)
-        Mean, deviation (divisor n), smallest and largest of the feature values in each bin.
+        Mean, deviation (divisor n), smallest and largest of the feature values in each bin, in
+        units of the feature.
     level, slope : ndarray of shape (n_bins,)
-        The bin's fit at `mean_x`, and its slope (0: constant). A bin without rows is interpolated
-        between its neighbours.
+        The bin's fit at `mean_x`, in units of the output per unit of the feature, and how that
+        changes along the feature (0: constant). A bin without rows is interpolated between its
+        neighbours.
     std : ndarray of shape (n_bins,)
-        How much the local effects of the rows differ: deviation about the bin's fit, Eq. (11).
+        How much the local effects of the rows differ: deviation about the bin's fit, Eq. (11), in
+        units of the output per unit of the feature.
         Under `Adaptive` a bin of fewer than 150 rows has that of all its neighbours between which
         the spread does not change.
     std_plain : ndarray of shape (n_bins,)
@@ -159,8 +162,8 @@ class Effect(FrozenResult):
         Who differs, where that was asked for.
     captions : Captions
         What people read for features and outputs.
-    parts, quantity
-        As in `Result`, which it answers.
+    parts, quantity : str
+        What it is made of, "bins", and what its curve shows, an "effect".
 
     Notes
     -----
@@ -223,7 +226,7 @@ class Effect(FrozenResult):
 
     @property
     def axis(self) -> FloatArray:
-        """Places of the limits."""
+        """Places of the limits, shape (n_bins + 1,), in units of the feature."""
         return self.edges
 
     @property
@@ -233,33 +236,36 @@ class Effect(FrozenResult):
 
     @property
     def column_kind(self) -> AxisKind:
-        """What the feature values are."""
+        """What the feature values are: "number", "date" or "duration"."""
         return self.kind
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """None: the feature has no levels."""
+        """Empty: the feature has no levels."""
         return ()
 
     @property
     def linear(self) -> BoolArray:
-        """Whether the fit of a bin is a line, shape (n_bins,)."""
+        """Whether the fit of a bin is a line, bools of shape (n_bins,)."""
         return np.asarray(self.measured & ((self.slope != 0) | (self.slope_error != 0)))
 
     @property
     def measured(self) -> BoolArray:
-        """Whether a bin has rows, or jumps that are known; the others are interpolated."""
+        """Whether a bin has rows, or jumps that are known, bools of shape (n_bins,).
+
+        The others are interpolated.
+        """
         return self.count > 0 if self.stairs is None else np.ones(self.count.size, dtype=np.bool_)
 
     @cached_property
     def bins(self) -> BinFits:
-        """What was fitted in every bin."""
+        """What was fitted in every bin: a record of the kernels."""
         rows = RowEnds(self.mean_x, self.low_x, self.high_x)
         return BinFits.of(self.edges, np.nan_to_num(self.level), self.slope, rows)
 
     @cached_property
     def fit(self) -> Fit:
-        """The effect as a function, stretch by stretch."""
+        """The effect as a function, stretch by stretch: a record of the kernels."""
         rows = self.row_places
         if self.density == "bins":
             rows = spread_evenly(self.edges, self.weight)
@@ -277,12 +283,12 @@ class Effect(FrozenResult):
 
     @cached_property
     def jumps(self) -> tuple[Jump, ...]:
-        """Narrow stretches over which the curve moves far, and all rows with it."""
+        """Narrow stretches over which the curve moves far, and all rows with it; mostly none."""
         return () if self.stairs is None else tuple(find_jumps(self.stairs, self.total_rows))
 
     @cached_property
     def doubt(self) -> Uncertainty | Staircase:
-        """How uncertain `line` is."""
+        """How uncertain `line` is: a record of the kernels, behind `ci`."""
         if self.stairs is not None:
             return self.stairs
         # bins of one row borrow their variance from their neighbours
@@ -304,14 +310,17 @@ class Effect(FrozenResult):
 
     @property
     def total_rows(self) -> float:
-        """Effective number of rows of all bins together."""
+        """Effective number of rows of all bins together, a float; their number without weights."""
         some = self.weight > 0
         squares = float(np.sum(self.weight[some] ** 2 / self.rows[some]))
         return float(self.weight.sum()) ** 2 / squares if squares > 0 else 0.0
 
     @cached_property
     def mean(self) -> FloatArray:
-        """Effect of each bin: the change of the curve over it, divided by its width."""
+        """Effect of each bin, shape (n_bins,): the change of the curve over it by its width.
+
+        In units of the output per unit of the feature.
+        """
         width = np.diff(self.edges)
         if self.stairs is not None:
             rise = np.diff(self.stairs.curve(self.edges, "start"))
@@ -327,7 +336,7 @@ class Effect(FrozenResult):
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What a reader should know."""
+        """What a reader should know: a tuple of `Note`, which is a text with a kind."""
         return as_notes(self.local_notes + self.bin_notes + describe_jumps(self.jumps, self.kind))
 
     @property
@@ -575,7 +584,15 @@ class Effect(FrozenResult):
 
     @property
     def importance(self) -> float:
-        """Size of the effect: standard deviation of the curve over the rows."""
+        """Size of the effect: deviation of the curve over the rows, in units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.array([-1.0, 1.0] * 50)
+        >>> round(rhale.effect(x, np.full(100, 3.0)).importance, 6)  # a curve of -3 and 3
+        3.0
+        """
         return self.line.importance()
 
     @property
@@ -642,6 +659,13 @@ class Effect(FrozenResult):
         """How much rows differ: root of the row-weighted mean of std²; nan if no bin has one.
 
         In units of the output per unit of the feature, as `std`. Rounding is zero.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> round(rhale.effect(x, np.tile([1.0, 3.0], 100), bins=1).heterogeneity, 2)
+        1.0
         """
         size = weighted_root_mean_square(self.mean, self.weight)
         return drop_rounding(weighted_root_mean_square(self.std, self.weight), size)

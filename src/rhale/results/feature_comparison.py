@@ -176,7 +176,7 @@ class FeatureComparison:
 
     @cached_property
     def lifts(self) -> tuple[float, ...]:
-        """What is added to each centred curve, so that all have one zero."""
+        """What is added to each centred curve, so that all have one zero: one per explanation."""
         base = self._first_lift()
         return (base, *(base + one.lift for one in self.differences))
 

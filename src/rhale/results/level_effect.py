@@ -57,7 +57,7 @@ class LevelEffect(FrozenResult):
     Attributes
     ----------
     name, output : str
-        Feature and output.
+        Feature and output: keys, by which they are found.
     levels : tuple of str
         The levels, in order.
     level_count, level_weight : ndarray of shape (n_levels,)
@@ -67,7 +67,7 @@ class LevelEffect(FrozenResult):
     count, rows, weight : ndarray of shape (n_steps,)
         Rows on both sides of each step, their effective number, the sum of their weights.
     mean, std : ndarray of shape (n_steps,)
-        Mean change of the prediction per unit of `edges` when the rows of both levels are moved
+        Mean change of the prediction, in units of the output per unit of `edges`, when the rows of both levels are moved
         from the lower to the higher one, and how much it differs between rows (divisor n - 1).
     correlation : ndarray of shape (n_steps, n_steps)
         Of the means: neighbouring steps share the rows of the level between them.
@@ -91,8 +91,8 @@ class LevelEffect(FrozenResult):
         The same as `mean` of the rows of the higher level alone, as they are moved down: R's
         package ale knows no others. None in files
         that were written before it was kept.
-    parts, quantity
-        As in `Result`, which it answers.
+    parts, quantity : str
+        What it is made of, "levels", and what its curve shows, an "effect".
     captions : Captions
         What people read for features and outputs.
 
@@ -148,7 +148,7 @@ class LevelEffect(FrozenResult):
 
     @property
     def axis(self) -> FloatArray:
-        """Places of the levels."""
+        """Places of the levels, shape (n_levels,)."""
         return self.edges
 
     @property
@@ -158,32 +158,32 @@ class LevelEffect(FrozenResult):
 
     @property
     def column_kind(self) -> ColumnKind:
-        """What the levels are: numbers, or not."""
+        """What the levels are: "steps" if they are numbers, else "categories"."""
         return "steps" if self.is_number else "categories"
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The levels."""
+        """The levels, one for each place."""
         return self.levels
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What a reader should know."""
+        """What a reader should know: a tuple of `Note`, which is a text with a kind."""
         return as_notes(self.local_notes + self.bin_notes)
 
     @property
     def std_plain(self) -> FloatArray:
-        """The same as `std`: a step has no slope to take out."""
+        """The same as `std`, shape (n_steps,): a step has no slope to take out."""
         return self.std
 
     @property
     def slope(self) -> FloatArray:
-        """Zero: a step has no slope."""
+        """Zeros of shape (n_steps,): a step has no slope."""
         return np.zeros(self.mean.size)
 
     @property
     def linear(self) -> BoolArray:
-        """False: a step has no slope."""
+        """Bools of shape (n_steps,), all false: a step has no slope."""
         return np.zeros(self.mean.size, dtype=np.bool_)
 
     @property
@@ -193,12 +193,12 @@ class LevelEffect(FrozenResult):
 
     @property
     def standard_error(self) -> FloatArray:
-        """Uncertainty of `mean`, shape (n_steps,)."""
+        """Uncertainty of `mean`, shape (n_steps,), in the same units."""
         return np.asarray(self.std / np.sqrt(self.rows))
 
     @property
     def share(self) -> FloatArray:
-        """Share of the data at each level, shape (n_levels,)."""
+        """Share of the data at each level, shape (n_levels,); adds up to one."""
         return np.asarray(self.level_weight / self.level_weight.sum())
 
     @property
@@ -207,7 +207,7 @@ class LevelEffect(FrozenResult):
 
     @property
     def jumps(self) -> tuple[Jump, ...]:
-        """None, as there are no stairs."""
+        """Empty, as there are no stairs."""
         return ()
 
     def curve(
@@ -361,7 +361,10 @@ class LevelEffect(FrozenResult):
 
     @property
     def importance(self) -> float:
-        """Size of the effect: standard deviation of the curve over the rows; 0 for one level."""
+        """Size of the effect: deviation of the curve over the rows, in units of the output.
+
+        Zero for one level.
+        """
         return float(np.sqrt(self.share @ self.curve() ** 2))
 
     @property

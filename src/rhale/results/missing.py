@@ -35,5 +35,5 @@ class Missing:
 
     @property
     def standard_error(self) -> float:
-        """Uncertainty of `mean`."""
+        """Uncertainty of `mean`, in units of the output."""
         return self.std / self.rows**0.5 if self.rows > 0 else float("nan")

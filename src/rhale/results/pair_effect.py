@@ -209,52 +209,52 @@ class PairEffect:
 
     @property
     def method(self) -> PairMethod:
-        """Accumulated local effects of second order."""
+        """"ale": accumulated local effects of second order."""
         return "ale"
 
     @property
     def h2(self) -> float:
-        """Not measured."""
+        """Nan: not measured."""
         return NAN
 
     @property
     def how(self) -> str:
-        """How mixed differences were found, in words."""
+        """How mixed differences were found, in words; empty where nothing was asked."""
         return HOW[self.way]
 
     @property
     def n_cells(self) -> int:
-        """Where rows could stand: cells, a level being one of its feature."""
+        """Where rows could stand, a number: cells, a level being one of its feature."""
         return self.moments.count.size
 
     @property
     def n_unmeasured(self) -> int:
-        """Those where no row stands."""
+        """How many of these have no row."""
         return int(np.sum(~self.measured))
 
     @cached_property
     def fit(self) -> PairFit:
-        """The surface, from sums."""
+        """The surface, from sums: a record of the kernels."""
         return PairFit(self.axes, self.moments, self.reading, self.smooth)
 
     @property
     def edges(self) -> tuple[FloatArray, FloatArray]:
-        """Limits of the cells of both features, or places of their levels."""
+        """Limits of the cells of both features, or places of their levels: two arrays."""
         return self.axes[0].nodes, self.axes[1].nodes
 
     @property
     def count(self) -> IntArray:
-        """Rows by where they stand, (n_stands, n_stands)."""
+        """Rows by where they stand, shape (n_stands, n_stands)."""
         return self.moments.count
 
     @property
     def weight(self) -> FloatArray:
-        """Their weights."""
+        """Weights of the rows by where they stand, shape (n_stands, n_stands)."""
         return self.moments.weight
 
     @property
     def measured(self) -> BoolArray:
-        """Where rows stand: nothing is shown or counted elsewhere."""
+        """Where rows stand, bools of shape (n_stands, n_stands): all that is shown."""
         return np.asarray(self.moments.weight > 0)
 
     @property
@@ -264,7 +264,7 @@ class PairEffect:
 
     @property
     def standard_error(self) -> FloatArray:
-        """Its standard error, the same shape."""
+        """Standard error of `heights`, shape (n_nodes, n_nodes), in units of the output."""
         return np.where(self._beside_rows, self.fit.node_error, np.nan)
 
     @property
@@ -401,7 +401,7 @@ class PairEffect:
 
     @property
     def strength_raw(self) -> float:
-        """The same with its noise."""
+        """The strength with its noise, in units of the output."""
         return float(np.sqrt(max(self.square.raw, 0.0)))
 
     @cached_property
@@ -417,7 +417,7 @@ class PairEffect:
 
     @property
     def strength_error(self) -> float:
-        """Standard error of the strength; 0 where rows do not differ at all.
+        """Standard error of the strength, in its units; 0 where rows do not differ at all.
 
         Notes
         -----
@@ -460,7 +460,7 @@ class PairEffect:
 
     @property
     def p_value(self) -> float:
-        """Chance of as large a strength if the two did not interact in this model."""
+        """Chance, 0 to 1, of as large a strength if the two did not interact in this model."""
         return self._doubt.p_value
 
     @property
@@ -669,22 +669,22 @@ class PairIndex:
 
     @property
     def strength_error(self) -> float:
-        """Not known."""
+        """Nan: not known."""
         return NAN
 
     @property
     def p_value(self) -> float:
-        """Not known."""
+        """Nan: not known."""
         return NAN
 
     @property
     def n_cells(self) -> int:
-        """There is no surface."""
+        """Zero: there is no surface."""
         return 0
 
     @property
     def n_unmeasured(self) -> int:
-        """There is no surface."""
+        """Zero: there is no surface."""
         return 0
 
     def surface(self, first: Any, second: Any) -> FloatArray:  # noqa: ARG002

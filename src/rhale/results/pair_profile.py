@@ -114,7 +114,7 @@ class PairProfile:
 
     @property
     def method(self) -> PairMethod:
-        """Partial dependence."""
+        """"pdp": partial dependence."""
         return "pdp"
 
     @property
@@ -124,17 +124,17 @@ class PairProfile:
 
     @property
     def edges(self) -> tuple[FloatArray, FloatArray]:
-        """Limits of the cells of both features, or places of their levels."""
+        """Limits of the cells of both features, or places of their levels: two arrays."""
         return self.axes[0].nodes, self.axes[1].nodes
 
     @property
     def count(self) -> IntArray:
-        """Rows by where they stand, (n_stands, n_stands)."""
+        """Rows by where they stand, shape (n_stands, n_stands)."""
         return self.moments.count
 
     @property
     def weight(self) -> FloatArray:
-        """Their weights."""
+        """Weights of the rows by where they stand, shape (n_stands, n_stands)."""
         return self.moments.weight
 
     @property
@@ -144,12 +144,12 @@ class PairProfile:
 
     @property
     def n_cells(self) -> int:
-        """Where rows could stand: cells, a level being one of its feature."""
+        """Where rows could stand, a number: cells, a level being one of its feature."""
         return self.moments.count.size
 
     @property
     def n_unmeasured(self) -> int:
-        """Those where no row stands."""
+        """How many of these have no row."""
         return int(np.sum(~self.measured))
 
     @property
@@ -191,7 +191,7 @@ class PairProfile:
 
     @property
     def standard_error(self) -> FloatArray:
-        """Not known: nan at all nodes."""
+        """Nan at all nodes, shape (n_nodes, n_nodes): not known."""
         return np.full(self.dependence.shape, np.nan)
 
     def surface(self, first: Any, second: Any) -> FloatArray:
@@ -289,17 +289,17 @@ class PairProfile:
 
     @property
     def strength_error(self) -> float:
-        """Not known."""
+        """Nan: not known."""
         return NAN
 
     @property
     def p_value(self) -> float:
-        """Not known."""
+        """Nan: not known."""
         return NAN
 
     @property
     def h2(self) -> float:
-        """Not measured."""
+        """Nan: not measured."""
         return NAN
 
     @property

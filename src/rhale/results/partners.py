@@ -133,7 +133,7 @@ class Partners:
 
     @property
     def sentence(self) -> str:
-        """What all of it comes to."""
+        """What all of it comes to, in words."""
         name = shorten(self.feature)
         if not self.partners:
             return f"rows do not differ in the effect of {name}, or are too few to tell"
@@ -317,7 +317,7 @@ class PartnerMatrix:
 
     @property
     def lowered_size(self) -> FloatArray:
-        """Sizes, those of proxies as far as they have something of their own."""
+        """`size`, that of proxies as far as they have something of their own."""
         is_proxy = (self.proxy_of >= 0) & (self.share > 0)
         part = np.divide(self.own_share, self.share, out=np.ones(self.share.shape), where=is_proxy)
         return np.asarray(self.size * np.sqrt(np.clip(part, 0.0, 1.0)))

@@ -61,15 +61,16 @@ class Profile(FrozenResult):
     Attributes
     ----------
     name, output : str
-        Feature and output.
+        Feature and output: keys, by which they are found.
     method : {"pdp", "ice", "mplot"}
         Partial dependence, the same with individual curves kept, or the marginal plot.
     grid : ndarray of shape (n_points,)
-        Feature values, increasing.
+        Feature values, increasing, in units of the feature.
     mean : ndarray of shape (n_points,)
-        Average prediction; nan where a marginal bin has no rows.
+        Average prediction, in units of the output; nan where a marginal bin has no rows.
     std : ndarray of shape (n_points,)
-        Deviation of the rows' predictions at each point, their levels included.
+        Deviation of the rows' predictions at each point, their levels included, in units of the
+        output.
     covariance : ndarray of shape (n_points, n_points)
         Covariance over the rows of their curves, each less its own average over the grid
         (diagonal for "mplot", whose points have different rows).
@@ -101,8 +102,8 @@ class Profile(FrozenResult):
     missing : Missing or None
         Average prediction without a value ("pdp" and "ice": of all rows with the value removed;
         "mplot": of the rows that have none).
-    parts, quantity
-        As in `Result`, which it answers.
+    parts, quantity : str
+        What it is made of, "points", and what its curve shows, a "prediction".
     captions : Captions
         What people read for features and outputs.
 
@@ -146,7 +147,7 @@ class Profile(FrozenResult):
 
     @property
     def axis(self) -> FloatArray:
-        """Places of the points."""
+        """Places of the points, shape (n_points,), in units of the feature."""
         return self.grid
 
     @property
@@ -156,19 +157,19 @@ class Profile(FrozenResult):
 
     @property
     def column_kind(self) -> ColumnKind:
-        """What the feature values are; of levels, whether they are numbers."""
+        """What the values are: "number", "date", "duration", or "steps" or "categories"."""
         if self.levels:
             return "steps" if self.is_number else "categories"
         return self.kind
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The levels, where there are any."""
+        """The levels, where there are any; empty otherwise."""
         return self.levels
 
     @property
     def standard_error(self) -> FloatArray:
-        """Uncertainty of `mean`, shape (n_points,)."""
+        """Uncertainty of `mean`, shape (n_points,), in units of the output."""
         return np.asarray(self.std / np.sqrt(np.where(self.rows > 0, self.rows, np.nan)))
 
     @property
@@ -219,7 +220,7 @@ class Profile(FrozenResult):
 
     @property
     def jumps(self) -> tuple[Jump, ...]:
-        """None, as there are no stairs."""
+        """Empty, as there are no stairs."""
         return ()
 
     def curve(
@@ -405,7 +406,7 @@ class Profile(FrozenResult):
 
     @property
     def importance(self) -> float:
-        """Size of the effect: standard deviation of the curve over the rows, exactly.
+        """Size of the effect: deviation of the curve over the rows, in units of the output.
 
         Of a marginal plot the deviation over the rows of the mean of their bins.
         """

@@ -189,17 +189,17 @@ class RefitEffect:
 
     @property
     def parts(self) -> Parts:
-        """What the effects are made of: bins, levels or points."""
+        """What the effects are made of: "bins", "levels" or "points"."""
         return self.effects[0].parts
 
     @property
     def quantity(self) -> Quantity:
-        """What curves show: an effect, or predictions."""
+        """What curves show: an "effect", or a "prediction"."""
         return self.effects[0].quantity
 
     @property
     def axis(self) -> FloatArray:
-        """Places of the limits, levels or points."""
+        """Places of the limits, levels or points, shape (n_places,)."""
         return self.effects[0].axis
 
     @property
@@ -410,7 +410,7 @@ class RefitEffect:
 
     @property
     def importances(self) -> FloatArray:
-        """Importance in every training, shape (n_trainings,)."""
+        """Importance in every training, shape (n_trainings,), in units of the output."""
         return np.array([effect.importance for effect in self.effects])
 
     @property
@@ -420,7 +420,7 @@ class RefitEffect:
 
     @property
     def importance_between(self) -> float:
-        """Deviation of the importance between trainings."""
+        """Deviation of the importance between trainings, in units of the output."""
         return float(deviate(self.importances))
 
     def importance_ci(self, level: float = 0.95) -> tuple[float, float]:
@@ -470,7 +470,7 @@ class RefitEffect:
 
     @property
     def p_value(self) -> float:
-        """How likely curves would agree so well if there were no effect."""
+        """How likely, 0 to 1, curves would agree so well if there were no effect."""
         return self.replication.p_value
 
     @property

@@ -103,12 +103,12 @@ class RefitPair:
 
     @property
     def strength(self) -> float:
-        """Mean over the trainings."""
+        """Mean of the strength over the trainings, in units of the output."""
         return float(self.strengths.mean())
 
     @property
     def strength_between(self) -> float:
-        """Deviation of the strength between trainings."""
+        """Deviation of the strength between trainings, in units of the output."""
         return float(self.strengths.std(ddof=1))
 
     def strength_ci(self, level: float = 0.95) -> tuple[float, float]:
@@ -158,7 +158,7 @@ class RefitPair:
 
     @property
     def p_value(self) -> float:
-        """How likely surfaces would agree so well if the two did not interact."""
+        """How likely, 0 to 1, surfaces would agree so well if the two did not interact."""
         return self.replication.p_value
 
     @property
