@@ -64,19 +64,11 @@ class Cuts:
 class Partition(Protocol):
     """Settings of a way to choose bins; calling it with moments chooses them.
 
-<<<<<<< HEAD
     What has these members is taken for a partition, whoever wrote it, and may be passed as `bins=`.
     It changes nothing and keeps nothing: the same moments give the same bins.
 
     Examples
     --------
-=======
-    What has these members is a partition, whoever wrote it.
-
-    Examples
-    --------
-    >>> import rhale
->>>>>>> b22-reference
     >>> class Halves:
     ...     closed = "left"
     ...
@@ -84,16 +76,9 @@ class Partition(Protocol):
     ...         return np.array([axis.low, (axis.low + axis.high) / 2, axis.high])
     ...
     ...     def __call__(self, moments):
-<<<<<<< HEAD
     ...         return constant_cuts(np.arange(moments.grid.n_cells + 1))
     >>> isinstance(Halves(), Partition)
     True
-=======
-    ...         return every_cell(moments)
-    >>> x = np.linspace(0, 10, 201)
-    >>> rhale.effect(x, np.ones(201), bins=Halves()).edges
-    array([ 0.,  5., 10.])
->>>>>>> b22-reference
     """
 
     @property
@@ -101,13 +86,7 @@ class Partition(Protocol):
         """Which limit belongs to a bin: "left" or "right"."""
 
     def candidates(self, axis: Axis) -> FloatArray:
-<<<<<<< HEAD
-        """Limits among which the bins are chosen, shape (n_cells + 1,), finite and increasing.
-
-        The outermost are the range that is explained. Two equal ones stand for an axis with one
-        value.
-=======
-        """Limits among which the bins are chosen, shape (n_cells + 1,).
+        """Limits among which the bins are chosen, finite and increasing.
 
         Parameters
         ----------
@@ -117,7 +96,8 @@ class Partition(Protocol):
         Returns
         -------
         ndarray of shape (n_cells + 1,)
->>>>>>> b22-reference
+            The outermost are the range that is explained. Two equal ones stand for an axis with one
+            value.
         """
 
     def __call__(self, moments: Moments) -> Cuts:
