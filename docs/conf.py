@@ -70,21 +70,25 @@ if not os.environ.get("INTERSPHINX"):
     intersphinx_mapping = {}
 
 # Gallery
+SECTIONS = "basics plots tables trees regions interactions refits compare units models".split()
 sphinx_gallery_conf = {
-    "examples_dirs": str(HERE.parent / "examples" / "gallery"),
+    "examples_dirs": "../examples/gallery",
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",
+    "subsection_order": [f"../examples/gallery/{name}" for name in SECTIONS],
     "within_subsection_order": "FileNameSortKey",
     "backreferences_dir": "gallery/used",
     "doc_module": ("rhale",),
     "abort_on_example_error": True,
+    "capture_repr": (),  # examples print what they want to show
     "remove_config_comments": True,
     "download_all_examples": False,
     "show_memory": False,
-    "min_reported_time": 10_000,
+    "write_computation_times": False,
     "plot_gallery": "True",
     "show_signature": False,
     "image_srcset": ["2x"],
+    "thumbnail_size": (520, 364),
 }
 
 # Looks
