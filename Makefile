@@ -13,9 +13,15 @@ ACCURACY := random_problems oracle additive california_subsets curves trees jump
 	regions pairs refits comparisons page
 BENCH_STAMP := $(BENCH)/.installed
 ENGINES_STAMP := $(ENGINES)/.installed
+LOWEST := .venv-lowest
+LOWEST_STAMP := $(LOWEST)/.installed
+RELEASE := .venv-release
+RELEASE_STAMP := $(RELEASE)/.installed
+VERSION = $$($(RELEASE)/bin/python -m hatchling version)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo docs figures paper accuracy test test-all test-engines golden fuzz lint bench clean
+.PHONY: changelog release test-lowest
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +70,14 @@ test-all: $(STAMP) ## Run all tests
 test-engines: $(ENGINES_STAMP) ## Run the tests on Spark and Ray, in an environment of their own
 	$(ENGINES)/bin/python -m pytest tests/engines
 
+# Old libraries warn of new ones beside them, so warnings are no errors here.
+test-lowest: export OMP_NUM_THREADS := 1
+test-lowest: export NUMBA_NUM_THREADS := 1
+test-lowest: $(LOWEST_STAMP) ## Run the core tests with the lowest versions that pyproject.toml allows
+	$(LOWEST)/bin/python release/bounds.py --check
+	$(LOWEST)/bin/python -m pytest tests/unit tests/properties tests/contracts -n $(JOBS) \
+		-m "not slow and not browser" -W default --disable-warnings
+
 # AGAINST=commit names the other one; results of many calls must agree to the bit.
 golden: $(STAMP) ## Compare the numbers of two commits: this tree and AGAINST, HEAD by default
 	rm -rf .golden && mkdir .golden && git worktree prune
@@ -90,8 +104,21 @@ lint: $(STAMP) ## Check style, types and the direction of imports
 bench: $(BENCH_STAMP) ## Measure rhale against other programs, in an environment of its own
 	$(BENCH)/bin/python -m pytest benchmarks -p no:xdist -q -s --override-ini addopts=
 
+# DATE=2026-11-17 is today's by default. Pieces are removed: look at `git diff`, then commit.
+changelog: $(RELEASE_STAMP) ## Make a section of CHANGELOG.md of the pieces in changelog.d/
+	$(RELEASE)/bin/towncrier build --yes --version $(VERSION) $(if $(DATE),--date $(DATE))
+
+# NEWEST=1 tries the newest dependencies instead of the pinned ones. Nothing is published.
+release: $(RELEASE_STAMP) ## Build sdist and wheel into dist/, and check them in clean environments
+	rm -rf dist
+	$(RELEASE)/bin/validate-pyproject pyproject.toml
+	$(RELEASE)/bin/python -m build --no-isolation
+	$(RELEASE)/bin/twine check --strict dist/*
+	$(RELEASE)/bin/check-wheel-contents dist
+	$(RELEASE)/bin/python release/check.py --python $(PYTHON) $(if $(NEWEST),--newest)
+
 clean: ## Remove environments, caches and everything that was made
-	rm -rf $(VENV) $(BENCH) $(ENGINES) demo site docs/_live docs/gallery docs/reference/generated dist build htmlcov .coverage .coverage.* .benchmarks paper/.parts accuracy/.parts \
+	rm -rf $(VENV) $(BENCH) $(ENGINES) $(LOWEST) $(RELEASE) demo site docs/_live docs/gallery docs/reference/generated dist build htmlcov .coverage .coverage.* .benchmarks paper/.parts accuracy/.parts \
 		.golden .hypothesis benchmarks/.pytest_cache .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests benchmarks examples paper accuracy -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
@@ -114,3 +141,18 @@ $(BENCH_STAMP): pyproject.toml constraints-bench.txt requirements/bench.txt
 
 $(ENGINES_STAMP): pyproject.toml constraints-engines.txt requirements/engines.txt
 	$(call install,$(ENGINES),requirements/engines.txt,constraints-engines.txt)
+
+$(LOWEST_STAMP): pyproject.toml constraints-lowest.txt requirements/lowest.txt
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check \
+		-c constraints-lowest.txt -r requirements/lowest.txt
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check \
+		-c constraints-lowest.txt --no-build-isolation -e ".[trees,jax,onnx,files,report,cli,dask]"
+	@touch $@
+
+# Tools only: what is checked is installed into environments that check.py makes.
+$(RELEASE_STAMP): constraints-release.txt requirements/release.txt
+	$(PYTHON) -m venv $(RELEASE)
+	$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check \
+		-c constraints-release.txt -r requirements/release.txt
+	@touch $@
