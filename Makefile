@@ -4,6 +4,7 @@ PYTHON ?= python3
 JOBS ?= 2
 
 VENV := .venv
+DEMO := .venv-demo
 BENCH := .venv-bench
 ENGINES := .venv-engines
 STAMP := $(VENV)/.installed
@@ -11,6 +12,7 @@ PAPER := intro running cases study_1 study_2 settings california_data california
 	california_bins run_time disagreements page
 ACCURACY := random_problems oracle additive california_subsets curves trees jumps intervals \
 	regions pairs refits comparisons page
+DEMO_STAMP := $(DEMO)/.installed
 BENCH_STAMP := $(BENCH)/.installed
 ENGINES_STAMP := $(ENGINES)/.installed
 LOWEST := .venv-lowest
@@ -26,11 +28,15 @@ VERSION = $$($(RELEASE)/bin/python -m hatchling version)
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(STAMP) ## Explain two small models; tables on screen, plots and pages in demo/
-	$(VENV)/bin/rhale demo
+# Light: no compiler, no torch, nothing for GPUs. Modules that run once need not be kept compiled.
+demo: export PYTHONDONTWRITEBYTECODE := 1
+demo: $(DEMO_STAMP) ## Explain a small model; tables on screen, pictures and a page in demo/
+	$(DEMO)/bin/rhale demo
 
-figures: $(STAMP) ## Draw the pictures of the README and of docs/ anew
-	$(VENV)/bin/python examples/figures.py
+figures: export PYTHONDONTWRITEBYTECODE := 1
+figures: $(DEMO_STAMP) ## Draw the pictures of the README anew: those of the demo
+	$(DEMO)/bin/rhale demo --no-open
+	cp demo/all_features.png demo/one_feature.png demo/three_inks.png docs/images/
 
 # Every page and every example of the gallery is run; then links are followed and pages are opened.
 docs: export OMP_NUM_THREADS := 1
@@ -118,23 +124,31 @@ release: $(RELEASE_STAMP) ## Build sdist and wheel into dist/, and check them in
 	$(RELEASE)/bin/python release/check.py --python $(PYTHON) $(if $(NEWEST),--newest)
 
 clean: ## Remove environments, caches and everything that was made
-	rm -rf $(VENV) $(BENCH) $(ENGINES) $(LOWEST) $(RELEASE) demo site docs/_live docs/gallery docs/reference/generated dist build htmlcov .coverage .coverage.* .benchmarks paper/.parts accuracy/.parts \
+	rm -rf $(VENV) $(DEMO) $(BENCH) $(ENGINES) $(LOWEST) $(RELEASE) demo site dist build \
+		docs/_live docs/gallery docs/reference/generated paper/.parts accuracy/.parts \
+		htmlcov .coverage .coverage.* .benchmarks \
 		.golden .hypothesis benchmarks/.pytest_cache .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests benchmarks examples paper accuracy -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
-# $(call install,FOLDER,REQUIREMENTS,CONSTRAINTS): hatchling comes from the pinned
+# $(call install,FOLDER,REQUIREMENTS,CONSTRAINTS[,OPTIONS OF PIP]): hatchling comes from the pinned
 # environment itself, so that the build is pinned too.
 define install
 @$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	{ echo "rhale needs Python 3.11 or newer: name one with make PYTHON=/path/to/python3." >&2; exit 1; }
 $(PYTHON) -m venv $(1)
-$(1)/bin/python -m pip install --quiet --disable-pip-version-check -c $(3) -r $(2)
-$(1)/bin/python -m pip install --quiet --disable-pip-version-check -c $(3) --no-build-isolation -e .
+$(1)/bin/python -m pip install --quiet --disable-pip-version-check $(4) -c $(3) -r $(2)
+$(1)/bin/python -m pip install --quiet --disable-pip-version-check $(4) -c $(3) --no-build-isolation -e .
 @touch $@
 endef
 
 $(STAMP): pyproject.toml constraints.txt requirements/dev.txt
 	$(call install,$(VENV),requirements/dev.txt,constraints.txt)
+
+# What only installs is taken away again: 30 MB.
+$(DEMO_STAMP): pyproject.toml constraints.txt requirements/demo.txt
+	$(call install,$(DEMO),requirements/demo.txt,constraints.txt,--no-compile)
+	@$(DEMO)/bin/python -m pip uninstall --quiet --yes hatchling editables trove-classifiers \
+		tomlkit pathspec pluggy setuptools pip 2>/dev/null
 
 $(BENCH_STAMP): pyproject.toml constraints-bench.txt requirements/bench.txt
 	$(call install,$(BENCH),requirements/bench.txt,constraints-bench.txt)
