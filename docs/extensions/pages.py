@@ -133,7 +133,7 @@ def _is_picture(value: Any) -> bool:
     """Whether a value is an artist of Matplotlib, or several: the figure tells more."""
     if isinstance(value, (list, tuple)):
         return bool(value) and all(_is_picture(one) for one in value)
-    return "axes" in type(value).__name__.lower() or type(value).__module__.startswith("matplotlib")
+    return type(value).__module__.startswith(("matplotlib", "rhale.plots"))
 
 
 def run_commands(code: str) -> str:

@@ -42,6 +42,11 @@ class Cuts:
         of bins with few rows.
     is_searched : bool
         Whether limits were chosen by the local effects, whose noise is then in the choice.
+
+    Examples
+    --------
+    >>> Cuts(limits=np.array([0, 2, 5]), linear=np.array([False, True])).linear
+    array([False,  True])
     """
 
     limits: IntArray
@@ -64,6 +69,7 @@ class Partition(Protocol):
 
     Examples
     --------
+    >>> import rhale
     >>> class Halves:
     ...     closed = "left"
     ...
@@ -72,8 +78,9 @@ class Partition(Protocol):
     ...
     ...     def __call__(self, moments):
     ...         return constant_cuts(np.arange(moments.grid.n_cells + 1))
-    >>> isinstance(Halves(), Partition)
-    True
+    >>> x = np.linspace(0, 10, 201)
+    >>> isinstance(Halves(), Partition), rhale.effect(x, np.ones(201), bins=Halves()).edges
+    (True, array([ 0.,  5., 10.]))
     """
 
     @property
@@ -81,10 +88,19 @@ class Partition(Protocol):
         """Which limit belongs to a bin: "left" or "right"."""
 
     def candidates(self, axis: Axis) -> FloatArray:
-        """Limits among which the bins are chosen, shape (n_cells + 1,), finite and increasing.
+        """Limits among which the bins are chosen, finite and increasing.
 
         The outermost are the range that is explained. Two equal ones stand for an axis with one
         value.
+
+        Parameters
+        ----------
+        axis : Axis
+            What is known of the feature: its range, values and their weights.
+
+        Returns
+        -------
+        ndarray of shape (n_cells + 1,)
         """
 
     def __call__(self, moments: Moments) -> Cuts:
