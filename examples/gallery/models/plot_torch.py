@@ -28,6 +28,6 @@ for _ in range(300):
 
 fx = rhale.explain(network, X)
 truths = {"x0": lambda x: np.sin(2 * x), "x1": lambda x: x**2, "x2": lambda x: 0 * x}
-figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(9.5, 4.2), layout="constrained")
 for ax, (name, truth) in zip(axes, truths.items(), strict=True):
     fx.plot(name, kind="curve", ax=ax, truth=truth, legend=name == "x0")
