@@ -54,8 +54,11 @@ def _add(found: Members, name: str, value: Any) -> None:
 
 
 def is_built_by_users(cls: type) -> bool:
-    """Tell settings, adapters and problems, which users make, from results, which calls make."""
-    return cls.__module__.startswith(BUILT) or cls.__name__ in partitions.__all__
+    """Tell settings and problems, which users make, from results and protocols."""
+    is_protocol = getattr(cls, "_is_protocol", False)
+    return not is_protocol and (
+        cls.__module__.startswith(BUILT) or cls.__name__ in partitions.__all__
+    )
 
 
 def hide_signature(

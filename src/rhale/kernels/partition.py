@@ -69,6 +69,7 @@ class Partition(Protocol):
 
     Examples
     --------
+    >>> import rhale
     >>> class Halves:
     ...     closed = "left"
     ...
@@ -77,8 +78,9 @@ class Partition(Protocol):
     ...
     ...     def __call__(self, moments):
     ...         return constant_cuts(np.arange(moments.grid.n_cells + 1))
-    >>> isinstance(Halves(), Partition)
-    True
+    >>> x = np.linspace(0, 10, 201)
+    >>> isinstance(Halves(), Partition), rhale.effect(x, np.ones(201), bins=Halves()).edges
+    (True, array([ 0.,  5., 10.]))
     """
 
     @property
@@ -88,6 +90,9 @@ class Partition(Protocol):
     def candidates(self, axis: Axis) -> FloatArray:
         """Limits among which the bins are chosen, finite and increasing.
 
+        The outermost are the range that is explained. Two equal ones stand for an axis with one
+        value.
+
         Parameters
         ----------
         axis : Axis
@@ -96,8 +101,6 @@ class Partition(Protocol):
         Returns
         -------
         ndarray of shape (n_cells + 1,)
-            The outermost are the range that is explained. Two equal ones stand for an axis with one
-            value.
         """
 
     def __call__(self, moments: Moments) -> Cuts:
