@@ -6,6 +6,7 @@ JOBS ?= 2
 VENV := .venv
 BENCH := .venv-bench
 ENGINES := .venv-engines
+PEERS := .venv-peers
 STAMP := $(VENV)/.installed
 PAPER := intro running cases study_1 study_2 settings california_data california_effects \
 	california_bins run_time disagreements page
@@ -13,9 +14,10 @@ ACCURACY := random_problems oracle additive california_subsets curves trees jump
 	regions pairs refits page
 BENCH_STAMP := $(BENCH)/.installed
 ENGINES_STAMP := $(ENGINES)/.installed
+PEERS_STAMP := $(PEERS)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs figures paper accuracy test test-all test-engines golden fuzz lint bench clean
+.PHONY: help demo docs figures paper accuracy test test-all test-engines test-peers golden fuzz lint bench clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,8 +53,8 @@ accuracy: $(STAMP) ## Measure bins, curves and intervals against known truths; w
 	done
 
 # One thread for each test process: the processes already fill the cores.
-test test-all test-engines: export OMP_NUM_THREADS := 1
-test test-all test-engines: export NUMBA_NUM_THREADS := 1
+test test-all test-engines test-peers: export OMP_NUM_THREADS := 1
+test test-all test-engines test-peers: export NUMBA_NUM_THREADS := 1
 
 test: $(STAMP) ## Run the tests, except the slow ones
 	$(VENV)/bin/python -m pytest -m "not slow" -n $(JOBS)
@@ -63,6 +65,10 @@ test-all: $(STAMP) ## Run all tests
 # Spark and Ray bring worker processes of their own: one process of tests, two cores for theirs.
 test-engines: $(ENGINES_STAMP) ## Run the tests on Spark and Ray, in an environment of their own
 	$(ENGINES)/bin/python -m pytest tests/engines
+
+# Every block must run there, and print what the page says that it prints.
+test-peers: $(PEERS_STAMP) ## Run the pages for those who come from other programs, beside these programs
+	RHALE_ALL_BLOCKS=1 $(PEERS)/bin/python -m pytest tests/end_to_end/test_pages.py -k coming-from
 
 # AGAINST=commit names the other one; results of many calls must agree to the bit.
 golden: $(STAMP) ## Compare the numbers of two commits: this tree and AGAINST, HEAD by default
@@ -91,7 +97,7 @@ bench: $(BENCH_STAMP) ## Measure rhale against other programs, in an environment
 	$(BENCH)/bin/python -m pytest benchmarks -p no:xdist -q -s --override-ini addopts=
 
 clean: ## Remove environments, caches and everything that was made
-	rm -rf $(VENV) $(BENCH) $(ENGINES) demo site docs/_live docs/gallery docs/reference/generated dist build htmlcov .coverage .coverage.* .benchmarks paper/.parts accuracy/.parts \
+	rm -rf $(VENV) $(BENCH) $(ENGINES) $(PEERS) demo site docs/_live docs/gallery docs/reference/generated dist build htmlcov .coverage .coverage.* .benchmarks paper/.parts accuracy/.parts \
 		.golden .hypothesis benchmarks/.pytest_cache .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests benchmarks examples paper accuracy -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
@@ -114,3 +120,6 @@ $(BENCH_STAMP): pyproject.toml constraints-bench.txt requirements/bench.txt
 
 $(ENGINES_STAMP): pyproject.toml constraints-engines.txt requirements/engines.txt
 	$(call install,$(ENGINES),requirements/engines.txt,constraints-engines.txt)
+
+$(PEERS_STAMP): pyproject.toml constraints-peers.txt requirements/peers.txt
+	$(call install,$(PEERS),requirements/peers.txt,constraints-peers.txt)
