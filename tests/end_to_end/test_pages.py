@@ -31,7 +31,7 @@ def by_name(page):
     return pytest.param(page, id=page.relative_to(ROOT).as_posix(), marks=mark)
 
 
-@pytest.mark.parametrize("page", map(by_name, LIVE))
+@pytest.mark.parametrize("page", [by_name(page) for page in LIVE])
 def test_the_blocks_of_a_page_run(page, tmp_path):
     try:
         shown = list(run_page(page, tmp_path))

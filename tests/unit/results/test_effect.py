@@ -727,9 +727,9 @@ def test_a_constant_feature_has_statistics_of_nothing():
     assert found.aler == found.naler == (0.0, 0.0)
 
 
-def test_stairs_have_statistics_of_their_steps():
+def two_stairs():
     """Two of six rows stand before the jump by 3 at 0.5, none between it and that by -1 at 0.7."""
-    stairs = Staircase(
+    return Staircase(
         places=np.array([0.5, 0.7]),
         jumps=np.array([3.0, -1.0]),
         near_shares=np.ones(2),
@@ -740,9 +740,25 @@ def test_stairs_have_statistics_of_their_steps():
         low=0.0,
         high=2.0,
     )
-    found = example(stairs=stairs).statistics()
+
+
+def test_stairs_have_statistics_of_their_steps():
+    found = example(stairs=two_stairs()).statistics()
     assert found.read == "rows"
     assert found.aled == pytest.approx((2 * 4 / 3 + 4 * 2 / 3) / 6)
     assert found.aled_sd == pytest.approx(np.sqrt(8 / 9))
     assert found.aler == pytest.approx((-4 / 3, 5 / 3))
     assert found.importance_denoised == pytest.approx(found.importance)  # rows jump alike
+
+
+@pytest.mark.parametrize("stairs", [None, two_stairs()], ids=["bins", "stairs"])
+@pytest.mark.parametrize("outside", ["extend", "nan", "raise"])
+def test_at_a_value_that_is_missing_nothing_is_known(stairs, outside):
+    effect = example(stairs=stairs)
+    x = [np.nan, 1.0]
+    for values in (
+        effect.curve(x, outside=outside),
+        effect.spread(x, outside=outside),
+        *effect.ci(x, outside=outside),
+    ):
+        assert np.isnan(values).tolist() == [True, False]
