@@ -70,7 +70,10 @@ if not os.environ.get("INTERSPHINX"):
     intersphinx_mapping = {}
 
 # Gallery
-SECTIONS = "basics plots tables trees regions interactions refits compare units models".split()
+SECTIONS = (
+    *("basics", "plots", "tables", "trees", "regions"),
+    *("interactions", "refits", "compare", "units", "models"),
+)
 sphinx_gallery_conf = {
     "examples_dirs": "../examples/gallery",
     "gallery_dirs": "gallery",
@@ -84,6 +87,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "download_all_examples": False,
     "show_memory": False,
+    "min_reported_time": 10_000,  # seconds of one build say nothing to readers
     "write_computation_times": False,
     "plot_gallery": "True",
     "show_signature": False,
