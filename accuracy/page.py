@@ -20,6 +20,7 @@ SECTIONS = (
     "regions",
     "pairs",
     "refits",
+    "comparisons",
 )
 HEAD = """# How accurate the bins, the curve and the intervals are
 

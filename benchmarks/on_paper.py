@@ -39,7 +39,7 @@ def measured(n_features):
     """Explain one partition, and weigh what its two passes send back."""
     rows = np.random.default_rng(0).normal(size=(PART_ROWS, n_features)).astype(np.float32)
     pieces, seconds = {}, {}
-    fold = passes.Rows.fold
+    fold = passes.Passes.fold
 
     def watched(self, task, name):
         start = perf_counter()
@@ -47,11 +47,11 @@ def measured(n_features):
         seconds[name] = perf_counter() - start
         return pieces[name][1]
 
-    passes.Rows.fold = watched
+    passes.Passes.fold = watched
     try:
         rhale.explain(smooth, rows, gradient=slopes)
     finally:
-        passes.Rows.fold = fold
+        passes.Passes.fold = fold
     chunk = ArrayTable(rows).chunk(0, PART_ROWS)
     survey, task = pieces[passes.FIRST_LOOK][1], pieces[passes.SECOND_LOOK][0]
     last_key = np.uint64(SAMPLE_ROWS / N_ROWS * np.iinfo(np.uint64).max)  # of all partitions

@@ -113,20 +113,27 @@ def run_page(path: Path, folder: Path) -> Iterator[Shown]:
 
 
 def run_python(block: Block, path: str, names: dict[str, Any]) -> str:
-    """Run a block as a notebook would: the value of a last line is printed, too."""
+    """Run a block as a notebook would: the value of a last line is printed, too.
+
+    Annotations of this file are text; those of a page are what they say (`dont_inherit`).
+    """
     tree = ast.parse("\n" * block.line + block.code, path)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(compile(tree, path, "exec"), names)  # noqa: S102 - our own page
+        exec(compile(tree, path, "exec", dont_inherit=True), names)  # noqa: S102 - our own page
         if isinstance(last, ast.Expr):
-            value = eval(compile(ast.Expression(last.value), path, "eval"), names)  # noqa: S307
+            code = compile(ast.Expression(last.value), path, "eval", dont_inherit=True)
+            value = eval(code, names)  # noqa: S307 - as above
             if value is not None and not _is_picture(value):
                 printed.write(f"{value!r}\n")
     return printed.getvalue()
 
 
 def _is_picture(value: Any) -> bool:
-    return "axes" in type(value).__name__.lower() or type(value).__module__.startswith("matplotlib")
+    """Whether a value is an artist of Matplotlib, or several: the figure tells more."""
+    if isinstance(value, (list, tuple)):
+        return bool(value) and all(_is_picture(one) for one in value)
+    return type(value).__module__.startswith(("matplotlib", "rhale.plots"))
 
 
 def run_commands(code: str) -> str:

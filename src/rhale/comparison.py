@@ -48,6 +48,18 @@ class Comparison:
     -----
     Errors of the curves are added as those of independent draws of rows are. Where both explain
     the same rows, intervals are mostly too wide: see `rhale.results.curve_difference`.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+    >>> old = rhale.explain(lambda rows: rows[:, 0], x)
+    >>> new = rhale.explain(lambda rows: rows[:, 0] + 2 * rows[:, 1], x)
+    >>> cx = rhale.compare({"old": old, "new": new})
+    >>> [one.name for one in cx.ranked() if one.differs]
+    ['x1']
+    >>> np.diff(cx["x1"].difference([0.0, 0.5])).round(6)
+    array([1.])
     """
 
     names: tuple[str, ...]
@@ -92,7 +104,7 @@ class Comparison:
 
     @cached_property
     def comparisons(self) -> tuple[FeatureComparison, ...]:
-        """Features first, outputs within them."""
+        """One for each feature and output: features first, outputs within them."""
         return tuple(self._compare(f, o) for f in self.features for o in self.outputs)
 
     def _compare(self, feature: str, output: str) -> FeatureComparison:
@@ -129,7 +141,7 @@ class Comparison:
 
     @property
     def zero_in_words(self) -> str:
-        """Where curves are zero."""
+        """Where curves are zero, in words."""
         if isinstance(self.zero, Mapping):
             rest = (
                 ""
@@ -159,7 +171,27 @@ class Comparison:
         return find_output(self.captions.output_key(output), self.outputs)
 
     def ranked(self, output: str | int | None = None) -> list[FeatureComparison]:
-        """Features with the largest difference first; of one output, or of all."""
+        """Features with the largest difference first; of one output, or of all.
+
+        Parameters
+        ----------
+        output : str or int, optional
+            Which output; all of them if not given.
+
+        Returns
+        -------
+        list of FeatureComparison
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+        >>> old = rhale.explain(lambda rows: rows[:, 0], x)
+        >>> new = rhale.explain(lambda rows: rows[:, 0] + 2 * rows[:, 1], x)
+        >>> cx = rhale.compare({"old": old, "new": new})
+        >>> [one.name for one in cx.ranked()]
+        ['x1', 'x0']
+        """
         wanted = self.outputs if output is None else (self.outputs[self._output(output)],)
         return rank_comparisons([one for one in self.comparisons if one.output in wanted])
 
@@ -170,6 +202,20 @@ class Comparison:
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
             Kind of table; that of the first explained table if not given.
+
+        Returns
+        -------
+        data frame
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+        >>> old = rhale.explain(lambda rows: rows[:, 0], x)
+        >>> new = rhale.explain(lambda rows: rows[:, 0] + 2 * rows[:, 1], x)
+        >>> cx = rhale.compare({"old": old, "new": new})
+        >>> cx.summary("pandas")["feature"].tolist()
+        ['x1', 'x0']
         """
         rows = comparison_table.comparison_rows(self.ranked())
         return summary.as_frame(rows, backend, self._backend)
@@ -181,6 +227,21 @@ class Comparison:
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
             As in `summary`.
+
+        Returns
+        -------
+        data frame
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+        >>> old = rhale.explain(lambda rows: rows[:, 0], x)
+        >>> new = rhale.explain(lambda rows: rows[:, 0] + 2 * rows[:, 1], x)
+        >>> cx = rhale.compare({"old": old, "new": new})
+        >>> found = cx.to_frame("pandas")
+        >>> bool((found[found["feature"] == "x0"]["difference"] == 0).all())
+        True
         """
         rows = comparison_table.place_rows_of(self.ranked())
         return summary.as_frame(rows, backend, self._backend)
@@ -215,6 +276,19 @@ class Comparison:
         Returns
         -------
         An array of Axes
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+        >>> old = rhale.explain(lambda rows: rows[:, 0], x)
+        >>> new = rhale.explain(lambda rows: rows[:, 0] + 2 * rows[:, 1], x)
+        >>> cx = rhale.compare({"old": old, "new": new})
+        >>> axes = cx.plot("x1")
+        >>> len(axes)  # curves, differences, rows
+        3
+        >>> import matplotlib.pyplot as plt
+        >>> plt.close(axes[0].figure)
         """
         from rhale.plots.choice import draw
         from rhale.plots.compare_detail import plot_difference
@@ -240,6 +314,19 @@ class Comparison:
         -------
         Path
             The file.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+        >>> old = rhale.explain(lambda rows: rows[:, 0], x)
+        >>> new = rhale.explain(lambda rows: rows[:, 0] + 2 * rows[:, 1], x)
+        >>> cx = rhale.compare({"old": old, "new": new})
+        >>> import tempfile, pathlib
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> cx.report(pathlib.Path(folder.name, "compare.html")).exists()
+        True
+        >>> folder.cleanup()
         """
         from rhale.report.compare_page import make_compare_page
         from rhale.report.compare_render import render_comparison
@@ -308,7 +395,7 @@ def compare(
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
     >>> old = rhale.explain(lambda X: X[:, 0], X)
     >>> new = rhale.explain(lambda X: X[:, 0] + 2 * X[:, 1], X)
-    >>> cx = compare({"old": old, "new": new})
+    >>> cx = rhale.compare({"old": old, "new": new})
     >>> [one.name for one in cx.ranked()], cx["x1"].differs, cx["x0"].differs
     (['x1', 'x0'], True, False)
     >>> cx["x1"].difference([-1.0, 1.0]).round(1).tolist()  # zero on average over the rows

@@ -6,7 +6,18 @@ EXCERPT = 300  # letters of what a library says
 
 
 class RhaleError(Exception):
-    """Base of every error that rhale raises on purpose."""
+    """Base of every error that rhale raises on purpose.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> fx = rhale.explain(lambda rows: rows[:, 0], np.random.default_rng(0).normal(size=(100, 1)))
+    >>> try:
+    ...     fx["x9"]
+    ... except rhale.RhaleError as error:
+    ...     print(type(error).__name__, isinstance(error, KeyError))
+    UnknownFeatureError True
+    """
 
 
 class UnknownNameError(RhaleError, KeyError):

@@ -82,6 +82,18 @@ class Explanation:
     partner_matrix : PartnerMatrix or None
         With whom the spread of every feature goes, which `partners` tells; None where that was
         not asked for.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.random.default_rng(0).uniform(0, 10, size=(200, 2))
+    >>> fx = rhale.explain(lambda rows: 2 * rows[:, 0] + rows[:, 1], x)
+    >>> fx.features, fx.outputs, len(fx)
+    (('x0', 'x1'), ('y0',), 2)
+    >>> fx["x0"].mean.round(6), [effect.name for effect in fx.ranked()]
+    (array([2.]), ['x0', 'x1'])
+    >>> round(fx.explained_variance, 6)  # a sum of curves
+    1.0
     """
 
     features: tuple[str, ...]
@@ -140,7 +152,26 @@ class Explanation:
         return self.effects[0].captions
 
     def ranked(self, output: str | int | None = None) -> list[Result]:
-        """Effects with the largest first; of one output, or of all."""
+        """Effects with the largest first; of one output, or of all.
+
+        Parameters
+        ----------
+        output : str or int, optional
+            Which output; all of them if not given.
+
+        Returns
+        -------
+        list of Effect, LevelEffect or Profile
+            By `importance`, the largest first.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(0, 10, size=(200, 2))
+        >>> fx = rhale.explain(lambda rows: 2 * rows[:, 0] + rows[:, 1], x)
+        >>> [effect.name for effect in fx.ranked()]
+        ['x0', 'x1']
+        """
         wanted = [e for e in self.effects if output is None or e.output == self._label(output)]
         return sorted(wanted, key=lambda e: -e.importance if np.isfinite(e.importance) else 0.0)
 
@@ -184,6 +215,17 @@ class Explanation:
         Returns
         -------
         Axes, a pair of them, or an array of them
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(0, 10, size=(200, 2))
+        >>> fx = rhale.explain(lambda rows: 2 * rows[:, 0] + rows[:, 1], x)
+        >>> ax = fx.plot("x0", kind="curve")
+        >>> ax.get_xlabel()
+        'x0'
+        >>> import matplotlib.pyplot as plt
+        >>> plt.close(ax.figure)
         """
         from rhale import plots
         from rhale.plots.choice import choose_plot, draw
@@ -234,6 +276,22 @@ class Explanation:
             explanation, so that one model on two periods gives one curve.
         smooth : bool
             As in `plot`.
+
+        Returns
+        -------
+        Axes
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(0, 10, size=(200, 2))
+        >>> fx = rhale.explain(lambda rows: 2 * rows[:, 0] + rows[:, 1], x)
+        >>> other = rhale.explain(lambda rows: 3 * rows[:, 0], x)
+        >>> ax = fx.compare({"new": other}, "x0", name="old")
+        >>> [text.get_text() for text in ax.get_legend().get_texts()][:2]
+        ['old', 'new']
+        >>> import matplotlib.pyplot as plt
+        >>> plt.close(ax.figure)
         """
         from rhale import plots
 
@@ -259,12 +317,27 @@ class Explanation:
             Whether bins of the regions follow those of all rows: columns `region` and `rule` come
             first, and region -1 is all rows.
 
+        Returns
+        -------
+        data frame
+            Of bins: `bin`, `from`, `to`, `left`, `right`, `count`, `weight`, `mean`, `std`,
+            `standard_error`, `slope`, `curve_left`, `curve_right` and more; of points: `x`, `at`, `mean`,
+            `std`, `curve`, `spread`.
+
         Notes
         -----
         `left` and `right` (of profiles `x`) are numbers, for programs: days since 1970 for dates,
         seconds for durations, places of levels. `from` and `to` (`at`) are the same places as
         text, for people: ISO dates, names of levels. `feature` and `output` hold keys;
         `feature_label` and `output_label`, the last columns, what people read for them.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(0, 10, size=(200, 2))
+        >>> fx = rhale.explain(lambda rows: 2 * rows[:, 0] + rows[:, 1], x)
+        >>> fx.to_frame("pandas")[["feature", "count", "mean"]].round(6).to_numpy().tolist()
+        [['x0', 200, 2.0], ['x1', 200, 1.0]]
         """
         if regions:
             self._require_regions()
@@ -294,6 +367,20 @@ class Explanation:
         **options
             `n`, `center`, `level` and `smooth`, as in `Effect.curve_frame`, where the columns are
             described.
+
+        Returns
+        -------
+        data frame
+            As of `Effect.curve_frame`, one feature after the other.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(0, 10, size=(200, 2))
+        >>> fx = rhale.explain(lambda rows: 2 * rows[:, 0] + rows[:, 1], x)
+        >>> found = fx.curve_frame("x0", n=3, center="start", backend="pandas")
+        >>> float((found["curve"] - 2 * (found["x"] - found["x"][0])).abs().max().round(6))
+        0.0
         """
         asked = self.features if feature is None else list_asked(feature, "feature")
         names = [self.features[self._feature(name)] for name in asked]
@@ -366,20 +453,51 @@ class Explanation:
         output : str or int, optional
             Which output, where there are several.
 
+        Returns
+        -------
+        float
+            In units of the output.
+
         Notes
         -----
         Read from the explanation's sample: the mean of the sampled predictions less the curves
         there, which are zero on average over all rows that have a value. Of a sum of effects it is
         exact. What missing values add on average is in the contributions, not here.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(0, 10, size=(200, 2))
+        >>> fx = rhale.explain(lambda rows: 2 * rows[:, 0] + rows[:, 1], x)
+        >>> round(fx.base() - float(np.mean(2 * x[:, 0] + x[:, 1])), 6)
+        0.0
         """
         return self._curves(self._one_output(output, f"fx.base({self.outputs[0]!r})")).base
 
     def splits_frame(self, backend: str | None = None) -> Any:
-        """One row per feature, output and split; arguments as in `to_frame`.
+        """One row per feature, output and split.
 
         `share` is what a split explains of the spread, with the splits below it, in `rows` that the
         search did not see. `threshold` is nan, and `levels` names those that go first, where the
         splitter has levels.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Kind of table; that of the explained table if not given.
+
+        Returns
+        -------
+        data frame
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
+        >>> fx = rhale.explain(lambda rows: rows[:, 0] * np.sign(rows[:, 1]), x, regions=True)
+        >>> found = fx.splits_frame("pandas")
+        >>> found[["feature", "splitter", "threshold"]].round(1).to_numpy().tolist()[0]
+        ['x0', 'x1', 0.0]
         """
         self._require_regions()
         return summary.as_frame(summary.split_rows(self.effects), backend, self._backend)
@@ -400,6 +518,15 @@ class Explanation:
         Notes
         -----
         Looked at are the explained features; with regions those that may tell them apart.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(400, 3))
+        >>> fx = rhale.explain(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2], x)
+        >>> found = fx.partners("x0")
+        >>> found[0].feature, found[0].share > 0.9
+        ('x1', True)
         """
         effect = self[feature if output is None else (feature, output)]
         if self.partner_matrix is not None:
@@ -440,14 +567,51 @@ class Explanation:
         return listing.tell_shares(list(map(self.captions.output, self.outputs)), shares)
 
     def summary(self, backend: str | None = None) -> Any:
-        """One row per feature and output, largest effect first; arguments as in `to_frame`.
+        """One row per feature and output, largest effect first.
 
         `notes` says what the notes of an effect are about; `effect.notes` has them in full.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Kind of table; that of the explained table if not given.
+
+        Returns
+        -------
+        data frame
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(0, 10, size=(200, 2))
+        >>> fx = rhale.explain(lambda rows: 2 * rows[:, 0] + rows[:, 1], x)
+        >>> found = fx.summary("pandas")
+        >>> found["feature"].tolist(), bool(found["importance"][0] > found["importance"][1])
+        (['x0', 'x1'], True)
         """
         return summary.as_frame(summary.effect_rows(self.ranked()), backend, self._backend)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write one JSON file that `rhale.load` reads back exactly."""
+        """Write one JSON file that `rhale.load` reads back exactly.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, for example "effects.json".
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(0, 10, size=(200, 2))
+        >>> fx = rhale.explain(lambda rows: 2 * rows[:, 0] + rows[:, 1], x)
+        >>> import tempfile, pathlib
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = pathlib.Path(folder.name, "effects.json")
+        >>> fx.save(path)
+        >>> rhale.load(path) == fx
+        True
+        >>> folder.cleanup()
+        """
         store.write(path, store.pack(self))
 
     def report(
@@ -478,6 +642,18 @@ class Explanation:
         -------
         Path
             The file.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(0, 10, size=(200, 2))
+        >>> fx = rhale.explain(lambda rows: 2 * rows[:, 0] + rows[:, 1], x)
+        >>> import tempfile, pathlib
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = fx.report(pathlib.Path(folder.name, "effects.html"), title="Two lines")
+        >>> "<h1" in path.read_text(encoding="utf-8")
+        True
+        >>> folder.cleanup()
         """
         from rhale.report.page import add_partners, make_page, with_choices
         from rhale.report.render import render
@@ -529,6 +705,18 @@ class Explanation:
             As in `explain`. Limits that are not limits of cells move to the nearest one, and the
             notes say so. Bins that end beside a value that many rows share stay, and so do levels.
             Regions stay with the bins that they have, as their cells are not kept; a note says so.
+
+        Returns
+        -------
+        Explanation
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(0, 10, size=(200, 2))
+        >>> fx = rhale.explain(lambda rows: 2 * rows[:, 0] + rows[:, 1], x)
+        >>> fx["x0"].n_parts, fx.rebin(rhale.Fixed(4))["x0"].n_parts
+        (1, 4)
         """
         if not self.cells:
             msg = (
@@ -540,7 +728,25 @@ class Explanation:
         return made
 
     def copy_bins(self, feature: str, output: str) -> Partition | None:
-        """Bins of one feature and output, for another explanation; None where it has levels."""
+        """Bins of one feature and output, for another explanation; None where it has levels.
+
+        Parameters
+        ----------
+        feature, output : str
+            Whose bins.
+
+        Returns
+        -------
+        Edges or None
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(0, 10, size=(200, 2))
+        >>> fx = rhale.explain(lambda rows: 2 * rows[:, 0] + rows[:, 1], x)
+        >>> len(fx.copy_bins("x0", "y0").edges)
+        2
+        """
         found = self[(feature, output) if len(self.outputs) > 1 else feature]
         if found.parts == "points":
             msg = "a profile has no bins to copy; pass an explanation by 'rhale', 'dale' or 'ale'"
@@ -551,7 +757,24 @@ class Explanation:
         return Edges(effect.edges, effect.closed, linear=effect.linear)
 
     def level_order(self, feature: str) -> tuple[str, ...]:
-        """Levels of a feature in their order; none where it has none."""
+        """Levels of a feature in their order; none where it has none.
+
+        Parameters
+        ----------
+        feature : str
+            The feature; one that was not explained has no levels.
+
+        Returns
+        -------
+        tuple of str
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> rhale.explain(lambda rows: rows[:, 0] ** 2, rooms).level_order("x0")
+        ('1', '2', '3')
+        """
         if feature not in self:
             return ()
         found = self[feature, self.outputs[0]]
@@ -569,6 +792,14 @@ class Explanation:
         It is 1 - var(f - sum of the curves) / var(f), which is below zero where the curves miss
         the predictions by more than a constant would. Curves of correlated features do that:
         (x0 - x1)² hardly varies if x0 is close to x1, but each curve rises like a parabola.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
+        >>> fx = rhale.explain(lambda rows: rows[:, 0] * rows[:, 1], x)
+        >>> abs(fx.explained_variance) < 0.1  # a product has no effects of its own
+        True
         """
         shares = {o: self._explained(i) for i, o in enumerate(self.outputs)}
         return shares if len(shares) > 1 else shares[self.outputs[0]]

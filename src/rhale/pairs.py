@@ -42,6 +42,16 @@ class Interactions:
         What was measured, how, on how many rows, with which versions.
     notes : tuple of Note
         What a reader should know about the whole.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.random.default_rng(0).choice([-1.0, 1.0], size=(400, 3))
+    >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2], x)
+    >>> round(ix["x0", "x1"].strength, 1), round(ix["x0", "x2"].strength, 1)
+    (1.0, 0.0)
+    >>> ix.ranked()[0].names, ("x0", "x2") in ix
+    (('x0', 'x1'), True)
     """
 
     features: tuple[str, ...]
@@ -177,7 +187,25 @@ class Interactions:
         return None
 
     def ranked(self, output: str | int | None = None) -> list[PairResult]:
-        """Pairs with the strongest first, unknown ones last; of one output, or of all."""
+        """Pairs with the strongest first, unknown ones last; of one output, or of all.
+
+        Parameters
+        ----------
+        output : str or int, optional
+            Which output; all of them if not given.
+
+        Returns
+        -------
+        list of PairEffect, PairProfile or PairIndex
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).choice([-1.0, 1.0], size=(400, 3))
+        >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2], x)
+        >>> ix.ranked()[0].names
+        ('x0', 'x1')
+        """
         wanted = self.outputs if output is None else (self.outputs[self._output(output)],)
         pairs = [pair for pair in self.pairs if pair.output in wanted]
         return sorted(pairs, key=lambda pair: -np.nan_to_num(pair.strength, nan=-1.0))
@@ -193,6 +221,17 @@ class Interactions:
         Returns
         -------
         ndarray of shape (n_features, n_features)
+            In units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).choice([-1.0, 1.0], size=(400, 3))
+        >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2], x)
+        >>> ix.matrix().round(1)  # x2 acts alone
+        array([[0.1, 1. , 0. ],
+               [1. , 0.1, 0. ],
+               [0. , 0. , 1. ]])
         """
         place = 0 if output is None else self._output(output)
         found = np.full((len(self.features), len(self.features)), np.nan)
@@ -257,6 +296,17 @@ class Interactions:
         Returns
         -------
         Axes, or a pair of them
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+        >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x, cells=4)
+        >>> ax = ix.plot(("x0", "x1"))
+        >>> ax.get_xlabel(), ax.get_ylabel()
+        ('x0', 'x1')
+        >>> import matplotlib.pyplot as plt
+        >>> plt.close(ax.figure)
         """
         if pair is not None:
             key = (*pair,) if output is None else (*pair, output)
@@ -279,6 +329,19 @@ class Interactions:
         errors : bool
             Whether `strength_error` and `p_value` are found, which takes some 40 ms a pair; they are
             nan if not.
+
+        Returns
+        -------
+        data frame
+            `strength` with its error and p-value, `share` of the variance, cells and rows.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).choice([-1.0, 1.0], size=(400, 3))
+        >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2], x)
+        >>> ix.to_frame("pandas", errors=False)[["first", "second", "strength"]].round(1).values.tolist()[0]
+        ['x0', 'x1', 1.0]
         """
         rows = pair_table.pair_rows(self.ranked(), errors=errors)
         return summary.as_frame(rows, backend, self._backend)
@@ -290,6 +353,18 @@ class Interactions:
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
             As in `to_frame`.
+
+        Returns
+        -------
+        data frame
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+        >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x, cells=4)
+        >>> len(ix.cells_to_frame("pandas"))  # four cells a side
+        16
         """
         if not any(pair.n_cells for pair in self.pairs):
             msg = (
@@ -300,7 +375,26 @@ class Interactions:
         return summary.as_frame(pair_table.cell_rows(self.pairs), backend, self._backend)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write one JSON file that `rhale.load` reads back exactly."""
+        """Write one JSON file that `rhale.load` reads back exactly.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, for example "pairs.json".
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+        >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x, cells=4)
+        >>> import tempfile, pathlib
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = pathlib.Path(folder.name, "pairs.json")
+        >>> ix.save(path)
+        >>> rhale.load(path) == ix
+        True
+        >>> folder.cleanup()
+        """
         store.write(path, store.pack_interactions(self))
 
     @property
@@ -321,6 +415,17 @@ class Interactions:
         -------
         Path
             The file.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+        >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x, cells=4)
+        >>> import tempfile, pathlib
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> ix.report(pathlib.Path(folder.name, "pairs.html")).exists()
+        True
+        >>> folder.cleanup()
         """
         from rhale.report.pair_page import make_pair_page
         from rhale.report.pair_render import render_pairs

@@ -32,7 +32,20 @@ from rhale.system.writing import write_text
 
 
 class Failure(NamedTuple):
-    """A training that gave no effects: its number, from 1 on, and why."""
+    """A training that gave no effects: its number, from 1 on, and why.
+
+    Attributes
+    ----------
+    number : int
+        Which training, from 1 on.
+    reason : str
+        What it said.
+
+    Examples
+    --------
+    >>> Failure(3, "the solver did not converge").number
+    3
+    """
 
     number: int
     reason: str
@@ -42,7 +55,26 @@ class PairSource(Protocol):
     """Trained models that can still be asked about pairs."""
 
     def measure(self, pairs: Any) -> tuple[RefitPair, ...]:
-        """Measure pairs of features in all trainings."""
+        """Measure pairs of features in all trainings.
+
+        Parameters
+        ----------
+        pairs : "all" or sequence of pairs of str or int
+            Which pairs.
+
+        Returns
+        -------
+        tuple of RefitPair
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.tile([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]], (25, 1))
+        >>> model = lambda rows: rows[:, 0] * rows[:, 1]
+        >>> rx = rhale.refits([model, model], x, train=[np.arange(50), np.arange(50, 100)])
+        >>> [pair.names for pair in rx.trained.measure("all")]
+        [('x0', 'x1')]
+        """
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,6 +99,17 @@ class Refits:
         What a reader should know about the whole.
     trained : PairSource or None
         The models, as long as they are in memory; not saved, and not compared.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.random.default_rng(0).normal(size=(100, 2))
+    >>> models = [lambda rows: 2.0 * rows[:, 0], lambda rows: 2.2 * rows[:, 0]]
+    >>> rx = rhale.refits(models, x, train=[np.arange(50), np.arange(50, 100)])
+    >>> rx.n_trainings, rx.features
+    (2, ('x0', 'x1'))
+    >>> np.diff(rx["x0"].curve([0.0, 1.0])).round(6), np.diff(rx["x0"].curves([0.0, 1.0])).round(6).ravel()
+    (array([2.1]), array([2. , 2.2]))
     """
 
     explanations: tuple[Explanation, ...]
@@ -115,7 +158,7 @@ class Refits:
 
     @cached_property
     def effects(self) -> tuple[RefitEffect, ...]:
-        """Features first, outputs within them."""
+        """One `RefitEffect` for each feature and output: features first, outputs within them."""
         first = self.explanations[0]
         found = []
         for place in range(len(first.effects)):
@@ -181,7 +224,29 @@ class Refits:
         return (*self.notes, *(f"training {f.number} failed: {f.reason}" for f in self.failures))
 
     def ranked(self, output: str | int | None = None) -> list[RefitEffect]:
-        """Effects with the largest replicated importance first; of one output, or of all."""
+        """Effects with the largest replicated importance first; of one output, or of all.
+
+        Parameters
+        ----------
+        output : str or int, optional
+            Which output; all of them if not given.
+
+        Returns
+        -------
+        list of RefitEffect
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rng = np.random.default_rng(1)
+        >>> x = rng.normal(size=(100, 2))
+        >>> def learn(rows, target):
+        ...     slopes = np.linalg.lstsq(rows, target, rcond=None)[0]
+        ...     return lambda rows: rows @ slopes
+        >>> rx = rhale.refit(learn, x, 2 * x[:, 0] + rng.normal(size=100), n_refits=8)
+        >>> [effect.name for effect in rx.ranked()]
+        ['x0', 'x1']
+        """
         return sorted(
             self._of_output(output), key=lambda e: (-np.nan_to_num(e.replicated), -e.importance)
         )
@@ -210,6 +275,18 @@ class Refits:
             chance; `p_value` says how likely trainings would agree so well if there were no
             effect; `comes_back` is p of .05 or less, and nothing where p is not known.
             `correlated_with` names features that a feature can hardly be told from.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rng = np.random.default_rng(1)
+        >>> x = rng.normal(size=(100, 2))
+        >>> def learn(rows, target):
+        ...     slopes = np.linalg.lstsq(rows, target, rcond=None)[0]
+        ...     return lambda rows: rows @ slopes
+        >>> rx = rhale.refit(learn, x, 2 * x[:, 0] + rng.normal(size=100), n_refits=8)
+        >>> rx.replication(backend="pandas")[["feature", "comes_back"]].to_numpy().tolist()
+        [['x0', True], ['x1', False]]
         """
         if pairs is None:
             rows = effect_rows(self.ranked(), self._correlated)
@@ -258,6 +335,16 @@ class Refits:
         ------
         BadSettingError
             If regions were not searched. Groups that you named are in `rx["age"].regions`.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
+        >>> model = lambda rows: rows[:, 0] * np.sign(rows[:, 1])
+        >>> halves = [np.arange(200), np.arange(200, 400)]
+        >>> rx = rhale.refits([model, model], x, train=halves, regions=True)
+        >>> rx.regions("x0", backend="pandas")[["splitter", "found_in"]].to_numpy().tolist()
+        [['x1', 1.0]]
         """
         trees = [e.regions for e in self.explanations[0].effects if e.regions is not None]
         if any(tree.state == "given" for tree in trees):
@@ -277,6 +364,22 @@ class Refits:
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
             Kind of table; that of the explained table if not given.
+
+        Returns
+        -------
+        data frame
+            `curve` is the mean of the trainings, `low` and `high` its interval, `between` the deviation
+            between trainings; all in units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).normal(size=(100, 2))
+        >>> models = [lambda rows: 2.0 * rows[:, 0], lambda rows: 2.2 * rows[:, 0]]
+        >>> rx = rhale.refits(models, x, train=[np.arange(50), np.arange(50, 100)])
+        >>> found = rx.to_frame("pandas")
+        >>> found["feature"].unique().tolist(), bool((found["between"] >= 0).all())
+        (['x0', 'x1'], True)
         """
         return summary.as_frame(part_rows(self.effects), backend, self._backend)
 
@@ -302,6 +405,22 @@ class Refits:
             Where to draw; a new figure if not given.
         **options
             Passed on to `rhale.plots`.
+
+        Returns
+        -------
+        Axes
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).normal(size=(100, 2))
+        >>> models = [lambda rows: 2.0 * rows[:, 0], lambda rows: 2.2 * rows[:, 0]]
+        >>> rx = rhale.refits(models, x, train=[np.arange(50), np.arange(50, 100)])
+        >>> ax = rx.plot("x0")
+        >>> ax.get_xlabel()
+        'x0'
+        >>> import matplotlib.pyplot as plt
+        >>> plt.close(ax.figure)
         """
         from rhale import plots
         from rhale.plots.choice import draw
@@ -326,6 +445,23 @@ class Refits:
             The file, for example "refits.html".
         title : str, optional
             Heading of the page.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).normal(size=(100, 2))
+        >>> models = [lambda rows: 2.0 * rows[:, 0], lambda rows: 2.2 * rows[:, 0]]
+        >>> rx = rhale.refits(models, x, train=[np.arange(50), np.arange(50, 100)])
+        >>> import tempfile, pathlib
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> rx.report(pathlib.Path(folder.name, "refits.html")).exists()
+        True
+        >>> folder.cleanup()
         """
         from rhale.report.refit_page import make_refit_page
         from rhale.report.refit_render import render_refits
@@ -334,7 +470,27 @@ class Refits:
         return Path(path)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write one JSON file that `rhale.load` reads back exactly; models are not in it."""
+        """Write one JSON file that `rhale.load` reads back exactly; models are not in it.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, for example "refits.json".
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).normal(size=(100, 2))
+        >>> models = [lambda rows: 2.0 * rows[:, 0], lambda rows: 2.2 * rows[:, 0]]
+        >>> rx = rhale.refits(models, x, train=[np.arange(50), np.arange(50, 100)])
+        >>> import tempfile, pathlib
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = pathlib.Path(folder.name, "refits.json")
+        >>> rx.save(path)
+        >>> rhale.load(path) == rx
+        True
+        >>> folder.cleanup()
+        """
         store.write(path, store.pack_refits(self))
 
     @property
@@ -385,6 +541,19 @@ def load(path: str | PathLike[str]) -> Explanation | Interactions | Refits:
     BadFileError
         If the file is of another program, or anything in it is not as `save` writes it. What is
         loaded can be used like any other result, wherever it comes from.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.random.default_rng(0).uniform(0, 10, size=(200, 2))
+    >>> fx = rhale.explain(lambda rows: 2 * rows[:, 0] + rows[:, 1], x)
+    >>> import tempfile, pathlib
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "effects.json")
+    >>> fx.save(path)
+    >>> rhale.load(path)["x0"].mean.round(6)
+    array([2.])
+    >>> folder.cleanup()
     """
     return unpacked(store.read(path), str(path))
 

@@ -1,4 +1,4 @@
-"""A table and an engine that rhale has never heard of are taken for what they are."""
+"""Tables, engines and bins that rhale has never heard of are taken for what they are."""
 
 import pickle
 from dataclasses import dataclass, replace
@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 import rhale
+from rhale.engines import open_parts, pack, work
 from rhale.errors import BadSettingError
-from rhale.tables import open_table
+from rhale.kernels.partition import constant_cuts
 from rhale.tables.array import ArrayChunk
 from rhale.tables.columns import Labels
-from rhale.tables.pieces.table import PiecedTable
 from rhale.tables.storage import IN_MEMORY
 
 N = 600
@@ -104,8 +104,7 @@ class Piles:
 
 def piles(engine=None):
     frames = [pd.DataFrame(part, columns=NAMES) for part in np.array_split(ROWS, 4)]
-    head = open_table(pd.DataFrame(ROWS[:2], columns=NAMES)).take(np.arange(0))
-    return PiecedTable(head, head.names, frames, engine or Piles())
+    return open_parts(frames[0], frames, engine or Piles(), n_rows=N)
 
 
 def same(found, expected):
@@ -149,3 +148,90 @@ def test_an_engine_from_elsewhere_says_whether_it_can_be_gone_on_with(tmp_path):
 
     with pytest.raises(BadSettingError, match="does not work with piles that move; pass files"):
         rhale.explain(model, piles(Forgetful()), checkpoint=tmp_path / "other")
+
+
+class Posted(Piles):
+    """As engines do that send the task to other processes, once."""
+
+    name = "posted"
+
+    def map_parts(self, part_task, source, first):
+        parcel = pack(part_task, pickle.dumps)
+        return (work(parcel, i, [source[i]]) for i in range(first, len(source)))
+
+
+def test_a_task_may_be_packed_once_for_all_parts():
+    assert same(rhale.explain(model, piles(Posted())), rhale.explain(model, ROWS))
+
+
+def test_arrays_are_parts_too_and_progress_knows_how_many_rows_there_are():
+    told = []
+    parts = np.array_split(ROWS, 3)
+    table = open_parts(ROWS[:0], parts, Piles(), n_rows=N)
+    found = rhale.explain(model, table, progress=lambda done, total: told.append((done, total)))
+    assert found.features == ("x0", "x1", "x2")
+    assert same(found, rhale.explain(model, ROWS))
+    assert {total for _, total in told} == {2 * N}
+    assert [done for done, _ in told] == [200, 400, 600, 800, 1000, 1200]
+
+
+@pytest.mark.parametrize("lacking", ["name", "no_resume", "map_parts"])
+def test_an_engine_without_a_member_is_refused_by_its_name(lacking):
+    members = {"name": "mine", "no_resume": "", "map_parts": Piles.map_parts}
+    incomplete = type("Mine", (), {n: m for n, m in members.items() if n != lacking})()
+    with pytest.raises(BadSettingError, match=f"is no engine: it has no {lacking}"):
+        open_parts(ROWS, [ROWS], incomplete)
+
+
+def test_a_class_of_engines_is_no_engine():
+    with pytest.raises(BadSettingError, match="pass an instance of it"):
+        open_parts(ROWS, [ROWS], Piles)
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """Bins of given limits; those that have too few rows are united with the next."""
+
+    limits: tuple
+    rows: int
+
+    closed = "left"
+
+    def candidates(self, axis):
+        inside = [limit for limit in self.limits if axis.low < limit < axis.high]
+        return np.array([axis.low, *inside, axis.high])
+
+    def __call__(self, moments):
+        chosen, held = [0], 0
+        for cell, count in enumerate(moments.count):
+            held += count
+            if held >= self.rows:
+                chosen, held = [*chosen, cell + 1], 0
+        chosen[-1 if held and len(chosen) > 1 else len(chosen) :] = [moments.grid.n_cells]
+        return constant_cuts(np.array(chosen))
+
+
+def rows_between(low, high):
+    return int(((ROWS[:, 1] >= low) & (ROWS[:, 1] < high)).sum())
+
+
+def test_bins_from_elsewhere_are_those_of_the_limits_that_they_choose():
+    limits = (0.5, 1.0, 2.0, 5.0, 6.0, 7.0)
+    counts = [rows_between(*ends) for ends in zip((0, *limits), (*limits, 99), strict=True)]
+    assert min(counts[:4]) >= 50 > sum(counts[4:])  # 5, 6 and 7 part too few rows
+    found = rhale.explain(model, ROWS, features="x1", bins=AtLeast(limits, 50))
+    x1 = ROWS[:, 1]
+    plain = rhale.explain(model, ROWS, features="x1", bins=[x1.min(), 0.5, 1.0, 2.0, x1.max()])
+    assert same(found, plain)
+    assert found.provenance["bins"] == str(AtLeast(limits, 50))
+    anew = rhale.explain(model, ROWS, features="x1").rebin(AtLeast(limits, 50))["x1"]
+    np.testing.assert_allclose(anew.edges, plain["x1"].edges, atol=0.02)  # limits of fine cells
+
+
+def test_bins_from_elsewhere_that_leave_cells_out_are_refused():
+    class Short(AtLeast):
+        def __call__(self, moments):  # noqa: ARG002
+            return constant_cuts(np.array([0, 1]))
+
+    with pytest.raises(BadSettingError, match="bins=Short chose the limits"):
+        rhale.explain(model, ROWS, bins=Short((1.0, 2.0), 5))

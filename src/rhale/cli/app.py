@@ -45,7 +45,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 STATE = {"debug": False}
-DEMO_NEEDS = ("sklearn", "torch", "pandas")
 ANSWER = "the answer of the model's process"
 ENDED = 130  # the exit code after Ctrl-C
 INTERRUPTED = "interrupted"  # kind of the note of refits that are not complete
@@ -282,17 +281,19 @@ def compare_files(
 
 @app.command()
 def demo(
+    *,
     folder: Annotated[Path, typer.Option("--out", "-o", help="Where to write.")] = Path("demo"),
+    open_page: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open the page, where there is a display.")
+    ] = True,
 ) -> None:
-    """Train two small models, explain and compare them; tables on screen, files in a folder."""
-    missing = [name for name in DEMO_NEEDS if find_spec(name) is None]
-    if missing:
-        libraries = " ".join("scikit-learn" if name == "sklearn" else name for name in missing)
-        msg = f"the demo trains two models of its own and needs pip install {libraries}"
+    """Train a small model and explain it; tables on screen, pictures and a page in a folder."""
+    if find_spec("sklearn") is None:
+        msg = "the demo trains a model of its own and needs pip install scikit-learn"
         raise MissingExtraError(msg)
     from rhale.cli.tour import take_the_tour
 
-    take_the_tour(folder)
+    take_the_tour(folder, open_page=open_page)
 
 
 def _as_interactions(answer: dict[str, Any]) -> Interactions:

@@ -1,15 +1,16 @@
-"""Explain a boosted model and a neural network of the same data, and compare what they learned."""
+"""A tour: train a small model, explain it, draw the pictures of the README, write a page."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import sys
+import webbrowser
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
-import pandas as pd
-import torch
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from sklearn.datasets import load_diabetes
@@ -18,69 +19,111 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
 
 import rhale
+from rhale.cli.three_inks import draw_three_inks
 from rhale.errors import MissingExtraError
+from rhale.kernels import FloatArray
+from rhale.models.trees.permission import walking_without_numba
 
-BOOSTED, NETWORK = "boosted trees", "neural network"
-READING = """
-How to read them
-  *_all_features  one small plot for each feature, the largest effect first, one y axis for all.
-  *_<feature>     above: how predictions move with the feature, the spread between patients around
-                  it, and in another ink how sure the average is; below: the slope in each bin.
-  compare_*       both models on one axis. Where they agree, the data speak; else look closer.
-  *_ice           one line for each patient, and their average (the partial dependence).
-  *_bins.csv      one row for each feature and bin.
-  *.json          the whole result: rhale.load("demo/boosted_trees.json"), or on the command line
-                  rhale compare demo/boosted_trees.json demo/neural_network.json."""
-
-PAGES = """
-  *.html          the report of one model, for a browser; it needs no network."""
-
-
-class Network(torch.nn.Module):
-    """A network that standardises its own inputs, so that features keep their own units."""
-
-    centre: torch.Tensor
-    scale: torch.Tensor
-
-    def __init__(self, rows: torch.Tensor) -> None:
-        super().__init__()
-        self.register_buffer("centre", rows.mean(dim=0))
-        self.register_buffer("scale", rows.std(dim=0))
-        self.layers = torch.nn.Sequential(
-            torch.nn.Linear(rows.shape[1], 16), torch.nn.Tanh(), torch.nn.Linear(16, 1)
-        )
-
-    def forward(self, rows: torch.Tensor) -> torch.Tensor:
-        """Predict, in hundreds inside and in the units of the target outside."""
-        answer: torch.Tensor = self.layers((rows - self.centre) / self.scale)
-        return 100 * (1.5 + answer)
+FEATURE = "bmi"
+TREES, NETWORK = "boosted trees", "neural network"
+PICTURES = ("all_features", "one_feature", "three_inks")  # of the README
+N_TRAININGS = 8
+DOTS_PER_INCH = 110
+READING = {
+    "all_features.png": "one small plot for each feature, the largest effect first",
+    "one_feature.png": f"{FEATURE}: curve, spread and interval above, the slope in each bin below",
+    "three_inks.png": f"{FEATURE}: rows differ, this model is known, trainings differ",
+    "trees.json": 'the numbers: rhale.load("trees.json")',
+    "trees.html": "all of it as one page, without a network",
+    "both_models.png": f"{FEATURE} in both models, on one axis",
+    "network.json": "the numbers of the network",
+    "network.html": "the page of the network",
+}
 
 
-def train_boosted(x: pd.DataFrame, y: pd.Series) -> HistGradientBoostingRegressor:
-    """Fit shallow boosted trees."""
-    model = HistGradientBoostingRegressor(
+class Patients(NamedTuple):
+    """The table, its names, and what is predicted; which rows a model may learn from."""
+
+    rows: FloatArray
+    target: FloatArray
+    names: tuple[str, ...]
+    known: np.ndarray[Any, Any]
+    new: np.ndarray[Any, Any]
+
+    def fit_of(self, answers: FloatArray) -> float:
+        """R² of predictions for the patients that are new."""
+        return float(r2_score(self.target[self.new], answers))
+
+
+def read_patients() -> Patients:
+    """Diabetes of 442 patients, which comes with scikit-learn, in its own units."""
+    data = load_diabetes(scaled=False)
+    known, new = train_test_split(np.arange(len(data.target)), random_state=0)
+    return Patients(data.data, data.target, tuple(data.feature_names), known, new)
+
+
+def make_learner() -> HistGradientBoostingRegressor:
+    """Shallow boosted trees, not trained yet."""
+    return HistGradientBoostingRegressor(
         max_iter=60, max_leaf_nodes=6, learning_rate=0.08, min_samples_leaf=15, random_state=0
     )
-    return model.fit(x, y)
 
 
-def train_network(x: pd.DataFrame, y: pd.Series) -> Network:
-    """Fit a small network, with the same weights every time."""
-    torch.manual_seed(0)
-    rows, target = as_tensor(x), as_tensor(y)[:, None]
-    model = Network(rows)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=0.01, weight_decay=1.0)
-    for _ in range(200):
-        optimiser.zero_grad()
-        loss = torch.mean(((model(rows) - target) / 100) ** 2)
-        torch.autograd.backward(loss)
-        optimiser.step()
-    return model.eval()
+def take_the_tour(folder: Path, *, open_page: bool = True) -> None:
+    """Train, explain, print, draw, write a page, and open it where somebody is looking."""
+    mpl.use("agg")
+    folder.mkdir(parents=True, exist_ok=True)
+    patients = read_patients()
+    print(f"How far diabetes went within a year, for {len(patients.rows)} patients\n")
+    with walking_without_numba():
+        fx, written = tour_of_trees(folder, patients)
+    if find_spec("torch") is None:
+        print("torch is not installed: with it, a small network joins the tour\n")
+    else:
+        written += tour_of_network(folder, patients, fx)
+    print("Written")
+    for path in written:
+        print(f"  {path}  {READING[path.name]}")
+    finish([path for path in written if path.suffix == ".html"], open_page=open_page)
 
 
-def as_tensor(table: pd.DataFrame | pd.Series) -> torch.Tensor:
-    """Bring a table into the network's precision."""
-    return torch.tensor(table.to_numpy(dtype=np.float32))
+def tour_of_trees(folder: Path, patients: Patients) -> tuple[rhale.Explanation, list[Path]]:
+    """Explain boosted trees; the pictures of the README, numbers and a page."""
+    say("training boosted trees, and asking what they learned")
+    known = patients.known
+    model = make_learner().fit(patients.rows[known], patients.target[known])
+    fx = rhale.explain(model, patients.rows, feature_names=patients.names, regions=True)
+    print_ranking(TREES, fx, patients.fit_of(model.predict(patients.rows[patients.new])))
+    say(f"training them {N_TRAININGS} times more, on halves of the patients: would it come back?")
+    rx = rhale.refit(
+        make_learner(),
+        patients.rows,
+        patients.target,
+        feature_names=patients.names,
+        features=[FEATURE],
+        n_refits=N_TRAININGS,
+    )
+    print(rx, end="\n\n")
+    return fx, [*draw_pictures(folder, fx, rx), *write_numbers(folder, "trees", TREES, fx)]
+
+
+def draw_pictures(folder: Path, fx: rhale.Explanation, rx: rhale.Refits) -> list[Path]:
+    """Draw what the README shows: all features, one of them, and its three bands."""
+    drawn = (fx.plot(), fx.plot(FEATURE), draw_three_inks(fx[FEATURE], rx[FEATURE]))
+    return [save_figure(folder, *both) for both in zip(PICTURES, drawn, strict=True)]
+
+
+def tour_of_network(folder: Path, patients: Patients, trees: rhale.Explanation) -> list[Path]:
+    """Explain a network of the same patients by its gradients, beside the trees."""
+    from rhale.cli.tour_network import predict, train_network
+
+    say("training a small network, and asking what it learned")
+    known = patients.known
+    model = train_network(patients.rows[known], patients.target[known])
+    fx = rhale.explain(model, patients.rows.astype(np.float32), feature_names=patients.names)
+    print_ranking(NETWORK, fx, patients.fit_of(predict(model, patients.rows[patients.new])))
+    both = save_figure(folder, "both_models", trees.compare({NETWORK: fx}, FEATURE, name=TREES))
+    return [both, *write_numbers(folder, "network", NETWORK, fx)]
 
 
 def print_ranking(label: str, fx: rhale.Explanation, fit: float) -> None:
@@ -89,76 +132,45 @@ def print_ranking(label: str, fx: rhale.Explanation, fit: float) -> None:
     print(fx, end="\n\n")
 
 
-def save_figure(folder: Path, name: str, axes: Any) -> Path:
-    """Write the figure of some axes to the folder."""
-    figure: Figure = np.ravel(np.asarray(axes, dtype=object))[0].get_figure(root=True)
+def write_numbers(folder: Path, name: str, label: str, fx: rhale.Explanation) -> list[Path]:
+    """Write an explanation as a file of numbers and, where its libraries are, as a page."""
+    numbers, page = folder / f"{name}.json", folder / f"{name}.html"
+    fx.save(numbers)
+    try:
+        return [numbers, fx.report(page, title=f"Diabetes, {label}")]
+    except MissingExtraError as error:
+        print(f"no page: {error}")
+        return [numbers]
+
+
+def save_figure(folder: Path, name: str, drawn: Any) -> Path:
+    """Write a figure, or that of some axes, to the folder."""
+    figure = drawn
+    if not isinstance(figure, Figure):
+        figure = np.ravel(np.asarray(drawn, dtype=object))[0].get_figure(root=True)
     path = folder / f"{name}.png"
-    figure.savefig(path, dpi=120, bbox_inches="tight")
+    figure.savefig(path, dpi=DOTS_PER_INCH, bbox_inches="tight")
     plt.close(figure)
     return path
 
 
-def write_model(folder: Path, label: str, fx: rhale.Explanation) -> list[Path]:
-    """Write one model's numbers, all its features, and the most important one in detail."""
-    name, feature = label.replace(" ", "_"), fx.ranked()[0].name
-    numbers, bins = folder / f"{name}.json", folder / f"{name}_bins.csv"
-    fx.save(numbers)
-    fx.to_frame().to_csv(bins, index=False)
-    overview = save_figure(folder, f"{name}_all_features", fx.plot())
-    return [overview, save_figure(folder, f"{name}_{feature}", fx.plot(feature)), bins, numbers]
+def finish(pages: list[Path], *, open_page: bool) -> None:
+    """Name the first page last, as an address that terminals open, and open it if they can."""
+    if not pages:
+        return
+    address = pages[0].resolve().as_uri()
+    is_opened = open_page and is_watched() and webbrowser.open(address)
+    print(f"\n{'Opened' if is_opened else 'Open'} the page: {address}")
 
 
-def write_comparison(
-    folder: Path, explained: Mapping[str, rhale.Explanation], feature: str
-) -> Path:
-    """Draw one feature of both models on one axis."""
-    others = {NETWORK: explained[NETWORK]}
-    return save_figure(
-        folder, f"compare_{feature}", explained[BOOSTED].compare(others, feature, name=BOOSTED)
-    )
+def is_watched() -> bool:
+    """Tell whether somebody sits before a screen: a terminal, a display, and no build server."""
+    if not sys.stdout.isatty() or os.environ.get("CI"):
+        return False
+    own = sys.platform in ("darwin", "win32")
+    return own or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
-def write_curves(
-    folder: Path, model: HistGradientBoostingRegressor, x: pd.DataFrame, feature: str
-) -> Path:
-    """Draw one line for each patient, and the partial dependence."""
-    ice = rhale.explain(model, x, features=feature, method="ice")
-    return save_figure(folder, f"{BOOSTED.replace(' ', '_')}_{feature}_ice", ice.plot(feature))
-
-
-def write_page(folder: Path, label: str, fx: rhale.Explanation) -> list[Path]:
-    """Write the report of one model, if the libraries that make it are installed."""
-    try:
-        return [fx.report(folder / f"{label.replace(' ', '_')}.html", title=f"Diabetes, {label}")]
-    except MissingExtraError as error:
-        print(f"no report: {error}")
-        return []
-
-
-def take_the_tour(folder: Path) -> None:
-    """Train, explain, print, draw, report."""
-    mpl.use("agg")
-    folder.mkdir(parents=True, exist_ok=True)
-    x, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-    known_x, new_x, known_y, new_y = train_test_split(x, y, random_state=0)
-    boosted, network = train_boosted(known_x, known_y), train_network(known_x, known_y)
-    with torch.no_grad():
-        fits = {
-            BOOSTED: r2_score(new_y, boosted.predict(new_x)),
-            NETWORK: r2_score(new_y, network(as_tensor(new_x)).numpy()),
-        }
-
-    explained = {BOOSTED: rhale.explain(boosted, x), NETWORK: rhale.explain(network, x)}
-    print(f"How far diabetes went within a year, predicted for {len(x)} patients\n")
-    for label, fx in explained.items():
-        print_ranking(label, fx, fits[label])
-
-    feature = explained[BOOSTED].ranked()[0].name
-    written = [path for label, fx in explained.items() for path in write_model(folder, label, fx)]
-    written += [
-        write_comparison(folder, explained, feature),
-        write_curves(folder, boosted, x, feature),
-    ]
-    pages = [page for label, fx in explained.items() for page in write_page(folder, label, fx)]
-    print("Written", *written, *pages, sep="\n  ")
-    print(READING + (PAGES if pages else ""))
+def say(step: str) -> None:
+    """Say what comes next, before it takes its seconds."""
+    print(f"... {step}", flush=True)

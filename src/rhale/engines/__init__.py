@@ -8,12 +8,14 @@ from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple, cast
 
+from rhale.engines.parcel import pack
 from rhale.engines.threads import map_in_threads
-from rhale.engines.worker import Latest, PartTask, Summary, count_task
+from rhale.engines.worker import Latest, PartTask, Summary, count_task, work
 from rhale.tables import Chunk, Table, TableInMemory
 from rhale.tables.chunk import read_chunks
 from rhale.tables.pieces.ahead import read_ahead
-from rhale.tables.pieces.table import PiecedTable
+from rhale.tables.pieces.table import PiecedTable, open_parts
+from rhale.tables.storage import Engine
 
 ENGINES = {  # first word of the module of the user's table, and the module here that reads it
     "dask": "rhale.engines.dask",
@@ -100,4 +102,17 @@ def read(table: Table, size: int, first: int = 0) -> Generator[Chunk]:
     return read_ahead(cast(PiecedTable, table).chunks(size, first))
 
 
-__all__ = ["Summary", "Work", "list_work", "map_in_threads", "open_on_engine", "rows_of_parts"]
+__all__ = [
+    "Engine",
+    "PartTask",
+    "PiecedTable",
+    "Summary",
+    "Work",
+    "list_work",
+    "map_in_threads",
+    "open_on_engine",
+    "open_parts",
+    "pack",
+    "rows_of_parts",
+    "work",
+]

@@ -12,6 +12,7 @@ import numpy as np
 from rhale.engines import open_on_engine
 from rhale.errors import BadSettingError, BadTableError, UnknownFeatureError
 from rhale.features.first_pass import FirstPass
+from rhale.features.naming import name_columns
 from rhale.kernels import IntArray
 from rhale.kernels.splits import as_units
 from rhale.names import list_asked, near_names
@@ -115,6 +116,6 @@ def keep_features(
 
 def check_question(table: TableInMemory, asked: Settings) -> None:
     """Refuse what no training could answer, before one is paid for."""
-    weighed = open_table(table, asked.weights)
-    asked = asked.by_name(table.names)
+    weighed = name_columns(open_table(table, asked.weights), asked)
+    asked = asked.by_name(weighed.names)
     FirstPass.plan(weighed, asked)

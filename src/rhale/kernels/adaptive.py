@@ -59,6 +59,8 @@ class Adaptive:
     spread_bins : {"joint", "mean", "own"}
         "joint": a bin also ends where the spread between rows changes. "mean": bins look at the
         mean effect alone. "own": as "mean", and the spread gets bins of its own.
+    closed : {"left", "right"}
+        Which limit belongs to a bin.
 
     Notes
     -----
@@ -109,7 +111,25 @@ class Adaptive:
             raise BadSettingError(msg)
 
     def candidates(self, axis: Axis) -> FloatArray:
-        """Midpoints between distinct values."""
+        """Midpoints between distinct values.
+
+        Parameters
+        ----------
+        axis : Axis
+            What is known of the feature: its range, values and their weights.
+
+        Returns
+        -------
+        ndarray of shape (n_cells + 1,)
+            Increasing, in units of the feature.
+
+        Examples
+        --------
+        >>> from rhale.kernels.axis import Axis
+        >>> axis = Axis(0.0, 4.0, np.arange(5.0), np.ones(5), 5.0)
+        >>> Adaptive().candidates(axis)
+        array([0. , 0.5, 1.5, 2.5, 3.5, 4. ])
+        """
         between = axis.values[:-1] + 0.5 * np.diff(axis.values)
         between = between[(between > axis.low) & (between < axis.high)]
         n_limits = self._count_limits(axis)
@@ -120,7 +140,29 @@ class Adaptive:
         return np.concatenate([[axis.low], between, [axis.high]])
 
     def gaps(self, axis: Axis, cells: Moments) -> FloatArray:
-        """Gaps between rows that are to be cells of their own, shape (n_gaps, 2)."""
+        """Gaps between rows that are to be cells of their own, shape (n_gaps, 2).
+
+        Parameters
+        ----------
+        axis : Axis
+            What is known of the feature: its range, values and their weights.
+        cells : Moments
+            What was measured in the cells.
+
+        Returns
+        -------
+        ndarray of shape (n_gaps, 2)
+
+        Examples
+        --------
+        >>> from rhale.kernels.axis import Axis
+        >>> axis = Axis(0.0, 4.0, np.arange(5.0), np.ones(5), 5.0)
+        >>> from rhale.kernels.grid import Grid
+        >>> from rhale.kernels.moments import measure
+        >>> cells = measure(Grid(Adaptive().candidates(axis)), axis.values, axis.values)
+        >>> Adaptive().gaps(axis, cells).shape  # few values have a gap after each of them
+        (0, 2)
+        """
         # few values have a gap after each of them
         many = axis.values.size > self._count_limits(axis)
         return locate_gaps(cells) if many else np.empty((0, 2))

@@ -67,7 +67,25 @@ class Ceilings:
         return "right"
 
     def candidates(self, axis: Axis) -> FloatArray:
-        """The ceilings."""
+        """The ceilings.
+
+        Parameters
+        ----------
+        axis : Axis
+            What is known of the feature: its range, values and their weights.
+
+        Returns
+        -------
+        ndarray of shape (n_cells + 1,)
+            Increasing, in units of the feature.
+
+        Examples
+        --------
+        >>> from rhale.kernels.axis import Axis
+        >>> axis = Axis(0.0, 4.0, np.arange(5.0), np.ones(5), 5.0)
+        >>> Ceilings(3).candidates(axis)
+        array([0., 2., 4.])
+        """
         if isinstance(self.ceilings, tuple):
             return np.array(self.ceilings)
         return Quantile(self.ceilings - 1).candidates(axis)

@@ -28,6 +28,13 @@ class Fixed:
         Number of bins.
     closed : {"left", "right"}
         Which limit belongs to a bin.
+
+    Examples
+    --------
+    >>> import rhale
+    >>> x = np.linspace(0, 10, 201)
+    >>> rhale.effect(x, np.ones(201), bins=rhale.Fixed(4)).edges
+    array([ 0. ,  2.5,  5. ,  7.5, 10. ])
     """
 
     n_bins: int = 20
@@ -38,7 +45,25 @@ class Fixed:
         require_closed(self.closed)
 
     def candidates(self, axis: Axis) -> FloatArray:
-        """Equally wide cells."""
+        """Equally wide cells.
+
+        Parameters
+        ----------
+        axis : Axis
+            What is known of the feature: its range, values and their weights.
+
+        Returns
+        -------
+        ndarray of shape (n_cells + 1,)
+            Increasing, in units of the feature.
+
+        Examples
+        --------
+        >>> from rhale.kernels.axis import Axis
+        >>> axis = Axis(0.0, 4.0, np.arange(5.0), np.ones(5), 5.0)
+        >>> Fixed(4).candidates(axis)
+        array([0., 1., 2., 3., 4.])
+        """
         return uniform_edges(axis.low, axis.high, self.n_bins)
 
     def __call__(self, moments: Moments) -> Cuts:
@@ -56,6 +81,13 @@ class Quantile:
         Number of bins; fewer come out where values repeat.
     closed : {"left", "right"}
         Which limit belongs to a bin.
+
+    Examples
+    --------
+    >>> import rhale
+    >>> x = np.linspace(0, 10, 201)
+    >>> rhale.effect(x, np.ones(201), bins=rhale.Quantile(2)).edges
+    array([ 0.,  5., 10.])
     """
 
     n_bins: int = 20
@@ -66,7 +98,25 @@ class Quantile:
         require_closed(self.closed)
 
     def candidates(self, axis: Axis) -> FloatArray:
-        """Values at equal steps of the cumulated weight."""
+        """Values at equal steps of the cumulated weight.
+
+        Parameters
+        ----------
+        axis : Axis
+            What is known of the feature: its range, values and their weights.
+
+        Returns
+        -------
+        ndarray of shape (n_cells + 1,)
+            Increasing, in units of the feature.
+
+        Examples
+        --------
+        >>> from rhale.kernels.axis import Axis
+        >>> axis = Axis(0.0, 4.0, np.arange(5.0), np.ones(5), 5.0)
+        >>> Quantile(2).candidates(axis)
+        array([0., 2., 4.])
+        """
         inner = axis.quantiles(np.arange(1, self.n_bins) / self.n_bins)
         inner = inner[(inner > axis.low) & (inner < axis.high)]
         return np.append(np.unique(np.append(axis.low, inner)), axis.high)
@@ -88,6 +138,13 @@ class Edges:
         Which limit belongs to a bin.
     linear : bool or sequence of bool
         Whether the effect of a bin, or of each bin, is a straight line instead of a constant.
+
+    Examples
+    --------
+    >>> import rhale
+    >>> x = np.linspace(0, 10, 201)
+    >>> rhale.effect(x, np.ones(201), bins=rhale.Edges([0, 3, 10])).edges
+    array([ 0.,  3., 10.])
     """
 
     edges: tuple[float, ...]
@@ -115,7 +172,25 @@ class Edges:
         object.__setattr__(self, "linear", tuple(kinds.tolist()) if kinds.ndim else bool(linear))
 
     def candidates(self, axis: Axis) -> FloatArray:  # noqa: ARG002 - they are given
-        """Return the limits as they were given."""
+        """Return the limits as they were given.
+
+        Parameters
+        ----------
+        axis : Axis
+            What is known of the feature: its range, values and their weights.
+
+        Returns
+        -------
+        ndarray of shape (n_cells + 1,)
+            Increasing, in units of the feature.
+
+        Examples
+        --------
+        >>> from rhale.kernels.axis import Axis
+        >>> axis = Axis(0.0, 4.0, np.arange(5.0), np.ones(5), 5.0)
+        >>> Edges([0, 1, 4]).candidates(axis)
+        array([0., 1., 4.])
+        """
         return np.array(self.edges)
 
     def __call__(self, moments: Moments) -> Cuts:

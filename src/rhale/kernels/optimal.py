@@ -29,6 +29,8 @@ class Optimal:
         Smallest number of rows in a bin; a twentieth of all rows if not given.
     ddof : int
         Divisor of the variance is n - ddof.
+    closed : {"left", "right"}
+        Which limit belongs to a bin.
 
     Notes
     -----
@@ -65,7 +67,25 @@ class Optimal:
             raise BadSettingError(msg)
 
     def candidates(self, axis: Axis) -> FloatArray:
-        """Equally wide cells."""
+        """Equally wide cells.
+
+        Parameters
+        ----------
+        axis : Axis
+            What is known of the feature: its range, values and their weights.
+
+        Returns
+        -------
+        ndarray of shape (n_cells + 1,)
+            Increasing, in units of the feature.
+
+        Examples
+        --------
+        >>> from rhale.kernels.axis import Axis
+        >>> axis = Axis(0.0, 4.0, np.arange(5.0), np.ones(5), 5.0)
+        >>> Optimal(max_bins=2).candidates(axis)
+        array([0., 2., 4.])
+        """
         return uniform_edges(axis.low, axis.high, self.max_bins)
 
     def __call__(self, moments: Moments) -> Cuts:
@@ -92,6 +112,16 @@ class Optimal:
         -------
         ndarray of shape (n_cells, n_cells)
             At [l, j]: the bin from edge l to edge j + 1.
+
+        Examples
+        --------
+        >>> from rhale.kernels.grid import Grid
+        >>> from rhale.kernels.moments import measure
+        >>> grid, x = Grid(np.array([0.0, 1.0, 2.0])), np.array([0.2, 0.4, 1.2, 1.4])
+        >>> cells = measure(grid, x, np.array([1.0, 1.0, 3.0, 3.0]))
+        >>> Optimal(discount=0.0).price(cells, least=1.0).round(2)  # variance 4/3 times width 2
+        array([[0.  , 2.67],
+               [ inf, 0.  ]])
         """
         weight, rows = run_weights(moments)
         price = run_squares(moments)

@@ -32,8 +32,9 @@ class Overlap:
     -----
     Let an effect be the mean over the training rows of what each row adds to it, which holds for
     many learners as long as rows are many. With A the shares, the mean of the trainings has the
-    variance |mean of A|² v, v being that of one unit, and their squared deviation S² is on average
-    sum |A_i - mean of A|² v / (n - 1). So the variance of the mean is `factor` S². The known cases
+    variance M² v, M being the length of the mean of A and v the variance of one unit, and their
+    squared deviation S² is on average the sum of the squared lengths of A_i less that mean, times
+    v / (n - 1). So the variance of the mean is `factor` S². The known cases
     follow: 1/m + n1/n2 for m random subsets that leave n2 of the rows out (delete-d jackknife),
     (1 - 1/K) n1/n2 for K folds, 1 + 1/m for bootstraps, 1/m where trainings share nothing.
     """

@@ -24,7 +24,15 @@ AT_ONCE = 64  # pairs: more leave the cache, fewer are calls
 
 
 class Square(NamedTuple):
-    """Mean square over the rows of a pure effect, and what noise adds to it."""
+    """Mean square over the rows of a pure effect, and what noise adds to it.
+
+    Attributes
+    ----------
+    raw : float
+        Mean square, in squared units of the output.
+    noise : float
+        What noise adds to it.
+    """
 
     raw: float
     noise: float

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -42,6 +42,11 @@ class Cuts:
         of bins with few rows.
     is_searched : bool
         Whether limits were chosen by the local effects, whose noise is then in the choice.
+
+    Examples
+    --------
+    >>> Cuts(limits=np.array([0, 2, 5]), linear=np.array([False, True])).linear
+    array([False,  True])
     """
 
     limits: IntArray
@@ -57,17 +62,79 @@ class Cuts:
 
 @runtime_checkable
 class Partition(Protocol):
-    """Settings of a way to choose bins; calling it with moments chooses them."""
+    """Settings of a way to choose bins; calling it with moments chooses them.
+
+    What has these members is taken for a partition, whoever wrote it, and may be passed as `bins=`.
+    It changes nothing and keeps nothing: the same moments give the same bins.
+
+    Examples
+    --------
+    >>> import rhale
+    >>> class Halves:
+    ...     closed = "left"
+    ...
+    ...     def candidates(self, axis):
+    ...         return np.array([axis.low, (axis.low + axis.high) / 2, axis.high])
+    ...
+    ...     def __call__(self, moments):
+    ...         return constant_cuts(np.arange(moments.grid.n_cells + 1))
+    >>> x = np.linspace(0, 10, 201)
+    >>> isinstance(Halves(), Partition), rhale.effect(x, np.ones(201), bins=Halves()).edges
+    (True, array([ 0.,  5., 10.]))
+    """
 
     @property
     def closed(self) -> Closed:
-        """Which limit belongs to a bin."""
+        """Which limit belongs to a bin: "left" or "right"."""
 
     def candidates(self, axis: Axis) -> FloatArray:
-        """Limits among which the bins are chosen, shape (n_cells + 1,)."""
+        """Limits among which the bins are chosen, finite and increasing.
+
+        The outermost are the range that is explained. Two equal ones stand for an axis with one
+        value.
+
+        Parameters
+        ----------
+        axis : Axis
+            What is known of the feature: its range, values and their weights.
+
+        Returns
+        -------
+        ndarray of shape (n_cells + 1,)
+        """
 
     def __call__(self, moments: Moments) -> Cuts:
-        """Choose bins from the moments in the candidate cells; the first series is the effect."""
+        """Choose bins from the moments in the candidate cells; the first series is the effect.
+
+        There may be fewer cells than candidates: limits that fall together are one.
+        """
+
+
+def check_cuts(cuts: Cuts, n_cells: int, name: str) -> Cuts:
+    """Give the bins that a partition chose; refuse what are no bins of these cells, by its name.
+
+    Examples
+    --------
+    >>> check_cuts(constant_cuts(np.array([0, 2, 3])), 3, "Mine").limits
+    array([0, 2, 3])
+    """
+    given: Any = cuts
+    if not isinstance(given, Cuts):
+        msg = f"bins={name} gave {given!r:.60} instead of Cuts"
+        raise BadSettingError(msg)
+    limits, linear = np.asarray(cuts.limits), np.asarray(cuts.linear)
+    is_whole = limits.ndim == 1 and limits.dtype.kind in "iu"
+    ends = limits[[0, -1]].tolist() if is_whole and limits.size else []
+    if ends != [0, n_cells] or not np.all(np.diff(limits) > 0):
+        msg = (
+            f"bins={name} chose the limits {np.array2string(limits, threshold=9)}; Cuts.limits are "
+            f"whole numbers that increase from 0 to {n_cells}, the number of cells"
+        )
+        raise BadSettingError(msg)
+    if linear.shape != (limits.size - 1,):
+        msg = f"bins={name} chose {limits.size - 1} bins, but Cuts.linear has shape {linear.shape}"
+        raise BadSettingError(msg)
+    return cuts
 
 
 def is_number(value: object) -> bool:

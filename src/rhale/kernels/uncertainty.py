@@ -23,7 +23,15 @@ from rhale.kernels.row_places import RowPlaces
 
 
 class Estimate(NamedTuple):
-    """Variances of some numbers, and the degrees of freedom that these were estimated with."""
+    """Variances of some numbers, and the degrees of freedom that these were estimated with.
+
+    Attributes
+    ----------
+    variance : ndarray of shape (n,)
+        Variances.
+    degrees : ndarray of shape (n,)
+        Degrees of freedom behind them.
+    """
 
     variance: FloatArray
     degrees: FloatArray

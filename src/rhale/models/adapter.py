@@ -95,7 +95,28 @@ class Adapter(Protocol):
 
     @abstractmethod
     def predict(self, rows: Any) -> Any:
-        """Answer for rows of the user's kind of table."""
+        """Answer for rows of the user's kind of table.
+
+        Parameters
+        ----------
+        rows : table
+            Rows, as the user's own kind of table: an array, a data frame.
+
+        Returns
+        -------
+        array-like of shape (n_rows,) or (n_rows, n_outputs)
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> class Doubled(Adapter):
+        ...     kind = "a function of mine"
+        ...
+        ...     def predict(self, rows):
+        ...         return 2 * rows[:, 0]
+        >>> Doubled().predict(np.array([[3.0, 1.0]]))
+        array([6.])
+        """
 
     # --- what it answers, and about what
 
@@ -125,7 +146,30 @@ class Adapter(Protocol):
         return ()
 
     def recognise(self, rows: Any, answer: Any) -> Adapter:  # noqa: ARG002
-        """Give a better adapter, now that an answer has been seen; or this one."""
+        """Give a better adapter, now that an answer has been seen; or this one.
+
+        Parameters
+        ----------
+        rows : table
+            Rows, as the user's own kind of table: an array, a data frame.
+        answer : array-like
+            What `predict` answered for them.
+
+        Returns
+        -------
+        Adapter
+
+        Examples
+        --------
+        >>> class Doubled(Adapter):
+        ...     kind = "a function of mine"
+        ...
+        ...     def predict(self, rows):
+        ...         return 2 * rows[:, 0]
+        >>> adapter = Doubled()
+        >>> adapter.recognise([[1.0]], [2.0]) is adapter
+        True
+        """
         return self
 
     # --- slopes
@@ -136,7 +180,42 @@ class Adapter(Protocol):
         return False
 
     def gradient(self, rows: Any, outputs: Sequence[int]) -> tuple[Any, Any]:  # noqa: ARG002
-        """Answers of all outputs, and slopes (n_rows, n_chosen, n_columns) of the chosen ones."""
+        """Answers of all outputs, and slopes (n_rows, n_chosen, n_columns) of the chosen ones.
+
+        Parameters
+        ----------
+        rows : table
+            Rows, as the user's own kind of table: an array, a data frame.
+        outputs : sequence of int
+            Which outputs are chosen.
+
+        Returns
+        -------
+        answers : ndarray of shape (n_rows, n_all_outputs)
+        slopes : ndarray of shape (n_rows, n_chosen, n_columns)
+
+        Raises
+        ------
+        NotDifferentiableError
+            If the adapter does not write it.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> class Doubled(Adapter):
+        ...     kind, is_differentiable = "a function of mine", True
+        ...
+        ...     def predict(self, rows):
+        ...         return 2 * rows[:, 0]
+        ...
+        ...     def gradient(self, rows, outputs):
+        ...         slopes = np.zeros((len(rows), len(outputs), rows.shape[1]))
+        ...         slopes[:, :, 0] = 2.0
+        ...         return self.predict(rows), slopes
+        >>> x = np.random.default_rng(0).normal(size=(100, 2))
+        >>> rhale.explain(Doubled(), x)["x0"].mean
+        array([2.])
+        """
         msg = f"this {self.kind} has no derivative; pass gradient=, or use local='secant'"
         raise NotDifferentiableError(msg)
 
@@ -160,11 +239,42 @@ class Adapter(Protocol):
     # --- where it computes
 
     def session(self) -> AbstractContextManager[None]:
-        """Prepare the model, and leave it afterwards as it was."""
+        """Prepare the model, and leave it afterwards as it was.
+
+        Returns
+        -------
+        context manager
+
+        Examples
+        --------
+        >>> class Doubled(Adapter):
+        ...     kind = "a function of mine"
+        ...
+        ...     def predict(self, rows):
+        ...         return 2 * rows[:, 0]
+        >>> with Doubled().session():
+        ...     pass
+        """
         return nullcontext()
 
     def answer_alone(self) -> AbstractContextManager[Adapter]:
-        """Give the model to ask where every answer is to come from the thread that asks."""
+        """Give the model to ask where every answer is to come from the thread that asks.
+
+        Returns
+        -------
+        context manager that gives an Adapter
+
+        Examples
+        --------
+        >>> class Doubled(Adapter):
+        ...     kind = "a function of mine"
+        ...
+        ...     def predict(self, rows):
+        ...         return 2 * rows[:, 0]
+        >>> with Doubled().answer_alone() as alone:
+        ...     alone.kind
+        'a function of mine'
+        """
         return nullcontext(self)
 
     @default
@@ -178,7 +288,35 @@ class Adapter(Protocol):
         return True
 
     def move_to(self, device: Any) -> Adapter:
-        """The model, or a copy of it, on a device."""
+        """The model, or a copy of it, on a device.
+
+        Parameters
+        ----------
+        device : str, torch.device or JAX device
+            Where to.
+
+        Returns
+        -------
+        Adapter
+
+        Raises
+        ------
+        BadSettingError
+            If the adapter does not write it.
+
+        Examples
+        --------
+        >>> class Doubled(Adapter):
+        ...     kind = "a function of mine"
+        ...
+        ...     def predict(self, rows):
+        ...         return 2 * rows[:, 0]
+        >>> try:
+        ...     Doubled().move_to("cuda")
+        ... except BadSettingError as error:
+        ...     print(str(error)[:13])
+        device='cuda'
+        """
         msg = f"device={device!r} is for torch modules and JAX functions; this is a {self.kind}"
         raise BadSettingError(msg)
 
@@ -188,5 +326,33 @@ class Adapter(Protocol):
         return False
 
     def differentiate(self, rows: Any, outputs: Sequence[int]) -> tuple[Any, Any]:
-        """As `gradient`, in tensors that stay where the model computes."""
+        """As `gradient`, in tensors that stay where the model computes.
+
+        Parameters
+        ----------
+        rows : table
+            Rows, as the user's own kind of table: an array, a data frame.
+        outputs : sequence of int
+            Which outputs are chosen.
+
+        Returns
+        -------
+        answers : tensor of shape (n_rows, n_all_outputs)
+        slopes : tensor of shape (n_rows, n_chosen, n_columns)
+
+        Examples
+        --------
+        >>> class Doubled(Adapter):
+        ...     kind = "a function of mine"
+        ...
+        ...     def predict(self, rows):
+        ...         return 2 * rows[:, 0]
+        >>> Doubled().gives_tensors
+        False
+        >>> try:
+        ...     Doubled().differentiate([[1.0]], [0])
+        ... except NotDifferentiableError:
+        ...     print("no derivative")
+        no derivative
+        """
         return self.gradient(rows, outputs)

@@ -48,6 +48,16 @@ class Predictor:
         Their positions.
     n_all : int
         Number of outputs of the model, chosen or not.
+
+    Examples
+    --------
+    >>> from rhale.models import wrap
+    >>> from rhale.tables import open_table
+    >>> x = np.arange(6.0).reshape(3, 2)
+    >>> chunk = open_table(x).chunk(0, 3)
+    >>> predictor, asked = meet(wrap(lambda rows: 2 * rows[:, 0]), chunk)
+    >>> predictor.outputs, predictor.predict(x, 3).ravel()
+    (('y0',), array([0., 4., 8.]))
     """
 
     adapter: Adapter
@@ -56,7 +66,31 @@ class Predictor:
     n_all: int
 
     def predict(self, rows: Any, n_rows: int, question: object = "") -> FloatArray:
-        """Answers of the chosen outputs, shape (n_rows, n_outputs)."""
+        """Answers of the chosen outputs, shape (n_rows, n_outputs).
+
+        Parameters
+        ----------
+        rows : table
+            Rows, as the model sees them.
+        n_rows : int
+            How many there are.
+        question : object
+            What was asked, for messages.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_outputs)
+
+        Examples
+        --------
+        >>> from rhale.models import wrap
+        >>> from rhale.tables import open_table
+        >>> x = np.arange(6.0).reshape(3, 2)
+        >>> chunk = open_table(x).chunk(0, 3)
+        >>> predictor, asked = meet(wrap(lambda rows: 2 * rows[:, 0]), chunk)
+        >>> predictor.predict(x, 3).ravel()
+        array([0., 4., 8.])
+        """
         heed_stop()
         with blaming_the_model(n_rows, question):
             answer = self.adapter.predict(rows)
@@ -101,6 +135,20 @@ class Predictor:
             Its label.
         target : str
             What the model was made to predict, where that is known.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from rhale.models import wrap
+        >>> from rhale.tables import open_table
+        >>> x = np.arange(6.0).reshape(3, 2)
+        >>> chunk = open_table(x).chunk(0, 3)
+        >>> predictor, asked = meet(wrap(lambda rows: 2 * rows[:, 0]), chunk)
+        >>> predictor.word("y0"), predictor.word("y0", "price")
+        ('prediction', 'price')
         """
         answers, labels = self.adapter.answers, self.adapter.labels
         if labels is not None and output in labels and len(labels) == self.n_all:
@@ -111,7 +159,36 @@ class Predictor:
     def walk(
         self, walker: Walker, chunk: Chunk, changes: Sequence[Change], question: object
     ) -> FloatArray:
-        """Answers of the chosen outputs for each change, shape (n_changes, n_rows, n_outputs)."""
+        """Answers of the chosen outputs for each change, shape (n_changes, n_rows, n_outputs).
+
+        Parameters
+        ----------
+        walker : Walker
+            What answers, that of the adapter.
+        chunk : Chunk
+            The rows.
+        changes : sequence of (int, ndarray of shape (n_rows,))
+            Columns and their new values, one after the other.
+        question : object
+            What was asked, for messages.
+
+        Returns
+        -------
+        ndarray of shape (n_changes, n_rows, n_outputs)
+
+        Examples
+        --------
+        >>> from rhale.models import wrap
+        >>> from rhale.tables import open_table
+        >>> x = np.arange(6.0).reshape(3, 2)
+        >>> chunk = open_table(x).chunk(0, 3)
+        >>> predictor, asked = meet(wrap(lambda rows: 2 * rows[:, 0]), chunk)
+        >>> class Doubles:
+        ...     def walk(self, chunk, changes):
+        ...         return np.stack([2 * values for _, values in changes])[..., None]
+        >>> predictor.walk(Doubles(), chunk, [(0, np.ones(3))], "with x0 changed").ravel()
+        array([2., 2., 2.])
+        """
         heed_stop()
         with blaming_the_model(chunk.n_rows, question):
             answers = walker.walk(chunk, changes)
@@ -128,7 +205,38 @@ class Predictor:
         rows: JumpRows,
         question: object,
     ) -> list[JumpReply]:
-        """Jumps of the chosen outputs, one reply for each question."""
+        """Jumps of the chosen outputs, one reply for each question.
+
+        Parameters
+        ----------
+        walker : Walker
+            What answers, that of the adapter.
+        chunk : Chunk
+            The rows.
+        questions : sequence of JumpQuestion
+            What is asked about single columns.
+        rows : JumpRows
+            How rows count.
+        question : object
+            What was asked, for messages.
+
+        Returns
+        -------
+        list of JumpReply
+
+        Examples
+        --------
+        >>> from rhale.models import wrap
+        >>> from rhale.tables import open_table
+        >>> x = np.arange(6.0).reshape(3, 2)
+        >>> chunk = open_table(x).chunk(0, 3)
+        >>> predictor, asked = meet(wrap(lambda rows: 2 * rows[:, 0]), chunk)
+        >>> class Flat:
+        ...     def walk_jumps(self, chunk, questions, rows, chosen):
+        ...         return [JumpReply(None, np.zeros((4, 1, 3))) for _ in questions]
+        >>> predictor.walk_jumps(Flat(), chunk, [], JumpRows(np.zeros(3, np.uint8), np.ones(3)), "")
+        []
+        """
         heed_stop()
         with blaming_the_model(chunk.n_rows, question):
             replies = walker.walk_jumps(chunk, questions, rows, self.chosen)
@@ -144,7 +252,36 @@ class Predictor:
     def walk_pairs(
         self, walker: Walker, chunk: Chunk, asked: PairQuestion, question: object
     ) -> PairReply:
-        """Mixed differences of all pairs, of the chosen outputs."""
+        """Mixed differences of all pairs, of the chosen outputs.
+
+        Parameters
+        ----------
+        walker : Walker
+            What answers, that of the adapter.
+        chunk : Chunk
+            The rows.
+        asked : PairQuestion
+            What is asked about pairs of columns.
+        question : object
+            What was asked, for messages.
+
+        Returns
+        -------
+        PairReply
+
+        Examples
+        --------
+        >>> from rhale.models import wrap
+        >>> from rhale.tables import open_table
+        >>> x = np.arange(6.0).reshape(3, 2)
+        >>> chunk = open_table(x).chunk(0, 3)
+        >>> predictor, asked = meet(wrap(lambda rows: 2 * rows[:, 0]), chunk)
+        >>> class Flat:
+        ...     def walk_pairs(self, chunk, asked, chosen):
+        ...         return PairReply([], [])
+        >>> predictor.walk_pairs(Flat(), chunk, PairQuestion((), np.empty((0, 2), dtype=int)), "").mixed
+        []
+        """
         heed_stop()
         with blaming_the_model(chunk.n_rows, question):
             reply = walker.walk_pairs(chunk, asked, self.chosen)
@@ -167,6 +304,21 @@ class Predictor:
             The rows.
         rows : table, optional
             The same rows as the model is to see them, where something in them was replaced.
+
+        Returns
+        -------
+        answers : ndarray of shape (n_rows, n_outputs)
+        slopes : ndarray of shape (n_rows, n_outputs, n_columns)
+
+        Examples
+        --------
+        >>> from rhale.models import wrap
+        >>> from rhale.tables import open_table
+        >>> chunk = open_table(np.arange(6.0).reshape(3, 2)).chunk(0, 3)
+        >>> model = wrap(lambda rows: 2 * rows[:, 0], gradient=lambda rows: rows * 0 + [2.0, 0.0])
+        >>> predictor, _ = meet(model, chunk)
+        >>> predictor.gradient(chunk)[1][0]
+        array([[2., 0.]])
         """
         heed_stop()
         with blaming_the_model(chunk.n_rows, "asked for its gradient"):
@@ -185,7 +337,30 @@ class Predictor:
         return self._choose(check_answer(answer, chunk.n_rows, "")), checked
 
     def partial_dependences(self, chunk: Chunk, question: DependenceQuestion) -> Dependences | None:
-        """Partial dependences of the chosen outputs at the rows; None if the model is to be asked."""
+        """Partial dependences of the chosen outputs at the rows; None if the model is to be asked.
+
+        Parameters
+        ----------
+        chunk : Chunk
+            The rows.
+        question : DependenceQuestion
+            Which columns and pairs.
+
+        Returns
+        -------
+        Dependences or None
+
+        Examples
+        --------
+        >>> from rhale.models import wrap
+        >>> from rhale.tables import open_table
+        >>> x = np.arange(6.0).reshape(3, 2)
+        >>> chunk = open_table(x).chunk(0, 3)
+        >>> predictor, asked = meet(wrap(lambda rows: 2 * rows[:, 0]), chunk)
+        >>> question = DependenceQuestion((0,), np.empty((0, 2), dtype=int), np.full(3, 1 / 3))
+        >>> predictor.partial_dependences(chunk, question) is None  # a function is asked, not walked
+        True
+        """
         heed_stop()
         if self.walker is None:
             return None
@@ -233,6 +408,16 @@ def meet(adapter: Adapter, probe: Chunk, output: Any = None) -> tuple[Predictor,
     predictor : Predictor
     asked : int
         Rows that were predicted.
+
+    Examples
+    --------
+    >>> from rhale.models import wrap
+    >>> from rhale.tables import open_table
+    >>> x = np.arange(6.0).reshape(3, 2)
+    >>> chunk = open_table(x).chunk(0, 3)
+    >>> predictor, asked = meet(wrap(lambda rows: 2 * rows[:, 0]), chunk)
+    >>> predictor.outputs, asked  # three rows, and two of them again
+    (('y0',), 5)
     """
     first = probe.take(np.arange(min(FIRST_ROWS, probe.n_rows)))
     half = probe.take(np.arange((first.n_rows + 1) // 2))

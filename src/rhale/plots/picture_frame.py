@@ -41,7 +41,9 @@ class Frame(NamedTuple):
             said = "\n".join(filter(None, [self.title, figure.get_suptitle()]))
             figure.suptitle(said, fontsize="large", **LITERAL)
         elif len(panels) == 1:
-            panels[0].set_title(self.title, **LITERAL)
+            note = panels[0].get_title("left")  # how large the effect is: below the title
+            lines = len(note.splitlines())
+            panels[0].set_title(self.title + "\n" * lines, **LITERAL)
         else:
             msg = (
                 f"title= stands above a new figure or one panel, and ax= has {len(panels)}; "

@@ -27,6 +27,16 @@ def gradual_product() -> RegionalProblem:
     """Pose a slope that is another feature: f = x0 x1 + x2, five even features.
 
     One rule on x1 explains 3/4 of the spread, and there is no edge anywhere.
+
+    Returns
+    -------
+    RegionalProblem
+
+    Examples
+    --------
+    >>> rows = np.array([[0., 0.5, 0, 0, 0], [0., -0.5, 0, 0, 0]])
+    >>> gradual_product().gradient(rows)[:, 0]
+    array([ 0.5, -0.5])
     """
     return RegionalProblem(
         "gradual_product",
@@ -47,7 +57,18 @@ def _second(rows: FloatArray) -> FloatArray:
 
 
 def soft_gate() -> RegionalProblem:
-    """Pose a gate without an edge: f = 2 x0 s(4 x1) + x2 with the logistic function s."""
+    """Pose a gate without an edge: f = 2 x0 s(4 x1) + x2 with the logistic function s.
+
+    Returns
+    -------
+    RegionalProblem
+
+    Examples
+    --------
+    >>> rows = np.array([[0., 0, 0, 0, 0], [0., 9, 0, 0, 0]])
+    >>> soft_gate().gradient(rows)[:, 0]
+    array([1., 2.])
+    """
     return RegionalProblem(
         "soft_gate",
         partial(draw_even, n_features=5),
@@ -73,7 +94,17 @@ def _logistic_slope(rows: FloatArray) -> FloatArray:
 
 
 def additive_curves() -> RegionalProblem:
-    """Pose curves that add up, of features correlated by 0.9: nobody differs."""
+    """Pose curves that add up, of features correlated by 0.9: nobody differs.
+
+    Returns
+    -------
+    RegionalProblem
+
+    Examples
+    --------
+    >>> additive_curves().target is None, additive_curves().splitters
+    (True, ())
+    """
     parts = {
         0: power(3, 1 / 3),
         1: _wave_of(2.0),
@@ -86,13 +117,33 @@ def additive_curves() -> RegionalProblem:
 
 
 def additive_tails() -> RegionalProblem:
-    """Pose curves that add up, of log-normal features whose logarithms are correlated by 0.8."""
+    """Pose curves that add up, of log-normal features whose logarithms are correlated by 0.8.
+
+    Returns
+    -------
+    RegionalProblem
+
+    Examples
+    --------
+    >>> additive_tails().gradient(np.ones((1, 5)))[0, :3]  # log x0, the root of x1, 0.2 x2
+    array([1. , 0.5, 0.2])
+    """
     parts = {0: LOGARITHM, 1: Part(np.sqrt, _root_slope), 2: power(1, 0.2), 4: Part(np.sin, np.cos)}
     return RegionalProblem("additive_tails", _draw_skewed, parts, alike=(0, 1, 2, 3, 4))
 
 
 def additive_steps() -> RegionalProblem:
-    """Pose a kink, a step, a wave, a line and a cube that add up, of features correlated by 0.5."""
+    """Pose a kink, a step, a wave, a line and a cube that add up, of features correlated by 0.5.
+
+    Returns
+    -------
+    RegionalProblem
+
+    Examples
+    --------
+    >>> additive_steps().gradient(-np.ones((1, 7)))[0, :2]  # a kink and a step
+    array([-1.,  0.])
+    """
     parts = {0: SIZE, 1: Part(_step, np.zeros_like), 2: _wave_of(3.0), 3: LINE, 4: power(3, 0.3)}
     draw = partial(draw_normal, n_features=7, rho=0.5)
     return RegionalProblem("additive_steps", draw, parts, alike=tuple(range(7)))
@@ -102,6 +153,15 @@ def ripple() -> RegionalProblem:
     """Pose rows that differ by a wave too fine for any rule.
 
     f = x0 sin(40 x1 + 37 x2) + x3; ten even features.
+
+    Returns
+    -------
+    RegionalProblem
+
+    Examples
+    --------
+    >>> ripple().target, ripple().splitters
+    (0, ())
     """
     return RegionalProblem(
         "ripple",
@@ -129,6 +189,15 @@ def ten_partners() -> RegionalProblem:
     """Pose an effect that ten features change a little each: a list of partners, and no tree.
 
     f = x0 (1 + (x1 + ... + x10) / sqrt(10)); one rule explains 7.5 % of the spread at most.
+
+    Returns
+    -------
+    RegionalProblem
+
+    Examples
+    --------
+    >>> len(ten_partners().partners), ten_partners().gradient(np.zeros((1, 12)))[:, 0]
+    (10, array([1.]))
     """
     others = tuple(range(1, 11))
     return RegionalProblem(
@@ -159,11 +228,22 @@ def rippled_gate(share: float = 0.3) -> RegionalProblem:
     share : float
         What the rule on x2 explains, between 0 and 1.
 
+    Returns
+    -------
+    RegionalProblem
+
     Notes
     -----
     f = x0 (1 + a sign(x2) + b sin(40 x3 + 37 x4)) + x1, with a² = share and b² = 2 (1 - share):
     the factor has a variance of 1, but for the wave not being whole. The wave is no step, so
     rows have no kinds here, and the gate of x2 is one place of it.
+
+    Examples
+    --------
+    >>> rows = np.zeros((2, 10))
+    >>> rows[:, 2] = 1.0, -1.0
+    >>> rippled_gate(share=0.25).gradient(rows)[:, 0]  # 1 plus or minus the root of the share
+    array([1.5, 0.5])
     """
     edge, wave = math.sqrt(share), math.sqrt(2 * (1 - share))
     return RegionalProblem(

@@ -28,6 +28,16 @@ def opposite_slopes() -> RegionalProblem:
     """Pose the introduction of the paper: x1 falls, or rises where x2 is positive.
 
     f = 0.2 x0 + 5 x1 (1 where x2 > 0, else -1); features even on (-1, 1).
+
+    Returns
+    -------
+    RegionalProblem
+
+    Examples
+    --------
+    >>> rows = np.array([[0., 0, 1], [0., 0, -1]])
+    >>> opposite_slopes().gradient(rows)[:, 1]
+    array([ 5., -5.])
     """
     return RegionalProblem(
         "opposite_slopes",
@@ -47,6 +57,21 @@ def near_copy(n_features: int = 3) -> RegionalProblem:
     """Pose a tutorial of effector: x0 falls or rises by x2, and x1 is x0 but for a little noise.
 
     f = 3 x0 (1 where x2 > 0, else -1) + x2. Further features do nothing.
+
+    Parameters
+    ----------
+    n_features : int
+        How many columns there are.
+
+    Returns
+    -------
+    RegionalProblem
+
+    Examples
+    --------
+    >>> rows = np.array([[0., 0, 1], [0., 0, -1]])
+    >>> near_copy().gradient(rows)[:, 0]
+    array([ 3., -3.])
     """
     return RegionalProblem(
         "near_copy",
@@ -67,6 +92,16 @@ def both_gates() -> RegionalProblem:
     """Pose a slope that turns where two conditions hold: x1 > 0.33 and x2 > -0.16.
 
     f = x0 (2 where both hold, else -1) + x3²; five even features.
+
+    Returns
+    -------
+    RegionalProblem
+
+    Examples
+    --------
+    >>> rows = np.array([[0., 1, 1, 0, 0], [0., 1, -1, 0, 0]])
+    >>> both_gates().gradient(rows)[:, 0]
+    array([ 2., -1.])
     """
     return RegionalProblem(
         "both_gates",
@@ -89,6 +124,21 @@ def either_or(n_features: int = 5) -> RegionalProblem:
     """Pose the exclusive or of two signs, of which neither alone explains anything.
 
     f = 3 x0 sign(x1) sign(x2) + x3; even features, all but the first four without effect.
+
+    Parameters
+    ----------
+    n_features : int
+        How many columns there are.
+
+    Returns
+    -------
+    RegionalProblem
+
+    Examples
+    --------
+    >>> rows = np.array([[0., 1, 1, 0, 0], [0., 1, -1, 0, 0]])
+    >>> either_or().gradient(rows)[:, 0]
+    array([ 3., -3.])
     """
     return RegionalProblem(
         "either_or",
@@ -112,6 +162,16 @@ def copied_splitter() -> RegionalProblem:
     """Pose a gate on x2 > 0.5 beside features that are correlated with x2 by 0.95 and 0.8.
 
     f = x0 (3 beyond the gate, else 1) + x3 + x4²; normal features.
+
+    Returns
+    -------
+    RegionalProblem
+
+    Examples
+    --------
+    >>> rows = np.array([[0., 0, 1, 0, 0, 0], [0., 0, 0, 0, 0, 0]])
+    >>> copied_splitter().gradient(rows)[:, 0]
+    array([3., 1.])
     """
     return RegionalProblem(
         "copied_splitter",
@@ -135,6 +195,16 @@ def two_levels() -> RegionalProblem:
     """Pose a category of six levels, two of which differ from the others.
 
     f = x0 (2 where x2 is 1 or 4, else -1) + x1.
+
+    Returns
+    -------
+    RegionalProblem
+
+    Examples
+    --------
+    >>> rows = np.array([[0., 0, 4, 0, 0], [0., 0, 3, 0, 0]])
+    >>> two_levels().gradient(rows)[:, 0]
+    array([ 2., -1.])
     """
     return RegionalProblem(
         "two_levels",
@@ -158,6 +228,16 @@ def small_group() -> RegionalProblem:
     """Pose one row in twenty that differs: x2 > 0.9.
 
     f = x0 (5 in the group, else 1) + x1²; five even features.
+
+    Returns
+    -------
+    RegionalProblem
+
+    Examples
+    --------
+    >>> rows = np.array([[0., 0, 0.95, 0, 0], [0., 0, 0, 0, 0]])
+    >>> small_group().gradient(rows)[:, 0]
+    array([5., 1.])
     """
     return RegionalProblem(
         "small_group",
@@ -181,6 +261,16 @@ def skewed_gate() -> RegionalProblem:
 
     f = log x0 (1.8 where log x2 > 0.5, else 0.2) + x1; log x0 and log x2 are normal with
     deviation 1.5.
+
+    Returns
+    -------
+    RegionalProblem
+
+    Examples
+    --------
+    >>> rows = np.array([[1., 0, 2, 0, 0], [1., 0, 1, 0, 0]])
+    >>> skewed_gate().gradient(rows)[:, 0]
+    array([1.8, 0.2])
     """
     return RegionalProblem(
         "skewed_gate",
@@ -204,6 +294,16 @@ def local_gate() -> RegionalProblem:
     """Pose rows that differ in the last quarter of x0 only.
 
     f = x0 + x1 + max(x0 - 0.5, 0) (2 where x2 > 0, else 0); five even features.
+
+    Returns
+    -------
+    RegionalProblem
+
+    Examples
+    --------
+    >>> rows = np.array([[0.75, 0, 1, 0, 0], [0.75, 0, -1, 0, 0]])
+    >>> local_gate().gradient(rows)[:, 0]
+    array([3., 1.])
     """
     return RegionalProblem(
         "local_gate",
@@ -226,7 +326,17 @@ def _twice_beyond_zero(rows: FloatArray) -> FloatArray:
 def corner_gate() -> RegionalProblem:
     """Pose one row in ten that differs, by two features that are correlated with the rest.
 
-    f = x0 (2.2 where x4 > 0.37 and x5 < -0.2, else 1) + |x1| + x2; normal, correlated by 0.3.
+    f = x0 (2.2 where x4 > 0.37 and x5 < -0.2, else 1) + abs(x1) + x2; normal, correlated by 0.3.
+
+    Returns
+    -------
+    RegionalProblem
+
+    Examples
+    --------
+    >>> rows = np.array([[0., 0, 0, 0, 1, -1, 0, 0], [0., 0, 0, 0, 1, 0, 0, 0]])
+    >>> corner_gate().gradient(rows)[:, 0]
+    array([2.2, 1. ])
     """
     return RegionalProblem(
         "corner_gate",
@@ -249,6 +359,16 @@ def level_gate() -> RegionalProblem:
     """Pose a category whose steps turn round: levels are explained, and a number splits.
 
     f = (1.5 x0 - 0.3 x0²) (1 where x2 > 0.25, else -1) + x1, with levels x0 = 0, ..., 4.
+
+    Returns
+    -------
+    RegionalProblem
+
+    Examples
+    --------
+    >>> rows = np.array([[1.0, 0, 1, 0, 0], [1.0, 0, 0, 0, 0]])
+    >>> level_gate().predict(rows)
+    array([ 1.2, -1.2])
     """
     arch = Polynomial([0.0, 1.5, -0.3])
     return RegionalProblem(
@@ -274,6 +394,16 @@ def missing_gate() -> RegionalProblem:
     """Pose rows that differ because a value is missing: x2 is not there in three of ten.
 
     f = x0 (2 where x2 is missing, else -1) + x1².
+
+    Returns
+    -------
+    RegionalProblem
+
+    Examples
+    --------
+    >>> rows = np.array([[0., 0, np.nan, 0, 0], [0., 0, 0, 0, 0]])
+    >>> missing_gate().gradient(rows)[:, 0]
+    array([ 2., -1.])
     """
     return RegionalProblem(
         "missing_gate",
@@ -296,6 +426,16 @@ def category_or() -> RegionalProblem:
     """Pose the exclusive or of two categories of two levels each.
 
     f = 2 x0 (1 where x2 and x3 are the same, else -1) + x1.
+
+    Returns
+    -------
+    RegionalProblem
+
+    Examples
+    --------
+    >>> rows = np.array([[0., 0, 1, 1, 0], [0., 0, 1, 0, 0]])
+    >>> category_or().gradient(rows)[:, 0]
+    array([ 2., -2.])
     """
     return RegionalProblem(
         "category_or",
@@ -320,6 +460,16 @@ def year_gate() -> RegionalProblem:
     """Pose an effect that grows in one year: x2 holds whole numbers from 1980 to 2020.
 
     f = x0 (2.5 from x2 = 2003 on, else 1) + x1² + 0.02 x2.
+
+    Returns
+    -------
+    RegionalProblem
+
+    Examples
+    --------
+    >>> rows = np.array([[0., 0, 2003, 0, 0], [0., 0, 2002, 0, 0]])
+    >>> year_gate().gradient(rows)[:, 0]
+    array([2.5, 1. ])
     """
     return RegionalProblem(
         "year_gate",
@@ -343,6 +493,16 @@ def weighted_gate() -> RegionalProblem:
 
     f = x0 (2 or -1) + x1: 2 beyond x2 = 0 where x3 > 0, rows of weight 1; 2 beyond x4 = 0 in the
     others, rows of weight 0.001. By weight the splitter is x2 alone.
+
+    Returns
+    -------
+    RegionalProblem
+
+    Examples
+    --------
+    >>> rows = np.array([[0., 0, 1, 1, 0, 0], [0., 0, -1, 1, 0, 0]])
+    >>> weighted_gate().gradient(rows)[:, 0]
+    array([ 2., -1.])
     """
     return RegionalProblem(
         "weighted_gate",

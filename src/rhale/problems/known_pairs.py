@@ -47,7 +47,24 @@ class PairedProblem:
     shape: Function | None = None
 
     def draw(self, n_rows: int, seed: int) -> FloatArray:
-        """Rows of the problem."""
+        """Rows of the problem.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many rows to draw.
+        seed : int
+            Of a fresh generator.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, 10)
+
+        Examples
+        --------
+        >>> two_factors().draw(5, seed=0).shape
+        (5, 10)
+        """
         rows = np.random.default_rng(seed).normal(size=(n_rows, N_COLUMNS))
         for first, second, r in self.correlated:
             rows[:, second] = r * rows[:, first] + np.sqrt(1 - r**2) * rows[:, second]
@@ -57,7 +74,22 @@ class PairedProblem:
 
 
 def two_factors(correlation: float = 0.0) -> PairedProblem:
-    """x0 x1 + x2 + x3²/2; with correlation r its strength is 1 - r²."""
+    """x0 x1 + x2 + x3²/2; with correlation r its strength is 1 - r².
+
+    Parameters
+    ----------
+    correlation : float
+        Of x0 and x1.
+
+    Returns
+    -------
+    PairedProblem
+
+    Examples
+    --------
+    >>> two_factors(correlation=0.6).strengths
+    {(0, 1): 0.64}
+    """
     slopes: dict[int, Function] = {
         0: partial(_column, 1),
         1: partial(_column, 0),
@@ -71,13 +103,35 @@ def two_factors(correlation: float = 0.0) -> PairedProblem:
 
 
 def gated_slope() -> PairedProblem:
-    """2 x0 where x1 > 0, and x2 / 2: a jump along x1, which no slope tells."""
+    """2 x0 where x1 > 0, and x2 / 2: a jump along x1, which no slope tells.
+
+    Returns
+    -------
+    PairedProblem
+
+    Examples
+    --------
+    >>> rows = np.zeros((2, 10))
+    >>> rows[:, 0], rows[:, 1] = 1.0, (1.0, -1.0)
+    >>> gated_slope().function(rows)
+    array([2., 0.])
+    """
     slopes: dict[int, Function] = {0: _twice_above, 2: partial(_constant, 0.5)}
     return PairedProblem("gate", _gated_slope, partial(_slopes, slopes), {(0, 1): 1.0})
 
 
 def smooth_or() -> PairedProblem:
-    """Tanh 3x0 tanh 3x1 + x2: neither does anything alone."""
+    """Tanh 3x0 tanh 3x1 + x2: neither does anything alone.
+
+    Returns
+    -------
+    PairedProblem
+
+    Examples
+    --------
+    >>> list(smooth_or().strengths)
+    [(0, 1)]
+    """
     slopes: dict[int, Function] = {
         0: partial(_smooth_slope, 0),
         1: partial(_smooth_slope, 1),
@@ -87,7 +141,17 @@ def smooth_or() -> PairedProblem:
 
 
 def nothing_together() -> PairedProblem:
-    """Sin 2x0 + x1²/2 + |x2| + x3/2: no pair."""
+    """Sin 2x0 + x1²/2 + abs(x2) + x3/2: no pair.
+
+    Returns
+    -------
+    PairedProblem
+
+    Examples
+    --------
+    >>> nothing_together().strengths
+    {}
+    """
     slopes: dict[int, Function] = {
         0: _waves,
         1: partial(_column, 1),
@@ -98,7 +162,17 @@ def nothing_together() -> PairedProblem:
 
 
 def copied_factor() -> PairedProblem:
-    """x0 x1 + x3, and x2 goes with x1: (x0, x2) is no pair."""
+    """x0 x1 + x3, and x2 goes with x1: (x0, x2) is no pair.
+
+    Returns
+    -------
+    PairedProblem
+
+    Examples
+    --------
+    >>> copied_factor().strengths, copied_factor().correlated
+    ({(0, 1): 1.0}, ((1, 2, 0.9),))
+    """
     slopes: dict[int, Function] = {0: partial(_column, 1), 1: partial(_column, 0), 3: _one}
     return PairedProblem(
         "proxy", _copied_factor, partial(_slopes, slopes), {(0, 1): 1.0}, ((1, 2, 0.9),)
@@ -106,13 +180,33 @@ def copied_factor() -> PairedProblem:
 
 
 def three_factors() -> PairedProblem:
-    """x0 x1 x2 + x3: no two of them act together on average."""
+    """x0 x1 x2 + x3: no two of them act together on average.
+
+    Returns
+    -------
+    PairedProblem
+
+    Examples
+    --------
+    >>> three_factors().function(np.arange(1.0, 11.0)[None])  # 1 x 2 x 3 + 4
+    array([10.])
+    """
     slopes: dict[int, Function] = {**{k: partial(_others, k) for k in range(3)}, 3: _one}
     return PairedProblem("three-way", _three_factors, partial(_slopes, slopes))
 
 
 def four_products() -> PairedProblem:
-    """Products of weight 1, 1/2, 1/4 and 1/8, and x8."""
+    """Products of weight 1, 1/2, 1/4 and 1/8, and x8.
+
+    Returns
+    -------
+    PairedProblem
+
+    Examples
+    --------
+    >>> four_products().strengths
+    {(0, 1): 1.0, (2, 3): 0.5, (4, 5): 0.25, (6, 7): 0.125}
+    """
     slopes: dict[int, Function] = {8: _one}
     for k in range(4):
         slopes[2 * k] = partial(_scaled, 2.0**-k, 2 * k + 1)
@@ -122,7 +216,19 @@ def four_products() -> PairedProblem:
 
 
 def skewed_factor() -> PairedProblem:
-    """Log x0 x1 + x2 with a lognormal x0: wide cells where rows are few."""
+    """Log x0 x1 + x2 with a lognormal x0: wide cells where rows are few.
+
+    Returns
+    -------
+    PairedProblem
+
+    Examples
+    --------
+    >>> rows = np.zeros((1, 10))
+    >>> rows[0, :2] = np.e, 2.0
+    >>> skewed_factor().function(rows)
+    array([2.])
+    """
     slopes: dict[int, Function] = {0: _by_first, 1: _log_first, 2: _one}
     return PairedProblem(
         "log product", _skewed_factor, partial(_slopes, slopes), {(0, 1): 1.0}, shape=np.exp

@@ -18,7 +18,20 @@ Sampler = Callable[[np.random.Generator, int], FloatArray]
 
 @dataclass(frozen=True)
 class Part:
-    """A function of one feature, and its derivative."""
+    """A function of one feature, and its derivative.
+
+    Attributes
+    ----------
+    height : callable
+        Maps values of the feature, shape (n,), to what it adds.
+    slope : callable
+        Maps them to its derivative.
+
+    Examples
+    --------
+    >>> power(2).slope(np.array([3.0]))
+    array([6.])
+    """
 
     height: Function
     slope: Function
@@ -96,11 +109,46 @@ class RegionalProblem:
     weigh: Function | None = None
 
     def draw(self, n_rows: int, seed: int = 0) -> FloatArray:
-        """Draw independent rows, one column per feature; the seed alone decides them."""
+        """Draw independent rows, one column per feature; the seed alone decides them.
+
+        Parameters
+        ----------
+        n_rows : int
+            How many rows to draw.
+        seed : int
+            Of a fresh generator.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+
+        Examples
+        --------
+        >>> from rhale.problems import both_gates
+        >>> both_gates().draw(5, seed=1).shape
+        (5, 5)
+        """
         return self.sampler(np.random.default_rng(seed), n_rows)
 
     def predict(self, rows: FloatArray) -> FloatArray:
-        """Values of the function, shape (n_rows,)."""
+        """Values of the function, shape (n_rows,).
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_rows, n_features)
+            Some rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+
+        Examples
+        --------
+        >>> from rhale.problems import both_gates
+        >>> rows = np.array([[0.5, 1, 1, 0, 0], [0.5, 1, -1, 0, 0]])
+        >>> both_gates().predict(rows)
+        array([ 1. , -0.5])
+        """
         value = np.zeros(len(rows))
         for column, part in self.parts.items():
             value = value + part.height(rows[:, column])
@@ -109,7 +157,24 @@ class RegionalProblem:
         return value + self.own.height(rows[:, self.target]) * self.gate(rows)
 
     def gradient(self, rows: FloatArray) -> FloatArray:
-        """Derivatives, shape (n_rows, n_features); at a kink or a jump those of one side."""
+        """Derivatives, shape (n_rows, n_features); at a kink or a jump those of one side.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_rows, n_features)
+            Some rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+
+        Examples
+        --------
+        >>> from rhale.problems import both_gates
+        >>> rows = np.array([[0.5, 1, 1, 0, 0], [0.5, 1, -1, 0, 0]])
+        >>> both_gates().gradient(rows)[:, 0]
+        array([ 2., -1.])
+        """
         slopes = np.zeros(rows.shape)
         for column, part in self.parts.items():
             slopes[:, column] += part.slope(rows[:, column])
@@ -122,7 +187,24 @@ class RegionalProblem:
         return slopes
 
     def labels(self, rows: FloatArray) -> npt.NDArray[np.int64]:
-        """Kind of every row: the place of its gate among `factors`; all alike without any."""
+        """Kind of every row: the place of its gate among `factors`; all alike without any.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_rows, n_features)
+            Some rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+
+        Examples
+        --------
+        >>> from rhale.problems import both_gates
+        >>> rows = np.array([[0.5, 1, 1, 0, 0], [0.5, 1, -1, 0, 0]])
+        >>> both_gates().labels(rows)
+        array([1, 0])
+        """
         if not self.factors:
             return np.zeros(len(rows), dtype=np.int64)
         return np.searchsorted(self.factors, self.gate(rows)).astype(np.int64)

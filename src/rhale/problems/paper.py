@@ -38,7 +38,7 @@ def _legacy_state(seed: int) -> np.random.RandomState:
 
 
 def intro() -> Problem:
-    """Pose two opposite slopes that cancel on average (Fig. 1 and 2).
+    """Pose two opposite slopes that cancel on average: figures 1 and 2.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def _sample_intro() -> FloatArray:
 
 
 def running() -> Problem:
-    """Pose few rows on one side and a nearly deterministic interaction (Fig. 3 and 4).
+    """Pose few rows on one side and a nearly deterministic interaction: figures 3 and 4.
 
     Returns
     -------

@@ -41,23 +41,103 @@ class Captions:
             object.__setattr__(self, name, as_read_only(getattr(self, name)))
 
     def feature(self, name: str) -> str:
-        """What people read for a feature."""
+        """What people read for a feature.
+
+        Parameters
+        ----------
+        name : str
+            Key of the feature.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> captions = Captions({"bmi": "Body mass index"}, {"y0": "price"}, {"bmi": "kg/m²", "y0": "$"})
+        >>> captions.feature("bmi"), captions.feature("age")
+        ('Body mass index', 'age')
+        """
         return self.features.get(name, name)
 
     def output(self, name: str) -> str:
-        """What people read for an output."""
+        """What people read for an output.
+
+        Parameters
+        ----------
+        name : str
+            Key of the output.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> captions = Captions({"bmi": "Body mass index"}, {"y0": "price"}, {"bmi": "kg/m²", "y0": "$"})
+        >>> captions.output("y0")
+        'price'
+        """
         return self.outputs.get(name, name)
 
     def unit(self, name: str) -> str:
-        """Unit of a feature or an output; nothing where it has none."""
+        """Unit of a feature or an output; nothing where it has none.
+
+        Parameters
+        ----------
+        name : str
+            Key of a feature or an output.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> captions = Captions({"bmi": "Body mass index"}, {"y0": "price"}, {"bmi": "kg/m²", "y0": "$"})
+        >>> captions.unit("bmi"), captions.unit("age")
+        ('kg/m²', '')
+        """
         return self.units.get(name, "")
 
     def axis(self, name: str) -> str:
-        """What stands at the axis of a feature: what people read, and its unit."""
+        """What stands at the axis of a feature: what people read, and its unit.
+
+        Parameters
+        ----------
+        name : str
+            Key of the feature.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> captions = Captions({"bmi": "Body mass index"}, {"y0": "price"}, {"bmi": "kg/m²", "y0": "$"})
+        >>> captions.axis("bmi")
+        'Body mass index (kg/m²)'
+        """
         return self._with_unit(self.feature(name), name)
 
     def value_axis(self, name: str) -> str:
-        """The same for an output."""
+        """The same for an output.
+
+        Parameters
+        ----------
+        name : str
+            Key of the output.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> captions = Captions({"bmi": "Body mass index"}, {"y0": "price"}, {"bmi": "kg/m²", "y0": "$"})
+        >>> captions.value_axis("y0")
+        'price ($)'
+        """
         return self._with_unit(self.output(name), name)
 
     def _with_unit(self, words: str, name: str) -> str:
@@ -65,15 +145,58 @@ class Captions:
         return f"{words} ({unit})" if unit else words
 
     def feature_key(self, asked: Any) -> Any:
-        """The key of a feature that was asked for by what people read; else what was asked for."""
+        """The key of a feature that was asked for by what people read; else what was asked for.
+
+        Parameters
+        ----------
+        asked : str or int
+            What the user called it.
+
+        Returns
+        -------
+        str or int
+
+        Examples
+        --------
+        >>> captions = Captions({"bmi": "Body mass index"}, {"y0": "price"}, {"bmi": "kg/m²", "y0": "$"})
+        >>> captions.feature_key("Body mass index"), captions.feature_key(3)
+        ('bmi', 3)
+        """
         return key_of(asked, self.features)
 
     def output_key(self, asked: Any) -> Any:
-        """The same for an output."""
+        """The same for an output.
+
+        Parameters
+        ----------
+        asked : str or int
+            What the user called it.
+
+        Returns
+        -------
+        str or int
+
+        Examples
+        --------
+        >>> captions = Captions({"bmi": "Body mass index"}, {"y0": "price"}, {"bmi": "kg/m²", "y0": "$"})
+        >>> captions.output_key("price")
+        'y0'
+        """
         return key_of(asked, self.outputs)
 
     def plain(self) -> dict[str, dict[str, str]]:
-        """Plain values, which files hold."""
+        """Plain values, which files hold.
+
+        Returns
+        -------
+        dict of str to dict
+
+        Examples
+        --------
+        >>> captions = Captions({"bmi": "Body mass index"}, {"y0": "price"}, {"bmi": "kg/m²", "y0": "$"})
+        >>> captions.plain()["outputs"]
+        {'y0': 'price'}
+        """
         return {name: dict(mapping) for name, mapping in vars(self).items() if mapping}
 
 

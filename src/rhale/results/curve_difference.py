@@ -33,7 +33,28 @@ N_POINTS = 101  # of a difference that is drawn
 
 
 class Peak(NamedTuple):
-    """Where curves are farthest apart among the rows, by how much, and between which ends that is."""
+    """Where curves are farthest apart among the rows, by how much, and between which ends that is.
+
+    Attributes
+    ----------
+    x : float
+        Where, in units of the feature.
+    difference : float
+        By how much, in units of the output.
+    low, high : float
+        Ends of its interval.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+    >>> old = rhale.explain(lambda rows: rows[:, 0], x)
+    >>> new = rhale.explain(lambda rows: rows[:, 0] + 2 * rows[:, 1], x)
+    >>> cx = rhale.compare({"old": old, "new": new})
+    >>> peak = cx["x1"].against().peak
+    >>> peak.low < peak.difference < peak.high
+    True
+    """
 
     x: float
     difference: float
@@ -42,7 +63,28 @@ class Peak(NamedTuple):
 
 
 class DifferenceTrace(NamedTuple):
-    """A difference to draw, with the ends of its interval; all of shape (n_points,)."""
+    """A difference to draw, with the ends of its interval; all of shape (n_points,).
+
+    Attributes
+    ----------
+    x : ndarray of shape (n_points,)
+        Places, in units of the feature.
+    difference : ndarray of shape (n_points,)
+        The difference there, in units of the output.
+    low, high : ndarray of shape (n_points,)
+        Ends of its interval.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+    >>> old = rhale.explain(lambda rows: rows[:, 0], x)
+    >>> new = rhale.explain(lambda rows: rows[:, 0] + 2 * rows[:, 1], x)
+    >>> cx = rhale.compare({"old": old, "new": new})
+    >>> trace = cx["x1"].against().trace()
+    >>> trace.x.shape == trace.difference.shape
+    True
+    """
 
     x: FloatArray
     difference: FloatArray
@@ -77,6 +119,17 @@ class CurveDifference:
     zero serves both. Where both explain the same rows, their errors are partly the same: for
     models that are alike, the interval is then too wide and fewer differences are told; only for
     models in which the same rows go opposite ways it may be too narrow, at most by a root of two.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+    >>> old = rhale.explain(lambda rows: rows[:, 0], x)
+    >>> new = rhale.explain(lambda rows: rows[:, 0] + 2 * rows[:, 1], x)
+    >>> cx = rhale.compare({"old": old, "new": new})
+    >>> found = cx["x1"].against()
+    >>> found.p_value < 0.05, round(found.share, 1)  # all of the larger effect
+    (True, 1.0)
     """
 
     first_name: str
@@ -126,7 +179,7 @@ class CurveDifference:
 
     @property
     def lift(self) -> float:
-        """What is added to the centred second curve, so that both have one zero."""
+        """What is added to the centred second curve, in units of the output, for one zero."""
         return self._lift if self.is_known else 0.0
 
     @cached_property
@@ -200,6 +253,21 @@ class CurveDifference:
         ----------
         x : number, date, name of a level, or array-like of shape (n_x,)
             Feature values.
+
+        Returns
+        -------
+        ndarray of shape (n_x,), or a number for a number
+            In units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+        >>> old = rhale.explain(lambda rows: rows[:, 0], x)
+        >>> new = rhale.explain(lambda rows: rows[:, 0] + 2 * rows[:, 1], x)
+        >>> cx = rhale.compare({"old": old, "new": new})
+        >>> np.diff(cx["x1"].against().difference([0.0, 0.5])).round(6)
+        array([1.])
         """
         points, other, shape = self._locate(x)
         known = np.isfinite(other) & self.is_known
@@ -216,6 +284,21 @@ class CurveDifference:
             Feature values.
         level : float, optional
             Probability to cover at one x; `level` of the comparison if not given.
+
+        Returns
+        -------
+        low, high : ndarray of shape (n_x,)
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+        >>> old = rhale.explain(lambda rows: rows[:, 0], x)
+        >>> new = rhale.explain(lambda rows: rows[:, 0] + 2 * rows[:, 1], x)
+        >>> cx = rhale.compare({"old": old, "new": new})
+        >>> low, high = cx["x0"].against().ci([0.0, 0.5])  # both have this curve
+        >>> bool((low <= 0).all() and (high >= 0).all())
+        True
         """
         level = self.level if level is None else level
         require_level(level)
@@ -296,7 +379,7 @@ class CurveDifference:
 
     @property
     def chance_size(self) -> float:
-        """The size that errors alone would give, were the curves the same."""
+        """The size that errors alone would give, were the curves the same; units of the output."""
         return float(np.sqrt(self.by_chance.square))
 
     @cached_property
@@ -314,7 +397,7 @@ class CurveDifference:
 
     @cached_property
     def p_value(self) -> float:
-        """Chance of a difference of this size between curves that are the same."""
+        """Chance, 0 to 1, of a difference of this size between curves that are the same."""
         if not self.is_known:
             return float("nan")
         return self.by_chance.p_value(self.size**2)
@@ -353,7 +436,27 @@ class CurveDifference:
         return gap - half, gap + half
 
     def trace(self, n_points: int = N_POINTS) -> DifferenceTrace:
-        """What is drawn: the difference wherever either curve may bend; nothing if it is not known."""
+        """What is drawn: the difference wherever either curve may bend; nothing if it is not known.
+
+        Parameters
+        ----------
+        n_points : int
+            Places from end to end, besides those where either curve bends.
+
+        Returns
+        -------
+        DifferenceTrace
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+        >>> old = rhale.explain(lambda rows: rows[:, 0], x)
+        >>> new = rhale.explain(lambda rows: rows[:, 0] + 2 * rows[:, 1], x)
+        >>> cx = rhale.compare({"old": old, "new": new})
+        >>> cx["x1"].against().trace(5).x.size >= 5
+        True
+        """
         if not self.is_known:
             return DifferenceTrace(*np.empty((4, 0)))
         x = self._drawn_at(n_points)

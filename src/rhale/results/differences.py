@@ -21,6 +21,16 @@ class SharedPlaces(NamedTuple):
         Shares of the rows there, which add up to one.
     part : float
         Which part of all these rows stands at places that both have.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+    >>> old = rhale.explain(lambda rows: rows[:, 0], x)
+    >>> new = rhale.explain(lambda rows: rows[:, 0] + 2 * rows[:, 1], x)
+    >>> cx = rhale.compare({"old": old, "new": new})
+    >>> round(float(cx["x1"].against().places.weight.sum()), 6)
+    1.0
     """
 
     x: FloatArray

@@ -72,7 +72,25 @@ SEARCHED = 2.0  # price of a searched parameter, in log N rows
 
 
 class LocalEffects(NamedTuple):
-    """A bounded sample of rows: feature value, local effect, weight."""
+    """A bounded sample of rows: feature value, local effect, weight.
+
+    Attributes
+    ----------
+    x : ndarray of shape (n_sample,)
+        Feature values, in units of the feature.
+    local_effects : ndarray of shape (n_sample,)
+        Local effect of every row: units of the output per unit of the feature.
+    weight : ndarray of shape (n_sample,)
+        How much each row matters.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.linspace(0, 10, 200)
+    >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+    >>> age.sample.local_effects[:3]
+    array([2., 2., 2.])
+    """
 
     x: FloatArray
     local_effects: FloatArray
@@ -89,20 +107,23 @@ class Effect(FrozenResult):
     Attributes
     ----------
     name, output : str
-        Feature and output.
+        Feature and output: keys, by which they are found.
     edges : ndarray of shape (n_bins + 1,)
-        Bin limits.
+        Bin limits, in units of the feature.
     count : ndarray of shape (n_bins,)
         Rows in each bin.
     rows, weight : ndarray of shape (n_bins,)
         Effective number of rows and sum of weights; both equal `count` without weights.
     mean_x, std_x, low_x, high_x : ndarray of shape (n_bins,)
-        Mean, deviation (divisor n), smallest and largest of the feature values in each bin.
+        Mean, deviation (divisor n), smallest and largest of the feature values in each bin, in
+        units of the feature.
     level, slope : ndarray of shape (n_bins,)
-        The bin's fit at `mean_x`, and its slope (0: constant). A bin without rows is interpolated
-        between its neighbours.
+        The bin's fit at `mean_x`, in units of the output per unit of the feature, and how that
+        changes along the feature (0: constant). A bin without rows is interpolated between its
+        neighbours.
     std : ndarray of shape (n_bins,)
-        How much the local effects of the rows differ: deviation about the bin's fit, Eq. (11).
+        How much the local effects of the rows differ: deviation about the bin's fit, Eq. (11), in
+        units of the output per unit of the feature.
         Under `Adaptive` a bin of fewer than 150 rows has that of all its neighbours between which
         the spread does not change.
     std_plain : ndarray of shape (n_bins,)
@@ -141,13 +162,23 @@ class Effect(FrozenResult):
         Who differs, where that was asked for.
     captions : Captions
         What people read for features and outputs.
-    parts, quantity
-        As in `Result`, which it answers.
+    parts, quantity : str
+        What it is made of, "bins", and what its curve shows, an "effect".
 
     Notes
     -----
     Spread (`std`, `spread`) says how rows differ. Uncertainty (`standard_error`, `ci`) says how
     well the average is known from these rows, given the model. More rows shrink only the second.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.linspace(0, 10, 200)
+    >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+    >>> age.edges, age.mean, round(age.importance, 1)  # 2 x 10 / sqrt(12)
+    (array([ 0., 10.]), array([2.]), 5.8)
+    >>> age.curve([0, 10]).round(6), age.heterogeneity  # no row differs
+    (array([-10.,  10.]), 0.0)
     """
 
     name: str
@@ -195,7 +226,7 @@ class Effect(FrozenResult):
 
     @property
     def axis(self) -> FloatArray:
-        """Places of the limits."""
+        """Places of the limits, shape (n_bins + 1,), in units of the feature."""
         return self.edges
 
     @property
@@ -205,33 +236,36 @@ class Effect(FrozenResult):
 
     @property
     def column_kind(self) -> AxisKind:
-        """What the feature values are."""
+        """What the feature values are: "number", "date" or "duration"."""
         return self.kind
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """None: the feature has no levels."""
+        """Empty: the feature has no levels."""
         return ()
 
     @property
     def linear(self) -> BoolArray:
-        """Whether the fit of a bin is a line, shape (n_bins,)."""
+        """Whether the fit of a bin is a line, bools of shape (n_bins,)."""
         return np.asarray(self.measured & ((self.slope != 0) | (self.slope_error != 0)))
 
     @property
     def measured(self) -> BoolArray:
-        """Whether a bin has rows, or jumps that are known; the others are interpolated."""
+        """Whether a bin has rows, or jumps that are known, bools of shape (n_bins,).
+
+        The others are interpolated.
+        """
         return self.count > 0 if self.stairs is None else np.ones(self.count.size, dtype=np.bool_)
 
     @cached_property
     def bins(self) -> BinFits:
-        """What was fitted in every bin."""
+        """What was fitted in every bin: a record of the kernels."""
         rows = RowEnds(self.mean_x, self.low_x, self.high_x)
         return BinFits.of(self.edges, np.nan_to_num(self.level), self.slope, rows)
 
     @cached_property
     def fit(self) -> Fit:
-        """The effect as a function, stretch by stretch."""
+        """The effect as a function, stretch by stretch: a record of the kernels."""
         rows = self.row_places
         if self.density == "bins":
             rows = spread_evenly(self.edges, self.weight)
@@ -249,12 +283,12 @@ class Effect(FrozenResult):
 
     @cached_property
     def jumps(self) -> tuple[Jump, ...]:
-        """Narrow stretches over which the curve moves far, and all rows with it."""
+        """Narrow stretches over which the curve moves far, and all rows with it; mostly none."""
         return () if self.stairs is None else tuple(find_jumps(self.stairs, self.total_rows))
 
     @cached_property
     def doubt(self) -> Uncertainty | Staircase:
-        """How uncertain `line` is."""
+        """How uncertain `line` is: a record of the kernels, behind `ci`."""
         if self.stairs is not None:
             return self.stairs
         # bins of one row borrow their variance from their neighbours
@@ -276,14 +310,17 @@ class Effect(FrozenResult):
 
     @property
     def total_rows(self) -> float:
-        """Effective number of rows of all bins together."""
+        """Effective number of rows of all bins together, a float; their number without weights."""
         some = self.weight > 0
         squares = float(np.sum(self.weight[some] ** 2 / self.rows[some]))
         return float(self.weight.sum()) ** 2 / squares if squares > 0 else 0.0
 
     @cached_property
     def mean(self) -> FloatArray:
-        """Effect of each bin: the change of the curve over it, divided by its width."""
+        """Effect of each bin, shape (n_bins,): the change of the curve over it by its width.
+
+        In units of the output per unit of the feature.
+        """
         width = np.diff(self.edges)
         if self.stairs is not None:
             rise = np.diff(self.stairs.curve(self.edges, "start"))
@@ -299,7 +336,7 @@ class Effect(FrozenResult):
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What a reader should know."""
+        """What a reader should know: a tuple of `Note`, which is a text with a kind."""
         return as_notes(self.local_notes + self.bin_notes + describe_jumps(self.jumps, self.kind))
 
     @property
@@ -339,6 +376,18 @@ class Effect(FrozenResult):
         Returns
         -------
         ndarray of shape (n_x,), or a number for a number
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+        >>> age.curve([0, 10]).round(6)  # zero on average over the rows
+        array([-10.,  10.])
+        >>> age.curve([0, 5, 10], center="start")
+        array([ 0., 10., 20.])
+        >>> age.curve([10, 11], center="start", outside="nan")  # no row is beyond 10
+        array([20., nan])
         """
         points, shape = as_points(x, self.kind)
         unknown = find_beyond(self, points, outside) | np.isnan(points)
@@ -365,12 +414,12 @@ class Effect(FrozenResult):
             Feature values.
         center : {"mean", "start", "uniform"}
             With S(x) the deviations `std` accumulated from the first limit: S(x) itself for
-            "start", as the paper draws it; |S(x) - average of S| over the rows or over x
-            otherwise.
+            "start", as the paper draws it; otherwise how far S(x) is from its average over the
+            rows or over x.
         accumulate : {"sum", "quadrature"}
             S is the sum of std times width (what the paper's figures show), or the root of the
             sum of their squares (Eq. 16 as printed), which shrinks as bins get narrower.
-        outside
+        outside : {"extend", "nan", "raise"}
             As in `curve`.
 
         Returns
@@ -382,6 +431,15 @@ class Effect(FrozenResult):
         If a row that differs does so one way, its curve, centred by itself, is off the mean curve
         by this much. Where rows differ one way here and the other way there, S adds up what
         cancels in their curves, and the spread is too large rather than too small.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> slopes = np.tile([1.0, 3.0], 100)  # rows differ: mean 2, deviation 1
+        >>> age = rhale.effect(x, slopes, bins=1, name="age")
+        >>> age.spread([0, 10], center="start").round(1)
+        array([ 0., 10.])
         """
         if accumulate not in ("sum", "quadrature"):
             msg = f"accumulate={accumulate!r} is not known; use 'sum' or 'quadrature'"
@@ -445,7 +503,7 @@ class Effect(FrozenResult):
             groups of rows do to the curve tells its variance, and these groups are drawn anew.
         draws, seed : int
             Of the bootstrap.
-        outside
+        outside : {"extend", "nan", "raise"}
             As in `curve`; an interval beyond the bins knows nothing of what is there.
 
         Returns
@@ -458,6 +516,16 @@ class Effect(FrozenResult):
         is centred over, whatever happens between the sides of a gap, and, to first order, that
         bins were searched in the same rows. Does not cover how the model would differ after
         training on other rows, nor tails so heavy that rows have no variance.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> slopes = np.tile([1.0, 3.0], 100)  # rows differ: mean 2, deviation 1
+        >>> age = rhale.effect(x, slopes, bins=1, name="age")
+        >>> low, high = age.ci(10, center="start")  # 20, and 1.97 standard errors of 10 / sqrt(200)
+        >>> round(float(low), 1), round(float(high), 1)
+        (18.6, 21.4)
         """
         require_level(level)
         points, shape = as_points(x, self.kind)
@@ -516,7 +584,15 @@ class Effect(FrozenResult):
 
     @property
     def importance(self) -> float:
-        """Size of the effect: standard deviation of the curve over the rows."""
+        """Size of the effect: deviation of the curve over the rows, in units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.array([-1.0, 1.0] * 50)
+        >>> round(rhale.effect(x, np.full(100, 3.0)).importance, 6)  # a curve of -3 and 3
+        3.0
+        """
         return self.line.importance()
 
     @property
@@ -552,6 +628,15 @@ class Effect(FrozenResult):
         A range is decided by the emptiest ends of the axis, and grows with the number of bins:
         compare ALER only between features with as many. What `importance_denoised` leaves out is
         told in `Statistics`.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+        >>> found = age.statistics()
+        >>> round(found.aled, 1), [round(end, 1) for end in found.aler]
+        (5.0, [-10.0, 10.0])
         """
         size = remove_noise(self.importance, self.doubt.added_square())
         return gather_statistics((self.name,), self.output, self.density, self._heights, size, y)
@@ -574,6 +659,13 @@ class Effect(FrozenResult):
         """How much rows differ: root of the row-weighted mean of std²; nan if no bin has one.
 
         In units of the output per unit of the feature, as `std`. Rounding is zero.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> round(rhale.effect(x, np.tile([1.0, 3.0], 100), bins=1).heterogeneity, 2)
+        1.0
         """
         size = weighted_root_mean_square(self.mean, self.weight)
         return drop_rounding(weighted_root_mean_square(self.std, self.weight), size)
@@ -593,11 +685,49 @@ class Effect(FrozenResult):
         return drop_rounding(found, self.importance)
 
     def height(self, x: FloatArray) -> FloatArray:
-        """The curve, zero on average, at places between the limits."""
+        """The curve, zero on average, at places between the limits.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_x,)
+            Places between the limits, as numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_x,)
+            In units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+        >>> age.height(np.array([7.5, 10.0])).round(6)
+        array([ 5., 10.])
+        """
         return self.curve(x)
 
     def places(self, n_points: int = N_POINTS) -> FloatArray:
-        """The limits, places between them, and both sides of every jump."""
+        """The limits, places between them, and both sides of every jump.
+
+        Parameters
+        ----------
+        n_points : int
+            How many stand evenly from end to end, besides the limits.
+
+        Returns
+        -------
+        ndarray of shape (n_places,)
+            Increasing, in units of the feature.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+        >>> age.places(3)
+        array([ 0.,  5., 10.])
+        """
         x = np.union1d(self.edges, np.linspace(self.edges[0], self.edges[-1], n_points))
         if self.stairs is None:
             return x
@@ -612,7 +742,32 @@ class Effect(FrozenResult):
         *,
         smooth: bool = False,
     ) -> Trace:
-        """What is drawn: the curve wherever it bends."""
+        """What is drawn: the curve wherever it bends.
+
+        Parameters
+        ----------
+        center : {"mean", "start", "uniform"} or None
+            Where the curve is zero, as in `curve`; None is "mean" here.
+        level : float
+            Probability that the interval covers, as in `ci`.
+        n_points : int
+            As in `places`.
+        smooth : bool
+            As in `curve`.
+
+        Returns
+        -------
+        Trace
+            Places, curve, spread and the ends of the interval, each of shape (n_places,).
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+        >>> age.trace("start", n_points=3).curve
+        array([ 0., 10., 20.])
+        """
         zero: Center = "mean" if center is None else center
         x = self.places(n_points)
         low, high = self.ci(x, level=level, center=zero, smooth=smooth)
@@ -620,7 +775,30 @@ class Effect(FrozenResult):
         return Trace(x, self.curve(x, center=zero, smooth=smooth), spread, low, high)
 
     def missing_trace(self, center: Center | None = "mean", level: float = 0.95) -> Trace | None:
-        """The one point of missing values; None where it was not measured."""
+        """The one point of missing values; None where it was not measured.
+
+        Parameters
+        ----------
+        center : {"mean", "start", "uniform"} or None
+            Where the curve beside it is zero.
+        level : float
+            Probability that its interval covers.
+
+        Returns
+        -------
+        Trace or None
+            Arrays of one number; `x` is nan.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> x[::10] = np.nan
+        >>> fx = rhale.explain(lambda rows: np.nan_to_num(2 * rows[:, 0], nan=4.0), x[:, None])
+        >>> point = fx["x0"].missing_trace(center="start")  # predictions are 4 there, and 2 x elsewhere
+        >>> round(float(point.curve[0] - fx["x0"].curve(5.0, center="start")), 1)
+        -6.0
+        """
         start, shift = self.edges[0], 0.0
         if center not in (None, "mean") and start < self.edges[-1]:
             shift = float(self.curve(start, center=center) - self.curve(start))
@@ -629,10 +807,28 @@ class Effect(FrozenResult):
     def difference(self, start: float, stop: float) -> Difference:
         """How the curve changes from one place to another, its error and its spread.
 
+        Parameters
+        ----------
+        start, stop : float
+            Two places on the axis.
+
+        Returns
+        -------
+        Difference
+            `size`, `error` and `spread`, in units of the output.
+
         Notes
         -----
         The error is that of the difference itself, which is smaller than the errors of both ends
         suggest: they have most of it in common.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+        >>> round(age.difference(2.0, 7.0).size, 6)
+        10.0
         """
         x = np.array([start, stop], dtype=np.float64)
         size, spread = np.diff(self.curve(x))[0], np.abs(np.diff(self._accumulate(x)))[0]
@@ -640,15 +836,68 @@ class Effect(FrozenResult):
         return Difference(float(size), float(error), float(spread))
 
     def errors_from(self, x: FloatArray, zero: RowPlaces) -> Estimate:
-        """Variance of the curve at places less its mean at others: the errors of the fits alone."""
+        """Variance of the curve at places less its mean at others: the errors of the fits alone.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_x,)
+            Places on the axis.
+        zero : RowPlaces
+            Places and their weights, over which the curve is zero on average.
+
+        Returns
+        -------
+        Estimate
+            Variances and degrees of freedom, both of shape (n_x,).
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> slopes = np.tile([1.0, 3.0], 100)  # rows differ: mean 2, deviation 1
+        >>> age = rhale.effect(x, slopes, bins=1, name="age")
+        >>> from rhale.kernels.row_places import RowPlaces
+        >>> start = RowPlaces(np.array([0.0]), np.ones(1))
+        >>> age.errors_from(np.array([10.0]), start).variance.round(1)  # 10² / 200
+        array([0.5])
+        """
         return self.doubt.of_curve_from(x, zero)
 
     def rows_along(self) -> RowPlaces:
-        """Places that stand for the rows, as they count in averages."""
+        """Places that stand for the rows, as they count in averages.
+
+        Returns
+        -------
+        RowPlaces
+            Places in units of the feature, and shares of the rows that add up to one.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+        >>> round(float(age.rows_along().weight.sum()), 6)
+        1.0
+        """
         return self.fit.rows
 
     def support(self) -> Support:
-        """Where the rows are: those sampled, or all of them bin by bin."""
+        """Where the rows are: those sampled, or all of them bin by bin.
+
+        Returns
+        -------
+        Support
+            Values, limits, density and gaps.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+        >>> found = age.support()
+        >>> round(float(found.density @ np.diff(found.limits)), 6)  # all rows
+        200.0
+        """
         if self.sample.x.size:
             made = count_rows(self.edges, self.sample.x, self.sample.weight)
         else:
@@ -679,20 +928,87 @@ class Effect(FrozenResult):
         return as_frozen(shown)
 
     def level_rows(self) -> LevelRows:
-        """Nothing: the feature has no levels."""
+        """Nothing: the feature has no levels.
+
+        Returns
+        -------
+        LevelRows
+            Two empty arrays.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+        >>> age.level_rows().rows.size
+        0
+        """
         return LevelRows()
 
     def single_curves(self, most: int) -> FloatArray:  # noqa: ARG002
-        """None: single rows have local effects, and no curves."""
+        """None: single rows have local effects, and no curves.
+
+        Parameters
+        ----------
+        most : int
+            How many curves are asked for.
+
+        Returns
+        -------
+        ndarray of shape (0, 0)
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+        >>> age.single_curves(5).shape
+        (0, 0)
+        """
         return np.empty((0, 0))
 
     def locate_sample(self, column: FloatArray) -> tuple[FloatArray, IntArray]:
-        """Places of sampled values on the axis, and which rows they are: those with a value."""
+        """Places of sampled values on the axis, and which rows they are: those with a value.
+
+        Parameters
+        ----------
+        column : ndarray of shape (n_sample,)
+            Values of the feature in some rows, nan where missing.
+
+        Returns
+        -------
+        places : ndarray of shape (n_known,)
+            Their places.
+        rows : ndarray of shape (n_known,)
+            Which rows they are.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+        >>> age.locate_sample(np.array([1.0, np.nan, 3.0]))
+        (array([1., 3.]), array([0, 2]))
+        """
         rows = np.flatnonzero(~np.isnan(column))
         return column[rows], rows
 
     def table(self) -> Columns:
-        """One row for each bin, and one for missing values."""
+        """One row for each bin, and one for missing values.
+
+        Returns
+        -------
+        dict of str to list
+            Columns as in `Explanation.to_frame`, less the names of feature and output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+        >>> {name: age.table()[name] for name in ("left", "right", "mean")}
+        {'left': [0.0], 'right': [10.0], 'mean': [2.0]}
+        """
         names = name_places(self.edges, (), self.kind)
         columns = list_bins(self, self.edges, names, self.curve(self.edges))
         return add_missing_bin(columns, self.missing, self.weight)

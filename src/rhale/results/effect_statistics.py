@@ -71,6 +71,14 @@ class Statistics:
     The normalised numbers are a rescaling, and no more: they are not additive, an effect that does
     not reach the next observed value of the target is 0, and a target with few values has few
     percentiles.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.linspace(0, 10, 200)
+    >>> found = rhale.effect(x, np.full(200, 2.0)).statistics(y=2 * x)
+    >>> round(found.aled, 1), [round(end, 1) for end in found.aler]
+    (5.0, [-10.0, 10.0])
     """
 
     features: tuple[str, ...]

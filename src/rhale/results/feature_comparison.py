@@ -30,6 +30,17 @@ class FeatureComparison:
         One for each.
     differences : tuple of CurveDifference
         Of every other one to the first.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+    >>> old = rhale.explain(lambda rows: rows[:, 0], x)
+    >>> new = rhale.explain(lambda rows: rows[:, 0] + 2 * rows[:, 1], x)
+    >>> cx = rhale.compare({"old": old, "new": new})
+    >>> one = cx["x1"]
+    >>> one.names, one.differs, one.moved
+    (('old', 'new'), True, False)
     """
 
     names: tuple[str, ...]
@@ -74,7 +85,27 @@ class FeatureComparison:
         return any(one.drift is not None and one.drift.moved for one in self.differences)
 
     def against(self, other: str | int | None = None) -> CurveDifference:
-        """The difference of one explanation to the first; name it where there are several."""
+        """The difference of one explanation to the first; name it where there are several.
+
+        Parameters
+        ----------
+        other : str or int, optional
+            Which explanation, by name or place behind the first; needed where there are more than two.
+
+        Returns
+        -------
+        CurveDifference
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+        >>> old = rhale.explain(lambda rows: rows[:, 0], x)
+        >>> new = rhale.explain(lambda rows: rows[:, 0] + 2 * rows[:, 1], x)
+        >>> cx = rhale.compare({"old": old, "new": new})
+        >>> cx["x1"].against("new").second_name
+        'new'
+        """
         others = self.names[1:]
         if other is None and len(others) > 1:
             msg = f"there are several to compare with {self.names[0]!r}, name one; "
@@ -94,6 +125,21 @@ class FeatureComparison:
             Feature values.
         other : str or int, optional
             Which explanation; needed where there are more than two.
+
+        Returns
+        -------
+        ndarray of shape (n_x,), or a number for a number
+            In units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+        >>> old = rhale.explain(lambda rows: rows[:, 0], x)
+        >>> new = rhale.explain(lambda rows: rows[:, 0] + 2 * rows[:, 1], x)
+        >>> cx = rhale.compare({"old": old, "new": new})
+        >>> np.diff(cx["x1"].difference([0.0, 0.5])).round(6)
+        array([1.])
         """
         return self.against(other).difference(x)
 
@@ -104,16 +150,33 @@ class FeatureComparison:
 
         Parameters
         ----------
-        x, other
-            As in `difference`.
+        x : number, date, name of a level, or array-like of shape (n_x,)
+            Feature values.
+        other : str or int, optional
+            Which explanation; needed where there are more than two.
         level : float, optional
             Probability to cover at one x; that of the comparison if not given.
+
+        Returns
+        -------
+        low, high : ndarray of shape (n_x,)
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
+        >>> old = rhale.explain(lambda rows: rows[:, 0], x)
+        >>> new = rhale.explain(lambda rows: rows[:, 0] + 2 * rows[:, 1], x)
+        >>> cx = rhale.compare({"old": old, "new": new})
+        >>> low, high = cx["x1"].ci(0.5)
+        >>> bool(low < cx["x1"].difference(0.5) < high)
+        True
         """
         return self.against(other).ci(x, level=level)
 
     @cached_property
     def lifts(self) -> tuple[float, ...]:
-        """What is added to each centred curve, so that all have one zero."""
+        """What is added to each centred curve, so that all have one zero: one per explanation."""
         base = self._first_lift()
         return (base, *(base + one.lift for one in self.differences))
 

@@ -17,7 +17,7 @@ from rhale.kernels.fixed import Quantile
 from rhale.kernels.gaps import NO_GAPS
 from rhale.kernels.grid import Closed, Grid, uniform_edges
 from rhale.kernels.moments import Moments, average
-from rhale.kernels.partition import Partition
+from rhale.kernels.partition import Partition, check_cuts
 from rhale.kernels.real_jumps import Jump, find_jumps
 from rhale.kernels.staircase import Staircase
 from rhale.kernels.stretches import BetweenStretches, Stretches
@@ -127,7 +127,8 @@ def bin_alike(
         several models do not jump at the same places.
     """
     offer = offer_cells(name, models, partition, axis=axis)
-    cuts = offer.partition(average(offer.united))
+    united = average(offer.united)
+    cuts = check_cuts(offer.partition(united), united.grid.n_cells, type(partition).__name__)
     fitted = [
         fit_effect(name, output, own, cuts, fine=part, limits=offer.limits[cuts.limits])
         for own, part in zip(offer.united, offer.fine, strict=True)

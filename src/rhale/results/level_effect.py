@@ -57,7 +57,7 @@ class LevelEffect(FrozenResult):
     Attributes
     ----------
     name, output : str
-        Feature and output.
+        Feature and output: keys, by which they are found.
     levels : tuple of str
         The levels, in order.
     level_count, level_weight : ndarray of shape (n_levels,)
@@ -67,7 +67,7 @@ class LevelEffect(FrozenResult):
     count, rows, weight : ndarray of shape (n_steps,)
         Rows on both sides of each step, their effective number, the sum of their weights.
     mean, std : ndarray of shape (n_steps,)
-        Mean change of the prediction per unit of `edges` when the rows of both levels are moved
+        Mean change of the prediction, in units of the output per unit of `edges`, when the rows of both levels are moved
         from the lower to the higher one, and how much it differs between rows (divisor n - 1).
     correlation : ndarray of shape (n_steps, n_steps)
         Of the means: neighbouring steps share the rows of the level between them.
@@ -91,8 +91,10 @@ class LevelEffect(FrozenResult):
         The same as `mean` of the rows of the higher level alone, as they are moved down: R's
         package ale knows no others. None in files
         that were written before it was kept.
-    parts, quantity
-        As in `Result`, which it answers.
+    parts, quantity : str
+        What it is made of, "levels", and what its curve shows, an "effect".
+    captions : Captions
+        What people read for features and outputs.
 
     Notes
     -----
@@ -103,6 +105,14 @@ class LevelEffect(FrozenResult):
     up nothing, since their order is arbitrary: how rows differ at a level is the deviation of the
     rows' own curves over the levels there, each curve centred by itself (c-ICE). Of two levels
     both say the same.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+    >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+    >>> level.levels, level.step, level.curve(center="start")
+    (('1', '2', '3'), array([3., 5.]), array([0., 3., 8.]))
     """
 
     name: str
@@ -138,7 +148,7 @@ class LevelEffect(FrozenResult):
 
     @property
     def axis(self) -> FloatArray:
-        """Places of the levels."""
+        """Places of the levels, shape (n_levels,)."""
         return self.edges
 
     @property
@@ -148,32 +158,32 @@ class LevelEffect(FrozenResult):
 
     @property
     def column_kind(self) -> ColumnKind:
-        """What the levels are: numbers, or not."""
+        """What the levels are: "steps" if they are numbers, else "categories"."""
         return "steps" if self.is_number else "categories"
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The levels."""
+        """The levels, one for each place."""
         return self.levels
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What a reader should know."""
+        """What a reader should know: a tuple of `Note`, which is a text with a kind."""
         return as_notes(self.local_notes + self.bin_notes)
 
     @property
     def std_plain(self) -> FloatArray:
-        """The same as `std`: a step has no slope to take out."""
+        """The same as `std`, shape (n_steps,): a step has no slope to take out."""
         return self.std
 
     @property
     def slope(self) -> FloatArray:
-        """Zero: a step has no slope."""
+        """Zeros of shape (n_steps,): a step has no slope."""
         return np.zeros(self.mean.size)
 
     @property
     def linear(self) -> BoolArray:
-        """False: a step has no slope."""
+        """Bools of shape (n_steps,), all false: a step has no slope."""
         return np.zeros(self.mean.size, dtype=np.bool_)
 
     @property
@@ -183,12 +193,12 @@ class LevelEffect(FrozenResult):
 
     @property
     def standard_error(self) -> FloatArray:
-        """Uncertainty of `mean`, shape (n_steps,)."""
+        """Uncertainty of `mean`, shape (n_steps,), in the same units."""
         return np.asarray(self.std / np.sqrt(self.rows))
 
     @property
     def share(self) -> FloatArray:
-        """Share of the data at each level, shape (n_levels,)."""
+        """Share of the data at each level, shape (n_levels,); adds up to one."""
         return np.asarray(self.level_weight / self.level_weight.sum())
 
     @property
@@ -197,7 +207,7 @@ class LevelEffect(FrozenResult):
 
     @property
     def jumps(self) -> tuple[Jump, ...]:
-        """None, as there are no stairs."""
+        """Empty, as there are no stairs."""
         return ()
 
     def curve(
@@ -225,6 +235,16 @@ class LevelEffect(FrozenResult):
         Returns
         -------
         ndarray of shape (n_x,), or a number for a single level
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> level.curve(center="start")
+        array([0., 3., 8.])
+        >>> level.curve(["3", "1"], center="start"), level.curve([2.5], center="start")
+        (array([8., 0.]), array([5.5]))
         """
         return self._read(x, self._map(center) @ self.step, outside)
 
@@ -247,16 +267,30 @@ class LevelEffect(FrozenResult):
         accumulate : {"sum", "quadrature"}
             Sum of the steps' deviations, or the root of the sum of their squares. Levels without
             an order accumulate nothing, and know "sum" alone.
-        outside
+        outside : {"extend", "nan", "raise"}
             As in `curve`.
+
+        Returns
+        -------
+        ndarray of shape (n_x,), or a number for a single level
+            In units of the output.
 
         Notes
         -----
-        With S the sum of the steps' deviations up to a level, `"start"` is S, and `"mean"` is
-        |S - mean of S over the rows|: so far apart are the curves of rows that differ one way at
+        With S the sum of the steps' deviations up to a level, "start" is S, and "mean" is how far
+        S is from its mean over the rows: so far apart are the curves of rows that differ one way at
         all steps. Of levels without an order it is the deviation of the curves that sampled rows
         have over the levels, less their averages: by the levels' shares of the rows for `"mean"`,
         equal ones for `"uniform"`, the first level alone for `"start"`.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms, sign = np.repeat([1.0, 2.0, 3.0], 50), np.tile([-1.0, 1.0], 75)
+        >>> rows = np.column_stack([rooms, sign])
+        >>> level = rhale.explain(lambda rows: rows[:, 0] * rows[:, 1], rows)["x0"]
+        >>> level.spread(center="start").round(1)  # half of the rows rise by 1 a level, half fall
+        array([0., 1., 2.])
         """
         zero = self._zero(center)
         if accumulate not in get_args(Accumulate):
@@ -296,12 +330,25 @@ class LevelEffect(FrozenResult):
         center, smooth, outside
             As in `curve`.
 
+        Returns
+        -------
+        low, high : ndarray of shape (n_x,)
+
         Notes
         -----
         The variance is that of a sum of correlated mean steps. For `"mean"` it includes that the
         rows, over which the curve is centred, are a draw: importance² / effective rows. Where
         steps have few rows their deviations are not well known either: Student's quantiles, with
         the degrees of freedom of Welch and Satterthwaite.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> low, high = level.ci("3", center="start")  # every row has the same step
+        >>> float(low), float(high)
+        (8.0, 8.0)
         """
         require_level(level)
         matrix, drawn = self._map(center), self._centring_variance(center)
@@ -314,7 +361,10 @@ class LevelEffect(FrozenResult):
 
     @property
     def importance(self) -> float:
-        """Size of the effect: standard deviation of the curve over the rows; 0 for one level."""
+        """Size of the effect: deviation of the curve over the rows, in units of the output.
+
+        Zero for one level.
+        """
         return float(np.sqrt(self.share @ self.curve() ** 2))
 
     @property
@@ -342,11 +392,23 @@ class LevelEffect(FrozenResult):
             or of the rows of the higher level alone, moved to the level below, as R's package ale
             does. Importance is of the curve as it is.
 
+        Returns
+        -------
+        Statistics
+
         Notes
         -----
         The curve is read at the levels, each with the weight of its rows; the range is that of the
         levels that have rows. For the numbers of R's package ale, give its order of the levels,
         too: `explain(..., categorical={"f": ["a", "b", "c"]})`, then `sides="below"`.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> [round(end, 2) for end in level.statistics().aler]  # 1 and 9, less the mean of 1, 4 and 9
+        [-3.67, 4.33]
         """
         if sides not in get_args(Sides):
             msg = f"sides={sides!r} is not known; use 'both' or 'below'"
@@ -390,11 +452,48 @@ class LevelEffect(FrozenResult):
         return drop_rounding(weighted_root_mean_square(self.spread(), self.share), self.importance)
 
     def height(self, x: FloatArray) -> FloatArray:
-        """The curve, zero on average, at places between the levels: straight from one to the next."""
+        """The curve, zero on average, at places between the levels: straight from one to the next.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_x,)
+            Places between the first and the last level.
+
+        Returns
+        -------
+        ndarray of shape (n_x,)
+            In units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> np.diff(level.height(np.array([1.0, 1.5, 3.0])))
+        array([1.5, 6.5])
+        """
         return np.interp(x, self.edges, self.curve())
 
     def places(self, n_points: int = N_POINTS) -> FloatArray:  # noqa: ARG002
-        """The levels, which are all that there is."""
+        """The levels, which are all that there is.
+
+        Parameters
+        ----------
+        n_points : int
+            Changes nothing.
+
+        Returns
+        -------
+        ndarray of shape (n_levels,)
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> level.places()
+        array([1., 2., 3.])
+        """
         return self.edges
 
     def trace(
@@ -405,20 +504,85 @@ class LevelEffect(FrozenResult):
         *,
         smooth: bool = False,  # noqa: ARG002
     ) -> Trace:
-        """What is drawn: the levels, which `smooth` leaves as they are."""
+        """What is drawn: the levels, which `smooth` leaves as they are.
+
+        Parameters
+        ----------
+        center : {"mean", "start", "uniform"} or None
+            Where the curve is zero, as in `curve`; None is "mean" here.
+        level : float
+            Probability that the interval covers, as in `ci`.
+        n_points : int
+            Changes nothing.
+        smooth : bool
+            Changes nothing.
+
+        Returns
+        -------
+        Trace
+            Places, curve, spread and the ends of the interval, each of shape (n_levels,).
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> level.trace("start").curve
+        array([0., 3., 8.])
+        """
         zero: Center = "mean" if center is None else center
         low, high = self.ci(level=level, center=zero)
         return Trace(self.edges, self.curve(center=zero), self.spread(center=zero), low, high)
 
     def missing_trace(self, center: Center | None = "mean", level: float = 0.95) -> Trace | None:
-        """The one point of missing values; None where it was not measured."""
+        """The one point of missing values; None where it was not measured.
+
+        Parameters
+        ----------
+        center : {"mean", "start", "uniform"} or None
+            Where the curve beside it is zero.
+        level : float
+            Probability that its interval covers.
+
+        Returns
+        -------
+        Trace or None
+            Arrays of one number; `x` is nan.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> level.missing_trace() is None
+        True
+        """
         shift = 0.0
         if center not in (None, "mean") and len(self.levels) > 1:
             shift = float((self.curve(center=center) - self.curve())[0])
         return trace_missing(self.missing, shift, level)
 
     def difference(self, start: float, stop: float) -> Difference:
-        """The sum of the steps between two levels, which are correlated."""
+        """The sum of the steps between two levels, which are correlated.
+
+        Parameters
+        ----------
+        start, stop : float
+            Places of two levels.
+
+        Returns
+        -------
+        Difference
+            `size`, `error` and `spread`, in units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> level.difference(1.0, 3.0).size
+        8.0
+        """
         ends = np.searchsorted(self.edges, [start, stop])
         between = slice(ends.min(), ends.max())
         variance = self._covariance[between, between].sum()
@@ -426,7 +590,28 @@ class LevelEffect(FrozenResult):
         return Difference(float(size), float(error), self._spread_between(ends))
 
     def errors_from(self, x: FloatArray, zero: RowPlaces) -> Estimate:
-        """Variance of the curve at places less its mean at others; straight between levels."""
+        """Variance of the curve at places less its mean at others; straight between levels.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_x,)
+            Places on the axis.
+        zero : RowPlaces
+            Places and their weights, over which the curve is zero on average.
+
+        Returns
+        -------
+        Estimate
+            Variances and degrees of freedom, both of shape (n_x,).
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> level.errors_from(np.array([3.0]), level.rows_along()).variance  # no row differs
+        array([0.])
+        """
         summed = self._map("start")
         steps = read_between(summed, place_between(x, self.edges))
         anchor = zero.weight @ read_between(summed, place_between(zero.x, self.edges))
@@ -435,7 +620,21 @@ class LevelEffect(FrozenResult):
         return Estimate(np.maximum(variance, 0.0), self._degrees(matrix, 0.0))
 
     def rows_along(self) -> RowPlaces:
-        """The levels, and their shares of the rows."""
+        """The levels, and their shares of the rows.
+
+        Returns
+        -------
+        RowPlaces
+            Places of the levels, and shares that add up to one.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> level.rows_along().weight.round(2)
+        array([0.33, 0.33, 0.33])
+        """
         return RowPlaces(self.edges, self.share)
 
     @property
@@ -444,19 +643,86 @@ class LevelEffect(FrozenResult):
         return self._all_rows if len(self.levels) > 1 else float(self.level_count.sum())
 
     def support(self) -> Support:
-        """Where the rows are: at the levels."""
+        """Where the rows are: at the levels.
+
+        Returns
+        -------
+        Support
+            Values, limits and density.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> level.support().values
+        array([1., 2., 3.])
+        """
         return count_rows(self.edges, self.edges, self.level_weight)
 
     def level_rows(self) -> LevelRows:
-        """Rows at each level."""
+        """Rows at each level.
+
+        Returns
+        -------
+        LevelRows
+            Rows and weights, both of shape (n_levels,).
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> level.level_rows().rows
+        array([50., 50., 50.])
+        """
         return LevelRows(self.level_count.astype(np.float64), self.level_weight)
 
     def single_curves(self, most: int) -> FloatArray:  # noqa: ARG002
-        """None: single rows have steps, and no curves."""
+        """None: single rows have steps, and no curves.
+
+        Parameters
+        ----------
+        most : int
+            How many curves are asked for.
+
+        Returns
+        -------
+        ndarray of shape (0, 0)
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> level.single_curves(5).shape
+        (0, 0)
+        """
         return np.empty((0, 0))
 
     def locate_sample(self, column: FloatArray) -> tuple[FloatArray, IntArray]:
-        """Middles of the steps below and above sampled levels, and which rows they are."""
+        """Middles of the steps below and above sampled levels, and which rows they are.
+
+        Parameters
+        ----------
+        column : ndarray of shape (n_sample,)
+            Places of the levels of some rows, nan where missing.
+
+        Returns
+        -------
+        places : ndarray of shape (n_known,)
+            Middles of steps; a level between two others stands beside two of them.
+        rows : ndarray of shape (n_known,)
+            Which rows they are.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> level.locate_sample(np.array([1.0, 2.0]))
+        (array([1.5, 1.5, 2.5]), array([1, 0, 1]))
+        """
         level = np.where(np.isnan(column), -1, np.searchsorted(self.edges, column))
         sides = np.concatenate([level - 1, level])
         known = np.tile(level >= 0, 2) & (sides >= 0) & (sides < self.mean.size)
@@ -465,7 +731,21 @@ class LevelEffect(FrozenResult):
         return middle[sides[known]], rows[known]
 
     def table(self) -> Columns:
-        """One row for each step, and one for missing values; a single level is a step to itself."""
+        """One row for each step, and one for missing values; a single level is a step to itself.
+
+        Returns
+        -------
+        dict of str to list
+            Columns as in `Explanation.to_frame`, less the names of feature and output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> {name: level.table()[name] for name in ("from", "to", "mean")}
+        {'from': ['1', '2'], 'to': ['2', '3'], 'mean': [3.0, 5.0]}
+        """
         names, curve = [str(level) for level in self.levels], self.curve()
         columns = list_bins(self, self.edges, names, curve)
         if len(self.levels) == 1:
@@ -553,7 +833,26 @@ class LevelEffect(FrozenResult):
         return np.asarray(values[places[0] if single else places])[()]
 
     def find(self, level: Any) -> int:
-        """Position of a level, given by its label; a pooled one stands with the others."""
+        """Position of a level, given by its label; a pooled one stands with the others.
+
+        Parameters
+        ----------
+        level : str or number
+            The level.
+
+        Returns
+        -------
+        int
+            Its place in `levels`.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> level.find("2")
+        1
+        """
         if str(level) in self.pooled and str(level) not in self.levels:
             others = name_others(len(self.pooled))
             # spaces tell it from a level that is really called so

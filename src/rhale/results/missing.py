@@ -20,6 +20,11 @@ class Missing:
         how much it differs between them.
     rows : float
         Effective number of rows that have a value.
+
+    Examples
+    --------
+    >>> Missing(count=5, share=0.05, mean=-2.0, std=1.0, rows=100.0).standard_error
+    0.1
     """
 
     count: int
@@ -30,5 +35,5 @@ class Missing:
 
     @property
     def standard_error(self) -> float:
-        """Uncertainty of `mean`."""
+        """Uncertainty of `mean`, in units of the output."""
         return self.std / self.rows**0.5 if self.rows > 0 else float("nan")

@@ -156,6 +156,16 @@ class PairEffect:
         What a reader should know.
     captions : Captions
         What people read for features and outputs.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.tile([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]], (100, 1))
+    >>> pair = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x)["x0", "x1"]
+    >>> round(pair.strength, 1), round(pair.share, 1), pair.p_value < 0.001
+    (1.0, 1.0, True)
+    >>> pair.surface([1.0, 1.0], [1.0, -1.0]).round(1)
+    array([ 1., -1.])
     """
 
     names: tuple[str, str]
@@ -199,52 +209,52 @@ class PairEffect:
 
     @property
     def method(self) -> PairMethod:
-        """Accumulated local effects of second order."""
+        """Accumulated local effects of second order, "ale"."""
         return "ale"
 
     @property
     def h2(self) -> float:
-        """Not measured."""
+        """Nan: not measured."""
         return NAN
 
     @property
     def how(self) -> str:
-        """How mixed differences were found, in words."""
+        """How mixed differences were found, in words; empty where nothing was asked."""
         return HOW[self.way]
 
     @property
     def n_cells(self) -> int:
-        """Where rows could stand: cells, a level being one of its feature."""
+        """Where rows could stand, a number: cells, a level being one of its feature."""
         return self.moments.count.size
 
     @property
     def n_unmeasured(self) -> int:
-        """Those where no row stands."""
+        """How many of these have no row."""
         return int(np.sum(~self.measured))
 
     @cached_property
     def fit(self) -> PairFit:
-        """The surface, from sums."""
+        """The surface, from sums: a record of the kernels."""
         return PairFit(self.axes, self.moments, self.reading, self.smooth)
 
     @property
     def edges(self) -> tuple[FloatArray, FloatArray]:
-        """Limits of the cells of both features, or places of their levels."""
+        """Limits of the cells of both features, or places of their levels: two arrays."""
         return self.axes[0].nodes, self.axes[1].nodes
 
     @property
     def count(self) -> IntArray:
-        """Rows by where they stand, (n_stands, n_stands)."""
+        """Rows by where they stand, shape (n_stands, n_stands)."""
         return self.moments.count
 
     @property
     def weight(self) -> FloatArray:
-        """Their weights."""
+        """Weights of the rows by where they stand, shape (n_stands, n_stands)."""
         return self.moments.weight
 
     @property
     def measured(self) -> BoolArray:
-        """Where rows stand: nothing is shown or counted elsewhere."""
+        """Where rows stand, bools of shape (n_stands, n_stands): all that is shown."""
         return np.asarray(self.moments.weight > 0)
 
     @property
@@ -254,7 +264,7 @@ class PairEffect:
 
     @property
     def standard_error(self) -> FloatArray:
-        """Its standard error, the same shape."""
+        """Standard error of `heights`, shape (n_nodes, n_nodes), in units of the output."""
         return np.where(self._beside_rows, self.fit.node_error, np.nan)
 
     @property
@@ -320,6 +330,15 @@ class PairEffect:
         ndarray of the common shape, or a number for numbers
             nan where no row stands in the cell or on the levels, beyond the axes, and for missing
             values.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.tile([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]], (100, 1))
+        >>> pair = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x)["x0", "x1"]
+        >>> pair.surface([[-1.0], [1.0]], [-1.0, 1.0]).round(1)  # a grid: rows of x0, columns of x1
+        array([[ 1., -1.],
+               [-1.,  1.]])
         """
         (stand, place), shape = self._locate(first, second)
         return self._read(stand, place).reshape(shape)[()]
@@ -329,8 +348,23 @@ class PairEffect:
 
         Parameters
         ----------
-        first, second
-            As in `surface`; nan at the same places.
+        first, second : number, date, duration, level or array-like of these
+            Values of both features, as in `surface`; nan at the same places.
+
+        Returns
+        -------
+        ndarray of the common shape, or a number for numbers
+            In units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
+        >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x, cells=4)
+        >>> pair = ix["x0", "x1"]
+        >>> corners = pair.effect_at([0.9, 0.9], [0.9, -0.9])
+        >>> bool(abs(np.diff(corners)[0] + 1.62) < 0.2)  # from 0.81 to -0.81
+        True
         """
         (stand, place), shape = self._locate(first, second)
         height = self._read(stand, place)
@@ -367,7 +401,7 @@ class PairEffect:
 
     @property
     def strength_raw(self) -> float:
-        """The same with its noise."""
+        """The strength with its noise, in units of the output."""
         return float(np.sqrt(max(self.square.raw, 0.0)))
 
     @cached_property
@@ -383,7 +417,7 @@ class PairEffect:
 
     @property
     def strength_error(self) -> float:
-        """Standard error of the strength; 0 where rows do not differ at all.
+        """Standard error of the strength, in its units; 0 where rows do not differ at all.
 
         Notes
         -----
@@ -401,9 +435,23 @@ class PairEffect:
         level : float
             Probability that it covers the strength over the population of the rows.
 
+        Returns
+        -------
+        low, high : float
+            In units of the output.
+
         Notes
         -----
         It is that of the squared strength, whose estimate is nearly normal, below 0 cut off.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.tile([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]], (100, 1))
+        >>> pair = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x)["x0", "x1"]
+        >>> low, high = pair.strength_ci()
+        >>> low <= pair.strength <= high
+        True
         """
         reach = normal_quantile(level) * self._doubt.square_error
         square = self.square.raw - self.square.noise
@@ -412,7 +460,7 @@ class PairEffect:
 
     @property
     def p_value(self) -> float:
-        """Chance of as large a strength if the two did not interact in this model."""
+        """Chance, 0 to 1, of as large a strength if the two did not interact in this model."""
         return self._doubt.p_value
 
     @property
@@ -440,6 +488,14 @@ class PairEffect:
         does: at two of the four corners of a cell, its range over all cells, those without rows
         included. Such numbers are neither means of the cells nor values at the rows; the package
         also counts rows at the minimum in cells of their own, which surfaces here do not.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.tile([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]], (100, 1))
+        >>> pair = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x)["x0", "x1"]
+        >>> [round(end, 1) for end in pair.statistics().aler]
+        [-1.0, 1.0]
         """
         size = Size(self.strength_raw, self.strength)
         if self.reading == "cells":
@@ -451,7 +507,20 @@ class PairEffect:
         return replace(found, aled_sd=size.raw)  # a mean square is known exactly
 
     def transposed(self) -> PairEffect:
-        """The same pair, sides exchanged."""
+        """The same pair, sides exchanged.
+
+        Returns
+        -------
+        PairEffect
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.tile([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]], (100, 1))
+        >>> pair = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x)["x0", "x1"]
+        >>> pair.transposed().names, pair.transposed().strength == pair.strength
+        (('x1', 'x0'), True)
+        """
         return replace(
             self,
             names=self.names[::-1],
@@ -475,17 +544,42 @@ class PairEffect:
         Returns
         -------
         Axes
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
+        >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x, cells=4)
+        >>> pair = ix["x0", "x1"]
+        >>> ax = pair.plot("lines")
+        >>> ax.get_xlabel()
+        'x0'
+        >>> import matplotlib.pyplot as plt
+        >>> plt.close(ax.figure)
         """
         return draw_surface(self, kind, options)
 
     def table(self) -> Columns:
         """One row for each cell, or combination with levels, of the first feature first.
 
+        Returns
+        -------
+        dict of str to list
+
         Notes
         -----
         `left` and `right` are numbers, `from` and `to` the same as text; both are the level where
         a feature has levels. `surface` is read in the middle of the cell. `mean` and `std` are
         those of the mixed slope in the cell; of levels, over the step to the one above.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
+        >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x, cells=4)
+        >>> pair = ix["x0", "x1"]
+        >>> len(pair.table()["surface"]), sum(pair.table()["count"])
+        (16, 400)
         """
         shape = self.count.shape
         sides: Columns = {}
@@ -530,6 +624,15 @@ class PairIndex:
         What a reader should know.
     captions : Captions
         What people read for features and outputs.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.tile([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]], (100, 1))
+    >>> model = lambda rows: rows[:, 0] * rows[:, 1]
+    >>> pair = rhale.interactions(model, x, method="h")["x0", "x1"]
+    >>> round(pair.strength, 1), pair.how
+    (1.0, 'unnormalised H')
     """
 
     names: tuple[str, str]
@@ -566,26 +669,49 @@ class PairIndex:
 
     @property
     def strength_error(self) -> float:
-        """Not known."""
+        """Nan: not known."""
         return NAN
 
     @property
     def p_value(self) -> float:
-        """Not known."""
+        """Nan: not known."""
         return NAN
 
     @property
     def n_cells(self) -> int:
-        """There is no surface."""
+        """Zero: there is no surface."""
         return 0
 
     @property
     def n_unmeasured(self) -> int:
-        """There is no surface."""
+        """Zero: there is no surface."""
         return 0
 
     def surface(self, first: Any, second: Any) -> FloatArray:  # noqa: ARG002
-        """There is no surface."""
+        """There is no surface: an error says how to get one.
+
+        Parameters
+        ----------
+        first, second : number, date, duration, level or array-like of these
+            Values of both features.
+
+        Raises
+        ------
+        BadSettingError
+            Always.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.tile([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]], (100, 1))
+        >>> model = lambda rows: rows[:, 0] * rows[:, 1]
+        >>> pair = rhale.interactions(model, x, method="h")["x0", "x1"]
+        >>> try:
+        ...     pair.surface(1.0, 1.0)
+        ... except rhale.RhaleError as error:
+        ...     print("no surface" in str(error))
+        True
+        """
         msg = (
             f"method {self.method!r} gives {self.names[0]!r} and {self.names[1]!r} a number and no "
             "surface; use interactions(..., method='ale')"
@@ -593,7 +719,32 @@ class PairIndex:
         raise BadSettingError(msg)
 
     def plot(self, kind: str = "map", **options: Any) -> Any:  # noqa: ARG002
-        """There is no surface."""
+        """There is no surface to draw: an error says how to get one.
+
+        Parameters
+        ----------
+        kind : {"map", "lines"}
+            As in `PairEffect.plot`.
+        **options
+            As in `PairEffect.plot`.
+
+        Raises
+        ------
+        BadSettingError
+            Always.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.tile([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]], (100, 1))
+        >>> model = lambda rows: rows[:, 0] * rows[:, 1]
+        >>> pair = rhale.interactions(model, x, method="h")["x0", "x1"]
+        >>> try:
+        ...     pair.plot()
+        ... except rhale.RhaleError as error:
+        ...     print("no surface to draw" in str(error))
+        True
+        """
         first, second = self.names
         msg = (
             f"method {self.method!r} gives {first!r} and {second!r} a number and no surface to draw; "
@@ -602,7 +753,22 @@ class PairIndex:
         raise BadSettingError(msg)
 
     def table(self) -> Columns:
-        """There is no surface."""
+        """Nothing: there is no surface.
+
+        Returns
+        -------
+        dict
+            Empty.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.tile([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]], (100, 1))
+        >>> model = lambda rows: rows[:, 0] * rows[:, 1]
+        >>> pair = rhale.interactions(model, x, method="h")["x0", "x1"]
+        >>> pair.table()
+        {}
+        """
         return {}
 
     @property
@@ -614,7 +780,21 @@ class PairIndex:
         return NAN if self.method == "greenwell" else _share_of(self.strength, self.variance)
 
     def transposed(self) -> PairIndex:
-        """The same pair, names exchanged."""
+        """The same pair, names exchanged.
+
+        Returns
+        -------
+        PairIndex
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.tile([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]], (100, 1))
+        >>> model = lambda rows: rows[:, 0] * rows[:, 1]
+        >>> pair = rhale.interactions(model, x, method="h")["x0", "x1"]
+        >>> pair.transposed().names
+        ('x1', 'x0')
+        """
         return replace(self, names=self.names[::-1])
 
 

@@ -67,6 +67,17 @@ class PairProfile:
     The surface is F_jk - F_j - F_k, zero on average over the rows; the strength its deviation over
     the rows, read where they stand, straight between nodes: the unnormalised H statistic of
     Friedman and Popescu, on a grid.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> half = np.random.default_rng(0).uniform(-1, 1, size=(100, 2))
+    >>> x = np.vstack([half, -half])
+    >>> model = lambda rows: rows[:, 0] * rows[:, 1]
+    >>> ix = rhale.explain(model, x, features=[("x0", "x1")], method="pdp", bins=4)
+    >>> pair = ix["x0", "x1"]
+    >>> pair.dependence.shape, round(float(pair.dependence_at(0.5, 0.5)), 6)
+    ((5, 5), 0.25)
     """
 
     names: tuple[str, str]
@@ -103,7 +114,7 @@ class PairProfile:
 
     @property
     def method(self) -> PairMethod:
-        """Partial dependence."""
+        """Partial dependence, "pdp"."""
         return "pdp"
 
     @property
@@ -113,17 +124,17 @@ class PairProfile:
 
     @property
     def edges(self) -> tuple[FloatArray, FloatArray]:
-        """Limits of the cells of both features, or places of their levels."""
+        """Limits of the cells of both features, or places of their levels: two arrays."""
         return self.axes[0].nodes, self.axes[1].nodes
 
     @property
     def count(self) -> IntArray:
-        """Rows by where they stand, (n_stands, n_stands)."""
+        """Rows by where they stand, shape (n_stands, n_stands)."""
         return self.moments.count
 
     @property
     def weight(self) -> FloatArray:
-        """Their weights."""
+        """Weights of the rows by where they stand, shape (n_stands, n_stands)."""
         return self.moments.weight
 
     @property
@@ -133,12 +144,12 @@ class PairProfile:
 
     @property
     def n_cells(self) -> int:
-        """Where rows could stand: cells, a level being one of its feature."""
+        """Where rows could stand, a number: cells, a level being one of its feature."""
         return self.moments.count.size
 
     @property
     def n_unmeasured(self) -> int:
-        """Those where no row stands."""
+        """How many of these have no row."""
         return int(np.sum(~self.measured))
 
     @property
@@ -180,7 +191,7 @@ class PairProfile:
 
     @property
     def standard_error(self) -> FloatArray:
-        """Not known: nan at all nodes."""
+        """Nan at all nodes, shape (n_nodes, n_nodes): not known."""
         return np.full(self.dependence.shape, np.nan)
 
     def surface(self, first: Any, second: Any) -> FloatArray:
@@ -195,6 +206,17 @@ class PairProfile:
         -------
         ndarray of the common shape, or a number for numbers
             Known everywhere on the axes, also where no row is; nan beyond, and for missing values.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> half = np.random.default_rng(0).uniform(-1, 1, size=(100, 2))
+        >>> x = np.vstack([half, -half])
+        >>> model = lambda rows: rows[:, 0] * rows[:, 1]
+        >>> ix = rhale.explain(model, x, features=[("x0", "x1")], method="pdp", bins=4)
+        >>> pair = ix["x0", "x1"]
+        >>> round(float(pair.surface(0.5, 0.5) - pair.surface(0.5, -0.5)), 1)  # 0.25 and -0.25
+        0.5
         """
         return self._read(self.heights, first, second)
 
@@ -203,8 +225,24 @@ class PairProfile:
 
         Parameters
         ----------
-        first, second
-            As in `surface`.
+        first, second : number, date, duration, level or array-like of these
+            Values of both features, as in `surface`.
+
+        Returns
+        -------
+        ndarray of the common shape, or a number for numbers
+            In units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> half = np.random.default_rng(0).uniform(-1, 1, size=(100, 2))
+        >>> x = np.vstack([half, -half])
+        >>> model = lambda rows: rows[:, 0] * rows[:, 1]
+        >>> ix = rhale.explain(model, x, features=[("x0", "x1")], method="pdp", bins=4)
+        >>> pair = ix["x0", "x1"]
+        >>> round(float(pair.effect_at(0.5, 0.5) - pair.effect_at(0.5, -0.5)), 6)
+        0.5
         """
         rows, columns = self.main
         return self._read(self.heights + rows[:, None] + columns, first, second)
@@ -214,8 +252,24 @@ class PairProfile:
 
         Parameters
         ----------
-        first, second
-            As in `surface`.
+        first, second : number, date, duration, level or array-like of these
+            Values of both features, as in `surface`.
+
+        Returns
+        -------
+        ndarray of the common shape, or a number for numbers
+            In units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> half = np.random.default_rng(0).uniform(-1, 1, size=(100, 2))
+        >>> x = np.vstack([half, -half])
+        >>> model = lambda rows: rows[:, 0] * rows[:, 1]
+        >>> ix = rhale.explain(model, x, features=[("x0", "x1")], method="pdp", bins=4)
+        >>> pair = ix["x0", "x1"]
+        >>> pair.dependence_at([0.5, -0.5], 0.5).round(6)
+        array([ 0.25, -0.25])
         """
         return self._read(self.dependence, first, second)
 
@@ -235,17 +289,17 @@ class PairProfile:
 
     @property
     def strength_error(self) -> float:
-        """Not known."""
+        """Nan: not known."""
         return NAN
 
     @property
     def p_value(self) -> float:
-        """Not known."""
+        """Nan: not known."""
         return NAN
 
     @property
     def h2(self) -> float:
-        """Not measured."""
+        """Nan: not measured."""
         return NAN
 
     @property
@@ -255,7 +309,23 @@ class PairProfile:
         return share_of_rows(self) * share
 
     def transposed(self) -> PairProfile:
-        """The same pair, sides exchanged."""
+        """The same pair, sides exchanged.
+
+        Returns
+        -------
+        PairProfile
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> half = np.random.default_rng(0).uniform(-1, 1, size=(100, 2))
+        >>> x = np.vstack([half, -half])
+        >>> model = lambda rows: rows[:, 0] * rows[:, 1]
+        >>> ix = rhale.explain(model, x, features=[("x0", "x1")], method="pdp", bins=4)
+        >>> pair = ix["x0", "x1"]
+        >>> pair.transposed().names
+        ('x1', 'x0')
+        """
         return replace(
             self,
             names=self.names[::-1],
@@ -270,22 +340,53 @@ class PairProfile:
 
         Parameters
         ----------
-        kind, **options
+        kind : {"map", "lines"}
+            As in `PairEffect.plot`.
+        **options
             As in `PairEffect.plot`.
 
         Returns
         -------
         Axes
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> half = np.random.default_rng(0).uniform(-1, 1, size=(100, 2))
+        >>> x = np.vstack([half, -half])
+        >>> model = lambda rows: rows[:, 0] * rows[:, 1]
+        >>> ix = rhale.explain(model, x, features=[("x0", "x1")], method="pdp", bins=4)
+        >>> pair = ix["x0", "x1"]
+        >>> ax = pair.plot()
+        >>> ax.get_xlabel(), ax.get_ylabel()
+        ('x0', 'x1')
+        >>> import matplotlib.pyplot as plt
+        >>> plt.close(ax.figure)
         """
         return draw_surface(self, kind, options)
 
     def table(self) -> Columns:
         """One row for each cell, or combination with levels, of the first feature first.
 
+        Returns
+        -------
+        dict of str to list
+
         Notes
         -----
         Columns as in `PairEffect.table`; instead of mixed slopes `dependence`, the mean prediction
         in the middle of the cell, also where no row is. The surface is nan there.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> half = np.random.default_rng(0).uniform(-1, 1, size=(100, 2))
+        >>> x = np.vstack([half, -half])
+        >>> model = lambda rows: rows[:, 0] * rows[:, 1]
+        >>> ix = rhale.explain(model, x, features=[("x0", "x1")], method="pdp", bins=4)
+        >>> pair = ix["x0", "x1"]
+        >>> len(pair.table()["dependence"])
+        16
         """
         sides: Columns = {}
         for side, (which, axis) in enumerate(zip(("first", "second"), self.axes, strict=True)):

@@ -40,6 +40,11 @@ class Partner:
     is_proxy_of : str or None
         The partner that takes over what it has: beside that one it adds less than a tenth of its
         share.
+
+    Examples
+    --------
+    >>> Partner("sex", share=0.4, standard_error=0.02).counts
+    True
     """
 
     feature: str
@@ -79,6 +84,15 @@ class Partners:
     Notes
     -----
     Shares of correlated features overlap, so they do not add up.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.random.default_rng(0).uniform(-1, 1, size=(400, 3))
+    >>> fx = rhale.explain(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2], x)
+    >>> found = fx.partners("x0")
+    >>> found[0].feature, found["x1"].counts, found["x2"].counts
+    ('x1', True, False)
     """
 
     feature: str
@@ -119,7 +133,7 @@ class Partners:
 
     @property
     def sentence(self) -> str:
-        """What all of it comes to."""
+        """What all of it comes to, in words."""
         name = shorten(self.feature)
         if not self.partners:
             return f"rows do not differ in the effect of {name}, or are too few to tell"
@@ -139,7 +153,20 @@ class Partners:
         return "; ".join(parts)
 
     def columns(self) -> Columns:
-        """One list for each column of the table, largest share first."""
+        """One list for each column of the table, largest share first.
+
+        Returns
+        -------
+        dict of str to list
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(400, 3))
+        >>> fx = rhale.explain(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2], x)
+        >>> fx.partners("x0").columns()["partner"]
+        ['x1', 'x2']
+        """
         return {
             "partner": [p.feature for p in self.partners],
             "share": [p.share for p in self.partners],
@@ -156,6 +183,18 @@ class Partners:
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
             Kind of table; that of the explained table if not given.
+
+        Returns
+        -------
+        data frame
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(400, 3))
+        >>> fx = rhale.explain(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2], x)
+        >>> fx.partners("x0").to_frame("pandas")["partner"].tolist()
+        ['x1', 'x2']
         """
         return summary.as_frame(self.columns(), backend, self.table)
 
@@ -201,6 +240,14 @@ class PartnerMatrix:
         Deviation over the rows of what goes with it, accumulated, in units of the output.
     unexplained, rows : ndarrays of shape (n_results,)
         Share that no sum of partners explains; rows that all of it rests on.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.random.default_rng(0).uniform(-1, 1, size=(400, 3))
+    >>> fx = rhale.explain(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2], x)
+    >>> fx.partner_matrix.names, fx.partner_matrix.share.shape
+    (('x0', 'x1', 'x2'), (3, 3))
     """
 
     names: tuple[str, ...]
@@ -232,6 +279,18 @@ class PartnerMatrix:
             The result itself.
         table : str, optional
             Kind of the explained table.
+
+        Returns
+        -------
+        Partners
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(400, 3))
+        >>> fx = rhale.explain(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2], x)
+        >>> fx.partner_matrix.tell(0, fx["x0"])[0].feature
+        'x1'
         """
         share, proxy_of = self.share[place], self.proxy_of[place]
         known = np.flatnonzero(np.isfinite(share))
@@ -258,7 +317,7 @@ class PartnerMatrix:
 
     @property
     def lowered_size(self) -> FloatArray:
-        """Sizes, those of proxies as far as they have something of their own."""
+        """`size`, that of proxies as far as they have something of their own."""
         is_proxy = (self.proxy_of >= 0) & (self.share > 0)
         part = np.divide(self.own_share, self.share, out=np.ones(self.share.shape), where=is_proxy)
         return np.asarray(self.size * np.sqrt(np.clip(part, 0.0, 1.0)))

@@ -61,15 +61,16 @@ class Profile(FrozenResult):
     Attributes
     ----------
     name, output : str
-        Feature and output.
+        Feature and output: keys, by which they are found.
     method : {"pdp", "ice", "mplot"}
         Partial dependence, the same with individual curves kept, or the marginal plot.
     grid : ndarray of shape (n_points,)
-        Feature values, increasing.
+        Feature values, increasing, in units of the feature.
     mean : ndarray of shape (n_points,)
-        Average prediction; nan where a marginal bin has no rows.
+        Average prediction, in units of the output; nan where a marginal bin has no rows.
     std : ndarray of shape (n_points,)
-        Deviation of the rows' predictions at each point, their levels included.
+        Deviation of the rows' predictions at each point, their levels included, in units of the
+        output.
     covariance : ndarray of shape (n_points, n_points)
         Covariance over the rows of their curves, each less its own average over the grid
         (diagonal for "mplot", whose points have different rows).
@@ -101,8 +102,18 @@ class Profile(FrozenResult):
     missing : Missing or None
         Average prediction without a value ("pdp" and "ice": of all rows with the value removed;
         "mplot": of the rows that have none).
-    parts, quantity
-        As in `Result`, which it answers.
+    parts, quantity : str
+        What it is made of, "points", and what its curve shows, a "prediction".
+    captions : Captions
+        What people read for features and outputs.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.linspace(0, 10, 101)[:, None]
+    >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
+    >>> profile.grid, profile.mean
+    (array([ 0.,  2.,  4.,  6.,  8., 10.]), array([ 1.,  7., 13., 19., 25., 31.]))
     """
 
     name: str
@@ -136,7 +147,7 @@ class Profile(FrozenResult):
 
     @property
     def axis(self) -> FloatArray:
-        """Places of the points."""
+        """Places of the points, shape (n_points,), in units of the feature."""
         return self.grid
 
     @property
@@ -146,19 +157,19 @@ class Profile(FrozenResult):
 
     @property
     def column_kind(self) -> ColumnKind:
-        """What the feature values are; of levels, whether they are numbers."""
+        """What the values are: "number", "date", "duration", or "steps" or "categories"."""
         if self.levels:
             return "steps" if self.is_number else "categories"
         return self.kind
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The levels, where there are any."""
+        """The levels, where there are any; empty otherwise."""
         return self.levels
 
     @property
     def standard_error(self) -> FloatArray:
-        """Uncertainty of `mean`, shape (n_points,)."""
+        """Uncertainty of `mean`, shape (n_points,), in units of the output."""
         return np.asarray(self.std / np.sqrt(np.where(self.rows > 0, self.rows, np.nan)))
 
     @property
@@ -170,7 +181,26 @@ class Profile(FrozenResult):
             return False
 
     def centring(self, center: Center | None) -> FloatArray:
-        """Weights whose average of the curve is taken as zero; None leaves the level."""
+        """Weights whose average of the curve is taken as zero; None leaves the level.
+
+        Parameters
+        ----------
+        center : {"mean", "start", "uniform"} or None
+            Where the curve is zero.
+
+        Returns
+        -------
+        ndarray of shape (n_points,)
+            Weights, which add up to one, or to none.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 101)[:, None]
+        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
+        >>> profile.centring("start")
+        array([1., 0., 0., 0., 0., 0.])
+        """
         if center is None:
             return np.zeros(self.grid.size)
         known_center(center)
@@ -190,7 +220,7 @@ class Profile(FrozenResult):
 
     @property
     def jumps(self) -> tuple[Jump, ...]:
-        """None, as there are no stairs."""
+        """Empty, as there are no stairs."""
         return ()
 
     def curve(
@@ -215,6 +245,21 @@ class Profile(FrozenResult):
         outside : {"extend", "nan", "raise"}
             Beyond the grid a profile is nan, as the model was not asked there; "raise" refuses such
             values.
+
+        Returns
+        -------
+        ndarray of shape (n_x,), or a number for a number
+            In units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 101)[:, None]
+        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
+        >>> profile.curve([0, 5, 10], center=None).round(6)  # mean predictions
+        array([ 1., 16., 31.])
+        >>> profile.curve([0, 5, 10]).round(6)
+        array([-15.,   0.,  15.])
         """
         self._mind_ends(x, outside)
         return self._read(x, self.mean - self.centring(center) @ np.nan_to_num(self.mean))
@@ -224,8 +269,31 @@ class Profile(FrozenResult):
     ) -> FloatArray:
         """Deviation between the rows' curves at x, each curve centred by itself first.
 
-        Between two points it is that of straight curves, which may meet there. In a marginal plot
-        it is the deviation of the predictions near x. `outside` as in `curve`.
+        Between two points it is that of straight curves, which may meet there. In a marginal plot it is
+        the deviation of the predictions near x.
+
+        Parameters
+        ----------
+        x : float or array-like of shape (n_x,)
+            Feature values.
+        center : {"mean", "start", "uniform"} or None
+            Where the curve of every row is zero; None keeps their levels.
+        outside : {"extend", "nan", "raise"}
+            As in `curve`.
+
+        Returns
+        -------
+        ndarray of shape (n_x,), or a number for a number
+            In units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.column_stack([np.linspace(0, 10, 101), np.linspace(-1, 1, 101)])
+        >>> fx = rhale.explain(lambda rows: rows[:, 0] * rows[:, 1], x, method="ice", bins=5)
+        >>> profile = fx["x0"]  # rows have the slopes -1 to 1
+        >>> (profile.spread([0, 5, 10], center="start") / np.std(x[:, 1], ddof=1)).round(6)
+        array([ 0.,  5., 10.])
         """
         self._mind_ends(x, outside)
         if self.method == "mplot":  # points have different rows, so there are no curves
@@ -243,12 +311,38 @@ class Profile(FrozenResult):
     ) -> tuple[FloatArray, FloatArray]:
         """Confidence interval of the curve at x: uncertainty of the mean, not spread.
 
+        Parameters
+        ----------
+        x : float or array-like of shape (n_x,)
+            Feature values.
+        level : float
+            Probability that the interval covers, at one x, the curve over the population.
+        center : {"mean", "start", "uniform"} or None
+            As in `curve`.
+        smooth : bool
+            Changes nothing.
+        outside : {"extend", "nan", "raise"}
+            As in `curve`.
+
+        Returns
+        -------
+        low, high : ndarray of shape (n_x,)
+
         Notes
         -----
         It covers the curve of the model over the population the rows were drawn from. With
         `center="mean"` other rows would also have another mean of the curve, by which it is
-        shifted; that is a part of the interval. Few rows make it wider (Student's t). `outside` as
-        in `curve`.
+        shifted; that is a part of the interval. Few rows make it wider (Student's t).
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.column_stack([np.linspace(0, 10, 101), np.linspace(-1, 1, 101)])
+        >>> fx = rhale.explain(lambda rows: rows[:, 0] * rows[:, 1], x, method="ice", bins=5)
+        >>> profile = fx["x0"]  # rows have the slopes -1 to 1
+        >>> low, high = profile.ci(10.0, center="start")
+        >>> bool(low < profile.curve(10.0, center="start") < high)
+        True
         """
         require_level(level)
         self._mind_ends(x, outside)
@@ -266,6 +360,18 @@ class Profile(FrozenResult):
         ----------
         center : {"mean", "start", "uniform"}, float or None
             c-ICE: shift every curve to zero on average, at the first point or at a feature value.
+
+        Returns
+        -------
+        ndarray of shape (n_curves, n_points)
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 101)[:, None]
+        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
+        >>> profile.ice(center="start")[0]
+        array([ 0.,  6., 12., 18., 24., 30.])
         """
         self._require_curves()
         if isinstance(center, int | float):
@@ -281,13 +387,26 @@ class Profile(FrozenResult):
         """d-ICE: slopes of the rows' curves along the grid, shape (n_curves, n_points).
 
         Differences of second order, at both ends, too: right for parabolas on any grid.
+
+        Returns
+        -------
+        ndarray of shape (n_curves, n_points)
+            In units of the output per unit of the feature.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 101)[:, None]
+        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
+        >>> profile.dice()[0].round(6)
+        array([3., 3., 3., 3., 3., 3.])
         """
         self._require_curves()
         return differentiate(self.curves, self.grid)
 
     @property
     def importance(self) -> float:
-        """Size of the effect: standard deviation of the curve over the rows, exactly.
+        """Size of the effect: deviation of the curve over the rows, in units of the output.
 
         Of a marginal plot the deviation over the rows of the mean of their bins.
         """
@@ -317,10 +436,22 @@ class Profile(FrozenResult):
         y : array-like of shape (n_values,), optional
             Observed values of the target, for NALED and NALER; any number of them.
 
+        Returns
+        -------
+        Statistics
+
         Notes
         -----
         R's package has these numbers of accumulated local effects alone. Deviations are over the
         rows, as `importance` is; the range is that of the points that rows stand at or beside.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 101)[:, None]
+        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
+        >>> [round(end, 6) for end in profile.statistics().aler]
+        [-15.0, 15.0]
         """
         place, weight = self._standing
         at_points, held = self._read_places(np.arange(self.grid.size, dtype=float)), self.share > 0
@@ -358,13 +489,49 @@ class Profile(FrozenResult):
         return self.heterogeneity
 
     def height(self, x: FloatArray) -> FloatArray:
-        """The profile, zero on average, at places between the ends of the grid."""
+        """The profile, zero on average, at places between the ends of the grid.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_x,)
+            Places between the ends of the grid.
+
+        Returns
+        -------
+        ndarray of shape (n_x,)
+            In units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 101)[:, None]
+        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
+        >>> profile.height(np.array([5.0, 6.0])).round(6)
+        array([0., 3.])
+        """
         return self.curve(x)
 
     def places(self, n_points: int = N_POINTS) -> FloatArray:  # noqa: ARG002
         """The points whose mean is known, and where these are few, some between them.
 
         Between two points the curve is straight, but spread and interval are not.
+
+        Parameters
+        ----------
+        n_points : int
+            Changes nothing.
+
+        Returns
+        -------
+        ndarray of shape (n_places,)
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 101)[:, None]
+        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
+        >>> profile.places()[[0, -1]]
+        array([ 0., 10.])
         """
         known = self.grid[np.isfinite(self.mean)]
         if self.labels or self.method == "mplot" or not 1 < known.size <= N_PLACES:
@@ -381,20 +548,85 @@ class Profile(FrozenResult):
         *,
         smooth: bool = False,  # noqa: ARG002
     ) -> Trace:
-        """What is drawn at these points, which `smooth` leaves as they are."""
+        """What is drawn at these points, which `smooth` leaves as they are.
+
+        Parameters
+        ----------
+        center : {"mean", "start", "uniform"} or None
+            Where the curve is zero, as in `curve`.
+        level : float
+            Probability that the interval covers, as in `ci`.
+        n_points : int
+            Changes nothing.
+        smooth : bool
+            Changes nothing.
+
+        Returns
+        -------
+        Trace
+            Places, curve, spread and the ends of the interval, each of shape (n_places,).
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 101)[:, None]
+        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
+        >>> profile.trace(None).curve[[0, -1]]
+        array([ 1., 31.])
+        """
         x = self.places()
         low, high = self.ci(x, level=level, center=center)
         spread = self.spread(x, center=center)
         return Trace(x, self.curve(x, center=center), spread, low, high)
 
     def missing_trace(self, center: Center | None = "mean", level: float = 0.95) -> Trace | None:
-        """The one point of missing values; None where it was not measured."""
+        """The one point of missing values; None where it was not measured.
+
+        Parameters
+        ----------
+        center : {"mean", "start", "uniform"} or None
+            Where the curve beside it is zero.
+        level : float
+            Probability that its interval covers.
+
+        Returns
+        -------
+        Trace or None
+            Arrays of one number; `x` is nan.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 101)[:, None]
+        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
+        >>> profile.missing_trace() is None
+        True
+        """
         shift = -float(self.centring(center) @ np.nan_to_num(self.mean))
         known = center is None or self.method == "mplot"
         return trace_missing(self.missing, shift, level, spread_known=known)
 
     def difference(self, start: float, stop: float) -> Difference:
-        """The difference of two places; rows are the same at both, except in a marginal plot."""
+        """The difference of two places; rows are the same at both, except in a marginal plot.
+
+        Parameters
+        ----------
+        start, stop : float
+            Two places on the axis.
+
+        Returns
+        -------
+        Difference
+            `size`, `error` and `spread`, in units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 101)[:, None]
+        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
+        >>> profile.difference(2.0, 4.0).size
+        6.0
+        """
         if self.method == "mplot":
             ends = np.searchsorted(self.grid, [start, stop])
             size = float(np.diff(self.mean[ends])[0])
@@ -409,7 +641,28 @@ class Profile(FrozenResult):
         return Difference(size, spread / float(np.sqrt(self.rows[0])), spread)
 
     def errors_from(self, x: FloatArray, zero: RowPlaces) -> Estimate:
-        """Variance of the profile at places less its mean at others; straight between points."""
+        """Variance of the profile at places less its mean at others; straight between points.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n_x,)
+            Places on the axis.
+        zero : RowPlaces
+            Places and their weights, over which the curve is zero on average.
+
+        Returns
+        -------
+        Estimate
+            Variances and degrees of freedom, both of shape (n_x,).
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 101)[:, None]
+        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
+        >>> profile.errors_from(np.array([10.0]), profile.rows_along()).variance.round(6)  # rows agree
+        array([0.])
+        """
         one = np.eye(self.grid.size)
         anchor = share_out(place_between(zero.x, self.grid), zero.weight, self.grid.size)
         matrix = read_between(one, place_between(x, self.grid)) - anchor
@@ -422,7 +675,21 @@ class Profile(FrozenResult):
         return Estimate(np.maximum(variance, 0.0), degrees)
 
     def rows_along(self) -> RowPlaces:
-        """Places that stand for the rows; the points, where these are all that is known."""
+        """Places that stand for the rows; the points, where these are all that is known.
+
+        Returns
+        -------
+        RowPlaces
+            Places in units of the feature, and shares of the rows that add up to one.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 101)[:, None]
+        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
+        >>> round(float(profile.rows_along().weight.sum()), 6)
+        1.0
+        """
         return RowPlaces(self.grid, self.share) if self.row_places is None else self.row_places
 
     @property
@@ -431,7 +698,21 @@ class Profile(FrozenResult):
         return self._rows_with_value
 
     def support(self) -> Support:
-        """Where the rows are: those whose curves were kept, or their shares at the points."""
+        """Where the rows are: those whose curves were kept, or their shares at the points.
+
+        Returns
+        -------
+        Support
+            Values, limits and density.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 101)[:, None]
+        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
+        >>> profile.support().values.size
+        101
+        """
         if self.curve_x.size:
             return count_rows(self.grid, self.curve_x, np.ones(self.curve_x.size))
         middle = self.grid[:-1] + 0.5 * np.diff(self.grid)
@@ -439,11 +720,44 @@ class Profile(FrozenResult):
         return Support(self.curve_x, limits, self.share / np.diff(limits))
 
     def level_rows(self) -> LevelRows:
-        """Rows at each level, where there are any."""
+        """Rows at each level, where there are any.
+
+        Returns
+        -------
+        LevelRows
+            Rows and weights, both of shape (n_levels,); empty without levels.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 101)[:, None]
+        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
+        >>> profile.level_rows().rows.size
+        0
+        """
         return LevelRows(self.rows, np.nan_to_num(self.share)) if self.levels else LevelRows()
 
     def single_curves(self, most: int) -> FloatArray:
-        """Curves of a few rows, evenly chosen by their order, each zero on average."""
+        """Curves of a few rows, evenly chosen by their order, each zero on average.
+
+        Parameters
+        ----------
+        most : int
+            How many curves are asked for.
+
+        Returns
+        -------
+        ndarray of shape (n_curves, n_places)
+            In units of the output; none where no curves were kept.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 101)[:, None]
+        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
+        >>> profile.single_curves(5).shape == (5, profile.places().size)
+        True
+        """
         if self.curves.size == 0:
             return NO_CURVES
         chosen = np.unique(np.linspace(0, len(self.curves) - 1, most).astype(int))
@@ -451,7 +765,21 @@ class Profile(FrozenResult):
         return np.array([np.interp(x, self.grid, curve) for curve in curves])
 
     def table(self) -> Columns:
-        """One row for each point, and one for missing values."""
+        """One row for each point, and one for missing values.
+
+        Returns
+        -------
+        dict of str to list
+            Columns as in `Explanation.to_frame`, less the names of feature and output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 101)[:, None]
+        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
+        >>> {name: profile.table()[name][:2] for name in ("x", "mean")}
+        {'x': [0.0, 2.0], 'mean': [1.0, 7.0]}
+        """
         columns = {
             "point": list(range(self.grid.size)),
             "at": name_places(self.grid, self.levels, self.kind),

@@ -40,10 +40,33 @@ LEVEL = 0.05  # an effect comes back where chance would make one as large in few
 
 
 class RefitTrace(NamedTuple):
-    """What is drawn: mean curve, interval, deviation between trainings, (n_points,); all curves.
+    """What is drawn of one feature in several trainings.
 
-    `curves` has the shape (n_trainings, n_points); `own` is the curve of the user's model, where
-    one was given.
+    Attributes
+    ----------
+    x : ndarray of shape (n_points,)
+        Places, in units of the feature.
+    curve : ndarray of shape (n_points,)
+        Mean of the trainings, in units of the output.
+    low, high : ndarray of shape (n_points,)
+        Ends of its interval.
+    between : ndarray of shape (n_points,)
+        Deviation between trainings.
+    curves : ndarray of shape (n_trainings, n_points)
+        The curve of every training.
+    own : ndarray of shape (n_points,) or None
+        The curve of the user's model, where one was given.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.random.default_rng(0).normal(size=(100, 1))
+    >>> models = [lambda rows: 1.0 * rows[:, 0], lambda rows: 3.0 * rows[:, 0]]
+    >>> halves = [np.arange(50), np.arange(50, 100)]
+    >>> effect = rhale.refits(models, x, train=halves)["x0"]
+    >>> trace = effect.trace(x=np.array([0.0, 1.0]))
+    >>> np.diff(trace.curves).round(6).ravel(), np.diff(trace.curve).round(6)
+    (array([1., 3.]), array([2.]))
     """
 
     x: FloatArray
@@ -69,6 +92,11 @@ class RefitMissing:
         Its interval, as that of the curve.
     between : float
         Its deviation between trainings.
+
+    Examples
+    --------
+    >>> RefitMissing(count=3, share=0.1, curve=-1.0, low=-1.5, high=-0.5, between=0.2).curve
+    -1.0
     """
 
     count: int
@@ -103,6 +131,18 @@ class RefitEffect:
     Three things that must not be mixed: `spread` says how rows differ, `between` how trainings
     differ, and `ci` how well the average training is known from these rows. `ci` does not cover
     what the learner gets wrong in every training, its bias.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.random.default_rng(0).normal(size=(100, 1))
+    >>> models = [lambda rows: 1.0 * rows[:, 0], lambda rows: 3.0 * rows[:, 0]]
+    >>> halves = [np.arange(50), np.arange(50, 100)]
+    >>> effect = rhale.refits(models, x, train=halves)["x0"]
+    >>> np.diff(effect.curve([0.0, 1.0])).round(6)  # mean of the slopes 1 and 3
+    array([2.])
+    >>> round(float(effect.importances[1] / effect.importances[0]), 6), effect.n_trainings
+    (3.0, 2)
     """
 
     effects: tuple[Result, ...]
@@ -149,17 +189,17 @@ class RefitEffect:
 
     @property
     def parts(self) -> Parts:
-        """What the effects are made of: bins, levels or points."""
+        """What the effects are made of: "bins", "levels" or "points"."""
         return self.effects[0].parts
 
     @property
     def quantity(self) -> Quantity:
-        """What curves show: an effect, or predictions."""
+        """What curves show: an "effect", or a "prediction"."""
         return self.effects[0].quantity
 
     @property
     def axis(self) -> FloatArray:
-        """Places of the limits, levels or points."""
+        """Places of the limits, levels or points, shape (n_places,)."""
         return self.effects[0].axis
 
     @property
@@ -184,7 +224,32 @@ class RefitEffect:
         return len(self.effects)
 
     def curves(self, x: Any, *, center: Center = "mean", outside: Outside = "extend") -> FloatArray:
-        """The curve of every training at x, shape (n_trainings, n_x)."""
+        """The curve of every training at x, shape (n_trainings, n_x).
+
+        Parameters
+        ----------
+        x : number, date, name of a level, or array-like of these
+            Feature values.
+        center : {"mean", "start", "uniform"}
+            As in `curve`.
+        outside : {"extend", "nan", "raise"}
+            As in `curve`.
+
+        Returns
+        -------
+        ndarray of shape (n_trainings, n_x)
+            In units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).normal(size=(100, 1))
+        >>> models = [lambda rows: 1.0 * rows[:, 0], lambda rows: 3.0 * rows[:, 0]]
+        >>> halves = [np.arange(50), np.arange(50, 100)]
+        >>> effect = rhale.refits(models, x, train=halves)["x0"]
+        >>> effect.curves([0.0, 1.0]).shape
+        (2, 2)
+        """
         curves = [effect.curve(x, center=center, outside=outside) for effect in self.effects]
         return np.stack(curves)
 
@@ -200,17 +265,83 @@ class RefitEffect:
             over x.
         outside : {"extend", "nan", "raise"}
             Beyond the ends of `axis`: as in `Effect.curve`, `LevelEffect.curve`, `Profile.curve`.
+
+        Returns
+        -------
+        ndarray of shape (n_x,), or a number for a number
+            In units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).normal(size=(100, 1))
+        >>> models = [lambda rows: 1.0 * rows[:, 0], lambda rows: 3.0 * rows[:, 0]]
+        >>> halves = [np.arange(50), np.arange(50, 100)]
+        >>> effect = rhale.refits(models, x, train=halves)["x0"]
+        >>> np.diff(effect.curve([0.0, 1.0])).round(6)
+        array([2.])
         """
         return average(self.curves(x, center=center, outside=outside))[()]
 
     def between(
         self, x: Any, *, center: Center = "mean", outside: Outside = "extend"
     ) -> FloatArray:
-        """Deviation between trainings: how far one of them lies from their mean."""
+        """Deviation between trainings: how far one of them lies from their mean.
+
+        Parameters
+        ----------
+        x : number, date, name of a level, or array-like of these
+            Feature values.
+        center : {"mean", "start", "uniform"}
+            As in `curve`.
+        outside : {"extend", "nan", "raise"}
+            As in `curve`.
+
+        Returns
+        -------
+        ndarray of shape (n_x,), or a number for a number
+            In units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).normal(size=(100, 1))
+        >>> models = [lambda rows: 1.0 * rows[:, 0], lambda rows: 3.0 * rows[:, 0]]
+        >>> halves = [np.arange(50), np.arange(50, 100)]
+        >>> effect = rhale.refits(models, x, train=halves)["x0"]
+        >>> start = effect.axis[0]
+        >>> effect.between([start, start + 1], center="start").round(3)  # deviation of 1 and 3
+        array([0.   , 1.414])
+        """
         return deviate(self.curves(x, center=center, outside=outside))[()]
 
     def spread(self, x: Any, *, center: Center = "mean", outside: Outside = "extend") -> FloatArray:
-        """How rows differ at x: mean over the trainings of their `spread`."""
+        """How rows differ at x: mean over the trainings of their `spread`.
+
+        Parameters
+        ----------
+        x : number, date, name of a level, or array-like of these
+            Feature values.
+        center : {"mean", "start", "uniform"}
+            As in `curve`.
+        outside : {"extend", "nan", "raise"}
+            As in `curve`.
+
+        Returns
+        -------
+        ndarray of shape (n_x,), or a number for a number
+            In units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).normal(size=(100, 1))
+        >>> models = [lambda rows: 1.0 * rows[:, 0], lambda rows: 3.0 * rows[:, 0]]
+        >>> halves = [np.arange(50), np.arange(50, 100)]
+        >>> effect = rhale.refits(models, x, train=halves)["x0"]
+        >>> effect.spread([0.0, 1.0]).round(6)  # rows do not differ, trainings do
+        array([0., 0.])
+        """
         spreads = [e.spread(x, center=center, outside=outside) for e in self.effects]
         return average(np.stack(spreads))[()]
 
@@ -226,11 +357,15 @@ class RefitEffect:
 
         Parameters
         ----------
-        x, center, outside
-            As in `curve`.
+        x : number, date, name of a level, or array-like of these
+            Feature values.
         level : float
             Probability that the interval covers, at one x, the average effect of the learner,
             trained on as many rows as here, over the population that the rows come from.
+        center : {"mean", "start", "uniform"}
+            As in `curve`.
+        outside : {"extend", "nan", "raise"}
+            As in `curve`.
 
         Returns
         -------
@@ -243,6 +378,17 @@ class RefitEffect:
         degrees of freedom of Student's t from the rows that trainings share (`Overlap`; of what is
         the learner's own chance only 1/m counts, `mean_factor`), and h the mean half-width of the
         trainings' own intervals, which is the draw of the rows that are explained.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).normal(size=(100, 1))
+        >>> models = [lambda rows: 1.0 * rows[:, 0], lambda rows: 3.0 * rows[:, 0]]
+        >>> halves = [np.arange(50), np.arange(50, 100)]
+        >>> effect = rhale.refits(models, x, train=halves)["x0"]
+        >>> low, high = effect.ci(1.0)
+        >>> bool(low < effect.curve(1.0) < high)
+        True
         """
         curves = self.curves(x, center=center, outside=outside)
         ends = np.array([effect.ci(x, level=level, center=center) for effect in self.effects])
@@ -264,7 +410,7 @@ class RefitEffect:
 
     @property
     def importances(self) -> FloatArray:
-        """Importance in every training, shape (n_trainings,)."""
+        """Importance in every training, shape (n_trainings,), in units of the output."""
         return np.array([effect.importance for effect in self.effects])
 
     @property
@@ -274,11 +420,33 @@ class RefitEffect:
 
     @property
     def importance_between(self) -> float:
-        """Deviation of the importance between trainings."""
+        """Deviation of the importance between trainings, in units of the output."""
         return float(deviate(self.importances))
 
     def importance_ci(self, level: float = 0.95) -> tuple[float, float]:
-        """Where the mean importance of all possible trainings is, as `ci`; never below zero."""
+        """Where the mean importance of all possible trainings is, as `ci`; never below zero.
+
+        Parameters
+        ----------
+        level : float
+            Probability that the interval covers.
+
+        Returns
+        -------
+        low, high : float
+            In units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).normal(size=(100, 1))
+        >>> models = [lambda rows: 1.0 * rows[:, 0], lambda rows: 3.0 * rows[:, 0]]
+        >>> halves = [np.arange(50), np.arange(50, 100)]
+        >>> effect = rhale.refits(models, x, train=halves)["x0"]
+        >>> low, high = effect.importance_ci()
+        >>> low <= effect.importance <= high
+        True
+        """
         require_level(level)
         errors = [effect.importance_error for effect in self.effects]
         rows = normal_quantile(level) * np.mean(errors)
@@ -302,7 +470,7 @@ class RefitEffect:
 
     @property
     def p_value(self) -> float:
-        """How likely curves would agree so well if there were no effect."""
+        """How likely, 0 to 1, curves would agree so well if there were no effect."""
         return self.replication.p_value
 
     @property
@@ -316,7 +484,29 @@ class RefitEffect:
         return self.missing_point()
 
     def missing_point(self, center: Center = "mean", level: float = 0.95) -> RefitMissing | None:
-        """The one point of missing values beside the curve; None where it was not measured."""
+        """The one point of missing values beside the curve; None where it was not measured.
+
+        Parameters
+        ----------
+        center : {"mean", "start", "uniform"}
+            Where the curve beside it is zero.
+        level : float
+            Probability that its interval covers.
+
+        Returns
+        -------
+        RefitMissing or None
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).normal(size=(100, 1))
+        >>> models = [lambda rows: 1.0 * rows[:, 0], lambda rows: 3.0 * rows[:, 0]]
+        >>> halves = [np.arange(50), np.arange(50, 100)]
+        >>> effect = rhale.refits(models, x, train=halves)["x0"]
+        >>> effect.missing_point() is None
+        True
+        """
         found = [effect.missing_trace(center, level) for effect in self.effects]
         shown = [one for one in found if one is not None]
         known = self.effects[0].missing
@@ -346,7 +536,33 @@ class RefitEffect:
         *,
         x: FloatArray | None = None,
     ) -> RefitTrace:
-        """What is drawn: of numbers at `x` or some hundred places, of levels and points at their own."""
+        """What is drawn: of numbers at `x` or some hundred places, of levels and points at their own.
+
+        Parameters
+        ----------
+        center : {"mean", "start", "uniform"}
+            Where curves are zero.
+        level : float
+            Probability that the interval covers.
+        n_points : int
+            How many places, where they are numbers.
+        x : ndarray of shape (n_points,), optional
+            The places themselves, where they are numbers.
+
+        Returns
+        -------
+        RefitTrace
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).normal(size=(100, 1))
+        >>> models = [lambda rows: 1.0 * rows[:, 0], lambda rows: 3.0 * rows[:, 0]]
+        >>> halves = [np.arange(50), np.arange(50, 100)]
+        >>> effect = rhale.refits(models, x, train=halves)["x0"]
+        >>> np.diff(effect.trace(x=np.array([0.0, 1.0])).curve).round(6)
+        array([2.])
+        """
         if self.parts == "bins":
             low, high = self.axis[0], self.axis[-1]
             if x is None:
@@ -381,11 +597,40 @@ class RefitEffect:
         Returns
         -------
         Axes
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).normal(size=(100, 1))
+        >>> models = [lambda rows: 1.0 * rows[:, 0], lambda rows: 3.0 * rows[:, 0]]
+        >>> halves = [np.arange(50), np.arange(50, 100)]
+        >>> effect = rhale.refits(models, x, train=halves)["x0"]
+        >>> ax = effect.plot()
+        >>> ax.get_xlabel()
+        'x0'
+        >>> import matplotlib.pyplot as plt
+        >>> plt.close(ax.figure)
         """
         return draw_refit(self, options)
 
     def table(self) -> Columns:
-        """One row for each limit of a bin, level or point, and one for missing values."""
+        """One row for each limit of a bin, level or point, and one for missing values.
+
+        Returns
+        -------
+        dict of str to list
+            `at`, `x`, `curve`, `low`, `high`, `between`.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).normal(size=(100, 1))
+        >>> models = [lambda rows: 1.0 * rows[:, 0], lambda rows: 3.0 * rows[:, 0]]
+        >>> halves = [np.arange(50), np.arange(50, 100)]
+        >>> effect = rhale.refits(models, x, train=halves)["x0"]
+        >>> list(effect.table())
+        ['at', 'x', 'curve', 'low', 'high', 'between']
+        """
         places, gone = self.axis, self.missing
         is_cut = self.parts == "bins"
         trace = self._trace_at(places, "mean", 0.95) if is_cut else self.trace()

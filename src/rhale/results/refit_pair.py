@@ -39,6 +39,16 @@ class RefitPair:
         Which rows the trainings share.
     captions : Captions
         What people read for features and outputs.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.random.default_rng(0).choice([-1.0, 1.0], size=(100, 2))
+    >>> models = [lambda rows: rows[:, 0] * rows[:, 1], lambda rows: 3 * rows[:, 0] * rows[:, 1]]
+    >>> halves = [np.arange(50), np.arange(50, 100)]
+    >>> pair = rhale.refits(models, x, train=halves, pairs="all").pairs[0]
+    >>> pair.names, round(float(pair.strengths[1] / pair.strengths[0]), 6)
+    (('x0', 'x1'), 3.0)
     """
 
     names: tuple[str, str]
@@ -65,23 +75,66 @@ class RefitPair:
 
     @classmethod
     def of(cls, pairs: Sequence[PairEffect], overlap: Overlap) -> RefitPair:
-        """Compare one pair in several trainings, all measured in the same cells."""
+        """Compare one pair in several trainings, all measured in the same cells.
+
+        Parameters
+        ----------
+        pairs : sequence of PairEffect
+            The same pair in every training.
+        overlap : Overlap
+            Which rows the trainings share.
+
+        Returns
+        -------
+        RefitPair
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> from rhale.kernels.overlap import Overlap
+        >>> x = np.random.default_rng(0).choice([-1.0, 1.0], size=(100, 2))
+        >>> found = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x)["x0", "x1"]
+        >>> RefitPair.of([found, found], Overlap.independent(2)).strength_between
+        0.0
+        """
         first = pairs[0]
         strengths = np.array([pair.strength for pair in pairs])
         return cls(first.names, first.output, strengths, compare_surfaces(pairs), overlap)
 
     @property
     def strength(self) -> float:
-        """Mean over the trainings."""
+        """Mean of the strength over the trainings, in units of the output."""
         return float(self.strengths.mean())
 
     @property
     def strength_between(self) -> float:
-        """Deviation of the strength between trainings."""
+        """Deviation of the strength between trainings, in units of the output."""
         return float(self.strengths.std(ddof=1))
 
     def strength_ci(self, level: float = 0.95) -> tuple[float, float]:
-        """Where the mean strength of all possible trainings is; never below zero."""
+        """Where the mean strength of all possible trainings is; never below zero.
+
+        Parameters
+        ----------
+        level : float
+            Probability that the interval covers.
+
+        Returns
+        -------
+        low, high : float
+            In units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).choice([-1.0, 1.0], size=(100, 2))
+        >>> models = [lambda rows: rows[:, 0] * rows[:, 1], lambda rows: 3 * rows[:, 0] * rows[:, 1]]
+        >>> halves = [np.arange(50), np.arange(50, 100)]
+        >>> pair = rhale.refits(models, x, train=halves, pairs="all").pairs[0]
+        >>> low, high = pair.strength_ci()
+        >>> low <= pair.strength <= high
+        True
+        """
         require_level(level)
         quantile = student_quantile(level, np.array([self.overlap.degrees]))[0]
         factor = mean_factor(self.gram, self.overlap)
@@ -105,7 +158,7 @@ class RefitPair:
 
     @property
     def p_value(self) -> float:
-        """How likely surfaces would agree so well if the two did not interact."""
+        """How likely, 0 to 1, surfaces would agree so well if the two did not interact."""
         return self.replication.p_value
 
     @property

@@ -55,6 +55,12 @@ class Split:
     rest : {"first", "second"}
         Where rows go whose level is named nowhere: the side of the rare ones that are pooled;
         "second" where none are.
+
+    Examples
+    --------
+    >>> split = Split(depth=0, feature="age", column=3, threshold=40.0)
+    >>> split.feature, split.threshold
+    ('age', 40.0)
     """
 
     depth: int
@@ -89,6 +95,11 @@ class Group(NamedTuple):
         Whether rows are here whose level no group names.
     name : str
         What the user calls it; nothing where its values say it.
+
+    Examples
+    --------
+    >>> Group(low=30.0, high=50.0).high
+    50.0
     """
 
     low: float = float("-inf")
@@ -115,6 +126,16 @@ class Groups:
         Whether groups lie between cuts; else they are made of levels.
     kind : {"number", "date", "duration"}
         What the cuts are.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
+    >>> groups = rhale.By("x1", cuts=[0.0])
+    >>> fx = rhale.explain(lambda rows: rows[:, 0] * np.sign(rows[:, 1]), x, regions=groups)
+    >>> tree = fx["x0"].regions
+    >>> tree.groups.feature, [group.high for group in tree.groups.groups]
+    ('x1', [0.0, inf])
     """
 
     feature: str
@@ -125,7 +146,22 @@ class Groups:
 
 
 class Partner(NamedTuple):
-    """A feature with which an effect changes: how much of the spread goes with it, and the error."""
+    """A feature with which an effect changes: how much of the spread goes with it, and the error.
+
+    Attributes
+    ----------
+    feature : str
+        Its name.
+    share : float
+        Share of the spread that goes with it, 0 to 1.
+    standard_error : float
+        Of the share.
+
+    Examples
+    --------
+    >>> Partner("sex", 0.4, 0.02).share
+    0.4
+    """
 
     feature: str
     share: float
@@ -146,6 +182,15 @@ class Region:
         Their share of the weight.
     effect : Effect or LevelEffect
         The effect of the feature in these rows.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
+    >>> fx = rhale.explain(lambda rows: rows[:, 0] * np.sign(rows[:, 1]), x, regions=True)
+    >>> tree = fx["x0"].regions
+    >>> [region.effect.mean.round(6).tolist() for region in tree]
+    [[-1.0], [1.0]]
     """
 
     rule: str
@@ -196,6 +241,17 @@ class RegionTree:
         What tells the regions apart, where groups of a column were given.
     doubtful : tuple of Split
         The rules that are in doubt, where `state` says so; they make no regions.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
+    >>> fx = rhale.explain(lambda rows: rows[:, 0] * np.sign(rows[:, 1]), x, regions=True)
+    >>> tree = fx["x0"].regions
+    >>> tree.state, tree.splitters, len(tree)
+    ('found', ('x1',), 2)
+    >>> [region.effect.mean.round(6).tolist() for region in tree]
+    [[-1.0], [1.0]]
     """
 
     feature: str
@@ -253,6 +309,15 @@ class RegionTree:
         -------
         ndarray of shape (n_rows,)
             Places in `regions`; -1 for rows that are in no group, where groups were given.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
+        >>> fx = rhale.explain(lambda rows: rows[:, 0] * np.sign(rows[:, 1]), x, regions=True)
+        >>> tree = fx["x0"].regions
+        >>> tree.locate(np.array([[0.3, -0.5], [0.3, 0.5]]))
+        array([0, 1])
         """
         table = read_rows(rows)
         if self.splits:

@@ -37,7 +37,28 @@ ROUNDING = 2.0**-30  # of an effect: what is less is made by the arithmetic of t
 
 
 class Trace(NamedTuple):
-    """A curve to draw, with its spread and the ends of its interval; all of shape (n_points,)."""
+    """A curve to draw, with its spread and the ends of its interval; all of shape (n_points,).
+
+    Attributes
+    ----------
+    x : ndarray of shape (n_points,)
+        Places, in units of the feature.
+    curve : ndarray of shape (n_points,)
+        The curve there, in units of the output.
+    spread : ndarray of shape (n_points,)
+        How rows differ there, in units of the output.
+    low, high : ndarray of shape (n_points,)
+        Ends of the interval of the curve.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.linspace(0, 10, 200)
+    >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+    >>> trace = age.trace("start", n_points=3)
+    >>> trace.x, trace.curve
+    (array([ 0.,  5., 10.]), array([ 0., 10., 20.]))
+    """
 
     x: FloatArray
     curve: FloatArray
@@ -47,7 +68,26 @@ class Trace(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """How much a curve changes between two places, how sure that is, and how rows differ."""
+    """How much a curve changes between two places, how sure that is, and how rows differ.
+
+    Attributes
+    ----------
+    size : float
+        How much the curve changes, in units of the output.
+    error : float
+        Standard error of that.
+    spread : float
+        Deviation between rows of what happens to them in between.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.linspace(0, 10, 200)
+    >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+    >>> found = age.difference(0.0, 5.0)
+    >>> found.size, found.error, found.spread
+    (10.0, 0.0, 0.0)
+    """
 
     size: float
     error: float
@@ -65,6 +105,14 @@ class Support(NamedTuple):
         Weight of the rows between two limits, by the distance of these.
     gaps : ndarray of shape (n_gaps, 2)
         Stretches over which the curve is interpolated, as they have no rows.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.linspace(0, 10, 200)
+    >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+    >>> age.support().values.size, len(age.support().gaps)
+    (200, 0)
     """
 
     values: FloatArray
@@ -74,14 +122,27 @@ class Support(NamedTuple):
 
 
 class LevelRows(NamedTuple):
-    """Rows at each level and their weight, both of shape (n_levels,)."""
+    """Rows at each level and their weight, both of shape (n_levels,).
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_levels,)
+        Rows at each level.
+    weight : ndarray of shape (n_levels,)
+        Sum of their weights.
+
+    Examples
+    --------
+    >>> LevelRows(np.array([1.0, 3.0]), np.array([1.0, 3.0])).share
+    array([0.25, 0.75])
+    """
 
     rows: FloatArray = np.empty(0)
     weight: FloatArray = np.empty(0)
 
     @property
     def share(self) -> FloatArray:
-        """Their share of the data."""
+        """Their share of the data, shape (n_levels,); adds up to one."""
         return np.asarray(self.weight / self.weight.sum())
 
 
@@ -343,6 +404,19 @@ class FrozenResult:
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
             Kind of table; the first of these that is installed if not given.
+
+        Returns
+        -------
+        data frame
+            Columns as in `Explanation.to_frame`.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+        >>> age.to_frame("pandas")["mean"].tolist()
+        [2.0]
         """
         from rhale.results.summary import as_frame, bin_rows
 
@@ -376,6 +450,14 @@ class FrozenResult:
             people read for the first two. `x` is a number (of dates the day since 1970, of levels
             their place), `at` the same as text; the last row is that of missing values, where
             they were measured.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+        >>> age.curve_frame(3, center="start", backend="pandas")["curve"].tolist()
+        [0.0, 10.0, 20.0]
         """
         from rhale.results.summary import curve_frame
 
@@ -395,6 +477,17 @@ class FrozenResult:
         Returns
         -------
         Axes, or a pair of them
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+        >>> ax = age.plot(kind="curve")
+        >>> ax.get_xlabel()
+        'age'
+        >>> import matplotlib.pyplot as plt
+        >>> plt.close(ax.figure)
         """
         return draw_result(self, options)
 

@@ -16,7 +16,20 @@ NOTABLE = 0.05  # of the rows elsewhere: fewer are not worth a word
 
 
 class Standing(NamedTuple):
-    """Where rows stand along a feature: mean and quantiles, nan where places are names."""
+    """Where rows stand along a feature: mean and quantiles, nan where places are names.
+
+    Attributes
+    ----------
+    mean, median : float
+        Of the feature values of the rows.
+    low, high : float
+        Below and above which one row in twenty stands.
+
+    Examples
+    --------
+    >>> Standing(mean=1.0, low=0.0, median=1.0, high=2.0).median
+    1.0
+    """
 
     mean: float
     low: float  # 5 % of the rows are below
@@ -39,6 +52,15 @@ class Drift(NamedTuple):
         What two draws from the same rows would hardly exceed.
     gained, lost : str
         Levels without an order whose shares grew and shrank most; nothing for numbers.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.random.default_rng(0).uniform(0, 1, size=(200, 1))
+    >>> before, after = (rhale.explain(lambda rows: rows[:, 0], x + shift) for shift in (0.0, 0.5))
+    >>> drift = rhale.compare(before, after)["x0"].against().drift
+    >>> drift.moved, round(drift.shift, 6), abs(drift.apart - 0.5) < 0.1
+    (True, 0.5, True)
     """
 
     before: Standing

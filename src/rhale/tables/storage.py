@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 
+@runtime_checkable
 class Engine(Protocol):
-    """Works on the parts of a table where they are, and keeps their order."""
+    """Works on the parts of a table where they are, and keeps their order.
+
+    What has these members is taken for an engine, whoever wrote it; `rhale.engines.open_parts`
+    makes a table with it. Whatever `map_parts` raises ends the run.
+    """
 
     @property
     def name(self) -> str:

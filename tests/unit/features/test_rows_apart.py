@@ -59,3 +59,10 @@ def test_a_table_of_the_target_alone_is_refused():
 def test_files_are_refused_since_trainings_have_part_of_the_rows():
     with pytest.raises(BadTableError, match="must be in memory; read the table first"):
         open_in_memory("rows.parquet")
+
+
+def test_columns_of_an_array_may_be_asked_for_by_names_that_the_user_gives():
+    rows = np.arange(8.0).reshape(4, 2)
+    read_rows(rows, Settings(feature_names=["age", "bmi"], features=["bmi"]))
+    with pytest.raises(UnknownFeatureError, match="'age', 'bmi'"):
+        read_rows(rows, Settings(feature_names=["age", "bmi"], features=["x1"]))

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+import rhale
 from rhale.errors import BadSettingError
 from rhale.plots import plot_all
 from rhale.plots.choice import draw
@@ -20,6 +21,32 @@ def test_a_title_stands_above_a_new_figure_letter_by_letter(effect, render):
 def test_a_title_stands_above_one_given_panel(effect):
     ax = effect.plot(kind="curve", title="Age", ax=Figure().subplots())
     assert ax.get_title() == "Age"
+
+
+def three_trainings():
+    x = np.random.default_rng(0).normal(size=(180, 2))
+    models = [lambda x, a=a: a * x[:, 0] for a in (1.0, 1.5, 1.25)]
+    return rhale.refits(models, x, train=np.arange(180).reshape(3, 60))
+
+
+def test_without_a_legend_no_room_is_kept_for_one():
+    rx, axes = three_trainings(), Figure().subplots(1, 2)
+    rx.plot("x0", ax=axes[0])
+    rx.plot("x0", ax=axes[1], legend=False)
+    (low, high), (low_without, high_without) = axes[0].get_ylim(), axes[1].get_ylim()
+    assert low == low_without
+    assert high > high_without
+
+
+def test_a_title_stands_above_the_note_of_a_given_panel(render):
+    rx = three_trainings()
+    ax = rx.plot("x0", title="Age", ax=Figure(layout="constrained").subplots())
+    render(ax)
+    (note,) = ax.findobj(lambda artist: artist.get_gid() == "rhale:verdict")
+    letters = ax.title.get_window_extent()
+    above = letters.y1 - letters.height / 2  # of two lines the upper one is written
+    assert ax.get_title().strip() == "Age"
+    assert above > note.get_window_extent().y1
 
 
 def test_a_title_is_refused_where_several_panels_are_given(effect):

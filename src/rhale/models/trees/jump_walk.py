@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from rhale.errors import BadPredictionError
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.jumps import N_GROUPS, WHOLE, JumpQuestion, JumpReply, JumpRows, JumpSums
 from rhale.models.trees.answering import Answering
+from rhale.models.trees.compiled import njit
 from rhale.models.trees.forest import CODE_BITS, LEAF, MISSING, Forest
 from rhale.models.trees.walk import Coding, Trees, encode, goes_right
 

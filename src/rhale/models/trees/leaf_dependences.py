@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.dependences import Dependences, centre
+from rhale.models.trees.compiled import njit
 from rhale.models.trees.forest import LEAF, Forest
 from rhale.models.trees.walk import Trees, encode, goes_right
 

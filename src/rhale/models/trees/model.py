@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import Any
 
 from rhale.errors import RhaleError
@@ -63,7 +64,7 @@ class TreeModel(Adapter):
     @property
     def n_threads(self) -> int:
         """Chunks walked at a time: numba's own setting, all cores unless told otherwise."""
-        if self.walker is None:
+        if self.walker is None or find_spec("numba") is None:
             return 1
         from numba import config
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.pair_question import PairQuestion, PairReply
 from rhale.models.trees.answering import Answering
+from rhale.models.trees.compiled import njit
 from rhale.models.trees.forest import IN_SET, LEAF, Forest
 from rhale.models.trees.walk import (
     Changes,

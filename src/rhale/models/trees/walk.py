@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from rhale.kernels import FloatArray, IntArray
+from rhale.models.trees.compiled import njit
 from rhale.models.trees.forest import (
     CATEGORY,
     FIRST_CATEGORY,

@@ -17,6 +17,7 @@ from rhale.tables.array import ArrayChunk, ArrayTable
 from rhale.tables.chunk import Chunk, find_columns
 from rhale.tables.columns import Holds, Labels, column_at, numbers_of
 from rhale.tables.frame import FrameChunk, FrameTable
+from rhale.tables.open import recognise
 from rhale.tables.pieces.as_pandas import PandasView
 from rhale.tables.pieces.facts import ColumnFacts
 from rhale.tables.pieces.reader import (
@@ -29,6 +30,8 @@ from rhale.tables.pieces.reader import (
 )
 from rhale.tables.storage import Engine, Storage
 from rhale.tables.weights import check_pieced_weights, find_weights
+
+ENGINE_MEMBERS = ("name", "no_resume", "map_parts")
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,3 +263,49 @@ class PiecedTable:
         if chunk.frame.implementation.is_pandas() and not has_categories:
             return shown
         return replace(chunk, show=PandasView(self.facts))
+
+
+def open_parts(like: Any, source: Any, engine: Engine, *, n_rows: int | None = None) -> PiecedTable:
+    """Open a table whose parts an engine of your own works on, for `rhale.explain`.
+
+    Parameters
+    ----------
+    like : NumPy array, pandas, polars or pyarrow table
+        Columns and types of the parts: a table of their kind, whose rows (any number) are not used.
+    source : object
+        What `Engine.map_parts` gets: paths, handles, a table of another library.
+    engine : Engine
+        Who works on the parts.
+    n_rows : int, optional
+        Number of all rows, where it is known: progress can tell how much is left.
+
+    Returns
+    -------
+    PiecedTable
+
+    Raises
+    ------
+    BadSettingError
+        If a member of the engine is missing.
+
+    Examples
+    --------
+    >>> class InOrder:
+    ...     name, no_resume = "arrays", ""
+    ...
+    ...     def map_parts(self, part_task, source, first):
+    ...         for index in range(first, len(source)):
+    ...             yield part_task(index, [source[index]])
+    >>> parts = [np.eye(2), np.ones((3, 2))]
+    >>> open_parts(parts[0], parts, InOrder()).names
+    ('x0', 'x1')
+    """
+    given: Any = engine
+    lacking = [name for name in ENGINE_MEMBERS if not hasattr(given, name)]
+    if lacking or isinstance(given, type):
+        found = f"has no {lacking[0]}" if lacking else "is a class; pass an instance of it"
+        msg = f"{given!r:.60} is no engine: it {found}"
+        raise BadSettingError(msg)
+    head = recognise(like)
+    head = head.take(np.arange(0))
+    return PiecedTable(head, head.names, source, engine, n_rows)
