@@ -7,6 +7,7 @@ VENV := .venv
 DEMO := .venv-demo
 BENCH := .venv-bench
 ENGINES := .venv-engines
+PEERS := .venv-peers
 STAMP := $(VENV)/.installed
 PAPER := intro running cases study_1 study_2 settings california_data california_effects \
 	california_bins run_time disagreements page
@@ -15,6 +16,7 @@ ACCURACY := random_problems oracle additive california_subsets curves trees jump
 DEMO_STAMP := $(DEMO)/.installed
 BENCH_STAMP := $(BENCH)/.installed
 ENGINES_STAMP := $(ENGINES)/.installed
+PEERS_STAMP := $(PEERS)/.installed
 LOWEST := .venv-lowest
 LOWEST_STAMP := $(LOWEST)/.installed
 RELEASE := .venv-release
@@ -22,7 +24,7 @@ RELEASE_STAMP := $(RELEASE)/.installed
 VERSION = $$($(RELEASE)/bin/python -m hatchling version)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs figures paper accuracy test test-all test-engines golden fuzz lint bench clean
+.PHONY: help demo docs figures paper accuracy test test-all test-engines test-peers golden fuzz lint bench clean
 .PHONY: changelog release test-lowest
 
 help: ## Show this list
@@ -63,8 +65,8 @@ accuracy: $(STAMP) ## Measure bins, curves and intervals against known truths; w
 	done
 
 # One thread for each test process: the processes already fill the cores.
-test test-all test-engines: export OMP_NUM_THREADS := 1
-test test-all test-engines: export NUMBA_NUM_THREADS := 1
+test test-all test-engines test-peers: export OMP_NUM_THREADS := 1
+test test-all test-engines test-peers: export NUMBA_NUM_THREADS := 1
 
 test: $(STAMP) ## Run the tests, except the slow ones
 	$(VENV)/bin/python -m pytest -m "not slow" -n $(JOBS)
@@ -75,6 +77,10 @@ test-all: $(STAMP) ## Run all tests
 # Spark and Ray bring worker processes of their own: one process of tests, two cores for theirs.
 test-engines: $(ENGINES_STAMP) ## Run the tests on Spark and Ray, in an environment of their own
 	$(ENGINES)/bin/python -m pytest tests/engines
+
+# Every block must run there, and print what the page says that it prints.
+test-peers: $(PEERS_STAMP) ## Run the pages for those who come from other programs, beside these programs
+	RHALE_ALL_BLOCKS=1 $(PEERS)/bin/python -m pytest tests/end_to_end/test_pages.py -k coming-from
 
 # Old libraries warn of new ones beside them, so warnings are no errors here.
 test-lowest: export OMP_NUM_THREADS := 1
@@ -124,7 +130,7 @@ release: $(RELEASE_STAMP) ## Build sdist and wheel into dist/, and check them in
 	$(RELEASE)/bin/python release/check.py --python $(PYTHON) $(if $(NEWEST),--newest)
 
 clean: ## Remove environments, caches and everything that was made
-	rm -rf $(VENV) $(DEMO) $(BENCH) $(ENGINES) $(LOWEST) $(RELEASE) demo site dist build \
+	rm -rf $(VENV) $(DEMO) $(BENCH) $(ENGINES) $(PEERS) $(LOWEST) $(RELEASE) demo site dist build \
 		docs/_live docs/gallery docs/reference/generated paper/.parts accuracy/.parts \
 		htmlcov .coverage .coverage.* .benchmarks \
 		.golden .hypothesis benchmarks/.pytest_cache .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
@@ -155,6 +161,9 @@ $(BENCH_STAMP): pyproject.toml constraints-bench.txt requirements/bench.txt
 
 $(ENGINES_STAMP): pyproject.toml constraints-engines.txt requirements/engines.txt
 	$(call install,$(ENGINES),requirements/engines.txt,constraints-engines.txt)
+
+$(PEERS_STAMP): pyproject.toml constraints-peers.txt requirements/peers.txt
+	$(call install,$(PEERS),requirements/peers.txt,constraints-peers.txt)
 
 $(LOWEST_STAMP): pyproject.toml constraints-lowest.txt requirements/lowest.txt
 	$(PYTHON) -m venv $(LOWEST)

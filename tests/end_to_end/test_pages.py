@@ -1,6 +1,8 @@
 """Every block of the README and of every page runs, one after the other, in an empty folder."""
 
+import os
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -20,6 +22,8 @@ LIVE = [
     if any(block.language == "python" for block in blocks_of(page.read_text(encoding="utf-8")))
 ]
 LONG = {"cli.md"}  # commands are processes of their own
+# `make test-peers` has every library that its pages need, and says so
+ALL_BLOCKS = os.environ.get("RHALE_ALL_BLOCKS") == "1"
 
 
 def by_name(page):
@@ -34,6 +38,21 @@ def test_the_blocks_of_a_page_run(page, tmp_path):
     finally:
         plt.close("all")
     assert any(not one.not_run for one in shown)
+    left_out = [f"line {one.block.line} {one.not_run}" for one in shown if one.not_run]
+    assert not (ALL_BLOCKS and left_out), left_out
+    assert_printed_as_written(shown, page.read_text(encoding="utf-8"))
+
+
+def assert_printed_as_written(shown, text):
+    """The build may lack a library, so the page itself has, as text, what such a block prints."""
+    written = {
+        block.start: below.code
+        for block, below in pairwise(blocks_of(text))
+        if block.needs and below.language == "text" and not text[block.end : below.start].strip()
+    }
+    for one in shown:
+        if one.block.start in written and not one.not_run:
+            assert one.printed == written[one.block.start]
 
 
 def test_a_page_shows_what_its_blocks_print_and_draw(tmp_path):
@@ -57,6 +76,29 @@ def test_a_block_that_fails_names_its_page_and_line(tmp_path):
         list(run_page(page, tmp_path))
     last = failed.traceback[-1]
     assert (Path(last.path).name, last.lineno + 1) == ("page.md", 4)
+
+
+def write_page(folder, needs, answer):
+    page = folder / "page.md"
+    block = f"```python quiet needs={needs}\nprint(2 + 2)\n```\n"
+    text = f"# T\n\n```python\n1\n```\n\n{block}\n```text\n{answer}\n```\n"
+    page.write_text(text, encoding="utf-8")
+    return page
+
+
+def test_what_a_block_with_needs_prints_must_be_what_the_page_says(tmp_path):
+    test_the_blocks_of_a_page_run(write_page(tmp_path, "numpy", "4"), tmp_path)
+    with pytest.raises(AssertionError):
+        test_the_blocks_of_a_page_run(write_page(tmp_path, "numpy", "5"), tmp_path)
+
+
+def test_a_block_that_is_not_run_fails_where_all_must_run(tmp_path, monkeypatch):
+    page = write_page(tmp_path, "no_such_module", "4")
+    monkeypatch.setattr(sys.modules[__name__], "ALL_BLOCKS", False)
+    test_the_blocks_of_a_page_run(page, tmp_path)
+    monkeypatch.setattr(sys.modules[__name__], "ALL_BLOCKS", True)
+    with pytest.raises(AssertionError, match="no_such_module"):
+        test_the_blocks_of_a_page_run(page, tmp_path)
 
 
 def test_a_misspelt_word_of_a_block_is_refused():
