@@ -90,6 +90,7 @@ sphinx_gallery_conf = {
     "min_reported_time": 10_000,  # seconds of one build say nothing to readers
     "write_computation_times": False,
     "plot_gallery": "True",
+    "parallel": True,  # processes of their own: what they import is not forked with pages
     "show_signature": False,
     "image_srcset": ["2x"],
     "thumbnail_size": (520, 364),
