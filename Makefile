@@ -71,7 +71,7 @@ test-engines: $(ENGINES_STAMP) ## Run the tests on Spark and Ray, in an environm
 	$(ENGINES)/bin/python -m pytest tests/engines
 
 # Old libraries warn of new ones beside them, so warnings are no errors here. Two types of columns, half
-# floats of Arrow and named categories of polars, need a newer narwhals than the lowest.
+# floats of Arrow and named categories of polars, need newer libraries than the lowest.
 test-lowest: export OMP_NUM_THREADS := 1
 test-lowest: export NUMBA_NUM_THREADS := 1
 test-lowest: $(LOWEST_STAMP) ## Run the core tests with the lowest versions that pyproject.toml allows
