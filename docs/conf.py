@@ -70,7 +70,10 @@ if not os.environ.get("INTERSPHINX"):
     intersphinx_mapping = {}
 
 # Gallery
-SECTIONS = "basics plots tables trees regions interactions refits compare units models".split()
+SECTIONS = (
+    *("basics", "plots", "tables", "trees", "regions"),
+    *("interactions", "refits", "compare", "units", "models"),
+)
 sphinx_gallery_conf = {
     "examples_dirs": "../examples/gallery",
     "gallery_dirs": "gallery",
@@ -84,8 +87,10 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "download_all_examples": False,
     "show_memory": False,
+    "min_reported_time": 10_000,  # seconds of one build say nothing to readers
     "write_computation_times": False,
     "plot_gallery": "True",
+    "parallel": True,  # processes of their own: what they import is not forked with pages
     "show_signature": False,
     "image_srcset": ["2x"],
     "thumbnail_size": (520, 364),

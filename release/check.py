@@ -57,7 +57,9 @@ def check_source(source: Path, name: str) -> None:
     """The source package holds everything that is named above."""
     with tarfile.open(source) as held:
         files = [file.removeprefix(f"{name}/") for file in held.getnames()]
-    missing = [one for one in IN_SOURCE if not any(f"{file}/".startswith(f"{one}/") for file in files)]
+    missing = [
+        one for one in IN_SOURCE if not any(f"{file}/".startswith(f"{one}/") for file in files)
+    ]
     if missing:
         sys.exit(f"{source.name} lacks {', '.join(missing)}")
     print(f"{source.name}: {len(files)} files, nothing is missing")
@@ -131,7 +133,9 @@ def main() -> None:
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--newest", action="store_true")
     asked = parser.parse_args()
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "version"
+    ]
     name = f"rhale-{version}"
     wheel = DIST / f"{name}-py3-none-any.whl"
     pins = [] if asked.newest else ["-c", str(ROOT / "constraints.txt")]

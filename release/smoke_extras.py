@@ -16,6 +16,7 @@ from sklearn.ensemble import RandomForestRegressor
 import rhale
 
 VERSION, README = sys.argv[1:]
+TREE = "sklearn.tree._tree.Tree"  # skops does not know it to be safe, and asks
 COMMAND = Path(sys.executable).with_name("rhale.exe" if sys.platform == "win32" else "rhale")
 
 
@@ -48,7 +49,7 @@ skops.io.dump(forest, "forest.skops")
 pd.concat([X, y], axis=1).to_parquet("rows.parquet")
 assert run("--version").strip() == VERSION
 assert "explain" in run("--help")
-asked = ("explain", "forest.skops", "rows.parquet", "--target", "target")
+asked = ("explain", "forest.skops", "rows.parquet", "--target", "target", "--trust", TREE)
 run(*asked, "--json", "effects.json", "--out", "effects.html")
 numbers = rhale.load("effects.json")
 assert np.allclose(numbers["bmi"].mean, fx["bmi"].mean)

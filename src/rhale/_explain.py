@@ -210,9 +210,9 @@ def explain(
 
     Examples
     --------
-    >>> import numpy as np
+    >>> import numpy as np, rhale
     >>> x = np.random.default_rng(0).uniform(-1, 1, size=(500, 2))
-    >>> fx = explain(lambda rows: 3 * rows[:, 0] + rows[:, 1] ** 2, x)
+    >>> fx = rhale.explain(lambda rows: 3 * rows[:, 0] + rows[:, 1] ** 2, x)
     >>> fx["x0"].mean.round(6)
     array([3.])
     """
@@ -288,7 +288,9 @@ def effect(
 
     Examples
     --------
-    >>> effect([0.0, 1.0, 2.0, 3.0], [1.0, 1.0, 1.0, 1.0]).curve([0, 3], center="start")
+    >>> import rhale
+    >>> age = rhale.effect([0.0, 1.0, 2.0, 3.0], [1.0, 1.0, 1.0, 1.0], name="age")
+    >>> age.curve([0, 3], center="start")
     array([0., 3.])
     """
     given = read_given(x, local_effects, weights, name)

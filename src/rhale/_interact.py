@@ -130,9 +130,9 @@ def interactions(
 
     Examples
     --------
-    >>> import numpy as np
+    >>> import numpy as np, rhale
     >>> x = np.random.default_rng(0).normal(size=(2000, 3))
-    >>> ix = interactions(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2], x)
+    >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2], x)
     >>> round(ix["x0", "x1"].strength, 1), ix["x0", "x2"].strength
     (0.9, 0.0)
     """

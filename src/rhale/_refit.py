@@ -174,13 +174,13 @@ def refit(
 
     Examples
     --------
-    >>> import numpy as np
+    >>> import numpy as np, rhale
     >>> rng = np.random.default_rng(1)
     >>> x = rng.normal(size=(200, 2))
     >>> def learn(rows, target):
     ...     slopes = np.linalg.lstsq(rows, target, rcond=None)[0]
     ...     return lambda rows: rows @ slopes
-    >>> rx = refit(learn, x, 2 * x[:, 0] + rng.normal(size=200))
+    >>> rx = rhale.refit(learn, x, 2 * x[:, 0] + rng.normal(size=200))
     >>> [effect.name for effect in rx if effect.comes_back]
     ['x0']
     """
@@ -245,10 +245,10 @@ def refits(
 
     Examples
     --------
-    >>> import numpy as np
+    >>> import numpy as np, rhale
     >>> x = np.random.default_rng(0).normal(size=(100, 2))
     >>> models = [lambda rows: 2.0 * rows[:, 0], lambda rows: 2.2 * rows[:, 0]]
-    >>> rx = refits(models, x, train=[np.arange(50), np.arange(50, 100)])
+    >>> rx = rhale.refits(models, x, train=[np.arange(50), np.arange(50, 100)])
     >>> np.diff(rx["x0"].curve([0.0, 1.0])).round(2)
     array([2.1])
     """

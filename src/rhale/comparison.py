@@ -395,7 +395,7 @@ def compare(
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
     >>> old = rhale.explain(lambda X: X[:, 0], X)
     >>> new = rhale.explain(lambda X: X[:, 0] + 2 * X[:, 1], X)
-    >>> cx = compare({"old": old, "new": new})
+    >>> cx = rhale.compare({"old": old, "new": new})
     >>> [one.name for one in cx.ranked()], cx["x1"].differs, cx["x0"].differs
     (['x1', 'x0'], True, False)
     >>> cx["x1"].difference([-1.0, 1.0]).round(1).tolist()  # zero on average over the rows

@@ -551,7 +551,7 @@ def load(path: str | PathLike[str]) -> Explanation | Interactions | Refits:
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = pathlib.Path(folder.name, "effects.json")
     >>> fx.save(path)
-    >>> load(path)["x0"].mean.round(6)
+    >>> rhale.load(path)["x0"].mean.round(6)
     array([2.])
     >>> folder.cleanup()
     """

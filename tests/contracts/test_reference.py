@@ -33,7 +33,7 @@ def members(cls):
     """Public members by name: who defines each, and what it is; None for a field without a value."""
     found = {}
     for base in reversed([one for one in cls.__mro__ if is_ours(one)]):
-        found |= {name: (base, None) for name in base.__dict__.get("__annotations__", {})}
+        found |= dict.fromkeys(inspect.get_annotations(base), (base, None))
         found |= {name: (base, value) for name, value in vars(base).items()}
     return {name: pair for name, pair in found.items() if not name.startswith("_")}
 
@@ -48,7 +48,7 @@ def unwrapped(value):
 
 def mentioned(base, name, value):
     """Classes of ours that the type of a member names."""
-    kind = base.__dict__.get("__annotations__", {}).get(name)
+    kind = inspect.get_annotations(base).get(name)
     if kind is None:
         kind = getattr(unwrapped(value), "__annotations__", {}).get("return", "")
     words = re.findall(r"\w+", str(kind))

@@ -68,7 +68,9 @@ def test_nothing_is_loaded_from_elsewhere():
 
 
 def test_pictures_say_in_words_what_they_show():
-    silent = [f"{name_of(p)}: {src}" for p, f in PAGES.items() for src, alt in f.pictures if not alt]
+    silent = [
+        f"{name_of(p)}: {src}" for p, f in PAGES.items() for src, alt in f.pictures if not alt
+    ]
     assert silent == []
 
 

@@ -16,7 +16,7 @@ X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 model = HistGradientBoostingRegressor(max_iter=60, learning_rate=0.05, random_state=0).fit(X, y)
 
 fx = rhale.explain(model, X)
-fx.plot()
+fx.plot(columns=4)
 
 # %%
 # The same as a table: the size of each effect with its error, and how far rows differ from it.

@@ -19,7 +19,7 @@ learner = HistGradientBoostingRegressor(max_iter=40, learning_rate=0.08, random_
 fx = rhale.explain(learner.fit(X, y), X, features=["bmi"])
 rx = rhale.refit(learner, X, y, features=["bmi"], n_refits=10)
 
-figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), sharey=True, layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(9.5, 4.2), sharey=True, layout="constrained")
 options = {"kind": "curve", "legend": False}
 fx.plot("bmi", ax=axes[0], uncertainty=False, title="How do rows differ?", **options)
 fx.plot("bmi", ax=axes[1], spread=False, title="Where is this model's mean?", **options)

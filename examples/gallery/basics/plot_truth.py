@@ -15,7 +15,7 @@ problem = rhale.problems.sine_product()
 X = problem.draw(1_000, seed=0)
 fx = rhale.explain(problem.predict, X, gradient=problem.gradient, feature_names=problem.names)
 
-figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
 for ax, name in zip(axes, problem.names, strict=True):
     truth = problem.truths[name].curve
     fx.plot(name, kind="curve", ax=ax, truth=truth, limits="1%..99%", legend=name == "x1")

@@ -21,7 +21,7 @@ patients = X.iloc[[9, 12, 18]]
 parts = fx.contributions(patients)
 sums, predictions = fx.base() + parts.sum(axis=1), model.predict(patients)
 
-figure, axes = plt.subplots(1, 3, figsize=(10, 4), sharex=True, sharey=True, layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(9, 4.5), sharex=True, sharey=True, layout="constrained")
 order = parts.abs().max().sort_values().index
 for ax, (row, part), total, predicted in zip(
     axes, parts[order].iterrows(), sums, predictions, strict=True

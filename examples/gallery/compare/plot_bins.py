@@ -28,7 +28,7 @@ def gradient(rows):
 fx = rhale.explain(model, X, features=[0], gradient=gradient)
 bins = {"found": None, "Optimal": rhale.Optimal(), "Fixed(40)": rhale.Fixed(40)}
 
-figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), sharey=True, layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(9.5, 4.2), sharey=True, layout="constrained")
 for ax, (name, choice) in zip(axes, bins.items(), strict=True):
     again = fx if choice is None else fx.rebin(choice)
     title = f"{name}: {len(again['x0'].mean)} bins"

@@ -22,7 +22,7 @@ def model(rows):
 
 ice = rhale.explain(model, X, features=[0], method="ice")["x0"]
 
-figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(9.5, 4.2), layout="constrained")
 ice.plot(ax=axes[0], center=None, title="ICE", legend=False)
 ice.plot(ax=axes[1], title="c-ICE", legend=False)
 ice.plot(ax=axes[2], derivatives=True, title="d-ICE", legend=False)

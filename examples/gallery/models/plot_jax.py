@@ -30,4 +30,4 @@ fx = rhale.explain(
     output_names="heat",
     units={"difference": "°C", "insulation": "cm", "area": "m²", "heat": "W"},
 )
-fx.plot()
+fx.plot(columns=2)

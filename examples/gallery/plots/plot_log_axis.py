@@ -25,7 +25,7 @@ def price(table):
 
 fx = rhale.explain(price, flats, features=["area"])
 
-figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(8, 4), sharey=True, layout="constrained")
 fx.plot("area", kind="curve", ax=axes[0], title="chosen by itself", legend=False)
 fx.plot("area", kind="curve", ax=axes[1], xscale="linear", title="as asked: linear", legend=False)
 axes[1].label_outer()

@@ -2,8 +2,9 @@
 The tree of rules
 =================
 
-Who differs may take two conditions. Here heating counts in homes that are old *and* large, and in
-no others. The picture has a curve for each region, and beside it the tree of rules that leads there.
+Who differs may take two conditions. Here a cold day costs three times as much in homes that are old
+*and* large. The picture has a curve for each region, and beside it the tree of rules that leads
+there.
 """
 
 import numpy as np
@@ -33,6 +34,4 @@ fx.plot("cold days", regions=True)
 
 # %%
 for region in fx["cold days"].regions:
-    print(
-        f"{region.rule}: {region.share_of_rows:.0%} of the rows, {region.effect.mean[0]:.1f} € a day"
-    )
+    print(f"{region.rule}: {region.effect.mean[0]:.1f} € a day")

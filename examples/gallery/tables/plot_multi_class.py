@@ -2,8 +2,8 @@
 Several classes at once
 =======================
 
-Which class does a feature speak for? All classes come from one pass over the rows: one feature has
-a panel for each of them, and their curves add up to zero, since probabilities add up to one.
+Which class does a feature speak for? All classes come from one pass over the rows, and each
+has its colour. The curves of a feature add up to zero, since probabilities add up to one.
 """
 
 from sklearn.datasets import load_wine
@@ -19,8 +19,8 @@ growers = y.map({0: "Barolo", 1: "Grignolino", 2: "Barbera"})
 model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, growers)
 
 fx = rhale.explain(model, X)
-fx.plot("color_intensity")
+fx.plot(columns=2)
 
 # %%
-# All features, with a colour for each class.
-fx.plot(columns=2)
+# One feature, with a panel for each class and the spread between rows.
+fx.plot("color_intensity")

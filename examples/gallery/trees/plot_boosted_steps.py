@@ -20,6 +20,6 @@ model = LGBMRegressor(n_estimators=60, num_leaves=8, verbose=-1, n_jobs=1).fit(X
 
 fx = rhale.explain(model, X, feature_names=["dose", "age", "weight"])
 
-figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(8, 4), sharey=True, layout="constrained")
 fx.plot("dose", kind="curve", ax=axes[0], title="as the trees are", legend=False)
 fx.plot("dose", kind="curve", ax=axes[1], smooth=True, title="smooth=True", legend=False)

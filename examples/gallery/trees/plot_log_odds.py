@@ -23,7 +23,7 @@ logit = payments["amount"] / 60 - payments["age"] - 2 * (payments["hour"] > 5)
 fraud = rng.random(n) < 1 / (1 + np.exp(-logit))
 model = HistGradientBoostingClassifier(max_iter=80, max_depth=1).fit(payments, fraud)
 
-figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
 for ax, response in zip(axes, ("predict_proba", "log_odds"), strict=True):
     fx = rhale.explain(model, payments, response=response, output_names="fraud")
     fx.plot("amount", kind="curve", ax=ax, smooth=True, legend=False)

@@ -25,6 +25,6 @@ dollars = rhale.explain(
     model, flats, transform={"rent": np.exp}, output_names="rent", units={"rent": "$"}
 )
 
-figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
 logs.plot("area", kind="curve", ax=axes[0], smooth=True, legend=False)
 dollars.plot("area", kind="curve", ax=axes[1], smooth=True, legend=False)

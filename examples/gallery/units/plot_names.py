@@ -21,7 +21,7 @@ fx = rhale.explain(
     output_names="progression",
     units={"bmi": "kg/m²", "bp": "mm Hg", "progression": "points"},
 )
-fx.plot(["s5", "bmi", "bp"])
+fx.plot("bmi", kind="curve")
 
 # %%
-print(fx["Body mass index"] is fx["bmi"])
+fx.plot(["Blood pressure", "s5"])

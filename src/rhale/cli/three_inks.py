@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 
 from rhale.kernels import FloatArray
 from rhale.results import inks
-from rhale.results.effect import Effect
 from rhale.results.refit_effect import RefitEffect
+from rhale.results.result import Result
 
 
 class Band(NamedTuple):
@@ -41,7 +41,7 @@ def draw_band(ax: Axes, band: Band, ink: str, words: tuple[str, str]) -> None:
     )
 
 
-def draw_three_inks(one: Effect, many: RefitEffect) -> Figure:
+def draw_three_inks(one: Result, many: RefitEffect) -> Figure:
     """Draw one feature three times, on one scale: rows, this model, other trainings."""
     figure = Figure((9.0, 3.6), layout="constrained")
     panels = figure.subplots(1, 3, sharey=True)

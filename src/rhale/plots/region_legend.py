@@ -98,7 +98,9 @@ def add_columns(ax: Axes, columns: Sequence[Sequence[Artist]], title: str, room:
 
 
 def lift_above(ax: Axes, lines: int) -> None:
-    """Make room for so many small lines in the upper part of the axes."""
+    """Make room for a legend of so many small lines in the upper part of the axes, if there is one."""
+    if ax.get_legend() is None:
+        return
     points = FontProperties(size=style.NUMBER_TEXT).get_size_in_points()
     inches = ax.get_window_extent().height / ax.figure.dpi
     share = min(MOST_ROOM, (1.4 * lines * points + 2 * points) / 72 / inches)

@@ -419,7 +419,7 @@ class Effect(FrozenResult):
         accumulate : {"sum", "quadrature"}
             S is the sum of std times width (what the paper's figures show), or the root of the
             sum of their squares (Eq. 16 as printed), which shrinks as bins get narrower.
-        outside
+        outside : {"extend", "nan", "raise"}
             As in `curve`.
 
         Returns
@@ -503,7 +503,7 @@ class Effect(FrozenResult):
             groups of rows do to the curve tells its variance, and these groups are drawn anew.
         draws, seed : int
             Of the bootstrap.
-        outside
+        outside : {"extend", "nan", "raise"}
             As in `curve`; an interval beyond the bins knows nothing of what is there.
 
         Returns

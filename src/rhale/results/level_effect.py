@@ -267,7 +267,7 @@ class LevelEffect(FrozenResult):
         accumulate : {"sum", "quadrature"}
             Sum of the steps' deviations, or the root of the sum of their squares. Levels without
             an order accumulate nothing, and know "sum" alone.
-        outside
+        outside : {"extend", "nan", "raise"}
             As in `curve`.
 
         Returns

@@ -209,7 +209,7 @@ class PairEffect:
 
     @property
     def method(self) -> PairMethod:
-        """"ale": accumulated local effects of second order."""
+        """Accumulated local effects of second order, "ale"."""
         return "ale"
 
     @property

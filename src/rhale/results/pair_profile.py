@@ -114,7 +114,7 @@ class PairProfile:
 
     @property
     def method(self) -> PairMethod:
-        """"pdp": partial dependence."""
+        """Partial dependence, "pdp"."""
         return "pdp"
 
     @property

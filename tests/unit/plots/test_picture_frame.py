@@ -23,10 +23,23 @@ def test_a_title_stands_above_one_given_panel(effect):
     assert ax.get_title() == "Age"
 
 
-def test_a_title_stands_above_the_note_of_a_given_panel(render):
+def three_trainings():
     x = np.random.default_rng(0).normal(size=(180, 2))
     models = [lambda x, a=a: a * x[:, 0] for a in (1.0, 1.5, 1.25)]
-    rx = rhale.refits(models, x, train=np.arange(180).reshape(3, 60))
+    return rhale.refits(models, x, train=np.arange(180).reshape(3, 60))
+
+
+def test_without_a_legend_no_room_is_kept_for_one():
+    rx, axes = three_trainings(), Figure().subplots(1, 2)
+    rx.plot("x0", ax=axes[0])
+    rx.plot("x0", ax=axes[1], legend=False)
+    (low, high), (low_without, high_without) = axes[0].get_ylim(), axes[1].get_ylim()
+    assert low == low_without
+    assert high > high_without
+
+
+def test_a_title_stands_above_the_note_of_a_given_panel(render):
+    rx = three_trainings()
     ax = rx.plot("x0", title="Age", ax=Figure(layout="constrained").subplots())
     render(ax)
     (note,) = ax.findobj(lambda artist: artist.get_gid() == "rhale:verdict")

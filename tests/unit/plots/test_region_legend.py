@@ -28,6 +28,9 @@ def test_room_for_a_legend_lifts_the_y_axis_and_no_curve():
     ax = Figure(figsize=(6, 4)).subplots()
     ax.set_ylim(-1, 1)
     lift_above(ax, 4)
+    assert ax.get_ylim() == (-1, 1)  # there is none
+    ax.legend([Line2D([], [])], ["a"])
+    lift_above(ax, 4)
     low, high = ax.get_ylim()
     assert low == -1
     assert 1 < high < -1 + 2 / (1 - MOST_ROOM) + 1e-9

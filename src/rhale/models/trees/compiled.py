@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+__all__ = ["leave_as_it_is", "njit"]
+
 
 def leave_as_it_is(*, inline: str = "never", **_options: Any) -> Callable[[Any], Any]:
     """Stand in for `numba.njit`: the function itself, whose unsigned numbers may wrap around."""
