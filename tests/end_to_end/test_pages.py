@@ -69,6 +69,16 @@ def test_a_page_shows_what_its_blocks_print_and_draw(tmp_path):
     assert third.not_run == "needs no_such_module"
 
 
+@pytest.mark.parametrize("asked", ['fx.plot("x0")', "fx.plot()", 'fx.plot("x0", kind="curve")'])
+def test_a_picture_stands_for_the_panels_that_it_gives_back(asked, tmp_path):
+    page = tmp_path / "page.md"
+    code = "import numpy as np, rhale\nX = np.arange(60.0).reshape(30, 2)\n"
+    code += f"fx = rhale.explain(lambda x: x[:, 0], X)\n{asked}\n"
+    page.write_text(f"# T\n\n```python\n{code}```\n", encoding="utf-8")
+    (shown,) = run_page(page, tmp_path)
+    assert (shown.printed, len(shown.figures)) == ("", 1)
+
+
 def test_a_block_that_fails_names_its_page_and_line(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("# T\n\n```python\n1 / 0\n```\n", encoding="utf-8")

@@ -33,10 +33,13 @@ def changes(predict, feature, low, high):
 
 
 def pyale_bins(x, n_bins):
-    """Right-closed bins at empirical quantiles, the lowest value included: PyALE 1.2."""
-    limits = np.unique(
-        np.append(x.min(), np.quantile(x, np.linspace(1 / n_bins, 1, n_bins), method="lower"))
-    )
+    """Right-closed bins, the lowest value included, at the quantiles of PyALE 1.2.
+
+    Rank (n - 1) q from 0, rounded down, and one less where it is whole: up to one below type 1.
+    """
+    place = (x.size - 1) * np.linspace(0, 1, n_bins + 1)[1:-1]
+    rank = np.where(place == np.floor(place), place - 1, np.floor(place)).astype(int)
+    limits = np.unique([x.min(), *np.sort(x)[rank], x.max()])
     return limits, pd.cut(x, limits, include_lowest=True, labels=False)
 
 
@@ -54,9 +57,11 @@ def pyale_curve(predict, feature, n_bins):
 
 
 def alibi_curve(predict, feature, n_bins):
-    """alibi: a row's bin by searchsorted, minimum in the first; centred by weighted mid-values."""
+    """alibi 0.9: interpolated quantiles; a row's bin by searchsorted, minimum in the first; centred
+    by weighted mid-values.
+    """
     x = X[:, feature]
-    limits = np.unique(np.quantile(x, np.linspace(0, 1, n_bins + 1), method="inverted_cdf"))
+    limits = np.unique(np.quantile(x, np.linspace(0, 1, n_bins + 1)))
     place = np.maximum(np.searchsorted(limits, x, side="left"), 1)
     steps, sizes = [], []
     for k in range(1, limits.size):
