@@ -21,13 +21,13 @@ LIVE = [
     for page in PAGES
     if any(block.language == "python" for block in blocks_of(page.read_text(encoding="utf-8")))
 ]
-LONG = {"cli.md"}  # commands are processes of their own
+QUICK = {"README.md"}  # `make docs` runs all of them at every landing, and `make test-all` does
 # `make test-peers` has every library that its pages need, and says so
 ALL_BLOCKS = os.environ.get("RHALE_ALL_BLOCKS") == "1"
 
 
 def by_name(page):
-    mark = [pytest.mark.slow] if page.name in LONG else []
+    mark = [] if page.relative_to(ROOT).as_posix() in QUICK else [pytest.mark.slow]
     return pytest.param(page, id=page.relative_to(ROOT).as_posix(), marks=mark)
 
 
