@@ -35,6 +35,8 @@ PERMISSIVE = (
     *("Historical Permission Notice", "Unlicense", "Zlib", "CC0", "0BSD", "MIT-CMU"),
     *("Mozilla Public License 2.0", "MPL-2.0"),
 )
+# Packages whose metadata name no licence; read from the licence file that they bring.
+READ_BY_US = {"skops": "MIT"}
 
 
 def run(*command: str | Path, **options: object) -> str:
@@ -106,7 +108,8 @@ def list_parts(python: Path, name: str) -> None:
 def licence_of(part: dict[str, str]) -> str:
     """Join what a package says of its licence, in the order that its authors prefer."""
     said = (part["License-Metadata"], part["License-Expression"], part["License-Classifier"])
-    return " ".join(one for one in said if one not in ("UNKNOWN", ""))
+    named = " ".join(one for one in said if one not in ("UNKNOWN", ""))
+    return named or READ_BY_US.get(part["Name"], "")
 
 
 def check_licences(python: Path) -> None:
