@@ -22,6 +22,7 @@ import re
 import shlex
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -99,7 +100,9 @@ def run_page(path: Path, folder: Path) -> Iterator[Shown]:
     """
     names: dict[str, Any] = {"__name__": "__page__"}
     blocks = [b for b in blocks_of(path.read_text(encoding="utf-8")) if b.language in RUN]
-    with mpl.rc_context({"backend": "agg"}), contextlib.chdir(folder):
+    with mpl.rc_context({"backend": "agg"}), contextlib.chdir(folder), warnings.catch_warnings():
+        warnings.simplefilter("error")  # nobody should meet a warning by typing what a page says
+        warnings.filterwarnings("ignore", ".*joblib will operate in serial mode")
         for block in blocks:
             missing = block.missing()
             if missing:

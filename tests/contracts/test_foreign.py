@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 import rhale
 from rhale.engines import open_parts, pack, work
-from rhale.errors import BadSettingError
+from rhale.errors import BadSettingError, BadTableError
 from rhale.kernels.partition import constant_cuts
 from rhale.tables.array import ArrayChunk
 from rhale.tables.columns import Labels
@@ -181,6 +182,11 @@ def test_an_engine_without_a_member_is_refused_by_its_name(lacking):
     incomplete = type("Mine", (), {n: m for n, m in members.items() if n != lacking})()
     with pytest.raises(BadSettingError, match=f"is no engine: it has no {lacking}"):
         open_parts(ROWS, [ROWS], incomplete)
+
+
+def test_parts_of_a_kind_that_workers_cannot_read_are_refused_at_once():
+    with pytest.raises(BadTableError, match=r"not polars; \.to_arrow\(\) makes such"):
+        open_parts(pl.DataFrame({"a": [1.0]}), [], Piles())
 
 
 def test_a_class_of_engines_is_no_engine():

@@ -13,10 +13,26 @@ ROOT = Path(__file__).resolve().parents[2]
 PNG = b"\x89PNG\r\n\x1a\n"
 ALWAYS = {"all_features.png", "one_feature.png", "three_inks.png", "trees.json", "trees.html"}
 WITH_TORCH = {"both_models.png", "network.json", "network.html"}
-WITHOUT = (
-    "import sys; [sys.modules.__setitem__(n, None) for n in ('torch', 'numba', 'treelite', 'pandas')];"
-    "from rhale.cli import main; main()"
-)
+WITHOUT = """
+import importlib.util
+import sys
+
+blocked = {"torch", "numba", "treelite", "pandas"}
+real = importlib.util.find_spec
+
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in blocked:
+            raise ModuleNotFoundError(name)
+
+
+sys.meta_path.insert(0, Blocked())
+importlib.util.find_spec = lambda name, *more: None if name in blocked else real(name, *more)
+from rhale.cli import main
+
+main()
+"""
 
 
 def run_demo(folder, *how):

@@ -21,13 +21,13 @@ LIVE = [
     for page in PAGES
     if any(block.language == "python" for block in blocks_of(page.read_text(encoding="utf-8")))
 ]
-LONG = {"cli.md"}  # commands are processes of their own
+QUICK = {"README.md"}  # `make docs` runs all of them at every landing, and `make test-all` does
 # `make test-peers` has every library that its pages need, and says so
 ALL_BLOCKS = os.environ.get("RHALE_ALL_BLOCKS") == "1"
 
 
 def by_name(page):
-    mark = [pytest.mark.slow] if page.name in LONG else []
+    mark = [] if page.relative_to(ROOT).as_posix() in QUICK else [pytest.mark.slow]
     return pytest.param(page, id=page.relative_to(ROOT).as_posix(), marks=mark)
 
 
@@ -67,6 +67,16 @@ def test_a_page_shows_what_its_blocks_print_and_draw(tmp_path):
     assert (first.printed, first.figures) == ("3\n", [])
     assert (second.printed, len(second.figures)) == ("2\n", 1)
     assert third.not_run == "needs no_such_module"
+
+
+@pytest.mark.parametrize("asked", ['fx.plot("x0")', "fx.plot()", 'fx.plot("x0", kind="curve")'])
+def test_a_picture_stands_for_the_panels_that_it_gives_back(asked, tmp_path):
+    page = tmp_path / "page.md"
+    code = "import numpy as np, rhale\nX = np.arange(60.0).reshape(30, 2)\n"
+    code += f"fx = rhale.explain(lambda x: x[:, 0], X)\n{asked}\n"
+    page.write_text(f"# T\n\n```python\n{code}```\n", encoding="utf-8")
+    (shown,) = run_page(page, tmp_path)
+    assert (shown.printed, len(shown.figures)) == ("", 1)
 
 
 def test_a_block_that_fails_names_its_page_and_line(tmp_path):

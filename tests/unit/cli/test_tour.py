@@ -31,7 +31,7 @@ def test_the_readme_shows_the_pictures_of_the_demo():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = re.findall(r"!\[[^\]]*\]\((?:[^)]*/)?docs/images/(\w+)\.png\)", text)
     assert set(shown) == set(tour.PICTURES)
-    assert {path.stem for path in (ROOT / "docs" / "images").iterdir()} >= set(shown)
+    assert {path.stem for path in (ROOT / "docs" / "images").iterdir()} == set(shown)
 
 
 def test_figures_are_copied_from_the_demo():

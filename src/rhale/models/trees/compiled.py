@@ -32,4 +32,4 @@ def leave_as_it_is(*, inline: str = "never", **_options: Any) -> Callable[[Any],
 try:
     from numba import njit
 except ImportError:
-    njit = leave_as_it_is
+    njit: Any = leave_as_it_is  # type: ignore[no-redef]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rhale.errors import BadSettingError
+from rhale.errors import BadSettingError, BadTableError
 from rhale.kernels import IntArray
 from rhale.tables.array import ArrayChunk, ArrayTable
 from rhale.tables.chunk import Chunk, find_columns
@@ -31,6 +31,7 @@ from rhale.tables.pieces.reader import (
 from rhale.tables.storage import Engine, Storage
 from rhale.tables.weights import check_pieced_weights, find_weights
 
+PART_KINDS = ("numpy", "pandas", "pyarrow")
 ENGINE_MEMBERS = ("name", "no_resume", "map_parts")
 
 
@@ -270,7 +271,7 @@ def open_parts(like: Any, source: Any, engine: Engine, *, n_rows: int | None = N
 
     Parameters
     ----------
-    like : NumPy array, pandas, polars or pyarrow table
+    like : NumPy array, pandas or pyarrow table
         Columns and types of the parts: a table of their kind, whose rows (any number) are not used.
     source : object
         What `Engine.map_parts` gets: paths, handles, a table of another library.
@@ -287,6 +288,8 @@ def open_parts(like: Any, source: Any, engine: Engine, *, n_rows: int | None = N
     ------
     BadSettingError
         If a member of the engine is missing.
+    BadTableError
+        If parts are of another kind.
 
     Examples
     --------
@@ -306,6 +309,8 @@ def open_parts(like: Any, source: Any, engine: Engine, *, n_rows: int | None = N
         found = f"has no {lacking[0]}" if lacking else "is a class; pass an instance of it"
         msg = f"{given!r:.60} is no engine: it {found}"
         raise BadSettingError(msg)
-    head = recognise(like)
-    head = head.take(np.arange(0))
+    head = recognise(like).take(np.arange(0))
+    if head.kind not in PART_KINDS:
+        msg = f"parts are arrays, pandas or Arrow tables, not {head.kind}; .to_arrow() makes such"
+        raise BadTableError(msg)
     return PiecedTable(head, head.names, source, engine, n_rows)
