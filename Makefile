@@ -132,7 +132,7 @@ release: $(RELEASE_STAMP) ## Build sdist and wheel into dist/, and check them in
 
 clean: ## Remove environments, caches and everything that was made
 	rm -rf $(VENV) $(DEMO) $(BENCH) $(ENGINES) $(PEERS) $(LOWEST) $(RELEASE) demo site dist build \
-		docs/_live docs/gallery docs/reference/generated paper/.parts accuracy/.parts \
+		docs/_live docs/gallery docs/sg_execution_times.rst docs/reference/generated paper/.parts accuracy/.parts \
 		htmlcov .coverage .coverage.* .benchmarks \
 		.golden .hypothesis benchmarks/.pytest_cache .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find src tests benchmarks examples paper accuracy -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

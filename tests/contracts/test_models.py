@@ -501,7 +501,8 @@ def test_a_network_that_writes_into_its_input_does_not_change_the_table():
 
 def test_jax_in_double_precision_has_tight_slopes():
     weights = WEIGHTS.copy()  # JAX remembers the other array in single precision
-    double = getattr(jax, "enable_x64", None) or jax.experimental.enable_x64  # its older place
+    place = jax if hasattr(jax, "enable_x64") else jax.experimental  # where older ones have it
+    double = place.enable_x64
     with double(True):  # noqa: FBT003 - its own signature
         fx = rhale.explain(jax.jit(lambda rows: jnp.tanh(rows @ jnp.asarray(weights))), X)
     expected = central_differences(smooth, fx.sample_x)
