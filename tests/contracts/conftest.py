@@ -13,6 +13,7 @@ QUIET = {
     "distributed.comm.timeouts.connect": f"{PATIENCE}s",
     "distributed.comm.timeouts.tcp": f"{PATIENCE}s",
     "distributed.admin.tick.limit": "600s",
+    "distributed.deploy.lost-worker-timeout": f"{PATIENCE}s",  # then its nanny is given up
 }
 
 

@@ -130,6 +130,15 @@ def test_workflows_know_only_targets_and_files_that_exist():
     assert not [file for file in files if not (ROOT / file).exists()]
 
 
+def test_the_lowest_versions_meet_the_same_tests_here_and_in_the_workflow():
+    recipe = re.search(r"^test-lowest: \$.*\n((?:\t.*\n)+)", read("Makefile"), re.MULTILINE)[1]
+    here = recipe.replace("\\\n", " ").replace("$(LOWEST)/bin/", "").replace("$(JOBS)", "2")
+    steps = [s.get("run", "") for s in workflow("ci")["jobs"]["lowest"]["steps"]]
+    commands = [" ".join(line.split()) for line in here.splitlines()]
+    assert "pytest" in commands[-1]
+    assert commands == steps[-len(commands) :]
+
+
 def test_actions_have_a_version():
     for name in ("ci", "release"):
         used = [

@@ -192,7 +192,8 @@ def fit_parabolas(near: FloatArray, away: FloatArray, weight: FloatArray) -> Flo
     moments = np.stack([one.sum(axis=1) for one in (kernel, first, second, third, third * away)])
     moments = np.moveaxis(moments[np.add.outer(np.arange(3), np.arange(3))], 2, 0)
     moments[:, [1, 2], [1, 2]] += 1e-10  # of rows that are one or two values only
-    there = np.linalg.solve(moments, np.array([1.0, 0.0, 0.0])[:, None])[..., 0]
+    wanted = np.array([[[1.0], [0.0], [0.0]]])  # three axes: NumPy 1 takes two for vectors
+    there = np.linalg.solve(moments, wanted)[..., 0]
     return np.asarray(there[:, :1] * kernel + there[:, 1:2] * first + there[:, 2:] * second)
 
 

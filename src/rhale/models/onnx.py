@@ -34,6 +34,9 @@ TYPES: dict[str, Any] = {
     "tensor(string)": np.object_,
 }
 NUMBERS = ("tensor(float)", "tensor(double)", "tensor(float16)")
+TAKES_WEIGHTS = hasattr(
+    onnxruntime.SessionOptions, "add_external_initializers_from_files_in_memory"
+)
 LOCATION = re.compile(rb"\n\x08location\x12([\x01-\x7f])", re.DOTALL)  # then a name so long
 
 
@@ -83,6 +86,13 @@ class OnnxModel(Adapter):
         if path is not None:
             content = Path(path).read_bytes()
             weights = weights_beside(Path(path), content)
+        if weights and not TAKES_WEIGHTS:
+            msg = (
+                "weights in files beside an ONNX graph reach other processes with onnxruntime 1.24 or "
+                f"newer, and this is {onnxruntime.__version__}; update it, or save the graph and its "
+                "weights in one file"
+            )
+            raise UnknownModelError(msg)
         return _unpack, (content, weights, self.output, self.labels)
 
     @contextmanager

@@ -291,14 +291,23 @@ def keep_own(own: Series, made: Series, rows: BoolArray) -> Series:
         old = own.to_native().reset_index(drop=True)
         return nw.from_native(old.where(rows, made.to_native()), series_only=True)
     if library.is_pyarrow():
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        kept = pc.if_else(pa.array(rows), own.to_native(), made.to_native())
-        column: Series = nw.from_native(kept, series_only=True)
+        column: Series = nw.from_native(
+            _choose_arrow(rows, own.to_native(), made.to_native()), series_only=True
+        )
         return column.alias(own.name)
     mask = nw.new_series("rows", rows, dtype=nw.Boolean, backend=library)
     return own.zip_with(mask, made)
+
+
+def _choose_arrow(rows: BoolArray, own: Any, made: Any) -> Any:
+    """Take these rows from one column and the others from another one of the same type."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_float16(own.type):
+        return pc.if_else(pa.array(rows), own, made)
+    places = np.arange(len(rows)) + np.where(rows, 0, len(rows))  # Arrow 18 chooses no half floats
+    return pa.chunked_array([*own.chunks, *made.chunks]).take(pa.array(places))
 
 
 def is_exact(column: Series, values: FloatArray) -> bool:
@@ -317,6 +326,8 @@ def make_like(like: Series, values: Any, missing: BoolArray | None = None) -> Se
     missing = missing if missing is not None and missing.any() else None
     if like.implementation.is_pandas_like():
         return _make_like_pandas(like, values, missing)
+    if like.implementation.is_polars() and like.dtype == nw.Decimal:
+        values = _inside_ticks(values, like.to_native().dtype.scale)
     if missing is not None:
         values = [None if m else v for m, v in zip(missing, values.tolist(), strict=True)]
     if like.implementation.is_pyarrow():
@@ -329,6 +340,13 @@ def make_like(like: Series, values: Any, missing: BoolArray | None = None) -> Se
     native, wanted = column.to_native(), like.to_native().dtype  # knows more than narwhals
     made = native if native.dtype == wanted else native.cast(wanted)
     return nw.from_native(made, series_only=True)
+
+
+def _inside_ticks(values: FloatArray, scale: int) -> FloatArray:
+    """Numbers whose nearest decimals come also where digits are cut off, as polars 1.32 does."""
+    ticks = np.rint(values * 10.0**scale)
+    inside = (ticks + np.copysign(0.25, ticks)) / 10.0**scale
+    return np.where(np.abs(ticks) < WHOLE, inside, values)
 
 
 def _make_like_pandas(like: Series, values: Any, missing: BoolArray | None) -> Series:

@@ -10,7 +10,14 @@ from rhale.errors import BadFileError, BadTableError, UnknownModelError
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
-from rhale.models.onnx import OnnxModel, choose_output, load_onnx, open_session, weights_beside
+from rhale.models.onnx import (
+    TAKES_WEIGHTS,
+    OnnxModel,
+    choose_output,
+    load_onnx,
+    open_session,
+    weights_beside,
+)
 
 DOUBLE, FLOAT, WORDS = onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT, onnx.TensorProto.STRING
 WEIGHT = np.array([[2.0], [-1.0]])
@@ -117,12 +124,23 @@ def test_of_two_classes_the_second_is_usual_and_answers_are_in_their_order(class
     assert found.predict(ROWS).tolist() == [[place / 4 for place in range(len(classes))]] * 2
 
 
+@pytest.mark.skipif(not TAKES_WEIGHTS, reason="weights beside a graph need onnxruntime 1.24")
 def test_a_graph_travels_with_the_weights_beside_it_and_with_no_other_file(tmp_path):
     onnx.save(linear(), tmp_path / "m.onnx", **OUTSIDE)
     (tmp_path / "secret.bin").write_bytes(b"secret")
     content = (tmp_path / "m.onnx").read_bytes()
     assert weights_beside(tmp_path / "m.onnx", content) == {"w.bin": WEIGHT.tobytes()}
     sent = pickle.loads(pickle.dumps(load_onnx(tmp_path / "m.onnx")))  # noqa: S301 - our own
+    assert sent.predict(ROWS).tolist() == [[0.0], [1.0]]
+
+
+def test_an_old_onnxruntime_is_told_before_weights_are_sent(tmp_path, monkeypatch):
+    monkeypatch.setattr("rhale.models.onnx.TAKES_WEIGHTS", False)
+    onnx.save(linear(), tmp_path / "apart.onnx", **OUTSIDE)
+    with pytest.raises(UnknownModelError, match=r"onnxruntime 1\.24 or newer.* in one file"):
+        pickle.dumps(load_onnx(tmp_path / "apart.onnx"))
+    onnx.save(linear(), tmp_path / "whole.onnx")
+    sent = pickle.loads(pickle.dumps(load_onnx(tmp_path / "whole.onnx")))  # noqa: S301 - our own
     assert sent.predict(ROWS).tolist() == [[0.0], [1.0]]
 
 

@@ -301,6 +301,22 @@ def test_digits_of_decimals_survive_changes_of_other_columns():
     assert both["x"].to_list()[3:] == [Decimal("0.25")] * 3
 
 
+DECIMALS = {
+    "pandas": of_pandas([Decimal("1.00")] * 8, pd.ArrowDtype(pa.decimal128(12, 2))),
+    "polars": of_polars([Decimal("1.00")] * 8, pl.Decimal(12, 2)),
+    "pyarrow": of_arrow([Decimal("1.00")] * 8, pa.decimal128(12, 2)),
+}
+
+
+@pytest.mark.parametrize("kind", DECIMALS)
+def test_numbers_become_the_nearest_decimals(kind):
+    chunk = whole(DECIMALS[kind])
+    values = np.array([0.29, -0.29, 1.234, -1.236, 2.996, 0.0, 8_123_456_789.99, np.nan])
+    nearest = ["0.29", "-0.29", "1.23", "-1.24", "3.00", "0.00", "8123456789.99"]
+    found = listed(chunk.vary([(0, values)]))
+    assert found == [*(Decimal(text) for text in nearest), None]
+
+
 @pytest.mark.parametrize("kind", ["polars", "pyarrow"])
 def test_a_row_without_a_value_keeps_its_own_kind_of_nothing(kind):
     values = [0.5, float("nan"), None, 1.5]

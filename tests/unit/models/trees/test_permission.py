@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 import rhale
-from rhale.models.trees.permission import IN_PYTHON, walking_without_numba
+from rhale.models.trees import permission
+from rhale.models.trees.permission import (
+    IN_PYTHON,
+    KEEPS_UNSIGNED,
+    may_walk_in_python,
+    walking_without_numba,
+)
 
 pytest.importorskip("sklearn")
 
@@ -36,6 +42,19 @@ def test_leave_ends_with_its_block():
     assert not IN_PYTHON.get()
 
 
+def test_leave_needs_unsigned_numbers_that_stay_unsigned(monkeypatch):
+    for keeps in (True, False):
+        monkeypatch.setattr(permission, "KEEPS_UNSIGNED", keeps)
+        assert not may_walk_in_python()
+        with walking_without_numba():
+            assert may_walk_in_python() is keeps
+
+
+def test_only_numpy_1_turns_unsigned_numbers_into_floats():
+    assert KEEPS_UNSIGNED is (int(np.__version__.split(".")[0]) >= 2)
+
+
+@pytest.mark.skipif(not KEEPS_UNSIGNED, reason="a walk without numba needs NumPy 2")
 def test_a_walk_without_numba_gives_the_numbers_of_the_compiled_one(tmp_path):
     pytest.importorskip("numba")
     pytest.importorskip("treelite")
