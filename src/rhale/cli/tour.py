@@ -27,7 +27,7 @@ from rhale.models.trees.permission import walking_without_numba
 FEATURE = "bmi"
 TREES, NETWORK = "boosted trees", "neural network"
 PICTURES = ("all_features", "one_feature", "three_inks")  # of the README
-N_TRAININGS = 8
+N_TRAININGS = 4
 DOTS_PER_INCH = 110
 READING = {
     "all_features.png": "one small plot for each feature, the largest effect first",
