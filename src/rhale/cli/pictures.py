@@ -175,7 +175,7 @@ def write_comparison(
 def _save(axes: Any, path: Path, whole: Whole) -> None:
     from matplotlib import pyplot as plt
 
-    figure = np.ravel(np.asarray(axes, dtype=object))[0].get_figure(root=True)
+    figure = np.ravel(np.asarray(axes, dtype=object))[0].figure.figure
     with whole(path) as part:
         figure.savefig(part, dpi=DOTS, bbox_inches="tight")
     plt.close(figure)

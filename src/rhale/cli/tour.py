@@ -147,7 +147,7 @@ def save_figure(folder: Path, name: str, drawn: Any) -> Path:
     """Write a figure, or that of some axes, to the folder."""
     figure = drawn
     if not isinstance(figure, Figure):
-        figure = np.ravel(np.asarray(drawn, dtype=object))[0].get_figure(root=True)
+        figure = np.ravel(np.asarray(drawn, dtype=object))[0].figure.figure
     path = folder / f"{name}.png"
     figure.savefig(path, dpi=DOTS_PER_INCH, bbox_inches="tight")
     plt.close(figure)
