@@ -36,6 +36,7 @@ import rhale
 from rhale.engines.parcel import pack
 from rhale.features.survey import SurveyTask
 from rhale.measures.measure import MeasureTask
+from rhale.models.onnx import TAKES_WEIGHTS
 
 X = np.random.default_rng(1).normal(size=(120, 3))
 WEIGHTS = np.random.default_rng(2).normal(size=(3, 2))
@@ -213,7 +214,7 @@ def from_files(folder):
     return [
         Case("exported program", folder / "program.pt2", "slopes"),
         Case("ONNX", folder / "graph.onnx"),
-        Case("ONNX, weights beside it", folder / "outside.onnx"),
+        *[Case("ONNX, weights beside it", folder / "outside.onnx")] * TAKES_WEIGHTS,
         Case("skops", folder / "line.skops"),
     ]
 
@@ -283,6 +284,7 @@ def test_trees_that_were_read_travel_alone_and_are_not_read_again():
     assert adapter.recognise(X, adapter.predict(X)) is adapter
 
 
+@pytest.mark.skipif(not TAKES_WEIGHTS, reason="weights beside a graph need onnxruntime 1.24")
 def test_a_graph_that_has_travelled_may_travel_on(tmp_path):
     outside = {"save_as_external_data": True, "location": "weights.bin", "size_threshold": 0}
     onnx.save(graph(), tmp_path / "outside.onnx", **outside)
