@@ -71,6 +71,14 @@ def test_intervals_cover_as_often_as_they_say():
     assert abs(share - 0.95) < 3 * np.sqrt(0.95 * 0.05 / 150)
 
 
+def test_a_change_is_told_and_equal_curves_are_seldom_told_apart():
+    """Six runs of a function with an interaction: the page has 4 % of equal curves, and all changes."""
+    comparisons = script("comparisons")
+    same, changed = (comparisons.MODELS["product and curves"](size) for size in (1.0, 1.2))
+    assert comparisons.differ(same, same, comparisons.alike, runs=6).mean() <= 0.15
+    assert comparisons.differ(same, changed, comparisons.alike, runs=6)[0] == 1.0
+
+
 def test_the_own_ale_of_stumps_is_the_difference_of_predictions():
     """Trees of one split have the same jump in every row, whichever rows are near."""
     own, stepped = script("own_ale"), script("stepped")
