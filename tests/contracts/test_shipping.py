@@ -243,7 +243,7 @@ with open(path + ".found", "wb") as file:
     pickle.dump({name: parcel.open()() for name, parcel in parcels.items()}, file)
 """
 CASES = [*functions(), *estimators(), *boosters(), *networks()]
-FILES = ["exported program", "ONNX", "ONNX, weights beside it", "skops"]
+FILES = ["exported program", "ONNX", *["ONNX, weights beside it"] * TAKES_WEIGHTS, "skops"]
 
 
 @pytest.fixture(scope="module")

@@ -218,8 +218,8 @@ def curve_by_predictions(ask, x, column, stairs, near):
         mine = x[(x[:, column] >= start) & (x[:, column] <= stop)]
         ends = []
         for value in (
-            np.nextafter(np.float32(place), -np.inf),
-            np.nextafter(np.float32(place), np.inf),
+            np.nextafter(np.float32(place), np.float32(-np.inf)),
+            np.nextafter(np.float32(place), np.float32(np.inf)),
         ):
             moved = mine.copy()
             moved[:, column] = value
