@@ -123,7 +123,8 @@ def test_an_empty_bin_is_hatched_and_has_no_bar(make_effect, one, legend):
     for ax in (top, bottom):
         gap = one(ax, "empty")
         assert gap.get_hatch()
-        assert (gap.get_x(), gap.get_width()) == (1, 1)
+        corners = gap.get_patch_transform().transform(gap.get_path().vertices)  # of any patch
+        assert (corners[:, 0].min(), corners[:, 0].max()) == (1, 2)
     assert "no rows" in legend(bottom)
 
 
