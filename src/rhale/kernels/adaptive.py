@@ -22,7 +22,7 @@ from rhale.kernels.noise import (
 )
 from rhale.kernels.partition import ENOUGH_SPREAD_ROWS, Cuts, is_number, require_count
 from rhale.kernels.pure_error import pure_squares
-from rhale.kernels.segments import cheapest_path, run_products, run_sums, run_weights
+from rhale.kernels.segments import BLOCK, Runs, cheapest_path, runs_by_end, weigh_cells
 
 Weight = Literal["rows", "width", "geometric"]
 SpreadBins = Literal["joint", "mean", "own"]
@@ -178,10 +178,8 @@ class Adaptive:
         """Find the cheapest bins, then where the spread changes, then where a fit is too plain."""
         noise, total = local_noise(moments), moments.total_rows
         least = self._least_rows(total, stepped=moments.is_stepped)
-        prices = Prices.of(moments, noise, self.penalty * float(np.log(max(total, 2.0))))
-        price, linear = prices.cheaper(self.weight, least, linear=self.linear)
-        gaps = wide_empty_cells(moments)
-        limits, notes = cheapest_path(_price_gaps(price, gaps)), ()  # type: IntArray | None, tuple[str, ...]
+        prices = Prices.of(moments, noise, self, least)
+        limits, notes = cheapest_path(prices.blocks), ()  # type: IntArray | None, tuple[str, ...]
         if limits is None:
             # one bin can always be had; that is worth a note only where a number of rows was asked for
             limits = np.array([0, moments.grid.n_cells])
@@ -190,7 +188,7 @@ class Adaptive:
         spread_limits = parts = None
         if self.spread_bins != "mean":
             # the spread is what the chosen fits leave over, so the mean must be cut first
-            squares = residual_squares(moments, limits, linear[limits[:-1], limits[1:] - 1])
+            squares = residual_squares(moments, limits, prices.are_linear(limits))
             # a spread that is far below the noise is not worth a bin
             most = np.maximum(pure_squares(moments), LEAST_SPREAD * noise)
             found = spread_path(moments, squares, least, most)
@@ -200,7 +198,7 @@ class Adaptive:
                 parts = move_to_near(found, limits, moments)
                 limits = np.union1d(limits, parts)
         # a bin that was cut for the spread's sake may be a line no more: its parts are asked again
-        kinds = linear[limits[:-1], limits[1:] - 1]
+        kinds = prices.are_linear(limits)
         followed, trust, noise = follow_cells(moments, noise, limits, kinds)
         return Cuts(
             limits=limits,
@@ -222,82 +220,96 @@ class Adaptive:
 
 @dataclass(frozen=True, eq=False)
 class Prices:
-    """What every run of cells would cost as one bin.
+    """What every run of cells would cost as one bin, the cheaper of constant and linear.
 
     Attributes
     ----------
-    width, rows, misfit_share : ndarray of shape (n_cells, n_cells)
-        Width, effective rows, and share of the weight times all rows.
-    constant, line : ndarray of shape (n_cells, n_cells)
-        Variance about the mean and about the line; inf where it cannot be known.
-    parameter : ndarray of shape (n_cells, n_cells)
-        Price of one parameter.
+    blocks : list of ndarray of shape (n_ends, n_starts)
+        Prices of runs, as in `Runs`; inf where a bin may not be.
+    linear : list of ndarray of shape (n_ends, n_starts)
+        Which of them are cheaper as lines.
     """
 
-    width: FloatArray
-    rows: FloatArray
-    misfit_share: FloatArray
-    constant: FloatArray
-    line: FloatArray
-    parameter: FloatArray
+    blocks: list[FloatArray]
+    linear: list[BoolArray]
 
     @classmethod
-    def of(cls, moments: Moments, noise: FloatArray, penalty: float) -> Prices:
-        """Measure all runs."""
-        weight, rows = run_weights(moments)
-        upper = weight > 0
+    def of(cls, moments: Moments, noise: FloatArray, asked: Adaptive, least: float) -> Prices:
+        """Measure all runs; no bin may have less than the least rows."""
+        weights = weigh_cells(moments)
+        sums = np.concatenate([weights, [moments.weight * noise]])
         products = np.stack([moments.sxx, moments.sxd[0], moments.sdd[0]])
         means = np.stack([moments.mean_x, moments.mean[0]])
-        sxx, sxd, sdd = run_products(moments.weight, means, products)
-        left = about_line(sxx, sxd, sdd)
-        per_row = np.divide(rows, weight, out=np.zeros_like(weight), where=upper)
-        average = np.divide(
-            run_sums(moments.weight * noise), weight, out=np.zeros_like(weight), where=upper
+        gaps, found = wide_empty_cells(moments), cls([], [])
+        penalty = asked.penalty * float(np.log(max(moments.total_rows, 2.0)))
+        for runs in runs_by_end(sums, means, products):
+            rows = runs.rows(weighted=len(weights) > 1)
+            price, linear = _misfit(runs, rows, penalty, linear=asked.linear)
+            price *= _count(runs, rows, moments, asked.weight)
+            # a variance needs two rows; effective numbers carry rounding
+            price[rows < max(least, 2.0) * (1 - 1e-12)] = np.inf
+            _price_gaps(price, runs.first, gaps)
+            found.blocks.append(price)
+            found.linear.append(linear)
+        return found
+
+    def are_linear(self, limits: IntArray) -> BoolArray:
+        """Whether each bin between these limits is cheaper as a line."""
+        kinds = (
+            self.linear[end // BLOCK][end % BLOCK, start]
+            for start, end in zip(limits[:-1], limits[1:] - 1, strict=True)
         )
-        edges = moments.grid.edges
-        # effective rows of runs do not add up, shares of the weight do: cuts alone must change no sum
-        share = weight * (moments.total_rows / moments.weight.sum())
-        return cls(
-            np.maximum(edges[None, 1:] - edges[:-1, None], 0.0) / (edges[-1] - edges[0]),
-            rows,
-            share,
-            _per_free_row(sdd * per_row, rows - 1),
-            np.where(sxx > 0, _per_free_row(left * per_row, rows - 2), np.inf),
-            penalty * np.divide(average, rows, out=np.zeros_like(rows), where=rows > 0),
-        )
-
-    def cheaper(
-        self, weight: Weight, least: float, *, linear: bool
-    ) -> tuple[FloatArray, BoolArray]:
-        """Price of every bin, the cheaper of constant and linear, and which one it is."""
-        count = np.maximum(self.misfit_share, 0.0)
-        if weight != "rows":
-            wide = self.width * count[0, -1]
-            count = wide if weight == "width" else np.sqrt(wide * count)
-        misfit = self.constant + self.parameter
-        is_linear = np.zeros(misfit.shape, dtype=np.bool_)
-        if linear:
-            sloped = self.line + 2 * self.parameter
-            is_linear = sloped < misfit
-            misfit = np.where(is_linear, sloped, misfit)
-        # a variance needs two rows; effective numbers carry rounding
-        allowed = (self.rows >= max(least, 2.0) * (1 - 1e-12)) & (self.misfit_share > 0)
-        price = np.full_like(misfit, np.inf)
-        return np.multiply(count, misfit, out=price, where=allowed), is_linear
+        return np.fromiter(kinds, dtype=np.bool_)
 
 
-def _per_free_row(squares: FloatArray, free: FloatArray) -> FloatArray:
-    return np.divide(squares, free, out=np.full_like(squares, np.inf), where=free > 1e-9)
+def _misfit(
+    runs: Runs, rows: FloatArray, penalty: float, *, linear: bool
+) -> tuple[FloatArray, BoolArray]:
+    """Squares about the fit and price of its parameters, and whether that is a line.
+
+    For each unit of weight that a row has: rows / weight stands before all of it.
+    """
+    sxx, sxd, sdd = runs.products
+    # runs of fewer than two rows are refused later, whatever stands here
+    parameter = np.maximum(rows, 0.5)
+    parameter *= parameter
+    np.divide(runs.sums[-1], parameter, out=parameter)
+    parameter *= penalty
+    free = np.maximum(rows - 1, 0.5)
+    misfit = np.divide(sdd, free, out=free)
+    misfit += parameter
+    if not linear:
+        return misfit, np.zeros(misfit.shape, dtype=np.bool_)
+    free = rows - 2
+    sloped = about_line(sxx, sxd, sdd)
+    sloped /= np.maximum(free, 1e-9)
+    parameter *= 2
+    sloped += parameter
+    is_line = sloped < misfit
+    is_line &= free > 1e-9
+    np.copyto(misfit, sloped, where=is_line)
+    return misfit, is_line
 
 
-def _price_gaps(price: FloatArray, gaps: IntArray) -> FloatArray:
+def _count(runs: Runs, rows: FloatArray, moments: Moments, by: Weight) -> FloatArray:
+    """What the misfit of every run counts by, times rows / weight."""
+    # effective rows of runs do not add up, shares of the weight do: cuts alone must change no sum
+    each = moments.total_rows / float(moments.weight.sum())
+    if by == "rows":
+        return rows * each
+    edges, weight = moments.grid.edges, np.where(rows > 0, runs.sums[0], 1.0)
+    wide = np.maximum(runs.spans(edges), 0.0) / (edges[-1] - edges[0]) * moments.total_rows
+    return (wide if by == "width" else np.sqrt(wide * each * weight)) * (rows / weight)
+
+
+def _price_gaps(price: FloatArray, first: int, gaps: IntArray) -> None:
     """Let a gap be a bin of its own for nothing; no other bin starts or ends with a gap."""
     # else the bins beside it would take the gap in, and stretch their fits across it
-    for gap in gaps:
-        price[: gap + 1, gap] = np.inf
-        price[gap, gap:] = np.inf
-        price[gap, gap] = 0.0
-    return price
+    for gap in gaps[gaps < first + len(price)]:
+        price[max(gap - first, 0) :, gap] = np.inf
+        if gap >= first:
+            price[gap - first] = np.inf
+            price[gap - first, gap] = 0.0
 
 
 def spread_path(
@@ -336,15 +348,23 @@ def spread_path(
     cost = SPREAD_PENALTY * float(np.log(total)) * max(excess(tame[filled], rows), outliers)
     if most is not None:
         tame = np.minimum(tame, most)  # misfit is no spread
-    held = run_sums(share)
-    variance = np.divide(run_sums(share * tame), held, out=np.ones_like(held), where=held > 0)
-    # twice the negative log-likelihood of normal residuals; a stretch without any residual must not
-    # be worth everything, so a variance counts as a billionth of the average at least
-    price = held * np.log(np.maximum(variance / level, 1e-9)) + cost
     least = max(fewest, FEWEST_SPREAD_ROWS, min(SPREAD_SHARE * total, ENOUGH_SPREAD_ROWS)) * (
         1 - 1e-12
     )
-    found = cheapest_path(np.where(run_weights(moments)[1] >= least, price, np.inf))
+    weights = weigh_cells(moments)
+    prices = list[FloatArray]()
+    for runs in runs_by_end(np.concatenate([weights, [share, share * tame]])):
+        held, squared = runs.sums[-2:]
+        # twice the negative log-likelihood of normal residuals; a stretch without any residual must
+        # not be worth everything, so a variance counts as a billionth of the average at least
+        variance = squared / np.where(held > 0, held, 1.0)
+        variance /= level
+        price = np.log(np.maximum(variance, 1e-9))
+        price *= held
+        price += cost
+        price[runs.rows(weighted=len(weights) > 1) < least] = np.inf
+        prices.append(price)
+    found = cheapest_path(prices)
     return whole if found is None else found
 
 

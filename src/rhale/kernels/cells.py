@@ -69,8 +69,7 @@ class Cells:
 
     def unite(self, limits: IntArray, axis: int = 0) -> Cells:
         """Unite the cells of an axis between the chosen limits."""
-        grid = self.grids[axis]
-        wide = Grid(grid.edges[limits], grid.closed)
+        wide = self.grids[axis].keep(limits)
         return Cells((*self.grids[:axis], wide, *self.grids[axis + 1 :]))
 
     def runs(self, limits: IntArray, axis: int = 0) -> Runs:

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rhale.errors import BadSettingError
-from rhale.kernels import BoolArray, FloatArray
-from rhale.kernels.records import crosses_processes
+from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.records import as_frozen, crosses_processes
 
 Closed = Literal["left", "right"]
 CellArray = npt.NDArray[np.signedinteger[Any]]
@@ -73,6 +73,13 @@ class Grid:
     def middles(self) -> FloatArray:
         """Cell middles, shape (n_cells,)."""
         return self.edges[:-1] + 0.5 * np.diff(self.edges)
+
+    def keep(self, limits: IntArray | slice) -> Grid:
+        """Keep some of the limits, two at least and in order: these need no second look."""
+        kept = object.__new__(Grid)
+        object.__setattr__(kept, "edges", as_frozen(self.edges[limits]))
+        object.__setattr__(kept, "closed", self.closed)
+        return kept
 
     def covers(self, x: FloatArray) -> BoolArray:
         """Tell which values lie between the outermost limits."""

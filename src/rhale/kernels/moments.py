@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from operator import add
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ from rhale.errors import BadEffectsError
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.cells import Cells, as_cells
 from rhale.kernels.grid import CellArray, Grid
-from rhale.kernels.records import crosses_processes
+from rhale.kernels.records import as_frozen, crosses_processes
 
 SeriesName = Literal["effect", "wide", "noise", "halves", "difference"]
 SERIES: dict[int, tuple[SeriesName, ...]] = {  # by their number, as they stand in sums and files
@@ -25,6 +25,7 @@ SERIES: dict[int, tuple[SeriesName, ...]] = {  # by their number, as they stand 
 }
 BLOCK_ROWS = 2**15  # a block's columns stay in the processor's cache
 LOST = 1e-13  # of the squares: what is left below that after a subtraction is rounding
+TINY = float(np.finfo(np.float64).tiny)
 LARGEST, SMALLEST = 1e150, 1e-150  # squares of these are still ordinary numbers
 
 
@@ -99,26 +100,27 @@ class Moments:
         (grid,) = self.cells.grids
         return grid
 
-    @property
+    @cached_property
     def rows(self) -> FloatArray:
         """Effective number of rows, (sum w)² / sum w², shape (n_cells,)."""
         squares = self.weight_squares
-        return np.divide(self.weight**2, squares, out=np.zeros_like(squares), where=squares > 0)
+        rows = np.divide(self.weight**2, squares, out=np.zeros_like(squares), where=squares > 0)
+        return as_frozen(rows)
 
-    @property
+    @cached_property
     def total_rows(self) -> float:
         """Effective number of rows of all cells together."""
         squares = float(self.weight_squares.sum())
         return float(self.weight.sum()) ** 2 / squares if squares > 0 else 0.0
 
-    @property
+    @cached_property
     def row_shares(self) -> FloatArray:
         """Effective rows of all cells together, shared out by weight, shape (n_cells,).
 
         Unlike `rows` they add up, and a cell of hardly any weight has hardly any of them.
         """
         total = float(self.weight.sum())
-        return self.weight * (self.total_rows / total) if total > 0 else self.weight
+        return as_frozen(self.weight * (self.total_rows / total if total > 0 else 1.0))
 
     @property
     def variance(self) -> FloatArray:
@@ -238,8 +240,8 @@ class Moments:
 
     def between(self, first: int, last: int) -> Moments:
         """Keep the cells between two limits of the one axis."""
-        grid, part = self.grid, slice(first, last)
-        cells = Cells((Grid(grid.edges[first : last + 1], grid.closed),))
+        part = slice(first, last)
+        cells = Cells((self.grid.keep(slice(first, last + 1)),))
         return replace(self, cells=cells, **{name: getattr(self, name)[..., part] for name in SUMS})
 
 
@@ -249,11 +251,11 @@ ADDED = ("weight", "weight_squares", "sxx", "sxd", "sdd")  # sums that are no nu
 
 def about_line(sxx: FloatArray, sxd: FloatArray, sdd: FloatArray) -> FloatArray:
     """Squares about the line through the points, from their joint moments; rounding is none."""
-    line = np.divide(
-        sxd**2, sxx, out=np.zeros(np.broadcast_shapes(sxx.shape, sxd.shape)), where=sxx > 0
-    )
-    left = np.asarray(sdd - line)
-    return np.where(left <= LOST * sdd, 0.0, left)
+    # where x does not vary there is no product either, and the line is level
+    line = sxd**2 / np.maximum(sxx, TINY)
+    left = np.subtract(sdd, line, out=line)
+    left[left <= LOST * sdd] = 0.0
+    return left
 
 
 def empty(cells: Grid | Cells, n_series: int = 1) -> Moments:
@@ -337,6 +339,8 @@ def average(parts: Sequence[Moments]) -> Moments:
     Moments
         Means are those of all models, squares hold how models differ, too; rows count once.
     """
+    if len(parts) == 1:
+        return parts[0]
     total, n_parts = reduce(add, parts), len(parts)
     shared = {name: getattr(total, name) / n_parts for name in ADDED}
     return replace(total, count=total.count // n_parts, **shared)

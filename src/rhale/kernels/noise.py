@@ -86,9 +86,11 @@ def cut_outliers(squares: FloatArray, rows: FloatArray) -> FloatArray:
     """
     half = min(HALF_MEDIAN, (squares.size - 1) // 2)
     # mirrored at the ends, where a cell has neighbours on one side only
-    around = sliding_window_view(np.pad(squares, half, mode="reflect"), 2 * half + 1)
+    mirrored = np.concatenate([squares[half:0:-1], squares, squares[-2 : -half - 2 : -1]])
+    around = sliding_window_view(mirrored, 2 * half + 1)
+    median = np.partition(around, half, axis=1)[:, half]
     most = 1 + np.maximum(FARTHEST * np.sqrt(2 / rows), 1.0)
-    return np.asarray(np.minimum(squares, np.median(around, axis=1) * most))
+    return np.asarray(np.minimum(squares, median * most))
 
 
 def excess(squares: FloatArray, rows: FloatArray) -> float:
@@ -127,7 +129,9 @@ def pool_sparse_cells(moments: Moments, limits: IntArray) -> IntArray:
     """
     least = min(FOLLOWED_ROWS, FOLLOWED_SHARE * moments.total_rows)
     filled = np.flatnonzero(has_enough_rows(moments))
-    dropped: list[int] = []
+    kept = np.ones(moments.grid.n_cells + 1, dtype=np.bool_)
+    if moments.row_shares[filled].min(initial=np.inf) >= least:
+        return np.flatnonzero(kept)
     for own in np.split(filled, np.searchsorted(filled, limits[1:-1])):
         groups = [[int(k), int(k)] for k in own]
         rows, x = moments.row_shares[own].tolist(), moments.mean_x[own].tolist()
@@ -141,8 +145,8 @@ def pool_sparse_cells(moments: Moments, limits: IntArray) -> IntArray:
             rows[k], groups[k][1] = both, groups[k + 1][1]
             del rows[k + 1], x[k + 1], groups[k + 1]
         for first, last in groups:
-            dropped.extend(range(first + 1, last + 1))
-    return np.setdiff1d(np.arange(moments.grid.n_cells + 1), dropped)
+            kept[first + 1 : last + 1] = False
+    return np.flatnonzero(kept)
 
 
 def follow_cells(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,7 @@ from rhale.kernels.axis import Axis
 from rhale.kernels.grid import Closed, require_closed, uniform_edges
 from rhale.kernels.moments import Moments
 from rhale.kernels.partition import Cuts, constant_cuts, is_number, require_count
-from rhale.kernels.segments import cheapest_path, run_squares, run_weights
+from rhale.kernels.segments import cheapest_path, runs_by_end, weigh_cells
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ class Optimal:
         """Find the cheapest union of cells."""
         total = moments.total_rows
         least = total / 20 if self.min_points is None else self.min_points
-        limits = cheapest_path(self.price(moments, least))
+        limits = cheapest_path(self._prices(moments, least))
         if limits is None:
             note = f"no bin can have {least:g} rows out of {total:g}: one bin"
             return constant_cuts(np.array([0, moments.grid.n_cells]), (note,))
@@ -123,14 +124,26 @@ class Optimal:
         array([[0.  , 2.67],
                [ inf, 0.  ]])
         """
-        weight, rows = run_weights(moments)
-        price = run_squares(moments)
-        edges = moments.grid.edges
-        price *= edges[None, 1:] - edges[:-1, None]
-        price *= 1 - self.discount / moments.total_rows * rows
-        needed = max(least, self.ddof + 1) * (1 - 1e-12)  # effective numbers carry rounding
-        allowed = rows >= needed
-        divisor = weight if self.ddof == 0 else weight * (1 - 1 / np.where(allowed, rows, 2.0))
-        np.divide(price, divisor, out=price, where=allowed)
-        price[~allowed] = np.inf
+        price = np.full((moments.grid.n_cells,) * 2, np.inf)
+        first = 0
+        for block in self._prices(moments, least):
+            n_ends, n_starts = block.shape
+            price[:n_starts, first : first + n_ends] = block.T
+            first += n_ends
         return price
+
+    def _prices(self, moments: Moments, least: float) -> Iterator[FloatArray]:
+        """Prices of bins by the cells in which they end, as in `Runs`."""
+        weights, edges = weigh_cells(moments), moments.grid.edges
+        needed = max(least, self.ddof + 1) * (1 - 1e-12)  # effective numbers carry rounding
+        for runs in runs_by_end(weights, moments.mean[:1], moments.sdd[:1]):
+            rows, price = runs.rows(weighted=len(weights) > 1), runs.products[0]
+            price *= runs.spans(edges)
+            price *= 1 - self.discount / moments.total_rows * rows
+            few = rows < needed
+            divisor = np.where(few, 1.0, runs.sums[0])
+            if self.ddof:
+                divisor *= 1 - 1 / np.where(few, 2.0, rows)
+            price /= divisor
+            price[few] = np.inf
+            yield price

@@ -2,134 +2,168 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import combinations_with_replacement
+from operator import add
+from typing import NamedTuple
 
 import numpy as np
 
-from rhale.kernels import FloatArray, IntArray
+from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.moments import Moments
 
 ROUNDING = 1e-11  # relative deviation that a model's own arithmetic may cause
 TIE = 1e-12  # prices that differ by less are equal
+BLOCK = 32  # ends of runs that are looked at together: their arrays stay in the processor's cache
+NO_SERIES = np.empty((0, 0))
 
 
-def run_sums(values: FloatArray) -> FloatArray:
-    """Sum of the values of cells l to j, each run added up by itself; 0 where j < l.
+class Runs(NamedTuple):
+    """Runs of cells that end in neighbouring cells, in every array at [end - first, start].
 
-    Examples
-    --------
-    >>> run_sums(np.array([1.0, 2.0]))
-    array([[1., 3.],
-           [0., 2.]])
+    Attributes
+    ----------
+    first : int
+        The first cell in which they end.
+    sums : ndarray of shape (n_sums, n_ends, first + n_ends)
+        What adds up, the weight first; 0 where a run would start behind its end.
+    products : ndarray of shape (n_pairs, n_ends, first + n_ends)
+        Sums of products of deviations about the means of the run.
     """
-    # not by differences of prefix sums: these carry the rounding of the whole axis into a small bin
-    runs = np.triu(np.broadcast_to(values, (values.size, values.size)))
-    return np.cumsum(runs, axis=1, out=runs)
+
+    first: int
+    sums: FloatArray
+    products: FloatArray
+
+    def rows(self, *, weighted: bool) -> FloatArray:
+        """Effective rows, where squares of weights are the second sum; else the weight."""
+        weight = self.sums[0]
+        if not weighted:
+            return weight
+        squares = self.sums[1]
+        return np.divide(weight**2, squares, out=np.zeros_like(weight), where=squares > 0)
+
+    def spans(self, edges: FloatArray) -> FloatArray:
+        """Widths; 0 and less where a run would start behind its end."""
+        n_ends, last = self.sums.shape[1:]
+        return edges[self.first + 1 : self.first + 1 + n_ends, None] - edges[:last]
 
 
-def run_weights(moments: Moments) -> tuple[FloatArray, FloatArray]:
-    """Weight and effective rows of cells l to j; nothing above zero where j < l."""
-    if np.array_equal(moments.weight, moments.weight_squares):  # counts: differences are exact
-        reached = np.append(0.0, np.cumsum(moments.weight))
-        weight = reached[None, 1:] - reached[:-1, None]
-        return weight, weight
-    weight, squares = run_sums(moments.weight), run_sums(moments.weight_squares)
-    return weight, np.divide(weight**2, squares, out=np.zeros_like(weight), where=squares > 0)
-
-
-def run_squares(moments: Moments) -> FloatArray:
-    """Squared deviations of the local effects of cells l to j about their mean."""
-    return np.asarray(run_products(moments.weight, moments.mean[:1], moments.sdd[:1])[0])
-
-
-def run_products(weight: FloatArray, means: FloatArray, products: FloatArray) -> FloatArray:
-    """Sums of products of deviations, of cells l to j about the means of the run.
+def runs_by_end(
+    sums: FloatArray, means: FloatArray = NO_SERIES, products: FloatArray = NO_SERIES
+) -> Iterator[Runs]:
+    """Go through all runs of cells, those that end in the first cells first.
 
     Parameters
     ----------
-    weight : ndarray of shape (n_cells,)
-        Weight of each cell.
-    means : ndarray of shape (n_series, n_cells)
+    sums : ndarray of shape (n_sums, n_cells)
+        What adds up, the weight first.
+    means : ndarray of shape (n_series, n_cells), optional
         Means of the series; the last series are the local effects.
-    products : ndarray of shape (n_pairs, n_cells)
+    products : ndarray of shape (n_pairs, n_cells), optional
         Inside each cell: of series 0 with itself, with 1, ..., of 1 with itself, ...
-
-    Returns
-    -------
-    ndarray of shape (n_pairs, n_cells, n_cells)
-        At [pair, l, j]; what stands where j < l means nothing.
 
     Notes
     -----
     Runs are merged, never taken from differences of prefix sums: those carry the rounding of the
-    whole axis into a small bin. Blocks of cells double in size; a run that crosses the middle of
-    a block is the tail of its left half and the head of its right half. O(n_cells²) in
-    O(log n_cells) steps. Squares of the last series that are far below the last digits of its
-    mean are rounding and count as none, so that rounding makes no bins.
+    whole axis into a small bin. A run is the tail of all cells before a block and the head of
+    this block, or lies inside it. O(n_cells²) in O(n_cells / 32) steps. Squares of the last
+    series that are far below the last digits of its mean are rounding and count as none, so that
+    rounding makes no bins.
     """
-    n_series, n_cells = means.shape
-    n_rows = 1 + n_series + len(products)
-    size = 1 << (n_cells - 1).bit_length()  # filled up with empty cells
-    head = np.zeros((n_rows, size))
-    head[:, :n_cells] = np.concatenate([weight[None], means, products])
-    # head: the run from the first cell of a block to this one; tail: from this one to the last
+    n_cells, n_sums, n_series = sums.shape[1], len(sums), len(means)
+    parts = [a for a in (sums, means, products) if len(a)]
+    inside = _runs_inside(np.concatenate(parts), n_sums, n_series)
+    tails = inside[:, 0, 0, :0]
+    for first in range(0, n_cells, BLOCK):
+        last = min(first + BLOCK, n_cells)
+        own = inside[:, first // BLOCK, : last - first, : last - first]
+        runs = np.empty((len(own), last - first, last))
+        runs[:, :, first:] = own
+        if first:
+            _merge(tails[:, None], own[:, :, :1], n_sums, n_series, runs[:, :, :first])
+        tails = runs[:, -1]
+        found = runs[n_sums + n_series :]
+        if n_series:
+            found = found.copy() if last < n_cells else found  # tails go on without
+            found[-1][is_rounding(runs[0], runs[n_sums + n_series - 1], found[-1])] = 0.0
+        yield Runs(first, runs[:n_sums], found)
+
+
+def _runs_inside(cells: FloatArray, n_sums: int, n_series: int) -> FloatArray:
+    """Runs inside each block, shape (n_rows, n_blocks, BLOCK, BLOCK), at [end, start]."""
+    n_rows, n_cells = cells.shape
+    n_blocks = -(-n_cells // BLOCK)
+    head = np.zeros((n_rows, n_blocks * BLOCK))  # filled up with empty cells
+    head[:, :n_cells] = cells
+    # head: the run from the first cell of a stretch to this one; tail: from this one to the last
     tail, half = head.copy(), 1
-    found = np.stack([np.diag(p) for p in _drop_rounding(head, n_series)])
-    while half < size:
-        left = tail.reshape(n_rows, -1, 2 * half)[:, :, :half]
-        right = head.reshape(n_rows, -1, 2 * half)[:, :, half:]
-        merged = _merge(left[..., None], right[:, :, None, :], n_series)
-        n_blocks = size // (2 * half)
-        square = found.reshape(len(products), n_blocks, 2 * half, n_blocks, 2 * half)
-        blocks = np.einsum("paiaj->paij", square)  # the blocks on the diagonal, as a view
-        blocks[:, :, :half, half:] = _drop_rounding(merged, n_series)
-        # both are views: the tails of the left half now reach to the end of the block, the heads of
-        # the right half begin at its start, and the block is twice as long
-        left[:], right[:] = merged[..., -1], merged[:, :, 0]
+    found = np.zeros((n_rows, n_blocks, BLOCK, BLOCK))
+    np.einsum("rbii->rbi", found)[:] = head.reshape(n_rows, n_blocks, BLOCK)
+    while half < BLOCK:
+        shape = n_rows, n_blocks, BLOCK // (2 * half), 2, half
+        left, right = tail.reshape(shape)[..., 0, :], head.reshape(shape)[..., 1, :]
+        square = found.reshape(*shape[:3], 2 * half, shape[2], 2 * half)
+        # those that cross the middle of a stretch, as a view
+        merged = np.einsum("rbaiaj->rbaij", square)[..., half:, :half]
+        _merge(left[..., None, :], right[..., None], n_sums, n_series, merged)
+        # both are views: tails of the left half now reach to the end of the stretch, heads of the
+        # right half begin at its start, and the stretch is twice as long
+        left[:], right[:] = merged[..., -1, :], merged[..., 0]
         half *= 2
-    return np.ascontiguousarray(found[:, :n_cells, :n_cells])
+    return found
+
+
+def _merge(
+    left: FloatArray, right: FloatArray, n_sums: int, n_series: int, merged: FloatArray
+) -> None:
+    """Sums, means and products of both together (Chan, Golub and LeVeque)."""
+    np.add(left[:n_sums], right[:n_sums], out=merged[:n_sums])
+    if not n_series:
+        return
+    # two empty runs are an empty one, not nan
+    share = np.maximum(merged[0], np.finfo(np.float64).tiny)
+    np.divide(right[0], share, out=share)
+    steps, pulls = [], []
+    for i in range(n_sums, n_sums + n_series):
+        step = right[i] - left[i]
+        pull = step * share
+        np.add(left[i], pull, out=merged[i])
+        pull *= left[0]
+        steps.append(step)
+        pulls.append(pull)
+    pairs = combinations_with_replacement(range(n_series), 2)
+    for row, (i, j) in enumerate(pairs, start=n_sums + n_series):
+        product = np.multiply(pulls[i], steps[j], out=merged[row])
+        product += left[row]
+        product += right[row]
+
+
+def is_rounding(weight: FloatArray, mean: FloatArray, sdd: FloatArray) -> BoolArray:
+    """Whether squared deviations are far below the last digits of their mean."""
+    return np.asarray(sdd <= weight * (ROUNDING * mean) ** 2)
 
 
 def drop_rounding(weight: FloatArray, mean: FloatArray, sdd: FloatArray) -> FloatArray:
     """Squared deviations, those that are rounding set to none."""
-    return np.where(sdd <= weight * (ROUNDING * mean) ** 2, 0.0, sdd)
+    return np.where(is_rounding(weight, mean, sdd), 0.0, sdd)
 
 
-def _drop_rounding(state: FloatArray, n_series: int) -> FloatArray:
-    """Products of a merged state, rounding of the last series set to none."""
-    products = state[1 + n_series :]
-    products[-1] = drop_rounding(state[0], state[n_series], products[-1])
-    return products
+def weigh_cells(moments: Moments) -> FloatArray:
+    """Weight, and its squares where rows are weighted, as sums of runs begin, shape (n_sums, n_cells)."""
+    if np.array_equal(moments.weight, moments.weight_squares):
+        return moments.weight[None]
+    return np.stack([moments.weight, moments.weight_squares])
 
 
-def _merge(left: FloatArray, right: FloatArray, n_series: int) -> FloatArray:
-    """Weight, means and products of both together (Chan, Golub and LeVeque)."""
-    merged = np.empty(np.broadcast_shapes(left.shape, right.shape))
-    weight = np.add(left[0], right[0], out=merged[0])
-    # two empty runs are an empty one, not nan
-    share = right[0] / np.where(weight > 0, weight, 1.0)
-    steps = [right[i] - left[i] for i in range(1, n_series + 1)]
-    pulls = []
-    for i, step in enumerate(steps, start=1):
-        pull = step * share
-        np.add(left[i], pull, out=merged[i])
-        pull *= left[0]
-        pulls.append(pull)
-    pairs = combinations_with_replacement(range(n_series), 2)
-    for row, (i, j) in enumerate(pairs, start=1 + n_series):
-        product = np.multiply(pulls[i], steps[j], out=merged[row])
-        product += left[row]
-        product += right[row]
-    return merged
-
-
-def cheapest_path(price: FloatArray) -> IntArray | None:
+def cheapest_path(prices: Iterable[FloatArray]) -> IntArray | None:
     """Find the limits of the cheapest partition, or None where every partition costs inf.
 
     Parameters
     ----------
-    price : ndarray of shape (n_cells, n_cells)
-        At [l, j]: the bin from edge l to edge j + 1.
+    prices : iterable of ndarray of shape (n_ends, n_starts)
+        Of bins that end in neighbouring cells, as in `Runs`; inf where a bin would start behind
+        its end.
 
     Notes
     -----
@@ -138,20 +172,25 @@ def cheapest_path(price: FloatArray) -> IntArray | None:
 
     Examples
     --------
-    >>> cheapest_path(np.array([[1.0, 3.0], [np.inf, 1.0]]))
+    >>> cheapest_path([np.array([[1.0, np.inf], [3.0, 1.0]])])
     array([0, 1, 2])
     """
-    # the bins that end at one edge lie side by side: each step reads one stretch of memory
-    n_cells, ending = len(price), np.ascontiguousarray(price.T)
-    best = np.zeros(n_cells + 1)
-    for j in range(1, n_cells + 1):
-        best[j] = np.minimum.reduce(best[:j] + ending[j - 1, :j])
+    best, kept = np.zeros(1), list[FloatArray]()
+    for block in prices:
+        kept += list(block)
+        first = best.size - 1
+        # ways through limits before this block first: all ends of the block at once
+        before = (block[:, :first] + best[:first]).min(axis=1, initial=np.inf).tolist()
+        reached = best[first:].tolist()
+        for least, row in zip(before, block[:, first:].tolist(), strict=True):
+            reached.append(min(least, *map(add, reached, row)))
+        best = np.append(best, reached[1:])
     if not np.isfinite(best[-1]):
         return None
-    limits = [n_cells]
+    limits = [best.size - 1]
     while limits[-1] > 0:
         j = limits[-1]
         # equal prices differ by the order of their additions: within rounding they are a tie
-        tied = best[:j] + ending[j - 1, :j] <= best[j] + TIE * abs(best[j])
+        tied = best[:j] + kept[j - 1][:j] <= best[j] + TIE * abs(best[j])
         limits.append(int(tied.argmax()))  # the first: the widest bin
     return np.array(limits[::-1], dtype=np.intp)
