@@ -12,7 +12,7 @@ from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.axis import Axis, nearest
 from rhale.kernels.empty_cells import locate_gaps, wide_empty_cells
 from rhale.kernels.grid import Closed, require_closed, uniform_edges
-from rhale.kernels.moments import Moments, about_line
+from rhale.kernels.moments import TINY, Moments, about_line
 from rhale.kernels.noise import (
     cut_outliers,
     excess,
@@ -21,7 +21,7 @@ from rhale.kernels.noise import (
     residual_squares,
 )
 from rhale.kernels.partition import ENOUGH_SPREAD_ROWS, Cuts, is_number, require_count
-from rhale.kernels.pure_error import pure_squares
+from rhale.kernels.pure_error import FilledCells, pure_squares
 from rhale.kernels.segments import BLOCK, Runs, cheapest_path, runs_by_end, weigh_cells
 
 Weight = Literal["rows", "width", "geometric"]
@@ -176,7 +176,8 @@ class Adaptive:
 
     def __call__(self, moments: Moments) -> Cuts:
         """Find the cheapest bins, then where the spread changes, then where a fit is too plain."""
-        noise, total = local_noise(moments), moments.total_rows
+        cells, total = FilledCells.of(moments), moments.total_rows
+        noise = local_noise(cells)
         least = self._least_rows(total, stepped=moments.is_stepped)
         prices = Prices.of(moments, noise, self, least)
         limits, notes = cheapest_path(prices.blocks), ()  # type: IntArray | None, tuple[str, ...]
@@ -190,7 +191,7 @@ class Adaptive:
             # the spread is what the chosen fits leave over, so the mean must be cut first
             squares = residual_squares(moments, limits, prices.are_linear(limits))
             # a spread that is far below the noise is not worth a bin
-            most = np.maximum(pure_squares(moments), LEAST_SPREAD * noise)
+            most = np.maximum(pure_squares(cells), LEAST_SPREAD * noise)
             found = spread_path(moments, squares, least, most)
             if self.spread_bins == "own":
                 spread_limits = found
@@ -357,9 +358,10 @@ def spread_path(
         held, squared = runs.sums[-2:]
         # twice the negative log-likelihood of normal residuals; a stretch without any residual must
         # not be worth everything, so a variance counts as a billionth of the average at least
-        variance = squared / np.where(held > 0, held, 1.0)
-        variance /= level
-        price = np.log(np.maximum(variance, 1e-9))
+        price = np.maximum(held, TINY)
+        np.divide(squared, price, out=price)
+        price /= level
+        np.log(np.maximum(price, 1e-9, out=price), out=price)
         price *= held
         price += cost
         price[runs.rows(weighted=len(weights) > 1) < least] = np.inf

@@ -121,8 +121,17 @@ def _read_lines(cells: Moments, last: int) -> FloatArray:
 
 def _line(cells: Moments, part: slice, x: FloatArray) -> FloatArray:
     """The line through the rows of some cells at x; nan where they are few."""
-    rows = cells.between(part.start, part.stop).series(0)
-    rows = rows.unite(np.array([0, part.stop - part.start]))
-    if rows.rows[0] < FEWEST_ROWS:
+    weight = cells.weight[part]
+    total = float(weight.sum())
+    if total**2 < FEWEST_ROWS * float(cells.weight_squares[part].sum()):
         return np.full(x.size, np.nan)
-    return np.asarray(rows.mean[0, 0] + rows.slope[0, 0] * (x - rows.mean_x[0]))
+    # the first cell has rows: from its means, so that equal ones stay exactly equal
+    first_x, first_d = cells.mean_x[part.start], cells.mean[0, part.start]
+    share, some = weight / total, weight > 0
+    dx = np.where(some, cells.mean_x[part] - first_x, 0.0)
+    dd = np.where(some, cells.mean[0, part] - first_d, 0.0)
+    mean_x, mean_d = float(share @ dx), float(share @ dd)
+    sxx = float(cells.sxx[part].sum() + weight @ (dx - mean_x) ** 2)
+    sxd = float(cells.sxd[0, part].sum() + weight @ ((dx - mean_x) * (dd - mean_d)))
+    slope = sxd / sxx if sxx > 0 else 0.0
+    return np.asarray(first_d + mean_d + slope * (x - (first_x + mean_x)))

@@ -254,7 +254,9 @@ def about_line(sxx: FloatArray, sxd: FloatArray, sdd: FloatArray) -> FloatArray:
     # where x does not vary there is no product either, and the line is level
     line = sxd**2 / np.maximum(sxx, TINY)
     left = np.subtract(sdd, line, out=line)
-    left[left <= LOST * sdd] = 0.0
+    lost = left <= LOST * sdd
+    if lost.any():
+        left[lost] = 0.0
     return left
 
 

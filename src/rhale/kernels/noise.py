@@ -20,13 +20,13 @@ LEAST_NOISE = 0.1  # of the squares about means: finer bins than that are not wo
 FOLLOWED_ROWS, FOLLOWED_SHARE = 3.5, 1 / 300  # a cell that the curve follows; all rows / 300
 
 
-def local_noise(moments: Moments) -> FloatArray:
+def local_noise(cells: FilledCells) -> FloatArray:
     """Variance of a local effect about the mean effect, around every cell.
 
     Parameters
     ----------
-    moments : Moments
-        The first series counts.
+    cells : FilledCells
+        Of one series.
 
     Returns
     -------
@@ -41,7 +41,6 @@ def local_noise(moments: Moments) -> FloatArray:
     it, but never more than nine parts of ten: a bin more must be worth its while. A window is moved
     inside at the ends of the axis.
     """
-    cells = FilledCells.of(moments)
     low, high = windows(cells.reached, max(WINDOW_ROWS, WINDOW_SHARE * cells.reached[-1]))
     about_means = pool(cells, cells.about_means, low, high)
     noise = about_means.variance
@@ -50,14 +49,25 @@ def local_noise(moments: Moments) -> FloatArray:
     return cells.everywhere(np.maximum(noise, LEAST_NOISE * about_means.variance))
 
 
-def residual_squares(moments: Moments, limits: IntArray, linear: BoolArray) -> FloatArray:
+def residual_squares(
+    moments: Moments, limits: IntArray, linear: BoolArray, bins: Moments | None = None
+) -> FloatArray:
     """Mean squared residual of each cell from its bin's fit; 0 in empty cells.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of the cells; the first series counts.
+    limits, linear
+        The bins, as in `Cuts`.
+    bins : Moments, optional
+        The cells, united to these bins; they are united here if not given.
 
     Notes
     -----
     Scaled by n / (n - p) of the bin, so that its average over the bin is the bin's variance.
     """
-    bins = moments.unite(limits)
+    bins = moments.unite(limits) if bins is None else bins
     place = np.repeat(np.arange(linear.size), np.diff(limits))
     slope = np.where(linear, bins.slope[0], 0.0)[place]
     offset = moments.mean_x - bins.mean_x[place]
@@ -196,14 +206,13 @@ def departure(
     a linear map of the cells' means, so its variance V(x) under an adequate fit is known. The
     mean of D² over the bin estimates bias² + V; the share of it that is bias² is 1 - V / D².
     """
-    trust = np.zeros(linear.size)
-    for k, (start, stop) in enumerate(pairwise(limits)):
-        cells = slice(int(start), int(stop))
-        filled = has_enough_rows(moments)[cells]
+    trust, every, known = np.zeros(linear.size), moments.grid.widths, has_enough_rows(moments)
+    for k, (start, stop) in enumerate(pairwise(limits.tolist())):
+        cells = slice(start, stop)
+        filled, widths = known[cells], every[cells]
         # as many parameters as means: the fit goes through all of them
         if np.count_nonzero(filled) <= 1 + linear[k]:
             continue
-        widths = np.diff(moments.grid.edges)[cells]
         gap = np.cumsum(widths[:, None] * residual_map(moments, cells, linear=linear[k]), axis=0)
         mean, rows = moments.mean[0][cells][filled], moments.rows[cells][filled]
         # residuals do not see a constant; without it, the rounding of a high level stays out

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property, reduce
 from typing import NamedTuple
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.moments import Moments, about_line
@@ -24,8 +24,13 @@ def has_enough_rows(moments: Moments) -> BoolArray:
     return moments.row_shares > FAINT
 
 
-def pure_squares(moments: Moments) -> FloatArray:
+def pure_squares(cells: FilledCells) -> FloatArray:
     """Most that the rows of a cell vary by themselves; inf where nothing is known.
+
+    Parameters
+    ----------
+    cells : FilledCells
+        Of one series.
 
     Returns
     -------
@@ -36,19 +41,18 @@ def pure_squares(moments: Moments) -> FloatArray:
     -----
     As `pure_variance`, of the cell itself or of the thirty rows around it.
     """
-    cells = FilledCells.of(moments)
     low, high = windows(cells.reached, np.maximum(FEWEST_POOLED, cells.rows))
-    bends, inside = (pool(cells, squares, low, high).most for squares in cells.about_lines)
-    return cells.everywhere(np.minimum(bends, inside))
+    most = (pool(cells, squares, low, high).most for squares in cells.about_lines)
+    return cells.everywhere(reduce(np.minimum, most))
 
 
-def pure_variance(moments: Moments, limits: IntArray) -> FloatArray:
+def pure_variance(cells: FilledCells, limits: IntArray) -> FloatArray:
     """Most that the rows of a bin vary by themselves, whatever the mean effect does in the bin.
 
     Parameters
     ----------
-    moments : Moments
-        Of the cells; the first series counts.
+    cells : FilledCells
+        Of one series.
     limits : ndarray of shape (n_bins + 1,)
         The bins.
 
@@ -64,21 +68,18 @@ def pure_variance(moments: Moments, limits: IntArray) -> FloatArray:
     a cell's mean from the line between its neighbours. The smaller one of their upper confidence
     limits counts: a fit that is adequate has a residual variance below it, and keeps it.
     """
-    cells = FilledCells.of(moments)
-    bins = np.repeat(np.arange(limits.size - 1), np.diff(limits))[cells.places]
-    bends, inside = cells.about_lines
+    n_bins = limits.size - 1
+    bins = np.repeat(np.arange(n_bins), limits[1:] - limits[:-1])[cells.places]
     inner = bins[2:] == bins[:-2]  # a bend across the limit of a bin may be a jump
-
-    def total(values: FloatArray, places: IntArray) -> FloatArray:
-        return np.bincount(places, values, limits.size - 1).astype(np.float64)
-
-    about_lines = Pool(total(inside.inside, bins), total(inside.free, bins))
-    middle, ones = bins[1:-1][inner], np.ones(np.count_nonzero(inner))
-    with_bends = Pool(
-        total(bends.inside, bins) + total(bends.between[inner], middle),
-        total(bends.free, bins) + total(ones, middle),
-    )
-    return np.minimum(about_lines.most, with_bends.most)
+    middle, most = bins[1:-1][inner], np.full(n_bins, np.inf)
+    for squares in cells.about_lines:
+        total = np.bincount(bins, squares.inside, n_bins)
+        free = np.bincount(bins, squares.free, n_bins)
+        if squares.between.size:
+            total = total + np.bincount(middle, squares.between[inner], n_bins)
+            free = free + np.bincount(middle, minlength=n_bins)
+        most = np.minimum(most, Pool(total, free).most)
+    return most
 
 
 class Pool(NamedTuple):
@@ -168,10 +169,10 @@ class FilledCells:
             varies=sxx > 0,
         )
 
-    @property
+    @cached_property
     def reached(self) -> FloatArray:
         """Rows before the first cell, up to its end, up to the end of the second, ..."""
-        return np.append(0.0, np.cumsum(self.rows))
+        return running_sum(self.rows)
 
     @property
     def about_means(self) -> Squares:
@@ -181,19 +182,20 @@ class FilledCells:
         free = np.maximum(self.rows - 1.0, 0.0)
         return Squares(self.around_mean, free, steps, self.reached[1:-1])
 
-    @property
-    def about_lines(self) -> tuple[Squares, Squares]:
-        """Squares that see bends of the mean effect, and those that see bends inside cells only."""
+    @cached_property
+    def about_lines(self) -> tuple[Squares, ...]:
+        """Squares that see bends of the mean effect, and those that see bends inside cells only.
+
+        The latter only where they tell enough by themselves.
+        """
         free = np.maximum(self.rows - 1.0 - self.varies, 0.0)
         inside, none = np.where(free > 0, self.around_line, 0.0), np.empty(0)
         middle = (self.reached[1:] + self.reached[:-1]) / 2
         bends = squared_bends(self.x, self.mean, self.rows)
+        both = Squares(inside, free, bends, middle[1:-1])
         # in small cells a line takes an odd row in: squares about lines alone would not see it
-        known = float(free.sum() >= ENOUGH_INSIDE * self.rows.sum())
-        return (
-            Squares(inside, free, bends, middle[1:-1]),
-            Squares(known * inside, known * free, none, none),
-        )
+        is_known = free.sum() >= ENOUGH_INSIDE * self.rows.sum()
+        return (both, Squares(inside, free, none, none)) if is_known else (both,)
 
     def everywhere(self, values: FloatArray) -> FloatArray:
         """Values of these cells among all cells, 0 in the others."""
@@ -205,19 +207,27 @@ class FilledCells:
 def pool(cells: FilledCells, squares: Squares, low: FloatArray, high: FloatArray) -> Pool:
     """Add up the squares between two ranks, a cell in part where the window cuts it."""
     reached = cells.reached
+    inside = _between(reached, squares.inside, low, high)
+    free = _between(reached, squares.free, low, high)
+    if not squares.ranks.size:
+        return Pool(inside, free)
     # what lies between cells counts whole where it stands in the window; ranks carry rounding
-    first = np.searchsorted(squares.ranks, low - 1e-9)
-    last = np.searchsorted(squares.ranks, high + 1e-9)
-    between = np.append(0.0, np.cumsum(squares.between))
-    return Pool(
-        _between(reached, squares.inside, low, high) + between[last] - between[first],
-        _between(reached, squares.free, low, high) + last - first,
-    )
+    first = squares.ranks.searchsorted(low - 1e-9)
+    last = squares.ranks.searchsorted(high + 1e-9)
+    between = running_sum(squares.between)
+    return Pool(inside + between[last] - between[first], free + last - first)
+
+
+def running_sum(values: FloatArray) -> FloatArray:
+    """Sums of none, of the first, of the first two, ... values."""
+    sums = np.zeros(values.size + 1)
+    np.cumsum(values, out=sums[1:])
+    return sums
 
 
 def squared_steps(mean: FloatArray, rows: FloatArray) -> FloatArray:
     """Squared steps between neighbours, each scaled to the variance of one row."""
-    step = np.diff(mean)
+    step = mean[1:] - mean[:-1]
     # what a model's own arithmetic may cause is no noise: a constant must have none
     step[np.abs(step) <= ROUNDING * np.maximum(np.abs(mean[1:]), np.abs(mean[:-1]))] = 0.0
     return np.asarray(step**2 / (1 / rows[1:] + 1 / rows[:-1]))
@@ -229,7 +239,8 @@ def squared_bends(x: FloatArray, mean: FloatArray, rows: FloatArray) -> FloatArr
         return np.empty(0)
     left = (x[2:] - x[1:-1]) / (x[2:] - x[:-2])
     bend = left * mean[:-2] + (1 - left) * mean[2:] - mean[1:-1]
-    largest = np.abs(sliding_window_view(mean, 3)).max(axis=1)
+    size = np.abs(mean)
+    largest = np.maximum(np.maximum(size[:-2], size[1:-1]), size[2:])
     bend[np.abs(bend) <= ROUNDING * largest] = 0.0
     return np.asarray(bend**2 / (left**2 / rows[:-2] + (1 - left) ** 2 / rows[2:] + 1 / rows[1:-1]))
 
@@ -247,5 +258,5 @@ def _between(
     reached: FloatArray, values: FloatArray, low: FloatArray, high: FloatArray
 ) -> FloatArray:
     """Sum of the cells' values between two ranks, a cell in part where the window cuts it."""
-    total = np.append(0.0, np.cumsum(values))
+    total = running_sum(values)
     return np.asarray(np.interp(high, reached, total) - np.interp(low, reached, total))

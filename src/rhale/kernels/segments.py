@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from itertools import combinations_with_replacement
 from operator import add
@@ -10,16 +11,19 @@ from typing import NamedTuple
 import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.moments import Moments
+from rhale.kernels.moments import TINY, Moments
 
 ROUNDING = 1e-11  # relative deviation that a model's own arithmetic may cause
 TIE = 1e-12  # prices that differ by less are equal
 BLOCK = 32  # ends of runs that are looked at together: their arrays stay in the processor's cache
+FEW = 8  # ends of bins between which ways are added up one by one
 NO_SERIES = np.empty((0, 0))
 
 
 class Runs(NamedTuple):
     """Runs of cells that end in neighbouring cells, in every array at [end - first, start].
+
+    They last until the next ones are asked for, and may be written over.
 
     Attributes
     ----------
@@ -74,19 +78,20 @@ def runs_by_end(
     n_cells, n_sums, n_series = sums.shape[1], len(sums), len(means)
     parts = [a for a in (sums, means, products) if len(a)]
     inside = _runs_inside(np.concatenate(parts), n_sums, n_series)
-    tails = inside[:, 0, 0, :0]
+    room, tails = np.empty(len(inside) * BLOCK * n_cells), inside[:, 0, 0, :0]
     for first in range(0, n_cells, BLOCK):
         last = min(first + BLOCK, n_cells)
         own = inside[:, first // BLOCK, : last - first, : last - first]
-        runs = np.empty((len(own), last - first, last))
+        shape = len(own), last - first, last
+        runs = room[: math.prod(shape)].reshape(shape)
         runs[:, :, first:] = own
         if first:
             _merge(tails[:, None], own[:, :, :1], n_sums, n_series, runs[:, :, :first])
-        tails = runs[:, -1]
-        found = runs[n_sums + n_series :]
+        tails, found = runs[:, -1].copy(), runs[n_sums + n_series :]
         if n_series:
-            found = found.copy() if last < n_cells else found  # tails go on without
-            found[-1][is_rounding(runs[0], runs[n_sums + n_series - 1], found[-1])] = 0.0
+            rounding = is_rounding(runs[0], runs[n_sums + n_series - 1], found[-1])
+            if rounding.any():
+                found[-1][rounding] = 0.0
         yield Runs(first, runs[:n_sums], found)
 
 
@@ -122,7 +127,7 @@ def _merge(
     if not n_series:
         return
     # two empty runs are an empty one, not nan
-    share = np.maximum(merged[0], np.finfo(np.float64).tiny)
+    share = np.maximum(merged[0], TINY)
     np.divide(right[0], share, out=share)
     steps, pulls = [], []
     for i in range(n_sums, n_sums + n_series):
@@ -177,14 +182,15 @@ def cheapest_path(prices: Iterable[FloatArray]) -> IntArray | None:
     """
     best, kept = np.zeros(1), list[FloatArray]()
     for block in prices:
-        kept += list(block)
-        first = best.size - 1
-        # ways through limits before this block first: all ends of the block at once
-        before = (block[:, :first] + best[:first]).min(axis=1, initial=np.inf).tolist()
-        reached = best[first:].tolist()
-        for least, row in zip(before, block[:, first:].tolist(), strict=True):
-            reached.append(min(least, *map(add, reached, row)))
-        best = np.append(best, reached[1:])
+        kept.extend(block)
+        for start in range(0, len(block), FEW):
+            ends, first = block[start : start + FEW], best.size - 1
+            # ways through limits before these ends first: for all of them at once
+            before = (ends[:, :first] + best[:first]).min(axis=1, initial=np.inf).tolist()
+            reached = best[first:].tolist()
+            for least, row in zip(before, ends[:, first:].tolist(), strict=True):
+                reached.append(min(least, *map(add, reached, row)))
+            best = np.concatenate([best, reached[1:]])
     if not np.isfinite(best[-1]):
         return None
     limits = [best.size - 1]

@@ -32,7 +32,7 @@ from rhale.kernels.grid import Closed, Grid
 from rhale.kernels.moments import Moments, measure
 from rhale.kernels.noise import cut_outliers, interpolation, residual_squares
 from rhale.kernels.partition import ENOUGH_SPREAD_ROWS, Cuts, require_count
-from rhale.kernels.pure_error import has_enough_rows, pure_variance
+from rhale.kernels.pure_error import FilledCells, has_enough_rows, pure_variance
 from rhale.kernels.real_jumps import Jump, find_jumps
 from rhale.kernels.records import as_frozen
 from rhale.kernels.row_places import RowPlaces, place_rows, spread_evenly
@@ -1052,14 +1052,15 @@ def fit_effect(
     fits = BinFits.of(edges, bins.mean[0], np.where(linear, bins.slope[0], 0.0), ends)
     fits = replace(fits, level=bridge_levels(fits, measured))
     errors = fit_errors(fine, limits, linear, bins, variance)
-    pure = variance if cuts.noise is None else pure_variance(cells, cuts.limits)
-    std, std_plain = spread_of(fine, limits, np.fmin(variance, pure))
+    filled = FilledCells.of(cells)
+    pure = variance if cuts.noise is None else pure_variance(filled, cuts.limits)
+    std, std_plain = spread_of(fine, limits, np.fmin(variance, pure), bins)
     if cuts.spread_parts is not None and not cells.is_stepped:
         place = np.searchsorted(cuts.spread_parts, cuts.limits[:-1], "right") - 1
-        part = spread_between(cells, cuts, cuts.spread_parts, cap=True)[place]
+        part = spread_between(cells, filled, cuts, cuts.spread_parts, cap=True)[place]
         asks = np.isfinite(std) & measured & (bins.rows < ENOUGH_SPREAD_ROWS)
         std = np.where(asks, part, std)
-    spread_edges, spread_std = own_spread(cells, cuts)
+    spread_edges, spread_std = own_spread(cells, filled, cuts)
     followed, rows = followed_cells(cells, cuts, fits), place_rows(fine)
     drawn = stretch(fits, followed, rows)
     return Effect(
@@ -1124,7 +1125,8 @@ def fit_errors(
     rows = np.where(bins.weight > 0, bins.rows, np.nan)
     sxx = np.where(bins.sxx > 0, bins.sxx, np.inf)
     offset = np.where(cells.weight > 0, cells.mean_x - bins.mean_x[place], 0.0)
-    squares = np.where(variance[place] > 0, residual_squares(cells, limits, linear), 0.0)
+    squares = residual_squares(cells, limits, linear, bins)
+    squares = np.where(variance[place] > 0, squares, 0.0)
     levers = cells.sxx + cells.weight * offset**2, cells.weight * offset
     leaned, tilted = (np.add.reduceat(squares * lever, limits[:-1]) for lever in levers)
     known = linear & np.isfinite(variance)
@@ -1144,13 +1146,12 @@ def search_factor(cuts: Cuts, n_rows: float) -> float:
 
 
 def spread_of(
-    cells: Moments, limits: IntArray, variance: FloatArray
+    cells: Moments, limits: IntArray, variance: FloatArray, bins: Moments
 ) -> tuple[FloatArray, FloatArray]:
     """Deviation of each bin's local effects about its fit, of given variance, and about its mean."""
     if cells.is_walked:
         found = spread_of_rows(cells, limits).std
         return found, found
-    bins = cells.unite(limits)
     if not cells.is_stepped:
         return np.sqrt(variance), np.sqrt(bins.variance[0])
     wide, noise = bins.named("wide"), bins.named("noise")
@@ -1159,31 +1160,33 @@ def spread_of(
     return np.sqrt(np.maximum(about_line, 0.0)), np.sqrt(np.maximum(about_mean, 0.0))
 
 
-def own_spread(cells: Moments, cuts: Cuts) -> tuple[FloatArray | None, FloatArray | None]:
+def own_spread(
+    cells: Moments, filled: FilledCells, cuts: Cuts
+) -> tuple[FloatArray | None, FloatArray | None]:
     """Bins of the spread and the deviation in each; nothing where it has no bins of its own."""
     limits = cuts.spread_limits
     if limits is None:
         return None, None
-    return cells.grid.edges[limits], spread_between(cells, cuts, limits)
+    return cells.grid.edges[limits], spread_between(cells, filled, cuts, limits)
 
 
 def spread_between(
-    cells: Moments, cuts: Cuts, limits: IntArray, *, cap: bool = False
+    cells: Moments, filled: FilledCells, cuts: Cuts, limits: IntArray, *, cap: bool = False
 ) -> FloatArray:
     """Deviation about the bins' fits between limits that need not be those of the bins.
 
     With `cap`, no cell's squares count far more than those around it between the same limits: a
     step that a bin missed must not make all its neighbours look wide.
     """
-    wide = cells.unite(limits)
     if cells.is_stepped:
-        return spread_of(cells, limits, wide.variance[0])[0]
-    squares, filled = residual_squares(cells, cuts.limits, cuts.linear), cells.weight > 0
-    for start, stop in pairwise(limits) if cap else ():
-        own = np.flatnonzero(filled[start:stop]) + start
+        wide = cells.unite(limits)
+        return spread_of(cells, limits, wide.variance[0], wide)[0]
+    squares = residual_squares(cells, cuts.limits, cuts.linear)
+    for start, stop in pairwise(limits.tolist()) if cap else ():
+        own = np.flatnonzero(cells.weight[start:stop] > 0) + start
         squares[own] = cut_outliers(squares[own], cells.rows[own]) if own.size else squares[own]
-    variance = np.add.reduceat(cells.weight * squares, limits[:-1]) / wide.weight
-    return np.sqrt(np.fmin(variance, pure_variance(cells, limits)))
+    squared, weight = np.add.reduceat([cells.weight * squares, cells.weight], limits[:-1], axis=1)
+    return np.sqrt(np.fmin(squared / weight, pure_variance(filled, limits)))
 
 
 def followed_cells(cells: Moments, cuts: Cuts, fits: BinFits) -> CellMeans | None:

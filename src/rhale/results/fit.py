@@ -251,6 +251,8 @@ def stretch_jumps(limits: FloatArray, jumps: Sequence[Jump]) -> Stretches:
 
 def part_at_gaps(cells: Moments, offered: IntArray, gaps: FloatArray) -> tuple[Moments, IntArray]:
     """Make cells of gaps, and offer their ends as limits instead of those inside them."""
+    if not gaps.size:
+        return cells, offered
     kept = cells.grid.edges[offered]
     cells = cut_gaps(cells, gaps)
     is_offered = np.isin(cells.grid.edges, np.append(kept, gaps))

@@ -13,6 +13,7 @@ from rhale.kernels.adaptive import Adaptive
 from rhale.kernels.gaps import Sides, read_sides
 from rhale.kernels.moments import Moments
 from rhale.kernels.noise import local_noise
+from rhale.kernels.pure_error import FilledCells
 from rhale.kernels.staircase import Staircase
 from rhale.kernels.stretches import BetweenStretches
 from rhale.results.effect import Effect, fit_effect
@@ -108,7 +109,7 @@ def offer_plain(cells: Moments) -> PlainCells:
     """Unite the cells of one output to few, and measure what a search needs."""
     offer = offer_cells("", [ModelCells(cells)], plain_search(cells, PRICES[0]))
     (moments,) = offer.united
-    return PlainCells(moments, local_noise(moments), read_sides(moments))
+    return PlainCells(moments, local_noise(FilledCells.of(moments)), read_sides(moments))
 
 
 def fit_plain(name: str, output: str, cells: PlainCells, penalty: float) -> Effect:

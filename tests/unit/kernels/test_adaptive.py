@@ -13,6 +13,7 @@ from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
 from rhale.kernels.noise import cut_outliers, excess, local_noise, residual_squares
 from rhale.kernels.partition import Partition
+from rhale.kernels.pure_error import FilledCells
 
 INF = np.inf
 
@@ -92,7 +93,7 @@ def run_price(rows, first, last, noise, settings):
 
 def brute_force(rows, moments, settings):
     """Price of every run from its rows; a wide cell without rows is free, but no end of a bin."""
-    noise, n_cells = local_noise(moments), moments.grid.n_cells
+    noise, n_cells = local_noise(FilledCells.of(moments)), moments.grid.n_cells
     prices = {}
     for first in range(n_cells):
         for last in range(first, n_cells):
@@ -594,7 +595,7 @@ def test_cuts_carry_the_noise_and_how_far_to_trust_the_cells():
     moments = measure(Grid(np.linspace(0, 1, 21)), x, x**2)
     cuts = Adaptive(penalty=1e6, spread_bins="mean")(moments)
     assert cuts.limits.tolist() == [0, 20]
-    np.testing.assert_allclose(cuts.noise, local_noise(moments), rtol=1e-12)
+    np.testing.assert_allclose(cuts.noise, local_noise(FilledCells.of(moments)), rtol=1e-12)
     assert 0.5 < cuts.trust[0] < 1.0
     assert cuts.spread_limits is None
 

@@ -16,6 +16,7 @@ from rhale.kernels.noise import (
     residual_map,
     residual_squares,
 )
+from rhale.kernels.pure_error import FilledCells
 
 
 def cells(x, d, edges, weights=None):
@@ -35,7 +36,7 @@ def test_a_constant_has_no_noise(value):
     rng = np.random.default_rng(0)
     x, w = rng.uniform(0, 5, 50), rng.uniform(1, 2, 50)
     for weights in (None, w):
-        noise = local_noise(cells(x, np.full(50, value), np.arange(6), weights))
+        noise = local_noise(FilledCells.of(cells(x, np.full(50, value), np.arange(6), weights)))
         assert noise.tolist() == [0.0] * 5
 
 
@@ -43,16 +44,16 @@ def test_the_rounding_of_a_constant_is_no_noise():
     """Cells of one row: steps of some last digits between them."""
     d = 0.1 * (1 + 1e-15 * np.random.default_rng(0).integers(-9, 9, 40))
     assert np.ptp(d) > 0
-    assert local_noise(in_cells(d[:, None])).tolist() == [0.0] * 40
+    assert local_noise(FilledCells.of(in_cells(d[:, None]))).tolist() == [0.0] * 40
 
 
 def test_noise_of_one_cell_is_its_variance():
     d = np.array([1.0, 2.0, 6.0])
-    np.testing.assert_allclose(local_noise(in_cells([d])), d.var(ddof=1))
+    np.testing.assert_allclose(local_noise(FilledCells.of(in_cells([d]))), d.var(ddof=1))
 
 
 def test_noise_of_one_row_is_none():
-    assert local_noise(in_cells([[3.0]])).tolist() == [0.0]
+    assert local_noise(FilledCells.of(in_cells([[3.0]]))).tolist() == [0.0]
 
 
 def test_squares_inside_and_steps_between_cells_are_pooled():
@@ -61,19 +62,22 @@ def test_squares_inside_and_steps_between_cells_are_pooled():
     Inside: 2 + 0 + 2 with 1 + 0 + 2 degrees of freedom. Steps: 3² / (1/2 + 1) = 6 and
     4² / (1 + 1/3) = 12, one degree each: (4 + 18) / (3 + 2).
     """
-    noise = local_noise(in_cells([[1.0, 3.0], [5.0], [0.0, 1.0, 2.0]]))
+    noise = local_noise(FilledCells.of(in_cells([[1.0, 3.0], [5.0], [0.0, 1.0, 2.0]])))
     np.testing.assert_allclose(noise, 22 / 5)
 
 
 def test_an_empty_cell_is_stepped_over():
     """3² / (1 + 1) between the two rows, whatever lies between them."""
-    noise = local_noise(in_cells([[1.0], [], [], [4.0]]))
+    noise = local_noise(FilledCells.of(in_cells([[1.0], [], [], [4.0]])))
     np.testing.assert_allclose(noise, [4.5, 0.0, 0.0, 4.5])
 
 
 def test_equal_weights_count_as_rows():
     groups = [[1.0, 3.0], [5.0], [0.0, 1.0, 2.0]]
-    plain, same = local_noise(in_cells(groups)), local_noise(in_cells(groups, np.full(6, 0.3)))
+    plain, same = (
+        local_noise(FilledCells.of(in_cells(groups))),
+        local_noise(FilledCells.of(in_cells(groups, np.full(6, 0.3)))),
+    )
     np.testing.assert_allclose(same, plain, rtol=1e-12)
 
 
@@ -81,7 +85,7 @@ def test_windows_hold_a_tenth_of_the_rows_and_move_inside_at_the_ends():
     """400 cells of one row: 40 steps around each, those from the window's first row to its last."""
     d = np.random.default_rng(1).normal(0, 1, 400) * np.linspace(1, 3, 400)
     halves = np.diff(d) ** 2 / 2
-    noise = local_noise(in_cells(d[:, None]))
+    noise = local_noise(FilledCells.of(in_cells(d[:, None])))
     for cell in (0, 7, 19, 20, 150, 379, 380, 399):
         low = np.clip(cell + 0.5 - 20, 0, 400 - 40)
         between = [j for j in range(1, 400) if low <= j <= low + 40]
@@ -95,7 +99,7 @@ def test_a_window_takes_a_part_of_the_cells_it_cuts():
     squares = [g.var() * 20 for g in (a, b, c)]
     steps = [(a.mean() - b.mean()) ** 2 * 10, (b.mean() - c.mean()) ** 2 * 10]
     pooled = squares[1] + (squares[0] + squares[2]) / 4 + sum(steps)
-    noise = local_noise(in_cells([a, b, c]))
+    noise = local_noise(FilledCells.of(in_cells([a, b, c])))
     np.testing.assert_allclose(noise[1], pooled / (19 * 1.5 + 2))
     np.testing.assert_allclose(noise[0], (squares[0] + squares[1] / 2 + steps[0]) / (19 * 1.5 + 1))
 
@@ -107,7 +111,7 @@ def test_a_window_may_begin_inside_a_row():
     steps = (a - b) ** 2 / (1 / 15 + 1 / 21) + (b - c) ** 2 / (1 / 21 + 1 / 24)
     pooled = squares[0] * 4.5 / 15 + squares[1] + squares[2] * 4.5 / 24 + steps
     free = 14 * 4.5 / 15 + 20 + 23 * 4.5 / 24 + 2
-    np.testing.assert_allclose(local_noise(in_cells(groups))[1], pooled / free)
+    np.testing.assert_allclose(local_noise(FilledCells.of(in_cells(groups)))[1], pooled / free)
 
 
 def test_a_slope_of_the_mean_effect_is_hardly_noise():
@@ -117,7 +121,7 @@ def test_a_slope_of_the_mean_effect_is_hardly_noise():
         d = 40 * (np.arange(300) + 0.5) / 300 + 0.2 * rng.normal(size=300)
         moments = in_cells(d.reshape(-1, per_cell))
         assert moments.mean[0][-1] - moments.mean[0][0] > 35
-        assert np.all(local_noise(moments) < 4 * 0.04)
+        assert np.all(local_noise(FilledCells.of(moments)) < 4 * 0.04)
 
 
 def test_without_any_noise_a_tenth_of_the_squares_is_left():
@@ -130,7 +134,7 @@ def test_without_any_noise_a_tenth_of_the_squares_is_left():
     # a window of 40 rows: seven free squares in each of five cells, and six limits
     plain = (35 * inside + 6 * steps) / 41
     assert width**2 / 12 < inside < width**2  # the slope is about one
-    np.testing.assert_allclose(local_noise(moments)[25], plain / 10, rtol=0.05)
+    np.testing.assert_allclose(local_noise(FilledCells.of(moments))[25], plain / 10, rtol=0.05)
 
 
 WEIGHTS = {
@@ -150,7 +154,7 @@ def test_noise_is_unbiased(per_cell, weights):
     for run in range(runs):
         d, w = rng.normal(5, 2, n), WEIGHTS[weights](rng, n)
         moments = in_cells(d.reshape(-1, per_cell), w)
-        found[run] = np.average(local_noise(moments), weights=moments.weight)
+        found[run] = np.average(local_noise(FilledCells.of(moments)), weights=moments.weight)
     error = found.std(ddof=1) / np.sqrt(runs)
     assert abs(found.mean() - 4.0) <= 3 * error + 0.08
 
@@ -158,13 +162,13 @@ def test_noise_is_unbiased(per_cell, weights):
 def test_a_power_of_two_scales_the_noise_exactly_and_a_shift_of_x_does_nothing():
     rng = np.random.default_rng(4)
     x, d, w = np.sort(rng.uniform(0, 8, 90)), rng.normal(3, 1, 90), rng.uniform(1, 2, 90)
-    noise = local_noise(cells(x, d, np.arange(9), w))
+    noise = local_noise(FilledCells.of(cells(x, d, np.arange(9), w)))
     assert np.all(noise > 0)
     np.testing.assert_array_equal(
-        local_noise(cells(x, 2.0**-30 * d, np.arange(9), w)), 4.0**-30 * noise
+        local_noise(FilledCells.of(cells(x, 2.0**-30 * d, np.arange(9), w))), 4.0**-30 * noise
     )
     np.testing.assert_array_equal(
-        local_noise(cells(x / 2 + 64, d, 64 + np.arange(9) / 2, w)), noise
+        local_noise(FilledCells.of(cells(x / 2 + 64, d, 64 + np.arange(9) / 2, w))), noise
     )
 
 
@@ -372,7 +376,9 @@ def test_two_rows_say_nothing_against_their_mean():
     for _ in range(200):
         d, limit = rng.normal(0, 1, 2), rng.uniform(0.1, 0.9)
         moments = cells([limit / 2, 1.0], d, [0, limit, 1])
-        found = departure(moments, local_noise(moments), np.array([0, 2]), np.array([False]))
+        found = departure(
+            moments, local_noise(FilledCells.of(moments)), np.array([0, 2]), np.array([False])
+        )
         assert found.tolist() == [0.0]
 
 

@@ -1,16 +1,11 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
-from rhale.kernels.segments import (
-    cheapest_path,
-    drop_rounding,
-    run_products,
-    run_squares,
-    run_sums,
-    run_weights,
-)
+from rhale.kernels.segments import BLOCK, cheapest_path, drop_rounding, runs_by_end, weigh_cells
 
 INF = np.inf
 
@@ -22,6 +17,22 @@ def cells(x, d, edges, weights=None):
 def runs(n_cells):
     """First and last cell of every run."""
     return [(first, last) for first in range(n_cells) for last in range(first, n_cells)]
+
+
+def every_run(sums, means=None, products=None):
+    """Sums and products of all runs as squares, at [start, end]."""
+    given = () if means is None else (means, products)
+    n_cells, n_kept = sums.shape[1], len(sums) + (0 if products is None else len(products))
+    found = np.zeros((n_kept, n_cells, n_cells))
+    for block in runs_by_end(sums, *given):
+        ends = slice(block.first, block.first + block.sums.shape[1])
+        parts = [block.sums, block.products] if given else [block.sums]
+        found[:, : ends.stop, ends] = np.concatenate(parts).swapaxes(1, 2)
+    return found[: len(sums)], found[len(sums) :]
+
+
+def squares_of(moments):
+    return every_run(moments.weight[None], moments.mean[:1], moments.sdd[:1])[1][0]
 
 
 def rows_of(n_cells, *, weighted):
@@ -37,21 +48,29 @@ def inside(x, first, last, n_cells):
     return (x >= first) & ((x < last + 1) | (last == n_cells - 1))
 
 
-def test_sums_of_runs_are_sums_of_slices():
-    values = np.array([1.0, -2.0, 0.5, 4.0])
-    found = run_sums(values)
-    for first, last in runs(4):
-        assert found[first, last] == values[first : last + 1].sum()
+@pytest.mark.parametrize("n_cells", [4, BLOCK, 2 * BLOCK + 5])
+def test_sums_of_runs_are_sums_of_slices(n_cells):
+    """Whole numbers, so that sums are exact; below the diagonal there is no run."""
+    values = np.random.default_rng(0).integers(-9, 9, (2, n_cells)).astype(float)
+    found, _ = every_run(values)
+    for first, last in runs(n_cells):
+        assert found[:, first, last].tolist() == values[:, first : last + 1].sum(axis=1).tolist()
     assert np.all(np.tril(found, -1) == 0.0)
 
 
-@pytest.mark.parametrize("n_cells", [1, 2, 3, 5, 8, 13])
+@pytest.mark.parametrize("n_cells", [1, 2, 3, 5, 8, 13, BLOCK + 1])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_squares_and_rows_of_every_run_are_those_of_its_rows(n_cells, weighted):
     x, d, w = rows_of(n_cells, weighted=weighted)
     d = 1e3 + d
     moments = cells(x, d, np.arange(n_cells + 1), w if weighted else None)
-    (weight, rows), squares = run_weights(moments), run_squares(moments)
+    sums, squares = weigh_cells(moments), squares_of(moments)
+    assert len(sums) == 1 + weighted
+    weight, rows = np.zeros((2, n_cells, n_cells))
+    for block in runs_by_end(sums):
+        ends = slice(block.first, block.first + block.sums.shape[1])
+        weight[: ends.stop, ends] = block.sums[0].T
+        rows[: ends.stop, ends] = block.rows(weighted=weighted).T
 
     for first, last in runs(n_cells):
         mine = inside(x, first, last, n_cells)
@@ -67,7 +86,7 @@ def test_squares_and_rows_of_every_run_are_those_of_its_rows(n_cells, weighted):
             assert rows[first, last] == squares[first, last] == 0.0
 
 
-@pytest.mark.parametrize("n_cells", [1, 2, 3, 7, 8, 13])
+@pytest.mark.parametrize("n_cells", [1, 2, 3, 7, 8, 13, 2 * BLOCK + 3])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("start", [0.0, 1e9])
 def test_products_of_every_run_are_those_of_its_rows(n_cells, weighted, start):
@@ -78,7 +97,7 @@ def test_products_of_every_run_are_those_of_its_rows(n_cells, weighted, start):
     moments = cells(start + x, d, edges, w if weighted else None)
     means = np.stack([moments.mean_x, moments.mean[0]])
     products = np.stack([moments.sxx, moments.sxd[0], moments.sdd[0]])
-    found = run_products(moments.weight, means, products)
+    _, found = every_run(moments.weight[None], means, products)
 
     assert found.shape == (3, n_cells, n_cells)
     for first, last in runs(n_cells):
@@ -98,15 +117,16 @@ def test_three_series_have_six_products():
     """Order of pairs: 00, 01, 02, 11, 12, 22, about the mean of the run of all cells."""
     rng = np.random.default_rng(0)
     weight, means = rng.uniform(1, 2, 5), rng.normal(size=(3, 5))
-    found = run_products(weight, means, np.zeros((6, 5)))[:, 0, 4]
+    found = every_run(weight[None], means, np.zeros((6, 5)))[1][:, 0, 4]
     off = means - (means @ weight / weight.sum())[:, None]
     gram = (off * weight) @ off.T
     np.testing.assert_allclose(found, gram[np.triu_indices(3)], rtol=1e-12)
 
 
-def test_run_products_leave_their_arguments_alone():
+def test_runs_leave_their_arguments_alone():
     weight, means, products = np.ones(3), np.ones((1, 3)), np.full((1, 3), 1e-30)
-    run_products(weight, means, products)
+    for block in runs_by_end(weight[None], means, products):
+        block.products[:] = 7.0
     assert np.all(weight == 1)
     assert np.all(means == 1)
     assert np.all(products == 1e-30)
@@ -115,7 +135,7 @@ def test_run_products_leave_their_arguments_alone():
 def test_deviations_far_below_the_last_digits_count_as_none():
     x = np.repeat(np.arange(4) + 0.5, 3)
     d = 5.0 * (1 + 1e-14 * np.arange(12))
-    assert np.all(run_squares(cells(x, d, np.arange(5)))[0, 1:] == 0.0)
+    assert np.all(squares_of(cells(x, d, np.arange(5)))[0, 1:] == 0.0)
 
 
 def test_squares_below_the_last_digits_of_the_mean_are_rounding():
@@ -139,17 +159,44 @@ def test_squares_below_the_last_digits_of_the_mean_are_rounding():
     ],
 )
 def test_the_cheapest_path_prefers_the_wider_last_bin(cost, limits):
-    found = cheapest_path(np.array(cost, dtype=float))
+    found = cheapest_path([np.array(cost, dtype=float).T])
     assert (None if found is None else found.tolist()) == limits
 
 
 def test_prices_that_differ_by_rounding_tie():
     thirds = np.array([[1 / 3, 2 / 3 + 2e-16], [INF, 1 / 3]])
     assert thirds[0, 1] > 2 * thirds[0, 0]
-    assert cheapest_path(thirds).tolist() == [0, 2]
+    assert cheapest_path([thirds.T]).tolist() == [0, 2]
 
 
 def test_three_cells_tie_towards_the_wider_last_bin():
     free = np.where(np.triu(np.ones((3, 3))) > 0, 0.0, INF)
     free[0, 2] = 1.0
-    assert cheapest_path(free).tolist() == [0, 1, 3]
+    assert cheapest_path([free.T]).tolist() == [0, 1, 3]
+
+
+@pytest.mark.parametrize("n_cells", [11, 12])
+def test_the_cheapest_path_is_the_best_of_all_partitions(n_cells):
+    """Whole prices, so that ties are exact; blocks of any size say the same."""
+    rng = np.random.default_rng(n_cells)
+    for _ in range(20):
+        price = np.where(np.triu(np.ones((n_cells, n_cells))) > 0, 0.0, INF)
+        price += rng.integers(1, 30, price.shape)
+        price[rng.uniform(size=price.shape) < 0.3] = INF
+        best = INF
+        for chosen in range(2 ** (n_cells - 1)):
+            inner = [k for k in range(1, n_cells) if chosen >> (k - 1) & 1]
+            limits = [0, *inner, n_cells]
+            best = min(best, sum(price[a, b - 1] for a, b in pairwise(limits)))
+        sizes = [n_cells], [5, n_cells - 5], [1] * n_cells
+        found = [cheapest_path(_blocks(price, size)) for size in sizes]
+        if best == INF:
+            assert found == [None] * 3
+            continue
+        assert found[0].tolist() == found[1].tolist() == found[2].tolist()
+        assert sum(price[a, b - 1] for a, b in pairwise(found[0].tolist())) == best
+
+
+def _blocks(price, sizes):
+    ends = np.cumsum(sizes)
+    return [price[:end, end - size : end].T for size, end in zip(sizes, ends, strict=True)]
