@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.moments import LOST, Moments
+from rhale.kernels.moments import LOST, TINY, Moments
 from rhale.kernels.pure_error import FilledCells, has_enough_rows, pool, squared_steps, windows
 from rhale.kernels.segments import ROUNDING, TIE
 
@@ -86,19 +85,33 @@ def residual_squares(
     return np.where(moments.weight > 0, squares * rows / free, 0.0)
 
 
-def cut_outliers(squares: FloatArray, rows: FloatArray) -> FloatArray:
+def cut_outliers(
+    squares: FloatArray, rows: FloatArray, sizes: IntArray | None = None
+) -> FloatArray:
     """Mean squares of filled cells, none far above the running median of its neighbours.
+
+    Parameters
+    ----------
+    squares, rows : ndarray of shape (n_cells,)
+        Mean squares, and rows behind them.
+    sizes : ndarray of shape (n_parts,), optional
+        How many cells each part has, where neighbours are those of the same part only.
 
     Notes
     -----
     One odd row in a small cell must not look like a stretch of larger spread. A cell may exceed
     the median by four standard errors of normal squares, and always by as much as the median.
     """
-    half = min(HALF_MEDIAN, (squares.size - 1) // 2)
+    sizes = np.array([squares.size]) if sizes is None else sizes
+    first = np.repeat(np.cumsum(sizes) - sizes, sizes)[:, None]
+    last = np.repeat(sizes - 1, sizes)[:, None]
+    steps, half = np.arange(-HALF_MEDIAN, HALF_MEDIAN + 1), last // 2
     # mirrored at the ends, where a cell has neighbours on one side only
-    mirrored = np.concatenate([squares[half:0:-1], squares, squares[-2 : -half - 2 : -1]])
-    around = sliding_window_view(mirrored, 2 * half + 1)
-    median = np.partition(around, half, axis=1)[:, half]
+    place = np.abs(np.arange(squares.size)[:, None] - first + steps)
+    around = squares[first + np.maximum(last - np.abs(last - place), 0)]
+    # in a short part there are fewer of them: what is put in instead does not move the median
+    around[steps < -half], around[steps > half] = -np.inf, np.inf
+    median = np.partition(around, HALF_MEDIAN, axis=1)[:, HALF_MEDIAN]
     most = 1 + np.maximum(FARTHEST * np.sqrt(2 / rows), 1.0)
     return np.asarray(np.minimum(squares, median * most))
 
@@ -206,45 +219,143 @@ def departure(
     a linear map of the cells' means, so its variance V(x) under an adequate fit is known. The
     mean of D² over the bin estimates bias² + V; the share of it that is bias² is 1 - V / D².
     """
-    trust, every, known = np.zeros(linear.size), moments.grid.widths, has_enough_rows(moments)
-    for k, (start, stop) in enumerate(pairwise(limits.tolist())):
-        cells = slice(start, stop)
-        filled, widths = known[cells], every[cells]
-        # as many parameters as means: the fit goes through all of them
-        if np.count_nonzero(filled) <= 1 + linear[k]:
-            continue
-        gap = np.cumsum(widths[:, None] * residual_map(moments, cells, linear=linear[k]), axis=0)
-        mean, rows = moments.mean[0][cells][filled], moments.rows[cells][filled]
-        # residuals do not see a constant; without it, the rounding of a high level stays out
-        squared = widths @ (gap @ (mean - mean[0])) ** 2
-        expected = widths @ (gap**2 @ (noise[cells][filled] / rows))
-        scale = float(np.abs(mean).max()) * float(widths.sum())
-        # a departure within rounding is none, however small its expected size is
-        if squared > max((1 + TIE) * expected, widths.sum() * (ROUNDING * scale) ** 2):
-            trust[k] = 1.0 - expected / squared
-    return trust
+    bins = _BinRows.of(moments, noise, limits, linear)
+    # residuals do not see a constant; without it, the rounding of a high level stays out
+    residual = bins.mean - _total(bins.share * bins.mean)
+    residual -= bins.offset * _total(bins.tilt * bins.mean)
+    squared = _total(bins.width * np.cumsum(bins.width * bins.fill(residual), axis=1) ** 2)
+    expected = _total(bins.width * bins.variance())
+    width, largest = _total(bins.width), np.abs(bins.high).max(axis=1, keepdims=True)
+    # a departure within rounding is none, however small its expected size is
+    known = squared > np.maximum((1 + TIE) * expected, width * (ROUNDING * largest * width) ** 2)
+    # as many parameters as means: the fit goes through all of them
+    known &= _total(bins.filled) > 1 + linear[:, None]
+    return np.where(known, 1.0 - expected / np.where(known, squared, 1.0), 0.0)[:, 0]
 
 
-def residual_map(moments: Moments, cells: slice, *, linear: bool) -> FloatArray:
-    """Weights that turn the means of filled cells into residuals from the fit to these means.
+def _total(values: FloatArray | BoolArray) -> FloatArray:
+    """Sum of each bin's cells, shape (n_bins, 1)."""
+    return np.asarray(values.sum(axis=1, keepdims=True))
 
-    Returns
-    -------
-    ndarray of shape (n_cells, n_filled)
-        An empty cell has the residual of its neighbours in the bin, interpolated.
+
+@dataclass(frozen=True, eq=False)
+class _BinRows:
+    """Cells of every bin in a row, shape (n_bins, most cells); shorter bins end with cells of no width.
+
+    Attributes
+    ----------
+    filled, width : ndarray of shape (n_bins, n)
+        Whether a cell counts, and its width.
+    mean, high : ndarray of shape (n_bins, n)
+        Mean effect less that of the bin's first cell that counts, and the mean effect.
+    each : ndarray of shape (n_bins, n)
+        Variance of that mean.
+    share, offset, tilt : ndarray of shape (n_bins, n)
+        The fit to these means is `share @ mean + offset * (tilt @ mean)`; 0 where none counts.
+    before, behind : ndarray of shape (n_bins, n)
+        The last cell that counts up to this one, and the first one from here on.
+    part : ndarray of shape (n_bins, n)
+        How far it stands on the way from the one to the other.
     """
-    filled = has_enough_rows(moments)[cells]
-    weight, x = moments.weight[cells][filled], moments.mean_x[cells][filled]
-    # identity less the hat matrix of weighted least squares, written out for one or two parameters
-    share = weight / weight.sum()
-    residual: FloatArray = np.eye(share.size) - share
-    if linear:
-        offset = x - share @ x
-        residual -= np.outer(offset, share * offset / (share @ offset**2))
-    if filled.all():
-        return residual
-    places = np.where(filled, moments.mean_x[cells], moments.grid.middles[cells])
-    return np.asarray(interpolation(places, filled) @ residual)
+
+    filled: BoolArray
+    width: FloatArray
+    mean: FloatArray
+    high: FloatArray
+    each: FloatArray
+    share: FloatArray
+    offset: FloatArray
+    tilt: FloatArray
+    before: IntArray
+    behind: IntArray
+    part: FloatArray
+
+    @classmethod
+    def of(
+        cls, moments: Moments, noise: FloatArray, limits: IntArray, linear: BoolArray
+    ) -> _BinRows:
+        """Put the cells in order."""
+        size, grid = (limits[1:] - limits[:-1])[:, None], moments.grid
+        place = np.arange(size.max())
+        inside = place < size
+        cell = np.where(inside, limits[:-1, None] + place, limits[:-1, None])
+        filled = has_enough_rows(moments)[cell] & inside
+        x = np.where(filled, moments.mean_x[cell], grid.middles[cell])
+        high = np.where(filled, moments.mean[0][cell], 0.0)
+        share = np.where(filled, moments.weight[cell], 0.0)
+        share /= np.maximum(_total(share), TINY)
+        offset = np.where(filled & linear[:, None], x - _total(share * x), 0.0)
+        tilt = share * offset
+        tilt /= np.maximum(_total(tilt * offset), TINY)
+        before = np.maximum.accumulate(np.where(filled, place, -1), axis=1)
+        behind = np.where(filled, place, place.size)[:, ::-1]
+        behind = np.minimum.accumulate(behind, axis=1)[:, ::-1]
+        # outside the outermost cells that count, these go on
+        left = np.where(before < 0, behind, before) % place.size
+        right = np.where(behind == place.size, before, behind)
+        start, stop = _at(x, left), _at(x, right)
+        part = np.where(stop > start, (x - start) / np.where(stop > start, stop - start, 1.0), 0.0)
+        first = np.argmax(filled, axis=1)[:, None]
+        rows = np.where(filled, moments.rows[cell], 1.0)
+        return cls(
+            filled=filled,
+            width=np.where(inside, grid.widths[cell], 0.0),
+            mean=np.where(filled, high - _at(high, first), 0.0),
+            high=high,
+            each=np.where(filled, noise[cell], 0.0) / rows,
+            share=share,
+            offset=offset,
+            tilt=tilt,
+            before=left,
+            behind=right,
+            part=np.clip(part, 0.0, 1.0),
+        )
+
+    def fill(self, values: FloatArray) -> FloatArray:
+        """Interpolate what is known of the cells that count."""
+        known, behind = _at(values, self.before), _at(values, self.behind)
+        return np.asarray(known + self.part * (behind - known))
+
+    def variance(self) -> FloatArray:
+        """Variance, under an adequate fit, of the integral of residuals up to the end of each cell.
+
+        Notes
+        -----
+        That integral is the sum over the cells j of (A_j - C s_j - O t_j) m_j, with m their means,
+        s and t share and tilt, C and O the integrals of one and of the offset, and A_j the width
+        up to here that m_j stands for: its own, and its part of cells between it and the next ones.
+        """
+        reached, leaned = (
+            np.cumsum(self.width * values, axis=1) for values in (1.0, self.fill(self.offset))
+        )
+        level, slope = self.each * self.share, self.each * self.tilt
+        found = self._own_squares()
+        for share, reach in ((level, reached), (slope, leaned)):
+            found -= 2 * reach * np.cumsum(self.width * self.fill(share), axis=1)
+        found += reached**2 * _total(level * self.share) + leaned**2 * _total(slope * self.tilt)
+        found += 2 * reached * leaned * _total(level * self.tilt)
+        return found
+
+    def _own_squares(self) -> FloatArray:
+        """Sum of A_j² times the variance of m_j, up to the end of each cell: steps of squares."""
+        left, right = self.width * (1 - self.part), self.width * self.part
+        up_to_left, up_to_right = (np.cumsum(v, axis=1) - v for v in (left, right))
+        first, place = np.argmax(self.filled, axis=1)[:, None], np.arange(left.shape[1])
+        # what the cell before has by now: its part of the cells before itself, and all since then;
+        # the first one that counts has all cells before it
+        earlier = self.before[:, np.maximum(place - 1, 0)]
+        received = up_to_right - _at(up_to_right, earlier)
+        since = up_to_left - _at(up_to_left, np.where(self.before == first, 0, self.before))
+        held = _at(received, self.before) + since
+        coming = up_to_right - _at(up_to_right, self.before)
+        steps = _at(self.each, self.before) * left * (2 * held + left)
+        steps += _at(self.each, self.behind) * right * (2 * coming + right)
+        return np.cumsum(steps, axis=1)
+
+
+def _at(values: FloatArray, places: IntArray) -> FloatArray:
+    """Values at places of each row."""
+    return np.take_along_axis(values, places, axis=1)
 
 
 def interpolation(places: FloatArray, known: BoolArray) -> FloatArray:

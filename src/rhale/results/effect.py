@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import pairwise
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -1182,9 +1181,10 @@ def spread_between(
         wide = cells.unite(limits)
         return spread_of(cells, limits, wide.variance[0], wide)[0]
     squares = residual_squares(cells, cuts.limits, cuts.linear)
-    for start, stop in pairwise(limits.tolist()) if cap else ():
-        own = np.flatnonzero(cells.weight[start:stop] > 0) + start
-        squares[own] = cut_outliers(squares[own], cells.rows[own]) if own.size else squares[own]
+    if cap:
+        some = cells.weight > 0
+        sizes = np.add.reduceat(some, limits[:-1], dtype=np.intp)
+        squares[some] = cut_outliers(squares[some], cells.rows[some], sizes)
     squared, weight = np.add.reduceat([cells.weight * squares, cells.weight], limits[:-1], axis=1)
     return np.sqrt(np.fmin(squared / weight, pure_variance(filled, limits)))
 
@@ -1202,7 +1202,7 @@ def followed_cells(cells: Moments, cuts: Cuts, fits: BinFits) -> CellMeans | Non
     x = np.where(cells.weight[mine] > 0, cells.mean_x[mine], cells.grid.middles[mine])
     offset = np.clip(x, fits.low[place], fits.high[place]) - fits.origin[place]
     residual = cells.mean[0][mine] - fits.level[place] - fits.slope[place] * offset
-    for k in np.unique(place):
+    for k in np.unique(place[~filled]):
         own = place == k
         residual[own] = interpolation(x[own], filled[own]) @ residual[own & filled]
     some = np.where(cells.weight[mine] > 0, cells.weight[mine], 1.0)

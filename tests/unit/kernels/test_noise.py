@@ -13,7 +13,6 @@ from rhale.kernels.noise import (
     interpolation,
     local_noise,
     pool_sparse_cells,
-    residual_map,
     residual_squares,
 )
 from rhale.kernels.pure_error import FilledCells
@@ -311,16 +310,6 @@ def residuals(moments, means, part, *, linear):
     return np.interp(places, x, left)
 
 
-@pytest.mark.parametrize("linear", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_the_residual_map_gives_the_residuals_of_a_fit(linear, weighted):
-    moments = some_cells(0, weighted=weighted)
-    part, filled = slice(1, 8), moments.weight[1:8] > 0
-    found = residual_map(moments, part, linear=linear) @ moments.mean[0][part][filled]
-    expected = residuals(moments, moments.mean[0], part, linear=linear)
-    np.testing.assert_allclose(found, expected, atol=1e-12)
-
-
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("weighted", [False, True])
 def test_departure_is_the_share_of_d_squared_that_is_more_than_its_variance(seed, weighted):
@@ -392,6 +381,18 @@ def test_a_large_offset_does_not_blur_the_departure():
     )
     assert 0 < near[0] < 1
     np.testing.assert_allclose(far, near, rtol=1e-11)
+
+
+def test_outliers_are_cut_part_by_part():
+    """Parts of 3, 0, 1 and 40 cells: each as if there were no others."""
+    rng = np.random.default_rng(4)
+    sizes, squares = np.array([3, 0, 1, 40]), rng.lognormal(0, 2, 44)
+    rows = rng.integers(1, 60, 44).astype(float)
+    found, start = cut_outliers(squares, rows, sizes), 0
+    for size in sizes[sizes > 0]:
+        part = slice(start, start + size)
+        np.testing.assert_array_equal(found[part], cut_outliers(squares[part], rows[part]))
+        start += size
 
 
 # Cells that the curve follows
