@@ -55,7 +55,8 @@ from rhale.tables.pieces.table import PiecedTable
 
 Opened = TableInMemory | PiecedTable
 Sums = TypeVar("Sums")
-WALKED_NUMBERS, FEWEST_WALKED = 2**21, 2**9  # answers of one walk in memory, rows in one
+WALKED_NUMBERS, FEWEST_WALKED = 2**23, 2**9  # answers of all walks in memory, rows in one
+FEWEST_NUMBERS = 2**21  # of one walk: fewer are slow, however many walks there are
 SAMPLE_ROWS = 2_000  # distinct rows kept in the result
 SAMPLE_NUMBERS = 400_000  # and not many more numbers than this, however wide the table
 FEWEST_SAMPLED = 200
@@ -128,8 +129,9 @@ class Run:
     def _asker_of_trees(self, asker: Asker, columns: Columns) -> Asker:
         """Chunks whose features are all answered by one walk, a few for every core."""
         predictor = asker.predictor
-        fit = WALKED_NUMBERS // (4 * len(columns.features) * predictor.n_all)
         n_threads = predictor.n_threads if self.n_jobs is None else self.n_jobs
+        n_numbers = max(WALKED_NUMBERS // n_threads, FEWEST_NUMBERS)
+        fit = n_numbers // (4 * len(columns.features) * predictor.n_all)
         n_rows = columns.survey.n_rows
         shared = -(-n_rows // (3 * n_threads)) if n_threads > 1 else asker.batch_rows
         most = max(asker.batch_rows, FEWEST_WALKED)

@@ -985,10 +985,9 @@ def note_explained(fx: Explanation) -> Explanation:
     Curves of some features only, and marginal ones, are not meant to add up to the model: they get
     no note. Nor do curves that explain enough once rows have those of their regions.
     """
-    shares, with_regions = (
-        found if isinstance(found, dict) else dict.fromkeys(fx.outputs, found)
-        for found in (fx.explained_variance, fx.explained_with_regions)
-    )
+    curves = {o: fx._curves(i) for i, o in enumerate(fx.outputs)}  # noqa: SLF001 - of this module
+    shares = {o: one.explained() for o, one in curves.items()}
+    with_regions = {o: one.explained_with_regions() for o, one in curves.items()}
     little = {o: share for o, share in shares.items() if not with_regions[o] >= ENOUGH}
     recorded = {o: round(share, 6) if np.isfinite(share) else None for o, share in shares.items()}
     add_up = fx.provenance.get("method") != "mplot"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,7 @@ class ArrayTable(NumbersAlone):
     row_numbers: IntArray | None = None
     column_names: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Column names."""
         return self.column_names or tuple(f"x{i}" for i in range(self.array.shape[1]))
