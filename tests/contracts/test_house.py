@@ -141,8 +141,10 @@ def test_nobody_asks_which_class_a_result_is():
 
 
 def test_kernels_know_numpy_alone():
-    known = {"numpy", "rhale", *sys.stdlib_module_names}
     for path in (HOUSE / "kernels").glob("*.py"):
+        known = {"numpy", "rhale", *sys.stdlib_module_names}
+        if path.name == "moments_loop.py":  # numba's room; only `when_compiled` opens it
+            known.add("numba")
         tree = trees()[path]
         for node in ast.walk(tree):
             found = [node.module] if isinstance(node, ast.ImportFrom) else []

@@ -57,6 +57,11 @@ class Cells:
         columns = np.atleast_2d(x)
         return reduce(and_, (g.covers(v) for g, v in zip(self.grids, columns, strict=True)))
 
+    def covers_all(self, x: FloatArray) -> bool:
+        """Tell whether every row does; there is at least one."""
+        columns = np.atleast_2d(x)
+        return all(g.covers_all(v) for g, v in zip(self.grids, columns, strict=True))
+
     def locate(self, x: FloatArray) -> CellArray:
         """Find the cell of every row; all of them must be covered."""
         columns = np.atleast_2d(x)
@@ -66,6 +71,15 @@ class Cells:
         place = np.ravel_multi_index((first, *others), self.shape)
         # small integers where they suffice, as in Grid: they sort in linear time
         return place.astype(np.int16) if self.n_cells < 2**15 else place
+
+    def arrange(self, x: FloatArray) -> Arranged:
+        """Put rows, all of them covered, side by side where they share a cell."""
+        cell = self.locate(x)
+        order = np.argsort(cell, kind="stable")  # in linear time
+        x = x.take(order, axis=-1)
+        if len(self.grids) == 1:
+            return Arranged(order, x, self.grids[0].count_in_order(x))
+        return Arranged(order, x, np.bincount(cell, minlength=self.n_cells))
 
     def unite(self, limits: IntArray, axis: int = 0) -> Cells:
         """Unite the cells of an axis between the chosen limits."""
@@ -83,6 +97,24 @@ class Cells:
         united = np.ravel_multi_index(tuple(places), self.unite(limits, axis).shape).ravel()
         sizes = np.bincount(united)  # no run is empty: limits increase
         return Runs(np.argsort(united, kind="stable"), np.cumsum(sizes) - sizes, sizes)
+
+
+class Arranged(NamedTuple):
+    """Rows in the order of their cells.
+
+    Attributes
+    ----------
+    order : ndarray of shape (n_rows,)
+        The rows.
+    x : ndarray of shape (n_rows,) or (n_axes, n_rows)
+        Their values, in this order.
+    sizes : ndarray of shape (n_cells,)
+        How many each cell has.
+    """
+
+    order: IntArray
+    x: FloatArray
+    sizes: IntArray
 
 
 class Runs(NamedTuple):

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial, reduce
 from operator import add
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from rhale.errors import BadEffectsError
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.cells import Cells, as_cells
-from rhale.kernels.grid import CellArray, Grid
+from rhale.kernels.grid import Grid
 from rhale.kernels.records import as_frozen, crosses_processes
+from rhale.kernels.when_compiled import loop_after
 
 SeriesName = Literal["effect", "wide", "noise", "halves", "difference"]
 SERIES: dict[int, tuple[SeriesName, ...]] = {  # by their number, as they stand in sums and files
@@ -305,7 +305,8 @@ def measure(
     Notes
     -----
     O(n_rows) time, O(block) memory. Each block takes two passes, means first and deviations
-    from them second, so that nothing is lost to cancellation.
+    from them second, so that nothing is lost to cancellation. Where it pays, a compiled loop
+    measures the blocks (`when_compiled`): it adds in the same order, so the bits are the same.
 
     Examples
     --------
@@ -319,6 +320,9 @@ def measure(
         return empty(cells, len(values))
     check_magnitude(values)
     blocks = [slice(start, start + BLOCK_ROWS) for start in range(0, n_rows, BLOCK_ROWS)]
+    loop = loop_after(values.size)
+    if loop is not None and weights is None and _suits_loop(cells, x, values):
+        return reduce(add, (_loop_block(loop, cells, x[b], values[:, b]) for b in blocks))
     return reduce(
         add,
         (
@@ -381,51 +385,89 @@ def _unite_means(
     return united, np.where(share > 0, step - np.repeat(shift, sizes, axis=-1), 0.0)
 
 
+def _suits_loop(cells: Cells, x: FloatArray, values: FloatArray) -> bool:
+    """Whether the compiled loop knows these rows: one axis, and a table of few buckets."""
+    if len(cells.grids) > 1 or not x.dtype == values.dtype == np.float64:
+        return False
+    buckets = cells.grids[0].buckets_for(x.size)
+    return bool(buckets.size) and buckets.dtype == np.int16
+
+
+def _loop_block(
+    loop: Callable[..., Any], cells: Cells, x: FloatArray, values: FloatArray
+) -> Moments:
+    """Measure one block by the compiled loop: the bits of `_measure_block`."""
+    (grid,) = cells.grids
+    count, (low, high, mean_x, sxx), (mean, sxd, sdd) = loop(
+        grid.edges, grid.closed == "left", grid.buckets_for(x.size), x, values
+    )
+    weight = count.astype(np.float64)
+    return Moments(
+        cells=cells,
+        count=count,
+        weight=weight,
+        weight_squares=weight,
+        mean_x=mean_x,
+        sxx=sxx,
+        low=low,
+        high=high,
+        mean=mean,
+        sxd=sxd,
+        sdd=sdd,
+    )
+
+
 def _measure_block(
     cells: Cells, x: FloatArray, values: FloatArray, weights: FloatArray | None
 ) -> Moments:
     """Measure one block: sums give the means, deviations from the means give the rest."""
-    inside = cells.covers(x)
-    if not inside.all():
+    if not cells.covers_all(x):
+        inside = cells.covers(x)
         x, values = x[..., inside], values[:, inside]
         weights = None if weights is None else weights[inside]
     if x.size == 0:
         return empty(cells, len(values))
-    rows = _Sorted.of(cells.locate(x), weights)
-    w, total = rows.w, rows.total
-    mean_x, mean = (np.empty((*v.shape[:-1], rows.starts.size)) for v in (x, values))
-    sxx, low, high = (np.empty_like(mean_x) for _ in range(3))
-    sdd = np.empty_like(mean)
-    sxd = np.empty((*x.shape[:-1], *mean.shape))
+    rows = _Sorted.of(cells, x, weights)
+    ends, places = (np.empty((2, *x.shape[:-1], rows.starts.size)) for _ in range(2))
+    series = np.empty((2, len(values), rows.starts.size))
+    (low, high), (mean_x, sxx), (mean, sdd) = ends, places, series
+    sxd = np.empty((*mean_x.shape[:-1], *mean.shape))
     axes: list[tuple[int, ...]] = [()] if x.ndim == 1 else [(a,) for a in range(len(x))]
     gaps = []
     for a in axes:
-        mine = x[a].take(rows.order)
-        low[a] = np.minimum.reduceat(mine, rows.starts)
-        high[a] = np.maximum.reduceat(mine, rows.starts)
-        mean_x[a], dx = rows.deviations(mine)
-        gaps.append((a, dx, dx if w is None else dx * w))
+        dx = rows.x[a]
+        low[a] = np.minimum.reduceat(dx, rows.starts)
+        high[a] = np.maximum.reduceat(dx, rows.starts)
+        mean_x[a] = rows.deviate(dx)
+        gap = rows.weigh(dx)
+        sxx[a] = rows.total(gap * dx)
+        gaps.append((a, gap))
     for i, d in enumerate(values):
-        mean[i], dd = rows.deviations(d.take(rows.order))
-        for a, _, wdx in gaps:
-            sxd[(*a, i)] = total(wdx * dd)
-        sdd[i] = total(dd * dd if w is None else dd * dd * w)
-    for a, dx, wdx in gaps:
-        sxx[a] = total(wdx * dx)
-    squares = rows.weight if w is None else total(w * w)
+        dd = d.take(rows.order)
+        mean[i] = rows.deviate(dd)
+        for a, gap in gaps:
+            sxd[(*a, i)] = rows.total(gap * dd)
+        dd *= dd
+        sdd[i] = rows.total(rows.weigh(dd))
     full = partial(_everywhere, filled=rows.filled, n_cells=cells.n_cells)
+    ends += 0.0  # of 0 and -0 neither is smaller: 0 it is, on every machine
+    (low, high), (mean_x, sxx), (mean, sdd) = full(ends), full(places), full(series)
+    if rows.filled.size < cells.n_cells:
+        vacant = rows.count == 0
+        low[..., vacant], high[..., vacant] = np.inf, -np.inf
+    weight = full(rows.weight)
     return Moments(
         cells=cells,
-        count=full(rows.count),
-        weight=full(rows.weight),
-        weight_squares=full(squares),
-        mean_x=full(mean_x),
-        sxx=full(sxx),
-        low=full(low, np.inf),
-        high=full(high, -np.inf),
-        mean=full(mean),
+        count=rows.count,
+        weight=weight,
+        weight_squares=weight if rows.w is None else full(rows.total(rows.w * rows.w)),
+        mean_x=mean_x,
+        sxx=sxx,
+        low=low,
+        high=high,
+        mean=mean,
         sxd=full(sxd),
-        sdd=full(sdd),
+        sdd=sdd,
     )
 
 
@@ -437,7 +479,11 @@ class _Sorted:
     ----------
     order : ndarray of shape (n_rows,)
         The rows.
-    filled, starts, count : ndarray of shape (n_filled,)
+    x : ndarray of shape (n_rows,) or (n_axes, n_rows)
+        Their places, in this order.
+    count : ndarray of shape (n_cells,)
+        How many each cell has.
+    filled, starts, sizes : ndarray of shape (n_filled,)
         The cells that have rows, where these begin in this order, and how many they are.
     w : ndarray of shape (n_rows,), optional
         Weights of the rows in this order.
@@ -446,40 +492,53 @@ class _Sorted:
     """
 
     order: IntArray
-    filled: CellArray
-    starts: IntArray
+    x: FloatArray
     count: IntArray
+    filled: IntArray
+    starts: IntArray
+    sizes: IntArray
     w: FloatArray | None
     weight: FloatArray
 
     @classmethod
-    def of(cls, cell: CellArray, weights: FloatArray | None) -> _Sorted:
-        order = np.argsort(cell, kind="stable")  # sums of neighbours run fast
-        cell = cell.take(order)
-        starts = np.append(0, np.flatnonzero(cell[1:] != cell[:-1]) + 1)
-        count = np.diff(np.append(starts, cell.size))
+    def of(cls, cells: Cells, x: FloatArray, weights: FloatArray | None) -> _Sorted:
+        order, x, count = cells.arrange(x)  # sums of neighbours run fast
+        filled = np.flatnonzero(count)
+        sizes = count[filled]
+        starts = np.cumsum(sizes) - sizes
         w = None if weights is None else weights.take(order)
-        weight = count.astype(np.float64) if w is None else np.add.reduceat(w, starts)
-        return cls(order, cell[starts], starts, count, w, weight)
+        weight = sizes.astype(np.float64) if w is None else np.add.reduceat(w, starts)
+        return cls(
+            order=order,
+            x=x,
+            count=count,
+            filled=filled,
+            starts=starts,
+            sizes=sizes,
+            w=w,
+            weight=weight,
+        )
+
+    def weigh(self, v: FloatArray) -> FloatArray:
+        """Values times weights."""
+        return v if self.w is None else v * self.w
 
     def total(self, v: FloatArray) -> FloatArray:
         """Sum over the rows of each cell."""
         return np.add.reduceat(v, self.starts)
 
-    def deviations(self, v: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mean of each cell, and every row's deviation from it; `v` is in this order, and used up."""
+    def deviate(self, v: FloatArray) -> FloatArray:
+        """Take the mean of its cell off every value, in place; give the means."""
         # from the cell's first value first: equal values then deviate by exactly nothing
         first = v[self.starts]
-        v -= np.repeat(first, self.count)
-        shift = self.total(v if self.w is None else v * self.w) / self.weight
-        v -= np.repeat(shift, self.count)
-        return first + shift, v
+        v -= np.repeat(first, self.sizes)
+        shift = self.total(self.weigh(v)) / self.weight
+        v -= np.repeat(shift, self.sizes)
+        return first + shift
 
 
-def _everywhere(
-    v: npt.NDArray[Any], otherwise: float = 0.0, *, filled: CellArray, n_cells: int
-) -> npt.NDArray[Any]:
-    """Numbers of the filled cells among those of all cells."""
-    full = np.full((*v.shape[:-1], n_cells), otherwise, dtype=v.dtype)
+def _everywhere(v: FloatArray, *, filled: IntArray, n_cells: int) -> FloatArray:
+    """Numbers of the filled cells among those of all cells, which have none."""
+    full = np.zeros((*v.shape[:-1], n_cells))
     full[..., filled] = v
     return full

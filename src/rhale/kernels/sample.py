@@ -11,6 +11,7 @@ import numpy.typing as npt
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.records import crosses_processes
 
+BLOCK_ROWS = 2**13  # so many keys stay in the processor's cache, column after column
 KeyArray = npt.NDArray[np.uint64]
 
 
@@ -132,9 +133,18 @@ def row_keys(columns: FloatArray, seed: int = 0) -> KeyArray:
 def column_keys(columns: Iterable[FloatArray], n_rows: int, seed: int = 0) -> KeyArray:
     """Keys of rows that are given column by column."""
     key = np.full(n_rows, np.random.default_rng(seed).integers(2**63), dtype=np.uint64)
-    shifted = np.empty_like(key)
+    columns = list(columns)
+    for start in range(0, n_rows, BLOCK_ROWS):
+        block = slice(start, start + BLOCK_ROWS)
+        _stir(key[block], [column[block] for column in columns])
+    return key
+
+
+def _stir(key: KeyArray, columns: Iterable[FloatArray]) -> None:
+    """Stir columns into keys, in place."""
+    known, shifted = np.empty(key.size), np.empty_like(key)
     for column in columns:
-        known = column + 0.0  # -0.0 is 0.0
+        np.add(column, 0.0, out=known)  # -0.0 is 0.0
         with np.errstate(over="ignore", invalid="ignore"):
             has_nan = np.isnan(known.sum())  # or infinities that cancel: no harm
         if has_nan:
@@ -145,4 +155,3 @@ def column_keys(columns: Iterable[FloatArray], n_rows: int, seed: int = 0) -> Ke
         key ^= np.right_shift(key, np.uint64(27), out=shifted)
         key *= np.uint64(0x94D049BB133111EB)
         key ^= np.right_shift(key, np.uint64(31), out=shifted)
-    return key

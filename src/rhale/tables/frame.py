@@ -140,7 +140,8 @@ class FrameChunk:
 
     def keys(self) -> FloatArray:
         """Numbers that tell rows apart, one for each column, whatever it holds."""
-        return np.stack([self.key(index) for index in range(len(self.frame.columns))], axis=1)
+        # column by column in memory, too: that is how they are read
+        return np.stack([self.key(index) for index in range(len(self.frame.columns))]).T
 
     def key(self, index: int) -> FloatArray:
         """Numbers that tell the values of one column apart, in all chunks alike."""
