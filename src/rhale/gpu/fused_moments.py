@@ -9,7 +9,6 @@ import triton.language as tl
 from rhale.gpu.device_moments import DeviceCells
 
 TILE, N_WARPS = 128, 4
-CELL_TILE = 512
 MOST_COPIES = 128  # of the sums: programs that add to the same one wait for each other
 MOST_NUMBERS = 2**24  # in all copies together
 KEY_TILE = 1024
@@ -124,12 +123,12 @@ class _Moments:
     def _locate(self, start: int, stop: int) -> None:
         if start == stop:
             return
-        n_tiles = triton.cdiv(stop - start, CELL_TILE)
+        n_tiles = triton.cdiv(stop - start, TILE)
         _cells[(n_tiles, self.n_features)](
             self.rows, *self.rows.stride(), self.slopes, *self.slopes.stride(),
             self.edges, self.about, self.cell, self.base, self.ends, start, stop,
             self.n_rows, self.n_cells, self.n_outputs,
-            N_STEPS=int(self.n_cells - 1).bit_length(), TILE=CELL_TILE, num_warps=N_WARPS,
+            N_STEPS=int(self.n_cells - 1).bit_length(), TILE=TILE, num_warps=N_WARPS,
         )  # fmt: skip
 
     def _sums(self, *, squares: bool) -> torch.Tensor:
