@@ -16,7 +16,7 @@ import numpy as np
 from rhale.engines import open_on_engine, rows_of_parts
 from rhale.engines.checkpoint.identity import digest_of, identify
 from rhale.engines.fold import FIRST_LOOK, SECOND_LOOK, Passes
-from rhale.engines.thread_limits import limit_threads
+from rhale.engines.thread_limits import limit_libraries, limit_threads
 from rhale.engines.threads import count_jobs
 from rhale.errors import BadSettingError
 from rhale.explanation import Explanation, note_explained
@@ -301,7 +301,8 @@ def open_run(model: Any, data: Any, asked: Settings) -> Iterator[Run]:
     if asked.transform is not None:
         table, ways = convert(table, asked.transform, asked.output_names)
         adapter = ConvertedModel(adapter, ways)
-    adapter, placed = place(adapter, table, asked.device)
+    with limit_libraries(jobs):  # rows are copied by the threads of torch
+        adapter, placed = place(adapter, table, asked.device)
     host, table = table, placed if asked.checkpoint is None else table  # checkpoints keep its rows
     run = Run(
         asked, table, adapter, _batch_rows(asked, table, adapter), n_in_table, jobs, notes=notes

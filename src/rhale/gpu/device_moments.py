@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from itertools import cycle
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 
-from rhale.kernels import FloatArray
+from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.cells import as_cells
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import Moments
 from rhale.kernels.sample import KeyArray
 
+Result = TypeVar("Result")
 LOWEST = -(2**63)
 NAN_BITS = 0x7FF8000000000000
 FIRST_FACTOR, SECOND_FACTOR = 0xBF58476D1CE4E5B9 - 2**64, 0x94D049BB133111EB - 2**64
 FUSED_ROWS = 2**16  # fewer are not worth compiling a kernel for
 MOST_COLUMNS = 2**16 - 1  # that a kernel can tell apart
 N_OWN = 7  # sums of a cell before those of its series
+STAGED_BYTES, N_STAGED = 2**22, 8  # buffers on the way to a device: one is filled, others are sent
 
 
 # --- keys --------------------------------------------------------------------------------------
@@ -102,6 +105,15 @@ def up_to(key: torch.Tensor, last: np.uint64) -> torch.Tensor:
     """Rows with keys up to this one, increasing."""
     found: torch.Tensor = torch.nonzero(as_ordered(key) <= int(last) + LOWEST)[:, 0]
     return found
+
+
+def find_up_to(
+    rows: torch.Tensor, seed: int, last: np.uint64
+) -> tuple[torch.Tensor, IntArray, KeyArray]:
+    """Rows with keys up to this one: where they are, on the device and on the host, and their keys."""
+    key = row_keys(rows, seed)
+    found = up_to(key, last)
+    return found, found.cpu().numpy(), as_keys(key[found])
 
 
 def as_keys(key: torch.Tensor) -> KeyArray:
@@ -302,7 +314,128 @@ def as_tensor(rows: Any, device: torch.device) -> torch.Tensor:
     if isinstance(rows, torch.Tensor):
         return rows.to(device)
     kind = torch.float32 if rows.dtype == np.float32 else torch.float64
-    return torch.tensor(rows, dtype=kind, device=device)
+    return send(torch.tensor(rows, dtype=kind), device)
+
+
+def send(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """A tensor on a device: as it is if it is there, else a copy in the same layout.
+
+    Notes
+    -----
+    A device reads pinned memory several times faster than any other, and while it does the
+    processor's threads fill the next buffer: a copy takes as long as the slower of both.
+    """
+    if tensor.device.type != "cpu" or device.type != "cuda" or tensor.nbytes <= STAGED_BYTES:
+        return tensor.to(device)
+    is_plain = tensor.is_contiguous()
+    if not is_plain and tensor.T.is_contiguous():
+        return send(tensor.T, device).T
+    sent = torch.empty(tensor.shape, dtype=tensor.dtype, device=device)
+    own, there = (t.view(-1) if is_plain else t for t in (tensor, sent))
+    size = max(1, STAGED_BYTES * len(own) // tensor.nbytes)
+    with torch.cuda.device(device):
+        stages = [_Stage(own, size) for _ in range(N_STAGED)]
+        for stage, start in zip(cycle(stages), range(0, len(own), size), strict=False):
+            stage.pass_on(own[start : start + size], there[start : start + size])
+    return sent
+
+
+class _Stage:
+    """A buffer of pinned memory that numbers pass through."""
+
+    def __init__(self, like: torch.Tensor, size: int) -> None:
+        self.buffer = like.new_empty((size, *like.shape[1:]), pin_memory=True)
+        self.is_free = torch.cuda.Event()  # type: ignore[no-untyped-call]
+
+    def pass_on(self, part: torch.Tensor, there: torch.Tensor) -> None:
+        """Copy a part as soon as the one before it is sent, and send it."""
+        self.is_free.synchronize()
+        staged = self.buffer[: len(part)].copy_(part)
+        there.copy_(staged, non_blocking=True)
+        self.is_free.record()
+
+
+@dataclass(frozen=True, eq=False)
+class Slab:
+    """Some rows and what a model says of them, on one device.
+
+    Attributes
+    ----------
+    rows : tensor of shape (n_rows, n_columns)
+        The rows.
+    answers : tensor of shape (n_rows, n_answers)
+        Predictions.
+    slopes : tensor of shape (n_rows, n_outputs, n_columns)
+        Local effects.
+    weights : tensor of float64 of shape (n_rows,) or None
+        How much each row matters.
+    sampled : tensor of int64
+        Places of the rows that the sample keeps.
+    """
+
+    rows: torch.Tensor
+    answers: torch.Tensor
+    slopes: torch.Tensor
+    weights: torch.Tensor | None
+    sampled: torch.Tensor
+
+    def summarise(self, cells: DeviceCells) -> tuple[torch.Tensor, ...]:
+        """What `measure_all`, `largest` and `gather` find."""
+        return (
+            measure_all(cells, self.rows, self.slopes, self.weights),
+            largest(self.answers, self.slopes),
+            gather(self.sampled, self.rows, self.answers, self.slopes),
+        )
+
+
+def begin_beside(slab: Slab, cells: DeviceCells) -> Callable[[], list[FloatArray]]:
+    """Summarise a slab after what its device was asked so far, beside what it is asked from now on.
+
+    Returns
+    -------
+    callable
+        Waits for what was found: copies in the host's memory.
+
+    Notes
+    -----
+    A network waits for multiplications and for the device's memory, sums of cells wait for its
+    cache: together they take less time than one after the other. On a CPU all is done at once.
+    """
+    device = slab.rows.device
+    if device.type != "cuda":
+        found = on_host(*slab.summarise(cells))
+        return lambda: found
+    beside = _stream_beside(device)
+    beside.wait_stream(torch.cuda.current_stream(device))
+    with torch.cuda.stream(beside):
+        copies = [t.double().to("cpu", non_blocking=True) for t in slab.summarise(cells)]
+        done = beside.record_event()
+    for used in (*vars(slab).values(), cells.edges, cells.about):
+        if used is not None:
+            used.record_stream(beside)  # its memory is not given away before
+
+    def wait() -> list[FloatArray]:
+        done.synchronize()
+        return [copy.numpy() for copy in copies]
+
+    return wait
+
+
+@cache
+def _stream_beside(device: torch.device) -> torch.cuda.Stream:
+    """One for all calls: memory that was used on a stream serves that stream again."""
+    return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+
+
+def one_behind(begun: Iterable[Callable[[], Result]]) -> Iterator[Result]:
+    """Wait for each result after the next one is begun: a device is never without work."""
+    before = None
+    for wait in begun:
+        if before is not None:
+            yield before()
+        before = wait
+    if before is not None:
+        yield before()
 
 
 def largest(answers: torch.Tensor, slopes: torch.Tensor) -> torch.Tensor:

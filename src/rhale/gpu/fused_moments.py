@@ -12,7 +12,6 @@ TILE, N_WARPS = 128, 4
 MOST_COPIES = 128  # of the sums: programs that add to the same one wait for each other
 MOST_NUMBERS = 2**24  # in all copies together
 KEY_TILE = 1024
-TILES_COUNTED, MOST_BINS = 32, 1024  # tiles of a program, cells that it counts by itself
 FIRST_ROWS = 2**16  # give most cells the value that the others are taken from
 
 
@@ -96,18 +95,9 @@ class _Moments:
         self.n_features, self.n_cells = len(cells.grids), cells.n_most
         self.edges, self.about = cells.edges, cells.about
         self.cell = torch.empty(self.n_features, self.n_rows, dtype=torch.int32, device=rows.device)
-        self.n_bins = triton.next_power_of_2(self.n_cells + 1)  # the last one for rows outside
-        self.counts = torch.zeros(
-            self.n_features, self.n_bins, dtype=torch.int32, device=rows.device
-        )
         # one value of each cell, of x and of every output
-        self.base = torch.full(
-            (self.n_features, 1 + self.n_outputs, self.n_cells),
-            torch.nan,
-            dtype=torch.float64,
-            device=rows.device,
-        )
-
+        shape = self.n_features, 1 + self.n_outputs, self.n_cells
+        self.base = torch.zeros(shape, dtype=torch.float64, device=rows.device)
         # smallest and largest x of each cell
         self.ends = torch.empty(
             self.n_features, 2, self.n_cells, dtype=torch.float64, device=rows.device
@@ -119,10 +109,8 @@ class _Moments:
         first = min(FIRST_ROWS, self.n_rows)
         self._locate(0, first)
         self._locate(first, self.n_rows)
-        self.base.nan_to_num_()  # cells without rows
-        count = self.counts[:, : self.n_cells].double()
         sums = self._sums(squares=False)
-        weight = squares = count
+        count = weight = squares = sums[:, 1 + self.n_outputs]
         if self.weights is not None:
             weight, squares = sums[:, -2], sums[:, -1]
         shift = torch.where(weight > 0, 1 / weight, 0.0)[:, None] * sums[:, : 1 + self.n_outputs]
@@ -135,19 +123,19 @@ class _Moments:
     def _locate(self, start: int, stop: int) -> None:
         if start == stop:
             return
-        n_programs = triton.cdiv(stop - start, TILE * TILES_COUNTED)
-        _cells[(n_programs, self.n_features)](
+        n_tiles = triton.cdiv(stop - start, TILE)
+        _cells[(n_tiles, self.n_features)](
             self.rows, *self.rows.stride(), self.slopes, *self.slopes.stride(),
-            self.edges, self.about, self.cell, self.counts, self.base, self.ends, start, stop,
-            self.n_rows, self.n_cells, self.n_outputs, TILES_COUNTED,
-            N_STEPS=int(self.n_cells - 1).bit_length(), N_BINS=self.n_bins,
-            IN_TILES=self.n_bins <= MOST_BINS, TILE=TILE, num_warps=N_WARPS,
+            self.edges, self.about, self.cell, self.base, self.ends, start, stop,
+            self.n_rows, self.n_cells, self.n_outputs,
+            N_STEPS=int(self.n_cells - 1).bit_length(), TILE=TILE, num_warps=N_WARPS,
         )  # fmt: skip
 
     def _sums(self, *, squares: bool) -> torch.Tensor:
         """Sums of every feature and cell."""
-        n_sums = 1 + (2 if squares else 1) * self.n_outputs
-        n_sums += 2 if self.weights is not None and not squares else 0
+        n_sums = 1 + 2 * self.n_outputs
+        if not squares:
+            n_sums = 1 + self.n_outputs + (1 if self.weights is None else 3)
         fit = MOST_NUMBERS // (self.n_features * n_sums * self.n_cells)
         n_tiles = triton.cdiv(self.n_rows, TILE)
         tiles_each = triton.cdiv(n_tiles, max(1, min(MOST_COPIES, fit)))
@@ -168,59 +156,46 @@ class _Moments:
 def _cells(  # type: ignore[no-untyped-def]  # noqa: ANN202
     rows, row_step, column_step,  # noqa: ANN001
     slopes, slope_row_step, output_step, slope_column_step,  # noqa: ANN001
-    edges, about, cell, counts, base, ends, start, stop, n_rows, n_cells,  # noqa: ANN001
-    n_outputs, n_tiles,  # noqa: ANN001
-    N_STEPS: tl.constexpr, N_BINS: tl.constexpr, IN_TILES: tl.constexpr,  # noqa: N803
-    TILE: tl.constexpr,  # noqa: N803
+    edges, about, cell, base, ends, start, stop, n_rows, n_cells,  # noqa: ANN001
+    n_outputs,  # noqa: ANN001
+    N_STEPS: tl.constexpr, TILE: tl.constexpr,  # noqa: N803
 ):  # fmt: skip
-    """Find the cell of every value (-1: none), count them; ends and one value of each cell."""
+    """Find the cell of every value (-1: none), and ends and one value of each cell."""
     feature = tl.program_id(1)
     column = tl.load(about + 3 * feature)
     own_cells = tl.load(about + 3 * feature + 1)
     is_left = tl.load(about + 3 * feature + 2)
     limits = edges + feature * (n_cells + 1)
-    counted = tl.zeros([N_BINS], tl.int32)
-    for tile in range(n_tiles):
-        place = (tl.program_id(0) * n_tiles + tile).to(tl.int64) * TILE + tl.arange(0, TILE)
-        row = start + place
-        there = row < stop
-        x = tl.load(rows + row * row_step + column * column_step, mask=there, other=0)
-        x = x.to(tl.float64)
-        low = tl.zeros([TILE], tl.int32)
-        high = tl.zeros([TILE], tl.int32) + own_cells - 1
-        for _ in tl.static_range(N_STEPS):  # how many inner limits lie before the value
-            middle = (low + high) // 2
-            limit = tl.load(limits + 1 + middle)
-            after = (x > limit) | ((x == limit) & (is_left != 0))
-            searching = low < high
-            high = tl.where(searching & (after == 0), middle, high)
-            low = tl.where(searching & after, middle + 1, low)
-        inside = there & (x >= tl.load(limits)) & (x <= tl.load(limits + own_cells))
-        found = tl.where(inside, low, -1)
-        tl.store(cell + feature.to(tl.int64) * n_rows + row, found, mask=there)
-        if IN_TILES:
-            counted += tl.histogram(tl.where(inside, low, N_BINS - 1), N_BINS)
-        else:
-            tl.atomic_add(counts + feature * N_BINS + low, 1, mask=inside, sem="relaxed")
-        # most values lie between those that were seen: few have to wait for each other
-        at = ends + feature * 2 * n_cells + found
-        is_lower = inside & (x < tl.load(at, mask=inside, other=0.0))
-        tl.atomic_min(at, x, mask=is_lower, sem="relaxed")
-        is_higher = inside & (x > tl.load(at + n_cells, mask=inside, other=0.0))
-        tl.atomic_max(at + n_cells, x, mask=is_higher, sem="relaxed")
-        own = base + feature * (1 + n_outputs) * n_cells + found
-        known = tl.load(own, mask=inside, other=0.0)
-        tl.store(own, x, mask=inside & (known != known))  # noqa: PLR0124
-        for output in range(n_outputs):
-            at = own + (1 + output) * n_cells
-            known = tl.load(at, mask=inside, other=0.0)
-            lacking = inside & (known != known)  # noqa: PLR0124
-            from_ = slopes + row * slope_row_step + output * output_step
-            slope = tl.load(from_ + column * slope_column_step, mask=lacking, other=0.0)
-            tl.store(at, slope.to(tl.float64), mask=lacking)
-    if IN_TILES:
-        at = counts + feature * N_BINS + tl.arange(0, N_BINS)
-        tl.atomic_add(at, counted, mask=counted > 0, sem="relaxed")
+    row = start + tl.program_id(0).to(tl.int64) * TILE + tl.arange(0, TILE)
+    there = row < stop
+    x = tl.load(rows + row * row_step + column * column_step, mask=there, other=0)
+    x = x.to(tl.float64)
+    low = tl.zeros([TILE], tl.int32)
+    high = tl.zeros([TILE], tl.int32) + own_cells - 1
+    for _ in tl.static_range(N_STEPS):  # how many inner limits lie before the value
+        middle = (low + high) // 2
+        limit = tl.load(limits + 1 + middle)
+        after = (x > limit) | ((x == limit) & (is_left != 0))
+        searching = low < high
+        high = tl.where(searching & (after == 0), middle, high)
+        low = tl.where(searching & after, middle + 1, low)
+    inside = there & (x >= tl.load(limits)) & (x <= tl.load(limits + own_cells))
+    found = tl.where(inside, low, -1)
+    tl.store(cell + feature.to(tl.int64) * n_rows + row, found, mask=there)
+    # most values lie between those that were seen: few have to wait for each other
+    at = ends + feature * 2 * n_cells + found
+    lowest = tl.load(at, mask=inside, other=0.0)
+    tl.atomic_min(at, x, mask=inside & (x < lowest), sem="relaxed")
+    is_higher = inside & (x > tl.load(at + n_cells, mask=inside, other=0.0))
+    tl.atomic_max(at + n_cells, x, mask=is_higher, sem="relaxed")
+    # whoever finds a cell empty gives it a value: one of several rows, for each series
+    is_first = inside & (lowest == float("inf"))
+    at = base + feature * (1 + n_outputs) * n_cells + found
+    tl.store(at, x, mask=is_first)
+    for output in range(n_outputs):
+        from_ = slopes + row * slope_row_step + output * output_step
+        slope = tl.load(from_ + column * slope_column_step, mask=is_first, other=0.0)
+        tl.store(at + (1 + output) * n_cells, slope.to(tl.float64), mask=is_first)
 
 
 @triton.jit  # type: ignore[untyped-decorator]
@@ -237,6 +212,7 @@ def _add_up(  # type: ignore[no-untyped-def]  # noqa: ANN202
     column = tl.load(about + 3 * feature)
     own_base = base + feature * (1 + n_outputs) * n_cells
     to = sums + ((copy * n_features + feature) * n_sums).to(tl.int64) * n_cells
+    one = tl.full([TILE], 1.0, tl.float64)
     for tile in range(tiles_each):
         row = (copy * tiles_each + tile).to(tl.int64) * TILE + tl.arange(0, TILE)
         there = row < n_rows
@@ -252,10 +228,11 @@ def _add_up(  # type: ignore[no-untyped-def]  # noqa: ANN202
             tl.atomic_add(to + found, wdx * dx, mask=inside, sem="relaxed")
         else:
             tl.atomic_add(to + found, wdx, mask=inside, sem="relaxed")
+            at = to + (1 + n_outputs) * n_cells + found
+            tl.atomic_add(at, one, mask=inside, sem="relaxed")
             if WEIGHTED:
-                at = to + (1 + n_outputs) * n_cells + found
-                tl.atomic_add(at, weight, mask=inside, sem="relaxed")
-                tl.atomic_add(at + n_cells, weight * weight, mask=inside, sem="relaxed")
+                tl.atomic_add(at + n_cells, weight, mask=inside, sem="relaxed")
+                tl.atomic_add(at + 2 * n_cells, weight * weight, mask=inside, sem="relaxed")
         for output in range(n_outputs):
             place = row * slope_row_step + output * output_step + column * slope_column_step
             slope = tl.load(slopes + place, mask=inside, other=0.0).to(tl.float64)

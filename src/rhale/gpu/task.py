@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any
 
@@ -24,7 +24,7 @@ from rhale.models.answers import blaming_the_model
 from rhale.tables import Chunk, Table, as_matrix
 from rhale.tables.array import ArrayTable
 
-SLAB_NUMBERS = 2**26  # slopes that are in the device's memory at a time
+SLAB_NUMBERS = 2**25  # slopes that are measured at a time; as many more are found meanwhile
 HOST_ROWS = 2**18  # rows that come to the host at a time
 
 
@@ -109,6 +109,10 @@ def most_rows(table: Table, task: object) -> int | None:
     return HOST_ROWS if is_there and not isinstance(task, DeviceTask) else None
 
 
+class UnusableError(Exception):
+    """What a device gave is not what it should be: the host looks at it, row by row."""
+
+
 @dataclass(frozen=True, eq=False)
 class DeviceTask:
     """Measure the slopes of some features in a chunk, where the module computes them.
@@ -145,52 +149,56 @@ class DeviceTask:
 
     def __call__(self, chunk: Chunk) -> Sums:
         """Differentiate once, and bring moments and the sampled rows back."""
+        from rhale.gpu.device_moments import one_behind
+
+        try:  # sums are added up while the device works on
+            return reduce(add, one_behind(self.begin(chunk)))
+        except UnusableError:
+            return self.by_the_host(chunk)
+
+    def begin(self, chunk: Chunk) -> Iterator[Callable[[], Sums]]:
+        """Ask for one slab of a chunk after the other; what is yielded waits for its sums."""
         from rhale.gpu import device_moments as ops
 
-        task, predictor = self.task, self.task.predictor
-        adapter = predictor.adapter
-        rows = ops.as_tensor(self.rows_of(chunk), adapter.device)
-        key = ops.row_keys(rows, task.seed)
-        sampled = ops.up_to(key, task.kept_key)
-        places = sampled.cpu().numpy()
-        weights = None if chunk.weights is None else ops.as_tensor(chunk.weights, adapter.device)
-        cells = ops.prepare(self.grids, self.columns, adapter.device)
+        predictor, device = self.predictor, self.predictor.adapter.device
+        rows = ops.as_tensor(self.rows_of(chunk), device)
+        sampled, places, key = ops.find_up_to(rows, self.task.seed, self.task.kept_key)
+        weights = None if chunk.weights is None else ops.as_tensor(chunk.weights, device)
+        cells = ops.prepare(self.grids, self.columns, device)
         size = max(1, SLAB_NUMBERS // (len(predictor.chosen) * rows.shape[1]))
-        found = []
         for start in range(0, chunk.n_rows, size):
             part = rows[start : start + size]
             with blaming_the_model(len(part), "asked for its gradient"):
-                answer, slopes = adapter.differentiate(part, predictor.chosen)
+                answer, slopes = predictor.adapter.differentiate(part, predictor.chosen)
             answer = answer.reshape(len(part), -1)
             if answer.shape[1] != predictor.n_all:
-                return self.by_the_host(chunk)
+                raise UnusableError
             own = None if weights is None else weights[start : start + size]
-            packed = ops.measure_all(cells, part, slopes, own)
-            first, end = np.searchsorted(places, [start, start + len(part)])
-            mine = sampled[first:end] - start
-            kept = ops.gather(mine, part, answer, slopes)
-            found.append((packed, ops.largest(answer, slopes), kept))
-        return self.collect(chunk, places, ops.as_keys(key[sampled]), found)
+            mine = slice(*np.searchsorted(places, [start, start + len(part)]))
+            slab = ops.Slab(part, answer, slopes, own, sampled[mine] - start)
+            wait = ops.begin_beside(slab, cells)
+            yield partial(self.read, chunk, len(part), places[mine], key[mine], wait)
 
-    def collect(
-        self, chunk: Chunk, sampled: IntArray, key: KeyArray, found: list[tuple[Any, Any, Any]]
+    def read(
+        self,
+        chunk: Chunk,
+        n_rows: int,
+        sampled: IntArray,
+        key: KeyArray,
+        wait: Callable[[], list[FloatArray]],
     ) -> Sums:
-        """Bring to the host what was found; measure there if something is wrong with it."""
-        from rhale.gpu import device_moments as ops
+        """Wait for what was found in a slab."""
+        from rhale.gpu.device_moments import unpack
 
-        cells, values = [], []
-        for packed, largest, kept in found:
-            moments, most, some = ops.on_host(packed, largest, kept)
-            if not np.all(np.isfinite(most)):
-                return self.by_the_host(chunk)
-            for column in self.columns:
-                check_magnitude(most[column : column + 1])
-            cells.append(ops.unpack(self.grids, moments))
-            values.append(self.select(some, most.size - 1))
-        united = iter([reduce(add, of_one) for of_one in zip(*cells, strict=True)])
-        sample = keep(chunk, sampled, key, np.concatenate(values))
-        totals = tuple(0 if isinstance(m, Constant) else next(united) for m in self.task.measures)
-        return Sums(totals, sample, chunk.n_rows)
+        packed, most, kept = wait()
+        if not np.all(np.isfinite(most)):
+            raise UnusableError
+        for column in self.columns:
+            check_magnitude(most[column : column + 1])
+        moments = iter(unpack(self.grids, packed))
+        sample = keep(chunk, sampled, key, self.select(kept, most.size - 1))
+        totals = tuple(0 if isinstance(m, Constant) else next(moments) for m in self.task.measures)
+        return Sums(totals, sample, n_rows)
 
     def by_the_host(self, chunk: Chunk) -> Sums:
         """Say where slopes are no numbers; those along missing values are none, and do not count."""

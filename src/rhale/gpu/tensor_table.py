@@ -23,7 +23,7 @@ from rhale.features.survey import (
     count_values,
     smallest,
 )
-from rhale.gpu.device_moments import as_keys, as_ordered, on_host, row_facts, up_to
+from rhale.gpu.device_moments import as_keys, as_ordered, on_host, row_facts, send, up_to
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.sample import Sample
 from rhale.tables.chunk import Change, NumbersAlone, numbers_at, numbers_between
@@ -285,7 +285,7 @@ class TensorTable(NumbersAlone):
         weights = None if self.weights is None else self.weights[start:stop]
         numbers = self.row_numbers
         own = None if numbers is None else numbers_between(numbers, start, stop)
-        return TensorChunk(self.tensor[start:stop].to(self.device), start, own, weights)
+        return TensorChunk(send(self.tensor[start:stop], self.device), start, own, weights)
 
     def take(self, rows: IntArray) -> TensorTable:
         """Some of the rows, in the given order."""
@@ -329,8 +329,8 @@ def send_to(
             tensor = torch.from_numpy(plain)
     except TypeError:
         return None
-    fits = device.type != "cuda" or array.nbytes < torch.cuda.mem_get_info(device)[0] // 4
-    tensor = tensor.to(device) if fits else tensor
+    fits = device.type != "cuda" or array.nbytes < torch.cuda.mem_get_info(device)[0] // 2
+    tensor = send(tensor, device) if fits else tensor
     return TensorTable(tensor, device, weights, row_numbers, column_names, "numpy")
 
 

@@ -1,5 +1,7 @@
 """Everything here runs on the CPU, and where there is one also on a CUDA device."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -134,6 +136,59 @@ def test_arrays_are_sent_in_single_or_double_precision(dtype, kind):
     assert sent.dtype == getattr(torch, kind)
     assert sent.tolist() == [1.0, 2.0]
     assert ops.as_tensor(sent.int(), HERE).dtype == torch.int32
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(
+    "layout", ["rows", "columns", "one column", "every second", "line", "truth"]
+)
+def test_what_is_sent_in_pieces_arrives_whole(monkeypatch, device, layout):
+    monkeypatch.setattr(ops, "STAGED_BYTES", 4096)
+    numbers = torch.from_numpy(np.random.default_rng(0).random((10_007, 3)))
+    tensor = {
+        "rows": numbers,
+        "columns": numbers.T.contiguous().T,
+        "one column": numbers[:, :1].contiguous(),
+        "every second": numbers[::2, :2],
+        "line": numbers[:, 0].contiguous(),
+        "truth": numbers > 0.5,
+    }[layout]
+    sent = ops.send(tensor, device)
+    assert sent.device == device
+    assert torch.equal(sent.cpu(), tensor)
+    if layout == "columns":
+        assert sent.stride() == tensor.stride()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_work_begun_beside_gives_what_it_gives_at_once(device):
+    rows = torch.rand(70_000, 2, device=device)
+    cells = ops.prepare([Grid(np.linspace(0, 1, 4))] * 2, [0, 1], device)
+    waits, expected = [], []
+    for part in rows.split(30_000):
+        slopes = part.double()[:, None] * 2
+        sampled = torch.arange(5, device=device)
+        slab = ops.Slab(part, part[:, :1], slopes, slopes[:, 0, 0], sampled)
+        waits.append(ops.begin_beside(slab, cells))
+        expected.append(ops.on_host(*slab.summarise(cells)))
+        del slopes, slab
+        torch.full((30_000, 1, 2), torch.nan, dtype=torch.float64, device=device)  # in its memory
+    for wait, one in zip(waits, expected, strict=True):
+        for ours, theirs in zip(wait(), one, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+
+
+def test_results_are_waited_for_one_behind():
+    told = []
+
+    def begun():
+        for number in range(3):
+            told.append(f"begin {number}")
+            yield partial(told.append, f"read {number}")
+
+    list(ops.one_behind(begun()))
+    assert told == ["begin 0", "begin 1", "read 0", "begin 2", "read 1", "read 2"]
+    assert list(ops.one_behind([])) == []
 
 
 def test_kernels_are_for_rows_on_a_device_only():
