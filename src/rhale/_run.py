@@ -15,7 +15,7 @@ import numpy as np
 
 from rhale.engines import open_on_engine, rows_of_parts
 from rhale.engines.checkpoint.identity import digest_of, identify
-from rhale.engines.fold import FIRST_LOOK, SECOND_LOOK, Passes
+from rhale.engines.fold import FIRST_LOOK, FIRST_LOOK_AGAIN, SECOND_LOOK, Passes
 from rhale.engines.thread_limits import limit_threads
 from rhale.engines.threads import count_jobs
 from rhale.errors import BadSettingError
@@ -110,9 +110,12 @@ class Run:
     notes: tuple[Note, ...] = ()
 
     def survey(self, task: SurveyTask) -> Survey:
-        """Look at all rows once."""
+        """Look at all rows once; once more if parts of very uneven size sent too few for a sample."""
         passes = self._passes(self.table, self.table.n_rows)
-        return passes.fold(survey_on_device(task, self.table), FIRST_LOOK)
+        found = passes.fold(survey_on_device(task, self.table), FIRST_LOOK)
+        if found.sample.is_sure:
+            return found
+        return passes.fold(task.again(found), FIRST_LOOK_AGAIN)
 
     def meet(self, columns: Columns) -> Asker:
         """Ask the model first questions: what it answers, and how it is to be asked."""
