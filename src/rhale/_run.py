@@ -47,6 +47,7 @@ from rhale.results.missing import Missing
 from rhale.results.note import Note
 from rhale.results.partners import PartnerMatrix
 from rhale.results.region_tree import RegionTree
+from rhale.results.shared_rows import hold_once, share_rows
 from rhale.settings import IDENTITY, USUAL_BINS, Settings, describe_bins
 from rhale.tables import Table, TableInMemory, open_table
 from rhale.tables.chunk import find_columns
@@ -271,19 +272,22 @@ def gather(
     for (measure, _), kept in zip(found, sampled.kept, strict=False):
         if kept.shape[1]:
             stands.setdefault(measure.feature.name, kept[:, :1])
-    rows = [stands[feature.name] for feature in columns.features]
+    rows = np.hstack([stands[feature.name] for feature in columns.features])
+    sample_x, weight = hold_once(rows, sampled.weight)
     ordered = list[Any]()
-    for feature in columns.features:
+    for feature, column in zip(columns.features, sample_x.T, strict=True):
         own = results[feature.name]
         points = missing.get(feature.name, (None,) * len(own))
-        own = tuple(replace(r, missing=point) for r, point in zip(own, points, strict=True))
+        own = tuple(
+            replace(r, missing=point, **share_rows(r, own[0], column, weight))
+            for r, point in zip(own, points, strict=True)
+        )
         if search is not None:
             third = thirds.get(feature.name)
             own = tuple(search.attach(r, output, third) for output, r in enumerate(own))
         ordered += own
-    return Findings(
-        tuple(ordered), cells, sampled.predictions, np.hstack(rows), sampled.weight, n_asked
-    )
+    predictions = sampled.predictions.copy()  # all else that was kept of the rows may go
+    return Findings(tuple(ordered), cells, predictions, sample_x, weight, n_asked)
 
 
 @contextmanager

@@ -149,6 +149,7 @@ class Result:
     name: str
     output: str
     missing: object = None
+    parts: str = "points"
 
 
 def gathered(*found):
