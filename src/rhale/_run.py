@@ -15,7 +15,7 @@ import numpy as np
 
 from rhale.engines import open_on_engine, rows_of_parts
 from rhale.engines.checkpoint.identity import digest_of, identify
-from rhale.engines.fold import FIRST_LOOK, SECOND_LOOK, Passes
+from rhale.engines.fold import FIRST_LOOK, FIRST_LOOK_AGAIN, SECOND_LOOK, Passes
 from rhale.engines.thread_limits import limit_libraries, limit_threads
 from rhale.engines.threads import count_jobs
 from rhale.errors import BadSettingError
@@ -47,6 +47,7 @@ from rhale.results.missing import Missing
 from rhale.results.note import Note
 from rhale.results.partners import PartnerMatrix
 from rhale.results.region_tree import RegionTree
+from rhale.results.shared_rows import hold_once, share_rows
 from rhale.settings import IDENTITY, USUAL_BINS, Settings, describe_bins
 from rhale.tables import Table, TableInMemory, open_table
 from rhale.tables.chunk import find_columns
@@ -111,9 +112,12 @@ class Run:
     notes: tuple[Note, ...] = ()
 
     def survey(self, task: SurveyTask) -> Survey:
-        """Look at all rows once."""
+        """Look at all rows once; once more if parts of very uneven size sent too few for a sample."""
         passes = self._passes(self.table, self.table.n_rows)
-        return passes.fold(survey_on_device(task, self.table), FIRST_LOOK)
+        found = passes.fold(survey_on_device(task, self.table), FIRST_LOOK)
+        if found.sample.is_sure:
+            return found
+        return passes.fold(task.again(found), FIRST_LOOK_AGAIN)
 
     def meet(self, columns: Columns) -> Asker:
         """Ask the model first questions: what it answers, and how it is to be asked."""
@@ -270,19 +274,22 @@ def gather(
     for (measure, _), kept in zip(found, sampled.kept, strict=False):
         if kept.shape[1]:
             stands.setdefault(measure.feature.name, kept[:, :1])
-    rows = [stands[feature.name] for feature in columns.features]
+    rows = np.hstack([stands[feature.name] for feature in columns.features])
+    sample_x, weight = hold_once(rows, sampled.weight)
     ordered = list[Any]()
-    for feature in columns.features:
+    for feature, column in zip(columns.features, sample_x.T, strict=True):
         own = results[feature.name]
         points = missing.get(feature.name, (None,) * len(own))
-        own = tuple(replace(r, missing=point) for r, point in zip(own, points, strict=True))
+        own = tuple(
+            replace(r, missing=point, **share_rows(r, own[0], column, weight))
+            for r, point in zip(own, points, strict=True)
+        )
         if search is not None:
             third = thirds.get(feature.name)
             own = tuple(search.attach(r, output, third) for output, r in enumerate(own))
         ordered += own
-    return Findings(
-        tuple(ordered), cells, sampled.predictions, np.hstack(rows), sampled.weight, n_asked
-    )
+    predictions = sampled.predictions.copy()  # all else that was kept of the rows may go
+    return Findings(tuple(ordered), cells, predictions, sample_x, weight, n_asked)
 
 
 @contextmanager

@@ -1,7 +1,9 @@
 """Merging commutes, associates and has an identity; neither chunks nor row order matter."""
 
 from functools import reduce
+from itertools import pairwise
 from operator import add
+from unittest.mock import patch
 
 import numpy as np
 from hypothesis import given, settings
@@ -16,6 +18,7 @@ from tests.properties.strategies import (
 )
 
 import rhale
+from rhale.engines.worker import PartTask
 from rhale.features.survey import SurveyTask
 from rhale.kernels.curve_moments import measure_curves
 from rhale.kernels.grid import Grid
@@ -23,6 +26,7 @@ from rhale.kernels.moments import empty, measure
 from rhale.kernels.sample import collect, row_keys
 from rhale.tables import open_table
 from rhale.tables.array import ArrayTable
+from rhale.tables.pieces.table import PiecedTable
 
 NAMES = ("weight", "weight_squares", "mean_x", "mean", "sxx", "sxd", "sdd")
 
@@ -290,3 +294,42 @@ def test_profiles_depend_neither_on_batches_nor_on_order(table, model, method, r
         np.testing.assert_allclose(a.mean, b.mean, rtol=1e-10, atol=1e-10)
         np.testing.assert_allclose(a.std, b.std, rtol=1e-8, atol=1e-8)
         np.testing.assert_array_equal(a.curves, b.curves)
+
+
+@given(sampled_rows(), generators)
+def test_parts_that_send_fewer_rows_give_the_sample_of_the_whole_or_say_that_they_may_not(
+    rows, rng
+):
+    columns, weights, size = rows
+    limits = np.sort(rng.integers(0, len(columns) + 1, 4))
+    parts = np.split(rng.permutation(len(columns)), limits)
+    sent = [sample_of(columns[p], weights[p], size).first(rng.integers(1, 20)) for p in parts]
+    merged, whole = reduce(add, sent), sample_of(columns, weights, size)
+    if merged.is_sure:
+        assert_same_sample(merged, whole)
+
+
+@given(sampled_rows(), generators, st.integers(1, 30))
+def test_parts_of_any_size_give_the_survey_of_the_whole_table(rows, rng, fewest):
+    """Where parts sent too few rows of the sample, that is noticed, and a second look mends it."""
+    columns, _, size = rows
+    head = ArrayTable(columns[:0])
+    task = SurveyTask((0, 1), head.names, (size, 5), 0)
+    limits = np.sort(rng.integers(0, len(columns) + 1, rng.integers(0, 8)))
+    parts = [columns[low:high] for low, high in pairwise([0, *limits, len(columns)])]
+
+    def look(task):
+        pieced = PartTask(task, PiecedTable(head, head.names), 7)
+        sent = (pieced(index, [part]).term for index, part in enumerate(parts))
+        return reduce(add, (term for term in sent if term is not None))
+
+    few = {"SPARE": 1, "FEWEST_SENT": fewest, "SENT_NUMBERS": 1}
+    with patch.multiple("rhale.features.survey", **few):
+        found = look(task)
+        found = found if found.sample.is_sure else look(task.again(found))
+    whole = task(open_table(columns).chunk(0, len(columns)))
+    assert_same_sample(found.sample, whole.sample)
+    np.testing.assert_array_equal(found.probe.chunk.rows, whole.probe.chunk.rows)
+    for name in ("n_rows", "weight", "n_known", "low", "high", "whole"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))
+    assert [c.found for c in found.census] == [c.found for c in whole.census]

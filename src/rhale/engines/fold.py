@@ -17,6 +17,8 @@ Progress = Callable[[int, int], object]
 Term = TypeVar("Term")
 N_STEPS, FEWEST_ROWS = 50, 256  # of a progress bar, and rows in each
 FIRST_LOOK, SECOND_LOOK = 0, 1  # numbers of passes; more may follow
+FIRST_LOOK_AGAIN = -1  # where parts sent too little
+NAMES = {FIRST_LOOK: "first look", FIRST_LOOK_AGAIN: "first look, again", SECOND_LOOK: "effects"}
 
 
 class Memory(Protocol):
@@ -57,7 +59,7 @@ def name_pass(number: int) -> str:
     >>> [name_pass(n) for n in range(3)]
     ['first look', 'effects', 'effects, pass 3']
     """
-    return ("first look", "effects")[number] if number < 2 else f"effects, pass {number + 1}"
+    return NAMES.get(number, f"effects, pass {number + 1}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +181,7 @@ class Passes:
     def _teller(self, number: int, done: int, progress: Progress) -> Callable[[int], object]:
         """Call back with rows done and rows in all: those of all passes that are known to come."""
         is_memory = self.table.storage.is_memory
-        before = number - 1 if is_memory else number  # passes shown so far
+        before = number - 1 if is_memory else max(number, FIRST_LOOK)  # passes shown so far
         n_passes = max(before + 1, 1 if is_memory else 2)
 
         def tell(n_rows: int) -> None:

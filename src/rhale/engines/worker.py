@@ -31,6 +31,17 @@ class Learns(Protocol):
         """The task for further chunks."""
 
 
+@runtime_checkable
+class Trims(Protocol):
+    """A task that need not send back all that a part of a table has to say."""
+
+    def __call__(self, chunk: Chunk) -> Any:
+        """What a chunk has to say."""
+
+    def trim(self, term: Any, part: int) -> Any:
+        """What is sent of the sum of a part, given its number."""
+
+
 @dataclass(frozen=True, eq=False)
 class Summary:
     """What some rows of a table have to say.
@@ -117,9 +128,13 @@ class PartTask:
         starts, found, where = self.table.starts, Summary(0), f"partition {index}"
         start = starts[min(index, len(starts) - 1)] if starts else 0
         pieces = self._count(index, pieces) if starts else pieces
+        now = Latest(self.task)
         for chunk in self.table.cut(pieces, self.size, where=where, start=start):
-            found = unite(found, summarise(self.task, chunk))
-        return found
+            found = unite(found, now.summarise(chunk))
+            now.learn(found.term)
+        if found.term is None or not isinstance(self.task, Trims):
+            return found
+        return replace(found, term=self.task.trim(found.term, index))
 
     def _count(self, index: int, pieces: Iterable[Any]) -> Iterator[Any]:
         """Pass pieces on; rows are drawn by their places, so parts must have as many as before."""

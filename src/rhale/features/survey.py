@@ -12,7 +12,7 @@ from rhale.errors import BadTableError
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.axis import Axis
 from rhale.kernels.records import crosses_processes
-from rhale.kernels.sample import KeyArray, Sample, collect, column_keys, row_keys
+from rhale.kernels.sample import NO_LIMIT, KeyArray, Sample, collect, column_keys, row_keys
 from rhale.tables.chunk import Chunk
 from rhale.tables.pieces.facts import NO_FACTS, ColumnFacts
 
@@ -23,7 +23,8 @@ BLURRED = 2.0**-20  # of the range: rounding beyond makes one of values that dif
 FEW_VALUES = 60  # numbers are counted up to here: minutes are the longest of the usual scales
 FIRST_VALUES = 1_000  # tell of most columns that there are more
 Facts = tuple[int, float, float, float, float, bool]
-NO_LIMIT = np.uint64(np.iinfo(np.uint64).max)
+SPARE = 4  # times its share of the sample is what a part sends
+FEWEST_SENT, SENT_NUMBERS = 256, 2**14  # rows of a part, and numbers in them
 
 
 @crosses_processes
@@ -41,6 +42,8 @@ class Probe:
         return Probe(size, self.key[rows], self.chunk.take(rows))
 
     def __add__(self, other: Probe) -> Probe:
+        if self.key.size == self.size and other.key.size and other.key[0] > self.key[-1]:
+            return self
         key = np.concatenate([self.key, other.key])
         return smallest(self.size, key, self.chunk.join(other.chunk))
 
@@ -228,6 +231,8 @@ class SurveyTask:
         Whether the table comes in pieces: then types are settled by all of them together.
     last_key : int
         Rows with larger keys cannot be among the sampled ones: other chunks have enough of them.
+    sends_all : bool
+        Whether parts of a table send all sampled rows that they have.
     """
 
     columns: Sequence[int]
@@ -239,6 +244,7 @@ class SurveyTask:
     unchecked: Collection[int] = ()
     is_pieced: bool = False
     last_key: np.uint64 = NO_LIMIT
+    sends_all: bool = False
 
     def __call__(self, chunk: Chunk) -> Survey:
         """Survey a chunk."""
@@ -291,6 +297,30 @@ class SurveyTask:
         keys = found.sample.key
         is_full = keys.size == self.sizes[0]
         return replace(self, last_key=np.uint64(keys[-1])) if is_full else self
+
+    def trim(self, found: Survey, part: int) -> Survey:
+        """What a part sends of its survey: about its share of the sample, several times over.
+
+        Keys look random, so of parts of like size each has its share of the smallest ones. How
+        many parts there are nobody knows here, but as many as came before this one. Rows that
+        repeat in a part are in others, too.
+
+        Notes
+        -----
+        A part of t D rows, drawn from D distinct ones, holds the share 1 - exp(-t) of them, each
+        t / (1 - exp(-t)) times; 2 (times - 1) is never less than that share.
+        """
+        sample = found.sample
+        if self.sends_all or not sample.key.size:
+            return found
+        times = sample.weight.mean() * found.n_rows / found.weight
+        share = max(1 / (part + 1), min(2 * (times - 1), 1.0))
+        fewest = max(SENT_NUMBERS // (sample.values.shape[1] + 2), FEWEST_SENT)
+        return replace(found, sample=sample.first(max(int(SPARE * share * sample.size), fewest)))
+
+    def again(self, found: Survey) -> SurveyTask:
+        """The task for all rows once more, where parts sent too few: no smaller sample is sure."""
+        return replace(self.after(found), sends_all=True)
 
 
 def rows_keys(chunk: Chunk, seed: int) -> KeyArray:

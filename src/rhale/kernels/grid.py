@@ -59,6 +59,10 @@ class Grid:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels; the table of buckets is made anew where values are looked for."""
+        return {"edges": self.edges, "closed": self.closed}
+
     @property
     def n_cells(self) -> int:
         """Number of cells."""

@@ -53,7 +53,7 @@ def place_rows(cells: Moments) -> RowPlaces:
     and the mean keeps the rest. t² = .4 + .6 r makes them the rows themselves where these have one
     or two values (r = 1), and Gauss's three points where they are evenly spread (r = 1 / 3), so
     that averages of parabolas are exact and those of their squares nearly so. No place lies where
-    no row can be.
+    no row can be. Files of format 10 hold the cells and not the places: they are read by this.
 
     Examples
     --------

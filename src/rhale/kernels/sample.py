@@ -13,6 +13,7 @@ from rhale.kernels.records import crosses_processes
 
 BLOCK_ROWS = 2**13  # so many keys stay in the processor's cache, column after column
 KeyArray = npt.NDArray[np.uint64]
+NO_LIMIT = np.uint64(np.iinfo(np.uint64).max)
 
 
 @crosses_processes
@@ -34,6 +35,8 @@ class Sample:
         Rows that passed by.
     is_complete : bool
         Whether no distinct row was left out.
+    known_to : int
+        Up to this key no row was left out but for want of room; beyond it some were by `first`.
 
     Notes
     -----
@@ -48,6 +51,26 @@ class Sample:
     values: FloatArray
     seen: int
     is_complete: bool = True
+    known_to: np.uint64 = NO_LIMIT
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether these are the rows with the smallest keys, whatever `first` left out of parts."""
+        is_full = self.key.size == self.size
+        return self.known_to == NO_LIMIT or bool(is_full and self.key[-1] <= self.known_to)
+
+    def first(self, n_rows: int) -> Sample:
+        """Fewer rows, for a sum that has other rows with small keys; it tells whether it had enough."""
+        if n_rows >= self.key.size:
+            return self
+        return replace(
+            self,  # copies: the rows that are left out need not stay in memory
+            key=self.key[:n_rows].copy(),
+            weight=self.weight[:n_rows].copy(),
+            values=self.values[:n_rows].copy(),
+            is_complete=False,
+            known_to=min(self.known_to, self.key[n_rows - 1]),
+        )
 
     def last_key(self, n_rows: int) -> np.uint64:
         """Largest key of the first so many distinct rows; of all where there are no more.
@@ -66,15 +89,37 @@ class Sample:
         late = other.key.size
         if self.key.size >= size:  # what lies behind the last kept key cannot be kept
             late = int(np.searchsorted(other.key, self.key[size - 1], side="right"))
-        both = collect(
-            np.concatenate([self.key, other.key[:late]]),
-            np.concatenate([self.values, other.values[:late]]),
-            np.concatenate([self.weight, other.weight[:late]]),
-            size=size,
+        key, weight, values = self._merge(
+            other.key[:late], other.weight[:late], other.values[:late]
         )
-        complete = both.is_complete and self.is_complete and other.is_complete
-        complete = complete and late == other.key.size
-        return replace(both, seen=self.seen + other.seen, is_complete=complete)
+        left_out = late < other.key.size or key.size > size
+        return Sample(
+            size,
+            key[:size],
+            weight[:size],
+            values[:size],
+            seen=self.seen + other.seen,
+            is_complete=self.is_complete and other.is_complete and not left_out,
+            known_to=min(self.known_to, other.known_to),
+        )
+
+    def _merge(
+        self, key: KeyArray, weight: FloatArray, values: FloatArray
+    ) -> tuple[KeyArray, FloatArray, FloatArray]:
+        """Put rows with increasing keys among these; most sums of a large table bring none."""
+        if not key.size:
+            return self.key, self.weight, self.values
+        place = np.searchsorted(self.key, key)
+        is_new = place == self.key.size
+        is_new[~is_new] = self.key[place[~is_new]] != key[~is_new]
+        total = self.weight.copy()
+        total[place[~is_new]] += weight[~is_new]
+        place = place[is_new]
+        return (
+            np.insert(self.key, place, key[is_new]),
+            np.insert(total, place, weight[is_new]),
+            np.insert(self.values, place, values[is_new], axis=0),
+        )
 
 
 def collect(key: KeyArray, values: FloatArray, weight: FloatArray, *, size: int) -> Sample:

@@ -9,13 +9,13 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from rhale.features.feature import Feature
-from rhale.features.survey import NO_LIMIT, Survey, keep, rows_keys
+from rhale.features.survey import Survey, keep, rows_keys
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.jumps import JumpQuestion, JumpReply, count_rows
 from rhale.kernels.moments import Moments
 from rhale.kernels.records import crosses_processes
 from rhale.kernels.region_finding import Target
-from rhale.kernels.sample import KeyArray, Sample
+from rhale.kernels.sample import NO_LIMIT, KeyArray, Sample
 from rhale.measures.questions import Asker
 from rhale.models import Predictor
 from rhale.results.missing import Missing

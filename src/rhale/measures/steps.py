@@ -16,14 +16,13 @@ from rhale.kernels.curve_moments import CurveMoments, measure_curves
 from rhale.kernels.level_moments import DOWN, LevelMoments, measure_levels
 from rhale.kernels.records import crosses_processes
 from rhale.kernels.region_finding import Target
-from rhale.kernels.sample import KeyArray, Sample
+from rhale.kernels.sample import NO_LIMIT, KeyArray, Sample
 from rhale.measures.binned import FEWEST_ROWS
 from rhale.measures.measure import About, Aside, Conclusion, Needs, Questions, Replies, Rows, Tally
 from rhale.results.effect import LocalEffects
 from rhale.results.level_effect import LevelEffect, name_others
 from rhale.results.note import Note
 
-NO_LIMIT = np.uint64(np.iinfo(np.uint64).max)
 MOST_ANSWERS = 2**16  # of rows that are moved to every level; more hardly change a deviation
 FEWEST_MOVED, MOST_MOVED = 200, 2_000
 

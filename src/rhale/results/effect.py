@@ -990,7 +990,7 @@ class Effect(FrozenResult):
         (array([1., 3.]), array([0, 2]))
         """
         rows = np.flatnonzero(~np.isnan(column))
-        return column[rows], rows
+        return column if rows.size == column.size else column[rows], rows
 
     def table(self) -> Columns:
         """One row for each bin, and one for missing values.

@@ -343,6 +343,14 @@ class Record:
             self.agree(made, where)
         return made
 
+    def check(self, made: Any, where: str) -> None:
+        """Refuse a record of arrays that was made of other fields, if it cannot be."""
+        for name, kind in self.fields.items():
+            if isinstance(kind, Numbers):
+                kind.check(getattr(made, name), where + name)
+        if self.agree is not None:
+            self.agree(made, where)
+
 
 @dataclass(frozen=True)
 class Part:

@@ -56,6 +56,10 @@ class SampledRows(NamedTuple):
     local_effects: FloatArray
 
 
+class CellPlaces(NamedTuple):
+    """Row places that follow from the explanation's cells of the feature, which stand there once."""
+
+
 class PartRows(NamedTuple):
     """Rows of a region: which of those in the sample of all rows they are."""
 
@@ -328,6 +332,8 @@ ROW_PLACES = Record(
     },
     _agree_places,
 )
+CELL_PLACES = Record(CellPlaces, {})
+PLACES = Part({"row_places": ROW_PLACES, "cell_places": CELL_PLACES})
 GAP = _columns("gaps")
 GAPS = Record(
     Gaps,
@@ -417,7 +423,7 @@ def effect_records(
     else:
         effect = Record(
             Effect,
-            {**EFFECT_FIELDS, **changes},
+            {**EFFECT_FIELDS, "row_places": PLACES, **changes},
             _agree_effect,
             _build_effect,
             later=EFFECT_DEFAULTS,
@@ -468,6 +474,7 @@ RECORDS = {
     "cell_means": CELL_MEANS,
     "missing": MISSING,
     "row_places": ROW_PLACES,
+    "cell_places": CELL_PLACES,
     "gaps": GAPS,
     "staircase": STAIRCASE,
 }

@@ -14,6 +14,8 @@ import numpy as np
 from rhale.errors import BadFileError, BadSettingError
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.curve import fill_gaps, middles
+from rhale.kernels.moments import Moments
+from rhale.kernels.row_places import RowPlaces, place_rows
 from rhale.kernels.uncertainty import bridge_levels
 from rhale.results.array_pool import ArrayPool, put_back, read_arrays
 from rhale.results.effect import NO_SAMPLE, Effect, LocalEffects
@@ -23,7 +25,16 @@ from rhale.results.pair_schema import INTERACTIONS, PAIR_RECORDS
 from rhale.results.plain_values import RECORD, refuse, shown
 from rhale.results.refit_schema import REFIT_RECORDS, REFITS, TRAINING
 from rhale.results.region_tree import Region
-from rhale.results.schema import EXPLANATION, FAR, RECORDS, PartRows, SampledRows
+from rhale.results.schema import (
+    EXPLANATION,
+    FAR,
+    RECORDS,
+    ROW_PLACES,
+    CellPlaces,
+    PartRows,
+    SampledRows,
+)
+from rhale.results.shared_rows import hold_once, same_places, stand_on, take
 from rhale.results.stored_pairs import FilledCells, OtherOutput, store_pairs
 from rhale.results.stored_profiles import FilledStands
 from rhale.results.stored_refits import require_storable, store_refit_pairs
@@ -31,7 +42,7 @@ from rhale.system.strict_json import once_each
 from rhale.system.writing import write_text
 
 VERSION = "rhale_format"
-FORMAT = 9
+FORMAT = 10
 READABLE = tuple(range(1, FORMAT + 1))
 NOTED = ("local_notes", "bin_notes", "notes")  # fields that hold notes
 ALL_RECORDS = {**RECORDS, **PAIR_RECORDS, **REFIT_RECORDS}
@@ -51,11 +62,14 @@ class Rows(NamedTuple):
         Where the sampled rows stand on the axis of one feature, and their weights.
     whole : LocalEffects
         The sample of the effect of all rows, for those of its regions.
+    places : RowPlaces or None
+        Where all rows stand, if the cells of the feature tell.
     """
 
     column: FloatArray
     weight: FloatArray
     whole: LocalEffects = NO_SAMPLE
+    places: RowPlaces | None = None
 
     def of(self, effect: Any, region: int) -> Rows:
         """Those of one region, or of a third, whose rows are not told (-1)."""
@@ -69,9 +83,17 @@ class Rows(NamedTuple):
 
 def pack(explanation: Any) -> dict[str, Any]:
     """Turn an explanation into plain values; what effects share with it stands there alone."""
-    n_outputs, weight = len(explanation.outputs), explanation.sample_weight
+    n_outputs, columns = len(explanation.outputs), explanation.sample_x.T
+    places = {name: place_rows(cells) for name, cells in explanation.cells.items()}
     short = [
-        _pack_effect(e, Rows(explanation.sample_x[:, i // n_outputs], weight))
+        _pack_effect(
+            e,
+            Rows(
+                columns[i // n_outputs],
+                explanation.sample_weight,
+                places=places.get(explanation.features[i // n_outputs]),
+            ),
+        )
         for i, e in enumerate(explanation.effects)
     ]
     return _all_fields(explanation) | {"effects": short}
@@ -82,6 +104,8 @@ def _pack_effect(effect: Any, rows: Rows) -> dict[str, Any]:
     if effect.parts == "points":
         return dict(plain(effect))
     packed = dict(plain(replace(effect, sample=_short_sample(effect, rows), regions=None)))
+    if effect.parts == "bins" and same_places(effect.row_places, rows.places):
+        packed["row_places"] = plain(CellPlaces())
     if effect.regions is not None:
         packed["regions"] = _pack_tree(effect, packed, rows)
     return packed
@@ -89,12 +113,11 @@ def _pack_effect(effect: Any, rows: Rows) -> dict[str, Any]:
 
 def _short_sample(effect: Any, rows: Rows) -> LocalEffects | SampledRows | PartRows:
     """Leave out of a sample what stands elsewhere, the same to the bit."""
-    sample, (x, known) = effect.sample, effect.locate_sample(rows.column)
+    sample = effect.sample
     places = places_in(sample, rows.whole) if rows.whole.x.size else None
     if places is not None:
         return PartRows(places)
-    weight = rows.weight[known]
-    if (x.tobytes(), weight.tobytes()) == (sample.x.tobytes(), sample.weight.tobytes()):
+    if stand_on(effect, rows.column, rows.weight) is not None:
         return SampledRows(sample.local_effects)
     return cast(LocalEffects, sample)
 
@@ -232,11 +255,9 @@ def unpack(content: Any, source: str) -> dict[str, Any]:
         raise BadFileError(msg)
     try:
         found = EXPLANATION.read(_without_marks(content), "")
-        columns, weight = found["sample_x"].T, found["sample_weight"]
-        found["effects"] = tuple(
-            _with_rows(e, Rows(columns[i // len(found["outputs"])], weight))
-            for i, e in enumerate(found["effects"])
-        )
+        shared = hold_once(found["sample_x"], found["sample_weight"])
+        found["sample_x"], found["sample_weight"] = shared
+        found["effects"] = _with_all_rows(**found)
         if version == 1:
             found["effects"] = tuple(map(_from_format_1, found["effects"]))
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -245,10 +266,46 @@ def unpack(content: Any, source: str) -> dict[str, Any]:
     return dict(found)
 
 
+def _with_all_rows(
+    *,
+    effects: Sequence[Any],
+    features: Sequence[str],
+    outputs: Sequence[str],
+    sample_x: FloatArray,
+    sample_weight: FloatArray,
+    cells: Mapping[str, Moments],
+    **_: Any,
+) -> tuple[Any, ...]:
+    """Give all effects what the explanation has for them, feature by feature."""
+    found, n = list[Any](), len(outputs)
+    for i, (name, column) in enumerate(zip(features, sample_x.T, strict=True)):
+        own = effects[i * n : (i + 1) * n]
+        is_asked = any(e.parts == "bins" and isinstance(e.row_places, CellPlaces) for e in own)
+        places = _places_of(cells[name], name) if is_asked and name in cells else None
+        rows = Rows(column, sample_weight, places=places)
+        found += [_with_rows(effect, rows) for effect in own]
+    return tuple(found)
+
+
+def _places_of(cells: Moments, name: str) -> RowPlaces:
+    """Row places that follow from cells, of which a file may hold any."""
+    where = f"cells of {shown(name)} give row places: "
+    with np.errstate(all="ignore"):
+        found = place_rows(cells)
+    if not found.x.size:
+        refuse(f"{where}none")
+    ROW_PLACES.check(found, where)
+    return found
+
+
 def _with_rows(effect: Any, rows: Rows) -> Any:
     """Give an effect, and those of its regions, what the explanation has for all of them."""
     if effect.parts == "points":
         return effect
+    if effect.parts == "bins" and isinstance(effect.row_places, CellPlaces):
+        if rows.places is None:
+            refuse(f"row places of {shown(effect.name)} follow from cells that are not there")
+        effect = replace(effect, row_places=rows.places)
     effect = replace(effect, sample=_whole_sample(effect, rows))
     tree = effect.regions
     if tree is None:
@@ -279,7 +336,7 @@ def _whole_sample(effect: Any, rows: Rows) -> LocalEffects:
         refuse(f"{where}{effects.size} local effects for {x.size} places of rows with a value")
     if np.any(np.abs(x) > FAR):
         refuse(f"{where}a value {np.abs(x).max()}, which it cannot have")
-    return LocalEffects(x, effects, rows.weight[known])
+    return LocalEffects(x, effects, take(rows.weight, known))
 
 
 def _readable_version(content: Any, source: str) -> int:

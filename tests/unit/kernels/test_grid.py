@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 
@@ -181,3 +183,13 @@ def test_an_axis_of_next_to_no_length_is_searched():
     edges = 1e-310 * np.arange(5.0)
     x = np.repeat(edges[:-1], 5_000)
     np.testing.assert_array_equal(Grid(edges).locate(x), np.repeat(np.arange(4), 5_000))
+
+
+def test_a_grid_that_was_searched_in_travels_without_its_table():
+    grid = Grid(np.linspace(0.0, 1.0, 101) ** 2)
+    x = np.random.default_rng(0).random(50_000)
+    cell, sent = grid.locate(x), pickle.dumps(grid)
+    assert len(sent) < 2 * grid.edges.nbytes
+    again = pickle.loads(sent)  # noqa: S301
+    assert again == grid
+    np.testing.assert_array_equal(again.locate(x), cell)

@@ -151,3 +151,28 @@ def test_about_as_many_rows_as_were_asked_for_have_keys_up_to_the_guess():
     found = collect(key, np.empty((key.size, 0)), np.ones(key.size), size=2_000)
     n_found = int(np.sum(key <= found.last_key(8_000)))
     assert abs(n_found - 8_000) < 5 * 8_000 / np.sqrt(2_000)  # five errors of the guess
+
+
+def test_a_part_that_sends_fewer_rows_says_up_to_which_key_none_is_missing():
+    sent = sample([7, 2, 7, 9, 4], 10, weight=[1, 1, 2, 1, 1]).first(3)
+    assert sent.key.tolist() == [2, 4, 7]
+    assert sent.weight.tolist() == [1.0, 1.0, 3.0]
+    assert (sent.known_to, sent.is_complete, sent.seen) == (7, False, 5)
+    assert sent.first(2).known_to == 4
+    assert sent.first(3) is sent
+
+
+def test_a_sum_of_such_parts_is_sure_where_no_row_that_was_left_out_belongs_to_it():
+    parts = [sample([1, 4, 6, 8], 4).first(2), sample([2, 3, 5, 7], 4).first(3)]
+    found = parts[0] + parts[1]
+    assert found.key.tolist() == [1, 2, 3, 4]
+    assert (found.known_to, found.is_sure) == (4, True)
+
+
+def test_a_sum_of_parts_that_sent_too_few_rows_is_not_sure():
+    full = sample([1, 2, 3], 4).first(2) + sample([4, 5], 4)  # 3 belongs there, in place of 5
+    assert full.key.tolist() == [1, 2, 4, 5]
+    assert not full.is_sure
+    few = sample([1, 2, 3], 9).first(2) + sample([4, 5], 9)
+    assert not few.is_sure
+    assert (sample([1, 2, 3], 9) + sample([4, 5], 9)).is_sure

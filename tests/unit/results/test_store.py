@@ -33,7 +33,7 @@ def saved(fx, tmp_path):
 
 def test_a_file_is_plain_json_with_its_format(saved):
     content = json.loads(saved.read_text(encoding="utf-8"))
-    assert content["rhale_format"] == 9
+    assert content["rhale_format"] == 10
     assert content["features"] == ["x0", "x1"]
 
 
@@ -128,7 +128,7 @@ def test_json_of_another_program_is_refused(tmp_path, content):
         rhale.load(path)
 
 
-@pytest.mark.parametrize("version", [10, 99])
+@pytest.mark.parametrize("version", [11, 99])
 def test_a_format_of_the_future_says_upgrade(saved, version):
     content = json.loads(saved.read_text(encoding="utf-8"))
     saved.write_text(json.dumps({**content, "rhale_format": version}), encoding="utf-8")
@@ -162,7 +162,7 @@ def test_a_file_of_format_1_is_read_and_its_empty_bin_interpolated():
 def test_an_unknown_format_is_refused(saved, version, told):
     content = json.loads(saved.read_text(encoding="utf-8"))
     saved.write_text(json.dumps({**content, "rhale_format": version}), encoding="utf-8")
-    with pytest.raises(BadFileError, match=f"format {told}.*reads formats 1 to 9") as error:
+    with pytest.raises(BadFileError, match=f"format {told}.*reads formats 1 to 10") as error:
         rhale.load(saved)
     assert len(str(error.value)) < 300
 
@@ -494,6 +494,62 @@ def test_what_effects_share_with_the_explanation_is_written_once(fx, saved):
     again = rhale.load(saved)["x0"].sample
     for column, expected in zip(again, fx["x0"].sample, strict=True):
         assert column.tobytes() == expected.tobytes()
+
+
+def test_row_places_that_follow_from_cells_are_not_written(fx, saved):
+    content = json.loads(saved.read_text(encoding="utf-8"))
+    assert [e["row_places"] for e in content["effects"]] == 2 * [{"record": "cell_places"}]
+    again = rhale.load(saved)
+    for one, other in zip(again, fx, strict=True):
+        assert one.row_places.x.tobytes() == other.row_places.x.tobytes()
+        assert one.row_places.weight.tobytes() == other.row_places.weight.tobytes()
+
+
+def test_row_places_of_their_own_are_written_whole(fx, tmp_path):
+    places = fx["x0"].row_places
+    other = replace(fx["x0"], row_places=places._replace(x=places.x[::-1].copy()))
+    for changed in (replace(fx, effects=(other, fx["x1"])), replace(fx, cells={})):
+        changed.save(tmp_path / "own.json")
+        assert rhale.load(tmp_path / "own.json") == changed
+
+
+def first_cells(content, **arrays):
+    name, cells = content["cells"]["mapping"][0]
+    for field, number in arrays.items():
+        cells[field]["array"] = [number] * len(cells[field]["array"])
+    return name
+
+
+@pytest.mark.parametrize(
+    ("arrays", "told"),
+    [
+        ({"weight": 0.0}, "cells of 'x0' give row places: none"),
+        ({"weight": 5e-324}, "cells of 'x0' give row places: x holds -inf"),
+    ],
+)
+def test_cells_that_tell_no_row_places_are_refused(saved, arrays, told):
+    content = json.loads(saved.read_text(encoding="utf-8"))
+    first_cells(content, **arrays)
+    with pytest.raises(BadFileError, match=told):
+        unpacked(content, "a message")
+
+
+def test_row_places_of_cells_that_are_not_there_are_refused(saved):
+    content = json.loads(saved.read_text(encoding="utf-8"))
+    del content["cells"]["mapping"][0]
+    with pytest.raises(BadFileError, match="row places of 'x0' follow from cells that are not"):
+        unpacked(content, "a message")
+
+
+@pytest.mark.parametrize("number", [9, 10])
+def test_files_with_row_places_and_without_them_are_read(number):
+    """2 x0 + x1 and -x0, at the eight rows x0 = 0, ..., 7."""
+    fx = rhale.load(Path(__file__).parent / "samples" / f"format_{number}.json")
+    np.testing.assert_allclose([e.mean for e in fx], [[2, 2], [-1, -1]])
+    for effect in fx:
+        assert effect.row_places.x.tolist() == list(range(8))
+        assert effect.row_places.weight.tolist() == 8 * [0.125]
+        assert sorted(effect.sample.x.tolist()) == list(range(8))
 
 
 @pytest.mark.parametrize("change", [{"x": -TABLE[:, 0]}, {"weight": np.full(50, 2.0)}])

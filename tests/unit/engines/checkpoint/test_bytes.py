@@ -19,6 +19,7 @@ from rhale.engines.checkpoint.bytes import NoPlainFormError, pack, unpack
 from rhale.features.survey import Census, Survey
 from rhale.kernels.grid import Grid
 from rhale.kernels.records import CROSSING
+from rhale.kernels.sample import collect
 from rhale.measures.measure import Sums
 
 N = 150
@@ -322,3 +323,15 @@ def test_many_names_take_little_time_and_room():
 def test_the_sum_of_unpacked_pieces_is_the_sum_of_the_pieces():
     found = [Census({(str, "b"): (1, 0.1), (int, 3): (2, 0.2)}, 20), Census({(str, "a"): (1, 0.3)}, 20)]  # fmt: skip
     assert same(reduce(add, map(unpack, map(pack, found))), reduce(add, found))
+
+
+def test_samples_that_were_kept_before_parts_sent_fewer_rows_are_read():
+    kept = collect(np.arange(4, dtype=np.uint64), np.eye(4), np.ones(4), size=3)
+    data = pack(kept)
+    start = 8 + int.from_bytes(data[:8], "little")
+    sizes, tree = json.loads(data[8:start])
+    del tree["record"][1]["known_to"]  # the last of its fields
+    head = json.dumps([sizes, tree]).encode()
+    again = unpack(len(head).to_bytes(8, "little") + head + data[start:])
+    assert same(again, kept)
+    assert again.is_sure
