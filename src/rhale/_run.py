@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -481,6 +480,8 @@ def describe_run(run: Run, columns: Columns, predictor: Predictor) -> dict[str, 
 @cache
 def own_version() -> str:
     """Version of the installed package; unknown in a source tree that was never installed."""
+    from importlib.metadata import PackageNotFoundError, version  # as slow as a tenth of NumPy
+
     try:
         return version("rhale")
     except PackageNotFoundError:

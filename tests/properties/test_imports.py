@@ -1,8 +1,10 @@
 """`import rhale` is light, and exports what it says."""
 
+import ast
 import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 import pytest
 
@@ -61,12 +63,42 @@ def test_every_public_name_is_there():
 
 def test_nothing_else_is_public():
     """What a star import gives is __all__; modules of the package do not count."""
+    given = {}
+    exec("from rhale import *", given)  # noqa: S102 - a star import is not allowed in a function
+    assert set(given) - {"__builtins__"} == set(rhale.__all__)
     public = {n for n, v in vars(rhale).items() if not n.startswith("_") and not _is_module(v)}
-    assert public == set(rhale.__all__) - {"models"}
+    assert public - {"style"} == set(rhale.__all__) - {"models"}
 
 
 def _is_module(value):
     return type(value) is type(sys)
+
+
+def test_a_name_comes_from_the_room_that_type_checkers_read():
+    tree = ast.parse(Path(rhale.__file__).read_text(encoding="utf-8"))
+    told = {
+        name.name: line.module.removeprefix("rhale").removeprefix(".")
+        for block in tree.body
+        if isinstance(block, ast.If)
+        for line in block.body
+        for name in line.names
+    }
+    assert told.pop("models") == ""
+    assert told == {name: room for name, room in rhale._ROOMS.items() if name != "style"}
+
+
+def test_importing_loads_no_calls_and_the_listing_names_them_all():
+    code = (
+        "import rhale, sys; assert 'rhale._run' not in sys.modules; "
+        "print(*dir(rhale)); from rhale import explain; assert rhale.explain is explain"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert set(done.stdout.split()) >= {*rhale.__all__, "__version__", "plots", "style"}
+
+
+@pytest.mark.parametrize("name", rhale._MODULES)
+def test_a_room_opens_by_its_name(name):
+    assert getattr(rhale, name).__name__ == f"rhale.{name}"
 
 
 def test_plots_problems_and_the_version_come_on_first_use():

@@ -200,7 +200,7 @@ def test_a_source_tree_that_was_never_installed_has_no_version(monkeypatch):
     def absent(name):
         raise PackageNotFoundError(name)
 
-    monkeypatch.setattr("rhale._run.version", absent)
+    monkeypatch.setattr("importlib.metadata.version", absent)
     assert own_version.__wrapped__() == "unknown"
 
 
