@@ -30,7 +30,7 @@ from rhale.measures.choose import Choice
 from rhale.measures.measure import About, Conclusion, Measure, MeasureTask, SampleParts, take_apart
 from rhale.measures.pair_task import PairPass
 from rhale.measures.partner_plan import find_partners_of_all
-from rhale.measures.questions import Asker
+from rhale.measures.questions import FEWEST_WALKED, Asker
 from rhale.measures.region_plan import Search, search_regions
 from rhale.measures.whole_rows import WholeRows, WholeRowsTask
 from rhale.models import Adapter, Predictor, meet, wrap
@@ -55,7 +55,7 @@ from rhale.tables.pieces.table import PiecedTable
 
 Opened = TableInMemory | PiecedTable
 Sums = TypeVar("Sums")
-WALKED_NUMBERS, FEWEST_WALKED = 2**23, 2**9  # answers of all walks in memory, rows in one
+WALKED_NUMBERS = 2**23  # answers of all walks in memory
 FEWEST_NUMBERS = 2**21  # of one walk: fewer are slow, however many walks there are
 SAMPLE_ROWS = 2_000  # distinct rows kept in the result
 SAMPLE_NUMBERS = 400_000  # and not many more numbers than this, however wide the table
@@ -151,7 +151,8 @@ class Run:
             task = on_device(
                 MeasureTask(asker, left, keys[0], self.asked.seed, columns.survey.weight, keys[1])
             )
-            sums = self._passes_of(task, asker, columns).fold(task, number)
+            fitting = asker.fit_rows(sum(measure.n_changes for measure in left))
+            sums = self._passes_of(task, fitting, columns).fold(task, number)
             sampled = take_apart(sums.sample, len(asker.outputs), left)
             shown, notes = sampled.up_to(keys[0]), asker.predictor.notes
             about = About(columns.survey, asker.outputs, notes, shown.weight, keys[0])

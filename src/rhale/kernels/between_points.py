@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.moments import Moments
 
 
 def place_between(x: FloatArray, points: FloatArray) -> FloatArray:
@@ -44,7 +43,7 @@ def share_out(place: FloatArray, amount: FloatArray, n_points: int) -> FloatArra
     >>> share_out(np.array([0.0, 1.25]), np.array([3.0, 4.0]), 3)
     array([3., 3., 1.])
     """
-    first, position = _split(place, n_points)
+    first, position = split_place(place, n_points)
     second = np.minimum(first + 1, n_points - 1)
     before = np.bincount(first, amount * (1 - position), n_points)
     return np.asarray(before + np.bincount(second, amount * position, n_points))
@@ -69,7 +68,7 @@ def read_between(values: FloatArray, place: FloatArray) -> FloatArray:
     >>> read_between(np.array([[0.0, 1.0], [4.0, 3.0]]), np.array([0.25]))
     array([[1. , 1.5]])
     """
-    first, position = _split(place, len(values))
+    first, position = split_place(place, len(values))
     second = np.minimum(first + 1, len(values) - 1)
     part = position[:, None]
     return np.asarray((1 - part) * values[first] + part * values[second])
@@ -85,41 +84,14 @@ def variance_between(covariance: FloatArray, place: FloatArray) -> FloatArray:
     place : ndarray of shape (n_places,)
         From `place_between`.
     """
-    first, position = _split(place, len(covariance))
+    first, position = split_place(place, len(covariance))
     second, rest = np.minimum(first + 1, len(covariance) - 1), 1 - position
     before, after = (covariance[point, point] for point in (first, second))
     both = 2 * rest * position * covariance[first, second]
     return np.maximum(rest**2 * before + both + position**2 * after, 0.0)
 
 
-def covary_with_place(curve: FloatArray, cells: Moments) -> FloatArray:
-    """Covariance over the rows of several series with a curve where each row stands.
-
-    Parameters
-    ----------
-    curve : ndarray of shape (n_points,)
-        At the points, zero on average over the rows.
-    cells : Moments
-        Of the series, over the whole numbers from 0 to n_points - 1, x being `place_between`; over
-        one cell without width where there is one point.
-
-    Returns
-    -------
-    ndarray of shape (n_series,)
-        Divisor n - 1; nan for a single row.
-    """
-    free = cells.total_rows - 1
-    if free < 1e-9:
-        return np.full(len(cells.mean), np.nan)
-    if curve.size == 1:
-        return np.zeros(len(cells.mean))
-    rise = np.diff(curve)
-    middle = curve[:-1] + (cells.mean_x - cells.grid.edges[:-1]) * rise
-    products = cells.mean @ (cells.weight * middle) + cells.sxd @ rise
-    return np.asarray(products * (cells.total_rows / (cells.weight.sum() * free)))
-
-
-def _split(place: FloatArray, n_points: int) -> tuple[IntArray, FloatArray]:
+def split_place(place: FloatArray, n_points: int) -> tuple[IntArray, FloatArray]:
     """The point before each place, and how far it is from there to the next one."""
     first = np.clip(place.astype(np.intp), 0, max(n_points - 2, 0))
     return first, place - first

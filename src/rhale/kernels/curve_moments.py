@@ -75,6 +75,13 @@ def measure_curves(curves: FloatArray, weights: FloatArray | None = None) -> Cur
     -----
     O(n_rows n_points²) for each output.
     """
+    return scatter_curves(*find_deviations(curves, weights), weights)
+
+
+def find_deviations(
+    curves: FloatArray, weights: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Mean curve (n_outputs, n_points), and how much each curve deviates from it."""
     w = np.ones(curves.shape[1]) if weights is None else weights
     total = float(w.sum())
     # from the first curve first: equal curves then deviate by exactly nothing
@@ -82,7 +89,16 @@ def measure_curves(curves: FloatArray, weights: FloatArray | None = None) -> Cur
     gaps = curves - first[:, None, :]
     shift = np.matmul(w / (total if total > 0 else 1.0), gaps)
     gaps -= shift[:, None, :]
-    if weights is not None:
-        gaps *= np.sqrt(weights)[:, None]
+    return first + shift, gaps
+
+
+def scatter_curves(
+    mean: FloatArray, deviations: FloatArray, weights: FloatArray | None = None
+) -> CurveMoments:
+    """Moments of curves whose deviations from their mean are known."""
+    if weights is None:
+        n_rows = float(deviations.shape[1])
+        return CurveMoments(n_rows, n_rows, mean, np.stack([gap.T @ gap for gap in deviations]))
+    gaps = deviations * np.sqrt(weights)[:, None]
     products = np.stack([gap.T @ gap for gap in gaps])
-    return CurveMoments(total, float((w**2).sum()), first + shift, products)
+    return CurveMoments(float(weights.sum()), float((weights**2).sum()), mean, products)

@@ -11,6 +11,7 @@ import numpy as np
 from rhale.features.feature import Feature
 from rhale.features.survey import Survey, keep, rows_keys
 from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.held_points import HeldPoints
 from rhale.kernels.jumps import JumpQuestion, JumpReply, count_rows
 from rhale.kernels.moments import Moments
 from rhale.kernels.records import crosses_processes
@@ -88,17 +89,21 @@ class Questions:
         What is asked about some of the rows besides.
     jumps : sequence of JumpQuestion
         What is asked about the jumps of a model that is walked.
+    held : HeldPoints or None
+        At which points the column is held in all rows.
     """
 
     changes: Sequence[Change] = ()
     memory: Any = None
     aside: Aside | None = None
     jumps: Sequence[JumpQuestion] = ()
+    held: HeldPoints | None = None
 
     def n_asked(self, n_rows: int) -> int:
         """Rows that the model is asked about; once, where their jumps are."""
         some = 0 if self.aside is None else len(self.aside.changes) * self.aside.rows.size
-        return (len(self.changes) + len(self.jumps)) * n_rows + some
+        n_points = 0 if self.held is None else self.held.points.size
+        return (len(self.changes) + n_points + len(self.jumps)) * n_rows + some
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +122,8 @@ class Replies:
         Answers to what it asked about some of the rows; no changes where it did not.
     jumps : sequence of JumpReply
         Answers to what it asked about jumps.
+    curves : ndarray of shape (n_rows, n_points, n_outputs)
+        Answers with the column held at the points; no rows where it is not.
     """
 
     predictions: FloatArray
@@ -124,6 +131,7 @@ class Replies:
     changed: FloatArray
     aside: FloatArray = field(default_factory=lambda: NO_ANSWERS)
     jumps: Sequence[JumpReply] = ()
+    curves: FloatArray = field(default_factory=lambda: NO_ANSWERS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -395,6 +403,8 @@ class MeasureTask:
         answers = self.asker.ask(rows.chunk, changes) if changes else NO_ANSWERS
         ends = np.cumsum([len(questions.changes) for questions in asked])
         jumps = iter(self.ask_jumps(rows, [one for q in asked for one in q.jumps]))
+        held = [questions.held for questions in asked if questions.held is not None]
+        curves = iter(self.asker.ask_curves(rows.chunk, held) if held else ())
         return [
             Replies(
                 base.predictions,
@@ -402,6 +412,7 @@ class MeasureTask:
                 own,
                 self.ask_aside(rows.chunk, questions.aside),
                 tuple(next(jumps) for _ in questions.jumps),
+                NO_ANSWERS if questions.held is None else next(curves),
             )
             for own, questions in zip(np.split(answers, ends[:-1]), asked, strict=True)
         ]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from rhale.errors import BadPredictionError, ModelFailedError
 from rhale.kernels import FloatArray, IntArray
+from rhale.kernels.held_points import HeldPoints
 from rhale.kernels.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.kernels.pair_question import PairQuestion, PairReply
 from rhale.models import Predictor
@@ -19,6 +20,7 @@ from rhale.tables.chunk import Change
 Reason = str
 STACKED_ROWS, STACKED_NUMBERS = 2**15, 2**20  # of one call: more only costs fresh memory
 WALKED_CHANGES = 5  # of a feature, so that one walk answers for all of them
+WALKED_ANSWERS, FEWEST_WALKED = 2**23, 2**9  # of one walk at most; rows of one at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +79,39 @@ class Asker:
                 answers[mine] = self.ask_stacked(chunk, part)
         return answers
 
+    def ask_curves(self, chunk: Chunk, held: Sequence[HeldPoints]) -> list[FloatArray]:
+        """Predict the rows with one column held at each of some points in all of them.
+
+        Parameters
+        ----------
+        chunk : Chunk
+            The rows.
+        held : sequence of HeldPoints
+            Columns, each once, and their points.
+
+        Returns
+        -------
+        list of ndarray of shape (n_rows, n_points, n_outputs)
+            One for each column.
+        """
+        walker = self.predictor.walker
+        seen = [one for one in held if walker is not None and walker.sees(one.column)]
+        rest = [one for one in held if one not in seen]
+        answers = dict[int, FloatArray]()
+        if seen and walker is not None:
+            words = Question([(one.column, one.points) for one in seen], self.names, chunk)
+            walked = self.predictor.walk_curves(walker, chunk, seen, words)
+            answers |= {one.column: own for one, own in zip(seen, walked, strict=True)}
+        if rest:
+            every = [(one.column, point) for one in rest for point in one.points]
+            changes = [(column, np.full(chunk.n_rows, point)) for column, point in every]
+            ends = np.cumsum([one.points.size for one in rest])[:-1]
+            asked = np.split(self.ask_stacked(chunk, changes), ends)
+            answers |= {
+                one.column: own.transpose(1, 0, 2) for one, own in zip(rest, asked, strict=True)
+            }
+        return [answers[one.column] for one in held]
+
     def ask_jumps(
         self, chunk: Chunk, questions: Sequence[JumpQuestion], rows: JumpRows
     ) -> list[JumpReply]:
@@ -107,8 +142,16 @@ class Asker:
     def changes_at_once(self, n_rows: int, n_features: int) -> int:
         """Changes of some rows whose answers fit into memory: one call, or one walk of trees."""
         if self.predictor.walks:  # chunks are small enough for that
-            return WALKED_CHANGES * n_features
+            fit = WALKED_ANSWERS // (n_rows * self.predictor.n_all)
+            return max(WALKED_CHANGES * n_features, fit)
         return self.copies_at_once(n_rows)
+
+    def fit_rows(self, n_changes: int) -> Asker:
+        """The same in smaller batches, where one walk is to answer for so many changes of rows."""
+        if not self.predictor.walks:
+            return self
+        fit = WALKED_ANSWERS // (max(n_changes, 1) * self.predictor.n_all)
+        return replace(self, batch_rows=min(self.batch_rows, max(fit, FEWEST_WALKED)))
 
     def copies_at_once(self, n_rows: int) -> int:
         """Copies of the rows that are stacked for one call: beyond some size that only costs copies."""

@@ -9,11 +9,13 @@ import numpy as np
 
 from rhale.features.feature import Feature
 from rhale.kernels import FloatArray
-from rhale.kernels.between_points import covary_with_place, place_between, share_out
-from rhale.kernels.curve_moments import CurveMoments, measure_curves
+from rhale.kernels.between_points import place_between, share_out
+from rhale.kernels.curve_moments import CurveMoments, find_deviations, scatter_curves
+from rhale.kernels.curve_places import CurvePlaces, place_curves
 from rhale.kernels.fixed import Edges
 from rhale.kernels.grid import Grid
-from rhale.kernels.moments import Moments, measure
+from rhale.kernels.held_points import HeldPoints
+from rhale.kernels.moments import Moments, check_magnitude, measure
 from rhale.kernels.partition import Partition
 from rhale.kernels.records import crosses_processes
 from rhale.kernels.row_places import RowPlaces, place_rows
@@ -38,21 +40,26 @@ class Traces:
     ----------
     curves : CurveMoments
         Shapes and levels of their curves.
+    places : CurvePlaces
+        How shapes go with where the rows stand.
     cells : Moments
-        Where the rows stand between the points of the grid, and with which shapes.
+        Where the rows stand between the points of the grid.
     n_outside : int
         Rows beyond the ends of the grid.
     """
 
     curves: CurveMoments
+    places: CurvePlaces
     cells: Moments
     n_outside: int
 
     def __add__(self, other: Traces) -> Traces:
+        curves = self.curves + other.curves
+        mine, theirs = (
+            one.places.deviating_from(one.curves.mean - curves.mean) for one in (self, other)
+        )
         return Traces(
-            self.curves + other.curves,
-            self.cells + other.cells,
-            self.n_outside + other.n_outside,
+            curves, mine + theirs, self.cells + other.cells, self.n_outside + other.n_outside
         )
 
 
@@ -93,24 +100,29 @@ class Tracing:
         """All rows at every point of the grid."""
         column, levels, n_rows = self.feature.column, self.feature.levels, rows.chunk.n_rows
         if levels is None:
-            return Questions([(column, np.full(n_rows, p)) for p in self.points])
+            return Questions(held=HeldPoints(column, self.points))
         chance = chances(rows.key)
         whole = (np.full(n_rows, k) for k in range(levels.size))
         return Questions([(column, levels.at(level, chance)) for level in whole])
 
-    def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:  # noqa: ARG002
+    def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:
         """Moments of the curves, of all rows and by where rows stand."""
-        x, weights, traced = self.feature.stands(rows.chunk), rows.chunk.weights, replies.changed
-        split = split_shapes(traced)
-        curves = measure_curves(split.transpose(2, 1, 0), weights)
-        shapes = split[:-1].transpose(2, 0, 1).reshape(-1, x.size)
-        cells = measure(self.stretches, place_between(x, self.points), shapes, weights)
+        x, weights = self.feature.stands(rows.chunk), rows.chunk.weights
+        traced = replies.changed.transpose(1, 0, 2) if asked.held is None else replies.curves
+        mean, deviations = find_deviations(split_shapes(traced), weights)
+        check_magnitude(deviations[..., :-1])
+        place = place_between(x, self.points)
+        total = Traces(
+            scatter_curves(mean, deviations, weights),
+            place_curves(deviations, place, self.points.size, weights),
+            measure(self.stretches, place, np.empty((0, x.size)), weights),
+            n_outside=int(np.sum((x < self.points[0]) | (x > self.points[-1]))),
+        )
         kept = x[rows.sampled, None]
         if self.method == "ice":
-            single = traced[:, rows.sampled].transpose(1, 2, 0).reshape(len(kept), -1)
+            single = traced[rows.sampled].transpose(0, 2, 1).reshape(len(kept), -1)
             kept = np.hstack([kept, single])
-        n_outside = int(np.sum((x < self.points[0]) | (x > self.points[-1])))
-        return Tally(Traces(curves, cells, n_outside), kept)
+        return Tally(total, kept)
 
     @property
     def stretches(self) -> Grid:
@@ -146,7 +158,7 @@ class Tracing:
         shape, level = covariance[:-1, :-1], covariance[-1, -1]
         variance = np.diag(shape) + 2 * covariance[:-1, -1] + level
         mean_shape = found.mean[output, :-1]
-        cells = total.cells.series(*range(output * points.size, (output + 1) * points.size))
+        rows, curve = total.cells.total_rows, mean_shape - share @ mean_shape
         profile = Profile(
             name=self.feature.name,
             output=name,
@@ -160,8 +172,8 @@ class Tracing:
             row_places=RowPlaces(
                 np.interp(places.x, np.arange(points.size), points), places.weight
             ),
-            known_rows=cells.total_rows,
-            own_covariance=covary_with_place(mean_shape - share @ mean_shape, cells),
+            known_rows=rows,
+            own_covariance=total.places.covary(curve, rows)[output, :-1],
         )
         if self.method == "pdp":
             return profile
@@ -197,15 +209,20 @@ def split_shapes(traced: FloatArray) -> FloatArray:
 
     Parameters
     ----------
-    traced : ndarray of shape (n_points, n_rows, n_outputs)
+    traced : ndarray of shape (n_rows, n_points, n_outputs)
         One curve per row and output.
 
     Returns
     -------
-    ndarray of shape (n_points + 1, n_rows, n_outputs)
+    ndarray of shape (n_outputs, n_rows, n_points + 1)
         The curve less its average, and the average.
     """
-    split = np.empty((len(traced) + 1, *traced.shape[1:]))
-    np.mean(traced, axis=0, out=split[-1])
-    np.subtract(traced, split[-1], out=split[:-1])
+    n_rows, n_points, n_outputs = traced.shape
+    split = np.empty((n_outputs, n_rows, n_points + 1))
+    shapes, first = split[..., :-1], traced[:, :1].transpose(2, 0, 1)
+    # from the first point first: flat curves then have exactly no shape
+    np.subtract(traced.transpose(2, 0, 1), first, out=shapes)
+    rise = shapes @ np.full(n_points, 1 / n_points)
+    shapes -= rise[..., None]
+    np.add(first[..., 0], rise, out=split[..., -1])
     return split

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from rhale.errors import BadSettingError, NotDifferentiableError
 from rhale.kernels import FloatArray
 from rhale.kernels.dependences import DependenceQuestion, Dependences
+from rhale.kernels.held_points import HeldPoints
 from rhale.kernels.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.kernels.pair_question import PairQuestion, PairReply
 from rhale.models.output_words import Answer
@@ -22,6 +23,12 @@ class Walker(Protocol):
 
     def walk(self, chunk: Chunk, changes: Sequence[Change]) -> FloatArray:
         """Answers of all outputs, shape (n_changes, n_rows, n_outputs)."""
+
+    def walk_curves(self, chunk: Chunk, held: Sequence[HeldPoints]) -> list[FloatArray]:
+        """Answers of all outputs with one column held in all rows, (n_rows, n_points, n_outputs).
+
+        One array for each question; each is about another column that it `sees`.
+        """
 
     def sees(self, column: int) -> bool:
         """Whether changes of a column can be walked."""

@@ -14,6 +14,7 @@ import numpy as np
 from rhale.errors import BadPredictionError, BadSettingError, WrongShapeError
 from rhale.kernels import FloatArray
 from rhale.kernels.dependences import DependenceQuestion, Dependences
+from rhale.kernels.held_points import HeldPoints
 from rhale.kernels.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.kernels.pair_question import PairQuestion, PairReply
 from rhale.models.adapter import Adapter, Walker
@@ -196,6 +197,52 @@ class Predictor:
         if has_bad_numbers(flat):
             check_answer(flat, len(flat), question)  # says where
         return self._choose(flat).reshape(len(changes), chunk.n_rows, -1)
+
+    def walk_curves(
+        self, walker: Walker, chunk: Chunk, held: Sequence[HeldPoints], question: object
+    ) -> list[FloatArray]:
+        """Answers of the chosen outputs with one column held, (n_rows, n_points, n_outputs) each.
+
+        Parameters
+        ----------
+        walker : Walker
+            What answers, that of the adapter.
+        chunk : Chunk
+            The rows.
+        held : sequence of HeldPoints
+            Columns, each once, and their values in all rows.
+        question : object
+            What was asked, for messages.
+
+        Returns
+        -------
+        list of ndarray of shape (n_rows, n_points, n_outputs)
+
+        Examples
+        --------
+        >>> from rhale.models import wrap
+        >>> from rhale.tables import open_table
+        >>> x = np.arange(6.0).reshape(3, 2)
+        >>> chunk = open_table(x).chunk(0, 3)
+        >>> predictor, asked = meet(wrap(lambda rows: 2 * rows[:, 0]), chunk)
+        >>> class Doubles:
+        ...     def walk_curves(self, chunk, held):
+        ...         return [np.tile(2 * own.points, (chunk.n_rows, 1))[..., None] for own in held]
+        >>> held = [HeldPoints(0, np.array([1.0, 5.0]))]
+        >>> predictor.walk_curves(Doubles(), chunk, held, "with x0 held")[0][..., 0]
+        array([[ 2., 10.],
+               [ 2., 10.],
+               [ 2., 10.]])
+        """
+        heed_stop()
+        with blaming_the_model(chunk.n_rows, question):
+            answers = walker.walk_curves(chunk, held)
+        for own in answers:
+            if has_bad_numbers(own):
+                flat = own.reshape(own.shape[0] * own.shape[1], -1)
+                check_answer(flat, len(flat), question)  # says where
+        everything = self.chosen == tuple(range(self.n_all))
+        return answers if everything else [own[..., list(self.chosen)] for own in answers]
 
     def walk_jumps(
         self,

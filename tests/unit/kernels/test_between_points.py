@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from rhale.kernels.between_points import (
-    covary_with_place,
     place_between,
     read_between,
     share_out,
@@ -70,26 +69,9 @@ def test_the_variance_of_curves_that_meet_between_points_is_none_there():
     assert found.tolist() == [1, 0, 1]
 
 
-def test_covariances_are_those_with_the_curve_where_rows_stand():
-    series, rows = RNG.normal(0, 1, (3, 60)) + X, np.interp(X, POINTS, VALUES)
-    mean, n = np.average(rows, weights=W), W.sum() ** 2 / (W**2).sum()
-    gaps = series - np.average(series, axis=1, weights=W)[:, None]
-    expected = np.average(gaps * (rows - mean), axis=1, weights=W) * n / (n - 1)
-    parts = [cells(X[k], W[k], series[:, k]) for k in (slice(0, 7), slice(7, 40), slice(40, 60))]
-    for measured in (cells(series=series), parts[0] + parts[1] + parts[2]):
-        found = covary_with_place(VALUES - mean, measured)
-        np.testing.assert_allclose(found, expected, rtol=1e-10)
-
-
-def test_one_row_has_no_covariance():
-    one = cells(X[:1], None, np.ones((2, 1)))
-    assert np.isnan(covary_with_place(VALUES, one)).all()
-
-
-def test_a_single_point_has_all_rows_and_no_covariance():
+def test_a_single_point_has_all_rows():
     alone = measure(Grid(np.zeros(2)), np.zeros(5), np.ones((1, 5)))
     assert share_out(*place_rows(alone), 1).tolist() == [1.0]
-    assert covary_with_place(np.zeros(1), alone).tolist() == [0.0]
     assert variance_between(np.array([[3.0]]), np.zeros(2)).tolist() == [3, 3]
 
 

@@ -274,5 +274,12 @@ def test_given_points_around_the_value_of_a_constant_feature_are_traced():
 
 
 def test_curves_are_split_into_shapes_and_levels():
-    traced = np.array([[[1.0], [10.0]], [[3.0], [30.0]]])
-    assert split_shapes(traced)[:, :, 0].tolist() == [[-1, -10], [1, 10], [2, 20]]
+    traced = np.array([[[1.0], [3.0]], [[10.0], [30.0]]])
+    assert split_shapes(traced)[0].tolist() == [[-1, 1, 2], [-10, 10, 20]]
+
+
+def test_flat_curves_have_exactly_no_shape():
+    traced = np.full((2, 51, 1), 0.1) * np.array([1.0, 1e9])[:, None, None]
+    split = split_shapes(traced)[0]
+    assert not split[:, :-1].any()
+    assert split[:, -1].tolist() == traced[:, 0, 0].tolist()

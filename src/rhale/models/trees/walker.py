@@ -10,6 +10,7 @@ import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.dependences import DependenceQuestion, Dependences
+from rhale.kernels.held_points import HeldPoints
 from rhale.kernels.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.kernels.pair_question import PairQuestion, PairReply
 from rhale.models.sklearn import log_odds
@@ -53,6 +54,28 @@ class TreeWalker:
         columns = np.array([c for c, _ in changes], dtype=np.int64)
         features = columns if found.columns is None else found.columns[columns]
         return self.sums(rows, features, values)
+
+    def walk_curves(self, chunk: Chunk, held: Sequence[HeldPoints]) -> list[FloatArray]:
+        """Answers with one column held in all rows: (n_rows, n_points, n_outputs) for each."""
+        from rhale.models.trees.curve_walk import CurveQuestion, walk_curves
+
+        found = self.reading
+        columns = np.array([one.column for one in held], dtype=np.int64)
+        features = columns if found.columns is None else found.columns[columns]
+        points = [
+            self.points_seen(one, int(feature), chunk)
+            for one, feature in zip(held, features, strict=True)
+        ]
+        question = CurveQuestion(features, points)
+        sums = walk_curves(found.forest, self.matrix(chunk.rows), question, found.base)
+        return [self.link(own) for own in sums]
+
+    def points_seen(self, held: HeldPoints, feature: int, chunk: Chunk) -> FloatArray:
+        """What the trees see of the points of a column."""
+        points = chunk.representable(held.column, held.points)
+        seen = self.numbers_seen(held.column, feature, chunk, points) if feature >= 0 else points
+        is_missing = self.stands_for_missing(seen)
+        return seen if is_missing is None else np.where(is_missing, np.nan, seen)
 
     def sees(self, column: int) -> bool:
         """Whether a column goes its own way to the trees, so that changes of it can be walked."""

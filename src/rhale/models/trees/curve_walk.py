@@ -1,0 +1,488 @@
+"""Curves of rows along features of trees: one walk finds those of all features (numba)."""
+
+from __future__ import annotations
+
+import logging
+import pathlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rhale.kernels import FloatArray, IntArray
+from rhale.models.trees.compiled import njit
+from rhale.models.trees.forest import LEAF, Forest
+from rhale.models.trees.leaf_dependences import fill_bits, lowest_bit
+from rhale.models.trees.walk import Coding, Sums, Trees, encode, goes_right
+
+LOG = logging.getLogger("rhale")
+MOST_ROWS = 2**9  # that walk together: their curves are to stay in the processor's cache
+WORD = 64  # points that one number holds as bits
+NONE, ONE = np.uint64(0), np.uint64(1)
+HALF, LOW = np.uint64(32), np.uint64(2**32 - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class CurveQuestion:
+    """Along which features of the trees, and at which values.
+
+    Attributes
+    ----------
+    features : ndarray of shape (n_held,)
+        Features, each once; negative for one that no tree sees.
+    points : sequence of ndarray of shape (n_points,)
+        Values as the trees see them, of each feature.
+    """
+
+    features: IntArray
+    points: Sequence[FloatArray]
+
+
+class Points(NamedTuple):
+    """The points of all features.
+
+    Attributes
+    ----------
+    held_of : ndarray of shape (n_features,)
+        Place of a feature among those that are held, or -1.
+    starts : ndarray of shape (n_held + 1,)
+        Where the points of a feature begin; behind the last of each is room for one more.
+    everything : ndarray of shape (n_held, n_words)
+        All points of a feature, as bits.
+    left : ndarray of shape (n_nodes, n_words)
+        Points that a split sends left.
+    """
+
+    held_of: Any
+    starts: Any
+    everything: Any
+    left: Any
+
+
+class Way(NamedTuple):
+    """Which points come as far as the node of each level, by the features that were asked for.
+
+    Attributes
+    ----------
+    n_asked : ndarray of shape (n_levels,)
+        Held features that splits on the way ask for.
+    held, source : ndarray of shape (n_levels, most)
+        Which, and the level where the set of their points is written.
+    allowed : ndarray of shape (n_levels, n_words)
+        Such sets, as bits.
+    node, split : ndarray of shape (n_levels,)
+        The node, and the held feature that it asks for itself, or -1.
+    """
+
+    n_asked: Any
+    held: Any
+    source: Any
+    allowed: Any
+    node: Any
+    split: Any
+
+
+class Lists(NamedTuple):
+    """Room for rows on their way, by themselves or with one feature held, and for where they end.
+
+    Rows that come to a node by themselves lie at `rows[a:b]`. Rows that come with a feature held
+    lie at `away[s:e]`, the feature in the upper half of the number. At one node a row is in one
+    of the two, at most once: it fails one feature's conditions, or none.
+    """
+
+    rows: Any
+    left_rows: Any
+    away: Any
+    left_away: Any
+    stack: Any
+    marks: Any
+    n_marks: Any
+    first_of: Any
+    place_of: Any
+    leaf_of: Any
+    ended: Any
+
+
+class Block(NamedTuple):
+    """Rows that walk together: their codes, their sums, and how many come before them."""
+
+    codes: Any
+    total: Any
+    begin: Any
+    n_rows: Any
+    n_all: Any
+
+
+def walk_curves(
+    forest: Forest, rows: FloatArray, question: CurveQuestion, base: FloatArray
+) -> list[FloatArray]:
+    """Sum the leaves of every row with one feature held at each of some points.
+
+    Parameters
+    ----------
+    forest : Forest
+        The trees.
+    rows : ndarray of shape (n_rows, n_features)
+        The rows.
+    question : CurveQuestion
+        Features and points.
+    base : ndarray of shape (n_outputs,)
+        What is added to the sums.
+
+    Returns
+    -------
+    list of ndarray of shape (n_rows, n_points, n_outputs)
+        One for each feature; the numbers of `walk`, to the last bit.
+
+    Notes
+    -----
+    All rows have the same points, so which points a node lets pass does not depend on the row: a
+    row that fails the conditions of one feature brings all of them along as one. It adds what its
+    leaf differs by to a stretch of the row's curve, at whose ends two steps are written; curves
+    are sums of steps. O(rows x trees x (depth + leaves that one feature leads to)), and the
+    answers.
+    """
+    sizes = np.array([own.size for own in question.points], dtype=np.int64)
+    starts = np.append(0, np.cumsum(sizes + 1))
+    whole = np.zeros(len(rows) * int(starts[-1]) * forest.n_outputs, np.int64)
+    answers = whole.view(np.float64)
+    if will_compile():
+        LOG.warning("compiling the walk for curves, once and for all (some seconds)")
+    trees = Trees(
+        forest.nodes, forest.bits, forest.roots, forest.targets, forest.leaves, forest.depth
+    )
+    points = find_points(trees, forest, question, starts)
+    walk_blocks(
+        trees,
+        Coding(forest.cuts, forest.cut_starts, forest.kinds, forest.is_single),
+        points,
+        rows,
+        Sums(base, np.ldexp(1.0, -forest.exponent), whole, answers),
+        make_way(forest.depth + 1, points),
+        make_lists(min(MOST_ROWS, max(len(rows), 1)), forest, points),
+    )
+    parts = np.split(answers, starts[1:-1] * len(rows) * forest.n_outputs)
+    return [
+        part.reshape(len(rows), size + 1, forest.n_outputs)[:, :-1]
+        for part, size in zip(parts, sizes, strict=True)
+    ]
+
+
+def will_compile() -> bool:
+    """Tell whether the walk has to be compiled first: it is in no cache yet."""
+    if walk_blocks.signatures:
+        return False
+    folder = pathlib.Path(str(walk_blocks.stats.cache_path))
+    return not any(folder.glob(f"{pathlib.Path(__file__).stem}.walk_blocks-*.nbi"))
+
+
+def find_points(trees: Trees, forest: Forest, question: CurveQuestion, starts: IntArray) -> Points:
+    """Where points are, and where splits send them."""
+    held_of = np.full(forest.n_features, -1, dtype=np.int64)
+    codes = np.zeros(int(starts[-1]), np.uint32)
+    n_words = -(-int(np.diff(starts).max(initial=1)) // WORD)
+    everything = np.zeros((len(starts) - 1, n_words), np.uint64)
+    left = np.zeros((len(forest.nodes), n_words), np.uint64)
+    for held, (feature, own) in enumerate(zip(question.features, question.points, strict=True)):
+        fill_bits(everything[held], own.size)
+        if feature < 0:
+            continue
+        held_of[feature] = held
+        cuts = forest.cuts[forest.cut_starts[feature] : forest.cut_starts[feature + 1]]
+        if cuts.size:
+            part = codes[starts[held] : starts[held + 1] - 1]
+            encode(np.array(own), cuts, forest.kinds[feature], forest.is_single, part)
+    points = Points(held_of, starts, everything, left)
+    split_points(trees, points, codes)
+    return points
+
+
+def make_way(n_levels: int, points: Points) -> Way:
+    """Room for a way through a tree; its beginning asks for nothing."""
+    n_held, n_words = points.everything.shape
+    most = max(min(n_levels, n_held), 1)
+    return Way(
+        n_asked=np.zeros(n_levels, np.int64),
+        held=np.zeros((n_levels, most), np.int64),
+        source=np.zeros((n_levels, most), np.int64),
+        allowed=np.zeros((n_levels, n_words), np.uint64),
+        node=np.zeros(n_levels, np.int64),
+        split=np.zeros(n_levels, np.int64),
+    )
+
+
+def make_lists(n_rows: int, forest: Forest, points: Points) -> Lists:
+    """Room for rows on their way: those of a node, and of the nodes that wait."""
+    n_held, n_words = points.everything.shape
+    most = max(min(forest.depth + 1, n_held), 1)
+    runs = 1 + (n_words * WORD // 2 if forest.bits.size else 0)
+    n_ends = min(int(points.starts[-1]), runs * count_leaves(forest))
+    return Lists(
+        rows=np.empty(n_rows, np.int64),
+        left_rows=np.empty(n_rows + 1, np.int64),
+        away=np.empty(n_rows * (forest.depth + 2) + 1, np.uint64),
+        left_away=np.empty(n_rows + 1, np.uint64),
+        stack=np.empty((forest.depth + 2, 7), np.int64),
+        marks=np.empty((most, n_words * WORD + 2), np.int64),
+        n_marks=np.empty(most, np.int64),
+        first_of=np.empty(most, np.int64),
+        place_of=np.empty(max(n_held, 1), np.int64),
+        leaf_of=np.empty(n_rows, np.int64),
+        ended=np.empty((n_rows * n_ends, 3), np.int64),
+    )
+
+
+def count_leaves(forest: Forest) -> int:
+    """Leaves of the largest tree."""
+    is_leaf = np.append(0, np.cumsum(forest.nodes[:, 0] == LEAF))
+    limits = np.append(np.sort(forest.roots), len(forest.nodes))
+    return int(np.diff(is_leaf[limits]).max(initial=1))
+
+
+@njit(cache=True, nogil=True)
+def split_points(trees: Any, points: Any, codes: Any) -> None:
+    """Write which points every split sends left."""
+    for node in range(len(trees.nodes)):
+        feature = np.int64(trees.nodes[node, 0])
+        held = points.held_of[feature] if feature != LEAF else -1
+        if held < 0:
+            continue
+        low, width = np.uint64(trees.nodes[node, 1]), np.uint64(trees.nodes[node, 2])
+        start = points.starts[held]
+        for i in range(points.starts[held + 1] - start - 1):
+            right = goes_right(np.uint64(codes[start + i]), low, width, trees.bits)
+            points.left[node, i // WORD] |= (ONE - right) << np.uint64(i % WORD)
+
+
+@njit(cache=True, nogil=True)
+def walk_blocks(
+    trees: Any, coding: Any, points: Any, rows: Any, sums: Any, way: Any, lists: Any
+) -> None:
+    """Fill `sums`: block after block of rows, and tree after tree for each."""
+    most = len(lists.rows)
+    codes = np.zeros((len(coding.kinds), most), np.uint32)
+    total = np.empty((most, len(sums.base)), np.int64)
+    for begin in range(0, len(rows), most):
+        block = Block(codes, total, begin, min(most, len(rows) - begin), len(rows))
+        encode_rows(coding, rows[begin : begin + most], codes)
+        total[:] = 0
+        for tree in range(len(trees.roots)):
+            n_ended = walk_tree(trees, tree, points, block, way, lists, len(sums.base))
+            add_leaves(trees, tree, block, lists, n_ended, sums.whole)
+        finish(points, sums, block)
+
+
+@njit(cache=True, nogil=True)
+def encode_rows(coding: Any, rows: Any, codes: Any) -> None:
+    """Write the codes of rows."""
+    x = np.empty(len(rows))
+    for f in range(len(coding.kinds)):
+        cuts = coding.cuts[coding.cut_starts[f] : coding.cut_starts[f + 1]]
+        if len(cuts) > 0:
+            x[:] = rows[:, f]
+            encode(x, cuts, coding.kinds[f], coding.is_single, codes[f, : len(rows)])
+
+
+@njit(cache=True, nogil=True)
+def walk_tree(
+    trees: Any, tree: Any, points: Any, block: Any, way: Any, lists: Any, n_outputs: Any
+) -> Any:
+    """Send rows down a tree, by themselves and with one feature held; list where the latter end.
+
+    What goes right moves to the front of its places, what goes left behind it.
+    """
+    nodes, bits, codes = trees.nodes, trees.bits, block.codes  # numba counts references otherwise
+    rows, left_rows, stack = lists.rows, lists.left_rows, lists.stack
+    away, left_away, leaf_of = lists.away, lists.left_away, lists.leaf_of
+    for r in range(block.n_rows):
+        rows[r] = r
+    node, level, side, n_waiting, n_ended = trees.roots[tree], 0, 0, 0, 0
+    a, b, s, e = 0, block.n_rows, 0, 0
+    while True:
+        if level > 0:
+            enter(way, level, side, points)
+        feature, below = np.int64(nodes[node, 0]), np.int64(nodes[node, 3])
+        if feature == LEAF:
+            for i in range(a, b):
+                leaf_of[rows[i]] = below
+            if e > s:
+                n_ended = list_ends(
+                    below, way, level, s, e, points, block, lists, n_ended, n_outputs
+                )
+        else:
+            low, width = np.uint64(nodes[node, 1]), np.uint64(nodes[node, 2])
+            some_left, some_right = find_sides(node, feature, points, way, level)
+            held, own = way.split[level], codes[feature]
+            stop, n_left = s, 0
+            for i in range(s, e):
+                item = away[i]
+                right = np.int64(goes_right(np.uint64(own[item & LOW]), low, width, bits))
+                is_held = np.int64(item >> HALF) == held
+                away[stop] = left_away[n_left] = item
+                stop += some_right if is_held else right
+                n_left += some_left if is_held else 1 - right
+            middle, n_stay = a, 0
+            for i in range(a, b):
+                r = rows[i]
+                right = np.int64(goes_right(np.uint64(own[r]), low, width, bits))
+                rows[middle] = left_rows[n_stay] = r
+                middle += right
+                n_stay += 1 - right
+            for i in range(n_stay):
+                rows[middle + i] = left_rows[i]
+            upper = np.uint64(max(held, 0)) << HALF
+            for i in range(middle, b if some_right else middle):  # held, they go to the other side
+                away[stop] = upper | np.uint64(rows[i])
+                stop += 1
+            last = stop
+            for i in range(n_left):
+                away[last] = left_away[i]
+                last += 1
+            for i in range(a, middle if some_left else a):
+                away[last] = upper | np.uint64(rows[i])
+                last += 1
+            if middle > a or stop > s:
+                stack[n_waiting, 0], stack[n_waiting, 1] = below + 1, level + 1
+                stack[n_waiting, 2] = 1
+                stack[n_waiting, 3], stack[n_waiting, 4] = a, middle
+                stack[n_waiting, 5], stack[n_waiting, 6] = s, stop
+                n_waiting += 1
+            if b > middle or last > stop:
+                node, level, side, a, s, e = below, level + 1, 0, middle, stop, last
+                continue
+        if n_waiting == 0:
+            return n_ended
+        n_waiting -= 1
+        node, level, side = stack[n_waiting, 0], stack[n_waiting, 1], stack[n_waiting, 2]
+        a, b = stack[n_waiting, 3], stack[n_waiting, 4]
+        s, e = stack[n_waiting, 5], stack[n_waiting, 6]
+
+
+@njit(cache=True, nogil=True)
+def find_place(way: Any, level: Any, held: Any) -> Any:
+    """Place of a held feature among those that were asked for on the way; their number if none."""
+    for t in range(way.n_asked[level]):
+        if way.held[level, t] == held:
+            return t
+    return way.n_asked[level]
+
+
+@njit(cache=True, nogil=True)
+def find_sides(node: Any, feature: Any, points: Any, way: Any, level: Any) -> Any:
+    """Tell whether any points that come to a split go left, and whether any go right."""
+    held = points.held_of[feature]
+    way.node[level], way.split[level] = node, held
+    if held < 0:
+        return 0, 0
+    place = find_place(way, level, held)
+    come, left = points.everything[held], points.left[node]
+    if place < way.n_asked[level]:
+        come = way.allowed[way.source[level, place]]
+    some_left, some_right = 0, 0
+    for w in range(len(left)):
+        some_left |= np.int64((come[w] & left[w]) != NONE)
+        some_right |= np.int64((come[w] & ~left[w]) != NONE)
+    return some_left, some_right
+
+
+@njit(cache=True, nogil=True)
+def enter(way: Any, level: Any, side: Any, points: Any) -> None:
+    """Go to one side of the split above, and write which of its points come along."""
+    above = level - 1
+    n_asked, held = way.n_asked[above], way.split[above]
+    for t in range(n_asked):
+        way.held[level, t], way.source[level, t] = way.held[above, t], way.source[above, t]
+    if held >= 0:
+        place = find_place(way, above, held)
+        come, left = points.everything[held], points.left[way.node[above]]
+        if place < n_asked:
+            come = way.allowed[way.source[above, place]]
+        allowed = way.allowed[level]
+        for w in range(len(left)):
+            allowed[w] = come[w] & (~left[w] if side == 1 else left[w])
+        way.held[level, place], way.source[level, place] = held, level
+        n_asked = max(n_asked, place + 1)
+    way.n_asked[level] = n_asked
+
+
+@njit(cache=True, nogil=True)
+def list_ends(
+    leaf: Any,
+    way: Any,
+    level: Any,
+    s: Any,
+    e: Any,
+    points: Any,
+    block: Any,
+    lists: Any,
+    n_ended: Any,
+    n_outputs: Any,
+) -> Any:
+    """List the stretches of curves that end in a leaf: leaf and row, first step, second step."""
+    starts, away, ended = points.starts, lists.away, lists.ended
+    marks, n_marks, first_of, place_of = lists.marks, lists.n_marks, lists.first_of, lists.place_of
+    for t in range(way.n_asked[level]):
+        held = way.held[level, t]
+        place_of[held] = t
+        n_slots = starts[held + 1] - starts[held]
+        first_of[t] = starts[held] * block.n_all + block.begin * n_slots
+        n_marks[t] = find_marks(way.allowed[way.source[level, t]], n_slots - 1, marks[t])
+    for i in range(s, e):
+        held, row = np.int64(away[i] >> HALF), np.int64(away[i] & LOW)
+        t = place_of[held]
+        first = first_of[t] + row * (starts[held + 1] - starts[held])
+        for m in range(0, n_marks[t], 2):
+            ended[n_ended, 0] = (leaf << 32) | row
+            ended[n_ended, 1] = (first + marks[t, m]) * n_outputs
+            ended[n_ended, 2] = (first + marks[t, m + 1]) * n_outputs
+            n_ended += 1
+    return n_ended
+
+
+@njit(cache=True, nogil=True)
+def find_marks(allowed: Any, n_points: Any, marks: Any) -> Any:
+    """List where runs of points begin and where they end, in turns."""
+    n_marks, before = 0, NONE
+    for w in range(len(allowed)):
+        word = allowed[w]
+        changes = word ^ ((word << ONE) | before)
+        before = word >> np.uint64(WORD - 1)
+        while changes != NONE:
+            marks[n_marks] = w * WORD + lowest_bit(changes)
+            n_marks += 1
+            changes &= changes - ONE
+    marks[n_marks] = n_points  # where the last run ends, if that is behind the last word
+    return n_marks + n_marks % 2
+
+
+@njit(cache=True, nogil=True)
+def add_leaves(trees: Any, tree: Any, block: Any, lists: Any, n_ended: Any, whole: Any) -> None:
+    """Add what the leaves hold: to the rows, and to curves what another leaf differs by."""
+    leaves, leaf_of, target, total = trees.leaves, lists.leaf_of, trees.targets[tree], block.total
+    ended = lists.ended
+    for k in range(leaves.shape[1]):
+        output = target + k
+        for r in range(block.n_rows):
+            total[r, output] += leaves[leaf_of[r], k]
+        for i in range(n_ended):
+            leaf, row = ended[i, 0] >> 32, ended[i, 0] & 0xFFFFFFFF
+            step = leaves[leaf, k] - leaves[leaf_of[row], k]
+            whole[ended[i, 1] + output] += step
+            whole[ended[i, 2] + output] -= step
+
+
+@njit(cache=True, nogil=True)
+def finish(points: Any, sums: Any, block: Any) -> None:
+    """Turn steps into curves, and whole numbers into answers on the same memory."""
+    base, unit, whole, answers = sums.base, sums.unit, sums.whole, sums.answers
+    n_outputs, starts = len(base), points.starts
+    for held in range(len(starts) - 1):
+        n_slots = starts[held + 1] - starts[held]
+        for r in range(block.n_rows):
+            first = (starts[held] * block.n_all + (block.begin + r) * n_slots) * n_outputs
+            for k in range(n_outputs):
+                running = block.total[r, k]
+                for place in range(first + k, first + (n_slots - 1) * n_outputs, n_outputs):
+                    running += whole[place]
+                    answers[place] = base[k] + unit * running
