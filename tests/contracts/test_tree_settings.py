@@ -1,5 +1,6 @@
 """Settings, tables and wrappers of tree ensembles under which walking is easily wrong."""
 
+import json
 import subprocess
 import sys
 import textwrap
@@ -8,7 +9,6 @@ import numpy as np
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
-from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import (
     AdaBoostRegressor,
     BaggingClassifier,
@@ -119,6 +119,19 @@ def test_categories_of_all_kinds_are_read(name, booster):
     ).fit(data, data["a"] * (codes % 2))
     data["kind"] = data["kind"].cat.reorder_categories(kinds[::-1])
     assert_same_answers(model, data, SINGLE, changes=[(0, rng.normal(size=N_ROWS))])
+
+
+def test_a_model_that_keeps_no_categories_goes_by_their_places_in_the_table():
+    data, y = frame()
+    booster = xgboost.XGBRegressor(
+        n_estimators=8, enable_categorical=True, max_cat_to_onehot=1, n_jobs=1
+    ).fit(data, y).get_booster()  # fmt: skip
+    exported = json.loads(booster.save_raw("json"))
+    exported["learner"]["gradient_booster"]["model"].pop("cats", None)  # as before XGBoost 3.1
+    old = xgboost.Booster(model_file=bytearray(json.dumps(exported).encode()))
+    data["colour"] = data["colour"].cat.set_categories(["red", "grey", "green", "blue", "black"])
+    changes = [(0, np.random.default_rng(0).normal(size=N_ROWS))]
+    assert_same_answers(old, data, SINGLE, changes=changes)
 
 
 def test_a_linear_booster_is_asked_and_named(capfd):
@@ -478,9 +491,10 @@ def test_libraries_that_add_in_double_precision_are_held_to_it():
 
 
 def test_leaves_too_far_apart_for_one_unit_are_asked():
-    start = DummyClassifier(strategy="most_frequent")
-    model = GradientBoostingClassifier(init=start, n_estimators=5, random_state=0)
-    assert_asked(model.fit(X, target(X, 3)), X, "where the model answers")
+    model = GradientBoostingClassifier(n_estimators=5, random_state=0).fit(X, target(X, 3))
+    tree = model.estimators_[0, 0].tree_
+    tree.value[np.flatnonzero(tree.children_left < 0)[-1]] = 3e15
+    assert_asked(model, X, "where the model answers")
 
 
 class MissesOtherwise(HistGradientBoostingRegressor):

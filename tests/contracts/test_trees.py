@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -362,7 +363,9 @@ def test_rounds_after_early_stopping_are_those_of_predict(name):
     elif name == "lightgbm":
         model = lightgbm.LGBMRegressor(n_estimators=60, **QUIET)
         stop = lightgbm.early_stopping(2, verbose=False)
-        model.fit(x, y, eval_X=z, eval_y=noise, callbacks=[stop])
+        is_new = "eval_X" in signature(model.fit).parameters  # 4.6 has another name for them
+        held_out = {"eval_X": z, "eval_y": noise} if is_new else {"eval_set": [(z, noise)]}
+        model.fit(x, y, callbacks=[stop], **held_out)
         assert 0 < model.best_iteration_ < 60
     elif name == "catboost":
         model = catboost.CatBoostRegressor(n_estimators=60, early_stopping_rounds=2, **SILENT)
@@ -380,6 +383,7 @@ LINKED = {
     "xgboost tweedie": lambda: xgboost.XGBRegressor(objective="reg:tweedie", n_estimators=5),
     "xgboost base score": lambda: xgboost.XGBRegressor(base_score=3.5, n_estimators=5),
     "xgboost forest": lambda: xgboost.XGBRFRegressor(n_estimators=9),
+    "xgboost absolute": lambda: xgboost.XGBRegressor(objective="reg:absoluteerror", n_estimators=5),
     "xgboost quantiles": lambda: xgboost.XGBRegressor(
         objective="reg:quantileerror", quantile_alpha=[0.2, 0.8], n_estimators=4
     ),

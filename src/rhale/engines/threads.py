@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from contextvars import Context, copy_context
+from functools import partial
 from threading import Event
 from typing import Any, TypeVar
 
@@ -43,8 +44,8 @@ def map_in_threads(
     """
     stop = Event()
     with ExitStack() as stack:
-        settings = _settings_of_this_thread()
-        pool = stack.enter_context(ThreadPoolExecutor(n_threads, "rhale", _begin, (settings,)))
+        begin = partial(_begin, dict(np.geterr()), _settings_of_sklearn())
+        pool = stack.enter_context(ThreadPoolExecutor(n_threads, "rhale", begin))
         waiting: deque[Future[Result]] = deque()
         stack.callback(lambda: [one.cancel() for one in waiting])  # before the pool is left
         stack.callback(stop.set)
@@ -63,16 +64,17 @@ def _context(stop: Event) -> Context:
     return context
 
 
-def _settings_of_this_thread() -> dict[str, Any]:
+def _settings_of_sklearn() -> dict[str, Any]:
     """Settings of scikit-learn, which each thread has for itself."""
     library = sys.modules.get("sklearn")
     return {} if library is None else library.get_config()
 
 
-def _begin(settings: dict[str, Any]) -> None:
+def _begin(of_numpy: dict[str, Any], of_sklearn: dict[str, Any]) -> None:
     """Make a new thread like the one that started it, but without threads of its own."""
-    if settings:
-        sys.modules["sklearn"].set_config(**settings)
+    np.seterr(**of_numpy)  # before NumPy 2 a setting of the thread, and not of the context
+    if of_sklearn:
+        sys.modules["sklearn"].set_config(**of_sklearn)
     limit_this_thread()
 
 

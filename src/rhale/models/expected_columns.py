@@ -10,6 +10,7 @@ from typing import Any
 from rhale.errors import BadTableError
 from rhale.models.adapter import Adapter
 from rhale.models.ancestry import classes_of
+from rhale.models.trees.ensemble import unwrap
 from rhale.names import guess, near_names
 from rhale.results.note import Note
 
@@ -19,6 +20,7 @@ SHOWN = 10
 NAMES_IN: dict[str, Callable[[Any], Any]] = {
     "xgboost.Booster": attrgetter("feature_names"),
     "lightgbm.Booster": methodcaller("feature_name"),
+    "lightgbm.LGBMModel": lambda model: getattr(model, "feature_name_", None),  # before 4.6
     "catboost.CatBoost": attrgetter("feature_names_"),
 }
 
@@ -36,9 +38,10 @@ def columns_of(model: Any) -> tuple[str, ...] | None:
         found: Any = model.columns
     else:
         found = getattr(model, "feature_names_in_", None)
-    readers = [NAMES_IN[name] for name in classes_of(model) if name in NAMES_IN]
+    inner = unwrap(model)
+    readers = [NAMES_IN[name] for name in classes_of(inner) if name in NAMES_IN]
     if found is None and readers:
-        found = readers[0](model)
+        found = readers[0](inner)
     names = tuple(str(name) for name in found) if found is not None else ()
     return None if not names or all(NAMELESS.fullmatch(n) for n in names) else names
 

@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GridSearchCV
 
 from rhale.errors import BadTableError
 from rhale.models.expected_columns import (
@@ -30,6 +31,13 @@ def boosted(library, rows):
 def test_boosters_know_their_columns_unless_they_saw_an_array(library):
     assert columns_for(boosted(library, X), ["e", "d", "c", "a b"]) == ["a b", "c", "d"]
     assert columns_of(boosted(library, X.to_numpy())) is None
+
+
+def test_estimators_of_lightgbm_say_it_behind_a_search_too():
+    learner = pytest.importorskip("lightgbm").LGBMRegressor(n_estimators=2, verbose=-1)
+    assert columns_of(learner) is None
+    for model in (learner, GridSearchCV(learner, {"max_depth": [2]}, cv=2)):
+        assert columns_for(model.fit(X, X["c"]), ["d", "c", "a b"]) == ["a b", "c", "d"]
 
 
 def test_a_model_that_does_not_say_names_no_columns():

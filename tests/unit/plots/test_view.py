@@ -117,7 +117,9 @@ def test_counts_on_a_log_axis_are_even_in_logs(tail, one):
 def test_ticks_of_a_log_axis_are_plain_numbers(tail):
     ax = tail.plot(kind="curve")
     ax.figure.draw_without_rendering()
-    words = [text.get_text() for text in ax.get_xticklabels() if text.get_text()]
+    low, high = ax.get_xlim()  # Matplotlib 3.8 keeps ticks beside the axis, which it does not draw
+    ticks = zip(ax.get_xticks(), ax.get_xticklabels(), strict=True)
+    words = [text.get_text() for place, text in ticks if low <= place <= high and text.get_text()]
     assert {"1", "10", "100"} <= set(words)
     assert len(words) <= 10
 

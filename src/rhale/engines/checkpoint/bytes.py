@@ -233,4 +233,12 @@ def is_same(native: Any, again: Any) -> bool:
         return bool(again.schema.equals(native.schema, check_metadata=True))
     names = [native.columns, native.index], [again.columns, again.index]
     alike = all(a.identical(b) and type(a) is type(b) for a, b in zip(*names, strict=True))
-    return alike and list(native.dtypes) == list(again.dtypes) and bool(native.equals(again))
+    if not alike or list(native.dtypes) != list(again.dtypes) or not native.equals(again):
+        return False
+    pairs = zip(native.items(), again.items(), strict=True)
+    return all(kinds_in(a) == kinds_in(b) for (_, a), (_, b) in pairs)
+
+
+def kinds_in(column: Any) -> list[type[Any]]:
+    """Types of objects in a column of them: to pandas before 3, None is equal to nan."""
+    return list(map(type, column.to_numpy())) if column.dtype == object else []

@@ -52,18 +52,17 @@ def load_model(path: str | Path) -> Any:
 
 
 def _load_xgboost_json(content: bytes) -> Any:
-    check_xgboost(read_json(content))
-    return _load_xgboost(content)
+    return _load_xgboost(content, read_json(content))
 
 
 def _load_xgboost_ubj(content: bytes) -> Any:
-    check_xgboost(read_ubj(content))
-    return _load_xgboost(content)
+    return _load_xgboost(content, read_ubj(content))
 
 
-def _load_xgboost(content: bytes) -> Any:
+def _load_xgboost(content: bytes, parts: Any) -> Any:
     """A Booster, or the estimator that saved it: that one stops at its best round."""
     library = import_module("xgboost")
+    check_xgboost(parts, tuple(map(int, library.__version__.split(".")[:2])))
     booster = library.Booster()
     booster.load_model(bytearray(content))
     written = booster.attr("scikit_learn")

@@ -16,20 +16,23 @@ MOST_SPLITS = 10_000  # on a path: XGBoost calls itself for each
 MOST_OUTPUTS = 1000  # of a model that has fewer trees than that
 MOST_CATEGORIES, MOST_BITS = 2**24, 2**31  # of a split (a float32 counts no further), of all
 LARGEST = 2**31 - 1
-STATISTICS = ("loss_changes", "sum_hessian", "split_conditions")
+LEAF_LISTS = (3, 2)  # the version from which leaves of several numbers have a list of their own
+STATISTICS = ("loss_changes", "sum_hessian")  # trees with such leaves had none before
 INDICES = ("left_children", "right_children", "parents", "split_indices", "default_left")
 SETS = ("categories", "categories_nodes", "categories_segments", "categories_sizes")
 CATEGORIES = ("split_type", *SETS)
 NUMBER = re.compile(r"[-+]?(?>\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
 
 
-def check_xgboost(model: Any) -> None:
+def check_xgboost(model: Any, version: tuple[int, ...] = LEAF_LISTS) -> None:
     """Refuse a model whose parts do not fit together, or raise ValueError.
 
     Parameters
     ----------
     model : object
         What `read_json` or `read_ubj` gives.
+    version : tuple of int
+        Of the XGBoost that is to load it.
 
     Notes
     -----
@@ -51,6 +54,8 @@ def check_xgboost(model: Any) -> None:
         _check_weights(_part(booster, "model", "its booster"), n_columns, n_outputs)
     elif booster.get("name") in ("gbtree", "dart"):
         _check_forest(booster, n_columns, n_outputs)
+        if version >= LEAF_LISTS:
+            _refuse_old_leaves(booster)
     else:
         msg = "its booster is none that XGBoost has"
         raise ValueError(msg)
@@ -104,8 +109,7 @@ def _check_weights(model: Mapping[str, Any], n_columns: int, n_outputs: int) -> 
 
 
 def _check_forest(booster: Mapping[str, Any], n_columns: int, n_outputs: int) -> None:
-    inner = _part(booster, "gbtree", "its booster") if booster["name"] == "dart" else booster
-    model = _part(inner, "model", "its booster")
+    model = _model_of(booster)
     trees = _list(model, "trees", "its booster")
     if booster["name"] == "dart":
         _same_length(_numbers(booster, "weight_drop", "its booster"), len(trees), "weight_drop")
@@ -122,6 +126,26 @@ def _check_forest(booster: Mapping[str, Any], n_columns: int, n_outputs: int) ->
         _check_shape(lists, n_columns)
         _check_sets(lists)
     _check_encoding(model.get("cats"), n_columns)
+
+
+def _model_of(booster: Mapping[str, Any]) -> dict[str, Any]:
+    """Where a booster keeps its trees: one level deeper for dart."""
+    inner = _part(booster, "gbtree", "its booster") if booster["name"] == "dart" else booster
+    return _part(inner, "model", "its booster")
+
+
+def _refuse_old_leaves(booster: Mapping[str, Any]) -> None:
+    """Refuse leaves of several numbers that stand in no list of their own: XGBoost would crash."""
+    for number, tree in enumerate(_model_of(booster)["trees"]):
+        where = f"its tree {number}"
+        if _has_old_leaves(tree, where):
+            msg = f"{where} has leaves as XGBoost before 3.2 wrote them; this one is newer"
+            raise ValueError(msg)
+
+
+def _has_old_leaves(tree: Mapping[str, Any], where: str) -> bool:
+    n_values = _count(_part(tree, "tree_param", where), "size_leaf_vector", where, usual=1)
+    return n_values > 1 and "leaf_weights" not in tree
 
 
 def _check_rounds(model: Mapping[str, Any], n_trees: int, n_outputs: int) -> None:
@@ -160,14 +184,16 @@ def _read_lists(tree: Any, number: int, n_columns: int, n_outputs: int) -> Lists
     lists["split_type"] = np.zeros_like(lists["parents"])  # XGBoost 1.0 knew no categories
     lists |= {name: _whole(tree, name, where) for name in CATEGORIES if name in tree}
     lengths: dict[str, float] = {n: len(v) for n, v in lists.items() if n not in SETS}
-    lengths |= {name: len(_numbers(tree, name, where)) for name in STATISTICS}
+    is_old = _has_old_leaves(tree, where)
+    known = () if is_old else STATISTICS
+    lengths |= {n: len(_numbers(tree, n, where)) for n in ("split_conditions", *known)}
     lengths["base_weights"] = len(_numbers(tree, "base_weights", where)) / n_values
     wrong = [name for name, length in lengths.items() if length != n_nodes]
     if wrong or n_nodes == 0:
         name = wrong[0] if wrong else "num_nodes"
         msg = f"the {name} of {where} do not fit its {n_nodes} nodes"
         raise ValueError(msg)
-    if n_values > 1:  # XGBoost before 3.2 wrote no such list, and 3.2 crashes without it
+    if n_values > 1 and not is_old:
         _check_leaves(lists, len(_numbers(tree, "leaf_weights", where)) // n_values, where)
     lists["num_deleted"] = np.array([_count(settings, "num_deleted", where, usual=0)])
     return lists

@@ -15,6 +15,8 @@ from rhale.models.trees.from_treelite import from_treelite
 from rhale.models.trees.reading import CLASS_LABEL, CannotReadError, Reading
 from rhale.models.trees.recode import recode
 
+WITHOUT_LINK = ("reg:quantileerror", "reg:absoluteerror")  # objectives new to treelite 4.8
+
 
 def read_xgboost(model: Any) -> Reading:
     """A Booster, as many rounds of it as its own predict uses."""
@@ -31,17 +33,17 @@ def read_xgboost(model: Any) -> Reading:
     if learner["gradient_booster"]["name"] == "gblinear":
         msg = "it is a linear model (gblinear) without trees"
         raise CannotReadError(msg)
+    objective = learner["objective"]["name"]
     try:
-        if categories is None:
+        if categories is None and objective not in WITHOUT_LINK:
             found = treelite.frontend.from_xgboost(booster)
         else:
-            found = treelite.frontend.from_xgboost_json(_remove_encoder(booster))
+            found = treelite.frontend.from_xgboost_json(_for_treelite(booster))
     except treelite.TreeliteError as error:
         msg = f"treelite refuses it: {first_line(error)}"
         raise CannotReadError(msg) from error
     reading = from_treelite(found, is_single=True, missing=missing)
     reading = replace(reading, adds_in_single=True)
-    objective = learner["objective"]["name"]
     if objective == "binary:hinge" or (
         objective == "multi:softmax" and not hasattr(model, "predict_proba")
     ):
@@ -55,13 +57,18 @@ def booster_of(model: Any) -> Any:
 
 
 def _xgboost_categories(booster: Any) -> list[list[Any] | None] | None:
-    """Categories of each column that the model was trained on; None if there are none."""
+    """Categories of each column of the data frame in training; None if there were none.
+
+    XGBoost before 3.1 does not keep them: it goes by the places of categories in each table.
+    """
     if "c" not in (booster.feature_types or ()):
         return None
     exported = json.loads(booster.save_raw("json"))
     listed = _tree_part(exported).get("cats", {}).get("enc", [])
     named = [_listed_names(one) for one in listed]
-    return named if any(c is not None for c in named) else None
+    if any(c is not None for c in named):
+        return named
+    return None if booster.feature_names is None else [None] * len(booster.feature_names)
 
 
 def _listed_names(listed: dict[str, Any]) -> list[Any] | None:
@@ -80,10 +87,12 @@ def _tree_part(exported: Any) -> Any:
     return part.get("gbtree", part)["model"]
 
 
-def _remove_encoder(booster: Any) -> str:
-    """The model as JSON without the names of its categories, which treelite does not read."""
+def _for_treelite(booster: Any) -> str:
+    """The model as JSON without names of categories, and with an objective that treelite knows."""
     exported = json.loads(booster.save_raw("json"))
-    _tree_part(exported)["cats"] = {"enc": [], "feature_segments": [], "sorted_idx": []}
+    _tree_part(exported).pop("cats", None)
+    if exported["learner"]["objective"]["name"] in WITHOUT_LINK:
+        exported["learner"]["objective"] = {"name": "reg:squarederror"}  # no link either
     return json.dumps(exported)
 
 

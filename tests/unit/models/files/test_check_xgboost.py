@@ -252,7 +252,22 @@ def test_leaves_of_several_numbers_name_places_that_are_there():
     with pytest.raises(ValueError, match="its tree 1 has a leaf beyond its leaf_weights"):
         check_xgboost(changed(model, f"{SECOND}/leaf_weights", [0.5] * 4))
     with pytest.raises(ValueError, match="its tree 1 has no right list leaf_weights"):
-        check_xgboost(changed(model, f"{SECOND}/leaf_weights", ...))
+        check_xgboost(changed(model, f"{SECOND}/leaf_weights", "none"))
+
+
+def test_leaves_of_older_versions_are_for_older_versions():
+    old = changed(MODEL, "learner/learner_model_param/num_target", "2")
+    for number in (0, 1):
+        tree = f"{FOREST}/trees/{number}"
+        old = changed(old, f"{tree}/tree_param/size_leaf_vector", "2")
+        old = changed(old, f"{tree}/base_weights", [0.5] * 10)
+        for name in ("loss_changes", "sum_hessian"):
+            old = changed(old, f"{tree}/{name}", ...)
+    check_xgboost(old, (2, 1))
+    with pytest.raises(ValueError, match=r"tree 0 has leaves as XGBoost before 3\.2 wrote them"):
+        check_xgboost(old, (3, 2))
+    with pytest.raises(ValueError, match="the base_weights of its tree 1 do not fit its 5 nodes"):
+        check_xgboost(changed(old, f"{SECOND}/base_weights", [0.5] * 5), (2, 1))
 
 
 def test_a_tree_as_long_as_a_rope_is_refused():
