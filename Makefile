@@ -86,6 +86,8 @@ test-peers: $(PEERS_STAMP) ## Run the pages for those who come from other progra
 # every call into a library; tests/properties are laws of numbers, which `make test` tries.
 test-lowest: export OMP_NUM_THREADS := 1
 test-lowest: export NUMBA_NUM_THREADS := 1
+# An older numba beside the package would throw away what the newer one has compiled, and the reverse.
+test-lowest: export NUMBA_CACHE_DIR := $(CURDIR)/$(LOWEST)/compiled
 test-lowest: $(LOWEST_STAMP) ## Run units and contracts with the lowest versions that pyproject.toml allows
 	$(LOWEST)/bin/python release/bounds.py --check
 	$(LOWEST)/bin/python -m pytest tests/unit tests/contracts -n $(JOBS) \

@@ -267,10 +267,15 @@ def test_wrong_usage_ends_with_two(folder):
 
 
 @pytest.mark.usefixtures("interrupts")
-@pytest.mark.parametrize("model", ["endless", "locked"])
-@pytest.mark.parametrize(
-    ("sent", "code"),
-    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGKILL, -9)],
+@pytest.mark.parametrize(  # a model that holds the lock is the harder one
+    ("model", "sent", "code"),
+    [
+        ("endless", signal.SIGINT, 130),
+        ("locked", signal.SIGINT, 130),
+        ("locked", signal.SIGTERM, 143),
+        ("locked", signal.SIGHUP, 129),
+        ("locked", signal.SIGKILL, -9),
+    ],
 )
 def test_an_end_from_outside_leaves_no_file_and_no_process(folder, tmp_path, model, sent, code):
     (folder / "pid").unlink(missing_ok=True)

@@ -57,7 +57,7 @@ def settle(page):
     )
 
 
-@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("order", [1, pytest.param(-1, marks=pytest.mark.slow)])
 def test_every_link_of_the_ranking_lands_at_its_feature(page, path, fx, order):
     for place in range(len(fx.features))[::order]:
         page.open(path)  # nothing is drawn yet

@@ -65,8 +65,15 @@ def run(data, method, folder, last_call, out):
     return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
 
 
-@pytest.mark.parametrize("name", ["rows.pkl", "rows.parquet"])
-@pytest.mark.parametrize("method", ["rhale", "pdp"])
+@pytest.mark.parametrize(  # four processes each; the others mix the ways of these two
+    ("name", "method"),
+    [
+        ("rows.parquet", "rhale"),
+        ("rows.pkl", "pdp"),
+        pytest.param("rows.pkl", "rhale", marks=pytest.mark.slow),
+        pytest.param("rows.parquet", "pdp", marks=pytest.mark.slow),
+    ],
+)
 def test_a_killed_run_goes_on_and_ends_with_the_same_bits(data, tmp_path, name, method):
     whole = run(data / name, method, "none", -1, tmp_path / "whole.json")
     calls, asked = map(int, whole.stdout.split())
