@@ -363,7 +363,7 @@ def test_rounds_after_early_stopping_are_those_of_predict(name):
     elif name == "lightgbm":
         model = lightgbm.LGBMRegressor(n_estimators=60, **QUIET)
         stop = lightgbm.early_stopping(2, verbose=False)
-        is_new = "eval_X" in signature(model.fit).parameters  # 4.6 has another name for them
+        is_new = "eval_X" in signature(model.fit).parameters  # from 4.7 on
         held_out = {"eval_X": z, "eval_y": noise} if is_new else {"eval_set": [(z, noise)]}
         model.fit(x, y, callbacks=[stop], **held_out)
         assert 0 < model.best_iteration_ < 60

@@ -20,7 +20,7 @@ SHOWN = 10
 NAMES_IN: dict[str, Callable[[Any], Any]] = {
     "xgboost.Booster": attrgetter("feature_names"),
     "lightgbm.Booster": methodcaller("feature_name"),
-    "lightgbm.LGBMModel": lambda model: getattr(model, "feature_name_", None),  # before 4.6
+    "lightgbm.LGBMModel": lambda model: getattr(model, "feature_name_", None),  # as 4.3 has it
     "catboost.CatBoost": attrgetter("feature_names_"),
 }
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from rhale.engines import Work
-from rhale.engines.fold import FIRST_LOOK, SECOND_LOOK, Passes
+from rhale.engines.fold import FIRST_LOOK, FIRST_LOOK_AGAIN, SECOND_LOOK, Passes, name_pass
 from rhale.errors import BadTableError, CheckpointError, RhaleError
 from rhale.tables.array import ArrayTable
 
@@ -197,7 +197,11 @@ def test_a_first_look_at_rows_in_memory_is_too_short_to_be_shown():
 
 @pytest.mark.parametrize(
     ("name", "expected"),
-    [(FIRST_LOOK, [(4, 20), (10, 20)]), (SECOND_LOOK, [(14, 20), (20, 20)])],
+    [
+        (FIRST_LOOK, [(4, 20), (10, 20)]),
+        (FIRST_LOOK_AGAIN, [(4, 20), (10, 20)]),
+        (SECOND_LOOK, [(14, 20), (20, 20)]),
+    ],
 )
 def test_both_readings_of_a_table_in_pieces_count(monkeypatch, name, expected):
     from rhale.tables.pieces.table import PiecedTable
@@ -242,3 +246,8 @@ def test_a_part_without_rows_adds_nothing(monkeypatch):
     found = [Work(0, "", lambda: None), Work(4, "", lambda: 1.5), Work(0, "", lambda: None)]
     monkeypatch.setattr("rhale.engines.fold.list_work", lambda *_, **__: (s for s in found))
     assert Passes(TABLE, 3).fold(total, SECOND_LOOK) == 1.5
+
+
+def test_a_look_that_is_repeated_has_a_name_of_its_own():
+    """Its checkpoint stands beside that of the first, not in its place."""
+    assert name_pass(FIRST_LOOK_AGAIN) not in {name_pass(number) for number in range(9)}

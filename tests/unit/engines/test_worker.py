@@ -161,3 +161,23 @@ def test_a_task_learns_only_if_it_can_and_something_is_known():
     plain = Latest(total)
     plain.learn(7)
     assert plain.task is total
+
+
+def test_a_part_learns_from_its_chunks_and_sends_what_its_task_leaves():
+    class Lists:
+        def __init__(self, known=()):
+            self.known = known
+
+        def __call__(self, chunk):
+            return [(tuple(self.known), chunk.n_rows)]
+
+        def after(self, total):
+            return Lists(total)
+
+        def trim(self, term, part):
+            return term, part
+
+    (first, second), part = PartTask(Lists(), TABLE, 3)(7, [FRAME]).term
+    assert (first, part) == (((), 3), 7)
+    assert second == (((((), 3),)), 2)
+    assert PartTask(Lists(), TABLE, 3)(7, [FRAME[:0]]).term is None

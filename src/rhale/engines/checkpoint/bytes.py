@@ -240,5 +240,5 @@ def is_same(native: Any, again: Any) -> bool:
 
 
 def kinds_in(column: Any) -> list[type[Any]]:
-    """Types of objects in a column of them: to pandas before 3, None is equal to nan."""
+    """Types of objects in a column of them: to pandas 2.2, None is equal to nan."""
     return list(map(type, column.to_numpy())) if column.dtype == object else []
