@@ -300,7 +300,8 @@ def _count(runs: Runs, rows: FloatArray, moments: Moments, by: Weight) -> FloatA
         return rows * each
     edges, weight = moments.grid.edges, np.where(rows > 0, runs.sums[0], 1.0)
     wide = np.maximum(runs.spans(edges), 0.0) / (edges[-1] - edges[0]) * moments.total_rows
-    return (wide if by == "width" else np.sqrt(wide * each * weight)) * (rows / weight)
+    counted = wide if by == "width" else np.sqrt(wide * each * weight)
+    return np.asarray(counted * (rows / weight))
 
 
 def _price_gaps(price: FloatArray, first: int, gaps: IntArray) -> None:

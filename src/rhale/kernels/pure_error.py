@@ -73,8 +73,8 @@ def pure_variance(cells: FilledCells, limits: IntArray) -> FloatArray:
     inner = bins[2:] == bins[:-2]  # a bend across the limit of a bin may be a jump
     middle, most = bins[1:-1][inner], np.full(n_bins, np.inf)
     for squares in cells.about_lines:
-        total = np.bincount(bins, squares.inside, n_bins)
-        free = np.bincount(bins, squares.free, n_bins)
+        total: FloatArray = np.bincount(bins, squares.inside, n_bins).astype(np.float64)
+        free: FloatArray = np.bincount(bins, squares.free, n_bins).astype(np.float64)
         if squares.between.size:
             total = total + np.bincount(middle, squares.between[inner], n_bins)
             free = free + np.bincount(middle, minlength=n_bins)

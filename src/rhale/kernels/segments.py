@@ -41,11 +41,12 @@ class Runs(NamedTuple):
 
     def rows(self, *, weighted: bool) -> FloatArray:
         """Effective rows, where squares of weights are the second sum; else the weight."""
-        weight = self.sums[0]
+        weight: FloatArray = self.sums[0]
         if not weighted:
             return weight
         squares = self.sums[1]
-        return np.divide(weight**2, squares, out=np.zeros_like(weight), where=squares > 0)
+        rows = np.divide(weight**2, squares, out=np.zeros_like(weight), where=squares > 0)
+        return np.asarray(rows)
 
     def spans(self, edges: FloatArray) -> FloatArray:
         """Widths; 0 and less where a run would start behind its end."""

@@ -1186,7 +1186,7 @@ def spread_between(
         sizes = np.add.reduceat(some, limits[:-1], dtype=np.intp)
         squares[some] = cut_outliers(squares[some], cells.rows[some], sizes)
     squared, weight = np.add.reduceat([cells.weight * squares, cells.weight], limits[:-1], axis=1)
-    return np.sqrt(np.fmin(squared / weight, pure_variance(filled, limits)))
+    return np.asarray(np.sqrt(np.fmin(squared / weight, pure_variance(filled, limits))))
 
 
 def followed_cells(cells: Moments, cuts: Cuts, fits: BinFits) -> CellMeans | None:
