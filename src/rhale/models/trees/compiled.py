@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-__all__ = ["leave_as_it_is", "njit"]
+from rhale.kernels import FloatArray
+
+__all__ = ["INSIDE", "leave_as_it_is", "njit", "will_compile", "writable"]
+# Options of a function that only compiled ones call: numba leaves out the ways to it from Python.
+INSIDE = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def leave_as_it_is(*, inline: str = "never", **_options: Any) -> Callable[[Any], Any]:
@@ -29,7 +34,32 @@ def leave_as_it_is(*, inline: str = "never", **_options: Any) -> Callable[[Any],
     return decorate
 
 
-try:
-    from numba import njit
-except ImportError:
-    njit: Any = leave_as_it_is  # type: ignore[no-redef]
+def njit(*, cache: bool = False, **options: Any) -> Callable[[Any], Any]:
+    """Compile a function as `numba.njit` does; what is kept of it serves all environments."""
+    try:
+        import numba
+
+        from rhale.models.trees.shared_cache import keep
+    except ImportError:
+        return leave_as_it_is(**options)
+
+    def decorate(function: Any) -> Any:
+        made = numba.njit(**options)(function)
+        if cache:
+            keep(made)
+        return made
+
+    return decorate
+
+
+def will_compile(function: Any) -> bool:
+    """Tell whether the next call of a function has to compile it: it is in no cache yet."""
+    if function.signatures:
+        return False
+    file, name = Path(function.py_func.__code__.co_filename).stem, function.__name__
+    return not any(Path(str(function.stats.cache_path)).glob(f"{file}.{name}-*.nbi"))
+
+
+def writable(numbers: FloatArray) -> FloatArray:
+    """Of one piece and writable, or a copy that is: for anything else numba compiles anew."""
+    return np.require(numbers, np.float64, ["C", "W"])

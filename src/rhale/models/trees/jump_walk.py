@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,10 +11,11 @@ import numpy as np
 from rhale.errors import BadPredictionError
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.jumps import N_GROUPS, WHOLE, JumpQuestion, JumpReply, JumpRows, JumpSums
+from rhale.models.trees import walk
 from rhale.models.trees.answering import Answering
-from rhale.models.trees.compiled import njit
+from rhale.models.trees.compiled import INSIDE, njit, will_compile, writable
 from rhale.models.trees.forest import CODE_BITS, LEAF, MISSING, Forest
-from rhale.models.trees.walk import Coding, Trees, encode, goes_right
+from rhale.models.trees.walk import encode_block, goes_right, lay_out
 
 LOG = logging.getLogger("rhale")
 # An item on its way is one number: last and first code, question and row, from high bits to low.
@@ -78,15 +78,6 @@ class Windows(NamedTuple):
     part: Any
 
 
-class Ends(NamedTuple):
-    """Room to find the cells between the ends of windows."""
-
-    start: Any
-    stop: Any
-    first: Any
-    last: Any
-
-
 class Block(NamedTuple):
     """Rows that walk together.
 
@@ -106,6 +97,8 @@ class Block(NamedTuple):
         Sums of so many rows, 2 ** `shift`, at a time.
     touched : ndarray of shape (n_questions, n_rows)
         Whether anything was added to the sums of a row.
+    first, last : ndarrays of shape (n_rows,)
+        Room to find the cells between the ends of windows.
     """
 
     codes: Any
@@ -115,6 +108,8 @@ class Block(NamedTuple):
     starts: Any
     sizes: Any
     touched: Any
+    first: Any
+    last: Any
     shift: Any
 
 
@@ -169,6 +164,7 @@ class Ground(NamedTuple):
 class Room(NamedTuple):
     """Memory that is used again and again; lists, entries and sums grow where they must."""
 
+    coded: Any
     block: Any
     lists: Any
     entries: Any
@@ -246,15 +242,6 @@ def walk_jumps(
     return replies
 
 
-def will_compile() -> bool:
-    """Tell whether the next walk has to be compiled: it is in no cache yet."""
-    if walk_block.signatures:
-        return False
-    return not any(
-        Path(str(walk_block.stats.cache_path)).glob(f"{Path(__file__).stem}.walk_block-*.nbi")
-    )
-
-
 def _walk_some(
     forest: Forest,
     matrix: FloatArray,
@@ -264,64 +251,141 @@ def _walk_some(
     answering: Answering,
 ) -> list[JumpReply]:
     """Answer as many questions as one walk can."""
-    if will_compile():
-        LOG.warning("compiling the walk of jumps, once and for all (up to half a minute)")
+    if will_compile(walk_trees):
+        LOG.warning("compiling the walk of jumps, once and for all (some seconds)")
     asked, windows = list_cells(forest, questions, features), stack_windows(questions)
-    ground = Ground(
-        Trees(forest.nodes, forest.bits, forest.roots, forest.targets, forest.leaves, forest.depth),
-        Coding(forest.cuts, forest.cut_starts, forest.kinds, forest.is_single),
-        asked,
-        windows,
-    )
+    ground = Ground(*lay_out(forest), asked, windows)
     counted = make_counted(asked, len(matrix), len(answering.chosen))
     weight = Weight(rows.group.astype(np.uint64), rows.share.astype(np.float64))
     count_rows(asked, windows, weight, counted)
-    room = make_room(forest, asked, len(matrix))
+    matrix, room = writable(matrix), make_room(forest, asked, len(matrix))
     unit = np.ldexp(1.0, -forest.exponent)
-    if answering.link is None:
-        chosen, scale = np.array(answering.chosen, dtype=np.uint64), unit * answering.factor
-        scales = Scales(chosen, scale, scale / answering.unit)
-        walk_sums(ground, matrix, weight, room, scales, counted)
-    else:
-        walk_links(ground, matrix, weight, room, (answering, unit), counted)
+    for begin in range(0, len(matrix), len(room.lists.rows)):
+        end = min(begin + len(room.lists.rows), len(matrix))
+        place_block(ground, matrix, (begin, end), room)
+        total = np.zeros((end - begin, forest.n_outputs), np.int64)
+        changes, room = walk_block(ground, room, total)
+        if answering.link is None:
+            count_parts(
+                ground.trees, asked, windows, weight, room.block, changes, room.sums,
+                (begin, end), find_scales(answering, unit), counted,
+            )  # fmt: skip
+        else:
+            walked = changes, total, begin
+            count_linked(ground, weight, room, walked, (answering, unit), counted)
     return split_replies(questions, counted, answering.unit)
 
 
-def walk_links(
+def find_scales(answering: Answering, unit: float) -> Scales:
+    """How sums become jumps of answers, without a link."""
+    scale = unit * answering.factor
+    return Scales(np.array(answering.chosen, dtype=np.uint64), scale, scale / answering.unit)
+
+
+def count_linked(
     ground: Ground,
-    matrix: FloatArray,
     weight: Weight,
     room: Room,
+    walked: tuple[Changes, Any, int],
     how: tuple[Answering, float],
     counted: Counted,
 ) -> None:
-    """Walk, and link the sums of some rows after the others."""
-    (answering, unit), (trees, coding, asked, windows) = how, ground
-    block, most, size = room.block, room.block.codes.shape[1], 1 << room.block.shift
-    for begin in range(0, len(matrix), most):
-        end = min(begin + most, len(matrix))
-        place_block(coding, asked, windows, matrix[begin:end], begin, block)
-        total = np.zeros((end - begin, len(room.sums)), np.int64)
-        changes, room = walk_block(trees, asked, room, total)
-        for first in range(begin, end, size):
-            span = first, min(first + size, end)
-            points = gather_points(
-                trees, asked, block, changes, room.sums, total, (*span, begin), answering.base, unit
-            )
-            steps = link_steps(points, answering)
-            count_steps(asked, windows, weight, steps, span, 1 / answering.unit, counted)
+    """Link the sums of some rows after the others, and count the jumps of answers."""
+    (answering, unit), (changes, total, begin) = how, walked
+    end, size = begin + len(total), 1 << room.block.shift
+    for first in range(begin, end, size):
+        span = first, min(first + size, end)
+        points = gather_points(
+            ground.trees, ground.asked, room.block, changes, room.sums, total, (*span, begin),
+            answering.base, unit,
+        )  # fmt: skip
+        steps = link_steps(points, answering)
+        count_steps(ground.asked, ground.windows, weight, steps, span, 1 / answering.unit, counted)
+
+
+def place_block(ground: Ground, matrix: FloatArray, rows: tuple[int, int], room: Room) -> None:
+    """Write codes and ranges of rows, and how many sums they need."""
+    n_features, block = len(ground.coding.kinds), room.block
+    no_change = np.empty(0, np.uint64)
+    nothing = walk.Changes(no_change, no_change, np.zeros(n_features + 1, np.uint64))
+    encode_block(ground.coding, nothing, matrix, np.empty((0, 0)), *rows, room.coded)
+    block.sizes[:], block.cells[:], block.whole[:] = 0, 0, NO_RANGE
+    place_windows(ground.asked, ground.windows, *rows, block)
+    block.ranges[:] = block.whole
+
+
+def walk_block(ground: Ground, room: Room, total: Any) -> tuple[Changes, Room]:
+    """Add the leaves of all trees to the totals of rows, and list what parts of windows change."""
+    trees, block, n_trees = ground.trees, room.block, len(ground.trees.roots)
+    ends = np.zeros((n_trees + 1, len(block.sizes)), np.uint64)
+    tree, needed = walk_trees(trees, 0, ground.asked, block, room.lists, room.entries, ends, total)
+    while tree < n_trees:  # more room, and this tree again
+        block.ranges[:] = block.whole
+        room = widen(room, int(needed))
+        tree, needed = walk_trees(
+            trees, tree, ground.asked, block, room.lists, room.entries, ends, total
+        )
+    size = int(block.sizes.max())
+    if size > room.sums.shape[1]:
+        room = room._replace(sums=np.zeros((len(room.sums), size + size // 8), np.int64))
+    return Changes(room.entries, ends), room
+
+
+def widen(room: Room, needed: int) -> Room:
+    """Make lists longer; or entries, where it is known how many are needed."""
+    if needed == 0:
+        n_rows, depth = len(room.lists.rows), len(room.lists.stack) - 1
+        return room._replace(lists=make_lists(n_rows, 2 * len(room.lists.away), depth))
+    n_parts, n_entries, size = room.entries.shape
+    wider = np.empty((n_parts, 2 * needed, size), np.uint64)
+    wider[:, :n_entries] = room.entries
+    return room._replace(entries=wider)
 
 
 def make_room(forest: Forest, asked: Asked, n_rows: int) -> Room:
     """Room for the rows that walk together."""
     shift, most = choose_shift(asked, forest.n_outputs), choose_rows(forest, n_rows)
-    block = make_block(forest.n_features, len(asked.features), most, shift)
+    coded = walk.make_block(forest.n_features, 0, most)
+    block = make_block(coded.codes, len(asked.features), shift)
     n_entries = min(ENTRIES * forest.n_trees, 2**12) << shift
     return Room(
+        coded,
         block,
         make_lists(most, most * PARTS_OF_A_ROW, forest.depth),
         np.empty((len(block.sizes), n_entries, 1 + forest.leaves.shape[1]), np.uint64),
         np.zeros((forest.n_outputs, 0), np.int64),
+    )
+
+
+def make_block(codes: Any, n_questions: int, shift: int) -> Block:
+    """Room for the windows of some rows, beside their codes."""
+    n_rows = codes.shape[1]
+    return Block(
+        codes,
+        np.full((n_questions + 1, n_rows), NO_RANGE),
+        np.full((n_questions + 1, n_rows), NO_RANGE),
+        np.zeros((n_questions, n_rows, 2), np.uint32),
+        np.zeros((n_questions, n_rows), np.uint64),
+        np.zeros((n_rows >> shift) + 1, np.int64),
+        np.zeros((n_questions, n_rows), np.bool_),
+        np.empty(n_rows, np.uint32),
+        np.empty(n_rows, np.uint32),
+        shift,
+    )
+
+
+def make_lists(n_rows: int, n_parts: int, depth: int) -> Lists:
+    """Room for what is on its way; one place more for what is not kept."""
+    return Lists(
+        np.empty(n_rows, np.uint32),
+        np.empty(n_rows + 1, np.uint32),
+        np.empty(n_rows + 1, np.uint32),
+        np.empty(n_parts + 1, np.uint64),
+        np.empty(n_parts + 1, np.uint64),
+        np.empty(n_parts + 1, np.uint64),
+        np.empty(n_parts + 1, np.uint32),
+        np.empty(n_rows, np.uint32),
+        np.empty((depth + 1, 5), np.uint64),
     )
 
 
@@ -446,37 +510,6 @@ def refuse_jumps(jumps: FloatArray, bound: float) -> None:
 
 
 @njit(cache=True, nogil=True)
-def make_block(n_features: Any, n_questions: Any, n_rows: Any, shift: Any) -> Any:
-    """Room for the codes and windows of some rows."""
-    return Block(
-        np.zeros((n_features, n_rows), np.uint32),
-        np.full((n_questions + 1, n_rows), NO_RANGE),
-        np.full((n_questions + 1, n_rows), NO_RANGE),
-        np.zeros((n_questions, n_rows, 2), np.uint32),
-        np.zeros((n_questions, n_rows), np.uint64),
-        np.zeros((n_rows >> shift) + 1, np.int64),
-        np.zeros((n_questions, n_rows), np.bool_),
-        shift,
-    )
-
-
-@njit(cache=True, nogil=True)
-def make_lists(n_rows: Any, n_parts: Any, depth: Any) -> Any:
-    """Room for what is on its way; one place more for what is not kept."""
-    return Lists(
-        np.empty(n_rows, np.uint32),
-        np.empty(n_rows + 1, np.uint32),
-        np.empty(n_rows + 1, np.uint32),
-        np.empty(n_parts + 1, np.uint64),
-        np.empty(n_parts + 1, np.uint64),
-        np.empty(n_parts + 1, np.uint64),
-        np.empty(n_parts + 1, np.uint32),
-        np.empty(n_rows, np.uint32),
-        np.empty((depth + 1, 5), np.uint64),
-    )
-
-
-@njit(cache=True, nogil=True)
 def count_rows(asked: Any, windows: Any, weight: Any, counted: Any) -> None:
     """Add the shares of the rows to the cells that they are near to, and where they stand."""
     for q in range(len(asked.features)):
@@ -494,34 +527,21 @@ def count_rows(asked: Any, windows: Any, weight: Any, counted: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def place_block(coding: Any, asked: Any, windows: Any, rows: Any, begin: Any, block: Any) -> None:
-    """Write codes and ranges of rows, and how many sums they need."""
-    n_rows = len(rows)
-    x, code = np.empty(n_rows), np.empty(n_rows, np.uint32)
-    room = Ends(
-        np.empty(n_rows), np.empty(n_rows), np.empty(n_rows, np.uint32), np.empty(n_rows, np.uint32)
-    )
-    first, last = room.first, room.last
-    sizes, shift = block.sizes, block.shift
-    sizes[:] = 0
-    for f in range(len(coding.kinds)):
-        cuts = coding.cuts[coding.cut_starts[f] : coding.cut_starts[f + 1]]
-        if len(cuts) == 0:
-            continue
-        x[:] = rows[:, f]
-        encode(x, cuts, coding.kinds[f], coding.is_single, code)
-        block.codes[f, :n_rows] = code
+def place_windows(asked: Any, windows: Any, begin: Any, end: Any, block: Any) -> None:
+    """Write the ranges of rows, and how many sums they need."""
+    codes, sizes, shift = block.codes, block.sizes, block.shift
+    n_rows = end - begin
+    first, last = block.first[:n_rows], block.last[:n_rows]
     for q in range(len(asked.features)):
         places = asked.places[asked.place_starts[q] : asked.place_starts[q + 1]]
         cell, starts, whole = block.cells[q], block.starts[q], block.whole[q]
-        cell[:], whole[:] = 0, NO_RANGE
         f = asked.features[q]
         if f >= 0 and len(places) > 0:
             cells = asked.cells[asked.cell_starts[q] : asked.cell_starts[q + 1]]
             cuts = asked.cuts[asked.place_starts[q] + np.uint64(q) :]
-            find_window(windows, q, begin, places, room)
+            find_window(windows, q, begin, places, first, last)
             for r in range(n_rows):
-                own = np.uint64(block.codes[f, r])
+                own = np.uint64(codes[f, r])
                 a, b = np.int64(first[r]), np.int64(last[r])
                 if a >= b or own == MISSING:
                     continue
@@ -536,28 +556,27 @@ def place_block(coding: Any, asked: Any, windows: Any, rows: Any, begin: Any, bl
                 sizes[r >> shift] += (
                     b - a + 2
                 )  # also what lies below the first cell, above the last
-        block.ranges[q] = whole
 
 
-@njit(cache=True, nogil=True)
-def find_window(windows: Any, q: Any, begin: Any, places: Any, room: Any) -> None:
+@njit(**INSIDE)
+def find_window(windows: Any, q: Any, begin: Any, places: Any, first: Any, last: Any) -> None:
     """Cells that a row counts for, or that lie inside one of its windows: first to last."""
-    start, stop, first, last = room.start, room.stop, room.first, room.last
+    narrow_start, wide_start = windows.narrow_start, windows.wide_start
+    narrow_stop, wide_stop = windows.narrow_stop, windows.wide_stop
     n_rows = len(first)
     for r in range(n_rows):
-        row = begin + r
-        start[r] = min(windows.narrow_start[q, row], windows.wide_start[q, row])
-        stop[r] = max(windows.narrow_stop[q, row], windows.wide_stop[q, row])
         first[r] = last[r] = 0
     n = np.uint64(len(places))
     while n > 0:
         half = (n + ONE) >> ONE
         for r in range(n_rows):
-            here = np.uint64(first[r])
-            first[r] = here + (half if places[here + half - ONE] <= start[r] else ZERO)
+            here, row = np.uint64(first[r]), begin + r
+            start = min(narrow_start[q, row], wide_start[q, row])
+            first[r] = here + (half if places[here + half - ONE] <= start else ZERO)
         for r in range(n_rows):
-            here = np.uint64(last[r])
-            last[r] = here + (half if places[here + half - ONE] < stop[r] else ZERO)
+            here, row = np.uint64(last[r]), begin + r
+            stop = max(narrow_stop[q, row], wide_stop[q, row])
+            last[r] = here + (half if places[here + half - ONE] < stop else ZERO)
         n -= half
     for r in range(n_rows):
         near, end = windows.first[q, begin + r], windows.last[q, begin + r]
@@ -570,31 +589,38 @@ def find_window(windows: Any, q: Any, begin: Any, places: Any, room: Any) -> Non
 
 
 @njit(cache=True, nogil=True)
-def walk_block(trees: Any, asked: Any, room: Any, total: Any) -> Any:
-    """Add the leaves of all trees to the totals of rows, and list what parts of windows change."""
-    block, lists, entries, sums = room.block, room.lists, room.entries, room.sums
+def walk_trees(
+    trees: Any,
+    tree: Any,
+    asked: Any,
+    block: Any,
+    lists: Any,
+    entries: Any,
+    ends: Any,
+    total: Any,
+) -> Any:
+    """Walk trees from the given one on, as long as there is room.
+
+    Returns the tree that needs more, one more than the last at the end, and how many entries it
+    needs; 0 if it is the lists that are too short.
+    """
     n_parts = entries.shape[0]
-    ends = np.zeros((len(trees.roots) + 1, n_parts), np.uint64)
-    for tree in range(len(trees.roots)):
+    while tree < len(trees.roots):
         n_ended = walk_tree(trees, tree, asked, block, len(total), lists)
-        while n_ended == NO_ROOM:
-            block.ranges[:] = block.whole
-            lists = make_lists(len(lists.rows), 2 * len(lists.away), trees.depth)
-            n_ended = walk_tree(trees, tree, asked, block, len(total), lists)
-        most = np.int64(ends[tree].max() + n_ended)
-        if most > entries.shape[1]:
-            wider = np.empty((n_parts, 2 * most, entries.shape[2]), np.uint64)
-            wider[:, : entries.shape[1]] = entries
-            entries = wider
-        ends[tree + 1] = ends[tree]
-        add_leaves(trees, tree, block, lists, n_ended, entries, ends[tree + 1], total)
-    size = block.sizes.max()
-    if size > sums.shape[1]:
-        sums = np.zeros((sums.shape[0], size + size // 8), np.int64)
-    return Changes(entries, ends), Room(block, lists, entries, sums)
+        if n_ended == NO_ROOM:
+            return tree, ZERO
+        most = ZERO
+        for i in range(n_parts):
+            ends[tree + 1, i] = ends[tree, i]
+            most = max(most, ends[tree, i])
+        if most + n_ended > entries.shape[1]:
+            return tree, most + n_ended
+        add_leaves(trees, tree, block, lists, n_ended, entries, ends, total)
+        tree += 1
+    return tree, ZERO
 
 
-@njit(cache=True, nogil=True)
+@njit(**INSIDE)
 def walk_tree(trees: Any, tree: Any, asked: Any, block: Any, n_rows: Any, lists: Any) -> Any:
     """Send rows down a tree, left side first, and parts of their windows on ways of their own.
 
@@ -652,7 +678,7 @@ def walk_tree(trees: Any, tree: Any, asked: Any, block: Any, n_rows: Any, lists:
         s, e = stack[n_waiting, 3], stack[n_waiting, 4]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def sort_rows(
     f: Any,
     low: Any,
@@ -685,7 +711,7 @@ def sort_rows(
     return place, n_leaving
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def sort_away(
     f: Any,
     low: Any,
@@ -715,7 +741,7 @@ def sort_away(
     return place, n_left
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def part(
     f: Any,
     question: Any,
@@ -748,7 +774,7 @@ def part(
     return end, n_left
 
 
-@njit(cache=True, nogil=True)
+@njit(**INSIDE)
 def add_leaves(
     trees: Any,
     tree: Any,
@@ -772,15 +798,15 @@ def add_leaves(
         r, q = item & ROW, (item >> BY_QUESTION) & QUESTION
         ranges[q, r] = whole[q, r]
         part = r >> shift
-        here, there, own = ends[part], np.uint64(ended_in[i]), np.uint64(leaf_of[r])
-        ends[part] = here + ONE
+        here, there, own = ends[tree + 1, part], np.uint64(ended_in[i]), np.uint64(leaf_of[r])
+        ends[tree + 1, part] = here + ONE
         entries[part, here, 0] = item
         entries[part, here, 1] = np.uint64(leaves[there, 0] - leaves[own, 0])
         for k in range(ONE, width):
             entries[part, here, k + ONE] = np.uint64(leaves[there, k] - leaves[own, k])
 
 
-@njit(cache=True, nogil=True)
+@njit(**INSIDE)
 def make_sums(trees: Any, asked: Any, block: Any, changes: Any, part: Any, sums: Any) -> None:
     """Add what changes at the ends of the parts of windows, for some of the rows."""
     entries, ends, starts = changes.entries, changes.ends, block.starts
@@ -801,25 +827,28 @@ def make_sums(trees: Any, asked: Any, block: Any, changes: Any, part: Any, sums:
 
 
 @njit(cache=True, nogil=True)
-def walk_sums(ground: Any, matrix: Any, weight: Any, room: Any, scales: Any, counted: Any) -> None:
-    """Walk, and count the jumps of sums, for some rows after the others."""
-    trees, coding, asked, windows = ground.trees, ground.coding, ground.asked, ground.windows
-    block, kept = room.block, np.empty(len(asked.places) + 1, np.uint64)
-    most, size = block.codes.shape[1], 1 << block.shift
-    for begin in range(0, len(matrix), most):
-        end = min(begin + most, len(matrix))
-        place_block(coding, asked, windows, matrix[begin:end], begin, block)
-        total = np.zeros((end - begin, len(room.sums)), np.int64)
-        changes, room = walk_block(trees, asked, room, total)
-        for first in range(begin, end, size):
-            make_sums(
-                trees, asked, block, changes, np.uint64((first - begin) >> block.shift), room.sums
-            )
-            span = np.uint64(first), np.uint64(min(first + size, end)), np.uint64(begin)
-            count_part(asked, windows, weight, block, room.sums, span, kept, scales, counted)
+def count_parts(
+    trees: Any,
+    asked: Any,
+    windows: Any,
+    weight: Any,
+    block: Any,
+    changes: Any,
+    sums: Any,
+    rows: Any,
+    scales: Any,
+    counted: Any,
+) -> None:
+    """Count the jumps of sums, for some rows after the others."""
+    (begin, end), shift = rows, block.shift
+    kept = np.empty(len(asked.places) + 1, np.uint64)
+    for first in range(begin, end, 1 << shift):
+        make_sums(trees, asked, block, changes, np.uint64((first - begin) >> shift), sums)
+        span = np.uint64(first), np.uint64(min(first + (1 << shift), end)), np.uint64(begin)
+        count_part(asked, windows, weight, block, sums, span, kept, scales, counted)
 
 
-@njit(cache=True, nogil=True)
+@njit(**INSIDE)
 def count_part(
     asked: Any,
     windows: Any,
@@ -884,7 +913,7 @@ def count_part(
                     sums[output, i] = 0
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def list_changes(sums: Any, output: Any, begin: Any, first: Any, last: Any, kept: Any) -> Any:
     """List the cells where something changes."""
     n_kept = ZERO
@@ -991,7 +1020,7 @@ def count_steps(
                     counted.slopes[q, 3, k, row] += jump * half if u >= 0 else -jump * half
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def halve(start: Any, stop: Any) -> Any:
     """Middle of a window, and one over its half width; 0 for a window that holds nothing."""
     half = (stop - start) / 2

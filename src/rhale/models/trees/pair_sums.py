@@ -11,7 +11,7 @@ from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.moments import check_magnitude
 from rhale.kernels.pair_moments import POWERS, PairMoments, measure_pair
 from rhale.kernels.pair_question import PairQuestion
-from rhale.models.trees.compiled import njit
+from rhale.models.trees.compiled import njit, writable
 
 NOWHERE = 2**16 - 1  # of rows that stand in no cell
 N_POWERS = len(POWERS)
@@ -63,8 +63,8 @@ def measure_pairs(
     differences deviate by nothing.
     """
     stands = [as_small(side.standing.stand, weights) for side in question.sides]
-    places = [as_own(side.standing.place) for side in question.sides]
-    shares = NO_WEIGHTS if weights is None else as_own(weights)
+    places = [writable(side.standing.place) for side in question.sides]
+    shares = NO_WEIGHTS if weights is None else writable(weights)
     found = []
     for (j, k), differences in zip(question.pairs.tolist(), mixed, strict=True):
         first, second = question.sides[j], question.sides[k]
@@ -84,14 +84,9 @@ def as_small(stand: IntArray, weights: FloatArray | None) -> Any:
     return np.where(is_left_out, NOWHERE, stand).astype(np.uint16)
 
 
-def as_own(values: FloatArray) -> FloatArray:
-    """Of one piece and writable, or a copy that is: for anything else numba compiles anew."""
-    return np.require(values, np.float64, ["C", "W"])
-
-
 def measure_numbers(shape: tuple[int, int], rows: Rows, differences: FloatArray) -> PairMoments:
     """Add up differences (n_outputs, n_rows) of a pair of numbers."""
-    *sums, largest = add_pair(rows, as_own(differences), shape[0], shape[1])
+    *sums, largest = add_pair(rows, writable(differences), shape[0], shape[1])
     if largest != 0 and not USUAL[0] < largest < USUAL[1]:
         check_magnitude(differences)
     return PairMoments(*sums)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.pair_question import PairQuestion, PairReply
 from rhale.models.trees.answering import Answering
-from rhale.models.trees.compiled import njit
+from rhale.models.trees.compiled import njit, will_compile, writable
 from rhale.models.trees.forest import IN_SET, LEAF, Forest
 from rhale.models.trees.walk import (
     Changes,
@@ -172,17 +171,6 @@ def walk_pairs(
     return split_reply(slots, found)._replace(answers=own * answering.factor)
 
 
-def will_compile() -> bool:
-    """Tell whether the next walk has to be compiled: it is in no cache yet."""
-    if walk_pair_rows.signatures:
-        return False
-    return not any(
-        Path(str(walk_pair_rows.stats.cache_path)).glob(
-            f"{Path(__file__).stem}.walk_pair_rows-*.nbi"
-        )
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class BlockWalk:
     """A walk of some rows after the others."""
@@ -202,16 +190,15 @@ class BlockWalk:
         features: IntArray,
     ) -> BlockWalk:
         """Lay out what is walked, and make room."""
-        if will_compile():
+        if will_compile(walk_pair_rows):
             LOG.warning("compiling the walk of pairs, once and for all (some seconds)")
         n_changes, n_rows = inputs[1].shape
         most = min(MOST_ROWS, max(n_rows, 1))
         block = make_block(forest.n_features, n_changes, most)
         room = make_room(n_changes, most, forest.depth)
         unit = float(np.ldexp(1.0, SPARE_BITS - forest.exponent))
-        # numba compiles anew for rows that cannot be written, as tables often are
-        rows, values = (np.require(one, np.float64, ["C", "W"]) for one in inputs)
-        return cls(lay_ground(forest, features, slots), block, room, (rows, values), unit)
+        own = writable(inputs[0]), writable(inputs[1])
+        return cls(lay_ground(forest, features, slots), block, room, own, unit)
 
     def blocks(self, most: int = MOST_ROWS) -> Iterator[slice]:
         """Rows that walk together: as many as there is room for, and as said."""
@@ -326,9 +313,7 @@ def walk_pair_rows(
     """Add up the differences of a block of rows, tree after tree."""
     trees, (begin, end, at) = ground.trees, span
     n_rows = np.uint64(end - begin)
-    encode_block(
-        ground.coding, ground.changes, inputs[0][begin:end], inputs[1][:, begin:end], block
-    )
+    encode_block(ground.coding, ground.changes, inputs[0], inputs[1], begin, end, block)
     outputs, total = all_sums.outputs, all_sums.total
     sums = Sums(outputs, all_sums.changes[:, :, at : at + end - begin], total)
     leaves, targets, leaf_of = trees.leaves, trees.targets, room.leaf_of
@@ -453,13 +438,13 @@ def follow(
             add(leaves, end, leaf, signs, outputs, target, sums_of, np.uint64(mixed[c, other]), r)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def sign_of(change: Any) -> Any:
     """Low values count against high ones."""
     return np.int64(2) * np.int64(change & ONE) - np.int64(1)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def add(
     leaves: Any,
     new: Any,
@@ -478,7 +463,7 @@ def add(
             sums[slot, np.uint64(output), r] += sign * (leaves[new, k] - leaves[old, k])
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def follow_one(
     nodes: Any,
     bits: Any,
@@ -540,7 +525,7 @@ def is_listed(second: Any, n_second: Any, change: Any) -> Any:
     return found
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def follow_two(
     nodes: Any,
     bits: Any,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.models.trees.compiled import njit
+from rhale.models.trees.compiled import INSIDE, njit, will_compile, writable
 from rhale.models.trees.forest import (
     CATEGORY,
     FIRST_CATEGORY,
@@ -83,16 +82,22 @@ class Block(NamedTuple):
         change has left the row's path.
     can_leave : ndarray of shape (2, n_changes)
         Whether a change may leave the path of a row that goes left, and of one that goes right.
+    x, code : ndarrays of shape (n_rows,)
+        Room for values of one column and their codes.
     """
 
     codes: Any
     limits: Any
     changed: Any
     can_leave: Any
+    x: Any
+    code: Any
 
 
 class Lists(NamedTuple):
     """Room for the rows at a node, for changes that have left their row's path, and for both ends.
+
+    `total` has room for the sums of rows as they are.
 
     A change on its way is one number: its code in the upper half, then the change, then the row
     in the lowest `shift` bits. At its end the leaf stands in place of the code.
@@ -106,6 +111,7 @@ class Lists(NamedTuple):
     ended: Any
     leaf_of: Any
     stack: Any
+    total: Any
     shift: Any
 
 
@@ -145,88 +151,51 @@ def walk(
     processor could guess wrong. O(rows x trees x depth), plus the ways of the changes that leave;
     memory O(block) beside the answers.
     """
+    n_changes, n_rows = len(features), len(rows)
     order = np.argsort(features, kind="stable")
     starts = np.searchsorted(features[order], np.arange(forest.n_features + 1))
-    answers = np.empty((len(features), len(rows), forest.n_outputs))
-    if will_compile():
+    changes = Changes(*(one.astype(np.uint64) for one in (features, order, starts)))
+    trees, coding = lay_out(forest)
+    answers = np.zeros((n_changes, n_rows, forest.n_outputs))
+    sums = Sums(base, np.ldexp(1.0, -forest.exponent), answers.view(np.int64), answers)
+    if will_compile(walk_trees):
         LOG.warning("compiling the walk of trees, once and for all (some seconds)")
-    most = min(max(ANSWERS_AT_ONCE // max(len(features), 1), FEWEST_ROWS), MOST_ROWS)
-    walk_rows(
-        Trees(
-            forest.nodes,
-            forest.bits,
-            forest.roots,
-            forest.targets,
-            forest.leaves,
-            forest.depth,
-        ),
-        Coding(forest.cuts, forest.cut_starts, forest.kinds, forest.is_single),
-        Changes(features.astype(np.uint64), order.astype(np.uint64), starts.astype(np.uint64)),
-        rows,
-        values,
-        Sums(base, np.ldexp(1.0, -forest.exponent), answers.view(np.int64), answers),
-        min(most, max(len(rows), 1)),
+    most = min(max(ANSWERS_AT_ONCE // max(n_changes, 1), FEWEST_ROWS), MOST_ROWS)
+    most = min(most, max(n_rows, 1))
+    block, lists = (
+        make_block(forest.n_features, n_changes, most),
+        make_lists(n_changes, most, forest),
     )
+    inputs = writable(rows), writable(values)
+    for begin in range(0, n_rows, most):
+        end = min(begin + most, n_rows)
+        encode_block(coding, changes, *inputs, begin, end, block)
+        walk_trees(trees, changes, block, lists, begin, end, sums)
     return answers
 
 
-def will_compile() -> bool:
-    """Tell whether the next walk has to be compiled: it is in no cache yet."""
-    if walk_rows.signatures:
-        return False
-    return not any(
-        Path(str(walk_rows.stats.cache_path)).glob(f"{Path(__file__).stem}.walk_rows-*.nbi")
+def lay_out(forest: Forest) -> tuple[Trees, Coding]:
+    """What compiled functions take of a forest."""
+    return (
+        Trees(forest.nodes, forest.bits, forest.roots, forest.targets, forest.leaves, forest.depth),
+        Coding(forest.cuts, forest.cut_starts, forest.kinds, forest.is_single),
     )
 
 
-@njit(cache=True, nogil=True)
-def walk_rows(
-    trees: Any,
-    coding: Any,
-    changes: Any,
-    rows: Any,
-    values: Any,
-    sums: Any,
-    most: Any,
-) -> None:
-    """Fill `sums`: block after block of rows, and tree after tree for each."""
-    base, unit, whole, answers = sums.base, sums.unit, sums.whole, sums.answers
-    n_changes, n_outputs = len(changes.order), len(base)
-    block = make_block(len(coding.kinds), n_changes, most)
-    lists = make_lists(n_changes, most, trees.depth)
-    total = np.empty((most, n_outputs), np.int64)
-    for begin in range(0, len(rows), most):
-        end = min(begin + most, len(rows))
-        n_rows = end - begin
-        encode_block(coding, changes, rows[begin:end], values[:, begin:end], block)
-        moved = whole[:, begin:end]
-        total[:], moved[:] = 0, 0
-        for tree in range(len(trees.roots)):
-            n_ended = walk_tree(trees, tree, changes, block, n_rows, lists)
-            add_leaves(trees, tree, n_rows, lists, n_ended, total, moved)
-        for c in range(n_changes):
-            for r in range(n_rows):
-                for k in range(n_outputs):
-                    answers[c, begin + r, k] = base[k] + unit * (total[r, k] + moved[c, r, k])
-
-
-@njit(cache=True, nogil=True)
-def make_block(n_features: Any, n_changes: Any, n_rows: Any) -> Any:
+def make_block(n_features: int, n_changes: int, n_rows: int) -> Block:
     """Room for the codes of some rows."""
     return Block(
         np.zeros((n_features, n_rows), np.uint32),
         np.zeros((n_features, n_rows, 2), np.uint32),
         np.zeros((n_changes, n_rows), np.uint64),
         np.zeros((2, n_changes), np.bool_),
+        np.empty(n_rows),
+        np.empty(n_rows, np.uint32),
     )
 
 
-@njit(cache=True, nogil=True)
-def make_lists(n_changes: Any, n_rows: Any, depth: Any) -> Any:
+def make_lists(n_changes: int, n_rows: int, forest: Forest) -> Lists:
     """Room for what is on its way; one place more than needed, for what is not kept."""
-    shift = ZERO
-    while (ONE << shift) < n_rows:
-        shift += ONE
     return Lists(
         np.empty(n_rows, np.uint32),
         np.empty(n_rows + 1, np.uint32),
@@ -235,27 +204,37 @@ def make_lists(n_changes: Any, n_rows: Any, depth: Any) -> Any:
         np.empty(n_rows * n_changes + 1, np.uint64),
         np.empty(n_rows * n_changes, np.uint64),
         np.empty(n_rows, np.uint32),
-        np.empty((depth + 1, 5), np.uint64),
-        shift,
+        np.empty((forest.depth + 1, 5), np.uint64),
+        np.empty((n_rows, forest.n_outputs), np.int64),
+        np.uint64((n_rows - 1).bit_length()),
     )
 
 
+# Compiled functions below assign number by number and are called by no other, or few: numba takes
+# seconds for the assignment of an array to a slice, and compiles a function again with each caller.
+
+
 @njit(cache=True, nogil=True)
-def encode_block(coding: Any, changes: Any, rows: Any, values: Any, block: Any) -> None:
+def encode_block(
+    coding: Any, changes: Any, rows: Any, values: Any, begin: Any, end: Any, block: Any
+) -> None:
     """Write the codes of rows and of their changes, and how far these reach."""
-    n_rows = len(rows)
-    x, code = np.empty(n_rows), np.empty(n_rows, np.uint32)
+    n_rows = end - begin
+    x, code = block.x[:n_rows], block.code[:n_rows]
     for f in range(len(coding.kinds)):
         cuts = coding.cuts[coding.cut_starts[f] : coding.cut_starts[f + 1]]
         if len(cuts) == 0:
             continue
         kind, own, limits = coding.kinds[f], block.codes[f], block.limits[f]
-        x[:] = rows[:, f]
+        for r in range(n_rows):
+            x[r] = rows[begin + r, f]
         encode(x, cuts, kind, coding.is_single, code)
         for r in range(n_rows):
             own[r] = limits[r, 0] = limits[r, 1] = code[r]
-        for c in changes.order[changes.starts[f] : changes.starts[f + 1]]:
-            x[:] = values[c]
+        for i in range(changes.starts[f], changes.starts[f + 1]):
+            c = changes.order[i]
+            for r in range(n_rows):
+                x[r] = values[c, begin + r]
             encode(x, cuts, kind, coding.is_single, code)
             is_above, is_below = kind == CATEGORY, kind == CATEGORY
             for r in range(n_rows):
@@ -287,7 +266,8 @@ def encode(x: Any, cuts: Any, kind: Any, is_single: Any, code: Any) -> None:
             known = x[r] > -1.0 and x[r] < cuts[0]
             code[r] = np.int64(x[r]) + FIRST_CATEGORY if known else OTHER
     else:
-        code[:] = 0
+        for r in range(len(x)):
+            code[r] = 0
         n = np.uint64(len(cuts))
         while n > 0:
             half = (n + ONE) >> ONE
@@ -302,7 +282,7 @@ def encode(x: Any, cuts: Any, kind: Any, is_single: Any, code: Any) -> None:
         code[r] = MISSING if is_missing else code[r]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(**INSIDE)
 def goes_right(code: Any, low: Any, width: Any, bits: Any) -> Any:
     """Tell where a split sends a code: 0 left, 1 right; without a branch for thresholds."""
     if width != IN_SET:
@@ -312,6 +292,25 @@ def goes_right(code: Any, low: Any, width: Any, bits: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
+def walk_trees(
+    trees: Any, changes: Any, block: Any, lists: Any, begin: Any, end: Any, sums: Any
+) -> None:
+    """Fill `sums` of a block of rows, which are zero, tree after tree."""
+    base, unit, whole, answers = sums.base, sums.unit, sums.whole, sums.answers
+    total, n_rows, n_outputs = lists.total, end - begin, len(base)
+    for r in range(n_rows):
+        for k in range(n_outputs):
+            total[r, k] = 0
+    for tree in range(len(trees.roots)):
+        n_ended = walk_tree(trees, tree, changes, block, n_rows, lists)
+        add_leaves(trees, tree, begin, n_rows, lists, n_ended, whole)
+    for c in range(len(whole)):
+        for r in range(n_rows):
+            for k in range(n_outputs):
+                answers[c, begin + r, k] = base[k] + unit * (total[r, k] + whole[c, begin + r, k])
+
+
+@njit(**INSIDE)
 def walk_tree(trees: Any, tree: Any, changes: Any, block: Any, n_rows: Any, lists: Any) -> Any:
     """Send rows down a tree, left side first; list the changes that end in other leaves.
 
@@ -369,7 +368,7 @@ def walk_tree(trees: Any, tree: Any, changes: Any, block: Any, n_rows: Any, list
         s, e = stack[n_waiting, 3], stack[n_waiting, 4]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def sort_rows(
     f: Any,
     low: Any,
@@ -402,7 +401,7 @@ def sort_rows(
     return place, n_from_left, n_from_right
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def sort_away(
     f: Any,
     low: Any,
@@ -430,7 +429,7 @@ def sort_away(
     return place, n_left
 
 
-@njit(cache=True, nogil=True, inline="always")
+@njit(nogil=True, inline="always")
 def leave(
     f: Any,
     low: Any,
@@ -464,18 +463,19 @@ def leave(
     return n_away
 
 
-@njit(cache=True, nogil=True)
+@njit(**INSIDE)
 def add_leaves(
-    trees: Any, tree: Any, n_rows: Any, lists: Any, n_ended: Any, total: Any, moved: Any
+    trees: Any, tree: Any, begin: Any, n_rows: Any, lists: Any, n_ended: Any, moved: Any
 ) -> None:
     """Add what the leaves hold: to one output, or to all of them."""
     leaves, leaf_of, target = trees.leaves, lists.leaf_of, trees.targets[tree]
-    row_bits = (ONE << lists.shift) - ONE
+    ended, total, shift = lists.ended, lists.total, lists.shift
+    row_bits, first = (ONE << shift) - ONE, np.uint64(begin)
     for k in range(leaves.shape[1]):
         for r in range(n_rows):
             total[r, target + k] += leaves[np.uint64(leaf_of[r]), k]
         for i in range(n_ended):
-            item = lists.ended[i]
-            r, c = item & row_bits, (item & LOW) >> lists.shift
+            item = ended[i]
+            r, c = item & row_bits, (item & LOW) >> shift
             old = leaves[np.uint64(leaf_of[r]), k]
-            moved[c, r, target + k] += leaves[item >> HALF, k] - old
+            moved[c, first + r, target + k] += leaves[item >> HALF, k] - old

@@ -1,8 +1,11 @@
 """What stands in for numba gives a function's own answers, and lets unsigned numbers wrap."""
 
-import numpy as np
+from types import SimpleNamespace
 
-from rhale.models.trees.compiled import leave_as_it_is
+import numpy as np
+import pytest
+
+from rhale.models.trees.compiled import leave_as_it_is, njit, will_compile, writable
 
 
 def test_unsigned_numbers_wrap_around_without_a_warning():
@@ -26,3 +29,34 @@ def test_an_inlined_function_is_left_alone():
         return number
 
     assert leave_as_it_is(inline="always")(same) is same
+
+
+def test_a_function_is_compiled_if_no_cache_has_it(tmp_path):
+    pytest.importorskip("numba")
+
+    @njit(cache=True)
+    def twice(number):
+        return 2 * number
+
+    assert twice(4) == 8
+    assert not will_compile(twice)
+    stats = SimpleNamespace(cache_path=tmp_path)
+    elsewhere = SimpleNamespace(
+        signatures=[], stats=stats, py_func=twice.py_func, __name__=twice.__name__
+    )
+    assert will_compile(elsewhere)
+    (tmp_path / "test_compiled.twice-1.py311.nbi").touch()
+    assert not will_compile(elsewhere)
+
+
+def test_rows_are_copied_only_where_numba_would_compile_anew():
+    rows = np.arange(6.0).reshape(3, 2)
+    assert writable(rows) is rows
+    read_only = rows.view()
+    read_only.flags.writeable = False
+    for other in (read_only, rows.T, rows[:, :1], rows.astype(np.float32)):
+        found = writable(other)
+        assert found.flags.c_contiguous
+        assert found.flags.writeable
+        assert found.dtype == np.float64
+        assert found.tolist() == other.tolist()

@@ -1,7 +1,6 @@
 """Walked jumps against predictions on both sides of every threshold."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -261,13 +260,6 @@ def walk_little():
 
 
 def test_the_first_compilation_is_announced_to_whoever_listens(monkeypatch, caplog):
-    monkeypatch.setattr(jump_walk, "will_compile", lambda: True)
+    monkeypatch.setattr(jump_walk, "will_compile", lambda _: True)
     walk_little()
     assert "compiling the walk of jumps" in caplog.text
-
-
-def test_a_walk_that_is_in_the_cache_is_not_announced(monkeypatch):
-    walk_little()
-    as_in_another_process = SimpleNamespace(signatures=[], stats=jump_walk.walk_block.stats)
-    monkeypatch.setattr(jump_walk, "walk_block", as_in_another_process)
-    assert not jump_walk.will_compile()

@@ -2,7 +2,6 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -291,18 +290,9 @@ def test_no_rows_have_no_differences():
 
 
 def test_the_first_compilation_is_announced_to_whoever_listens(monkeypatch, caplog):
-    monkeypatch.setattr(pair_walk, "will_compile", lambda: True)
+    monkeypatch.setattr(pair_walk, "will_compile", lambda _: True)
     rng = np.random.default_rng(0)
     rows = table(rng, 5)
     ask_forest(plant(grow_some(rng, 1), N_FEATURES), rows, ask(rows), plainly(1))
     assert [r.name for r in caplog.records] == ["rhale"]
     assert "compiling the walk of pairs" in caplog.text
-
-
-def test_a_walk_that_is_in_the_cache_is_not_announced(monkeypatch):
-    rng = np.random.default_rng(0)
-    rows = table(rng, 5)
-    ask_forest(plant(grow_some(rng, 1), N_FEATURES), rows, ask(rows), plainly(1))
-    as_elsewhere = SimpleNamespace(signatures=[], stats=pair_walk.walk_pair_rows.stats)
-    monkeypatch.setattr(pair_walk, "walk_pair_rows", as_elsewhere)
-    assert not pair_walk.will_compile()

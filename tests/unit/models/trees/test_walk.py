@@ -1,7 +1,5 @@
 """Flat trees and their walk, against trees walked by hand."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -163,18 +161,9 @@ def test_a_change_of_a_column_that_no_tree_sees_changes_nothing():
 
 
 def test_the_first_compilation_is_announced_to_whoever_listens(monkeypatch, caplog):
-    monkeypatch.setattr(tree_walk, "will_compile", lambda: True)
+    monkeypatch.setattr(tree_walk, "will_compile", lambda _: True)
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(4, 3))
     walk(plant([grow(rng, 3)], 3), rows, np.array([0]), rows[:, :1].T.copy(), np.zeros(1))
     assert [r.name for r in caplog.records] == ["rhale"]
     assert "compiling the walk of trees" in caplog.text
-
-
-def test_a_walk_that_is_in_the_cache_is_not_announced(monkeypatch):
-    rng = np.random.default_rng(0)
-    rows = rng.normal(size=(4, 3))
-    walk(plant([grow(rng, 3)], 3), rows, np.array([0]), rows[:, :1].T.copy(), np.zeros(1))
-    as_in_another_process = SimpleNamespace(signatures=[], stats=tree_walk.walk_rows.stats)
-    monkeypatch.setattr(tree_walk, "walk_rows", as_in_another_process)
-    assert not tree_walk.will_compile()
