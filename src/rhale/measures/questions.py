@@ -105,7 +105,7 @@ class Asker:
         rest = [one for one in held if one.column not in answers]
         if rest:
             every = [(one.column, point) for one in rest for point in one.points]
-            changes = [(column, np.broadcast_to(point, chunk.n_rows)) for column, point in every]
+            changes = [(column, np.full(chunk.n_rows, point)) for column, point in every]
             ends = np.cumsum([one.points.size for one in rest])[:-1]
             asked = np.split(self.ask_stacked(chunk, changes), ends)
             answers |= {one.column: own for one, own in zip(rest, asked, strict=True)}

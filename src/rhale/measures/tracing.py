@@ -12,9 +12,9 @@ from rhale.kernels import FloatArray
 from rhale.kernels.between_points import place_between, share_out
 from rhale.kernels.curve_moments import CurveMoments, scatter_curves, split_shapes
 from rhale.kernels.curve_places import CurvePlaces, place_curves
+from rhale.kernels.dependences import HeldPoints
 from rhale.kernels.fixed import Edges
 from rhale.kernels.grid import Grid
-from rhale.kernels.dependences import HeldPoints
 from rhale.kernels.moments import Moments, check_magnitude, measure
 from rhale.kernels.partition import Partition
 from rhale.kernels.records import crosses_processes
