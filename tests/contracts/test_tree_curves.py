@@ -24,7 +24,7 @@ from tests.contracts.test_trees import (
 )
 
 import rhale
-from rhale.kernels.held_points import HeldPoints
+from rhale.kernels.dependences import HeldPoints
 from rhale.measures.questions import Asker
 from rhale.models import wrap
 from rhale.tables import open_table
@@ -52,7 +52,7 @@ def assert_curves(model, x, precision, response="auto"):
             expected = np.asarray(ask.predict(rows), dtype=np.float64).reshape(len(x), -1)
             expected = expected[:, list(predictor.chosen)]
             size = max(1, np.abs(expected).max())
-            np.testing.assert_allclose(curves[:, place], expected, rtol=0, atol=precision * size)
+            np.testing.assert_allclose(curves[place], expected, rtol=0, atol=precision * size)
 
 
 @each_family

@@ -75,21 +75,43 @@ def measure_curves(curves: FloatArray, weights: FloatArray | None = None) -> Cur
     -----
     O(n_rows n_points²) for each output.
     """
-    return scatter_curves(*find_deviations(curves, weights), weights)
+    deviations = np.array(curves)
+    return scatter_curves(_take_off_mean(deviations, weights), deviations, weights)
 
 
-def find_deviations(
-    curves: FloatArray, weights: FloatArray | None = None
+def split_shapes(
+    traced: FloatArray, weights: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Mean curve (n_outputs, n_points), and how much each curve deviates from it."""
-    w = np.ones(curves.shape[1]) if weights is None else weights
-    total = float(w.sum())
-    # from the first curve first: equal curves then deviate by exactly nothing
-    first = curves[:, 0] if w.size else np.zeros((len(curves), curves.shape[2]))
-    gaps = curves - first[:, None, :]
-    shift = np.matmul(w / (total if total > 0 else 1.0), gaps)
-    gaps -= shift[:, None, :]
-    return first + shift, gaps
+    """Split curves into shape and level, and find how much these deviate from their means.
+
+    Parameters
+    ----------
+    traced : ndarray of shape (n_points, n_rows, n_outputs)
+        One curve per row and output.
+    weights : ndarray of shape (n_rows,), optional
+        How much each row matters.
+
+    Returns
+    -------
+    mean : ndarray of shape (n_outputs, n_points + 1)
+        Mean over the rows of curves less their own average, and of that average.
+    deviations : ndarray of shape (n_outputs, n_rows, n_points + 1)
+        Of the rows; neighbours in memory have the same point.
+
+    Notes
+    -----
+    A small shape on a huge level stays exact. Flat curves have exactly no shape, and equal ones
+    deviate by exactly nothing: first values are taken off before any mean is.
+    """
+    n_points, n_rows, n_outputs = traced.shape
+    split = np.empty((n_outputs, n_points + 1, n_rows))
+    shapes, first = split[:, :-1], traced[0].T
+    np.subtract(traced.transpose(2, 0, 1), first[:, None], out=shapes)
+    rise = shapes.sum(axis=1) / n_points
+    shapes -= rise[:, None]
+    np.add(first, rise, out=split[:, -1])
+    deviations = split.transpose(0, 2, 1)
+    return _take_off_mean(deviations, weights), deviations
 
 
 def scatter_curves(
@@ -102,3 +124,15 @@ def scatter_curves(
     gaps = deviations * np.sqrt(weights)[:, None]
     products = np.stack([gap.T @ gap for gap in gaps])
     return CurveMoments(float(weights.sum()), float((weights**2).sum()), mean, products)
+
+
+def _take_off_mean(curves: FloatArray, weights: FloatArray | None) -> FloatArray:
+    """Take the mean curve (n_outputs, n_points) off curves of the caller's own, and give it."""
+    w = np.ones(curves.shape[1]) if weights is None else weights
+    total = float(w.sum())
+    # the first curve first: equal curves then deviate by exactly nothing
+    first = curves[:, 0].copy() if w.size else np.zeros((len(curves), curves.shape[2]))
+    curves -= first[:, None, :]
+    shift = np.matmul(w / (total if total > 0 else 1.0), curves)
+    curves -= shift[:, None, :]
+    return np.asarray(first + shift)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rhale.kernels import FloatArray
-from rhale.kernels.between_points import split_place
+from rhale.kernels.between_points import share_out, split_place
 from rhale.kernels.records import crosses_processes
 
 
@@ -53,7 +53,7 @@ class CurvePlaces:
         free = rows - 1
         if free < 1e-9:
             return np.full(self.products.shape[::2], np.nan)
-        return np.asarray(curve @ self.products) * (rows / (self.share.sum() * free))
+        return np.asarray(curve @ self.products * (rows / (self.share.sum() * free)))
 
 
 def place_curves(
@@ -74,24 +74,28 @@ def place_curves(
 
     Notes
     -----
-    One product of matrices for the rows between two points: O(n_rows n_values) for each output.
+    O(n_rows) for each value and output; one value of all rows is in the processor's cache at a
+    time, and rows that stand between the same two points are added up side by side.
     """
     n_outputs, _, n_values = deviations.shape
     known = np.flatnonzero(~np.isnan(place))
+    amount = np.ones(known.size) if weights is None else weights[known]
+    share = share_out(place[known], amount, n_points)
+    products = np.zeros((n_outputs, n_points + 1, n_values))
+    if known.size == 0:
+        return CurvePlaces(share, products[:, :-1])
     first, position = split_place(place[known], n_points)
     order = np.argsort(first.astype(np.int16 if n_points < 2**15 else np.intp), kind="stable")
-    row, position = known[order], position[order]
-    shares = np.stack([1 - position, position])
-    if weights is not None:
-        shares *= weights[row]
-    limits = np.searchsorted(first[order], np.arange(n_points + 1))
-    share, sides = np.zeros(n_points + 1), np.zeros((n_outputs, n_points, 2, n_values))
-    for point in np.flatnonzero(np.diff(limits)):
-        some = slice(limits[point], limits[point + 1])
-        share[point : point + 2] += shares[:, some].sum(axis=1)
-        for output in range(n_outputs):
-            own = deviations[output].take(row[some], axis=0)
-            np.matmul(shares[:, some], own, out=sides[output, point])
-    products = sides[:, :, 0]
-    products[:, 1:] += sides[:, :-1, 1]  # behind the last point, and a single one, nobody stands
-    return CurvePlaces(share[:-1], products)
+    filled, starts = np.unique(first[order], return_index=True)
+    row, amount, position = known[order], amount[order], position[order]
+    for output, own in enumerate(deviations):
+        for value in range(n_values):
+            line = own[:, value].take(row)
+            if weights is not None:
+                line *= amount
+            both = np.add.reduceat(line, starts)
+            line *= position
+            after = np.add.reduceat(line, starts)
+            products[output, filled, value] += both - after
+            products[output, filled + 1, value] += after
+    return CurvePlaces(share, products[:, :-1])  # behind a single point nobody stands

@@ -10,6 +10,22 @@ from rhale.kernels import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
+class HeldPoints:
+    """One column, held at each of some points in all rows: what curves along it are made of.
+
+    Attributes
+    ----------
+    column : int
+        The column in the table.
+    points : ndarray of shape (n_points,)
+        Its values, increasing.
+    """
+
+    column: int
+    points: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
 class DependenceQuestion:
     """Which partial dependences are asked for.
 

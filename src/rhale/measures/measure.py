@@ -11,7 +11,7 @@ import numpy as np
 from rhale.features.feature import Feature
 from rhale.features.survey import Survey, keep, rows_keys
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.held_points import HeldPoints
+from rhale.kernels.dependences import HeldPoints
 from rhale.kernels.jumps import JumpQuestion, JumpReply, count_rows
 from rhale.kernels.moments import Moments
 from rhale.kernels.records import crosses_processes
@@ -122,7 +122,7 @@ class Replies:
         Answers to what it asked about some of the rows; no changes where it did not.
     jumps : sequence of JumpReply
         Answers to what it asked about jumps.
-    curves : ndarray of shape (n_rows, n_points, n_outputs)
+    curves : ndarray of shape (n_points, n_rows, n_outputs)
         Answers with the column held at the points; no rows where it is not.
     """
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from rhale.errors import BadPredictionError, ModelFailedError
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.held_points import HeldPoints
+from rhale.kernels.dependences import HeldPoints
 from rhale.kernels.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.kernels.pair_question import PairQuestion, PairReply
 from rhale.models import Predictor
@@ -67,12 +67,14 @@ class Asker:
         ndarray of shape (n_changes, n_rows, n_outputs)
         """
         walker = self.predictor.walker
+        if walker is None:
+            return self.ask_stacked(chunk, changes)
         answers = np.empty((len(changes), chunk.n_rows, len(self.predictor.chosen)))
-        seen = [walker is not None and walker.sees(column) for column, _ in changes]
+        seen = [walker.sees(column) for column, _ in changes]
         for can_walk in sorted(set(seen)):
             mine = [i for i, s in enumerate(seen) if s == can_walk]
             part = [changes[i] for i in mine]
-            if can_walk and walker is not None:
+            if can_walk:
                 question = Question(part, self.names, chunk)
                 answers[mine] = self.predictor.walk(walker, chunk, part, question)
             else:
@@ -91,25 +93,22 @@ class Asker:
 
         Returns
         -------
-        list of ndarray of shape (n_rows, n_points, n_outputs)
+        list of ndarray of shape (n_points, n_rows, n_outputs)
             One for each column.
         """
-        walker = self.predictor.walker
+        walker, answers = self.predictor.walker, dict[int, FloatArray]()
         seen = [one for one in held if walker is not None and walker.sees(one.column)]
-        rest = [one for one in held if one not in seen]
-        answers = dict[int, FloatArray]()
         if seen and walker is not None:
             words = Question([(one.column, one.points) for one in seen], self.names, chunk)
             walked = self.predictor.walk_curves(walker, chunk, seen, words)
-            answers |= {one.column: own for one, own in zip(seen, walked, strict=True)}
+            answers = {one.column: own for one, own in zip(seen, walked, strict=True)}
+        rest = [one for one in held if one.column not in answers]
         if rest:
             every = [(one.column, point) for one in rest for point in one.points]
             changes = [(column, np.full(chunk.n_rows, point)) for column, point in every]
             ends = np.cumsum([one.points.size for one in rest])[:-1]
             asked = np.split(self.ask_stacked(chunk, changes), ends)
-            answers |= {
-                one.column: own.transpose(1, 0, 2) for one, own in zip(rest, asked, strict=True)
-            }
+            answers |= {one.column: own for one, own in zip(rest, asked, strict=True)}
         return [answers[one.column] for one in held]
 
     def ask_jumps(

@@ -10,11 +10,11 @@ import numpy as np
 from rhale.features.feature import Feature
 from rhale.kernels import FloatArray
 from rhale.kernels.between_points import place_between, share_out
-from rhale.kernels.curve_moments import CurveMoments, find_deviations, scatter_curves
+from rhale.kernels.curve_moments import CurveMoments, scatter_curves, split_shapes
 from rhale.kernels.curve_places import CurvePlaces, place_curves
+from rhale.kernels.dependences import HeldPoints
 from rhale.kernels.fixed import Edges
 from rhale.kernels.grid import Grid
-from rhale.kernels.held_points import HeldPoints
 from rhale.kernels.moments import Moments, check_magnitude, measure
 from rhale.kernels.partition import Partition
 from rhale.kernels.records import crosses_processes
@@ -108,8 +108,8 @@ class Tracing:
     def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:
         """Moments of the curves, of all rows and by where rows stand."""
         x, weights = self.feature.stands(rows.chunk), rows.chunk.weights
-        traced = replies.changed.transpose(1, 0, 2) if asked.held is None else replies.curves
-        mean, deviations = find_deviations(split_shapes(traced), weights)
+        traced = replies.changed if asked.held is None else replies.curves
+        mean, deviations = split_shapes(traced, weights)
         check_magnitude(deviations[..., :-1])
         place = place_between(x, self.points)
         total = Traces(
@@ -120,7 +120,7 @@ class Tracing:
         )
         kept = x[rows.sampled, None]
         if self.method == "ice":
-            single = traced[rows.sampled].transpose(0, 2, 1).reshape(len(kept), -1)
+            single = traced[:, rows.sampled].transpose(1, 2, 0).reshape(len(kept), -1)
             kept = np.hstack([kept, single])
         return Tally(total, kept)
 
@@ -202,27 +202,3 @@ def choose_points(settings: Settings, feature: Feature, output: str) -> FloatArr
 def has_few_values(feature: Feature, partition: Partition, n_points: int) -> bool:
     """Tell whether all values can be points, since no more points than these were asked for."""
     return not isinstance(partition, Edges) and 1 < feature.axis.values.size <= n_points
-
-
-def split_shapes(traced: FloatArray) -> FloatArray:
-    """Split curves into shape and level, so that a small shape on a huge level stays exact.
-
-    Parameters
-    ----------
-    traced : ndarray of shape (n_rows, n_points, n_outputs)
-        One curve per row and output.
-
-    Returns
-    -------
-    ndarray of shape (n_outputs, n_rows, n_points + 1)
-        The curve less its average, and the average.
-    """
-    n_rows, n_points, n_outputs = traced.shape
-    split = np.empty((n_outputs, n_rows, n_points + 1))
-    shapes, first = split[..., :-1], traced[:, :1].transpose(2, 0, 1)
-    # from the first point first: flat curves then have exactly no shape
-    np.subtract(traced.transpose(2, 0, 1), first, out=shapes)
-    rise = shapes @ np.full(n_points, 1 / n_points)
-    shapes -= rise[..., None]
-    np.add(first[..., 0], rise, out=split[..., -1])
-    return split

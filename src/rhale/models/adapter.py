@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from rhale.errors import BadSettingError, NotDifferentiableError
 from rhale.kernels import FloatArray
-from rhale.kernels.dependences import DependenceQuestion, Dependences
-from rhale.kernels.held_points import HeldPoints
+from rhale.kernels.dependences import DependenceQuestion, Dependences, HeldPoints
 from rhale.kernels.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.kernels.pair_question import PairQuestion, PairReply
 from rhale.models.output_words import Answer
@@ -25,7 +24,7 @@ class Walker(Protocol):
         """Answers of all outputs, shape (n_changes, n_rows, n_outputs)."""
 
     def walk_curves(self, chunk: Chunk, held: Sequence[HeldPoints]) -> list[FloatArray]:
-        """Answers of all outputs with one column held in all rows, (n_rows, n_points, n_outputs).
+        """Answers of all outputs with one column held in all rows, (n_points, n_rows, n_outputs).
 
         One array for each question; each is about another column that it `sees`.
         """

@@ -13,8 +13,7 @@ import numpy as np
 
 from rhale.errors import BadPredictionError, BadSettingError, WrongShapeError
 from rhale.kernels import FloatArray
-from rhale.kernels.dependences import DependenceQuestion, Dependences
-from rhale.kernels.held_points import HeldPoints
+from rhale.kernels.dependences import DependenceQuestion, Dependences, HeldPoints
 from rhale.kernels.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.kernels.pair_question import PairQuestion, PairReply
 from rhale.models.adapter import Adapter, Walker
@@ -201,7 +200,7 @@ class Predictor:
     def walk_curves(
         self, walker: Walker, chunk: Chunk, held: Sequence[HeldPoints], question: object
     ) -> list[FloatArray]:
-        """Answers of the chosen outputs with one column held, (n_rows, n_points, n_outputs) each.
+        """Answers of the chosen outputs with one column held, (n_points, n_rows, n_outputs) each.
 
         Parameters
         ----------
@@ -216,7 +215,7 @@ class Predictor:
 
         Returns
         -------
-        list of ndarray of shape (n_rows, n_points, n_outputs)
+        list of ndarray of shape (n_points, n_rows, n_outputs)
 
         Examples
         --------
@@ -227,12 +226,11 @@ class Predictor:
         >>> predictor, asked = meet(wrap(lambda rows: 2 * rows[:, 0]), chunk)
         >>> class Doubles:
         ...     def walk_curves(self, chunk, held):
-        ...         return [np.tile(2 * own.points, (chunk.n_rows, 1))[..., None] for own in held]
+        ...         return [np.tile(2 * own.points, (chunk.n_rows, 1)).T[..., None] for own in held]
         >>> held = [HeldPoints(0, np.array([1.0, 5.0]))]
         >>> predictor.walk_curves(Doubles(), chunk, held, "with x0 held")[0][..., 0]
-        array([[ 2., 10.],
-               [ 2., 10.],
-               [ 2., 10.]])
+        array([[ 2.,  2.,  2.],
+               [10., 10., 10.]])
         """
         heed_stop()
         with blaming_the_model(chunk.n_rows, question):

@@ -265,7 +265,7 @@ def cast(values: FloatArray, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
         return np.asarray(values > 0.5)
     if dtype.kind in "iu":
         return np.rint(values).astype(dtype)
-    return values.astype(dtype)
+    return values.astype(dtype, copy=False)
 
 
 def numpy_type(dtype: Any) -> np.dtype[Any]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rhale.kernels.between_points import place_between, share_out
-from rhale.kernels.curve_moments import find_deviations
+from rhale.kernels.curve_moments import measure_curves
 from rhale.kernels.curve_places import place_curves
 
 RNG = np.random.default_rng(0)
@@ -16,7 +16,8 @@ CURVES = RNG.normal(0, 1, (2, X.size, 3)) + X[:, None]
 
 
 def places(x, weights, curves=CURVES):
-    mean, deviations = find_deviations(curves, weights)
+    mean = measure_curves(curves, weights).mean
+    deviations = curves - mean[:, None]
     return mean, place_curves(deviations, place_between(x, POINTS), POINTS.size, weights)
 
 

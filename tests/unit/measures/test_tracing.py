@@ -6,7 +6,6 @@ from scipy.stats import t as student
 
 import rhale
 from rhale.errors import BadSettingError
-from rhale.measures.tracing import split_shapes
 
 N = 400
 X = np.random.default_rng(3).normal(size=(N, 2))
@@ -271,15 +270,3 @@ def test_given_points_around_the_value_of_a_constant_feature_are_traced():
     assert found.curve([1, 2, 4]).tolist() == [-3, 0, 12]
     assert found.importance == 0
     assert found.notes == ("constant: always 2, so the rest of the curve is away from all rows",)
-
-
-def test_curves_are_split_into_shapes_and_levels():
-    traced = np.array([[[1.0], [3.0]], [[10.0], [30.0]]])
-    assert split_shapes(traced)[0].tolist() == [[-1, 1, 2], [-10, 10, 20]]
-
-
-def test_flat_curves_have_exactly_no_shape():
-    traced = np.full((2, 51, 1), 0.1) * np.array([1.0, 1e9])[:, None, None]
-    split = split_shapes(traced)[0]
-    assert not split[:, :-1].any()
-    assert split[:, -1].tolist() == traced[:, 0, 0].tolist()

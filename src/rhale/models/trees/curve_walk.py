@@ -104,6 +104,18 @@ class Lists(NamedTuple):
     ended: Any
 
 
+class Split(NamedTuple):
+    """What a node asks of rows, and which sides the points of its feature go to, if it is held."""
+
+    low: Any
+    width: Any
+    bits: Any
+    codes: Any
+    held: Any
+    some_left: Any
+    some_right: Any
+
+
 class Block(NamedTuple):
     """Rows that walk together: their codes, their sums, and how many come before them."""
 
@@ -223,7 +235,7 @@ def make_lists(n_rows: int, forest: Forest, points: Points) -> Lists:
         left_rows=np.empty(n_rows + 1, np.int64),
         away=np.empty(n_rows * (forest.depth + 2) + 1, np.uint64),
         left_away=np.empty(n_rows + 1, np.uint64),
-        stack=np.empty((forest.depth + 2, 7), np.int64),
+        stack=np.empty((forest.depth + 2, 6), np.int64),
         marks=np.empty((most, n_words * WORD + 2), np.int64),
         n_marks=np.empty(most, np.int64),
         first_of=np.empty(most, np.int64),
@@ -268,7 +280,7 @@ def walk_blocks(
         encode_rows(coding, rows[begin : begin + most], codes)
         total[:] = 0
         for tree in range(len(trees.roots)):
-            n_ended = walk_tree(trees, tree, points, block, way, lists, len(sums.base))
+            n_ended = walk_tree(trees, tree, points, block, way, lists)
             add_leaves(trees, tree, block, lists, n_ended, sums.whole)
         finish(points, sums, block)
 
@@ -285,78 +297,96 @@ def encode_rows(coding: Any, rows: Any, codes: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def walk_tree(
-    trees: Any, tree: Any, points: Any, block: Any, way: Any, lists: Any, n_outputs: Any
-) -> Any:
+def walk_tree(trees: Any, tree: Any, points: Any, block: Any, way: Any, lists: Any) -> Any:
     """Send rows down a tree, by themselves and with one feature held; list where the latter end.
 
     What goes right moves to the front of its places, what goes left behind it.
     """
-    nodes, bits, codes = trees.nodes, trees.bits, block.codes  # numba counts references otherwise
-    rows, left_rows, stack = lists.rows, lists.left_rows, lists.stack
-    away, left_away, leaf_of = lists.away, lists.left_away, lists.leaf_of
+    nodes, rows, away, stack = trees.nodes, lists.rows, lists.away, lists.stack
     for r in range(block.n_rows):
         rows[r] = r
-    node, level, side, n_waiting, n_ended = trees.roots[tree], 0, 0, 0, 0
-    a, b, s, e = 0, block.n_rows, 0, 0
+    node, level, side = trees.roots[tree], np.int64(0), np.int64(0)
+    a, b, s, e = np.int64(0), np.int64(block.n_rows), np.int64(0), np.int64(0)
+    n_waiting, n_ended = 0, np.int64(0)
     while True:
         if level > 0:
             enter(way, level, side, points)
-        feature, below = np.int64(nodes[node, 0]), np.int64(nodes[node, 3])
-        if feature == LEAF:
+        below = np.int64(nodes[node, 3])
+        if nodes[node, 0] == LEAF:
             for i in range(a, b):
-                leaf_of[rows[i]] = below
+                lists.leaf_of[rows[i]] = below
             if e > s:
-                n_ended = list_ends(
-                    below, way, level, s, e, points, block, lists, n_ended, n_outputs
-                )
+                find_stretches(way, level, points, block, lists)
+                n_ended = list_ends(below, away[s:e], points, block, lists, n_ended)
         else:
-            low, width = np.uint64(nodes[node, 1]), np.uint64(nodes[node, 2])
-            some_left, some_right = find_sides(node, feature, points, way, level)
-            held, own = way.split[level], codes[feature]
-            stop, n_left = s, 0
-            for i in range(s, e):
-                item = away[i]
-                right = np.int64(goes_right(np.uint64(own[item & LOW]), low, width, bits))
-                is_held = np.int64(item >> HALF) == held
-                away[stop] = left_away[n_left] = item
-                stop += some_right if is_held else right
-                n_left += some_left if is_held else 1 - right
-            middle, n_stay = a, 0
-            for i in range(a, b):
-                r = rows[i]
-                right = np.int64(goes_right(np.uint64(own[r]), low, width, bits))
-                rows[middle] = left_rows[n_stay] = r
-                middle += right
-                n_stay += 1 - right
-            for i in range(n_stay):
-                rows[middle + i] = left_rows[i]
-            upper = np.uint64(max(held, 0)) << HALF
-            for i in range(middle, b if some_right else middle):  # held, they go to the other side
-                away[stop] = upper | np.uint64(rows[i])
-                stop += 1
+            split = find_split(trees, node, points, block, way, level)
+            stop, n_left = sort_away(split, s, e, away, lists.left_away)
+            middle = sort_rows(split, a, b, rows, lists.left_rows)
+            # with the feature held, rows go to the other side, too
+            stop = hold(rows[middle:b], split.held, split.some_right, away, stop)
             last = stop
             for i in range(n_left):
-                away[last] = left_away[i]
+                away[last] = lists.left_away[i]
                 last += 1
-            for i in range(a, middle if some_left else a):
-                away[last] = upper | np.uint64(rows[i])
-                last += 1
+            last = hold(rows[a:middle], split.held, split.some_left, away, last)
             if middle > a or stop > s:
                 stack[n_waiting, 0], stack[n_waiting, 1] = below + 1, level + 1
-                stack[n_waiting, 2] = 1
-                stack[n_waiting, 3], stack[n_waiting, 4] = a, middle
-                stack[n_waiting, 5], stack[n_waiting, 6] = s, stop
+                stack[n_waiting, 2], stack[n_waiting, 3] = a, middle
+                stack[n_waiting, 4], stack[n_waiting, 5] = s, stop
                 n_waiting += 1
             if b > middle or last > stop:
-                node, level, side, a, s, e = below, level + 1, 0, middle, stop, last
+                node, level, side, a, s, e = below, level + 1, np.int64(0), middle, stop, last
                 continue
         if n_waiting == 0:
             return n_ended
         n_waiting -= 1
-        node, level, side = stack[n_waiting, 0], stack[n_waiting, 1], stack[n_waiting, 2]
-        a, b = stack[n_waiting, 3], stack[n_waiting, 4]
-        s, e = stack[n_waiting, 5], stack[n_waiting, 6]
+        node, level, side = stack[n_waiting, 0], stack[n_waiting, 1], np.int64(1)
+        a, b = stack[n_waiting, 2], stack[n_waiting, 3]
+        s, e = stack[n_waiting, 4], stack[n_waiting, 5]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def sort_away(split: Any, start: Any, end: Any, away: Any, left_away: Any) -> Any:
+    """Sort rows with a feature held by their side: to both, if the split asks for this feature."""
+    codes, low, width, bits = split.codes, split.low, split.width, split.bits
+    held, some_left, some_right = split.held, split.some_left, split.some_right
+    place, n_left = start, np.int64(0)
+    for i in range(start, end):
+        item = away[i]
+        right = np.int64(goes_right(np.uint64(codes[item & LOW]), low, width, bits))
+        is_held = np.int64(item >> HALF) == held
+        away[place] = left_away[n_left] = item
+        place += some_right if is_held else right
+        n_left += some_left if is_held else 1 - right
+    return place, n_left
+
+
+@njit(cache=True, nogil=True, inline="always")
+def sort_rows(split: Any, start: Any, end: Any, rows: Any, left_rows: Any) -> Any:
+    """Sort rows by the side they go to by themselves; tell where those that go left begin."""
+    codes, low, width, bits = split.codes, split.low, split.width, split.bits
+    middle, n_left = start, np.int64(0)
+    for i in range(start, end):
+        r = rows[i]
+        right = np.int64(goes_right(np.uint64(codes[r]), low, width, bits))
+        rows[middle] = left_rows[n_left] = r
+        middle += right
+        n_left += 1 - right
+    for i in range(n_left):
+        rows[middle + i] = left_rows[i]
+    return middle
+
+
+@njit(cache=True, nogil=True, inline="always")
+def hold(rows: Any, held: Any, some: Any, away: Any, n_away: Any) -> Any:
+    """List rows with the feature of a split held, if any of its points go where they do not."""
+    if some == 0:
+        return n_away
+    upper = np.uint64(held) << HALF
+    for i in range(len(rows)):
+        away[n_away] = upper | np.uint64(rows[i])
+        n_away += 1
+    return n_away
 
 
 @njit(cache=True, nogil=True)
@@ -369,21 +399,22 @@ def find_place(way: Any, level: Any, held: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def find_sides(node: Any, feature: Any, points: Any, way: Any, level: Any) -> Any:
-    """Tell whether any points that come to a split go left, and whether any go right."""
+def find_split(trees: Any, node: Any, points: Any, block: Any, way: Any, level: Any) -> Any:
+    """What a node asks for, and whether any points that come to it go left, and right."""
+    feature = np.int64(trees.nodes[node, 0])
     held = points.held_of[feature]
     way.node[level], way.split[level] = node, held
-    if held < 0:
-        return 0, 0
-    place = find_place(way, level, held)
-    come, left = points.everything[held], points.left[node]
-    if place < way.n_asked[level]:
-        come = way.allowed[way.source[level, place]]
-    some_left, some_right = 0, 0
-    for w in range(len(left)):
-        some_left |= np.int64((come[w] & left[w]) != NONE)
-        some_right |= np.int64((come[w] & ~left[w]) != NONE)
-    return some_left, some_right
+    some_left, some_right = np.int64(0), np.int64(0)
+    if held >= 0:
+        place = find_place(way, level, held)
+        come, left = points.everything[held], points.left[node]
+        if place < way.n_asked[level]:
+            come = way.allowed[way.source[level, place]]
+        for w in range(len(left)):
+            some_left |= np.int64((come[w] & left[w]) != NONE)
+            some_right |= np.int64((come[w] & ~left[w]) != NONE)
+    low, width = np.uint64(trees.nodes[node, 1]), np.uint64(trees.nodes[node, 2])
+    return Split(low, width, trees.bits, block.codes[feature], held, some_left, some_right)
 
 
 @njit(cache=True, nogil=True)
@@ -407,28 +438,24 @@ def enter(way: Any, level: Any, side: Any, points: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def list_ends(
-    leaf: Any,
-    way: Any,
-    level: Any,
-    s: Any,
-    e: Any,
-    points: Any,
-    block: Any,
-    lists: Any,
-    n_ended: Any,
-    n_outputs: Any,
-) -> Any:
-    """List the stretches of curves that end in a leaf: leaf and row, first step, second step."""
-    starts, away, ended = points.starts, lists.away, lists.ended
-    marks, n_marks, first_of, place_of = lists.marks, lists.n_marks, lists.first_of, lists.place_of
+def find_stretches(way: Any, level: Any, points: Any, block: Any, lists: Any) -> None:
+    """Find the stretches of curves that a leaf adds to, for each feature that was asked for."""
+    starts = points.starts
     for t in range(way.n_asked[level]):
         held = way.held[level, t]
-        place_of[held] = t
+        lists.place_of[held] = t
         n_slots = starts[held + 1] - starts[held]
-        first_of[t] = starts[held] * block.n_all + block.begin * n_slots
-        n_marks[t] = find_marks(way.allowed[way.source[level, t]], n_slots - 1, marks[t])
-    for i in range(s, e):
+        lists.first_of[t] = starts[held] * block.n_all + block.begin * n_slots
+        allowed = way.allowed[way.source[level, t]]
+        lists.n_marks[t] = find_marks(allowed, n_slots - 1, lists.marks[t])
+
+
+@njit(cache=True, nogil=True)
+def list_ends(leaf: Any, away: Any, points: Any, block: Any, lists: Any, n_ended: Any) -> Any:
+    """List what ends in a leaf: leaf and row, where its stretch begins, and where it ends."""
+    starts, ended, n_outputs = points.starts, lists.ended, block.total.shape[1]
+    marks, n_marks, first_of, place_of = lists.marks, lists.n_marks, lists.first_of, lists.place_of
+    for i in range(len(away)):
         held, row = np.int64(away[i] >> HALF), np.int64(away[i] & LOW)
         t = place_of[held]
         first = first_of[t] + row * (starts[held + 1] - starts[held])

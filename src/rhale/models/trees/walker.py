@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
-from rhale.kernels.dependences import DependenceQuestion, Dependences
-from rhale.kernels.held_points import HeldPoints
+from rhale.kernels.dependences import DependenceQuestion, Dependences, HeldPoints
 from rhale.kernels.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.kernels.pair_question import PairQuestion, PairReply
 from rhale.models.sklearn import log_odds
@@ -56,7 +55,7 @@ class TreeWalker:
         return self.sums(rows, features, values)
 
     def walk_curves(self, chunk: Chunk, held: Sequence[HeldPoints]) -> list[FloatArray]:
-        """Answers with one column held in all rows: (n_rows, n_points, n_outputs) for each."""
+        """Answers with one column held in all rows: (n_points, n_rows, n_outputs) for each."""
         from rhale.models.trees.curve_walk import CurveQuestion, walk_curves
 
         found = self.reading
@@ -68,7 +67,7 @@ class TreeWalker:
         ]
         question = CurveQuestion(features, points)
         sums = walk_curves(found.forest, self.matrix(chunk.rows), question, found.base)
-        return [self.link(own) for own in sums]
+        return [self.link(own).transpose(1, 0, 2) for own in sums]
 
     def points_seen(self, held: HeldPoints, feature: int, chunk: Chunk) -> FloatArray:
         """What the trees see of the points of a column."""
