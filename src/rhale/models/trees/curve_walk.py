@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import pathlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
-from rhale.models.trees.compiled import njit
+from rhale.models.trees.compiled import njit, will_compile
 from rhale.models.trees.forest import LEAF, Forest
 from rhale.models.trees.leaf_dependences import fill_bits, lowest_bit
 from rhale.models.trees.walk import Coding, Sums, Trees, encode, goes_right
@@ -159,7 +158,7 @@ def walk_curves(
     starts = np.append(0, np.cumsum(sizes + 1))
     whole = np.zeros(len(rows) * int(starts[-1]) * forest.n_outputs, np.int64)
     answers = whole.view(np.float64)
-    if will_compile():
+    if will_compile(walk_blocks):
         LOG.warning("compiling the walk for curves, once and for all (some seconds)")
     trees = Trees(
         forest.nodes, forest.bits, forest.roots, forest.targets, forest.leaves, forest.depth
@@ -179,14 +178,6 @@ def walk_curves(
         part.reshape(len(rows), size + 1, forest.n_outputs)[:, :-1]
         for part, size in zip(parts, sizes, strict=True)
     ]
-
-
-def will_compile() -> bool:
-    """Tell whether the walk has to be compiled first: it is in no cache yet."""
-    if walk_blocks.signatures:
-        return False
-    folder = pathlib.Path(str(walk_blocks.stats.cache_path))
-    return not any(folder.glob(f"{pathlib.Path(__file__).stem}.walk_blocks-*.nbi"))
 
 
 def find_points(trees: Trees, forest: Forest, question: CurveQuestion, starts: IntArray) -> Points:

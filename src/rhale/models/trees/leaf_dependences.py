@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import pathlib
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.dependences import Dependences, centre
-from rhale.models.trees.compiled import njit
+from rhale.models.trees.compiled import njit, will_compile
 from rhale.models.trees.forest import LEAF, Forest
 from rhale.models.trees.walk import Trees, encode, goes_right
 
@@ -199,7 +198,7 @@ def count_leaves(
     features are not entered. O(leaves x features of a path squared x rows / 64), and the rows that
     both of two conditions let pass.
     """
-    if will_compile():
+    if will_compile(add_trees):
         LOG.warning("compiling the count of leaves, once and for all (some seconds)")
     rows = rank_rows(forest, matrix, shares)
     n_outputs, most = len(question.outputs), rows.distinct.shape[1]
@@ -217,14 +216,6 @@ def count_leaves(
     path = make_path(forest.depth + 1, rows)
     add_trees(trees, rows, path, find_wanted(forest, question), sums)
     return read_sums(sums, rows, question, shares)
-
-
-def will_compile() -> bool:
-    """Tell whether counting has to be compiled first: it is in no cache yet."""
-    if add_trees.signatures:
-        return False
-    folder = pathlib.Path(str(add_trees.stats.cache_path))
-    return not any(folder.glob(f"{pathlib.Path(__file__).stem}.add_trees-*.nbi"))
 
 
 def rank_rows(forest: Forest, matrix: FloatArray, shares: FloatArray) -> Rows:

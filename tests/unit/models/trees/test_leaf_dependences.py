@@ -1,7 +1,6 @@
 """Partial dependences counted in leaves, against the mean answers of all combinations of rows."""
 
 from itertools import combinations
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -157,10 +156,9 @@ def test_the_first_bits_are_filled(n):
 def test_the_first_compilation_is_announced_and_later_runs_are_not(monkeypatch, caplog):
     forest, shares = plant([grow(np.random.default_rng(0), 2)], 3), share_rows(4, None)
     count_leaves(forest, np.zeros((4, 3)), EVERYTHING, shares)
-    as_elsewhere = SimpleNamespace(signatures=[], stats=leaf_dependences.add_trees.stats)
-    with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(leaf_dependences, "add_trees", as_elsewhere)
-        assert not leaf_dependences.will_compile()
-    monkeypatch.setattr(leaf_dependences, "will_compile", lambda: True)
+    caplog.clear()
+    count_leaves(forest, np.zeros((4, 3)), EVERYTHING, shares)
+    assert not caplog.text
+    monkeypatch.setattr(leaf_dependences, "will_compile", lambda _: True)
     count_leaves(forest, np.zeros((4, 3)), EVERYTHING, shares)
     assert "compiling the count of leaves" in caplog.text
