@@ -140,9 +140,9 @@ def _merge(
         pulls.append(pull)
     pairs = combinations_with_replacement(range(n_series), 2)
     for row, (i, j) in enumerate(pairs, start=n_sums + n_series):
-        product = np.multiply(pulls[i], steps[j], out=merged[row])
+        product = pulls[i] * steps[j]  # of one piece: written into place at last
         product += left[row]
-        product += right[row]
+        np.add(product, right[row], out=merged[row])
 
 
 def is_rounding(weight: FloatArray, mean: FloatArray, sdd: FloatArray) -> BoolArray:
