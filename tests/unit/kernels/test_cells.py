@@ -60,3 +60,16 @@ def test_runs_are_the_cells_that_become_one():
     assert runs(as_cells(SECOND), [0, 2, 3], 0) == [[0, 1], [2]]
     assert runs(BOTH, [0, 2], 0) == [[0, 3], [1, 4], [2, 5]]
     assert runs(BOTH, [0, 1, 3], 1) == [[0], [1, 2], [3], [4, 5]]
+
+
+@pytest.mark.parametrize("n_axes", [1, 2])
+def test_rows_of_a_cell_are_put_side_by_side_in_their_own_order(n_axes):
+    x = np.random.default_rng(0).uniform(0, 3, (2, 50))
+    halves = Grid(np.array([0.0, 1.0, 2.5, 3.0]))
+    cells, x = (Cells((halves,)), x[0]) if n_axes == 1 else (Cells((halves, halves)), x)
+    cell = cells.locate(x).tolist()
+    expected = [row for k in range(cells.n_cells) for row in range(50) if cell[row] == k]
+    found = cells.arrange(x)
+    assert found.order.tolist() == expected
+    np.testing.assert_array_equal(found.x, x[..., expected])
+    assert found.sizes.tolist() == [cell.count(k) for k in range(cells.n_cells)]

@@ -193,3 +193,20 @@ def test_a_grid_that_was_searched_in_travels_without_its_table():
     again = pickle.loads(sent)  # noqa: S301
     assert again == grid
     np.testing.assert_array_equal(again.locate(x), cell)
+
+
+@pytest.mark.parametrize("closed", ["left", "right"])
+def test_values_in_the_order_of_cells_are_counted_without_looking_at_all(closed):
+    x = np.random.default_rng(0).integers(0, 9, 200) / 2.0  # many on limits
+    grid = Grid(np.array([0.0, 1.0, 1.5, 3.0, 3.2, 4.0]), closed)
+    side_by_side = x[np.argsort(grid.locate(x), kind="stable")]  # unsorted within a cell
+    assert np.any(np.diff(side_by_side) < 0)
+    expected = [sum(grid.locate(np.array([v]))[0] == k for v in x) for k in range(5)]
+    assert grid.count_in_order(side_by_side).tolist() == expected
+
+
+def test_a_value_outside_or_none_is_not_covered():
+    grid = Grid(np.array([0.0, 1.0]))
+    assert grid.covers_all(np.array([0.0, 1.0]))
+    for other in (-0.1, 1.1, np.nan):
+        assert not grid.covers_all(np.array([0.5, other]))
