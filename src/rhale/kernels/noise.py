@@ -153,9 +153,9 @@ def pool_sparse_cells(moments: Moments, limits: IntArray) -> IntArray:
     least = min(FOLLOWED_ROWS, FOLLOWED_SHARE * moments.total_rows)
     filled = np.flatnonzero(has_enough_rows(moments))
     kept = np.ones(moments.grid.n_cells + 1, dtype=np.bool_)
-    if moments.row_shares[filled].min(initial=np.inf) >= least:
-        return np.flatnonzero(kept)
-    for own in np.split(filled, np.searchsorted(filled, limits[1:-1])):
+    bins = limits.searchsorted(filled, "right") - 1
+    for k in np.unique(bins[moments.row_shares[filled] < least]):
+        own = filled[bins == k]
         groups = [[int(k), int(k)] for k in own]
         rows, x = moments.row_shares[own].tolist(), moments.mean_x[own].tolist()
         while len(rows) > 1 and min(rows) < least:
