@@ -38,8 +38,6 @@ def njit(*, cache: bool = False, **options: Any) -> Callable[[Any], Any]:
     """Compile a function as `numba.njit` does; what is kept of it serves all environments."""
     try:
         import numba
-
-        from rhale.models.trees.shared_cache import keep
     except ImportError:
         return leave_as_it_is(**options)
 
@@ -50,6 +48,16 @@ def njit(*, cache: bool = False, **options: Any) -> Callable[[Any], Any]:
         return made
 
     return decorate
+
+
+def keep(made: Any) -> None:
+    """Keep what is compiled where all environments find it, or where numba likes."""
+    try:
+        from rhale.models.trees.shared_cache import keep_for_all
+    except (ImportError, AttributeError):  # a numba with other names inside
+        made.enable_caching()
+    else:
+        keep_for_all(made)
 
 
 def will_compile(function: Any) -> bool:

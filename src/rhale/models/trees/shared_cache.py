@@ -20,7 +20,7 @@ from rhale import kernels
 ROOMS = (Path(__file__).parent, Path(kernels.__file__).parent)
 
 
-def keep(function: Any) -> None:
+def keep_for_all(function: Any) -> None:
     """Let numba keep what it compiles of a function: in the user's folder, where that is safe."""
     kept = SharedCache(function.py_func)  # type: ignore[no-untyped-call]
     function._cache = kept  # noqa: SLF001 - as its `enable_caching` does

@@ -1,5 +1,6 @@
 """What stands in for numba gives a function's own answers, and lets unsigned numbers wrap."""
 
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -47,6 +48,18 @@ def test_a_function_is_compiled_if_no_cache_has_it(tmp_path):
     assert will_compile(elsewhere)
     (tmp_path / "test_compiled.twice-1.py311.nbi").touch()
     assert not will_compile(elsewhere)
+
+
+def test_a_numba_with_other_names_inside_keeps_code_where_it_likes(monkeypatch):
+    caching = pytest.importorskip("numba.core.caching")
+    monkeypatch.delitem(sys.modules, "rhale.models.trees.shared_cache", raising=False)
+    monkeypatch.delattr(caching, "_CacheLocator")
+
+    @njit(cache=True)
+    def thrice(number):
+        return 3 * number
+
+    assert type(thrice._cache) is caching.FunctionCache
 
 
 def test_rows_are_copied_only_where_numba_would_compile_anew():

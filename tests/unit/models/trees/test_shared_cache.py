@@ -7,7 +7,7 @@ import pytest
 numba = pytest.importorskip("numba")
 
 from rhale.models.trees import shared_cache
-from rhale.models.trees.shared_cache import digest_of_sources, find_folder, is_private, keep
+from rhale.models.trees.shared_cache import digest_of_sources, find_folder, is_private, keep_for_all
 
 posix = pytest.mark.skipif(os.name == "nt", reason="who may write is told by other means there")
 
@@ -31,7 +31,7 @@ def made():
     def thrice(number):
         return 3 * number
 
-    keep(thrice)
+    keep_for_all(thrice)
     return thrice
 
 
