@@ -137,8 +137,8 @@ class Optimal:
         weights, edges = weigh_cells(moments), moments.grid.edges
         needed = max(least, self.ddof + 1) * (1 - 1e-12)  # effective numbers carry rounding
         for runs in runs_by_end(weights, moments.mean[:1], moments.sdd[:1]):
-            rows, price = runs.rows(weighted=len(weights) > 1), runs.products[0]
-            price *= runs.spans(edges)
+            rows = runs.rows(weighted=len(weights) > 1)
+            price = runs.products[0] * runs.spans(edges)  # runs are written over, prices are kept
             price *= 1 - self.discount / moments.total_rows * rows
             few = rows < needed
             divisor = np.where(few, 1.0, runs.sums[0])

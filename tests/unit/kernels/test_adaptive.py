@@ -159,6 +159,26 @@ def test_no_partition_is_cheaper(seed, gaps, weighted):
         assert cuts.linear.tolist() == kinds
 
 
+@pytest.mark.parametrize("weight", ["rows", "width", "geometric"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("gaps", [False, True])
+def test_of_many_cells_no_partition_is_cheaper_either(gaps, weighted, weight):
+    """70 cells, more than are looked at together: the cheapest way to each limit in turn."""
+    rows = table(np.random.default_rng(70), 70, weighted=weighted, gaps=gaps)
+    x, d, w, edges = rows
+    moments = measure(Grid(edges), x, d, w if weighted else None)
+    settings = {"weight": weight, "linear": True, "penalty": 0.5, "min_rows": 5.0}
+    prices = brute_force(rows, moments, settings)
+    best = np.zeros(71)
+    for end in range(1, 71):
+        best[end] = min(best[start] + prices[start, end - 1][0] for start in range(end))
+    cuts = Adaptive(spread_bins="mean", **settings)(moments)
+    limits = [int(k) for k in cuts.limits]
+    assert len(limits) > 5
+    assert cost(limits, prices) <= best[-1] * (1 + 1e-9)
+    assert cuts.linear.tolist() == [prices[a, b - 1][1] for a, b in pairwise(limits)]
+
+
 def test_five_rows_are_the_least():
     """Steps of four rows each cannot be bins, steps of five rows each can."""
     for n in (4, 5):

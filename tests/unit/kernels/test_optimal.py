@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -121,3 +123,36 @@ def test_a_step_is_found():
 def test_settings_of_optimal_that_make_no_sense_are_refused(settings, message):
     with pytest.raises(BadSettingError, match=message):
         Optimal(**settings)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_many_cells_have_the_optimum_of_a_plain_programme(weighted):
+    """Eq. (13) of all runs of 75 cells, from their rows; the cheapest way to each limit in turn."""
+    rng = np.random.default_rng(5)
+    x, n_cells = rng.uniform(0, 75, 2_000), 75
+    d, w = 3 * np.sin(x / 6) + rng.normal(size=2_000), rng.uniform(0.5, 2, 2_000)
+    w = w if weighted else np.ones(2_000)
+    total, place = w.sum() ** 2 / (w**2).sum(), x.astype(int)
+    price = np.full((n_cells, n_cells), INF)
+    for first in range(n_cells):
+        for last in range(first, n_cells):
+            own = (place >= first) & (place <= last)
+            n = w[own].sum() ** 2 / (w[own] ** 2).sum()
+            if n >= 60:
+                variance = np.average(
+                    (d[own] - np.average(d[own], weights=w[own])) ** 2, weights=w[own]
+                )
+                price[first, last] = (
+                    (1 - 0.3 * n / total) * variance * n / (n - 1) * (last + 1 - first)
+                )
+    best = np.zeros(n_cells + 1)
+    for end in range(1, n_cells + 1):
+        best[end] = min(best[start] + price[start, end - 1] for start in range(end))
+
+    moments = cells(x, d, np.arange(n_cells + 1), w if weighted else None)
+    asked = Optimal(max_bins=n_cells, discount=0.3, min_points=60)
+    limits = asked(moments).limits
+    found = sum(price[a, b - 1] for a, b in pairwise(limits))
+    assert found == pytest.approx(best[-1], rel=1e-9)
+    assert limits.size > 5
+    np.testing.assert_allclose(asked.price(moments, 60), price, rtol=1e-9)
