@@ -17,7 +17,7 @@ Closed = Literal["left", "right"]
 CellArray = npt.NDArray[np.signedinteger[Any]]
 BUCKETS_PER_CELL, MOST_BUCKETS = 128, 2**15  # the table stays in the nearest caches
 NARROWEST = 1e-300  # an axis that is shorter has more buckets to a unit than numbers can hold
-BUCKETS_PER_SEARCH = 8  # of the table are made in the time that one value takes to be searched
+BUCKETS_PER_SEARCH = 3  # of the table are made in the time that one value takes to be searched
 
 
 @crosses_processes
@@ -104,7 +104,7 @@ class Grid:
         -----
         O(n_rows). A table of narrow equal buckets knows the cell of most values; only values in
         a bucket with a limit in it need a binary search. Making the table costs as much as
-        searching an eighth as many values; it is made once.
+        searching a third as many values; it is made once.
         """
         buckets = self.buckets_for(x.size)
         if not buckets.size:

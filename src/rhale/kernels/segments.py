@@ -194,10 +194,10 @@ def cheapest_path(prices: Iterable[FloatArray]) -> IntArray | None:
             best = np.concatenate([best, reached[1:]])
     if not np.isfinite(best[-1]):
         return None
-    limits = [best.size - 1]
-    while limits[-1] > 0:
-        j = limits[-1]
-        # equal prices differ by the order of their additions: within rounding they are a tie
-        tied = best[:j] + kept[j - 1][:j] <= best[j] + TIE * abs(best[j])
-        limits.append(int(tied.argmax()))  # the first: the widest bin
+    limits, j = [best.size - 1], best.size - 1
+    # equal prices differ by the order of their additions: within rounding they are a tie
+    most = best + TIE * np.abs(best)
+    while j > 0:
+        j = int((best[:j] + kept[j - 1][:j] <= most[j]).argmax())  # the first: the widest bin
+        limits.append(j)
     return np.array(limits[::-1], dtype=np.intp)
