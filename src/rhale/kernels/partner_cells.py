@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -82,6 +83,23 @@ def count_own_cells(n_rows: int) -> int:
     return int(np.clip(n_rows // OWN_ROWS, 2, OWN_CELLS))
 
 
+class OwnSums(NamedTuple):
+    """Sums over all rows of each cell of a feature.
+
+    Attributes
+    ----------
+    weight, squares : ndarrays of shape (n_own,)
+        Sums of weights and of their squares.
+    values, powers : ndarrays of shape (n_series, n_own)
+        Weighted sums of values, and of their squares.
+    """
+
+    weight: FloatArray
+    squares: FloatArray
+    values: FloatArray
+    powers: FloatArray
+
+
 @dataclass(frozen=True, eq=False)
 class OwnCells:
     """What local effects of one feature differ by, in cells of its axis or for each step of levels.
@@ -121,6 +139,20 @@ class OwnCells:
     def n_cells(self) -> int:
         """How many cells there are."""
         return int(self.width.size)
+
+    @cached_property
+    def sums(self) -> OwnSums:
+        """Sums over the rows of each cell."""
+        heavy = self.weight * self.values
+        return OwnSums(
+            weight=self._add_up(self.weight),
+            squares=self._add_up(self.weight**2),
+            values=np.stack([self._add_up(v) for v in heavy]),
+            powers=np.stack([self._add_up(v) for v in heavy * self.values]),
+        )
+
+    def _add_up(self, numbers: FloatArray) -> FloatArray:
+        return np.bincount(self.cell, numbers, self.n_cells).astype(np.float64, copy=False)
 
 
 def cut_own(target: Target, weight: FloatArray) -> OwnCells:
@@ -164,7 +196,8 @@ def _cut_axis(x: FloatArray, order: IntArray) -> tuple[IntArray, IntArray, Float
     n_parts = int(np.clip(x.size // (LINE_ROWS * n_cells), 1, LINES))
     ordered = x[order]
     ends = cut_evenly(ordered, n_cells * n_parts)
-    part = np.searchsorted(ends, x, side="left")
+    part = np.empty(x.size, dtype=np.intp)
+    part[order] = np.searchsorted(ends, ordered, side="left")  # fast, as they are in order
     limits = [*ordered[:1], *ends[n_parts - 1 :: n_parts], *ordered[-1:]]
     return part // n_parts, part, np.maximum(np.diff(limits), 0.0)
 
@@ -222,7 +255,7 @@ def _bound_wild_cells(own: OwnCells, effects: FloatArray) -> OwnCells:
 
 @dataclass(frozen=True, eq=False)
 class CellSums:
-    """Sums over the rows in each cell of the feature, and in each that it has with a partner's.
+    """Sums over the rows in each cell that a feature has with a partner's.
 
     Attributes
     ----------
@@ -230,19 +263,11 @@ class CellSums:
         Sums of weights and of their squares.
     sums : ndarray of shape (n_series, n_own, n_cells)
         Weighted sums of values.
-    own_weight, own_squares : ndarrays of shape (n_own,)
-        The same over all rows of a cell of the feature.
-    own_sums, own_powers : ndarrays of shape (n_series, n_own)
-        Weighted sums of values, and of their squares.
     """
 
     weight: FloatArray
     squares: FloatArray
     sums: FloatArray
-    own_weight: FloatArray
-    own_squares: FloatArray
-    own_sums: FloatArray
-    own_powers: FloatArray
 
 
 def add_up_cells(own: OwnCells, partners: PartnerCodes) -> CellSums:
@@ -257,19 +282,7 @@ def add_up_cells(own: OwnCells, partners: PartnerCodes) -> CellSums:
     series = [*heavy] if partners.is_even else [*heavy, own.weight, own.weight**2]
     count, *found = _add_up(own, partners, series)
     of_weights = [one * count, one**2 * count] if partners.is_even else found[-2:]
-
-    def add_own(numbers: FloatArray) -> FloatArray:
-        return np.bincount(own.cell, numbers, own.n_cells).astype(np.float64, copy=False)
-
-    return CellSums(
-        weight=of_weights[0],
-        squares=of_weights[1],
-        sums=np.stack(found[: len(heavy)]),
-        own_weight=add_own(own.weight),
-        own_squares=add_own(own.weight**2),
-        own_sums=np.stack([add_own(v) for v in heavy]),
-        own_powers=np.stack([add_own(h * v) for h, v in zip(heavy, own.values, strict=True)]),
-    )
+    return CellSums(*of_weights, sums=np.stack(found[: len(heavy)]))
 
 
 def _add_up(own: OwnCells, partners: PartnerCodes, series: list[FloatArray]) -> FloatArray:

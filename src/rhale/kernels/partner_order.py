@@ -139,9 +139,9 @@ class _Fit:
 
     @classmethod
     def of(cls, own: OwnCells, partners: PartnerCodes, sums: CellSums, some: IntArray) -> _Fit:
-        weight, n = sums.own_weight, some.size
-        mean = sums.own_sums / weight
-        total = np.maximum(sums.own_powers - mean * sums.own_sums, 0.0)
+        weight, n = own.sums.weight, some.size
+        mean = own.sums.values / weight
+        total = np.maximum(own.sums.powers - mean * own.sums.values, 0.0)
         places, width = _places(partners, some)
         inside = places >= 0
         held = np.where(inside, sums.weight[:, places], 0.0)
@@ -152,7 +152,7 @@ class _Fit:
         matrix[:, diagonal, diagonal] = held.reshape(own.n_cells, -1)
         flat = held.reshape(own.n_cells, -1)
         matrix -= flat[:, :, None] * flat[:, None, :] / weight[:, None, None]
-        one = sums.own_squares / weight
+        one = own.sums.squares / weight
         return cls(
             matrix=matrix.reshape(own.n_cells, n, width, n, width),
             right=np.moveaxis(right, 0, -1),
