@@ -163,11 +163,14 @@ class Grid:
         n_buckets, inner = self._n_buckets, self.edges[1:-1]
         place = (inner - self.edges[0]) * (n_buckets / (self.edges[-1] - self.edges[0]))
         slack = 1e-6  # far above the rounding of a bucket's number
-        after, within = np.ceil(place + slack), np.floor(np.maximum(place - slack, 0.0))
-        below = np.bincount(after.astype(np.intp), minlength=n_buckets)
-        reached = np.bincount(within.astype(np.intp), minlength=n_buckets)
-        first, last = np.cumsum(below)[:n_buckets], np.cumsum(reached)[:n_buckets]
-        return np.where(first == last, first, ~first).astype(self._dtype)
+        after = np.ceil(place + slack).astype(np.intp)
+        within = np.maximum(place - slack, 0.0).astype(np.intp)
+        ends = np.concatenate([[0], np.minimum(after, n_buckets), [n_buckets]])
+        first = np.repeat(np.arange(self.n_cells, dtype=self._dtype), np.diff(ends))
+        unsure = np.concatenate([within, after - 1])  # one bucket, or two neighbours
+        unsure = unsure[unsure < n_buckets]
+        first[unsure] = ~first[unsure]
+        return first
 
     @property
     def _dtype(self) -> type[np.int16 | np.intp]:

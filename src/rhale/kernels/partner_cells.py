@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import median
 from typing import NamedTuple
 
 import numpy as np
@@ -60,7 +61,7 @@ def code_partners(rows: SearchRows) -> PartnerCodes:
     O(n_rows log n_rows) for each: levels without an order are cells as they are.
     """
     n_rows, n_partners = rows.values.shape
-    n_cells = int(np.clip(n_rows // (count_own_cells(n_rows) * ROWS), 3, CELLS))
+    n_cells = min(max(n_rows // (count_own_cells(n_rows) * ROWS), 3), CELLS)
     codes, sizes = np.empty((n_partners, n_rows), dtype=np.intp), np.empty(n_partners, np.intp)
     varies = np.empty(n_partners, dtype=np.bool_)
     for k, levels in enumerate(rows.n_levels):
@@ -80,7 +81,7 @@ def code_partners(rows: SearchRows) -> PartnerCodes:
 
 def count_own_cells(n_rows: int) -> int:
     """How many cells a feature is cut into."""
-    return int(np.clip(n_rows // OWN_ROWS, 2, OWN_CELLS))
+    return min(max(n_rows // OWN_ROWS, 2), OWN_CELLS)
 
 
 class OwnSums(NamedTuple):
@@ -193,7 +194,7 @@ def cut_own(target: Target, weight: FloatArray) -> OwnCells:
 def _cut_axis(x: FloatArray, order: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
     """Cells of an axis, the parts of them that lines are laid through, and how long cells are."""
     n_cells = count_own_cells(x.size)
-    n_parts = int(np.clip(x.size // (LINE_ROWS * n_cells), 1, LINES))
+    n_parts = min(max(x.size // (LINE_ROWS * n_cells), 1), LINES)
     ordered = x[order]
     ends = cut_evenly(ordered, n_cells * n_parts)
     part = np.empty(x.size, dtype=np.intp)
@@ -246,7 +247,7 @@ def _bound_wild_cells(own: OwnCells, effects: FloatArray) -> OwnCells:
     mass = np.bincount(own.cell, own.weight, own.n_cells)
     square = np.bincount(own.cell, own.weight * own.values[0] ** 2, own.n_cells)
     mean = np.divide(square, mass, out=np.zeros(own.n_cells), where=mass > 0)
-    bound = WILDEST * float(np.median(mean))
+    bound = WILDEST * median(mean.tolist())
     is_wild = (own.level is None) & (mean > bound) & (bound > 0)
     factor = np.where(is_wild, bound / np.where(is_wild, mean, 1.0), 1.0)
     size = float(own.weight @ effects**2 / own.weight.sum())
@@ -292,7 +293,7 @@ def _add_up(own: OwnCells, partners: PartnerCodes, series: list[FloatArray]) -> 
     """
     made = np.empty((1 + len(series), own.n_cells, partners.n_cells))
     n_partners, is_all = len(partners.codes), _is_all(own, partners)
-    n_some = int(np.clip(AT_ONCE // max(own.row.size, 1), 1, n_partners))
+    n_some = min(max(AT_ONCE // max(own.row.size, 1), 1), n_partners)
     tiled = [np.tile(numbers, n_some) for numbers in series]
     for k in range(0, n_partners, n_some):
         codes = partners.codes[k : k + n_some]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from statistics import median
 
 import numpy as np
 
@@ -186,7 +187,7 @@ class _Fit:
     @property
     def has_room(self) -> bool:
         """Whether rows are enough for one more: half of them stay free."""
-        return bool(np.median(self.count - 2 * (self.used + self.matrix.shape[2])) > 0)
+        return median((self.count - 2 * (self.used + self.matrix.shape[2])).tolist()) > 0
 
     def sweep(self, candidate: int) -> _Fit:
         """Take what one candidate explains off all others, which stay."""

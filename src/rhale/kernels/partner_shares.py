@@ -233,10 +233,8 @@ def split_squares(own: OwnCells, sums: CellSums, starts: IntArray) -> Squares:
 
 def _ratio(over: FloatArray, under: FloatArray, some: BoolArray | None = None) -> FloatArray:
     """Divide; zero where there is nothing to divide by."""
-    over, under = np.broadcast_arrays(over, under)
-    return np.divide(
-        over, under, out=np.zeros(over.shape), where=under > 0 if some is None else some
-    )
+    none = np.zeros(np.broadcast(over, under).shape)
+    return np.divide(over, under, out=none, where=under > 0 if some is None else some)
 
 
 def _shares(squares: Squares, factor: FloatArray, total: float) -> FloatArray:
