@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.records import as_frozen, crosses_processes
 
 Closed = Literal["left", "right"]
+Number = TypeVar("Number", np.float64, np.intp)
 CellArray = npt.NDArray[np.signedinteger[Any]]
 BUCKETS_PER_CELL, MOST_BUCKETS = 128, 2**15  # the table stays in the nearest caches
 NARROWEST = 1e-300  # an axis that is shorter has more buckets to a unit than numbers can hold
@@ -166,7 +167,8 @@ class Grid:
         after = np.ceil(place + slack).astype(np.intp)
         within = np.maximum(place - slack, 0.0).astype(np.intp)
         ends = np.concatenate([[0], np.minimum(after, n_buckets), [n_buckets]])
-        first = np.repeat(np.arange(self.n_cells, dtype=self._dtype), np.diff(ends))
+        cells: CellArray = np.arange(self.n_cells, dtype=self._dtype)
+        first = cells.repeat(np.diff(ends))
         unsure = np.concatenate([within, after - 1])  # one bucket, or two neighbours
         unsure = unsure[unsure < n_buckets]
         first[unsure] = ~first[unsure]
@@ -185,7 +187,7 @@ def uniform_edges(low: float, high: float, n_cells: int) -> FloatArray:
     return distinct(np.linspace(low, high, n_cells + 1))
 
 
-def distinct(ordered: FloatArray) -> FloatArray:
+def distinct(ordered: npt.NDArray[Number]) -> npt.NDArray[Number]:
     """Drop repeated numbers from increasing ones: `np.unique` without its sort.
 
     Examples

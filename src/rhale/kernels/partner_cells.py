@@ -67,13 +67,13 @@ def code_partners(rows: SearchRows) -> PartnerCodes:
     for k, levels in enumerate(rows.n_levels):
         column = np.ascontiguousarray(rows.values[:, k])
         empty = np.isnan(column)
-        known = column[~empty]
         if levels:
-            own, sizes[k] = known.astype(np.intp), levels
+            codes[k], sizes[k] = np.where(empty, 0.0, column), levels
         else:
-            ends = cut_evenly(np.sort(known), n_cells)
-            own, sizes[k] = np.searchsorted(ends, known, side="left"), ends.size + 1
-        codes[k, ~empty], codes[k, empty] = own, sizes[k]
+            n_known = n_rows - np.count_nonzero(empty)
+            ends = cut_evenly(np.sort(column)[:n_known], n_cells)
+            codes[k], sizes[k] = np.searchsorted(ends, column, side="left"), ends.size + 1
+        codes[k, empty] = sizes[k]
         varies[k] = n_rows > 0 and bool(np.any(codes[k] != codes[k, 0]))
     starts = np.concatenate([[0], np.cumsum(sizes + 1)])
     return PartnerCodes(codes + starts[:-1, None], starts, varies, rows.weight)
@@ -282,8 +282,8 @@ def add_up_cells(own: OwnCells, partners: PartnerCodes) -> CellSums:
     heavy = own.weight * own.values
     series = [*heavy] if partners.is_even else [*heavy, own.weight, own.weight**2]
     count, *found = _add_up(own, partners, series)
-    of_weights = [one * count, one**2 * count] if partners.is_even else found[-2:]
-    return CellSums(*of_weights, sums=np.stack(found[: len(heavy)]))
+    weight, squares = (one * count, one**2 * count) if partners.is_even else found[-2:]
+    return CellSums(weight, squares, np.stack(found[: len(heavy)]))
 
 
 def _add_up(own: OwnCells, partners: PartnerCodes, series: list[FloatArray]) -> FloatArray:

@@ -187,7 +187,7 @@ class _Fit:
     @property
     def has_room(self) -> bool:
         """Whether rows are enough for one more: half of them stay free."""
-        return median((self.count - 2 * (self.used + self.matrix.shape[2])).tolist()) > 0
+        return bool(median(self.count - 2 * (self.used + self.matrix.shape[2])) > 0)
 
     def sweep(self, candidate: int) -> _Fit:
         """Take what one candidate explains off all others, which stay."""

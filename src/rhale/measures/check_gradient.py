@@ -143,9 +143,7 @@ def check_gradient(
         return [], 0
     a, x, b = np.stack([_places(some, feature) for feature in features], axis=1)
     columns = [feature.column for feature in features]
-    changes = [
-        (column, end) for column, *ends in zip(columns, a, b, strict=True) for end in ends
-    ]
+    changes = [(column, end) for column, *ends in zip(columns, a, b, strict=True) for end in ends]
     try:
         answers = asker.ask(some, changes)
     except (ModelFailedError, BadPredictionError):

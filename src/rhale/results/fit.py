@@ -57,7 +57,7 @@ def _apart(limits: FloatArray, kept: FloatArray) -> FloatArray:
     limits = np.unique(limits)
     wide = np.append(True, np.diff(limits) > 1e-9 * (limits[-1] - limits[0]))
     wide[np.searchsorted(limits, kept)] = True
-    return limits[wide]
+    return np.asarray(limits[wide])
 
 
 def axis_of(cells: Moments) -> Axis:
