@@ -218,7 +218,7 @@ def _describe(
 def _places(rows: Chunk, feature: Feature) -> tuple[FloatArray, FloatArray, FloatArray]:
     """A short step to the left of every row, the row, and as much to its right."""
     x = rows.column(feature.column)
-    near = window(feature.axis, STEP_SHARE, whole=feature.whole)
+    near = window(feature.axis, STEP_SHARE, whole=feature.whole, at=np.unique(x[~np.isnan(x)]))
     a, b = Secant(feature.column, near).known_ends(x)[0]
     if not feature.whole:
         step = STEP_PART * (b - a)
