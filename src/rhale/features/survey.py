@@ -298,11 +298,12 @@ class SurveyTask:
 
     def sample(self, key: KeyArray, held: Mapping[int, FloatArray], weight: FloatArray) -> Sample:
         """Rows with small keys: values of the explained columns, and of those beside them."""
+        columns = [held[c] for c in (*self.columns, *self.beside)]
         small = np.flatnonzero(key <= self.last_key)
-        values = np.stack([held[c][small] for c in (*self.columns, *self.beside)], axis=1)
-        found = collect(key[small], values, weight[small], size=self.sizes[0])
         if small.size == key.size:
-            return found
+            return collect(key, np.stack(columns, axis=1), weight, size=self.sizes[0])
+        values = np.stack([column[small] for column in columns], axis=1)
+        found = collect(key[small], values, weight[small], size=self.sizes[0])
         return replace(found, seen=key.size, is_complete=False)
 
     def after(self, found: Survey) -> SurveyTask:
