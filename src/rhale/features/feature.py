@@ -249,12 +249,8 @@ class Reader:
         if self.is_named(column) or (said is not None and said is not False):
             return "categories"
         few = are_steps(self.survey.census[place], whole=bool(self.survey.whole[place]))
-        numbers = (
-            held == "number"
-            and said is None
-            and not self.settings.wants_numbers(self.table.names[column])
-        )
-        if numbers and few:
+        is_open = few and held == "number" and said is None
+        if is_open and not self.settings.wants_numbers(self.table.names[column]):
             return "steps"
         return self.axis_kind(column)
 

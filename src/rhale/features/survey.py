@@ -176,14 +176,27 @@ class Survey:
         """Describe one feature, within given limits or its own range."""
         low, high = limits or (float(self.low[feature]), float(self.high[feature]))
         column, weight = self.sample.values[:, feature], self.sample.weight
-        inside = (column >= low) & (column <= high)
         rows = float(self.known_weight[feature] ** 2 / self.known_squares[feature])
         if np.all(weight == weight[0]):  # counting is cheaper than adding up
-            values, count = np.unique(column[inside], return_counts=True)
+            values, count = count_sorted(np.sort(column), low, high)
             return Axis(low, high, values, count * weight[0], rows)
+        inside = (column >= low) & (column <= high)
         values, place = np.unique(column[inside], return_inverse=True)
         held = np.bincount(place, weight[inside], values.size).astype(np.float64)
         return Axis(low, high, values, held, rows)
+
+
+def count_sorted(ordered: FloatArray, low: float, high: float) -> tuple[FloatArray, IntArray]:
+    """Distinct numbers from low to high among increasing ones, and how often each is there.
+
+    Examples
+    --------
+    >>> count_sorted(np.array([0.0, 1, 1, 2, 3, np.nan]), 1, 2)
+    (array([1., 2.]), array([2, 1]))
+    """
+    some = ordered[np.searchsorted(ordered, low) : np.searchsorted(ordered, high, side="right")]
+    starts = np.flatnonzero(np.append(True, some[1:] != some[:-1])) if some.size else np.arange(0)
+    return some[starts], np.diff(starts, append=some.size)
 
 
 def known_facts(values: FloatArray, weight: FloatArray) -> Facts:
@@ -285,11 +298,12 @@ class SurveyTask:
 
     def sample(self, key: KeyArray, held: Mapping[int, FloatArray], weight: FloatArray) -> Sample:
         """Rows with small keys: values of the explained columns, and of those beside them."""
+        columns = [held[c] for c in (*self.columns, *self.beside)]
         small = np.flatnonzero(key <= self.last_key)
-        values = np.stack([held[c][small] for c in (*self.columns, *self.beside)], axis=1)
-        found = collect(key[small], values, weight[small], size=self.sizes[0])
         if small.size == key.size:
-            return found
+            return collect(key, np.stack(columns, axis=1), weight, size=self.sizes[0])
+        values = np.stack([column[small] for column in columns], axis=1)
+        found = collect(key[small], values, weight[small], size=self.sizes[0])
         return replace(found, seen=key.size, is_complete=False)
 
     def after(self, found: Survey) -> SurveyTask:

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from rhale.kernels import FloatArray
+from rhale.kernels.grid import distinct
 from rhale.kernels.interpolate import Knots
 
 MANY_VALUES = 100  # up to so many distinct values a feature is a ladder, not a line
@@ -47,7 +48,7 @@ class Axis:
         """Values at which windows are measured: all where they are few, some quantiles if not."""
         if self.values.size <= MANY_VALUES:
             return Knots(self.values)
-        return Knots(np.unique(self.quantiles(np.linspace(0, 1, N_KNOTS))))
+        return Knots(distinct(self.quantiles(np.linspace(0, 1, N_KNOTS))))
 
     def quantiles(self, shares: FloatArray) -> FloatArray:
         """Smallest values that have at least these shares of the weight at or below them."""
@@ -61,10 +62,10 @@ class Axis:
 
 def wide_gaps(axis: Axis, least: float) -> FloatArray:
     """Stretches without rows that are a good part of the range, with `least` weight on each side."""
-    reached = axis.reached[1:-1]
     wide = np.diff(axis.values) >= GAP_SHARE * (axis.high - axis.low)
-    between = (reached >= least) & (reached <= axis.weight.sum() - least)
-    place = np.flatnonzero(wide & between)
+    place = np.flatnonzero(wide)
+    reached = axis.reached[place + 1]
+    place = place[(reached >= least) & (reached <= axis.weight.sum() - least)]
     return np.column_stack([axis.values[place], axis.values[place + 1]])
 
 

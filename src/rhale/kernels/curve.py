@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -84,13 +85,22 @@ class Fit:
 
     def _integral(self, x: FloatArray) -> FloatArray:
         """Integral of mu from the first limit to x."""
-        rise = self._rise(self.edges[1:], np.arange(self.level.size))
         stretches = self.locate(x)
-        return np.append(0.0, np.cumsum(rise))[stretches] + self._rise(x, stretches)
+        return np.asarray(self._heights[stretches] + self._rise(x, stretches))
+
+    @cached_property
+    def _heights(self) -> FloatArray:
+        """Integral of mu from the first limit to every limit."""
+        rise = self._rise(self.edges[1:], np.arange(self.level.size))
+        return np.append(0.0, np.cumsum(rise))
+
+    @cached_property
+    def _grid(self) -> Grid:
+        return Grid(self.edges)
 
     def locate(self, x: FloatArray) -> IntArray:
         """Find the stretch of every place."""
-        return Grid(self.edges).locate(x).astype(np.intp)
+        return self._grid.locate(x).astype(np.intp)
 
     def _rise(self, x: FloatArray, stretches: IntArray) -> FloatArray:
         """Integral of mu from the start of a stretch to x."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from rhale.errors import BadSettingError
 from rhale.kernels import BoolArray, FloatArray
 from rhale.kernels.axis import Axis
-from rhale.kernels.grid import Closed, Grid, require_closed, uniform_edges
+from rhale.kernels.grid import Closed, Grid, distinct, require_closed, uniform_edges
 from rhale.kernels.moments import Moments
 from rhale.kernels.partition import Cuts, every_cell, require_count
 from rhale.kernels.times import as_numbers, kind_of
@@ -119,7 +119,7 @@ class Quantile:
         """
         inner = axis.quantiles(np.arange(1, self.n_bins) / self.n_bins)
         inner = inner[(inner > axis.low) & (inner < axis.high)]
-        return np.append(np.unique(np.append(axis.low, inner)), axis.high)
+        return np.append(distinct(np.append(axis.low, inner)), axis.high)
 
     def __call__(self, moments: Moments) -> Cuts:
         """Every cell is a bin."""

@@ -56,6 +56,9 @@ class Sides(NamedTuple):
     highest: FloatArray
 
 
+NO_SIDES = Sides(np.empty(0), np.empty(0), np.empty(0), np.empty(0))
+
+
 def read_sides(cells: Moments) -> Sides:
     """Find the wide gaps with rows enough beside them, and read the lines through these.
 
@@ -71,9 +74,11 @@ def read_sides(cells: Moments) -> Sides:
     filled, edges = np.flatnonzero(cells.weight > 0), cells.grid.edges
     left, right = cells.high[filled[:-1]], cells.low[filled[1:]]
     width = right - left
+    wide = width >= GAP_SHARE * (edges[-1] - edges[0])
+    if not wide.any():
+        return NO_SIDES
     # a feature of few values has an empty stretch after each of them, which is no gap
-    usual = USUAL * float(np.median(width)) if width.size else 0.0
-    wide = width >= max(GAP_SHARE * (edges[-1] - edges[0]), usual)
+    wide &= width >= USUAL * float(np.median(width))
     read = [_read_lines(cells, int(k)) for k in filled[:-1][wide]]
     suggested = np.array(read).reshape(-1, 4)
     known = np.isfinite(suggested).all(axis=1)

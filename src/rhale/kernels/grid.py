@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.records import as_frozen, crosses_processes
 
 Closed = Literal["left", "right"]
+Number = TypeVar("Number", np.float64, np.intp)
 CellArray = npt.NDArray[np.signedinteger[Any]]
 BUCKETS_PER_CELL, MOST_BUCKETS = 128, 2**15  # the table stays in the nearest caches
 NARROWEST = 1e-300  # an axis that is shorter has more buckets to a unit than numbers can hold
@@ -163,11 +164,15 @@ class Grid:
         n_buckets, inner = self._n_buckets, self.edges[1:-1]
         place = (inner - self.edges[0]) * (n_buckets / (self.edges[-1] - self.edges[0]))
         slack = 1e-6  # far above the rounding of a bucket's number
-        after, within = np.ceil(place + slack), np.floor(np.maximum(place - slack, 0.0))
-        below = np.bincount(after.astype(np.intp), minlength=n_buckets)
-        reached = np.bincount(within.astype(np.intp), minlength=n_buckets)
-        first, last = np.cumsum(below)[:n_buckets], np.cumsum(reached)[:n_buckets]
-        return np.where(first == last, first, ~first).astype(self._dtype)
+        after = np.ceil(place + slack).astype(np.intp)
+        within = np.maximum(place - slack, 0.0).astype(np.intp)
+        ends = np.concatenate([[0], np.minimum(after, n_buckets), [n_buckets]])
+        cells: CellArray = np.arange(self.n_cells, dtype=self._dtype)
+        first = cells.repeat(np.diff(ends))
+        unsure = np.concatenate([within, after - 1])  # one bucket, or two neighbours
+        unsure = unsure[unsure < n_buckets]
+        first[unsure] = ~first[unsure]
+        return first
 
     @property
     def _dtype(self) -> type[np.int16 | np.intp]:
@@ -179,8 +184,19 @@ def uniform_edges(low: float, high: float, n_cells: int) -> FloatArray:
     """Limits of equally wide cells; one cell of no width where low equals high."""
     if low == high:
         return np.array([low, high], dtype=np.float64)
-    edges = np.linspace(low, high, n_cells + 1)
-    return np.unique(edges)
+    return distinct(np.linspace(low, high, n_cells + 1))
+
+
+def distinct(ordered: npt.NDArray[Number]) -> npt.NDArray[Number]:
+    """Drop repeated numbers from increasing ones: `np.unique` without its sort.
+
+    Examples
+    --------
+    >>> distinct(np.array([1.0, 2.0, 2.0, 3.0]))
+    array([1., 2., 3.])
+    """
+    is_new = ordered[1:] != ordered[:-1]
+    return ordered if is_new.all() else ordered[np.append(True, is_new)]
 
 
 def require_closed(closed: str) -> None:

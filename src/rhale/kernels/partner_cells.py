@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import median
+from typing import NamedTuple
 
 import numpy as np
 
@@ -59,19 +61,19 @@ def code_partners(rows: SearchRows) -> PartnerCodes:
     O(n_rows log n_rows) for each: levels without an order are cells as they are.
     """
     n_rows, n_partners = rows.values.shape
-    n_cells = int(np.clip(n_rows // (count_own_cells(n_rows) * ROWS), 3, CELLS))
+    n_cells = min(max(n_rows // (count_own_cells(n_rows) * ROWS), 3), CELLS)
     codes, sizes = np.empty((n_partners, n_rows), dtype=np.intp), np.empty(n_partners, np.intp)
     varies = np.empty(n_partners, dtype=np.bool_)
     for k, levels in enumerate(rows.n_levels):
         column = np.ascontiguousarray(rows.values[:, k])
         empty = np.isnan(column)
-        known = column[~empty]
         if levels:
-            own, sizes[k] = known.astype(np.intp), levels
+            codes[k], sizes[k] = np.where(empty, 0.0, column), levels
         else:
-            ends = cut_evenly(np.sort(known), n_cells)
-            own, sizes[k] = np.searchsorted(ends, known, side="left"), ends.size + 1
-        codes[k, ~empty], codes[k, empty] = own, sizes[k]
+            n_known = n_rows - np.count_nonzero(empty)
+            ends = cut_evenly(np.sort(column)[:n_known], n_cells)
+            codes[k], sizes[k] = np.searchsorted(ends, column, side="left"), ends.size + 1
+        codes[k, empty] = sizes[k]
         varies[k] = n_rows > 0 and bool(np.any(codes[k] != codes[k, 0]))
     starts = np.concatenate([[0], np.cumsum(sizes + 1)])
     return PartnerCodes(codes + starts[:-1, None], starts, varies, rows.weight)
@@ -79,7 +81,24 @@ def code_partners(rows: SearchRows) -> PartnerCodes:
 
 def count_own_cells(n_rows: int) -> int:
     """How many cells a feature is cut into."""
-    return int(np.clip(n_rows // OWN_ROWS, 2, OWN_CELLS))
+    return min(max(n_rows // OWN_ROWS, 2), OWN_CELLS)
+
+
+class OwnSums(NamedTuple):
+    """Sums over all rows of each cell of a feature.
+
+    Attributes
+    ----------
+    weight, squares : ndarrays of shape (n_own,)
+        Sums of weights and of their squares.
+    values, powers : ndarrays of shape (n_series, n_own)
+        Weighted sums of values, and of their squares.
+    """
+
+    weight: FloatArray
+    squares: FloatArray
+    values: FloatArray
+    powers: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +141,20 @@ class OwnCells:
         """How many cells there are."""
         return int(self.width.size)
 
+    @cached_property
+    def sums(self) -> OwnSums:
+        """Sums over the rows of each cell."""
+        heavy = self.weight * self.values
+        return OwnSums(
+            weight=self._add_up(self.weight),
+            squares=self._add_up(self.weight**2),
+            values=np.stack([self._add_up(v) for v in heavy]),
+            powers=np.stack([self._add_up(v) for v in heavy * self.values]),
+        )
+
+    def _add_up(self, numbers: FloatArray) -> FloatArray:
+        return np.bincount(self.cell, numbers, self.n_cells).astype(np.float64, copy=False)
+
 
 def cut_own(target: Target, weight: FloatArray) -> OwnCells:
     """Take off what all rows share, and cut the axis into cells.
@@ -161,10 +194,11 @@ def cut_own(target: Target, weight: FloatArray) -> OwnCells:
 def _cut_axis(x: FloatArray, order: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
     """Cells of an axis, the parts of them that lines are laid through, and how long cells are."""
     n_cells = count_own_cells(x.size)
-    n_parts = int(np.clip(x.size // (LINE_ROWS * n_cells), 1, LINES))
+    n_parts = min(max(x.size // (LINE_ROWS * n_cells), 1), LINES)
     ordered = x[order]
     ends = cut_evenly(ordered, n_cells * n_parts)
-    part = np.searchsorted(ends, x, side="left")
+    part = np.empty(x.size, dtype=np.intp)
+    part[order] = np.searchsorted(ends, ordered, side="left")  # fast, as they are in order
     limits = [*ordered[:1], *ends[n_parts - 1 :: n_parts], *ordered[-1:]]
     return part // n_parts, part, np.maximum(np.diff(limits), 0.0)
 
@@ -213,7 +247,7 @@ def _bound_wild_cells(own: OwnCells, effects: FloatArray) -> OwnCells:
     mass = np.bincount(own.cell, own.weight, own.n_cells)
     square = np.bincount(own.cell, own.weight * own.values[0] ** 2, own.n_cells)
     mean = np.divide(square, mass, out=np.zeros(own.n_cells), where=mass > 0)
-    bound = WILDEST * float(np.median(mean))
+    bound = WILDEST * median(mean.tolist())
     is_wild = (own.level is None) & (mean > bound) & (bound > 0)
     factor = np.where(is_wild, bound / np.where(is_wild, mean, 1.0), 1.0)
     size = float(own.weight @ effects**2 / own.weight.sum())
@@ -222,7 +256,7 @@ def _bound_wild_cells(own: OwnCells, effects: FloatArray) -> OwnCells:
 
 @dataclass(frozen=True, eq=False)
 class CellSums:
-    """Sums over the rows in each cell of the feature, and in each that it has with a partner's.
+    """Sums over the rows in each cell that a feature has with a partner's.
 
     Attributes
     ----------
@@ -230,19 +264,11 @@ class CellSums:
         Sums of weights and of their squares.
     sums : ndarray of shape (n_series, n_own, n_cells)
         Weighted sums of values.
-    own_weight, own_squares : ndarrays of shape (n_own,)
-        The same over all rows of a cell of the feature.
-    own_sums, own_powers : ndarrays of shape (n_series, n_own)
-        Weighted sums of values, and of their squares.
     """
 
     weight: FloatArray
     squares: FloatArray
     sums: FloatArray
-    own_weight: FloatArray
-    own_squares: FloatArray
-    own_sums: FloatArray
-    own_powers: FloatArray
 
 
 def add_up_cells(own: OwnCells, partners: PartnerCodes) -> CellSums:
@@ -256,20 +282,8 @@ def add_up_cells(own: OwnCells, partners: PartnerCodes) -> CellSums:
     heavy = own.weight * own.values
     series = [*heavy] if partners.is_even else [*heavy, own.weight, own.weight**2]
     count, *found = _add_up(own, partners, series)
-    of_weights = [one * count, one**2 * count] if partners.is_even else found[-2:]
-
-    def add_own(numbers: FloatArray) -> FloatArray:
-        return np.bincount(own.cell, numbers, own.n_cells).astype(np.float64, copy=False)
-
-    return CellSums(
-        weight=of_weights[0],
-        squares=of_weights[1],
-        sums=np.stack(found[: len(heavy)]),
-        own_weight=add_own(own.weight),
-        own_squares=add_own(own.weight**2),
-        own_sums=np.stack([add_own(v) for v in heavy]),
-        own_powers=np.stack([add_own(h * v) for h, v in zip(heavy, own.values, strict=True)]),
-    )
+    weight, squares = (one * count, one**2 * count) if partners.is_even else found[-2:]
+    return CellSums(weight, squares, np.stack(found[: len(heavy)]))
 
 
 def _add_up(own: OwnCells, partners: PartnerCodes, series: list[FloatArray]) -> FloatArray:
@@ -279,7 +293,7 @@ def _add_up(own: OwnCells, partners: PartnerCodes, series: list[FloatArray]) -> 
     """
     made = np.empty((1 + len(series), own.n_cells, partners.n_cells))
     n_partners, is_all = len(partners.codes), _is_all(own, partners)
-    n_some = int(np.clip(AT_ONCE // max(own.row.size, 1), 1, n_partners))
+    n_some = min(max(AT_ONCE // max(own.row.size, 1), 1), n_partners)
     tiled = [np.tile(numbers, n_some) for numbers in series]
     for k in range(0, n_partners, n_some):
         codes = partners.codes[k : k + n_some]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from statistics import median
 
 import numpy as np
 
@@ -139,9 +140,9 @@ class _Fit:
 
     @classmethod
     def of(cls, own: OwnCells, partners: PartnerCodes, sums: CellSums, some: IntArray) -> _Fit:
-        weight, n = sums.own_weight, some.size
-        mean = sums.own_sums / weight
-        total = np.maximum(sums.own_powers - mean * sums.own_sums, 0.0)
+        weight, n = own.sums.weight, some.size
+        mean = own.sums.values / weight
+        total = np.maximum(own.sums.powers - mean * own.sums.values, 0.0)
         places, width = _places(partners, some)
         inside = places >= 0
         held = np.where(inside, sums.weight[:, places], 0.0)
@@ -152,7 +153,7 @@ class _Fit:
         matrix[:, diagonal, diagonal] = held.reshape(own.n_cells, -1)
         flat = held.reshape(own.n_cells, -1)
         matrix -= flat[:, :, None] * flat[:, None, :] / weight[:, None, None]
-        one = sums.own_squares / weight
+        one = own.sums.squares / weight
         return cls(
             matrix=matrix.reshape(own.n_cells, n, width, n, width),
             right=np.moveaxis(right, 0, -1),
@@ -186,7 +187,7 @@ class _Fit:
     @property
     def has_room(self) -> bool:
         """Whether rows are enough for one more: half of them stay free."""
-        return bool(np.median(self.count - 2 * (self.used + self.matrix.shape[2])) > 0)
+        return bool(median(self.count - 2 * (self.used + self.matrix.shape[2])) > 0)
 
     def sweep(self, candidate: int) -> _Fit:
         """Take what one candidate explains off all others, which stay."""

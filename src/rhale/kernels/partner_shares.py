@@ -86,10 +86,13 @@ def measure_partners(partners: PartnerCodes, target: Target) -> PartnerShares:
     if n_rows < FEWEST_ROWS or not looked.any():
         return _nothing(looked.size, n_rows)
     own = cut_own(target, partners.weight)
+    least = _rounding(target, own) * float(own.weight.sum())
+    if not _most(own) > least:  # whatever the partners: there is no need to look at them
+        return _nothing(looked.size, n_rows)
     sums = add_up_cells(own, partners)
-    squares = split_squares(sums, partners.starts)
+    squares = split_squares(own, sums, partners.starts)
     total = _spread(own, squares)
-    if not total > _rounding(target, own) * float(own.weight.sum()):
+    if not total > least:
         return _nothing(looked.size, n_rows)
     found = np.where(looked, _shares(squares, own.factor, total), np.nan)
     share, error, chance = found
@@ -135,8 +138,8 @@ def _nothing(n_partners: int, n_rows: int) -> PartnerShares:
     )
 
 
-def _spread(own: OwnCells, squares: Squares) -> float:
-    """Sum of squares by which rows differ, without steps, and without bends of their common curve.
+def _most(own: OwnCells) -> float:
+    """Sum of squares in the cells, without steps; none where it is that of a bent common curve.
 
     Notes
     -----
@@ -145,9 +148,19 @@ def _spread(own: OwnCells, squares: Squares) -> float:
     Of sin 2x, 2 000 normal rows, lines leave .01 and neighbours 1e-5 to 1e-4; of effects that
     differ by 1 neighbours tell .96 to 1.09.
     """
+    first, *steps = _total(own) @ own.factor
+    return 0.0 if own.pure < CURVE * first else float(first - sum(steps))
+
+
+def _total(own: OwnCells) -> FloatArray:
+    """Sums of squares about the means of cells, shape (n_series, n_own)."""
+    sums = own.sums
+    return np.maximum(sums.powers - _ratio(sums.values**2, sums.weight), 0.0)
+
+
+def _spread(own: OwnCells, squares: Squares) -> float:
+    """Sum of squares by which rows differ, without steps, and without bends of their common curve."""
     first, *steps = squares.total @ own.factor
-    if own.pure < CURVE * first:
-        return 0.0
     spread = (own.pure if own.pure < MOSTLY * first else first) - sum(steps)
     explained = np.max(own.factor @ squares.excess, initial=0.0)  # of rows that repeat, more
     return float(max(spread, min(explained, first - sum(steps))))
@@ -194,12 +207,11 @@ class Squares:
         return np.asarray(own - sum(steps))
 
 
-def split_squares(sums: CellSums, starts: IntArray) -> Squares:
+def split_squares(own: OwnCells, sums: CellSums, starts: IntArray) -> Squares:
     """Split sums of squares into those between and those within the cells of each partner."""
-    weight = sums.own_weight
-    one = _ratio(sums.own_squares, weight)
-    middle = _ratio(sums.own_sums**2, weight)
-    total = np.maximum(sums.own_powers - middle, 0.0)
+    weight, total = own.sums.weight, _total(own)
+    one = _ratio(own.sums.squares, weight)
+    middle = _ratio(own.sums.values**2, weight)
     filled = sums.weight > 0
     part = np.add.reduceat(_ratio(sums.sums**2, sums.weight), starts[:-1], axis=-1)
     between = np.maximum(part - middle[..., None], 0.0)
@@ -221,10 +233,8 @@ def split_squares(sums: CellSums, starts: IntArray) -> Squares:
 
 def _ratio(over: FloatArray, under: FloatArray, some: BoolArray | None = None) -> FloatArray:
     """Divide; zero where there is nothing to divide by."""
-    over, under = np.broadcast_arrays(over, under)
-    return np.divide(
-        over, under, out=np.zeros(over.shape), where=under > 0 if some is None else some
-    )
+    none = np.zeros(np.broadcast(over, under).shape)
+    return np.divide(over, under, out=none, where=under > 0 if some is None else some)
 
 
 def _shares(squares: Squares, factor: FloatArray, total: float) -> FloatArray:
@@ -263,14 +273,14 @@ def _sizes(own: OwnCells, sums: CellSums, squares: Squares, starts: IntArray) ->
     cell to cell, centred over the rows, and read in the middles of cells (at levels, where there
     are any). Noise is taken off the squares: that of the rows, and that of the steps of a model.
     """
-    add, read, share = _accumulation(own, sums.own_weight)
+    add, read, share = _accumulation(own, own.sums.weight)
     filled = sums.weight > 0
     partner = np.repeat(np.arange(starts.size - 1), np.diff(starts))
-    middle = _ratio(sums.own_sums, sums.own_weight)[..., None]
+    middle = _ratio(own.sums.values, own.sums.weight)[..., None]
     about = np.where(filled, _ratio(sums.sums, sums.weight) - middle, 0.0)
     rows = _ratio(sums.squares, sums.weight**2, filled)
-    noise = rows * squares.variance[0][:, partner] * (1 - sums.weight / sums.own_weight[:, None])
-    here = share[:, None] * (read @ _ratio(sums.weight, sums.own_weight[:, None]))
+    noise = rows * squares.variance[0][:, partner] * (1 - sums.weight / own.sums.weight[:, None])
+    here = share[:, None] * (read @ _ratio(sums.weight, own.sums.weight[:, None]))
     heights = np.einsum("na,sac->snc", add, about) ** 2
     square = here * (heights[0] - heights[1:].sum(axis=0) - add**2 @ noise)
     found = np.add.reduceat(square.sum(axis=0), starts[:-1])

@@ -29,12 +29,11 @@ def crosses_processes(record: type[Record]) -> type[Record]:
 
 def freeze(record: Any) -> None:
     """Make the arrays of a frozen dataclass read-only, without touching the caller's."""
-    for field in fields(record):
-        value = getattr(record, field.name)
+    for name, value in vars(record).items():
         if isinstance(value, np.ndarray) and value.flags.writeable:
             value = value.view()
             value.flags.writeable = False
-            object.__setattr__(record, field.name, value)
+            object.__setattr__(record, name, value)
 
 
 def as_frozen(array: FloatArray) -> FloatArray:

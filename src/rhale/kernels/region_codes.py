@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
+from rhale.kernels.grid import distinct
 from rhale.kernels.region_finding import SearchRows
 from rhale.kernels.rules import Rule
 
@@ -120,7 +121,7 @@ def cut_evenly(ordered: FloatArray, n_cells: int) -> FloatArray:
     last = np.flatnonzero(is_last)
     if last.size > n_cells:
         wanted = np.arange(1, n_cells) * ordered.size // n_cells
-        last = last[np.unique(np.searchsorted(last, wanted - 1, side="left"))]
+        last = last[distinct(np.searchsorted(last, wanted - 1, side="left"))]
     return np.asarray(ordered[last[ordered[last] < ordered[-1]]])
 
 

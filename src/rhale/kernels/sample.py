@@ -137,11 +137,20 @@ def collect(key: KeyArray, values: FloatArray, weight: FloatArray, *, size: int)
         How many distinct rows to keep.
     """
     rows = _small_keys(key, size)
-    kept, first, same = np.unique(key[rows], return_index=True, return_inverse=True)
-    total = np.bincount(same, weight[rows], kept.size).astype(np.float64)
+    kept, first, total = _tell_apart(key[rows], weight[rows])
     first = rows[first[:size]]
     complete = rows.size == key.size and kept.size <= size
     return Sample(size, kept[:size], total[:size], values[first], key.size, complete)
+
+
+def _tell_apart(key: KeyArray, weight: FloatArray) -> tuple[KeyArray, IntArray, FloatArray]:
+    """Distinct keys, increasing, the first row of each, and the weight of all its rows."""
+    order = np.argsort(key)
+    kept = key[order]
+    if np.all(kept[1:] != kept[:-1]):  # as mostly: any sort will do, and there is nothing to add
+        return kept, order, weight[order].astype(np.float64)
+    kept, first, same = np.unique(key, return_index=True, return_inverse=True)
+    return kept, first, np.bincount(same, weight, kept.size).astype(np.float64)
 
 
 def _small_keys(key: KeyArray, size: int) -> IntArray:

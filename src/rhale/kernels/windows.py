@@ -99,7 +99,14 @@ def ends_of(x: FloatArray, *windows: Window) -> list[tuple[FloatArray, FloatArra
     return [w.within(x, [next(lines) for _ in w.lines]) for w in windows]
 
 
-def window(axis: Axis, share: float, *, whole: bool = False, piles: Piles = NO_PILES) -> Window:
+def window(
+    axis: Axis,
+    share: float,
+    *,
+    whole: bool = False,
+    piles: Piles = NO_PILES,
+    at: FloatArray | None = None,
+) -> Window:
     """Find, everywhere on the axis, the interval that holds a share of the rows.
 
     Parameters
@@ -112,18 +119,21 @@ def window(axis: Axis, share: float, *, whole: bool = False, piles: Piles = NO_P
         Whether the feature takes whole numbers only.
     piles : Piles
         Values that many rows share.
+    at : ndarray of shape (n_places,), optional
+        The only places that it will be asked about, increasing; between them it is a guess.
 
     Notes
     -----
     O(n_values). Rows with the same value as the centre do not count: a pile of zeros must not
     shrink the window to nothing.
     """
-    knots = axis.knots
+    is_ladder = axis.values.size <= MANY_VALUES
+    knots = axis.knots if at is None or is_ladder else Knots(at)
     below, above = _weight_beside(axis, knots.places)
     needed = _weight_needed(axis, share)
     left, right = np.maximum(needed / 2, needed - above), np.maximum(needed / 2, needed - below)
     starts, stops = _reached(axis, below - left, axis.weight.sum() - above + right)
-    ladder = knots.places if axis.values.size <= MANY_VALUES else None
+    ladder = knots.places if is_ladder else None
     no_gaps = np.empty((0, 2))
     return Window(
         share=share,

@@ -64,13 +64,13 @@ class Disagreement:
 
 @dataclass(frozen=True, eq=False)
 class Differences:
-    """Predictions around some rows along one feature.
+    """Predictions around some rows along each of some features.
 
     Attributes
     ----------
-    places : three of ndarray of shape (n_rows,)
+    places : three of ndarray of shape (n_features, n_rows)
         Where they were asked: left, at the row, right.
-    answers : three of ndarray of shape (n_rows, n_outputs)
+    answers : three of ndarray of shape (n_features, n_rows, n_outputs)
         What they are.
     """
 
@@ -79,7 +79,7 @@ class Differences:
 
     @property
     def slope(self) -> FloatArray:
-        """Central difference quotients, shape (n_rows, n_outputs); nan where there is no width."""
+        """Central difference quotients, in the shape of answers; nan where there is no width."""
         (a, _, b), (low, _, high) = self.places, self.answers
         return _quotient(high - low, b - a)
 
@@ -96,11 +96,11 @@ class Differences:
     def noise(self) -> FloatArray:
         """Differences that rounding alone can make, in answers and in places as a model sees them.
 
-        Shape (n_rows, n_outputs), per unit of the feature.
+        In the shape of answers, per unit of the feature.
         """
         (a, x, b), width = self.places, self.places[2] - self.places[0]
-        size = np.abs(np.stack(self.answers)).max(axis=0)
-        noise = _quotient(size * _precision(np.stack(self.answers)), width)
+        answers = np.stack(self.answers)
+        noise = _quotient(np.abs(answers).max(axis=0) * _precision(answers), width)
         far = np.maximum(np.abs(a), np.abs(b))
         lost = ~(width > ROUNDING * SINGLE * far) | np.isnan(x)
         noise[lost] = np.inf
@@ -139,24 +139,21 @@ def check_gradient(
     """
     rows = np.arange(min(CHECKED_ROWS, probe.n_rows))
     some, (base, slopes) = probe.take(rows), (found[0][rows], found[1][rows])
-    places = [_places(some, feature) for feature in features]
-    changes = [
-        (feature.column, end)
-        for feature, (a, _, b) in zip(features, places, strict=True)
-        for end in (a, b)
-    ]
+    if not features:
+        return [], 0
+    a, x, b = np.stack([_places(some, feature) for feature in features], axis=1)
+    columns = [feature.column for feature in features]
+    changes = [(column, end) for column, *ends in zip(columns, a, b, strict=True) for end in ends]
     try:
         answers = asker.ask(some, changes)
     except (ModelFailedError, BadPredictionError):
         if not any(asker.reason(some.vary([change]), some.n_rows) for change in changes):
             raise  # it broke by chance
         return [], 0  # it answers for rows as they are, and that is all that it is asked
-    wrong = []
-    for i, feature in enumerate(features):
-        seen = Differences(places[i], (answers[2 * i], base, answers[2 * i + 1]))
-        own = judge(seen, slopes[:, :, feature.column])
-        if own is not None:
-            wrong.append(_describe(own, seen, feature, some, asker.outputs))
+    low, high = answers[::2], answers[1::2]
+    seen = Differences((a, x, b), (low, np.broadcast_to(base, low.shape), high))
+    verdicts = judge(seen, np.moveaxis(slopes[:, :, columns], -1, 0))
+    wrong = [_describe(one, seen, features[one.feature], some, asker.outputs) for one in verdicts]
     return wrong, some.n_rows * len(changes)
 
 
@@ -164,20 +161,21 @@ def check_gradient(
 class Verdict:
     """Slopes of one feature that are wrong: of which output, in which rows of the clear ones."""
 
+    feature: int
     output: int
     wrong: BoolArray
     clear: BoolArray
     slopes: FloatArray
 
 
-def judge(seen: Differences, slopes: FloatArray) -> Verdict | None:
-    """Tell in which output most rows contradict the slopes; None if they do so in no output.
+def judge(seen: Differences, slopes: FloatArray) -> list[Verdict]:
+    """Tell of which features most rows contradict the slopes, and in which output they do most.
 
     Parameters
     ----------
     seen : Differences
         Predictions around the rows.
-    slopes : ndarray of shape (n_rows, n_outputs)
+    slopes : ndarray of shape (n_features, n_rows, n_outputs)
         What is claimed of them.
     """
     size, noise = seen.slope, seen.noise()
@@ -186,23 +184,25 @@ def judge(seen: Differences, slopes: FloatArray) -> Verdict | None:
     inside = (slopes * size > 0) & (np.abs(slopes) <= FACTOR * np.abs(size))
     inside &= np.abs(size) <= FACTOR * np.abs(slopes)
     wrong = clear & ~inside
-    n_clear, n_wrong = clear.sum(axis=0), wrong.sum(axis=0)
-    judged = (n_clear >= FEWEST_CLEAR) & (2 * n_clear > reacts.sum(axis=0))
+    n_clear, n_wrong = clear.sum(axis=1), wrong.sum(axis=1)
+    judged = (n_clear >= FEWEST_CLEAR) & (2 * n_clear > reacts.sum(axis=1))
     share = np.where(judged, n_wrong / np.maximum(n_clear, 1), 0.0)
-    output = int(np.argmax(share))
-    if share[output] <= 0.5:
-        return None
-    return Verdict(output, wrong[:, output], clear[:, output], slopes[:, output])
+    return [
+        Verdict(k, o, wrong[k, :, o], clear[k, :, o], slopes[k, :, o])
+        for k, o in enumerate(share.argmax(axis=1).tolist())
+        if share[k, o] > 0.5
+    ]
 
 
 def _describe(
     verdict: Verdict, seen: Differences, feature: Feature, rows: Chunk, outputs: Sequence[str]
 ) -> Disagreement:
     """Put a verdict into numbers: those of the row in which the two differ most."""
-    difference = seen.slope[:, verdict.output]
+    difference = seen.slope[verdict.feature, :, verdict.output]
     off = np.where(verdict.wrong, np.abs(verdict.slopes - difference), -1.0)
     row = int(np.argmax(off))
-    low, high = (rows.write_value(feature.column, float(p[row])) for p in seen.places[::2])
+    ends = (float(place[verdict.feature, row]) for place in seen.places[::2])
+    low, high = (rows.write_value(feature.column, end) for end in ends)
     return Disagreement(
         feature=feature.name,
         output=outputs[verdict.output],
@@ -218,7 +218,7 @@ def _describe(
 def _places(rows: Chunk, feature: Feature) -> tuple[FloatArray, FloatArray, FloatArray]:
     """A short step to the left of every row, the row, and as much to its right."""
     x = rows.column(feature.column)
-    near = window(feature.axis, STEP_SHARE, whole=feature.whole)
+    near = window(feature.axis, STEP_SHARE, whole=feature.whole, at=np.unique(x[~np.isnan(x)]))
     a, b = Secant(feature.column, near).known_ends(x)[0]
     if not feature.whole:
         step = STEP_PART * (b - a)
@@ -229,14 +229,15 @@ def _places(rows: Chunk, feature: Feature) -> tuple[FloatArray, FloatArray, Floa
 
 def _quotient(change: FloatArray, width: FloatArray) -> FloatArray:
     """Difference quotient; nan where there is no width."""
-    wide = np.broadcast_to(width[:, None], change.shape)
+    wide = np.broadcast_to(width[..., None], change.shape)
     return np.divide(change, wide, out=np.full_like(change, np.nan), where=wide > 0)
 
 
-def _precision(answers: FloatArray) -> float:
-    """Relative rounding of a model's answers: coarse where they all have few digits."""
-    mantissa = np.frexp(answers)[0]
-    for bits in COARSE_BITS:
-        if np.array_equal(mantissa * 2**bits, np.rint(mantissa * 2**bits)):
-            return 2.0 * 2.0**-bits
-    return ROUNDING * SINGLE
+def _precision(answers: FloatArray) -> FloatArray:
+    """Relative rounding of a model's answers about each feature: coarse where all have few digits."""
+    mantissa, axes = np.frexp(answers)[0], (0, 2, 3)
+    found = np.full((answers.shape[1], 1, 1), ROUNDING * SINGLE)
+    for bits in sorted(COARSE_BITS, reverse=True):  # the fewest that do count
+        scaled = mantissa * 2**bits
+        found[np.all(scaled == np.rint(scaled), axis=axes)] = 2.0 * 2.0**-bits
+    return found

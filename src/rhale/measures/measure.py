@@ -293,7 +293,8 @@ class SampleParts:
     def searched(self, search_key: np.uint64) -> SampleParts:
         """The rows that are searched for regions: up to this key, with a weight."""
         some = self.up_to(search_key)
-        return some.take(some.weight > 0)
+        weighs = some.weight > 0
+        return some if weighs.all() else some.take(weighs)
 
     def take(self, some: slice | BoolArray) -> SampleParts:
         """Some of the rows."""

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from rhale.features.first_pass import Columns
-from rhale.kernels.partner_cells import PartnerCodes, code_partners
-from rhale.kernels.partner_shares import PartnerShares, find_chances, measure_partners
-from rhale.kernels.region_finding import SearchRows, Target
+from rhale.kernels.partner_cells import code_partners
+from rhale.kernels.partner_shares import find_chances, measure_partners
+from rhale.kernels.region_finding import Target
 from rhale.measures.measure import SampleParts
-from rhale.measures.region_plan import Done, aim, read_search_rows
+from rhale.measures.region_plan import Done, aim, read_search_rows, spreads_of
 from rhale.results.partners import PartnerMatrix
 
 NO_EFFECTS = Target(np.empty(0, dtype=np.intp), np.empty(0), np.empty(0), np.empty(0))
@@ -38,11 +38,12 @@ def find_partners_of_all(
     looked = columns.splitters or explained
     rows = read_search_rows(replace(columns, splitters=looked), done, sampled)
     partners, place = code_partners(rows), {f.name: k for k, f in enumerate(looked)}
+    spreads = spreads_of(sampled)
     found = [
-        _measure(partners, rows, target, sampled, (output, place.get(feature.name, -1)))
+        measure_partners(partners, aim(target, rows, spread, place.get(feature.name, -1)))
         for feature in columns.features
-        for output, target in enumerate(
-            targets.get(feature.name, (NO_EFFECTS,) * sampled.predictions.shape[1])
+        for target, spread in zip(
+            targets.get(feature.name, (NO_EFFECTS,) * len(spreads)), spreads, strict=True
         )
     ]
     return PartnerMatrix(
@@ -56,15 +57,3 @@ def find_partners_of_all(
         unexplained=np.array([one.unexplained for one in found]),
         rows=np.array([one.rows for one in found], dtype=np.int64),
     )
-
-
-def _measure(
-    partners: PartnerCodes,
-    rows: SearchRows,
-    target: Target,
-    sampled: SampleParts,
-    at: tuple[int, int],
-) -> PartnerShares:
-    """Measure the partners of one output of one feature."""
-    output, own = at
-    return measure_partners(partners, aim(target, rows, sampled.predictions[:, output], own))

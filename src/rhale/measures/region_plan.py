@@ -92,10 +92,11 @@ def search_regions(
     settings = Regions() if isinstance(asked, By) else asked
     rows = read_search_rows(columns, done, sampled)
     place = {feature.name: k for k, feature in enumerate(columns.splitters)}
+    spreads = spreads_of(sampled)
     targets = {
         measure.feature.name: [
-            aim(target, rows, sampled.predictions[:, output], place.get(measure.feature.name, -1))
-            for output, target in enumerate(one.targets)
+            aim(target, rows, spread, place.get(measure.feature.name, -1))
+            for target, spread in zip(one.targets, spreads, strict=True)
         ]
         for measure, one in done
         if one.targets
@@ -136,11 +137,18 @@ def count_levels(feature: Feature) -> int:
     return 0 if levels is None or levels.has_order else levels.size
 
 
-def aim(target: Target, rows: SearchRows, predictions: FloatArray, own: int) -> Target:
+def spreads_of(sampled: SampleParts) -> list[float]:
+    """Standard deviation of the predictions of each output."""
+    spreads = []
+    for predictions in sampled.predictions.T:
+        told = np.isfinite(predictions)  # of the rows that the result keeps, at least
+        spreads.append(deviation(predictions[told], sampled.weight[told]))
+    return spreads
+
+
+def aim(target: Target, rows: SearchRows, spread: float, own: int) -> Target:
     """Tell a target which splitter it is itself, and how its units compare with predictions."""
     spread_x = deviation(target.x, rows.weight[target.row])
-    told = np.isfinite(predictions)  # of the rows that the result keeps, at least
-    spread = deviation(predictions[told], rows.weight[told])
     return replace(target, own=own, scale=spread_x / spread if spread > 0 else 0.0)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -1061,7 +1061,6 @@ def fit_effect(
         std = np.where(asks, part, std)
     spread_edges, spread_std = own_spread(cells, filled, cuts)
     followed, rows = followed_cells(cells, cuts, fits), place_rows(fine)
-    drawn = stretch(fits, followed, rows)
     return Effect(
         name=name,
         output=output,
@@ -1080,7 +1079,7 @@ def fit_effect(
         level_error=errors.level,
         slope_error=errors.slope,
         row_places=rows,
-        gaps=find_gaps(fine, partial(drawn.curve, center="start")),
+        gaps=find_gaps(fine, lambda x: stretch(fits, followed, rows).curve(x, "start")),
         fit_covariance=errors.covariance,
         search=search_factor(cuts, cells.total_rows),
         closed=bins.grid.closed,

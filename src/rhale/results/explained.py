@@ -48,7 +48,7 @@ class SampledCurves:
         """Rows at which all curves are known."""
         return np.asarray(np.isfinite(self.heights).all(axis=1))
 
-    @property
+    @cached_property
     def _shares(self) -> FloatArray:
         """Shares of the weight of the rows inside."""
         weight = self.weight[self.inside]
@@ -64,16 +64,21 @@ class SampledCurves:
         is_constant = np.sqrt(variance) <= ROUNDING * float(np.abs(found).max())
         return NAN if is_constant else variance
 
+    @cached_property
+    def _left(self) -> FloatArray:
+        """What the common curves leave of the predictions."""
+        return np.asarray(self.predictions[self.inside] - self.heights[self.inside].sum(axis=1))
+
+    @property
     def _rest(self) -> FloatArray:
-        """What the common curves leave of the predictions, less its mean."""
-        rest = self.predictions[self.inside] - self.heights[self.inside].sum(axis=1)
-        return np.asarray(rest - self._shares @ rest)
+        """The same less its mean."""
+        return np.asarray(self._left - self._shares @ self._left)
 
     def explained(self) -> float:
         """Share of the variance of the predictions that the sum of the common curves explains."""
         if np.isnan(self._variance):
             return NAN
-        return 1.0 - float(self._shares @ self._rest() ** 2) / self._variance
+        return 1.0 - float(self._shares @ self._rest**2) / self._variance
 
     @property
     def base(self) -> float:
@@ -84,8 +89,7 @@ class SampledCurves:
         """
         if not self.inside.any():
             return NAN
-        left = self.predictions[self.inside] - self.heights[self.inside].sum(axis=1)
-        return float(self._shares @ left)
+        return float(self._shares @ self._left)
 
     def explained_with_regions(self) -> float:
         """The same as `explained`, where rows may have the curves of their regions."""
@@ -108,7 +112,7 @@ class SampledCurves:
         """
         moves = {place: self._move(place) for place in range(len(self.effects))}
         known = {place: move for place, move in moves.items() if move is not None}
-        rest, weight, chosen = self._rest(), self._shares, list[int]()
+        rest, weight, chosen = self._rest, self._shares, list[int]()
         left = list(known)
         moved = np.column_stack([known[place] for place in left]) if left else np.empty((0, 0))
         moved = moved - weight @ moved if left else moved

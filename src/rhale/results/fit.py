@@ -49,14 +49,15 @@ def fine_grid(axis: Axis, candidates: FloatArray, closed: Closed) -> Grid:
     kept = np.unique(candidates)
     is_new = np.abs(extra - nearest(kept, extra)) > 1e-9 * (high - low)
     inside = (extra > low) & (extra < high) & is_new
-    return Grid(_apart(np.concatenate([kept, np.unique(extra[inside])]), kept), closed)
+    return Grid(_apart(np.concatenate([kept, extra[inside]]), kept), closed)
 
 
 def _apart(limits: FloatArray, kept: FloatArray) -> FloatArray:
     """Sort limits and drop additional ones that differ by rounding only."""
     limits = np.unique(limits)
     wide = np.append(True, np.diff(limits) > 1e-9 * (limits[-1] - limits[0]))
-    return limits[wide | np.isin(limits, kept)]
+    wide[np.searchsorted(limits, kept)] = True
+    return np.asarray(limits[wide])
 
 
 def axis_of(cells: Moments) -> Axis:

@@ -105,8 +105,8 @@ def test_sums_are_those_of_a_loop_over_rows():
     for a, b in ((found.weight, mass), (found.squares, squares), (found.sums, sums)):
         np.testing.assert_allclose(a, b, atol=1e-12)
     first = slice(partners.starts[1], partners.starts[2])
-    np.testing.assert_allclose(found.own_weight, mass[:, first].sum(axis=1))
-    np.testing.assert_allclose(found.own_sums, sums[..., first].sum(axis=2), atol=1e-12)
+    np.testing.assert_allclose(own.sums.weight, mass[:, first].sum(axis=1))
+    np.testing.assert_allclose(own.sums.values, sums[..., first].sum(axis=2), atol=1e-12)
 
 
 def test_equal_weights_are_counted_once():

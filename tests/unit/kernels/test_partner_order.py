@@ -13,7 +13,7 @@ def order_of(values, effects, share, weight=None):
     partners = code_partners(rows)
     own = cut_own(Target(np.arange(n_rows), values[:, 0], effects, np.zeros(n_rows)), weight)
     sums = add_up_cells(own, partners)
-    total = float(own.factor @ (sums.own_powers[0] - sums.own_sums[0] ** 2 / sums.own_weight))
+    total = float(own.factor @ (own.sums.powers[0] - own.sums.values[0] ** 2 / own.sums.weight))
     told = tell_proxies(own, partners, sums, share, np.zeros(n_partners), total)
     return told, own, partners
 

@@ -166,7 +166,7 @@ def test_squares_between_and_within_are_those_of_an_analysis_of_variance():
     partners = code_partners(rows_of(values))
     target = Target(np.arange(400), values[:, 0], normal(7, 400, 1)[:, 0], np.zeros(400))
     own = cut_own(target, np.ones(400))
-    found = split_squares(add_up_cells(own, partners), partners.starts)
+    found = split_squares(own, add_up_cells(own, partners), partners.starts)
     for a in range(own.n_cells):
         here = own.cell == a
         groups = [

@@ -224,14 +224,16 @@ def test_the_rows_that_were_asked_are_counted(local):
     st.integers(0, 2**31),
     st.floats(-6, 6),
     st.floats(-6, 6),
-    st.sampled_from([-5.0, -1.0, 0.25, 0.5, 1.0, 2.0, 4.0, 100.0]),
+    st.lists(
+        st.sampled_from([-5.0, -1.0, 0.25, 0.5, 1.0, 2.0, 4.0, 100.0]), min_size=1, max_size=4
+    ),
 )
-def test_only_the_ratio_of_gradient_and_slope_decides(seed, log_x, log_y, factor):
-    """Cubics on any scale of x and y: refused if and only if the factor is not one."""
+def test_only_the_ratio_of_gradient_and_slope_decides(seed, log_x, log_y, factors):
+    """Cubics on any scale of x and y: refused if and only if a feature's factor is not one."""
     rng = np.random.default_rng(seed)
     x, wide, high = rng.uniform(1, 2, CHECKED), 10.0**log_x, 10.0**log_y
-    places = (wide * (x - 1e-3), wide * x, wide * (x + 1e-3))
-    answers = tuple(high * (p[:, None] / wide) ** 3 for p in places)
-    claimed = factor * 3 * high / wide * x[:, None] ** 2
-    verdict = judge(Differences(places, answers), claimed)
-    assert (verdict is None) == (factor == 1.0)
+    places = tuple(np.tile(wide * (x + step), (len(factors), 1)) for step in (-1e-3, 0.0, 1e-3))
+    answers = tuple(high * (p[..., None] / wide) ** 3 for p in places)
+    claimed = np.array(factors)[:, None, None] * 3 * high / wide * x[:, None] ** 2
+    found = [verdict.feature for verdict in judge(Differences(places, answers), claimed)]
+    assert found == [k for k, factor in enumerate(factors) if factor != 1.0]

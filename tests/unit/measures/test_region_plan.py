@@ -22,6 +22,7 @@ from rhale.measures.region_plan import (
     cut_in_thirds,
     deviation,
     read_search_rows,
+    spreads_of,
     stretches_between,
 )
 
@@ -80,11 +81,18 @@ def test_deviations_weigh_rows():
 def test_a_target_knows_its_own_splitter_and_how_far_the_feature_moves_predictions():
     x, none = np.array([0.0, 2.0]), np.zeros(2)
     rows = SearchRows(np.empty((3, 0)), np.empty(0, dtype=int), np.array([1.0, 3.0, 1.0]), None)
-    found = aim(Target(np.array([0, 2]), x, none, none), rows, np.array([1.0, 5.0, 9.0]), 4)
+    found = aim(Target(np.array([0, 2]), x, none, none), rows, 4.0, 4)
     assert found.own == 4
-    assert found.scale == pytest.approx(1.0 / np.sqrt(32 / 5))  # 1 of x, in rows of one weight
-    flat = aim(Target(np.array([0, 2]), x, none, none), rows, np.ones(3), -1)
+    assert found.scale == pytest.approx(1.0 / 4.0)  # 1 of x, in rows of one weight
+    flat = aim(Target(np.array([0, 2]), x, none, none), rows, 0.0, -1)
     assert flat.scale == 0.0
+
+
+def test_predictions_of_each_output_spread_over_the_rows_that_have_them():
+    predictions = np.array([[1.0, 2.0], [5.0, 2.0], [9.0, 2.0], [np.nan, np.nan]])
+    weight = np.array([1.0, 3.0, 1.0, 8.0])
+    sampled = SampleParts(predictions, (), weight, np.arange(4, dtype=np.uint64))
+    assert spreads_of(sampled) == pytest.approx([np.sqrt(32 / 5), 0.0])
 
 
 # --- what is measured ----------------------------------------------------------------------------
