@@ -122,10 +122,10 @@ class Moments:
         total = float(self.weight.sum())
         return as_frozen(self.weight * (self.total_rows / total if total > 0 else 1.0))
 
-    @property
+    @cached_property
     def variance(self) -> FloatArray:
         """Variance of each series about its mean, divisor n - 1; nan below two rows."""
-        return self._per_row(self.sdd, 1)
+        return as_frozen(self._per_row(self.sdd, 1))
 
     @property
     def slope(self) -> FloatArray:

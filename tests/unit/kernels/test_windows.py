@@ -273,3 +273,11 @@ def test_a_change_across_a_gap_is_counted_once():
 def test_a_ladder_has_no_gaps():
     steps = np.repeat([0.0, 1.0, 50.0], 20)
     assert even_window(axis(steps), 0.2, 0.04, gaps=True).gaps.size == 0
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_windows_of_some_places_are_those_of_the_whole_axis_there(share):
+    x = np.random.default_rng(7).lognormal(0, 1, 400)  # so few values are all of them knots
+    some = np.sort(x[::13])
+    found = window(axis(x), share, at=some).ends(some)
+    np.testing.assert_array_equal(found, window(axis(x), share).ends(some))
