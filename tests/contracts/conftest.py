@@ -19,6 +19,7 @@ QUIET = {
 
 @pytest.fixture(scope="session")
 def cluster(shared_locks):  # noqa: ARG001
+    levels = {handler: handler.level for handler in logging.root.handlers}
     with (
         dask.config.set(QUIET),
         distributed.LocalCluster(
@@ -30,6 +31,11 @@ def cluster(shared_locks):  # noqa: ARG001
             silence_logs=logging.CRITICAL,
         ) as made,
     ):
+        # it silences all that this process logs, for as long as the cluster lives: tests that listen
+        # would hear nothing
+        for handler, level in levels.items():
+            handler.setLevel(level)
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
         yield made
 
 
