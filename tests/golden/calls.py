@@ -48,6 +48,7 @@ def in_memory() -> dict[str, Call]:
         "small batches": partial(of, t.smooth, batch_size=64),
         "two threads": partial(of, t.smooth, n_jobs=2, batch_size=100),
         "optimal": partial(of, t.steps, bins=rhale.Optimal(30)),
+        "optimal, 100 cells": partial(of, t.steps, bins=rhale.Optimal(100)),
         "fixed": partial(of, t.smooth, bins=rhale.Fixed(7)),
         "quantile": partial(of, t.smooth, bins=rhale.Quantile(9)),
         "bins by feature": partial(of, t.smooth, bins={"x0": 5, "x1": rhale.Edges([0.2, 1, 4])}),
