@@ -33,7 +33,7 @@ from measuring import Ledger, seconds, table_of
 import rhale
 
 README = Path(__file__).with_name("README.md")
-PICTURE = README.parents[1] / "docs" / "images" / "growth.png"
+PICTURE = README.with_name("growth.png")
 MARKS = "<!-- growth: start -->\n", "<!-- growth: end -->"
 ROOM = 0.1  # above the slope that is expected: few points, on a machine that does other work too
 MOST_RUNS, ENOUGH = 5, 5.0  # runs of one point, and seconds after which no other begins
@@ -288,7 +288,7 @@ def settings():
 
 
 def write(table):
-    text = f"{settings()}\n\n![Time and memory]({os.path.relpath(PICTURE, README.parent)})\n\n{table}\n"
+    text = f"{settings()}\n\n![Time and memory]({PICTURE.name})\n\n{table}\n"
     page = README.read_text(encoding="utf-8")
     pattern = re.compile(f"{re.escape(MARKS[0])}.*?{re.escape(MARKS[1])}", re.DOTALL)
     README.write_text(pattern.sub(lambda _: MARKS[0] + text + MARKS[1], page), encoding="utf-8")
