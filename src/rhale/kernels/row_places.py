@@ -73,7 +73,8 @@ def place_rows(cells: Moments) -> RowPlaces:
     reach = np.sqrt(OF_ANY + (1 - OF_ANY) * ratio)
     shares = [ratio / reach**2 * d / np.where(inside, high - low, 1.0) for d in (above, below)]
     held = np.stack([shares[0], np.maximum(1.0 - shares[0] - shares[1], 0.0), shares[1]], axis=1)
-    places = np.stack([middle - reach * below, middle, middle + reach * above], axis=1)
+    left, right = np.maximum(middle - reach * below, low), np.minimum(middle + reach * above, high)
+    places = np.stack([left, middle, right], axis=1)
     # one value needs one place; ends are exact, so that any chunks of rows give as many places
     kept = np.stack([low < high, np.ones(low.size, dtype=np.bool_), low < high], axis=1)
     parts = (held * weight[:, None])[kept]
