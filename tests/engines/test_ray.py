@@ -175,6 +175,17 @@ def test_a_worker_without_rhale_is_told_of(numbers, monkeypatch):
         rhale.explain(square, numbers)
 
 
+def test_tasks_that_end_by_themselves_are_not_cancelled(ray, numbers, tmp_path, monkeypatch):
+    """Ray 2.60 ends this process where a task is cancelled in the moment of its answer."""
+    cancelled = []
+    monkeypatch.setattr(ray, "cancel", lambda task, **_: cancelled.append(task))
+    monkeypatch.setattr(engine, "GRACE", PATIENCE)
+    with pytest.raises(ModelFailedError, match="no answer today"):
+        rhale.explain(failing(tmp_path), numbers)
+    assert len(list(tmp_path.iterdir())) > 1  # so that there was a task to cancel
+    assert not cancelled
+
+
 @pytest.mark.usefixtures("interrupts")
 def test_an_interrupt_cancels_the_tasks(ray, numbers, tmp_path):
     with interrupt_when_asked(tmp_path), pytest.raises(KeyboardInterrupt):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -26,6 +26,7 @@ NAME = "Ray"
 NO_RESUME = "Ray, whose blocks have no number to go on from; it does lost work again by itself"
 MOST_TASKS = 200  # at a time
 AHEAD = 2  # so many times as many blocks are worked on or done before the next in order is
+GRACE = 1.0  # seconds that tasks get to end by themselves
 
 
 def open_table(data: Any) -> PiecedTable | None:
@@ -85,8 +86,22 @@ class Ray:
                     yield ray.get(waiting[0])
                     waiting.popleft()
             finally:
-                for one in waiting:
-                    ray.cancel(one, force=True)  # an interrupted import would spoil a worker
+                _end(waiting)
+
+
+def _end(tasks: Iterable[Any]) -> None:
+    """End tasks that nobody waits for any more.
+
+    Ray ends the whole process where a task is cancelled while its answer comes in. So short tasks
+    end by themselves, and only those that take longer are cancelled: answers of these are rare.
+    """
+    import ray
+
+    tasks = list(tasks)
+    if tasks:
+        _, tasks = ray.wait(tasks, num_returns=len(tasks), timeout=GRACE, fetch_local=False)
+    for task in tasks:
+        ray.cancel(task, force=True)  # an interrupted import would spoil a worker
 
 
 def _cores() -> int:
