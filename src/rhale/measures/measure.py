@@ -373,7 +373,7 @@ class MeasureTask:
         chunk, predictor = rows.chunk, self.predictor
         needs = {m.needs for m in self.measures}
         if "slopes" in needs:
-            answers, slopes = predictor.gradient(chunk)
+            answers, slopes = self.asker.differentiate(chunk)
             return Base(answers, slopes, answers[rows.sampled]), chunk.n_rows
         if "predictions" in needs:
             answers = predictor.predict(chunk.rows, chunk.n_rows)

@@ -14,6 +14,7 @@ from rhale.kernels.dependences import HeldPoints
 from rhale.kernels.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.kernels.pair_question import PairQuestion, PairReply
 from rhale.models import Predictor
+from rhale.models.predictor import Answers
 from rhale.tables import Chunk
 from rhale.tables.chunk import Change
 
@@ -34,7 +35,7 @@ class Asker:
     names : tuple of str
         Column names, for messages.
     batch_rows : int
-        Rows in one call, at most (but always a whole copy of a chunk).
+        Rows in one call, at most; a chunk may hold several batches.
     n_threads : int
         Chunks that may be asked about at a time in this process.
     n_met : int
@@ -51,6 +52,26 @@ class Asker:
     def outputs(self) -> tuple[str, ...]:
         """Names of the outputs that are explained."""
         return self.predictor.outputs
+
+    def batches(self, chunk: Chunk) -> list[IntArray]:
+        """Which rows of a chunk are asked about in one call after the other."""
+        return np.split(
+            np.arange(chunk.n_rows), range(self.batch_rows, chunk.n_rows, self.batch_rows)
+        )
+
+    def differentiate(self, chunk: Chunk) -> Answers:
+        """Answers (n_rows, n_outputs) and slopes (n_rows, n_outputs, n_columns) of a chunk.
+
+        Parameters
+        ----------
+        chunk : Chunk
+            The rows.
+        """
+        if chunk.n_rows <= self.batch_rows:
+            return self.predictor.gradient(chunk)
+        found = (self.predictor.gradient(chunk.take(rows)) for rows in self.batches(chunk))
+        answers, slopes = zip(*found, strict=True)
+        return np.concatenate(answers), np.concatenate(slopes)
 
     def ask(self, chunk: Chunk, changes: Sequence[Change]) -> FloatArray:
         """Predict one copy of the rows per change.
@@ -159,6 +180,12 @@ class Asker:
 
     def ask_stacked(self, chunk: Chunk, changes: Sequence[Change]) -> FloatArray:
         """Predict one copy of the rows per change, as many copies in one call as the batch holds."""
+        if chunk.n_rows > self.batch_rows:
+            parts = [
+                self.ask_stacked(chunk.take(rows), [(at, values[rows]) for at, values in changes])
+                for rows in self.batches(chunk)
+            ]
+            return np.concatenate(parts, axis=1)
         n_rows, at_once = chunk.n_rows, self.copies_at_once(chunk.n_rows)
         answers = np.empty((len(changes), n_rows, len(self.predictor.chosen)))
         for start in range(0, len(changes), at_once):

@@ -148,9 +148,23 @@ def test_no_call_is_larger_than_the_batch_that_was_asked_for(method):
     assert counter.largest <= 200
 
 
+def test_slopes_beside_steps_are_asked_for_in_batches_and_added_up_in_larger_chunks(monkeypatch):
+    rows, seen = np.column_stack([X[:, :2], np.arange(N) % 3]), []
+    predict, gradient, measure = Counter(smooth), Counter(slopes), MeasureTask.__call__
+
+    def count(task, chunk):
+        seen.append(chunk.n_rows)
+        return measure(task, chunk)
+
+    monkeypatch.setattr(MeasureTask, "__call__", count)
+    rhale.explain(predict, rows, gradient=gradient, batch_size=60)
+    assert predict.largest == gradient.largest == 60
+    assert seen == [960, 540]  # sixteen batches, and the rest
+
+
 def test_the_sample_is_bounded_and_does_not_depend_on_batches():
     rows = np.random.default_rng(0).normal(size=(5000, D))
-    whole, pieces = (rhale.explain(smooth, rows, batch_size=size) for size in (None, 333))
+    whole, pieces = (rhale.explain(smooth, rows, batch_size=size) for size in (None, 111))
     assert len(whole.sample_x) == 2000
     assert {tuple(r) for r in whole.sample_x} == {tuple(r) for r in pieces.sample_x}
     assert {tuple(r) for r in whole.sample_x} <= {tuple(r) for r in rows}
