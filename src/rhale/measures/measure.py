@@ -17,7 +17,7 @@ from rhale.kernels.moments import Moments
 from rhale.kernels.records import crosses_processes
 from rhale.kernels.region_finding import Target
 from rhale.kernels.sample import NO_LIMIT, KeyArray, Sample
-from rhale.measures.questions import Asker
+from rhale.measures.questions import Asker, Curves
 from rhale.models import Predictor
 from rhale.results.missing import Missing
 from rhale.results.note import Note
@@ -122,8 +122,8 @@ class Replies:
         Answers to what it asked about some of the rows; no changes where it did not.
     jumps : sequence of JumpReply
         Answers to what it asked about jumps.
-    curves : ndarray of shape (n_points, n_rows, n_outputs)
-        Answers with the column held at the points; no rows where it is not.
+    curves : callable or None
+        Gives answers for some rows with the column held at the points; None where it is not.
     """
 
     predictions: FloatArray
@@ -131,7 +131,7 @@ class Replies:
     changed: FloatArray
     aside: FloatArray = field(default_factory=lambda: NO_ANSWERS)
     jumps: Sequence[JumpReply] = ()
-    curves: FloatArray = field(default_factory=lambda: NO_ANSWERS)
+    curves: Curves | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -413,7 +413,7 @@ class MeasureTask:
                 own,
                 self.ask_aside(rows.chunk, questions.aside),
                 tuple(next(jumps) for _ in questions.jumps),
-                NO_ANSWERS if questions.held is None else next(curves),
+                None if questions.held is None else next(curves),
             )
             for own, questions in zip(np.split(answers, ends[:-1]), asked, strict=True)
         ]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from rhale.tables import Chunk
 from rhale.tables.chunk import Change
 
 Reason = str
-STACKED_ROWS, STACKED_NUMBERS = 2**15, 2**20  # of one call: more only costs fresh memory
+Curves = Callable[[IntArray], FloatArray]  # of some rows: (n_points, n_some, n_outputs)
+STACKED_ROWS, STACKED_NUMBERS = 2**14, 2**20  # of one call: more only costs fresh memory
 WALKED_CHANGES = 5  # of a feature, so that one walk answers for all of them
 WALKED_ANSWERS, FEWEST_WALKED = 2**23, 2**9  # of one walk at most; rows of one at least
 
@@ -81,7 +83,7 @@ class Asker:
                 answers[mine] = self.ask_stacked(chunk, part)
         return answers
 
-    def ask_curves(self, chunk: Chunk, held: Sequence[HeldPoints]) -> list[FloatArray]:
+    def ask_curves(self, chunk: Chunk, held: Sequence[HeldPoints]) -> list[Curves]:
         """Predict the rows with one column held at each of some points in all of them.
 
         Parameters
@@ -93,23 +95,31 @@ class Asker:
 
         Returns
         -------
-        list of ndarray of shape (n_points, n_rows, n_outputs)
-            One for each column.
+        list of callable
+            One for each column: takes numbers of rows and gives their curves, of shape (n_points,
+            n_some, n_outputs). A model that is not walked is asked when these are wanted, so that
+            the curves of all rows are never held at a time; several columns that are asked about
+            together are few rows, and asked at once.
         """
-        walker, answers = self.predictor.walker, dict[int, FloatArray]()
+        walker, answers = self.predictor.walker, dict[int, Curves]()
         seen = [one for one in held if walker is not None and walker.sees(one.column)]
         if seen and walker is not None:
             words = Question([(one.column, one.points) for one in seen], self.names, chunk)
             walked = self.predictor.walk_curves(walker, chunk, seen, words)
-            answers = {one.column: own for one, own in zip(seen, walked, strict=True)}
+            answers = {one.column: in_hand(own) for one, own in zip(seen, walked, strict=True)}
         rest = [one for one in held if one.column not in answers]
-        if rest:
-            every = [(one.column, point) for one in rest for point in one.points]
-            changes = [(column, np.full(chunk.n_rows, point)) for column, point in every]
+        if len(rest) == 1:
+            answers[rest[0].column] = partial(self.ask_about, chunk, rest[0])
+        elif rest:
+            changes = [change for one in rest for change in hold(one, chunk.n_rows)]
             ends = np.cumsum([one.points.size for one in rest])[:-1]
             asked = np.split(self.ask_stacked(chunk, changes), ends)
-            answers |= {one.column: own for one, own in zip(rest, asked, strict=True)}
+            answers |= {one.column: in_hand(own) for one, own in zip(rest, asked, strict=True)}
         return [answers[one.column] for one in held]
+
+    def ask_about(self, chunk: Chunk, held: HeldPoints, rows: IntArray) -> FloatArray:
+        """Predict some of the rows with one column held, shape (n_points, n_some, n_outputs)."""
+        return self.ask_stacked(chunk.take(rows), hold(held, rows.size))
 
     def ask_jumps(
         self, chunk: Chunk, questions: Sequence[JumpQuestion], rows: JumpRows
@@ -218,6 +228,18 @@ class Asker:
         except BadPredictionError:
             return "its answer is no finite number"
         return None
+
+
+def in_hand(answers: FloatArray) -> Curves:
+    """Curves of some rows, where those of all (n_points, n_rows, n_outputs) were asked for."""
+    by_row = answers.transpose(1, 0, 2)  # in memory, too, where trees were walked
+    return lambda rows: by_row[rows].transpose(1, 0, 2)
+
+
+def hold(held: HeldPoints, n_rows: int) -> list[Change]:
+    """One change for each point, which all rows share: it takes no memory of its own."""
+    shared = np.broadcast_to(held.points[:, None], (held.points.size, n_rows))
+    return [(held.column, values) for values in shared]
 
 
 @dataclass(frozen=True, eq=False)
