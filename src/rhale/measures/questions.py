@@ -16,7 +16,7 @@ from rhale.kernels.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.kernels.pair_question import PairQuestion, PairReply
 from rhale.models import Predictor
 from rhale.tables import Chunk
-from rhale.tables.chunk import Change
+from rhale.tables.chunk import Change, HeldColumn
 
 Reason = str
 Curves = Callable[[IntArray], FloatArray]  # of some rows: (n_points, n_some, n_outputs)
@@ -111,7 +111,8 @@ class Asker:
         if len(rest) == 1:
             answers[rest[0].column] = partial(self.ask_about, chunk, rest[0])
         elif rest:
-            changes = [change for one in rest for change in hold(one, chunk.n_rows)]
+            every = (HeldColumn(one.column, one.points, chunk.n_rows) for one in rest)
+            changes = [change for one in every for change in one]
             ends = np.cumsum([one.points.size for one in rest])[:-1]
             asked = np.split(self.ask_stacked(chunk, changes), ends)
             answers |= {one.column: in_hand(own) for one, own in zip(rest, asked, strict=True)}
@@ -119,7 +120,7 @@ class Asker:
 
     def ask_about(self, chunk: Chunk, held: HeldPoints, rows: IntArray) -> FloatArray:
         """Predict some of the rows with one column held, shape (n_points, n_some, n_outputs)."""
-        return self.ask_stacked(chunk.take(rows), hold(held, rows.size))
+        return self.ask_stacked(chunk.take(rows), HeldColumn(held.column, held.points, rows.size))
 
     def ask_jumps(
         self, chunk: Chunk, questions: Sequence[JumpQuestion], rows: JumpRows
@@ -234,12 +235,6 @@ def in_hand(answers: FloatArray) -> Curves:
     """Curves of some rows, where those of all (n_points, n_rows, n_outputs) were asked for."""
     by_row = answers.transpose(1, 0, 2)  # in memory, too, where trees were walked
     return lambda rows: by_row[rows].transpose(1, 0, 2)
-
-
-def hold(held: HeldPoints, n_rows: int) -> list[Change]:
-    """One change for each point, which all rows share: it takes no memory of its own."""
-    shared = np.broadcast_to(held.points[:, None], (held.points.size, n_rows))
-    return [(held.column, values) for values in shared]
 
 
 @dataclass(frozen=True, eq=False)

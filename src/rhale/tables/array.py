@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.records import crosses_processes
-from rhale.tables.chunk import Change, NumbersAlone, numbers_at, numbers_between
+from rhale.tables.chunk import Change, HeldColumn, NumbersAlone, numbers_at, numbers_between
 from rhale.tables.columns import Labels, cast
 from rhale.tables.pieces.facts import NO_FACTS, ColumnFacts
 from rhale.tables.storage import IN_MEMORY, Storage
@@ -70,8 +70,11 @@ class ArrayChunk:
         array = self.array
         stacked = np.empty((len(changes), *array.shape), dtype=array.dtype)
         stacked[:] = array
-        for copy, (index, values) in zip(stacked, changes, strict=True):
-            copy[:, index] = cast(values, array.dtype)
+        if isinstance(changes, HeldColumn):  # all points at once
+            stacked[:, :, changes.column] = cast(changes.points, array.dtype)[:, None]
+        else:
+            for copy, (index, values) in zip(stacked, changes, strict=True):
+                copy[:, index] = cast(values, array.dtype)
         return stacked.reshape(-1, array.shape[1])
 
     def substitute(self, changes: Sequence[Change]) -> npt.NDArray[Any]:
