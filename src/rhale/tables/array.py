@@ -51,7 +51,7 @@ class ArrayChunk:
 
     def keys(self) -> FloatArray:
         """Numbers that tell rows apart: all columns as floats."""
-        return np.asarray(self.array, dtype=np.float64)
+        return np.asarray(self.array, dtype=np.float64).T
 
     def facts(self) -> ColumnFacts:
         """Arrays hide nothing."""

@@ -49,8 +49,8 @@ class Chunk(Protocol):
     def key(self, index: int) -> FloatArray:
         """Numbers that tell the values of one column apart, in all chunks alike."""
 
-    def keys(self) -> FloatArray:
-        """Numbers that tell rows apart, shape (n_rows, n_columns)."""
+    def keys(self) -> Sequence[FloatArray] | FloatArray:
+        """Numbers that tell rows apart, column by column, each of shape (n_rows,)."""
 
     def facts(self) -> ColumnFacts:
         """What these rows tell about the columns, for tables that come in pieces."""
