@@ -13,13 +13,11 @@ from rhale.engines.parcel import AsksModel, Parcel
 from rhale.errors import BadTableError, RhaleError
 from rhale.models import Predictor
 from rhale.system.failure import Failure
-from rhale.system.memory import keep_freed_memory
 from rhale.tables import Chunk
 from rhale.tables.pieces.reader import naming
 from rhale.tables.pieces.table import PiecedTable
 
 Task = Callable[[Chunk], Any]
-keep_freed_memory()  # once in every process that works on chunks
 
 
 @runtime_checkable

@@ -24,7 +24,9 @@ print(json.dumps([first, count_faults()]))
 """
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other memories are no business of ours")
+@pytest.mark.skipif(
+    platform.libc_ver()[0] != "glibc", reason="other memories are no business of ours"
+)
 def test_memory_that_is_used_again_has_its_pages_still():
     done = subprocess.run(  # noqa: S603 - our own interpreter
         [sys.executable, "-c", ALONE], capture_output=True, text=True, check=True
