@@ -61,6 +61,9 @@ def column_at(frame: nw.DataFrame[Any], index: int) -> Series:
     if library.is_pyarrow():
         return frame.get_column(native.field(index).name)
     if library.is_pandas_like():
+        name = native.columns[index]
+        if isinstance(name, str):  # in a quarter of the time; others may be read as something else
+            return frame.get_column(name)
         return nw.from_native(native.iloc[:, index], series_only=True)
     if library.is_polars():
         return nw.from_native(native.to_series(index), series_only=True)
