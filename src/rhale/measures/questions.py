@@ -127,7 +127,8 @@ class Asker:
         """
         walker = self.predictor.walker
         assert walker is not None  # noqa: S101 - our own mistake
-        words = Question([(q.column, np.concatenate(q.wide)) for q in questions], self.names, chunk)
+        windows = [(q.column, np.concatenate(q.marks.wide)) for q in questions]
+        words = Question(windows, self.names, chunk)
         return self.predictor.walk_jumps(walker, chunk, questions, rows, words)
 
     def ask_pairs(self, chunk: Chunk, asked: PairQuestion) -> PairReply:

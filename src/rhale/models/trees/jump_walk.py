@@ -10,7 +10,17 @@ import numpy as np
 
 from rhale.errors import BadPredictionError
 from rhale.kernels import FloatArray, IntArray
-from rhale.kernels.jumps import N_GROUPS, WHOLE, JumpQuestion, JumpReply, JumpRows, JumpSums
+from rhale.kernels.jumps import (
+    N_GROUPS,
+    WHOLE,
+    Ends,
+    JumpCells,
+    JumpQuestion,
+    JumpReply,
+    JumpRows,
+    JumpSums,
+    join_marks,
+)
 from rhale.models.trees import walk
 from rhale.models.trees.answering import Answering
 from rhale.models.trees.compiled import INSIDE, njit, will_compile, writable
@@ -48,8 +58,8 @@ class Asked(NamedTuple):
         The question about each feature; one more than the last where nobody asks.
     cells, cell_starts : ndarrays
         For each code one more than the cell of the cut below it; 0 below all cells.
-    cuts, places, place_starts : ndarrays
-        First cut of each cell, and one behind the last; where the cells are.
+    places, place_starts : ndarrays
+        Where the cells are.
     sum_starts, step_starts : ndarrays of shape (n_questions + 1,)
         Where the sums of each question begin, by group and cell, and by group and step.
     """
@@ -58,24 +68,39 @@ class Asked(NamedTuple):
     question_of: Any
     cells: Any
     cell_starts: Any
-    cuts: Any
     places: Any
     place_starts: Any
     sum_starts: Any
     step_starts: Any
 
 
-class Windows(NamedTuple):
-    """The rows of all questions, each of shape (n_questions, n_rows)."""
+class Marks(NamedTuple):
+    """What is asked of rows, by their marks: those of all questions one behind the other.
 
+    Attributes
+    ----------
+    of_rows : ndarray of shape (n_questions, n_rows)
+        The mark of each row, counted from the first of its question; -1 if it does not count.
+    starts : ndarray of shape (n_questions,)
+        Where the marks of each question begin.
+    stand, sum_starts, step_starts : ndarrays of shape (n_marks,)
+        Places at or below; where the sums of its part of the rows begin, and the steps.
+    near, reach, codes : ndarrays of shape (n_marks, 2)
+        First and last cell (exclusive) that rows count for, and of all that is asked about; first
+        and last code of the latter.
+    windows : ndarray of shape (n_marks, 4)
+        Middle of the narrow window and one over its half width, and those of the wide one.
+    """
+
+    of_rows: Any
+    starts: Any
     stand: Any
-    first: Any
-    last: Any
-    narrow_start: Any
-    narrow_stop: Any
-    wide_start: Any
-    wide_stop: Any
-    part: Any
+    sum_starts: Any
+    step_starts: Any
+    near: Any
+    reach: Any
+    codes: Any
+    windows: Any
 
 
 class Block(NamedTuple):
@@ -97,8 +122,6 @@ class Block(NamedTuple):
         Sums of so many rows, 2 ** `shift`, at a time.
     touched : ndarray of shape (n_questions, n_rows)
         Whether anything was added to the sums of a row.
-    first, last : ndarrays of shape (n_rows,)
-        Room to find the cells between the ends of windows.
     """
 
     codes: Any
@@ -108,8 +131,6 @@ class Block(NamedTuple):
     starts: Any
     sizes: Any
     touched: Any
-    first: Any
-    last: Any
     shift: Any
 
 
@@ -158,7 +179,7 @@ class Ground(NamedTuple):
     trees: Any
     coding: Any
     asked: Any
-    windows: Any
+    marks: Any
 
 
 class Room(NamedTuple):
@@ -253,11 +274,12 @@ def _walk_some(
     """Answer as many questions as one walk can."""
     if will_compile(walk_trees):
         LOG.warning("compiling the walk of jumps, once and for all (some seconds)")
-    asked, windows = list_cells(forest, questions, features), stack_windows(questions)
-    ground = Ground(*lay_out(forest), asked, windows)
+    asked = list_cells(forest, questions, features)
+    marks = list_marks(asked, questions)
+    ground = Ground(*lay_out(forest), asked, marks)
     counted = make_counted(asked, len(matrix), len(answering.chosen))
     weight = Weight(rows.group.astype(np.uint64), rows.share.astype(np.float64))
-    count_rows(asked, windows, weight, counted)
+    count_rows(asked, marks, weight, counted)
     matrix, room = writable(matrix), make_room(forest, asked, len(matrix))
     unit = np.ldexp(1.0, -forest.exponent)
     for begin in range(0, len(matrix), len(room.lists.rows)):
@@ -267,7 +289,7 @@ def _walk_some(
         changes, room = walk_block(ground, room, total)
         if answering.link is None:
             count_parts(
-                ground.trees, asked, windows, weight, room.block, changes, room.sums,
+                ground.trees, asked, marks, weight, room.block, changes, room.sums,
                 (begin, end), find_scales(answering, unit), counted,
             )  # fmt: skip
         else:
@@ -300,7 +322,7 @@ def count_linked(
             answering.base, unit,
         )  # fmt: skip
         steps = link_steps(points, answering)
-        count_steps(ground.asked, ground.windows, weight, steps, span, 1 / answering.unit, counted)
+        count_steps(ground.asked, ground.marks, weight, steps, span, 1 / answering.unit, counted)
 
 
 def place_block(ground: Ground, matrix: FloatArray, rows: tuple[int, int], room: Room) -> None:
@@ -310,7 +332,7 @@ def place_block(ground: Ground, matrix: FloatArray, rows: tuple[int, int], room:
     nothing = walk.Changes(no_change, no_change, np.zeros(n_features + 1, np.uint64))
     encode_block(ground.coding, nothing, matrix, np.empty((0, 0)), *rows, room.coded)
     block.sizes[:], block.cells[:], block.whole[:] = 0, 0, NO_RANGE
-    place_windows(ground.asked, ground.windows, *rows, block)
+    place_windows(ground.asked, ground.marks, *rows, block)
     block.ranges[:] = block.whole
 
 
@@ -368,8 +390,6 @@ def make_block(codes: Any, n_questions: int, shift: int) -> Block:
         np.zeros((n_questions, n_rows), np.uint64),
         np.zeros((n_rows >> shift) + 1, np.int64),
         np.zeros((n_questions, n_rows), np.bool_),
-        np.empty(n_rows, np.uint32),
-        np.empty(n_rows, np.uint32),
         shift,
     )
 
@@ -394,22 +414,13 @@ def list_cells(forest: Forest, questions: Sequence[JumpQuestion], features: IntA
     question_of = np.full(forest.n_features, len(questions), dtype=np.uint64)
     is_seen = features >= 0
     question_of[features[is_seen]] = np.flatnonzero(is_seen)
-    cells, cuts = [], []
-    for question in questions:
-        of_cut, n_cells = question.cells.cell_of_cut, question.cells.n_cells
-        inside = np.flatnonzero(of_cut >= 0)
-        top = n_cells + 1
-        above = inside[-1] + 1 if inside.size else of_cut.size
-        numbered = np.where(np.arange(of_cut.size) < above, of_cut + 1, top)
-        cells.append(np.concatenate([[0, 0], numbered, [top]]))
-        cuts.append(np.append(inside[np.searchsorted(of_cut[inside], np.arange(n_cells))], above))
+    cells = [number_codes(q.cells) for q in questions]
     sizes, groups = [q.cells.n_cells for q in questions], [q.n_groups for q in questions]
     return Asked(
         features=features.astype(np.int64),
         question_of=question_of,
         cells=np.concatenate(cells).astype(np.uint32),
         cell_starts=_starts([len(c) for c in cells]),
-        cuts=np.concatenate(cuts),
         places=np.concatenate([q.cells.places for q in questions]),
         place_starts=_starts(sizes),
         sum_starts=_starts([n * size for n, size in zip(groups, sizes, strict=True)]),
@@ -417,24 +428,47 @@ def list_cells(forest: Forest, questions: Sequence[JumpQuestion], features: IntA
     )
 
 
+def number_codes(cells: JumpCells) -> IntArray:
+    """For each code one more than the cell of the cut below it."""
+    behind = cells.cell_of_cut + 1
+    behind[cells.first_cuts[-1] :] = cells.n_cells + 1
+    return np.concatenate([[0, 0], behind, [cells.n_cells + 1]])
+
+
 def _starts(sizes: Sequence[int]) -> Any:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.uint64)
 
 
-def stack_windows(questions: Sequence[JumpQuestion]) -> Windows:
-    """The rows of all questions."""
-    return Windows(
-        stand=np.stack([q.stand for q in questions]).astype(np.int64, copy=False),
-        first=np.stack([q.first for q in questions]).astype(np.int64, copy=False),
-        last=np.stack([q.last for q in questions]).astype(np.int64, copy=False),
-        narrow_start=np.stack([q.narrow[0] for q in questions]),
-        narrow_stop=np.stack([q.narrow[1] for q in questions]),
-        wide_start=np.stack([q.wide[0] for q in questions]),
-        wide_stop=np.stack([q.wide[1] for q in questions]),
-        part=np.stack(
-            [np.zeros(q.stand.size) if q.part is None else q.part for q in questions]
-        ).astype(np.uint8),
+def list_marks(asked: Asked, questions: Sequence[JumpQuestion]) -> Marks:
+    """Tables of the marks of all questions, and the marks of the rows."""
+    every = join_marks([q.marks for q in questions])
+    n_marks = [q.marks.n_marks for q in questions]
+    question = np.repeat(np.arange(len(questions)), n_marks)
+    before = every.part * N_GROUPS  # groups of the parts before
+    cells = asked.place_starts.astype(np.int64)[question]
+    n_cells = np.diff(asked.place_starts.astype(np.int64))[question]
+    cuts = np.concatenate([q.cells.first_cuts for q in questions])  # of cells, and one more each
+    codes = [cuts[cells + question + cell] + 1 for cell in every.reach]
+    return Marks(
+        of_rows=np.stack([q.mark for q in questions], dtype=np.int32, casting="same_kind"),
+        starts=_starts(n_marks),
+        stand=every.stand.astype(np.int64),
+        sum_starts=asked.sum_starts[question] + (before * n_cells).astype(np.uint64),
+        step_starts=asked.step_starts[question] + (before * (n_cells + 1)).astype(np.uint64),
+        near=np.column_stack(every.near).astype(np.uint32),
+        reach=np.column_stack(every.reach).astype(np.uint32),
+        codes=np.column_stack(codes).astype(np.uint64),
+        windows=np.column_stack([*halve(every.narrow), *halve(every.wide)]),
     )
+
+
+def halve(window: Ends) -> Ends:
+    """Middles of windows, and one over their half widths; 0 for a window that holds nothing."""
+    start, stop = window
+    half = (stop - start) / 2
+    with np.errstate(over="ignore"):
+        per = np.divide(1.0, half, out=np.zeros_like(half), where=half > 0)
+    return (start + stop) / 2, per
 
 
 def choose_shift(asked: Asked, n_outputs: int) -> int:
@@ -510,82 +544,55 @@ def refuse_jumps(jumps: FloatArray, bound: float) -> None:
 
 
 @njit(cache=True, nogil=True)
-def count_rows(asked: Any, windows: Any, weight: Any, counted: Any) -> None:
+def count_rows(asked: Any, marks: Any, weight: Any, counted: Any) -> None:
     """Add the shares of the rows to the cells that they are near to, and where they stand."""
-    for q in range(len(asked.features)):
-        n = np.int64(asked.place_starts[q + 1] - asked.place_starts[q]) + 1
-        start = np.int64(asked.step_starts[q])
-        for r in range(len(weight.share)):
-            if windows.stand[q, r] < 0:
+    of_rows, stand, near, step_starts = marks.of_rows, marks.stand, marks.near, marks.step_starts
+    groups, shares, rows_stand, rows_near = weight.group, weight.share, counted.stand, counted.near
+    for q in range(len(of_rows)):
+        n = asked.place_starts[q + 1] - asked.place_starts[q] + ONE
+        for r in range(len(shares)):
+            if of_rows[q, r] < 0:
                 continue
-            share = np.int64(np.rint(weight.share[r] * WHOLE))
-            group = np.int64(weight.group[r]) + N_GROUPS * np.int64(windows.part[q, r])
-            row = start + group * n
-            counted.stand[row + windows.stand[q, r]] += share
-            counted.near[row + windows.first[q, r]] += share
-            counted.near[row + windows.last[q, r]] -= share
+            mark = marks.starts[q] + np.uint64(of_rows[q, r])
+            share = np.int64(np.rint(shares[r] * WHOLE))
+            row = step_starts[mark] + groups[r] * n
+            rows_stand[row + np.uint64(stand[mark])] += share
+            rows_near[row + np.uint64(near[mark, 0])] += share
+            rows_near[row + np.uint64(near[mark, 1])] -= share
 
 
 @njit(cache=True, nogil=True)
-def place_windows(asked: Any, windows: Any, begin: Any, end: Any, block: Any) -> None:
+def place_windows(asked: Any, marks: Any, begin: Any, end: Any, block: Any) -> None:
     """Write the ranges of rows, and how many sums they need."""
-    codes, sizes, shift = block.codes, block.sizes, block.shift
-    n_rows = end - begin
-    first, last = block.first[:n_rows], block.last[:n_rows]
-    for q in range(len(asked.features)):
-        places = asked.places[asked.place_starts[q] : asked.place_starts[q + 1]]
-        cell, starts, whole = block.cells[q], block.starts[q], block.whole[q]
-        f = asked.features[q]
-        if f >= 0 and len(places) > 0:
-            cells = asked.cells[asked.cell_starts[q] : asked.cell_starts[q + 1]]
-            cuts = asked.cuts[asked.place_starts[q] + np.uint64(q) :]
-            find_window(windows, q, begin, places, first, last)
-            for r in range(n_rows):
-                own = np.uint64(codes[f, r])
-                a, b = np.int64(first[r]), np.int64(last[r])
-                if a >= b or own == MISSING:
-                    continue
-                # the row itself belongs to the range, even if it lies elsewhere in a merged cell
-                from_code = min(np.uint64(cuts[a]) + ONE, own)
-                to_code = max(np.uint64(cuts[b]) + ONE, own)
-                a = min(a, np.int64(cells[own]))
-                b = max(b, np.int64(cells[own + ONE]) - 1)
-                whole[r] = (to_code << HALF) | from_code
-                cell[r, 0], cell[r, 1] = a, b
-                starts[r] = np.uint64(sizes[r >> shift] - a)
-                sizes[r >> shift] += (
-                    b - a + 2
-                )  # also what lies below the first cell, above the last
-
-
-@njit(**INSIDE)
-def find_window(windows: Any, q: Any, begin: Any, places: Any, first: Any, last: Any) -> None:
-    """Cells that a row counts for, or that lie inside one of its windows: first to last."""
-    narrow_start, wide_start = windows.narrow_start, windows.wide_start
-    narrow_stop, wide_stop = windows.narrow_stop, windows.wide_stop
-    n_rows = len(first)
-    for r in range(n_rows):
-        first[r] = last[r] = 0
-    n = np.uint64(len(places))
-    while n > 0:
-        half = (n + ONE) >> ONE
-        for r in range(n_rows):
-            here, row = np.uint64(first[r]), begin + r
-            start = min(narrow_start[q, row], wide_start[q, row])
-            first[r] = here + (half if places[here + half - ONE] <= start else ZERO)
-        for r in range(n_rows):
-            here, row = np.uint64(last[r]), begin + r
-            stop = max(narrow_stop[q, row], wide_stop[q, row])
-            last[r] = here + (half if places[here + half - ONE] < stop else ZERO)
-        n -= half
-    for r in range(n_rows):
-        near, end = windows.first[q, begin + r], windows.last[q, begin + r]
-        if first[r] >= last[r]:
-            first[r], last[r] = near, end
-        elif near < end:
-            first[r], last[r] = min(np.int64(first[r]), near), max(np.int64(last[r]), end)
-        if windows.stand[q, begin + r] < 0:
-            first[r], last[r] = 0, 0
+    codes, sizes, shift = block.codes, block.sizes, np.uint64(block.shift)
+    of_rows, reach, mark_codes = marks.of_rows, marks.reach, marks.codes
+    every_cell, starts, whole, cells = block.cells, block.starts, block.whole, asked.cells
+    for q in range(np.uint64(len(of_rows))):
+        if asked.features[q] < 0:
+            continue
+        f, first_cell, first_mark = (
+            np.uint64(asked.features[q]),
+            asked.cell_starts[q],
+            marks.starts[q],
+        )
+        for r in range(np.uint64(end - begin)):
+            mark = of_rows[q, np.uint64(begin) + r]
+            own = np.uint64(codes[f, r])
+            if mark < 0 or own == MISSING:
+                continue
+            here = first_mark + np.uint64(mark)
+            a, b = np.int64(reach[here, 0]), np.int64(reach[here, 1])
+            if a >= b:
+                continue
+            # the row itself belongs to the range, even if it lies elsewhere in a merged cell
+            from_code, to_code = min(mark_codes[here, 0], own), max(mark_codes[here, 1], own)
+            a = min(a, np.int64(cells[first_cell + own]))
+            b = max(b, np.int64(cells[first_cell + own + ONE]) - 1)
+            whole[q, r] = (to_code << HALF) | from_code
+            every_cell[q, r, 0], every_cell[q, r, 1] = a, b
+            place = r >> shift
+            starts[q, r] = np.uint64(sizes[place] - a)
+            sizes[place] += b - a + 2  # also what lies below the first cell, above the last
 
 
 @njit(cache=True, nogil=True)
@@ -830,7 +837,7 @@ def make_sums(trees: Any, asked: Any, block: Any, changes: Any, part: Any, sums:
 def count_parts(
     trees: Any,
     asked: Any,
-    windows: Any,
+    marks: Any,
     weight: Any,
     block: Any,
     changes: Any,
@@ -845,13 +852,13 @@ def count_parts(
     for first in range(begin, end, 1 << shift):
         make_sums(trees, asked, block, changes, np.uint64((first - begin) >> shift), sums)
         span = np.uint64(first), np.uint64(min(first + (1 << shift), end)), np.uint64(begin)
-        count_part(asked, windows, weight, block, sums, span, kept, scales, counted)
+        count_part(asked, marks, weight, block, sums, span, kept, scales, counted)
 
 
 @njit(**INSIDE)
 def count_part(
     asked: Any,
-    windows: Any,
+    marks: Any,
     weight: Any,
     block: Any,
     sums: Any,
@@ -862,13 +869,10 @@ def count_part(
 ) -> None:
     """Add jumps of sums to those of their cells and to the slopes of their rows; leave zeros."""
     cells, starts, touched = block.cells, block.starts, block.touched  # numba counts references
-    near_first, near_last = windows.first, windows.last
-    narrow_start, narrow_stop = windows.narrow_start, windows.narrow_stop
-    wide_start, wide_stop = windows.wide_start, windows.wide_stop
+    of_rows, nears, windows, sum_starts = marks.of_rows, marks.near, marks.windows, marks.sum_starts
     place_starts, places, groups, shares = (
         asked.place_starts, asked.places, weight.group, weight.share
     )  # fmt: skip
-    sum_starts, parts, n_groups = asked.sum_starts, windows.part, np.uint64(N_GROUPS)
     jumps, slopes, chosen = counted.jumps, counted.slopes, scales.chosen
     scale, per_unit = scales.scale, scales.per_unit
     for q in range(np.uint64(len(starts))):
@@ -881,12 +885,12 @@ def count_part(
             touched[q, r] = False
             first, last = np.uint64(cells[q, r, 0]), np.uint64(cells[q, r, 1])
             begin = starts[q, r] + ONE
-            near, end = np.uint64(near_first[q, row]), np.uint64(near_last[q, row])
-            group = groups[row] + n_groups * np.uint64(parts[q, row])
-            group = sum_starts[q] + group * n_cells
+            mark = marks.starts[q] + np.uint64(of_rows[q, row])
+            near, end = np.uint64(nears[mark, 0]), np.uint64(nears[mark, 1])
+            group = sum_starts[mark] + groups[row] * n_cells
             share = shares[row] * per_unit
-            middle, per = halve(narrow_start[q, row], narrow_stop[q, row])
-            wide_middle, wide_per = halve(wide_start[q, row], wide_stop[q, row])
+            middle, per = windows[mark, 0], windows[mark, 1]
+            wide_middle, wide_per = windows[mark, 2], windows[mark, 3]
             for k in range(np.uint64(len(chosen))):
                 output = chosen[k]
                 for cell in range(near, end):
@@ -979,7 +983,7 @@ def gather_points(
 
 @njit(cache=True, nogil=True)
 def count_steps(
-    asked: Any, windows: Any, weight: Any, steps: Any, span: Any, per_unit: Any, counted: Any
+    asked: Any, marks: Any, weight: Any, steps: Any, span: Any, per_unit: Any, counted: Any
 ) -> None:
     """Add jumps to the sums of their cells, and to the slopes of their rows."""
     n_questions = len(asked.features)
@@ -994,12 +998,11 @@ def count_steps(
             if begins == ends:
                 continue
             share = weight.share[row] * per_unit
-            group = weight.group[row] + np.uint64(N_GROUPS) * np.uint64(windows.part[q, row])
-            sums_start = np.int64(asked.sum_starts[q] + group * n_cells)
-            narrow_middle, narrow_per = halve(
-                windows.narrow_start[q, row], windows.narrow_stop[q, row]
-            )
-            wide_middle, wide_per = halve(windows.wide_start[q, row], windows.wide_stop[q, row])
+            mark = marks.starts[q] + np.uint64(marks.of_rows[q, row])
+            sums_start = np.int64(marks.sum_starts[mark] + weight.group[row] * n_cells)
+            narrow_middle, narrow_per = marks.windows[mark, 0], marks.windows[mark, 1]
+            wide_middle, wide_per = marks.windows[mark, 2], marks.windows[mark, 3]
+            near_first, near_last = np.int64(marks.near[mark, 0]), np.int64(marks.near[mark, 1])
             for i in range(begins, ends):
                 cell = steps.cells[i]
                 if cell < 0:
@@ -1009,7 +1012,7 @@ def count_steps(
                 u = (places[cell] - wide_middle) * wide_per
                 wide = 0.75 * max(1 - u * u, 0.0) * wide_per
                 half = 6 * abs(u) * max(1 - abs(u), 0.0) * wide_per
-                is_near = (cell >= windows.first[q, row]) & (cell < windows.last[q, row])
+                is_near = (cell >= near_first) & (cell < near_last)
                 for k in range(steps.jumps.shape[1]):
                     jump = steps.jumps[i, k]
                     if is_near:
@@ -1018,10 +1021,3 @@ def count_steps(
                     counted.slopes[q, 1, k, row] += jump * wide
                     counted.slopes[q, 2, k, row] += jump * half / 2
                     counted.slopes[q, 3, k, row] += jump * half if u >= 0 else -jump * half
-
-
-@njit(nogil=True, inline="always")
-def halve(start: Any, stop: Any) -> Any:
-    """Middle of a window, and one over its half width; 0 for a window that holds nothing."""
-    half = (stop - start) / 2
-    return (start + stop) / 2, 1 / half if half > 0 else 0.0
