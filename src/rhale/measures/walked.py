@@ -139,7 +139,10 @@ class JumpEffects:
             wide=wide,
             part=np.zeros(at.size, dtype=np.intp),
         )
-        return Marks(Grid(marks), asked)
+        found = Marks(Grid(marks), asked)
+        for one in (grid, found.grid):  # tables that all chunks use, however few rows each has
+            one.buckets_for(int(self.feature.axis.rows))
+        return found
 
     def add_up(self, rows: Rows, asked: Questions, replies: Replies) -> Tally:
         """Moments of the slopes in every cell, and sums of jumps at every place."""
