@@ -44,6 +44,7 @@ HALF, LOW = np.uint64(32), np.uint64(2**32 - 1)  # of a range of codes: the last
 WIDTH = 0.35  # share of the cells in the window of a row, roughly
 ENTRIES = 3  # parts of windows of a row that end in a tree, roughly
 NO_ROOM = np.uint64(2**63)
+EVERY_CODE = np.array([0, 2**32], np.uint64)
 NO_RANGE = np.uint64(2**31)  # first code high, last code 0: no split lies between them
 
 
@@ -111,9 +112,7 @@ class Block(NamedTuple):
     codes : ndarray of shape (n_features, n_rows)
         Codes of the rows.
     ranges : ndarray of shape (n_questions + 1, n_rows)
-        First and last code that a window still holds on the row's path; none for the last.
-    whole : ndarray of shape (n_questions + 1, n_rows)
-        The same at the root.
+        First and last code that a window holds; none for the last.
     cells : ndarray of shape (n_questions, n_rows, 2)
         First and last cell (exclusive) of the window.
     starts : ndarray of shape (n_questions, n_rows)
@@ -126,7 +125,6 @@ class Block(NamedTuple):
 
     codes: Any
     ranges: Any
-    whole: Any
     cells: Any
     starts: Any
     sizes: Any
@@ -152,7 +150,8 @@ class Changes(NamedTuple):
 class Lists(NamedTuple):
     """Room for rows at a node, rows whose window a split cuts, and parts of windows on their way.
 
-    Parts that have ended keep the leaf they reached, beside; rows keep theirs.
+    Parts that have ended keep the leaf they reached, beside; rows keep theirs. `bounds` are the
+    first and the last code of each feature that come to a node; `path` is what they were above.
     """
 
     rows: Any
@@ -164,6 +163,8 @@ class Lists(NamedTuple):
     ended_in: Any
     leaf_of: Any
     stack: Any
+    path: Any
+    bounds: Any
 
 
 class Weight(NamedTuple):
@@ -198,6 +199,15 @@ class Scales(NamedTuple):
     chosen: Any
     scale: Any
     per_unit: Any
+
+
+class Pairs(NamedTuple):
+    """Room for some rows of one question: their numbers and windows; cells where a row jumps."""
+
+    rows: Any
+    numbers: Any
+    windows: Any
+    cells: Any
 
 
 class Steps(NamedTuple):
@@ -281,7 +291,7 @@ def _walk_some(
     weight = Weight(rows.group.astype(np.uint64), rows.share.astype(np.float64))
     count_rows(asked, marks, weight, counted)
     matrix, room = writable(matrix), make_room(forest, asked, len(matrix))
-    unit = np.ldexp(1.0, -forest.exponent)
+    unit, pairs = np.ldexp(1.0, -forest.exponent), make_pairs(asked, 1 << room.block.shift)
     for begin in range(0, len(matrix), len(room.lists.rows)):
         end = min(begin + len(room.lists.rows), len(matrix))
         place_block(ground, matrix, (begin, end), room)
@@ -290,7 +300,7 @@ def _walk_some(
         if answering.link is None:
             count_parts(
                 ground.trees, asked, marks, weight, room.block, changes, room.sums,
-                (begin, end), find_scales(answering, unit), counted,
+                (begin, end), pairs, find_scales(answering, unit), counted,
             )  # fmt: skip
         else:
             walked = changes, total, begin
@@ -331,9 +341,8 @@ def place_block(ground: Ground, matrix: FloatArray, rows: tuple[int, int], room:
     no_change = np.empty(0, np.uint64)
     nothing = walk.Changes(no_change, no_change, np.zeros(n_features + 1, np.uint64))
     encode_block(ground.coding, nothing, matrix, np.empty((0, 0)), *rows, room.coded)
-    block.sizes[:], block.cells[:], block.whole[:] = 0, 0, NO_RANGE
+    block.sizes[:], block.cells[:], block.ranges[:] = 0, 0, NO_RANGE
     place_windows(ground.asked, ground.marks, *rows, block)
-    block.ranges[:] = block.whole
 
 
 def walk_block(ground: Ground, room: Room, total: Any) -> tuple[Changes, Room]:
@@ -342,7 +351,6 @@ def walk_block(ground: Ground, room: Room, total: Any) -> tuple[Changes, Room]:
     ends = np.zeros((n_trees + 1, len(block.sizes)), np.uint64)
     tree, needed = walk_trees(trees, 0, ground.asked, block, room.lists, room.entries, ends, total)
     while tree < n_trees:  # more room, and this tree again
-        block.ranges[:] = block.whole
         room = widen(room, int(needed))
         tree, needed = walk_trees(
             trees, tree, ground.asked, block, room.lists, room.entries, ends, total
@@ -356,8 +364,9 @@ def walk_block(ground: Ground, room: Room, total: Any) -> tuple[Changes, Room]:
 def widen(room: Room, needed: int) -> Room:
     """Make lists longer; or entries, where it is known how many are needed."""
     if needed == 0:
-        n_rows, depth = len(room.lists.rows), len(room.lists.stack) - 1
-        return room._replace(lists=make_lists(n_rows, 2 * len(room.lists.away), depth))
+        lists = room.lists
+        size = len(lists.rows), 2 * len(lists.away), len(lists.stack) - 1, len(lists.bounds)
+        return room._replace(lists=make_lists(*size))
     n_parts, n_entries, size = room.entries.shape
     wider = np.empty((n_parts, 2 * needed, size), np.uint64)
     wider[:, :n_entries] = room.entries
@@ -373,7 +382,7 @@ def make_room(forest: Forest, asked: Asked, n_rows: int) -> Room:
     return Room(
         coded,
         block,
-        make_lists(most, most * PARTS_OF_A_ROW, forest.depth),
+        make_lists(most, most * PARTS_OF_A_ROW, forest.depth, forest.n_features),
         np.empty((len(block.sizes), n_entries, 1 + forest.leaves.shape[1]), np.uint64),
         np.zeros((forest.n_outputs, 0), np.int64),
     )
@@ -385,7 +394,6 @@ def make_block(codes: Any, n_questions: int, shift: int) -> Block:
     return Block(
         codes,
         np.full((n_questions + 1, n_rows), NO_RANGE),
-        np.full((n_questions + 1, n_rows), NO_RANGE),
         np.zeros((n_questions, n_rows, 2), np.uint32),
         np.zeros((n_questions, n_rows), np.uint64),
         np.zeros((n_rows >> shift) + 1, np.int64),
@@ -394,7 +402,7 @@ def make_block(codes: Any, n_questions: int, shift: int) -> Block:
     )
 
 
-def make_lists(n_rows: int, n_parts: int, depth: int) -> Lists:
+def make_lists(n_rows: int, n_parts: int, depth: int, n_features: int) -> Lists:
     """Room for what is on its way; one place more for what is not kept."""
     return Lists(
         np.empty(n_rows, np.uint32),
@@ -405,7 +413,19 @@ def make_lists(n_rows: int, n_parts: int, depth: int) -> Lists:
         np.empty(n_parts + 1, np.uint64),
         np.empty(n_parts + 1, np.uint32),
         np.empty(n_rows, np.uint32),
-        np.empty((depth + 1, 5), np.uint64),
+        np.empty((depth + 1, 7), np.uint64),
+        np.empty((depth + 1, 3), np.uint64),
+        np.tile(EVERY_CODE, (n_features, 1)),
+    )
+
+
+def make_pairs(asked: Asked, n_rows: int) -> Pairs:
+    """Room for as many rows as have sums at a time; one place more for what is not kept."""
+    return Pairs(
+        np.empty(n_rows + 1, np.uint64),
+        np.empty((n_rows, 6), np.uint64),
+        np.empty((n_rows, 4)),
+        np.empty(len(asked.places) + 1, np.uint64),
     )
 
 
@@ -566,7 +586,7 @@ def place_windows(asked: Any, marks: Any, begin: Any, end: Any, block: Any) -> N
     """Write the ranges of rows, and how many sums they need."""
     codes, sizes, shift = block.codes, block.sizes, np.uint64(block.shift)
     of_rows, reach, mark_codes = marks.of_rows, marks.reach, marks.codes
-    every_cell, starts, whole, cells = block.cells, block.starts, block.whole, asked.cells
+    every_cell, starts, ranges, cells = block.cells, block.starts, block.ranges, asked.cells
     for q in range(np.uint64(len(of_rows))):
         if asked.features[q] < 0:
             continue
@@ -588,7 +608,7 @@ def place_windows(asked: Any, marks: Any, begin: Any, end: Any, block: Any) -> N
             from_code, to_code = min(mark_codes[here, 0], own), max(mark_codes[here, 1], own)
             a = min(a, np.int64(cells[first_cell + own]))
             b = max(b, np.int64(cells[first_cell + own + ONE]) - 1)
-            whole[q, r] = (to_code << HALF) | from_code
+            ranges[q, r] = (to_code << HALF) | from_code
             every_cell[q, r, 0], every_cell[q, r, 1] = a, b
             place = r >> shift
             starts[q, r] = np.uint64(sizes[place] - a)
@@ -634,17 +654,18 @@ def walk_tree(trees: Any, tree: Any, asked: Any, block: Any, n_rows: Any, lists:
     Returns how many parts have ended, or NO_ROOM if the lists are too short.
 
     As in `walk`: the rows of a node lie at `rows[a:b]`, parts that pass it at `away[s:e]`; what
-    goes right moves to the front of these places, what goes left behind it.
+    goes right moves to the front of these places, what goes left behind it. What a window holds at
+    a node is what it holds at all, within the bounds of the node.
     """
     nodes, bits, question_of = trees.nodes, trees.bits, asked.question_of
-    codes, ranges = block.codes, block.ranges
+    codes, ranges, nobody = block.codes, block.ranges, np.uint64(len(block.ranges) - 1)
     rows, left_rows, leaving, stack = lists.rows, lists.left_rows, lists.leaving, lists.stack
     away, left_away, leaf_of = lists.away, lists.left_away, lists.leaf_of
-    ended, ended_in = lists.ended, lists.ended_in
+    ended, ended_in, path, bounds = lists.ended, lists.ended_in, lists.path, lists.bounds
     for r in range(n_rows):
         rows[r] = r
     node, a, b, s, e = np.uint64(trees.roots[tree]), ZERO, np.uint64(n_rows), ZERO, ZERO
-    n_ended, n_waiting = ZERO, ZERO
+    n_ended, n_waiting, depth = ZERO, ZERO, ZERO
     most = np.uint64(len(away) - 1)
     while True:
         if s + TWO * (e - s) + (b - a) > most or n_ended + (e - s) > most:
@@ -659,30 +680,44 @@ def walk_tree(trees: Any, tree: Any, asked: Any, block: Any, n_rows: Any, lists:
                 n_ended += ONE
         else:
             question, cut = question_of[f], low + width
+            first, last = bounds[f, 0], bounds[f, 1]
+            path[depth, 0], path[depth, 1], path[depth, 2] = f, first, last
             end, n_left = sort_away(
                 f, low, width, bits, codes, question, cut, s, e, away, left_away
             )
+            # a split that all who come to it pass on one side cuts no window
+            cutting = question if (first < cut) & (last >= cut) else nobody
             middle, n_leaving = sort_rows(
-                f, low, width, bits, codes, ranges, question, cut, a, b, rows, left_rows, leaving
+                f, low, width, bits, codes, ranges, cutting, cut, a, b, rows, left_rows, leaving
             )
             end, n_left = part(
-                f, question, cut, codes, ranges, leaving, n_leaving, away, end, left_away, n_left
-            )
+                f, question, cut, first, last, codes, ranges,
+                leaving, n_leaving, away, end, left_away, n_left,
+            )  # fmt: skip
             for i in range(n_left):
                 away[end + i] = left_away[i]
             if middle > a or end > s:
                 stack[n_waiting, 0] = left + ONE
                 stack[n_waiting, 1], stack[n_waiting, 2] = a, middle
                 stack[n_waiting, 3], stack[n_waiting, 4] = s, end
+                stack[n_waiting, 5], stack[n_waiting, 6] = depth, cut
                 n_waiting += ONE
             if b > middle or n_left > 0:
                 node, a, s, e = left, middle, end, end + n_left
+                bounds[f, 1] = min(last, cut - ONE)
+                depth += ONE
                 continue
+        above = ZERO if n_waiting == 0 else stack[n_waiting - ONE, 5]
+        while depth > above:
+            depth -= ONE
+            bounds[path[depth, 0], 0], bounds[path[depth, 0], 1] = path[depth, 1], path[depth, 2]
         if n_waiting == 0:
             return n_ended
         n_waiting -= ONE
         node, a, b = stack[n_waiting, 0], stack[n_waiting, 1], stack[n_waiting, 2]
         s, e = stack[n_waiting, 3], stack[n_waiting, 4]
+        bounds[path[depth, 0], 0] = max(path[depth, 1], stack[n_waiting, 6])
+        depth += ONE
 
 
 @njit(nogil=True, inline="always")
@@ -753,6 +788,8 @@ def part(
     f: Any,
     question: Any,
     cut: Any,
+    lowest: Any,
+    highest: Any,
     codes: Any,
     ranges: Any,
     leaving: Any,
@@ -766,7 +803,7 @@ def part(
     for i in range(n_leaving):
         r = np.uint64(leaving[i])
         held = ranges[question, r]
-        first, last = held & LOW, held >> HALF
+        first, last = max(held & LOW, lowest), min(held >> HALF, highest)
         right = np.uint64(np.uint64(codes[f, r]) >= cut)
         left = ONE - right
         rest = (question << BY_QUESTION) | r
@@ -776,8 +813,6 @@ def part(
         away[end], left_away[n_left] = to_right, to_left
         end += left
         n_left += right
-        kept_right, kept_left = (last << HALF) | cut, ((cut - ONE) << HALF) | first
-        ranges[question, r] = kept_left ^ ((kept_left ^ kept_right) & (ZERO - right))
     return end, n_left
 
 
@@ -792,18 +827,16 @@ def add_leaves(
     ends: Any,
     total: Any,
 ) -> None:
-    """Add the leaves of rows, list how those of parts differ; make windows whole again."""
+    """Add the leaves of rows, and list how those of parts differ."""
     leaves, leaf_of, target = trees.leaves, lists.leaf_of, np.uint64(trees.targets[tree])
-    ranges, whole, shift = block.ranges, block.whole, np.uint64(block.shift)
-    ended, ended_in = lists.ended, lists.ended_in
+    ended, ended_in, shift = lists.ended, lists.ended_in, np.uint64(block.shift)
     width = np.uint64(leaves.shape[1])
     for r in range(np.uint64(len(total))):
         for k in range(width):
             total[r, target + k] += leaves[np.uint64(leaf_of[r]), k]
     for i in range(n_ended):
         item = ended[i]
-        r, q = item & ROW, (item >> BY_QUESTION) & QUESTION
-        ranges[q, r] = whole[q, r]
+        r = item & ROW
         part = r >> shift
         here, there, own = ends[tree + 1, part], np.uint64(ended_in[i]), np.uint64(leaf_of[r])
         ends[tree + 1, part] = here + ONE
@@ -843,16 +876,16 @@ def count_parts(
     changes: Any,
     sums: Any,
     rows: Any,
+    pairs: Any,
     scales: Any,
     counted: Any,
 ) -> None:
     """Count the jumps of sums, for some rows after the others."""
     (begin, end), shift = rows, block.shift
-    kept = np.empty(len(asked.places) + 1, np.uint64)
     for first in range(begin, end, 1 << shift):
         make_sums(trees, asked, block, changes, np.uint64((first - begin) >> shift), sums)
         span = np.uint64(first), np.uint64(min(first + (1 << shift), end)), np.uint64(begin)
-        count_part(asked, marks, weight, block, sums, span, kept, scales, counted)
+        count_part(asked, marks, weight, block, sums, span, pairs, scales, counted)
 
 
 @njit(**INSIDE)
@@ -863,34 +896,46 @@ def count_part(
     block: Any,
     sums: Any,
     span: Any,
-    kept: Any,
+    pairs: Any,
     scales: Any,
     counted: Any,
 ) -> None:
     """Add jumps of sums to those of their cells and to the slopes of their rows; leave zeros."""
     cells, starts, touched = block.cells, block.starts, block.touched  # numba counts references
     of_rows, nears, windows, sum_starts = marks.of_rows, marks.near, marks.windows, marks.sum_starts
+    mark_starts = marks.starts
     place_starts, places, groups, shares = (
         asked.place_starts, asked.places, weight.group, weight.share
     )  # fmt: skip
     jumps, slopes, chosen = counted.jumps, counted.slopes, scales.chosen
-    scale, per_unit = scales.scale, scales.per_unit
+    scale, per_unit, kept = scales.scale, scales.per_unit, pairs.cells
+    listed, numbers, ends = pairs.rows, pairs.numbers, pairs.windows
     for q in range(np.uint64(len(starts))):
-        start = place_starts[q]
-        n_cells = place_starts[q + ONE] - start
+        start, first_mark = place_starts[q], mark_starts[q]
+        n_cells, n_listed = place_starts[q + ONE] - start, ZERO
         for row in range(span[0], span[1]):
             r = row - span[2]
-            if not touched[q, r]:
-                continue
+            listed[n_listed] = row
+            n_listed += np.uint64(touched[q, r])
             touched[q, r] = False
-            first, last = np.uint64(cells[q, r, 0]), np.uint64(cells[q, r, 1])
-            begin = starts[q, r] + ONE
-            mark = marks.starts[q] + np.uint64(of_rows[q, row])
-            near, end = np.uint64(nears[mark, 0]), np.uint64(nears[mark, 1])
-            group = sum_starts[mark] + groups[row] * n_cells
+        # what rows bring is gathered first: memory that is far answers many questions at a time
+        for i in range(n_listed):
+            row = np.uint64(listed[i])
+            r, mark = row - span[2], first_mark + np.uint64(of_rows[q, row])
+            numbers[i, 0], numbers[i, 1] = np.uint64(cells[q, r, 0]), np.uint64(cells[q, r, 1])
+            numbers[i, 2], numbers[i, 3] = np.uint64(nears[mark, 0]), np.uint64(nears[mark, 1])
+            numbers[i, 4] = starts[q, r] + ONE
+            numbers[i, 5] = sum_starts[mark] + groups[row] * n_cells
+            for side in range(np.uint64(4)):
+                ends[i, side] = windows[mark, side]
+        for i_listed in range(n_listed):
+            row = np.uint64(listed[i_listed])
+            first, last = numbers[i_listed, 0], numbers[i_listed, 1]
+            near, end = numbers[i_listed, 2], numbers[i_listed, 3]
+            begin, group = numbers[i_listed, 4], numbers[i_listed, 5]
+            middle, per = ends[i_listed, 0], ends[i_listed, 1]
+            wide_middle, wide_per = ends[i_listed, 2], ends[i_listed, 3]
             share = shares[row] * per_unit
-            middle, per = windows[mark, 0], windows[mark, 1]
-            wide_middle, wide_per = windows[mark, 2], windows[mark, 3]
             for k in range(np.uint64(len(chosen))):
                 output = chosen[k]
                 for cell in range(near, end):
