@@ -212,14 +212,16 @@ def follow_stairs(effect: Effect, stairs: Staircase) -> Effect:
     edges, n_rows = effect.edges, effect.total_rows
     std = np.where(stairs.moves(edges), effect.std, 0.0)
     width = np.where(np.diff(edges) > 0, np.diff(edges), 1.0)
-    differ = stairs.rows_differ(edges, n_rows) / width
-    for jump in find_jumps(stairs, n_rows):
+    jumps = find_jumps(stairs, n_rows)
+    differ = stairs.rows_differ(edges, n_rows) / width if jumps else std
+    for jump in jumps:
         k = int(np.clip(np.searchsorted(edges, jump.start, "left") - 1, 0, std.size - 1))
         if jump.stop <= edges[k + 1]:
             std[k] = np.fmax(std[k], differ[k])
     known = {"empty bins"} | (set() if np.isnan(std).any() else {"thin bins"})
     notes = tuple(note for note in effect.bin_notes if note.kind not in known)
     mean = np.diff(stairs.curve(edges, "start")) / width
+    moved = stairs.squared(np.diff(stairs.moved(edges, "start"), axis=1))
     return replace(
         effect,
         stairs=stairs,
@@ -227,7 +229,7 @@ def follow_stairs(effect: Effect, stairs: Staircase) -> Effect:
         slope=np.zeros(mean.size),
         std=std,
         std_plain=std,
-        level_error=np.sqrt(stairs.of_changes(edges[:-1], edges[1:]).variance) / width,
+        level_error=np.sqrt(moved.variance) / width,
         slope_error=np.zeros(mean.size),
         fit_covariance=None,
         cells=None,
