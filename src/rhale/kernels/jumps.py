@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -114,12 +114,18 @@ def find_reach(places: FloatArray, near: Cells, narrow: Ends, wide: Ends) -> Cel
 
 def join_marks(some: Sequence[JumpMarks]) -> JumpMarks:
     """Marks one behind the other."""
-    stand, near, reach, narrow, wide, part = zip(*some, strict=True)
-    near, reach, narrow, wide = (
-        tuple(np.concatenate(side) for side in zip(*pairs, strict=True))
-        for pairs in (near, reach, narrow, wide)
+    return JumpMarks(
+        stand=np.concatenate([one.stand for one in some]),
+        near=_join_pairs([one.near for one in some]),
+        reach=_join_pairs([one.reach for one in some]),
+        narrow=_join_pairs([one.narrow for one in some]),
+        wide=_join_pairs([one.wide for one in some]),
+        part=np.concatenate([one.part for one in some]),
     )
-    return JumpMarks(np.concatenate(stand), near, reach, narrow, wide, np.concatenate(part))
+
+
+def _join_pairs(pairs: Sequence[tuple[Any, Any]]) -> tuple[Any, Any]:
+    return np.concatenate([a for a, _ in pairs]), np.concatenate([b for _, b in pairs])
 
 
 @dataclass(frozen=True, eq=False)

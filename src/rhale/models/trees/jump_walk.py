@@ -807,7 +807,7 @@ def part(
         right = np.uint64(np.uint64(codes[f, r]) >= cut)
         left = ONE - right
         rest = (question << BY_QUESTION) | r
-        # a row that goes right sends first .. cut - 1 to the left and keeps cut .. last
+        # a row that goes right sends first .. cut - 1 to the left, one that goes left cut .. last
         to_left = ((cut - ONE) << BY_LAST) | (first << BY_FIRST) | rest
         to_right = (last << BY_LAST) | (cut << BY_FIRST) | rest
         away[end], left_away[n_left] = to_right, to_left
@@ -901,40 +901,18 @@ def count_part(
     counted: Any,
 ) -> None:
     """Add jumps of sums to those of their cells and to the slopes of their rows; leave zeros."""
-    cells, starts, touched = block.cells, block.starts, block.touched  # numba counts references
-    of_rows, nears, windows, sum_starts = marks.of_rows, marks.near, marks.windows, marks.sum_starts
-    mark_starts = marks.starts
-    place_starts, places, groups, shares = (
-        asked.place_starts, asked.places, weight.group, weight.share
-    )  # fmt: skip
+    place_starts, places, shares = asked.place_starts, asked.places, weight.share
     jumps, slopes, chosen = counted.jumps, counted.slopes, scales.chosen
     scale, per_unit, kept = scales.scale, scales.per_unit, pairs.cells
     listed, numbers, ends = pairs.rows, pairs.numbers, pairs.windows
-    for q in range(np.uint64(len(starts))):
-        start, first_mark = place_starts[q], mark_starts[q]
-        n_cells, n_listed = place_starts[q + ONE] - start, ZERO
-        for row in range(span[0], span[1]):
-            r = row - span[2]
-            listed[n_listed] = row
-            n_listed += np.uint64(touched[q, r])
-            touched[q, r] = False
-        # what rows bring is gathered first: memory that is far answers many questions at a time
-        for i in range(n_listed):
-            row = np.uint64(listed[i])
-            r, mark = row - span[2], first_mark + np.uint64(of_rows[q, row])
-            numbers[i, 0], numbers[i, 1] = np.uint64(cells[q, r, 0]), np.uint64(cells[q, r, 1])
-            numbers[i, 2], numbers[i, 3] = np.uint64(nears[mark, 0]), np.uint64(nears[mark, 1])
-            numbers[i, 4] = starts[q, r] + ONE
-            numbers[i, 5] = sum_starts[mark] + groups[row] * n_cells
-            for side in range(np.uint64(4)):
-                ends[i, side] = windows[mark, side]
-        for i_listed in range(n_listed):
-            row = np.uint64(listed[i_listed])
-            first, last = numbers[i_listed, 0], numbers[i_listed, 1]
-            near, end = numbers[i_listed, 2], numbers[i_listed, 3]
-            begin, group = numbers[i_listed, 4], numbers[i_listed, 5]
-            middle, per = ends[i_listed, 0], ends[i_listed, 1]
-            wide_middle, wide_per = ends[i_listed, 2], ends[i_listed, 3]
+    for q in range(np.uint64(len(slopes))):
+        start = place_starts[q]
+        n_listed = list_rows(q, place_starts[q + ONE] - start, marks, weight, block, span, pairs)
+        for n in range(n_listed):
+            row = listed[n] + span[2]
+            first, last, near, end = numbers[n, 0], numbers[n, 1], numbers[n, 2], numbers[n, 3]
+            begin, group = numbers[n, 4], numbers[n, 5]
+            middle, per, wide_middle, wide_per = ends[n, 0], ends[n, 1], ends[n, 2], ends[n, 3]
             share = shares[row] * per_unit
             for k in range(np.uint64(len(chosen))):
                 output = chosen[k]
@@ -960,6 +938,32 @@ def count_part(
             for output in range(np.uint64(len(sums))):
                 for i in range(begin + first - ONE, begin + last + ONE):
                     sums[output, i] = 0
+
+
+@njit(nogil=True, inline="always")
+def list_rows(
+    q: Any, n_cells: Any, marks: Any, weight: Any, block: Any, span: Any, pairs: Any
+) -> Any:
+    """List the rows whose sums were touched, and what they bring: many wait for memory together."""
+    touched, starts, cells, groups = block.touched, block.starts, block.cells, weight.group
+    of_rows, nears, windows, sum_starts = marks.of_rows, marks.near, marks.windows, marks.sum_starts
+    listed, numbers, ends, first_mark = pairs.rows, pairs.numbers, pairs.windows, marks.starts[q]
+    n_listed = ZERO
+    for r in range(span[0] - span[2], span[1] - span[2]):
+        listed[n_listed] = r
+        n_listed += np.uint64(touched[q, r])
+        touched[q, r] = False
+    for i in range(n_listed):
+        r = listed[i]
+        row = r + span[2]
+        mark = first_mark + np.uint64(of_rows[q, row])
+        numbers[i, 0], numbers[i, 1] = np.uint64(cells[q, r, 0]), np.uint64(cells[q, r, 1])
+        numbers[i, 2], numbers[i, 3] = np.uint64(nears[mark, 0]), np.uint64(nears[mark, 1])
+        numbers[i, 4] = starts[q, r] + ONE
+        numbers[i, 5] = sum_starts[mark] + groups[row] * n_cells
+        for side in range(np.uint64(4)):
+            ends[i, side] = windows[mark, side]
+    return n_listed
 
 
 @njit(nogil=True, inline="always")
