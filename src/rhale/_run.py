@@ -29,7 +29,7 @@ from rhale.kernels.regions import By, Regions
 from rhale.measures.choose import Choice
 from rhale.measures.measure import About, Conclusion, Measure, MeasureTask, SampleParts, take_apart
 from rhale.measures.pair_task import PairPass
-from rhale.measures.partner_plan import find_partners_of_all
+from rhale.measures.partner_plan import plan_partners
 from rhale.measures.questions import FEWEST_WALKED, Asker
 from rhale.measures.region_plan import Search, search_regions
 from rhale.measures.whole_rows import WholeRows, WholeRowsTask
@@ -162,7 +162,10 @@ class Run:
             found, n_asked, number = found + done, n_asked + sums.asked, number + 1
             left = tuple(more for _, one in done for more in one.more)
             if some is not None and self.asked.partners:
-                partners = find_partners_of_all(columns, done, some)
+                planned = plan_partners(columns, done, some)
+                # rows that are searched for regions may be many more than those of the result
+                is_small = self.asked.regions is None
+                partners = PartnerMatrix.later(planned.measure) if is_small else planned.measure()
             if some is not None and self.asked.regions is not None:
                 search = search_regions(self.asked.regions, columns, done, some)
                 left += search.measures
