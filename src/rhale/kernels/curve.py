@@ -175,14 +175,19 @@ class BinFits:
         Limits stand between two rows, so a line must reach beyond its last one; where the next row
         is far, compared with the extent of its own, nothing says that the line goes on.
         """
-        beyond = BEYOND * (rows.high - rows.low)
-        low = np.where(rows.low - edges[:-1] <= beyond, edges[:-1], rows.low)
-        high = np.where(edges[1:] - rows.high <= beyond, edges[1:], rows.high)
+        low, high = read_ends(edges[:-1], edges[1:], rows)
         return cls(edges, rows.mean, level, slope, low, high)
 
     def read(self, place: int, x: float) -> float:
         """The fit of one bin at x."""
         return float(self.level[place] + self.slope[place] * (x - self.origin[place]))
+
+
+def read_ends(left: FloatArray, right: FloatArray, rows: RowEnds) -> tuple[FloatArray, FloatArray]:
+    """How far the fits of bins between limits are read, see `BinFits.of`."""
+    beyond = BEYOND * (rows.high - rows.low)
+    low = np.where(rows.low - left <= beyond, left, rows.low)
+    return low, np.where(right - rows.high <= beyond, right, rows.high)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeVar, get_args
@@ -85,6 +86,19 @@ class Grid:
         object.__setattr__(kept, "edges", as_frozen(self.edges[limits]))
         object.__setattr__(kept, "closed", self.closed)
         return kept
+
+    @classmethod
+    def join(cls, grids: Sequence[Grid]) -> Grid:
+        """Put axes side by side: edges are where cells begin, and where the last one ends.
+
+        No value can be located in it: it is for what is done cell by cell.
+        """
+        made = object.__new__(cls)
+        starts = [grid.edges[:-1] for grid in grids]
+        edges = np.concatenate([*starts, grids[-1].edges[-1:]])
+        object.__setattr__(made, "edges", as_frozen(edges))
+        object.__setattr__(made, "closed", grids[0].closed)
+        return made
 
     def covers(self, x: FloatArray) -> BoolArray:
         """Tell which values lie between the outermost limits."""

@@ -21,7 +21,8 @@ from rhale.kernels.partition import Partition, check_cuts
 from rhale.kernels.real_jumps import Jump, find_jumps
 from rhale.kernels.staircase import Staircase
 from rhale.kernels.stretches import BetweenStretches, Stretches
-from rhale.results.effect import Effect, fit_effect
+from rhale.results.bin_fits import fit_effect
+from rhale.results.effect import Effect
 from rhale.results.note import Note
 
 MOVED_LIMITS = "moved limits"

@@ -16,7 +16,8 @@ from rhale.kernels.noise import local_noise
 from rhale.kernels.pure_error import FilledCells
 from rhale.kernels.staircase import Staircase
 from rhale.kernels.stretches import BetweenStretches
-from rhale.results.effect import Effect, fit_effect
+from rhale.results.bin_fits import fit_effect
+from rhale.results.effect import Effect
 from rhale.results.fit import ModelCells, follow_stairs, offer_cells
 from rhale.results.result import Result, is_constant
 
