@@ -246,8 +246,10 @@ def stretch(bins: BinFits, cells: CellMeans | None, rows: RowPlaces, gaps: Gaps 
     A followed cell keeps the slope of its bin's fit and is moved up or down by a part of its
     residual. Where a bin has no rows up to its limit, its line stays what it is at the last row.
     """
-    place = np.arange(bins.level.size)
-    alone = place if cells is None else np.setdiff1d(place, cells.bin)
+    is_alone = np.ones(bins.level.size, dtype=np.bool_)
+    if cells is not None:
+        is_alone[cells.bin] = False
+    alone = np.flatnonzero(is_alone)
     left, right = bins.edges[alone], bins.edges[alone + 1]
     sloped, low, high = bins.slope[alone] != 0, bins.low[alone], bins.high[alone]
     before, after = sloped & (low > left), sloped & (high < right)

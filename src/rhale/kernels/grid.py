@@ -82,10 +82,15 @@ class Grid:
 
     def keep(self, limits: IntArray | slice) -> Grid:
         """Keep some of the limits, two at least and in order: these need no second look."""
-        kept = object.__new__(Grid)
-        object.__setattr__(kept, "edges", as_frozen(self.edges[limits]))
-        object.__setattr__(kept, "closed", self.closed)
-        return kept
+        return Grid.in_order(self.edges[limits], self.closed)
+
+    @classmethod
+    def in_order(cls, edges: FloatArray, closed: Closed = "left") -> Grid:
+        """Cells between limits that were looked at before; they become read-only."""
+        made = object.__new__(cls)
+        object.__setattr__(made, "edges", as_frozen(edges))
+        object.__setattr__(made, "closed", closed)
+        return made
 
     @classmethod
     def join(cls, grids: Sequence[Grid]) -> Grid:
@@ -93,12 +98,8 @@ class Grid:
 
         No value can be located in it: it is for what is done cell by cell.
         """
-        made = object.__new__(cls)
         starts = [grid.edges[:-1] for grid in grids]
-        edges = np.concatenate([*starts, grids[-1].edges[-1:]])
-        object.__setattr__(made, "edges", as_frozen(edges))
-        object.__setattr__(made, "closed", grids[0].closed)
-        return made
+        return cls.in_order(np.concatenate([*starts, grids[-1].edges[-1:]]), grids[0].closed)
 
     def covers(self, x: FloatArray) -> BoolArray:
         """Tell which values lie between the outermost limits."""

@@ -702,7 +702,7 @@ class Effect(FrozenResult):
         >>> age.height(np.array([7.5, 10.0])).round(6)
         array([ 5., 10.])
         """
-        return self.curve(x)
+        return self.line.curve(x, "mean")
 
     def places(self, n_points: int = N_POINTS) -> FloatArray:
         """The limits, places between them, and both sides of every jump.
