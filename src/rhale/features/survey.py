@@ -195,7 +195,10 @@ def count_sorted(ordered: FloatArray, low: float, high: float) -> tuple[FloatArr
     (array([1., 2.]), array([2, 1]))
     """
     some = ordered[np.searchsorted(ordered, low) : np.searchsorted(ordered, high, side="right")]
-    starts = np.flatnonzero(np.append(True, some[1:] != some[:-1])) if some.size else np.arange(0)
+    is_new = some[1:] != some[:-1]
+    if is_new.all():
+        return some, np.ones(some.size, dtype=np.intp)
+    starts = np.flatnonzero(np.append(True, is_new))
     return some[starts], np.diff(starts, append=some.size)
 
 
