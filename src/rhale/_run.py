@@ -27,7 +27,15 @@ from rhale.kernels import FloatArray
 from rhale.kernels.moments import Moments
 from rhale.kernels.regions import By, Regions
 from rhale.measures.choose import Choice
-from rhale.measures.measure import About, Conclusion, Measure, MeasureTask, SampleParts, take_apart
+from rhale.measures.measure import (
+    About,
+    Conclusion,
+    Measure,
+    MeasureTask,
+    SampleParts,
+    take_apart,
+    with_bins,
+)
 from rhale.measures.pair_task import PairPass
 from rhale.measures.partner_plan import plan_partners
 from rhale.measures.questions import FEWEST_WALKED, Asker
@@ -226,12 +234,13 @@ def conclude_all(
     about: About,
 ) -> list[tuple[Measure, Conclusion]]:
     """Let every measure say what follows from its sums, and from what it kept of some rows."""
-    done = []
-    for at, (measure, total) in enumerate(zip(measures, totals, strict=True)):
-        if searched is not None:
-            about = replace(about, searched=searched.kept[at])
-        done.append((measure, measure.conclude(total, shown.kept[at], about)))
-    return done
+
+    def conclusions() -> Iterator[Conclusion]:
+        for at, (measure, total) in enumerate(zip(measures, totals, strict=True)):
+            own = about if searched is None else replace(about, searched=searched.kept[at])
+            yield measure.conclude(total, shown.kept[at], own)
+
+    return list(zip(measures, with_bins(conclusions()), strict=True))
 
 
 def fit_search_rows(asked: Regions | By, measures: Sequence[Measure], n_outputs: int) -> int:

@@ -119,8 +119,13 @@ class Moments:
 
         Unlike `rows` they add up, and a cell of hardly any weight has hardly any of them.
         """
+        return as_frozen(self.weight * self.rows_of_weight)
+
+    @property
+    def rows_of_weight(self) -> float:
+        """Effective rows of all cells together, for a unit of weight."""
         total = float(self.weight.sum())
-        return as_frozen(self.weight * (self.total_rows / total if total > 0 else 1.0))
+        return self.total_rows / total if total > 0 else 1.0
 
     @cached_property
     def variance(self) -> FloatArray:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -19,12 +19,14 @@ from rhale.kernels.region_finding import Target
 from rhale.kernels.sample import NO_LIMIT, KeyArray, Sample
 from rhale.measures.questions import Asker
 from rhale.models import Predictor
+from rhale.results.fit import Unbinned, bin_all
 from rhale.results.missing import Missing
 from rhale.results.note import Note
 from rhale.tables import Chunk
 from rhale.tables.chunk import Change
 
 Needs = Literal["nothing", "predictions", "slopes"]
+TOGETHER = 32  # effects whose bins are chosen together
 NO_ANSWERS = np.empty((0, 0, 0))
 NO_KEY = np.uint64(0)
 
@@ -185,7 +187,7 @@ class Conclusion:
     Attributes
     ----------
     results : tuple
-        One for each output.
+        One for each output; `Unbinned` where its bins are to be chosen together with others.
     missing : tuple of Missing or None
         What happens when the value is removed, one for each output, where that was the question.
     cells : Moments or None
@@ -207,6 +209,26 @@ class Conclusion:
     targets: tuple[Target, ...] = ()
     parts: tuple[Any, ...] = ()
     groups: IntArray | None = None
+
+
+def with_bins(conclusions: Iterable[Conclusion]) -> Iterator[Conclusion]:
+    """Choose the bins of all results that wait for them, those of some features together."""
+    waiting, n_unbinned = list[Conclusion](), 0
+    for made in conclusions:
+        waiting.append(made)
+        n_unbinned += sum(isinstance(one, Unbinned) for one in made.results)
+        if n_unbinned >= TOGETHER:  # so that cells of few features are in memory more than once
+            yield from _bin(waiting)
+            waiting, n_unbinned = [], 0
+    yield from _bin(waiting)
+
+
+def _bin(conclusions: Sequence[Conclusion]) -> Iterator[Conclusion]:
+    unbinned = [one for made in conclusions for one in made.results if isinstance(one, Unbinned)]
+    effects = (effect for (effect,) in bin_all(unbinned))
+    for made in conclusions:
+        done = (next(effects) if isinstance(one, Unbinned) else one for one in made.results)
+        yield replace(made, results=tuple(done))
 
 
 class Measure(Protocol):

@@ -30,7 +30,7 @@ from rhale.measures.binned import (
 )
 from rhale.measures.measure import About, Conclusion, Needs, Questions, Replies, Rows, Tally
 from rhale.results.effect import Effect
-from rhale.results.fit import bin_cells
+from rhale.results.fit import ModelCells, Unbinned, bin_cells
 from rhale.results.note import Note
 
 WIDE, DIFFERENCE = 1, 3  # series of slopes, see `JumpReply`
@@ -149,7 +149,7 @@ class JumpEffects:
         return Tally(JumpTotal(cells, reply.sums), kept)
 
     def conclude(self, total: JumpTotal, kept: FloatArray, about: About) -> Conclusion:
-        """Accumulate the jumps, and choose bins among the cells, for each output."""
+        """Accumulate the jumps; bins among the cells are for the caller to choose, for each output."""
         notes = gather_notes(self, total.cells, about)
         ends = float(self.cells.grid.edges[0]), float(self.cells.grid.edges[-1])
         outputs = range(len(about.outputs))
@@ -157,7 +157,7 @@ class JumpEffects:
         shared = self.shared_slopes(stairs)
         cells = self.without_shared(total.cells, shared)
         made = tuple(
-            self.bin(cells, kept, about, (output, found), notes)
+            self.unbinned(cells, kept, about, (output, found), notes)
             for output, found in enumerate(stairs)
         )
         targets = () if about.searched is None else self.targets(about.searched, shared)
@@ -234,26 +234,29 @@ class JumpEffects:
         none = np.zeros((len(stairs), ends[0].size))
         return np.concatenate([none, *np.stack(found, axis=1)])
 
-    def bin(
+    def unbinned(
         self,
         cells: Moments,
         kept: FloatArray,
         about: About,
         stairs: tuple[int, Staircase],
         notes: tuple[Note, ...],
-    ) -> Effect:
-        """Bins of one output, along its staircase."""
+    ) -> Unbinned:
+        """One output with its staircase, and all that is known of it but its bins."""
         output, found = stairs
-        made = bin_cells(
+        known = {
+            "kind": self.feature.axis_kind,
+            "local_notes": notes,
+            "sample": sample_effects(kept, about, output),
+        }
+        return Unbinned(
             self.feature.name,
             about.outputs[output],
-            cells.of_output(output, len(about.outputs)),
+            [ModelCells(cells.of_output(output, len(about.outputs)), found)],
             self.cells.partitions[output],
-            axis=self.feature.axis,
-            stairs=found,
+            self.feature.axis,
+            known,
         )
-        sample = sample_effects(kept, about, output)
-        return replace(made, kind=self.feature.axis_kind, local_notes=notes, sample=sample)
 
 
 def read_cells(ends: Ends, cell: CellArray) -> Ends:

@@ -1,10 +1,11 @@
-"""From cells to one Effect: offer limits to a partition, unite the cells it chose."""
+"""From cells to effects: offer limits to partitions, unite the cells they chose."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,12 +13,13 @@ from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.adaptive import Adaptive
 from rhale.kernels.axis import Axis, nearest
+from rhale.kernels.choosing import choose_all
 from rhale.kernels.empty_cells import cut_gaps
 from rhale.kernels.fixed import Quantile
 from rhale.kernels.gaps import NO_GAPS
 from rhale.kernels.grid import Closed, Grid, uniform_edges
 from rhale.kernels.moments import Moments, average
-from rhale.kernels.partition import Partition, check_cuts
+from rhale.kernels.partition import Cuts, Partition, check_cuts
 from rhale.kernels.real_jumps import Jump, find_jumps
 from rhale.kernels.staircase import Staircase
 from rhale.kernels.stretches import BetweenStretches, Stretches
@@ -74,6 +76,40 @@ def axis_of(cells: Moments) -> Axis:
     )
 
 
+class ModelCells(NamedTuple):
+    """Cells of one output of one model, and its curve where that is known by itself."""
+
+    cells: Moments
+    stairs: Staircase | None = None
+
+
+class Unbinned(NamedTuple):
+    """An effect before its bins are chosen.
+
+    Attributes
+    ----------
+    name, output : str
+        Feature and output.
+    models : sequence of ModelCells
+        Of one output (see `Moments.of_output`), over the same cells; most often of one model. Bins
+        for the jumps of a staircase are made where it is the only one: several models do not jump
+        at the same places.
+    partition : Partition
+        How to choose.
+    axis : Axis, optional
+        The feature; described by its cells if not given.
+    known : mapping
+        What else is known of the effect, by attributes of `Effect`.
+    """
+
+    name: str
+    output: str
+    models: Sequence[ModelCells]
+    partition: Partition
+    axis: Axis | None = None
+    known: Mapping[str, Any] = MappingProxyType({})
+
+
 def bin_cells(
     name: str,
     output: str,
@@ -83,64 +119,35 @@ def bin_cells(
     axis: Axis | None = None,
     stairs: Staircase | None = None,
 ) -> Effect:
-    """Let a partition choose bins among the limits of the cells, and fit them.
-
-    Parameters
-    ----------
-    name, output : str
-        Feature and output.
-    cells : Moments
-        Of one output (see `Moments.of_output`).
-    partition : Partition
-        How to choose.
-    axis : Axis, optional
-        The feature; described by its cells if not given.
-    stairs : Staircase, optional
-        The curve, where it is known by itself; a jump that all rows share is then a bin, unless
-        bins are given.
-    """
-    (made,) = bin_alike(name, output, [ModelCells(cells, stairs)], partition, axis=axis)
+    """Choose the bins of one effect of one model, and fit them; all as in `Unbinned`."""
+    models = [ModelCells(cells, stairs)]
+    ((made,),) = bin_all([Unbinned(name, output, models, partition, axis)])
     return made
 
 
-class ModelCells(NamedTuple):
-    """Cells of one output of one model, and its curve where that is known by itself."""
+def bin_all(unbinned: Sequence[Unbinned]) -> list[tuple[Effect, ...]]:
+    """Choose the bins of many effects, of each as if it were alone, and fit them for each model."""
+    offers = [offer_cells(one) for one in unbinned]
+    united = [average(offer.united) for offer in offers]
+    chosen = choose_all([offer.partition for offer in offers], united)
+    made = list[tuple[Effect, ...]]()
+    for one, offer, cells, cuts in zip(unbinned, offers, united, chosen, strict=True):
+        name = type(one.partition).__name__
+        made.append(_fit(one, offer, check_cuts(cuts, cells.grid.n_cells, name)))
+    return made
 
-    cells: Moments
-    stairs: Staircase | None = None
 
-
-def bin_alike(
-    name: str,
-    output: str,
-    models: Sequence[ModelCells],
-    partition: Partition,
-    *,
-    axis: Axis | None = None,
-) -> tuple[Effect, ...]:
-    """Choose bins from the moments of several models of the same rows; fit them for each model.
-
-    Parameters
-    ----------
-    name, output, partition, axis
-        As in `bin_cells`.
-    models : sequence of ModelCells
-        Over the same cells. Bins for the jumps of a staircase are made where it is the only one:
-        several models do not jump at the same places.
-    """
-    offer = offer_cells(name, models, partition, axis=axis)
-    united = average(offer.united)
-    cuts = check_cuts(offer.partition(united), united.grid.n_cells, type(partition).__name__)
-    fitted = [
-        fit_effect(name, output, own, cuts, fine=part, limits=offer.limits[cuts.limits])
-        for own, part in zip(offer.united, offer.fine, strict=True)
-    ]
-    made = [
-        effect if one.stairs is None else follow_stairs(effect, one.stairs)
-        for effect, one in zip(fitted, models, strict=True)
-    ]
-    notes = offer.notes
-    return tuple(replace(one, bin_notes=notes + one.bin_notes) if notes else one for one in made)
+def _fit(unbinned: Unbinned, offer: Offer, cuts: Cuts) -> tuple[Effect, ...]:
+    """Fit the bins that were chosen for each model."""
+    limits, made = offer.limits[cuts.limits], list[Effect]()
+    for one, own, fine in zip(unbinned.models, offer.united, offer.fine, strict=True):
+        fitted = fit_effect(unbinned.name, unbinned.output, own, cuts, fine=fine, limits=limits)
+        fitted = fitted if one.stairs is None else follow_stairs(fitted, one.stairs)
+        known = dict(unbinned.known)
+        if offer.notes:
+            known["bin_notes"] = offer.notes + fitted.bin_notes
+        made.append(replace(fitted, **known) if known else fitted)
+    return tuple(made)
 
 
 class Offer(NamedTuple):
@@ -167,16 +174,9 @@ class Offer(NamedTuple):
     notes: tuple[Note, ...]
 
 
-def offer_cells(
-    name: str, models: Sequence[ModelCells], partition: Partition, *, axis: Axis | None = None
-) -> Offer:
-    """Unite fine cells to those between the candidate limits of a partition.
-
-    Parameters
-    ----------
-    name, models, partition, axis
-        As in `bin_alike`.
-    """
+def offer_cells(unbinned: Unbinned) -> Offer:
+    """Unite fine cells to those between the candidate limits of a partition."""
+    name, models, partition = unbinned.name, unbinned.models, unbinned.partition
     pooled = average([one.cells for one in models])
     grid = pooled.grid
     if partition.closed != grid.closed:
@@ -185,7 +185,7 @@ def offer_cells(
             f"the {partition.closed}; explain the model again with these bins"
         )
         raise BadSettingError(msg)
-    axis = axis or axis_of(pooled)
+    axis = unbinned.axis or axis_of(pooled)
     offered, notes = nearest_limits(grid, partition.candidates(axis))
     first, last = int(offered[0]), int(offered[-1])
     parts = [

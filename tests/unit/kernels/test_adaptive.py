@@ -6,7 +6,7 @@ import pytest
 import rhale
 from rhale.errors import BadSettingError
 from rhale.kernels import adaptive
-from rhale.kernels.adaptive import Adaptive, move_to_near, spread_path
+from rhale.kernels.adaptive import Adaptive, move_to_near, spread_paths
 from rhale.kernels.axis import Axis
 from rhale.kernels.empty_cells import wide_empty_cells
 from rhale.kernels.grid import Grid
@@ -16,6 +16,12 @@ from rhale.kernels.partition import Partition
 from rhale.kernels.pure_error import FilledCells
 
 INF = np.inf
+
+
+def spread_path(moments, squares, fewest, most=None):
+    """Limits of the spread of one axis."""
+    (found,) = spread_paths([moments], [squares], [fewest], [most])
+    return found
 
 
 def axis(values, weight=None, low=None, high=None):

@@ -3,6 +3,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from rhale.kernels.axis_row import AxisRow
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import measure
 from rhale.kernels.noise import (
@@ -16,6 +17,11 @@ from rhale.kernels.noise import (
     residual_squares,
 )
 from rhale.kernels.pure_error import FilledCells
+
+
+def departure_of(moments, *given):
+    """The departure of one axis."""
+    return departure(AxisRow.of([moments]), *given)
 
 
 def cells(x, d, edges, weights=None):
@@ -326,7 +332,7 @@ def test_departure_is_the_share_of_d_squared_that_is_more_than_its_variance(
     moments = some_cells(seed, weighted=weighted, counts=counts)
     noise = np.linspace(0.02, 0.1, 8)
     limits, linear = np.array(limits), np.array(linear)
-    found = departure(moments, noise, limits, linear)
+    found = departure_of(moments, noise, limits, linear)
     width, rows = np.diff(moments.grid.edges), moments.rows
     for k, (start, stop) in enumerate(pairwise(limits)):
         part = slice(start, stop)
@@ -350,7 +356,7 @@ def test_an_exact_fit_needs_no_cells(scale, noise):
     x = np.linspace(0, 4, 81)
     d = np.where(x < 2, 0.7, 3 * x - 7)  # constant, then a line that crosses zero
     moments = cells(x, scale * d, np.linspace(0, 4, 9))
-    found = departure(moments, np.full(8, noise), np.array([0, 4, 8]), np.array([False, True]))
+    found = departure_of(moments, np.full(8, noise), np.array([0, 4, 8]), np.array([False, True]))
     assert found.tolist() == [0.0, 0.0]
 
 
@@ -358,13 +364,13 @@ def test_a_parabola_without_noise_is_followed_wholly():
     x = np.linspace(0, 4, 81)
     moments = cells(x, x**2, np.linspace(0, 4, 9))
     for linear in (False, True):
-        found = departure(moments, np.zeros(8), np.array([0, 8]), np.array([linear]))
+        found = departure_of(moments, np.zeros(8), np.array([0, 8]), np.array([linear]))
         assert found.tolist() == [1.0]
 
 
 def test_a_bin_of_as_many_cells_as_parameters_has_nothing_to_follow():
     moments = cells([0.5, 1.5, 2.5], [1.0, 5.0, 2.0], [0, 1, 2, 3])
-    found = departure(moments, np.zeros(3), np.array([0, 1, 3]), np.array([False, True]))
+    found = departure_of(moments, np.zeros(3), np.array([0, 1, 3]), np.array([False, True]))
     assert found.tolist() == [0.0, 0.0]
 
 
@@ -374,7 +380,7 @@ def test_two_rows_say_nothing_against_their_mean():
     for _ in range(200):
         d, limit = rng.normal(0, 1, 2), rng.uniform(0.1, 0.9)
         moments = cells([limit / 2, 1.0], d, [0, limit, 1])
-        found = departure(
+        found = departure_of(
             moments, local_noise(FilledCells.of(moments)), np.array([0, 2]), np.array([False])
         )
         assert found.tolist() == [0.0]
@@ -386,7 +392,7 @@ def test_a_large_offset_does_not_blur_the_departure():
     x, edges, noise = np.arange(12) + 0.5, np.arange(13.0), np.full(12, 0.05)
     whole, linear = np.array([0, 12]), np.array([True])
     near, far = (
-        departure(cells(x, d + shift, edges), noise, whole, linear) for shift in (0.0, 2.0**30)
+        departure_of(cells(x, d + shift, edges), noise, whole, linear) for shift in (0.0, 2.0**30)
     )
     assert 0 < near[0] < 1
     np.testing.assert_allclose(far, near, rtol=1e-11)

@@ -17,7 +17,7 @@ from rhale.kernels.agreement import staircase_slopes
 from rhale.kernels.axis import Axis
 from rhale.kernels.jumps import find_near, near_share
 from rhale.measures.choose import choose
-from rhale.measures.measure import About, MeasureTask, take_apart
+from rhale.measures.measure import About, MeasureTask, take_apart, with_bins
 from rhale.measures.walked import JumpEffects
 from rhale.settings import Settings
 from rhale.tables import open_table
@@ -44,7 +44,7 @@ def measured(rows=X, model=STUMP, weights=None, **asked):
 def concluded(measure, columns, asker, sums):
     sample = take_apart(sums.sample, 1, (measure,))
     about = About(columns.survey, asker.outputs, (), sample.weight, np.uint64(2**64 - 1))
-    return measure.conclude(sums.totals[0], sample.kept[0], about)
+    return next(with_bins([measure.conclude(sums.totals[0], sample.kept[0], about)]))
 
 
 def test_a_stump_jumps_where_it_splits_and_nowhere_else():
