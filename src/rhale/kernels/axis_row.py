@@ -41,7 +41,7 @@ class CellRow(Cells):
 
 @dataclass(frozen=True, eq=False)
 class AxisRow:
-    """The first series of several axes, one axis after the other.
+    """Several axes, one axis after the other.
 
     Attributes
     ----------
@@ -58,8 +58,8 @@ class AxisRow:
     each: FloatArray
 
     @classmethod
-    def of(cls, batch: Sequence[Moments]) -> AxisRow:
-        """Put axes in a row."""
+    def of(cls, batch: Sequence[Moments], n_series: int | None = 1) -> AxisRow:
+        """Put axes in a row, with their first series; with all, which are then the same ones."""
         edges = [moments.grid.edges for moments in batch]
         left, right = (
             np.concatenate([e[part] for e in edges]) for part in (slice(-1), slice(1, None))
@@ -67,8 +67,11 @@ class AxisRow:
         joined: dict[str, Any] = {
             n: np.concatenate([getattr(m, n) for m in batch]) for n in OF_ROWS
         }
-        joined |= {n: np.concatenate([getattr(m, n)[:1] for m in batch], axis=1) for n in OF_SERIES}
-        cells = Moments(cells=CellRow((), left, right), **joined)
+        joined |= {
+            n: np.concatenate([getattr(m, n)[:n_series] for m in batch], axis=1) for n in OF_SERIES
+        }
+        names = batch[0].names[:n_series]
+        cells = Moments(cells=CellRow((), left, right), names=names, **joined)
         sizes = np.array([moments.weight.size for moments in batch])
         return cls(cells, sizes, np.array([m.rows_of_weight for m in batch]))
 
@@ -88,6 +91,11 @@ class AxisRow:
         starts = np.cumsum(self.sizes) - self.sizes
         own = [one[:-1] + start for one, start in zip(limits, starts, strict=True)]
         return np.concatenate([*own, [self.sizes.sum()]])
+
+    def slices(self) -> list[slice]:
+        """Where the cells of each axis stand among all."""
+        ends = np.cumsum(self.sizes).tolist()
+        return [slice(end - size, end) for size, end in zip(self.sizes.tolist(), ends, strict=True)]
 
     def split(self, values: FloatArray) -> list[FloatArray]:
         """What was found for the cells of all axes, axis by axis."""

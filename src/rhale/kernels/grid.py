@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeVar, get_args
@@ -82,24 +81,10 @@ class Grid:
 
     def keep(self, limits: IntArray | slice) -> Grid:
         """Keep some of the limits, two at least and in order: these need no second look."""
-        return Grid.in_order(self.edges[limits], self.closed)
-
-    @classmethod
-    def in_order(cls, edges: FloatArray, closed: Closed = "left") -> Grid:
-        """Cells between limits that were looked at before; they become read-only."""
-        made = object.__new__(cls)
-        object.__setattr__(made, "edges", as_frozen(edges))
-        object.__setattr__(made, "closed", closed)
-        return made
-
-    @classmethod
-    def join(cls, grids: Sequence[Grid]) -> Grid:
-        """Put axes side by side: edges are where cells begin, and where the last one ends.
-
-        No value can be located in it: it is for what is done cell by cell.
-        """
-        starts = [grid.edges[:-1] for grid in grids]
-        return cls.in_order(np.concatenate([*starts, grids[-1].edges[-1:]]), grids[0].closed)
+        kept = object.__new__(Grid)
+        object.__setattr__(kept, "edges", as_frozen(self.edges[limits]))
+        object.__setattr__(kept, "closed", self.closed)
+        return kept
 
     def covers(self, x: FloatArray) -> BoolArray:
         """Tell which values lie between the outermost limits."""

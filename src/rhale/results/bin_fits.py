@@ -13,22 +13,21 @@ import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.agreement import spread_of_rows
+from rhale.kernels.axis_row import AxisRow
 from rhale.kernels.curve import BinFits, CellMeans, RowEnds, fill_gaps, read_ends, stretch
 from rhale.kernels.gaps import Gaps, find_gaps
 from rhale.kernels.moments import Moments
 from rhale.kernels.noise import cut_outliers, interpolation, residual_squares
 from rhale.kernels.partition import ENOUGH_SPREAD_ROWS, Cuts
-from rhale.kernels.pure_error import FilledCells, has_enough_rows, pure_variance
+from rhale.kernels.pure_error import FilledCells, pure_variance
 from rhale.kernels.records import as_frozen
 from rhale.kernels.row_places import RowPlaces, place_rows_apart
-from rhale.kernels.side_by_side import join_axes, join_limits, slices
 from rhale.kernels.uncertainty import bridge_levels
 from rhale.results.effect import Effect
 from rhale.results.note import Note, as_notes
 
 SEARCHED = 2.0  # price of a searched parameter, in log N rows
 TOGETHER = 64  # effects that are fitted side by side: their cells stay in a fast cache
-BEFORE, BEHIND = slice(None, -1), slice(1, None)  # of the limits of cells
 
 
 class Unfitted(NamedTuple):
@@ -126,68 +125,58 @@ class _Batch:
     ----------
     each : sequence of Unfitted
         The effects.
-    cells, fine : Moments
-        Cells of all.
-    limits : ndarray of shape (n_bins + 1,)
-        The bins among the fine cells.
-    edges : list of ndarray
-        Limits of the bins, for each effect.
-    bins : Moments
-        The fine cells, united to bins.
-    left, right : ndarray of shape (n_bins,)
-        Limits of the bins.
+    cells, fine, united : AxisRow
+        Their cells, the fine ones, and those united to bins.
     linear, measured : ndarray of shape (n_bins,)
         Which bins are lines, and which have rows.
     """
 
     each: Sequence[Unfitted]
-    cells: Moments
-    fine: Moments
-    limits: IntArray
-    edges: list[FloatArray]
-    bins: Moments
-    left: FloatArray
-    right: FloatArray
+    cells: AxisRow
+    fine: AxisRow
+    united: AxisRow
     linear: BoolArray
     measured: BoolArray
 
     @classmethod
     def of(cls, each: Sequence[Unfitted]) -> _Batch:
         """Put effects side by side, and unite their cells."""
-        fine = join_axes([one.fine for one in each])
-        limits = join_limits([one.limits for one in each])
-        bins, edges = fine.unite(limits), [one.fine.grid.edges[one.limits] for one in each]
+        fine = AxisRow.of([one.fine for one in each], n_series=None)
+        united = fine.unite([one.limits for one in each])
         return cls(
             each=each,
-            cells=join_axes([one.cells for one in each]),
+            cells=AxisRow.of([one.cells for one in each], n_series=None),
             fine=fine,
-            limits=limits,
-            edges=edges,
-            bins=bins,
-            left=np.concatenate([own[:-1] for own in edges]),
-            right=np.concatenate([own[1:] for own in edges]),
-            linear=np.concatenate([one.cuts.linear for one in each]) & (bins.sxx > 0),
-            measured=bins.count > 0,
+            united=united,
+            linear=np.concatenate([one.cuts.linear for one in each]) & (united.cells.sxx > 0),
+            measured=united.cells.count > 0,
         )
+
+    @property
+    def bins(self) -> Moments:
+        """Moments of all bins."""
+        return self.united.cells
 
     def fit(self) -> Iterator[Effect]:
         """Fit all, and take them apart again."""
-        bins, middle = self.bins, self.left + 0.5 * (self.right - self.left)
+        bins, (left, right) = self.bins, self.united.ends
+        middle = left + 0.5 * (right - left)
         variance = np.where(self.linear, bins.residual_variance[0], bins.variance[0])
         ends = RowEnds(
             np.where(self.measured, bins.mean_x, middle),
-            np.where(self.measured, bins.low, self.left),
-            np.where(self.measured, bins.high, self.right),
+            np.where(self.measured, bins.low, left),
+            np.where(self.measured, bins.high, right),
         )
-        errors = fit_errors(self.fine, self.limits, self.linear, bins, variance)
+        limits = self.fine.join([one.limits for one in self.each])
+        errors = fit_errors(self.fine.cells, limits, self.linear, bins, variance)
         spread, own_spread = self.spread(variance), self.own_spread()
         deviation = np.sqrt(bins.sxx / np.where(self.measured, bins.weight, 1.0))
-        places = place_rows_apart(self.fine, [one.fine.grid.n_cells for one in self.each])
+        places = place_rows_apart(self.fine.cells, self.fine.slices())
         fits = self.fit_bins(ends)
         followed = self.follow_cells(fits)
         for array in (bins.count, bins.weight, deviation, *ends, *errors):
             as_frozen(array)  # so that no part of it needs to be
-        for k, part in enumerate(slices([own.size - 1 for own in self.edges])):
+        for k, part in enumerate(self.united.slices()):
             one, fit, measured = self.each[k], fits[k], self.measured[part]
             std, std_plain = (_bridge(found[part], measured, middle[part]) for found in spread)
             yield Effect(
@@ -226,9 +215,10 @@ class _Batch:
     def fit_bins(self, ends: RowEnds) -> list[BinFits]:
         """What was fitted in the bins of each effect; those without rows from their neighbours."""
         level, slope = self.bins.mean[0], np.where(self.linear, self.bins.slope[0], 0.0)
-        numbers = (ends.mean, level, slope, *read_ends(self.left, self.right, ends))
+        numbers = (ends.mean, level, slope, *read_ends(*self.united.ends, ends))
         found, frozen = [], [as_frozen(array) for array in numbers]
-        for edges, part in zip(self.edges, slices([e.size - 1 for e in self.edges]), strict=True):
+        for one, part in zip(self.each, self.united.slices(), strict=True):
+            edges = one.fine.grid.edges[one.limits]
             fit = BinFits(edges, *(array[part] for array in frozen))
             if not self.measured[part].all():
                 fit = replace(fit, level=bridge_levels(fit, self.measured[part]))
@@ -238,17 +228,17 @@ class _Batch:
     def spread(self, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Deviation of the local effects about the fits, of given variance, and about the means."""
         cuts = [one.cuts for one in self.each]
-        if self.cells.is_walked:
+        if self.bins.is_walked:
             walked = np.concatenate([spread_of_rows(o.fine, o.limits).std for o in self.each])
             return walked, walked
         if cuts[0].noise is not None:
             variance = np.fmin(variance, self.pure_variance([own.limits for own in cuts]))
         std, std_plain = _deviate(self.bins, variance)
-        if cuts[0].spread_parts is None or self.cells.is_stepped:
+        if cuts[0].spread_parts is None or self.bins.is_stepped:
             return std, std_plain
         parts = [cast(IntArray, own.spread_parts) for own in cuts]
-        begin = join_limits([own.limits for own in cuts])[:-1]
-        place = np.searchsorted(join_limits(parts), begin, "right") - 1
+        begin = self.cells.join([own.limits for own in cuts])[:-1]
+        place = np.searchsorted(self.cells.join(parts), begin, "right") - 1
         asks = np.isfinite(std) & self.measured & (self.bins.rows < ENOUGH_SPREAD_ROWS)
         return np.where(asks, self.spread_between(parts, cap=True)[place], std), std_plain
 
@@ -257,10 +247,9 @@ class _Batch:
         if self.each[0].cuts.spread_limits is None:
             return [(None, None)] * len(self.each)
         limits = [cast(IntArray, one.cuts.spread_limits) for one in self.each]
-        found = self.spread_between(limits)
-        parts = slices([own.size - 1 for own in limits])
+        parts = np.split(self.spread_between(limits), np.cumsum([o.size - 1 for o in limits])[:-1])
         both = zip(self.each, limits, parts, strict=True)
-        return [(one.cells.grid.edges[own], found[part]) for one, own, part in both]
+        return [(one.cells.grid.edges[own], part) for one, own, part in both]
 
     def spread_between(self, limits: Sequence[IntArray], *, cap: bool = False) -> FloatArray:
         """Deviation about the bins' fits between limits that need not be those of the bins.
@@ -268,7 +257,7 @@ class _Batch:
         With `cap`, no cell's squares count far more than those around it between the same limits: a
         step that a bin missed must not make all its neighbours look wide.
         """
-        cells, joined = self.cells, join_limits(limits)
+        cells, joined = self.cells.cells, self.cells.join(limits)
         if cells.is_walked:
             pairs = zip(self.each, limits, strict=True)
             return np.concatenate([spread_of_rows(one.cells, own).std for one, own in pairs])
@@ -276,7 +265,9 @@ class _Batch:
             wide = cells.unite(joined)
             return _deviate(wide, wide.variance[0])[0]
         kinds = np.concatenate([one.cuts.linear for one in self.each])
-        squares = residual_squares(cells, join_limits([o.cuts.limits for o in self.each]), kinds)
+        squares = residual_squares(
+            cells, self.cells.join([o.cuts.limits for o in self.each]), kinds
+        )
         if cap:
             some = cells.weight > 0
             sizes = np.add.reduceat(some, joined[:-1], dtype=np.intp)
@@ -310,17 +301,14 @@ def _follow(each: Sequence[Unfitted], fits: Sequence[BinFits]) -> list[CellMeans
         np.arange(one.cells.grid.n_cells + 1) if one.cuts.followed is None else one.cuts.followed
         for one in each
     ]
-    limits = join_limits(followed)
-    cells = join_axes([one.cells for one in each]).unite(limits)
-    edges = [one.cells.grid.edges[own] for one, own in zip(each, followed, strict=True)]
-    left, right = (np.concatenate([own[end] for own in edges]) for end in (BEFORE, BEHIND))
-    own_cells = slices([own.size - 1 for own in followed])
-    enough = np.concatenate([has_enough_rows(cells.between(p.start, p.stop)) for p in own_cells])
+    axes = AxisRow.of([one.cells for one in each]).unite(followed)
+    cells, (left, right) = axes.cells, axes.ends
     trust, noise = (np.concatenate([getattr(o.cuts, n) for o in each]) for n in ("trust", "noise"))
-    place = np.searchsorted(limits, join_limits([one.cuts.limits for one in each]))
-    place = np.repeat(np.arange(trust.size), np.diff(place))
+    pairs = zip(followed, each, strict=True)
+    bins = axes.join([own.searchsorted(one.cuts.limits) for own, one in pairs])
+    place = np.repeat(np.arange(trust.size), np.diff(bins))
     mine = np.flatnonzero(trust[place] > 0)
-    place, filled = place[mine], enough[mine]
+    place, filled = place[mine], axes.counts[mine]
     weight = cells.weight[mine]
     x = np.where(weight > 0, cells.mean_x[mine], (left + 0.5 * (right - left))[mine])
     low, high, origin, level, slope = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ from rhale.kernels.partition import Cuts, Partition, check_cuts
 from rhale.kernels.real_jumps import Jump, find_jumps
 from rhale.kernels.staircase import Staircase
 from rhale.kernels.stretches import BetweenStretches, Stretches
-from rhale.results.bin_fits import fit_effect
+from rhale.results.bin_fits import Unfitted, fit_effects
 from rhale.results.effect import Effect
 from rhale.results.note import Note
 
@@ -130,24 +130,27 @@ def bin_all(unbinned: Sequence[Unbinned]) -> list[tuple[Effect, ...]]:
     offers = [offer_cells(one) for one in unbinned]
     united = [average(offer.united) for offer in offers]
     chosen = choose_all([offer.partition for offer in offers], united)
-    made = list[tuple[Effect, ...]]()
-    for one, offer, cells, cuts in zip(unbinned, offers, united, chosen, strict=True):
-        name = type(one.partition).__name__
-        made.append(_fit(one, offer, check_cuts(cuts, cells.grid.n_cells, name)))
-    return made
+    for one, cells, cuts in zip(unbinned, united, chosen, strict=True):
+        check_cuts(cuts, cells.grid.n_cells, type(one.partition).__name__)
+    fitted = iter(fit_effects(list(_unfitted(unbinned, offers, chosen))))
+    return [tuple(_follow(next(fitted), model) for model in one.models) for one in unbinned]
 
 
-def _fit(unbinned: Unbinned, offer: Offer, cuts: Cuts) -> tuple[Effect, ...]:
-    """Fit the bins that were chosen for each model."""
-    limits, made = offer.limits[cuts.limits], list[Effect]()
-    for one, own, fine in zip(unbinned.models, offer.united, offer.fine, strict=True):
-        fitted = fit_effect(unbinned.name, unbinned.output, own, cuts, fine=fine, limits=limits)
-        fitted = fitted if one.stairs is None else follow_stairs(fitted, one.stairs)
-        known = dict(unbinned.known)
-        if offer.notes:
-            known["bin_notes"] = offer.notes + fitted.bin_notes
-        made.append(replace(fitted, **known) if known else fitted)
-    return tuple(made)
+def _unfitted(
+    unbinned: Sequence[Unbinned], offers: Sequence[Offer], chosen: Sequence[Cuts]
+) -> Iterator[Unfitted]:
+    """Every model of every effect, with the bins that were chosen."""
+    for one, offer, cuts in zip(unbinned, offers, chosen, strict=True):
+        limits = offer.limits[cuts.limits]
+        for own, fine in zip(offer.united, offer.fine, strict=True):
+            yield Unfitted(
+                one.name, one.output, own, cuts, fine, limits, notes=offer.notes, known=one.known
+            )
+
+
+def _follow(effect: Effect, model: ModelCells) -> Effect:
+    """Give an effect the curve of its model, where that is known by itself."""
+    return effect if model.stairs is None else follow_stairs(effect, model.stairs)
 
 
 class Offer(NamedTuple):
