@@ -17,7 +17,7 @@ from rhale.kernels.choosing import choose_all
 from rhale.kernels.empty_cells import cut_gaps
 from rhale.kernels.fixed import Quantile
 from rhale.kernels.gaps import NO_GAPS
-from rhale.kernels.grid import Closed, Grid, uniform_edges
+from rhale.kernels.grid import Closed, Grid, distinct, uniform_edges
 from rhale.kernels.moments import Moments, average
 from rhale.kernels.partition import Cuts, Partition, check_cuts
 from rhale.kernels.real_jumps import Jump, find_jumps
@@ -260,8 +260,9 @@ def part_at_gaps(cells: Moments, offered: IntArray, gaps: FloatArray) -> tuple[M
         return cells, offered
     kept = cells.grid.edges[offered]
     cells = cut_gaps(cells, gaps)
-    is_offered = np.isin(cells.grid.edges, np.append(kept, gaps))
-    return cells, np.flatnonzero(is_offered)
+    edges, wanted = cells.grid.edges, np.sort(np.append(kept, gaps))
+    place = np.minimum(np.searchsorted(edges, wanted), edges.size - 1)
+    return cells, distinct(place[edges[place] == wanted])
 
 
 def nearest_limits(grid: Grid, wanted: FloatArray) -> tuple[IntArray, tuple[Note, ...]]:
