@@ -10,11 +10,12 @@ import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.cells import Cells, Runs
-from rhale.kernels.moments import Moments
+from rhale.kernels.moments import SUMS, Moments
 from rhale.kernels.pure_error import FAINT
 
 OF_ROWS = ("count", "weight", "weight_squares", "mean_x", "sxx", "low", "high")
 OF_SERIES = ("mean", "sxd", "sdd")
+TOGETHER = 64  # axes that are united together: their cells stay in a fast cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,3 +106,30 @@ class AxisRow:
         """Unite the cells of each axis between limits."""
         united = self.cells.unite(self.join(limits))
         return replace(self, cells=united, sizes=np.array([one.size - 1 for one in limits]))
+
+
+def unite_all(batch: Sequence[Moments], limits: Sequence[IntArray]) -> list[Moments]:
+    """Unite the cells of each axis between its limits, as `Moments.unite` does, for all together.
+
+    Examples
+    --------
+    >>> from rhale.kernels.grid import Grid
+    >>> from rhale.kernels.moments import measure
+    >>> x = np.arange(4.0)
+    >>> cells = [measure(Grid(np.arange(0.0, 4.0, step)), x, x) for step in (1.0, 1.5)]
+    >>> [m.count.tolist() for m in unite_all(cells, [np.array([0, 1, 3]), np.array([0, 2])])]
+    [[1, 3], [4]]
+    """
+    found, alike = dict[int, Moments](), dict[tuple[object, ...], list[int]]()
+    for at, moments in enumerate(batch):
+        alike.setdefault((len(moments.mean), moments.names), []).append(at)
+    for places in alike.values():
+        for first in range(0, len(places), TOGETHER):
+            some = places[first : first + TOGETHER]
+            row = AxisRow.of([batch[at] for at in some], n_series=None)
+            row = row.unite([limits[at] for at in some])
+            for at, part in zip(some, row.slices(), strict=True):
+                sums: dict[str, Any] = {n: getattr(row.cells, n)[..., part] for n in SUMS}
+                cells = batch[at].cells.unite(limits[at])
+                found[at] = Moments(cells=cells, names=batch[at].names, **sums)
+    return [found[at] for at in range(len(batch))]

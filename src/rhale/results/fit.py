@@ -13,6 +13,7 @@ from rhale.errors import BadSettingError
 from rhale.kernels import FloatArray, IntArray
 from rhale.kernels.adaptive import Adaptive
 from rhale.kernels.axis import Axis, nearest
+from rhale.kernels.axis_row import unite_all
 from rhale.kernels.choosing import choose_all
 from rhale.kernels.empty_cells import cut_gaps
 from rhale.kernels.fixed import Quantile
@@ -127,7 +128,7 @@ def bin_cells(
 
 def bin_all(unbinned: Sequence[Unbinned]) -> list[tuple[Effect, ...]]:
     """Choose the bins of many effects, of each as if it were alone, and fit them for each model."""
-    offers = [offer_cells(one) for one in unbinned]
+    offers = offer_cells(unbinned)
     united = [average(offer.united) for offer in offers]
     chosen = choose_all([offer.partition for offer in offers], united)
     for one, cells, cuts in zip(unbinned, united, chosen, strict=True):
@@ -158,27 +159,35 @@ class Offer(NamedTuple):
 
     Attributes
     ----------
-    united : list of Moments
-        Of every model, in the cells between the candidate limits.
     fine : list of Moments
-        The same rows in the cells that were measured.
+        Of every model, in the cells that were measured.
     limits : ndarray of shape (n_cells + 1,)
         The candidate limits among those of the fine cells.
     partition : Partition
         Who chooses: it leaves jumps that all rows share to bins of their own.
     notes : tuple of Note
         Which limits had to move.
+    united : sequence of Moments
+        The same rows in the cells between the candidate limits.
     """
 
-    united: list[Moments]
     fine: list[Moments]
     limits: IntArray
     partition: Partition
     notes: tuple[Note, ...]
+    united: Sequence[Moments] = ()
 
 
-def offer_cells(unbinned: Unbinned) -> Offer:
-    """Unite fine cells to those between the candidate limits of a partition."""
+def offer_cells(unbinned: Sequence[Unbinned]) -> list[Offer]:
+    """Unite fine cells to those between the candidate limits of each partition."""
+    offers = [_offer_limits(one) for one in unbinned]
+    every = [(part, offer.limits) for offer in offers for part in offer.fine]
+    united = iter(unite_all([part for part, _ in every], [limits for _, limits in every]))
+    return [offer._replace(united=[next(united) for _ in offer.fine]) for offer in offers]
+
+
+def _offer_limits(unbinned: Unbinned) -> Offer:
+    """Fine cells, and the candidate limits among them."""
     name, models, partition = unbinned.name, unbinned.models, unbinned.partition
     pooled = average([one.cells for one in models])
     grid = pooled.grid
@@ -205,7 +214,7 @@ def offer_cells(unbinned: Unbinned) -> Offer:
             stretches = stretch_jumps(limits, find_jumps(stairs, parts[0].total_rows))
             offered = offered[np.isin(limits, stretches.offer(limits))]
             partition = BetweenStretches(partition, stretches)
-    return Offer([part.unite(offered) for part in parts], parts, offered, partition, notes)
+    return Offer(parts, offered, partition, notes)
 
 
 def follow_stairs(effect: Effect, stairs: Staircase) -> Effect:

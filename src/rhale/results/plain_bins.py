@@ -109,7 +109,7 @@ def plain_search(cells: Moments, penalty: float) -> Adaptive:
 def offer_plain(cells: Moments) -> PlainCells:
     """Unite the cells of one output to few, and measure what a search needs."""
     search = plain_search(cells, PRICES[0])
-    offer = offer_cells(Unbinned("", "", [ModelCells(cells)], search))
+    (offer,) = offer_cells([Unbinned("", "", [ModelCells(cells)], search)])
     (moments,) = offer.united
     return PlainCells(moments, local_noise(FilledCells.of(moments)), read_sides(moments))
 
@@ -139,7 +139,7 @@ def fit_plain(name: str, output: str, cells: PlainCells, penalty: float) -> Effe
 def finish_bins(effect: Result, cells: Moments, stairs: Staircase) -> Iterator[Effect]:
     """Bins of a curve that is the model's own, from many to few; each number of bins once."""
     models, search = [ModelCells(cells, stairs)], plain_search(cells, PRICES[0])
-    offer = offer_cells(Unbinned(effect.name, effect.output, models, search))
+    (offer,) = offer_cells([Unbinned(effect.name, effect.output, models, search)])
     (united,), (fine,), seen = offer.united, offer.fine, {effect.n_parts}
     between = cast(BetweenStretches, offer.partition)
     for price in PRICES:

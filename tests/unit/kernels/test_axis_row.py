@@ -1,6 +1,6 @@
 import numpy as np
 
-from rhale.kernels.axis_row import AxisRow
+from rhale.kernels.axis_row import TOGETHER, AxisRow, unite_all
 from rhale.kernels.grid import Grid
 from rhale.kernels.moments import SUMS, Moments, measure
 from rhale.kernels.pure_error import has_enough_rows
@@ -43,3 +43,14 @@ def test_what_belongs_to_an_axis_is_found_again():
     for cells, counts in zip(AXES, parts, strict=True):
         np.testing.assert_array_equal(counts, has_enough_rows(cells))
     assert row.join(LIMITS).tolist() == [0, 2, 5, 14, 15, 16, 21]
+
+
+def test_axes_that_are_united_together_are_those_united_alone():
+    batch = [cells if k % 2 else cells.series(0) for k, cells in enumerate(AXES * TOGETHER)]
+    united = unite_all(batch, LIMITS * TOGETHER)
+    for cells, limits, found in zip(batch, LIMITS * TOGETHER, united, strict=True):
+        alone = cells.unite(limits)
+        assert found.names == alone.names
+        assert found.grid == alone.grid
+        for name in SUMS:
+            np.testing.assert_array_equal(getattr(found, name), getattr(alone, name))
