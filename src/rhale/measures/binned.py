@@ -303,13 +303,15 @@ def choose_cells(
     `n_limits` is how many limits of each kind `Adaptive` looks at where the user does not say.
     """
     partitions = tuple(settings.partition(feature.name, output) for output in outputs)
+    different = {id(p): p for p in partitions}  # most often one for all outputs
     if n_limits is not None:
-        partitions = tuple(_limit(partition, n_limits) for partition in partitions)
+        different = {key: _limit(partition, n_limits) for key, partition in different.items()}
+        partitions = tuple(different[id(p)] for p in partitions)
     closed = partitions[0].closed
     if any(p.closed != closed for p in partitions):
         msg = f"bins of {feature.name!r} are closed on different sides for different outputs"
         raise BadSettingError(msg)
-    offered = [p.candidates(feature.axis) for p in partitions]
+    offered = [p.candidates(feature.axis) for p in different.values()]
     notes = _describe_quantiles(feature, partitions[0])
     if settings.method != "ale":
         grid = fine_grid(feature.axis, np.concatenate(offered), closed)
