@@ -28,18 +28,20 @@ class PartnerSearch:
         The partners.
     rows : SearchRows
         Their values in the rows that were kept.
-    targets : tuple of Target
-        Local effects of all features and outputs in these rows.
+    targets : tuple of (Target, float, int)
+        Local effects of all features and outputs in these rows, each with the deviation of the
+        predictions and the place of its feature among the partners, as `aim` takes them.
     """
 
     names: tuple[str, ...]
     rows: SearchRows
-    targets: tuple[Target, ...]
+    targets: tuple[tuple[Target, float, int], ...]
 
     def measure(self) -> PartnerMatrix:
         """Measure the partners of all features and outputs."""
         partners = code_partners(self.rows)
-        found = [measure_partners(partners, target) for target in self.targets]
+        aimed = (aim(target, self.rows, spread, own) for target, spread, own in self.targets)
+        found = [measure_partners(partners, target) for target in aimed]
         return PartnerMatrix(
             names=self.names,
             share=np.stack([one.share for one in found]),
@@ -71,11 +73,11 @@ def plan_partners(columns: Columns, done: Sequence[Done], sampled: SampleParts) 
     looked = columns.splitters or explained
     rows = read_search_rows(replace(columns, splitters=looked), done, sampled)
     place, spreads = {f.name: k for k, f in enumerate(looked)}, spreads_of(sampled)
-    aimed = [
-        aim(target, rows, spread, place.get(feature.name, -1))
+    aimed = tuple(
+        (target, spread, place.get(feature.name, -1))
         for feature in columns.features
         for target, spread in zip(
             targets.get(feature.name, (NO_EFFECTS,) * len(spreads)), spreads, strict=True
         )
-    ]
-    return PartnerSearch(tuple(feature.name for feature in looked), rows, tuple(aimed))
+    )
+    return PartnerSearch(tuple(feature.name for feature in looked), rows, aimed)
