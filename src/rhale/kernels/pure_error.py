@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import NamedTuple
@@ -69,36 +68,18 @@ def pure_variance(cells: FilledCells, limits: IntArray) -> FloatArray:
     a cell's mean from the line between its neighbours. The smaller one of their upper confidence
     limits counts: a fit that is adequate has a residual variance below it, and keeps it.
     """
-    return pure_variances([cells], [limits])
-
-
-def pure_variances(batch: Sequence[FilledCells], limits: Sequence[IntArray]) -> FloatArray:
-    """The same for the bins of several axes, one axis after the other."""
-    first, n_bins = 0, [own.size - 1 for own in limits]
-    bins, middle, both = list[IntArray](), list[IntArray](), list[Squares]()
-    bends = list[FloatArray]()
-    for cells, own, size in zip(batch, limits, n_bins, strict=True):
-        place = np.repeat(np.arange(first, first + size), own[1:] - own[:-1])[cells.places]
-        inner = place[2:] == place[:-2]  # a bend across the limit of a bin may be a jump
-        bins.append(place)
-        middle.append(place[1:-1][inner])
-        both.append(cells.about_lines[0])
-        bends.append(both[-1].between[inner])
-        first += size
-    inside, free = (
-        _add_up(bins, [getattr(squares, name) for squares in both], first)
-        for name in ("inside", "free")
-    )
-    n_bends = np.bincount(np.concatenate(middle), minlength=first)
-    most = Pool(inside + _add_up(middle, bends, first), free + n_bends).most
-    has_alone = np.repeat([len(cells.about_lines) > 1 for cells in batch], n_bins)
-    return np.where(has_alone, np.minimum(most, Pool(inside, free).most), most)
-
-
-def _add_up(bins: Sequence[IntArray], values: Sequence[FloatArray], n_bins: int) -> FloatArray:
-    """Sums of what belongs to each bin."""
-    found = np.bincount(np.concatenate(bins), np.concatenate(values), n_bins)
-    return found.astype(np.float64, copy=False)
+    n_bins = limits.size - 1
+    bins = np.repeat(np.arange(n_bins), limits[1:] - limits[:-1])[cells.places]
+    inner = bins[2:] == bins[:-2]  # a bend across the limit of a bin may be a jump
+    middle, most = bins[1:-1][inner], np.full(n_bins, np.inf)
+    for squares in cells.about_lines:
+        total: FloatArray = np.bincount(bins, squares.inside, n_bins).astype(np.float64)
+        free: FloatArray = np.bincount(bins, squares.free, n_bins).astype(np.float64)
+        if squares.between.size:
+            total = total + np.bincount(middle, squares.between[inner], n_bins)
+            free = free + np.bincount(middle, minlength=n_bins)
+        most = np.minimum(most, Pool(total, free).most)
+    return most
 
 
 class Pool(NamedTuple):

@@ -19,7 +19,7 @@ from rhale.kernels.gaps import Gaps, find_gaps
 from rhale.kernels.moments import Moments
 from rhale.kernels.noise import cut_outliers, interpolation, residual_squares
 from rhale.kernels.partition import ENOUGH_SPREAD_ROWS, Cuts
-from rhale.kernels.pure_error import FilledCells, pure_variances
+from rhale.kernels.pure_error import FilledCells, pure_variance
 from rhale.kernels.records import as_frozen
 from rhale.kernels.row_places import RowPlaces, place_rows_apart
 from rhale.kernels.uncertainty import bridge_levels
@@ -232,7 +232,7 @@ class _Batch:
             walked = np.concatenate([spread_of_rows(o.fine, o.limits).std for o in self.each])
             return walked, walked
         if cuts[0].noise is not None:
-            variance = np.fmin(variance, pure_variances(self.filled, [own.limits for own in cuts]))
+            variance = np.fmin(variance, self.pure_variance([own.limits for own in cuts]))
         std, std_plain = _deviate(self.bins, variance)
         if cuts[0].spread_parts is None or self.bins.is_stepped:
             return std, std_plain
@@ -273,7 +273,12 @@ class _Batch:
             sizes = np.add.reduceat(some, joined[:-1], dtype=np.intp)
             squares[some] = cut_outliers(squares[some], cells.rows[some], sizes)
         sums = np.add.reduceat([cells.weight * squares, cells.weight], joined[:-1], axis=1)
-        return np.asarray(np.sqrt(np.fmin(sums[0] / sums[1], pure_variances(self.filled, limits))))
+        return np.asarray(np.sqrt(np.fmin(sums[0] / sums[1], self.pure_variance(limits))))
+
+    def pure_variance(self, limits: Sequence[IntArray]) -> FloatArray:
+        """Most that rows vary by themselves between limits, see the function of this name."""
+        pairs = zip(self.filled, limits, strict=True)
+        return np.concatenate([pure_variance(filled, own) for filled, own in pairs])
 
     @cached_property
     def filled(self) -> list[FilledCells]:

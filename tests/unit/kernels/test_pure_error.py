@@ -13,7 +13,6 @@ from rhale.kernels.pure_error import (
     has_enough_rows,
     pure_squares,
     pure_variance,
-    pure_variances,
     squared_bends,
     squared_steps,
 )
@@ -127,13 +126,3 @@ def test_weights_count_as_effective_rows():
 def test_cells_without_rows_have_no_squares():
     moments = in_cells([[1.0, 2.0, 4.0], [], [3.0, 1.0, 2.5]])
     assert pure_squares(FilledCells.of(moments))[1] == 0.0
-
-
-def test_bins_of_several_axes_have_the_pure_variance_of_each_alone():
-    rng = np.random.default_rng(5)
-    shapes = [(40, 5), (2, 30), (60, 1), (1, 9)]
-    batch = [FilledCells.of(in_cells(rng.normal(size=shape))) for shape in shapes]
-    assert {len(cells.about_lines) for cells in batch} == {1, 2}
-    limits = [np.array(own) for own in ([0, 10, 40], [0, 1, 2], [0, 60], [0, 1])]
-    alone = [pure_variance(*one) for one in zip(batch, limits, strict=True)]
-    np.testing.assert_array_equal(pure_variances(batch, limits), np.concatenate(alone))
