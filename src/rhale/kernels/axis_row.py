@@ -10,12 +10,11 @@ import numpy as np
 
 from rhale.kernels import BoolArray, FloatArray, IntArray
 from rhale.kernels.cells import Cells, Runs
-from rhale.kernels.moments import SUMS, Moments
+from rhale.kernels.moments import Moments
 from rhale.kernels.pure_error import FAINT
 
 OF_ROWS = ("count", "weight", "weight_squares", "mean_x", "sxx", "low", "high")
 OF_SERIES = ("mean", "sxd", "sdd")
-TOGETHER = 64  # axes that are united together: their cells stay in a fast cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +107,9 @@ class AxisRow:
         return replace(self, cells=united, sizes=np.array([one.size - 1 for one in limits]))
 
 
+TOGETHER = 64  # axes that are united together: their cells stay in a fast cache
+
+
 def unite_all(batch: Sequence[Moments], limits: Sequence[IntArray]) -> list[Moments]:
     """Unite the cells of each axis between its limits, as `Moments.unite` does, for all together.
 
@@ -129,7 +131,9 @@ def unite_all(batch: Sequence[Moments], limits: Sequence[IntArray]) -> list[Mome
             row = AxisRow.of([batch[at] for at in some], n_series=None)
             row = row.unite([limits[at] for at in some])
             for at, part in zip(some, row.slices(), strict=True):
-                sums: dict[str, Any] = {n: getattr(row.cells, n)[..., part] for n in SUMS}
+                sums: dict[str, Any] = {
+                    n: getattr(row.cells, n)[..., part] for n in OF_ROWS + OF_SERIES
+                }
                 cells = batch[at].cells.unite(limits[at])
                 found[at] = Moments(cells=cells, names=batch[at].names, **sums)
     return [found[at] for at in range(len(batch))]
